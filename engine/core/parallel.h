@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The only door to OpenMP's threads. The thread count is the caller's (omp_set_num_threads); work is
+// split by index, so that what an index computes never depends on how many threads there are.
+#pragma once
+
+#include <omp.h>
+
+#include <cstddef>
+
+namespace ordo {
+
+inline int thread_count() {
+    return omp_get_max_threads();
+}
+inline int thread_index() {
+    return omp_get_thread_num();
+}
+
+// body(i) for i in [0, n), each on some thread. body must not throw. grain: the least number of
+// indices worth a thread; below two grains everything runs on the calling thread.
+template <class Body>
+void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
+    if (n < 2 * grain || omp_get_max_threads() == 1 || omp_in_parallel()) {
+        for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+}
+
+// The same for work whose cost differs between indices.
+template <class Body>
+void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {
+    if (n < 2 || omp_get_max_threads() == 1 || omp_in_parallel()) {
+        for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic, 1)
+    for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+}
+
+} // namespace ordo

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random
+// numbers: as easy as 1, 2, 3" (SC 2011). There is no state: the numbers are a function of (key,
+// counter), the same on every machine and in any order.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace ordo {
+
+inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+    for (int round = 0; round < 10; ++round) {
+        const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
+        const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
+        counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+                   static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+        key[0] += 0x9E3779B9; // the golden ratio
+        key[1] += 0xBB67AE85; // sqrt(3) - 1
+    }
+    return counter;
+}
+
+// Random numbers of one seed and one stream (what they are for), by index.
+class Random {
+public:
+    Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
+
+    std::array<std::uint32_t, 4> block(std::uint64_t index) const {
+        return philox4x32({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+                           static_cast<std::uint32_t>(stream_), static_cast<std::uint32_t>(stream_ >> 32)},
+                          {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)});
+    }
+    std::uint64_t bits(std::uint64_t index) const {
+        const auto b = block(index);
+        return std::uint64_t{b[0]} | std::uint64_t{b[1]} << 32;
+    }
+    // In [0, 1), a multiple of 2^-53.
+    double uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1p-53; }
+    // In [0, n), n > 0, by multiplication (the bias is below n / 2^64).
+    std::uint64_t below(std::uint64_t index, std::uint64_t n) const {
+        __extension__ using Wide = unsigned __int128;
+        return static_cast<std::uint64_t>(Wide{bits(index)} * n >> 64);
+    }
+    // Standard normal (Box and Muller).
+    double normal(std::uint64_t index) const {
+        const auto b = block(index);
+        const double u = (static_cast<double>(std::uint64_t{b[0]} | std::uint64_t{b[1]} << 32) + 1) * 0x1p-64;
+        const double v = static_cast<double>(std::uint64_t{b[2]} | std::uint64_t{b[3]} << 32) * 0x1p-64;
+        return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586476925 * v);
+    }
+
+private:
+    std::uint64_t seed_, stream_;
+};
+
+} // namespace ordo

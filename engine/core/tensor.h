@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// An owning block of floats and the views into it.
+#pragma once
+
+#include "ordo.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace ordo {
+
+inline View view(float* data, int rows, int cols) {
+    return {data, rows, cols, cols};
+}
+inline View rows_of(View v, int first, int count) {
+    return {v.row(first), count, v.cols, v.stride};
+}
+inline View cols_of(View v, int first, int count) {
+    return {v.data + first, v.rows, count, v.stride};
+}
+
+// A zeroed, 64-byte aligned array that does not grow.
+template <class T>
+class Buffer {
+public:
+    Buffer() = default;
+    explicit Buffer(std::size_t size) : size_(size) {
+        if (size == 0) return;
+        if (size > (std::numeric_limits<std::size_t>::max() - 64) / sizeof(T)) throw std::bad_alloc();
+        const std::size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
+        data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
+        if (!data_) throw std::bad_alloc();
+        std::memset(static_cast<void*>(data_.get()), 0, bytes);
+    }
+
+    T* data() { return data_.get(); }
+    const T* data() const { return data_.get(); }
+    std::size_t size() const { return size_; }
+    T& operator[](std::size_t i) { return data_.get()[i]; }
+    const T& operator[](std::size_t i) const { return data_.get()[i]; }
+    T* begin() { return data(); }
+    T* end() { return data() + size_; }
+    operator std::span<T>() { return {data(), size_}; }
+    operator std::span<const T>() const { return {data(), size_}; }
+
+private:
+    struct Free {
+        void operator()(T* p) const { std::free(p); }
+    };
+    std::unique_ptr<T, Free> data_;
+    std::size_t size_ = 0;
+};
+
+// A matrix [rows, cols] that owns its memory.
+class Tensor {
+public:
+    Tensor() = default;
+    Tensor(int rows, int cols)
+        : buffer_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)), rows_(rows), cols_(cols) {}
+
+    View view() { return {buffer_.data(), rows_, cols_, cols_}; }
+    View view(int rows) { return {buffer_.data(), rows, cols_, cols_}; } // the first rows
+    float* data() { return buffer_.data(); }
+    std::size_t size() const { return buffer_.size(); }
+    int rows() const { return rows_; }
+    int cols() const { return cols_; }
+
+private:
+    Buffer<float> buffer_;
+    int rows_ = 0;
+    int cols_ = 0;
+};
+
+} // namespace ordo

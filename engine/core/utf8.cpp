@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "core/utf8.h"
+
+namespace ordo {
+namespace {
+
+struct Lead {
+    std::size_t length;                 // of the whole sequence; 0: not a lead byte
+    unsigned char second_lo, second_hi; // allowed second byte
+};
+
+Lead lead(unsigned char b) {
+    if (b < 0x80) return {1, 0, 0};
+    if (b >= 0xc2 && b <= 0xdf) return {2, 0x80, 0xbf};
+    if (b == 0xe0) return {3, 0xa0, 0xbf};
+    if (b == 0xed) return {3, 0x80, 0x9f};
+    if (b >= 0xe1 && b <= 0xef) return {3, 0x80, 0xbf};
+    if (b == 0xf0) return {4, 0x90, 0xbf};
+    if (b >= 0xf1 && b <= 0xf3) return {4, 0x80, 0xbf};
+    if (b == 0xf4) return {4, 0x80, 0x8f};
+    return {0, 0, 0};
+}
+
+// How many bytes of text agree with the sequence that its first byte promises.
+std::size_t matching(std::string_view text, const Lead& l) {
+    std::size_t n = 1;
+    while (n < l.length && n < text.size()) {
+        const auto b = static_cast<unsigned char>(text[n]);
+        const unsigned char lo = n == 1 ? l.second_lo : 0x80;
+        const unsigned char hi = n == 1 ? l.second_hi : 0xbf;
+        if (b < lo || b > hi) break;
+        ++n;
+    }
+    return n;
+}
+
+} // namespace
+
+std::size_t utf8_length(std::string_view text) {
+    if (text.empty()) return 0;
+    const Lead l = lead(static_cast<unsigned char>(text.front()));
+    return l.length != 0 && matching(text, l) == l.length ? l.length : 0;
+}
+
+std::size_t utf8_complete_prefix(std::string_view text) {
+    // A cut sequence has its lead among the last three bytes.
+    for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+        const std::string_view tail = text.substr(text.size() - back);
+        const Lead l = lead(static_cast<unsigned char>(tail.front()));
+        if (l.length > back && matching(tail, l) == back) return text.size() - back;
+    }
+    return text.size();
+}
+
+bool utf8_valid(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+} // namespace ordo

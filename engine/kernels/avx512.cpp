@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// -march=x86-64-v4: AVX-512 F, BW, CD, DQ, VL (Skylake-X, 2017).
+#include "kernels/kernels.h"
+
+#define ORDO_TILE_ROWS 6    // with ORDO_TILE_VECTORS: as many accumulators as the registers hold
+#define ORDO_TILE_VECTORS 2 // of 16 floats
+#include "kernels/body.h"
+
+namespace ordo {
+extern const Kernels avx512_kernels;
+const Kernels avx512_kernels = ORDO_KERNELS("avx512");
+} // namespace ordo

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// The inner loops in GCC's vector types, included by one file per instruction set. It uses no inline
+// function of any other header: a copy compiled for AVX-512 could be the one that the linker keeps.
+
+namespace {
+
+typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int i16 __attribute__((vector_size(64), aligned(4)));
+typedef float f4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+inline f16 load(const float* p) {
+    return *reinterpret_cast<const f16*>(p);
+}
+inline void store(float* p, f16 v) {
+    *reinterpret_cast<f16*>(p) = v;
+}
+inline f16 splat(float s) {
+    return f16{} + s;
+}
+inline f16 load_part(const float* p, int n) {
+    f16 v{};
+    for (int i = 0; i < n; ++i) v[i] = p[i];
+    return v;
+}
+inline void store_part(float* p, int n, f16 v) {
+    for (int i = 0; i < n; ++i) p[i] = v[i];
+}
+inline float sum(f16 v) { // a fixed tree, the same for every instruction set
+    float s[16];
+    store(s, v);
+    for (int width = 8; width > 0; width /= 2)
+        for (int i = 0; i < width; ++i) s[i] += s[i + width];
+    return s[0];
+}
+
+// exp(x) for x <= 88 by 2^n * e^r, |r| <= ln 2 / 2, and a polynomial of degree 6 (Cephes' expf, about
+// 1 ulp); below -87.3 the result is 0.
+inline f16 exp16(f16 x) {
+    const f16 low = splat(-87.3f);
+    const i16 tiny = x < low;
+    x = tiny ? low : x;
+    x = x > splat(88.0f) ? splat(88.0f) : x;
+    f16 n = x * 1.44269504088896341f;
+    n = (n + 12582912.0f) - 12582912.0f; // round to nearest: 1.5 * 2^23
+    f16 r = x - n * 0.693359375f;
+    r = r + n * 2.12194440e-4f;
+    f16 p = splat(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    const i16 exponent = (__builtin_convertvector(n, i16) + 127) << 23;
+    const f16 result = p * reinterpret_cast<const f16&>(exponent);
+    return tiny ? f16{} : result;
+}
+
+// f over x in steps of 16, the tail padded.
+template <class F>
+inline void map(int n, const float* x, float* y, F f) {
+    int i = 0;
+    for (; i + 16 <= n; i += 16) store(y + i, f(load(x + i), y + i, 16));
+    if (i < n) store_part(y + i, n - i, f(load_part(x + i, n - i), y + i, n - i));
+}
+
+// ROWS x (16 * VECTORS) elements of c stay in registers while k runs.
+template <int ROWS, int VECTORS>
+inline void tile(int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const float* b,
+                 std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
+    f16 acc[ROWS][VECTORS] = {};
+    for (int l = 0; l < k; ++l) {
+        f16 bv[VECTORS];
+        for (int v = 0; v < VECTORS; ++v) bv[v] = load(b + l * ldb + 16 * v);
+        for (int r = 0; r < ROWS; ++r) {
+            const f16 s = splat(a[r * a_row + l * a_col]);
+            for (int v = 0; v < VECTORS; ++v) acc[r][v] += s * bv[v];
+        }
+    }
+    for (int r = 0; r < ROWS; ++r)
+        for (int v = 0; v < VECTORS; ++v) {
+            float* out = c + r * ldc + 16 * v;
+            f16 value = alpha * acc[r][v];
+            if (beta != 0) value += beta * load(out);
+            store(out, value);
+        }
+}
+
+// The columns left over, fewer than 16.
+inline void tile_tail(int rows, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+                      const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
+    for (int r = 0; r < rows; ++r) {
+        f16 acc{};
+        for (int l = 0; l < k; ++l) acc += splat(a[r * a_row + l * a_col]) * load_part(b + l * ldb, n);
+        for (int j = 0; j < n; ++j) {
+            float* out = c + r * ldc + j;
+            *out = alpha * acc[j] + (beta != 0 ? beta * *out : 0.0f);
+        }
+    }
+}
+
+template <int ROWS, int VECTORS>
+inline void panel(int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const float* b,
+                  std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
+    int j = 0;
+    for (; j + 16 * VECTORS <= n; j += 16 * VECTORS)
+        tile<ROWS, VECTORS>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
+    for (; j + 16 <= n; j += 16) tile<ROWS, 1>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
+    if (j < n) tile_tail(ROWS, n - j, k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
+}
+
+void product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+             const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
+    int i = 0;
+    for (; i + ORDO_TILE_ROWS <= m; i += ORDO_TILE_ROWS)
+        panel<ORDO_TILE_ROWS, ORDO_TILE_VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc,
+                                                 ldc);
+    for (; i < m; ++i) panel<1, 4>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
+}
+
+float dot(int n, const float* x, const float* y) {
+    f16 a{}, b{}, c{}, d{};
+    int i = 0;
+    for (; i + 64 <= n; i += 64) {
+        a += load(x + i) * load(y + i);
+        b += load(x + i + 16) * load(y + i + 16);
+        c += load(x + i + 32) * load(y + i + 32);
+        d += load(x + i + 48) * load(y + i + 48);
+    }
+    for (; i + 16 <= n; i += 16) a += load(x + i) * load(y + i);
+    if (i < n) b += load_part(x + i, n - i) * load_part(y + i, n - i);
+    return sum((a + b) + (c + d));
+}
+
+void matvec(int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, float* y) {
+    for (int i = 0; i < m; ++i) y[i] = dot(k, w + i * ldw, x);
+}
+
+float max_row(int n, const float* x) {
+    float best = x[0];
+    int i = 0;
+    if (n >= 16) {
+        f16 m = load(x);
+        for (i = 16; i + 16 <= n; i += 16) {
+            const f16 v = load(x + i);
+            m = v > m ? v : m;
+        }
+        for (int j = 0; j < 16; ++j) best = m[j] > best ? m[j] : best;
+    }
+    for (; i < n; ++i) best = x[i] > best ? x[i] : best;
+    return best;
+}
+
+float exp_row(int n, float* x) {
+    const float top = max_row(n, x);
+    f16 total{};
+    int i = 0;
+    for (; i + 16 <= n; i += 16) {
+        const f16 e = exp16(load(x + i) - top);
+        store(x + i, e);
+        total += e;
+    }
+    if (i < n) {
+        const f16 e = exp16(load_part(x + i, n - i) - top);
+        store_part(x + i, n - i, e);
+        for (int j = 0; j < n - i; ++j) total[j] += e[j];
+    }
+    return sum(total);
+}
+
+void scale(int n, float s, float* x) {
+    for (int i = 0; i < n; ++i) x[i] *= s;
+}
+void add(int n, const float* x, float* y) {
+    for (int i = 0; i < n; ++i) y[i] += x[i];
+}
+void axpy(int n, float s, const float* x, float* y) {
+    for (int i = 0; i < n; ++i) y[i] += s * x[i];
+}
+
+inline f16 sigmoid16(f16 x) {
+    return 1.0f / (1.0f + exp16(-x));
+}
+
+// tanh(u) = 1 - 2 / (exp(2u) + 1), with u = sqrt(2/pi) (x + 0.044715 x^3): Hendrycks and Gimpel,
+// arXiv 1606.08415.
+inline f16 gelu_inner(f16 x) {
+    return 0.7978845608028654f * (x + 0.044715f * x * x * x);
+}
+inline f16 tanh16(f16 u) {
+    return 1.0f - 2.0f / (exp16(2.0f * u) + 1.0f);
+}
+
+void silu(int n, const float* x, float* y) {
+    map(n, x, y, [](f16 v, float*, int) { return v * sigmoid16(v); });
+}
+void gelu_tanh(int n, const float* x, float* y) {
+    map(n, x, y, [](f16 v, float*, int) { return 0.5f * v * (1.0f + tanh16(gelu_inner(v))); });
+}
+void silu_grad(int n, const float* x, float* dx) {
+    map(n, x, dx, [](f16 v, float* d, int lanes) {
+        const f16 s = sigmoid16(v);
+        return load_part(d, lanes) * (s * (1.0f + v * (1.0f - s)));
+    });
+}
+void gelu_tanh_grad(int n, const float* x, float* dx) {
+    map(n, x, dx, [](f16 v, float* d, int lanes) {
+        const f16 t = tanh16(gelu_inner(v));
+        const f16 inner = 0.7978845608028654f * (1.0f + 3 * 0.044715f * v * v);
+        return load_part(d, lanes) * (0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * inner);
+    });
+}
+
+void adamw(int n, float* w, const float* g, float* m, float* v, float g_scale, float lr, float beta1, float beta2,
+           float eps, float decay, float correction1, float correction2) {
+    for (int i = 0; i < n; ++i) {
+        const float gradient = g[i] * g_scale;
+        m[i] = beta1 * m[i] + (1 - beta1) * gradient;
+        v[i] = beta2 * v[i] + (1 - beta2) * gradient * gradient;
+        w[i] -= lr * (m[i] * correction1 / (__builtin_sqrtf(v[i] * correction2) + eps) + decay * w[i]);
+    }
+}
+
+} // namespace
+
+#define ORDO_KERNELS(name)                                                                                             \
+    {                                                                                                                  \
+        name, product, matvec, exp_row, max_row, scale, add, axpy, dot, silu, gelu_tanh, silu_grad, gelu_tanh_grad,    \
+            adamw                                                                                                      \
+    }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/kernels.h"
+
+#include "core/error.h"
+
+namespace ordo {
+
+extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels;
+
+namespace {
+
+const Kernels* const sets[] = {&baseline_kernels, &avx2_kernels, &avx512_kernels};
+
+// Sets are ordered: each needs what the one before needs and more.
+std::size_t runnable() {
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return 1;
+    for (const bool has : {__builtin_cpu_supports("avx512f") != 0, __builtin_cpu_supports("avx512bw") != 0,
+                           __builtin_cpu_supports("avx512cd") != 0, __builtin_cpu_supports("avx512dq") != 0,
+                           __builtin_cpu_supports("avx512vl") != 0})
+        if (!has) return 2;
+    return 3;
+}
+
+const Kernels*& chosen() {
+    static const Kernels* set = available_kernels().back();
+    return set;
+}
+
+} // namespace
+
+std::span<const Kernels* const> available_kernels() {
+    static const std::size_t n = runnable();
+    return {sets, n};
+}
+
+const Kernels& kernels() {
+    return *chosen();
+}
+
+void select_kernels(std::string_view name) {
+    if (name == "auto") {
+        chosen() = available_kernels().back();
+        return;
+    }
+    std::string known = "auto";
+    for (const Kernels* set : available_kernels()) {
+        if (name == set->name) {
+            chosen() = set;
+            return;
+        }
+        known += std::string(", ") + set->name;
+    }
+    fail(ErrorCode::usage, "instruction set: expected one that this machine runs (", known, "), found '",
+         printable(name), "'");
+}
+
+} // namespace ordo
