@@ -2,13 +2,12 @@
 // What a transformer is made of, as data. An architecture is a Blueprint (models/), never code.
 #pragma once
 
-#include "ordo.h"
+#include "ops/activation.h"
+#include "ops/norm.h"
 
 namespace ordo {
 
-enum class Norm { rms, layer };     // Zhang and Sennrich 2019; Ba, Kiros and Hinton 2016
 enum class NormPlace { pre, post }; // x + f(norm(x)); norm(x + f(x))
-enum class Activation { relu, gelu, gelu_tanh, silu };
 enum class Mask { causal, bidirectional };
 
 struct Blueprint {
@@ -34,7 +33,7 @@ struct Blueprint {
     bool final_norm = true;      // before the head
     bool tied_head = true;       // the head is the embedding
     Mask mask = Mask::causal;
-    int window = 0;        // keys that a query sees, itself included; 0: all
+    int window = 0;        // keys that a query sees, itself included; 0: all; causal only
     float score_scale = 0; // 0: 1 / sqrt(d_head)
 
     Dims dims() const { return {d_model, n_heads, d_head, n_layers, context}; }
@@ -44,7 +43,8 @@ struct Blueprint {
 // A Blueprint as the value of the metadata key "blueprint": a JSON object with the fields above.
 std::string to_json(const Blueprint& blueprint);
 // Throws Error(model), naming `where` and the field: a field missing, unknown or out of range
-// (layers and heads <= 1,024, d_head <= 1,024, d_model <= 65,536, vocab and context <= 2^22).
+// (layers and heads <= 1,024, d_head <= 1,024, d_model <= 65,536, d_ff <= 2^20, vocab and context <=
+// 2^22).
 Blueprint blueprint_from_json(std::string_view json, std::string_view where);
 // The same checks on values. Throws Error(model).
 void check(const Blueprint& blueprint, std::string_view where);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Activation functions of feed-forward layers.
+#pragma once
+
+#include "ordo.h"
+
+namespace ordo {
+
+// relu: max(x, 0). gelu: x Phi(x) by erf, gelu_tanh: its approximation (Hendrycks and Gimpel, arXiv
+// 1606.08415). silu: x / (1 + exp(-x)) (Elfwing, Uchibe and Doya, arXiv 1702.03118).
+enum class Activation { relu, gelu, gelu_tanh, silu };
+
+// y = f(x), element by element; y may be x. x, y [n, d]
+void activate(Activation f, View x, View y);
+// y = f(gate) * up (Shazeer, arXiv 2002.05202). x [n, 2 d] holds the gate, then up; y [n, d]. y may
+// be the left half of x.
+void activate_gated(Activation f, View x, View y);
+
+} // namespace ordo

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Every architecture of list.def by its own name; blueprint.h's architectures() lists them.
+#pragma once
+
+#include "model/blueprint.h"
+
+namespace ordo {
+
+#define ARCHITECTURE(name) extern const Architecture name##_architecture;
+#include "models/list.def"
+#undef ARCHITECTURE
+
+} // namespace ordo

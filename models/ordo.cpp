@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The trunk of the weights that come with Ordo: pre-norm RMSNorm, SwiGLU, no biases, tied head.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "ordo";
+    b.vocab_size = 4096;
+    b.context = 256;
+    b.n_layers = 5;
+    b.d_model = 128;
+    b.n_heads = 4;
+    b.n_kv_heads = 4;
+    b.d_head = 32;
+    b.d_ff = 352;
+    return b;
+}
+
+} // namespace
+
+const Architecture ordo_architecture = {"ordo", "pre-norm RMSNorm, SwiGLU, no biases, tied head: the shipped trunk",
+                                        make, "rope"};
+
+} // namespace ordo
