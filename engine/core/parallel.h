@@ -39,4 +39,17 @@ void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {
     for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
 }
 
+// The same on at most slots threads: body(i, slot) may use the scratch memory of its slot, one of
+// 0 .. slots - 1.
+template <class Body>
+void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body) {
+    const int threads = omp_get_max_threads() < slots ? omp_get_max_threads() : slots;
+    if (n < 2 || threads == 1 || omp_in_parallel()) {
+        for (std::ptrdiff_t i = 0; i < n; ++i) body(i, 0);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (std::ptrdiff_t i = 0; i < n; ++i) body(i, omp_get_thread_num());
+}
+
 } // namespace ordo

@@ -2,13 +2,11 @@
 // What a transformer is made of, as data. An architecture is a Blueprint (models/), never code.
 #pragma once
 
+#include "layers/kinds.h"
 #include "ops/activation.h"
 #include "ops/norm.h"
 
 namespace ordo {
-
-enum class NormPlace { pre, post }; // x + f(norm(x)); norm(x + f(x))
-enum class Mask { causal, bidirectional };
 
 struct Blueprint {
     std::string architecture = "ordo"; // a name in models/list.def; for people only

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Scaled dot-product attention over a cache (Vaswani et al. 2017, section 3.2), with fewer key/value
+// than query heads if asked (Ainslie et al. 2023). It knows the stages at which an encoding acts,
+// never the encoding.
+#pragma once
+
+#include "encoding/registry.h"
+#include "layers/kinds.h"
+#include "layers/kv_cache.h"
+
+namespace ordo {
+
+struct AttentionShape {
+    int n_heads = 0;
+    int n_kv_heads = 0; // query head h reads key/value head h / (n_heads / n_kv_heads)
+    int d_head = 0;
+    float scale = 0;
+    Mask mask = Mask::causal;
+    int window = 0; // keys that a query sees, itself included; 0: all
+};
+
+// Memory for the scores of one tile of queries, per thread.
+class AttentionScratch {
+public:
+    static constexpr int tile = 24; // queries; a multiple of what the kernels take at once
+
+    AttentionScratch() = default;
+    // For as many threads as there are now; more will not be used.
+    AttentionScratch(const AttentionShape& shape, int capacity);
+    static std::uint64_t floats(const AttentionShape& shape, int capacity);
+
+    int slots() const { return slots_; }
+    View scores(int slot, int rows, int keys);
+
+private:
+    Buffer<float> scores_; // [slots, tile, columns]
+    int slots_ = 1, columns_ = 0;
+};
+
+// qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds queries, then keys, then values of the n tokens
+// from index first on, whose positions stand in the cache. Rotates queries and keys in place, caches
+// keys and values, and writes what the queries gather to out [n, n_heads * d_head].
+// A causal query sees the tokens up to its own index, at most window of them; a bidirectional one
+// sees all first + n tokens.
+void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, int first, View qkv,
+               KvCache& cache, AttentionScratch& scratch, View out);
+
+} // namespace ordo

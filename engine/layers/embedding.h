@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "ordo.h"
+
+namespace ordo {
+
+// x.row(i) = table.row(tokens[i]). Tokens must be rows of the table. table [vocab, d], x [n, d]
+void embed_tokens(std::span<const Token> tokens, View table, View x);
+
+} // namespace ordo
