@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// JSON as RFC 8259 has it and no wider: the only door to nlohmann's parser. Refused, with an Error(model)
+// that begins with `where`: a byte order mark, bytes that are not UTF-8, an object that names a key
+// twice, NaN and other literals, text after the value, and whatever exceeds the limits. Nesting is
+// bounded before anything nests, so that no input can exhaust the stack.
+#pragma once
+
+#include "ordo.h"
+
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+namespace ordo {
+
+using Json = nlohmann::json;
+
+struct JsonLimits {
+    std::size_t bytes;  // of the text
+    int depth;          // of nested arrays and objects
+    std::size_t values; // of all kinds: a value of two bytes takes a hundred in memory
+};
+inline constexpr JsonLimits json_header_limits{std::size_t{16} << 20, 16, std::size_t{1} << 20};
+inline constexpr JsonLimits json_tokenizer_limits{std::size_t{64} << 20, 64, std::size_t{1} << 22};
+
+Json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = json_header_limits);
+
+// The same text as events, for a reader that needs no tree. What a handler throws stops the parser.
+// Duplicate keys are the handler's to find.
+class JsonEvents {
+public:
+    virtual ~JsonEvents() = default;
+    virtual void begin_object() = 0;
+    virtual void key(std::string&& name) = 0;
+    virtual void end_object() = 0;
+    virtual void begin_array() = 0;
+    virtual void end_array() = 0;
+    virtual void value(Json&& scalar) = 0; // null, boolean, number or string
+};
+void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events);
+
+// Members of an object, checked. Each throws Error(model) naming where, the key, what was expected and
+// what was found: a key missing, of another type or out of range. A number such as 3.0 is not an
+// integer. where describes the object: "model.safetensors: blueprint".
+const Json* find_member(const Json& object, std::string_view key); // nullptr if absent or not an object
+const Json& get_member(const Json& object, std::string_view key, std::string_view where);
+const Json& get_object(const Json& object, std::string_view key, std::string_view where);
+const Json& get_array(const Json& object, std::string_view key, std::string_view where);
+std::int64_t get_int(const Json& object, std::string_view key, std::string_view where, std::int64_t least,
+                     std::int64_t most);
+double get_number(const Json& object, std::string_view key, std::string_view where, double least, double most);
+bool get_bool(const Json& object, std::string_view key, std::string_view where);
+const std::string& get_string(const Json& object, std::string_view key, std::string_view where);
+// Refuses a value that is not an object, and the first key of it that is not among the known.
+void check_keys(const Json& object, std::string_view where, std::initializer_list<std::string_view> known);
+
+// A value as it appears in a message: short, on one line, safe for a terminal.
+std::string describe(const Json& value);
+
+} // namespace ordo

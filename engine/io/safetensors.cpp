@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "io/safetensors.h"
+
+#include "io/half.h"
+#include "io/safetensors_header.h"
+
+#include <algorithm>
+#include <cstring>
+
+static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
+
+namespace ordo {
+namespace {
+
+// What the first bytes of a file say it is, if it is something else that people hold for weights.
+std::string_view other_format(std::string_view start) {
+    using namespace std::string_view_literals;
+    if (start.starts_with("PK\x03\x04"sv))
+        return "a zip archive (PyTorch's .bin or .pt?); pickled weights are never loaded, convert them to safetensors";
+    if (start.size() >= 2 && start[0] == '\x80' && start[1] >= 2 && start[1] <= 5)
+        return "a Python pickle (PyTorch's .bin or .pt?), which is never loaded; convert it to safetensors";
+    if (start.starts_with("GGUF"sv)) return "a GGUF file";
+    if (start.starts_with("version https://git-lfs"sv)) return "a Git LFS pointer; fetch the file itself";
+    return {};
+}
+
+} // namespace
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+    std::string text = "[";
+    for (const std::int64_t dim : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
+    return text + "]";
+}
+
+Safetensors Safetensors::open(const std::filesystem::path& path, const SafetensorsLimits& limits) {
+    Safetensors result;
+    result.file_.emplace(path);
+    result.where_ = result.file_->where();
+    result.size_ = result.file_->size();
+    result.parse_header(limits);
+    return result;
+}
+
+Safetensors Safetensors::parse(std::span<const std::byte> bytes, std::string_view where,
+                               const SafetensorsLimits& limits) {
+    Safetensors result;
+    result.bytes_ = bytes;
+    result.where_ = where;
+    result.size_ = bytes.size();
+    result.parse_header(limits);
+    return result;
+}
+
+void Safetensors::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+    if (!((Checked(offset) + Checked(out.size())) <= Checked(size_)))
+        fail(ErrorCode::failure, where_, ": reading past the end of the file");
+    if (file_)
+        file_->read(offset, out);
+    else if (!out.empty())
+        std::memcpy(out.data(), bytes_.data() + offset, out.size());
+}
+
+// Returns N, having checked it and the byte after it.
+std::uint64_t Safetensors::header_length(const SafetensorsLimits& limits) const {
+    if (size_ == 0) fail(ErrorCode::model, where_, ": the file is empty");
+    char start[32] = {};
+    const std::size_t n = std::min<std::uint64_t>(size_, sizeof start);
+    read_at(0, std::as_writable_bytes(std::span(start, n)));
+
+    std::uint64_t length = 0;
+    std::memcpy(&length, start, sizeof length);
+    const bool plausible =
+        size_ > 8 && length != 0 && length <= size_ - 8 && length <= limits.header_bytes && start[8] == '{';
+    if (plausible) return length;
+
+    if (const std::string_view other = other_format({start, n}); !other.empty())
+        fail(ErrorCode::model, where_, ": expected a safetensors file, found ", other);
+    if (size_ < 8) fail(ErrorCode::model, where_, ": file of ", size_, " bytes, too short for a safetensors header");
+    if (length == 0) fail(ErrorCode::model, where_, ": header length is 0");
+    if (length > size_ - 8)
+        fail(ErrorCode::model, where_, ": header length is ", length, ", but only ", size_ - 8, " bytes follow");
+    if (length > limits.header_bytes)
+        fail(ErrorCode::model, where_, ": header length is ", length, ", allowed are ", limits.header_bytes);
+    fail(ErrorCode::model, where_, ": expected '{' at byte 8, found '", printable({start + 8, 1}), "'");
+}
+
+void Safetensors::parse_header(const SafetensorsLimits& limits) {
+    const std::uint64_t length = header_length(limits);
+    const std::uint64_t data_begin = (Checked(8) + Checked(length)).value();
+    std::string text(static_cast<std::size_t>(length), '\0');
+    read_at(8, std::as_writable_bytes(std::span(text)));
+    SafetensorsContent content = read_safetensors_header(text, where_, limits, size_ - data_begin);
+    tensors_ = std::move(content.tensors);
+    by_name_ = std::move(content.by_name);
+    metadata_ = std::move(content.metadata);
+    for (TensorInfo& tensor : tensors_) tensor.offset = (Checked(tensor.offset) + Checked(data_begin)).value();
+}
+
+const TensorInfo* Safetensors::find(std::string_view name) const {
+    const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                                     [&](std::size_t i, std::string_view n) { return tensors_[i].name < n; });
+    return at != by_name_.end() && tensors_[*at].name == name ? &tensors_[*at] : nullptr;
+}
+
+void Safetensors::read_raw(const TensorInfo& tensor, std::span<std::byte> out) const {
+    if (out.size() != tensor.bytes)
+        fail(ErrorCode::failure, where_, ": tensor '", printable(tensor.name), "': asked for ", out.size(),
+             " bytes of ", tensor.bytes);
+    read_at(tensor.offset, out);
+}
+
+void Safetensors::read(const TensorInfo& tensor, std::span<float> out) const {
+    if (out.size() != tensor.elements)
+        fail(ErrorCode::failure, where_, ": tensor '", printable(tensor.name), "': asked for ", out.size(),
+             " values of ", tensor.elements);
+    if (tensor.dtype == "F32") return read_raw(tensor, std::as_writable_bytes(out));
+    const bool f16 = tensor.dtype == "F16";
+    if (!f16 && tensor.dtype != "BF16")
+        fail(ErrorCode::model, where_, ": tensor '", printable(tensor.name),
+             "': expected dtype F32, F16 or BF16, found ", tensor.dtype);
+
+    std::vector<std::uint16_t> halves(std::min<std::size_t>(out.size(), 32'768));
+    for (std::size_t done = 0; done < out.size();) {
+        const std::size_t n = std::min(out.size() - done, halves.size());
+        read_at(tensor.offset + 2 * done, std::as_writable_bytes(std::span(halves).first(n)));
+        const auto part = out.subspan(done, n);
+        if (f16)
+            std::transform(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(n), part.begin(), f16_to_float);
+        else
+            std::transform(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(n), part.begin(),
+                           bf16_to_float);
+        done += n;
+    }
+}
+
+} // namespace ordo

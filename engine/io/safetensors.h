@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The safetensors format, as its own description has it: 8 bytes, a little-endian length N; N bytes of
+// JSON, {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ..., "__metadata__": {"key":
+// "value"}}; then the data, to which the offsets [begin, end) are relative. Files are not trusted: every
+// size is checked before it is used, and no more memory is asked for than a small multiple of the bytes
+// that are there.
+#pragma once
+
+#include "io/file.h"
+
+#include <map>
+#include <optional>
+
+namespace ordo {
+
+// What a file may ask of us; far above anything that an honest file needs.
+struct SafetensorsLimits {
+    std::size_t header_bytes = std::size_t{16} << 20;
+    std::size_t tensors = 65'536;
+    std::size_t metadata = 65'536; // entries
+    std::size_t name_bytes = 256;  // of a tensor or of a metadata key
+    std::size_t rank = 64;
+};
+
+struct TensorInfo {
+    std::string name;
+    std::string dtype; // one that the format defines: "F32", "F16", "BF16", "I64", ...
+    std::vector<std::int64_t> shape;
+    std::uint64_t elements = 0; // the product of shape
+    std::uint64_t offset = 0;   // of the data, from the start of the file
+    std::uint64_t bytes = 0;
+};
+
+// "[2, 3]"
+std::string shape_text(std::span<const std::int64_t> shape);
+
+// An open file whose header has been checked against the file's size in full: the tensors' data follow
+// each other without overlap or hole and end where the file ends. Reading is const and may be done by
+// many threads.
+class Safetensors {
+public:
+    // Throws Error(io), or Error(model) for what is not a well-formed safetensors file.
+    static Safetensors open(const std::filesystem::path& path, const SafetensorsLimits& limits = {});
+    // The same for bytes in memory, which must outlive the object; where names them in messages.
+    static Safetensors parse(std::span<const std::byte> bytes, std::string_view where,
+                             const SafetensorsLimits& limits = {});
+
+    const std::string& where() const { return where_; } // the path, printable
+    std::uint64_t size() const { return size_; }        // of the file, in bytes
+    const std::map<std::string, std::string, std::less<>>& metadata() const { return metadata_; }
+    std::span<const TensorInfo> tensors() const { return tensors_; } // in the order of their data
+    const TensorInfo* find(std::string_view name) const;             // nullptr if absent
+
+    // The values of a tensor of dtype F32, F16 or BF16 as floats; out has tensor.elements of them.
+    // Throws Error(model) for any other dtype, Error(io) if the file cannot be read any more.
+    void read(const TensorInfo& tensor, std::span<float> out) const;
+    // The bytes as stored; out has tensor.bytes of them.
+    void read_raw(const TensorInfo& tensor, std::span<std::byte> out) const;
+
+private:
+    void read_at(std::uint64_t offset, std::span<std::byte> out) const;
+    void parse_header(const SafetensorsLimits& limits);
+    std::uint64_t header_length(const SafetensorsLimits& limits) const;
+
+    std::string where_;
+    std::optional<File> file_; // else bytes_
+    std::span<const std::byte> bytes_;
+    std::uint64_t size_ = 0;
+    std::map<std::string, std::string, std::less<>> metadata_;
+    std::vector<TensorInfo> tensors_;
+    std::vector<std::size_t> by_name_; // indices into tensors_
+};
+
+// ---- Writing --------------------------------------------------------------------------------
+
+enum class StoredType { f32, f16, bf16 };
+
+struct StoredTensor {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    StoredType type = StoredType::f32;
+    std::span<const float> values; // as many as shape says
+};
+
+// Writes a file in the place of the old one, which stays as it was if anything fails. The bytes depend
+// only on the arguments, whatever the order of tensors: F32 first, then the halves, each by name. Throws
+// Error(io), and Error(failure) for what the reader would refuse (a name twice or too long, text that is
+// not UTF-8), a shape that does not fit its values, or a finite value that the half type cannot hold.
+void write_safetensors(const std::filesystem::path& path, std::vector<StoredTensor> tensors,
+                       const std::map<std::string, std::string, std::less<>>& metadata);
+
+} // namespace ordo
