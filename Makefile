@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Ordo. `make help` lists what there is to make; GNU make 4.3 or later.
+# `make help` lists what there is to make. GNU make 4.3 or later.
 
 # ---- Settings ---------------------------------------------------------------------------------
 
@@ -8,27 +8,34 @@ MODE ?= release
 PREFIX ?= /usr/local
 DESTDIR ?=
 BUILD := build/$(MODE)
+PROMPT ?= Once upon a time
+FUZZ_SECONDS ?= 60
 
-CLANGXX ?= clang++
 ifeq ($(origin CXX),default)
 CXX := g++
 endif
+CLANGXX ?= clang++
 AR := ar
 
-# The OpenMP flavour of OpenBLAS by name: plain -lopenblas may find one with threads of its own.
+# What Debian calls the things that the two commands install when they are missing.
+RUN_PACKAGES := g++ libopenblas-openmp-dev libcxxopts-dev nlohmann-json3-dev libpcre2-dev libmd-dev
+TEST_PACKAGES := $(RUN_PACKAGES) libgtest-dev pkg-config
+
+# The OpenMP flavour of OpenBLAS by its folder: plain -lopenblas may find one with threads of its own.
 MULTIARCH := $(shell $(CXX) -print-multiarch 2>/dev/null)
 OPENBLAS_CFLAGS ?= -isystem /usr/include/$(MULTIARCH)/openblas-openmp
 OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-openmp
 OPENBLAS_LIBS ?= -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas
+LIBS = $(OPENBLAS_LIBS) -lpcre2-8
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi -Werror
-# Runs on any x86-64 since 2009; engine/kernels holds what newer machines are given at run time. No
+# Runs on any x86-64 since 2009; engine/kernels holds what newer machines are given at run time. Never
 # -ffast-math: masks are -inf.
-BASE_FLAGS = -std=c++20 -march=x86-64-v2 -fno-math-errno -fopenmp $(WARNINGS) -Iengine -I. $(OPENBLAS_CFLAGS) -MMD -MP
+FLAGS = -std=c++20 -march=x86-64-v2 -fno-math-errno -fopenmp $(WARNINGS) -Iengine -I. -Itools $(OPENBLAS_CFLAGS)
 
 MAKEFLAGS += -r --no-print-directory
 ifeq ($(MAKELEVEL),0)
-MAKEFLAGS += -j$(shell nproc) # unless the command line says otherwise
+MAKEFLAGS += -j$(shell nproc) # a -j on the command line wins
 endif
 Q := $(if $(V),,@)
 .DELETE_ON_ERROR:
@@ -36,73 +43,145 @@ Q := $(if $(V),,@)
 
 # ---- Modes ------------------------------------------------------------------------------------
 
-LIBS = $(OPENBLAS_LIBS) -lpcre2-8
+sanitized := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
 ifeq ($(MODE),release)
 MODE_FLAGS := -O3 -DNDEBUG
 else ifeq ($(MODE),debug)
 MODE_FLAGS := -Og -g -D_GLIBCXX_ASSERTIONS
 else ifeq ($(MODE),asan)
-MODE_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
+MODE_FLAGS := $(sanitized) -fsanitize=address,undefined
 else ifeq ($(MODE),tsan)
-# clang: g++'s OpenMP is opaque to the thread sanitizer. OpenBLAS would be too.
-override CXX := $(CLANGXX)
-MODE_FLAGS := -O1 -g -fsanitize=thread -DORDO_INTERNAL_GEMM
-LIBS := -lpcre2-8
+# clang, because g++'s OpenMP looks like a race to the sanitizer, and without OpenBLAS, which it cannot see into.
+MODE_FLAGS := $(sanitized) -fsanitize=thread -DORDO_INTERNAL_GEMM
 else ifeq ($(MODE),fuzz)
-override CXX := $(CLANGXX)
-MODE_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DORDO_INTERNAL_GEMM
-LIBS := -lpcre2-8
+MODE_FLAGS := $(sanitized) -fsanitize=address,undefined,fuzzer-no-link -DORDO_INTERNAL_GEMM
 else
 $(error MODE=$(MODE): expected release, debug, asan, tsan or fuzz)
+endif
+ifneq ($(filter tsan fuzz,$(MODE)),)
+override CXX := $(CLANGXX)
+OPENBLAS_LIBS :=
+WARNINGS += -Wno-pass-failed # -O1 leaves loops alone that we ask to vectorise
 endif
 
 # ---- Rules ------------------------------------------------------------------------------------
 
 LIB_SOURCES := $(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp)
 TOOL_SOURCES := $(filter-out tools/ordo.cpp,$(wildcard tools/*.cpp tools/*/*.cpp))
-TEST_SOURCES := $(wildcard tests/*_test.cpp tests/*/*_test.cpp tests/*/*/*_test.cpp)
+TEST_SOURCES := $(wildcard tests/*_test.cpp tests/*/*_test.cpp)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.cpp)
+SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) tools/ordo.cpp tests/fuzz/replay.cpp
+FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
+TIDIED := $(patsubst %,build/tidy/%,$(filter-out tests/install/%,$(wildcard $(SOURCES))))
 objects = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
-FUZZERS := $(patsubst tests/fuzz/%.cpp,$(BUILD)/%,$(FUZZ_SOURCES))
 
-$(BUILD)/engine/kernels/avx2.o: FILE_FLAGS := -march=x86-64-v3
-$(BUILD)/engine/kernels/avx512.o: FILE_FLAGS := -march=x86-64-v4
-$(BUILD)/engine/io/%.o $(BUILD)/engine/text/%.o $(BUILD)/engine/encoding/%.o: FILE_FLAGS := -Wconversion
+%/engine/kernels/avx2.o %/engine/kernels/avx2.cpp: FILE_FLAGS := -march=x86-64-v3
+%/engine/kernels/avx512.o %/engine/kernels/avx512.cpp: FILE_FLAGS := -march=x86-64-v4
+$(foreach f,io text encoding,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
 
 $(BUILD)/%.o: %.cpp Makefile
 	@mkdir -p $(@D)
 	@echo "  CXX   $<"
-	$(Q)$(CXX) $(BASE_FLAGS) $(MODE_FLAGS) $(FILE_FLAGS) $(CXXFLAGS) -c $< -o $@
+	$(Q)$(CXX) $(FLAGS) $(MODE_FLAGS) $(FILE_FLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/libordo.a: $(call objects,$(LIB_SOURCES))
+# All of tools/ but main, so that tests reach it too.
 $(BUILD)/libtools.a: $(call objects,$(TOOL_SOURCES))
 $(BUILD)/%.a:
 	@mkdir -p $(@D)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
 
-link = @echo "  LINK  $@"; $(if $(V),set -x;) $(CXX) $(MODE_FLAGS) -fopenmp $(LDFLAGS) $(filter %.o %.a,$^)
+link = $(Q)$(CXX) $(MODE_FLAGS) -fopenmp $(LDFLAGS) $(filter %.o %.a,$^)
 
 $(BUILD)/ordo: $(call objects,tools/ordo.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
+	@echo "  LINK  $@"
 	$(link) $(LIBS) -lmd -o $@
 	@[ $(MODE) != release ] || ln -sfn release/ordo build/ordo
 
 $(BUILD)/ordo_tests: $(call objects,$(TEST_SOURCES)) $(BUILD)/libtools.a $(BUILD)/libordo.a
+	@echo "  LINK  $@"
 	$(link) $(LIBS) -lmd -lgtest_main -lgtest -pthread -o $@
 
--include $(patsubst %.cpp,$(BUILD)/%.d,$(LIB_SOURCES) $(TOOL_SOURCES) tools/ordo.cpp $(TEST_SOURCES) $(FUZZ_SOURCES))
+# A fuzz target runs under libFuzzer in fuzz mode, and over files that were kept in all others.
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o) $(BUILD)/libordo.a
+	@echo "  LINK  $@"
+	$(link) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $(LIBS) -o $@
+
+# Waits for the object, which is made again whenever a header changes.
+build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
+	@mkdir -p $(@D)
+	@echo "  TIDY  $<"
+	$(Q)clang-tidy --quiet $< -- $(FLAGS) $(FILE_FLAGS) 2>$@.log || { cat $@.log >&2; false; }
+	@touch $@
+
+.SECONDARY:
+-include $(patsubst %.cpp,$(BUILD)/%.d,$(SOURCES))
 
 # ---- Targets ----------------------------------------------------------------------------------
 
-.PHONY: all help lib program test-binary clean
-all: lib $(if $(wildcard tools/ordo.cpp),program) ## the library and the program
-
-help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
-
+.PHONY: all run test weights bench lint format asan tsan fuzz test-add-encoding install uninstall clean help
+.PHONY: lib program test-binary fuzzers tidy
+all: lib program ## libordo.a and the program ordo
 lib: $(BUILD)/libordo.a
-program: $(BUILD)/ordo
+program: $(if $(wildcard tools/ordo.cpp),$(BUILD)/ordo)
 test-binary: $(BUILD)/ordo_tests
+fuzzers: $(FUZZERS)
+tidy: $(TIDIED)
+
+# These two start with nothing but make: they install what is missing, then call make again, which finds it.
+run: ## install what is missing, build, and write a story
+	@tools/install_packages.sh $(RUN_PACKAGES)
+	@$(MAKE) program
+	@$(BUILD)/ordo generate -p "$(PROMPT)" -n 256
+
+test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer
+	@tools/install_packages.sh $(TEST_PACKAGES)
+	@$(MAKE) program test-binary fuzzers
+	@CXX="$(CXX)" tests/run.sh $(BUILD)
+
+needs = @command -v $(firstword $(1)) >/dev/null || { echo "make $@: $(1) not found: apt-get install $(2)" >&2; exit 1; }
+
+asan: ## the tests under the address and undefined-behaviour sanitizers
+	@$(MAKE) MODE=asan test
+tsan: ## the threaded tests under clang's thread sanitizer
+	$(call needs,clang++,clang libclang-rt-dev libomp-dev)
+	@$(MAKE) MODE=tsan test
+fuzz: ## run each fuzz target for FUZZ_SECONDS (60); what it finds new joins its corpus
+	$(call needs,clang++,clang libclang-rt-dev libomp-dev)
+	@$(MAKE) MODE=fuzz fuzzers
+	@tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
+test-add-encoding: program test-binary ## prove that a new encoding is one file and one line
+	@tests/add_encoding.sh
+
+bench: program ## what each encoding costs on this machine
+	@$(BUILD)/ordo bench --encodings all
+
+lint: ## format, clang-tidy, floors, sizes, README
+	$(call needs,clang-format,clang-format)
+	$(call needs,clang-tidy,clang-tidy libomp-dev)
+	@tools/install_packages.sh $(TEST_PACKAGES)
+	@tools/floors.sh
+	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run -Werror
+	@$(MAKE) tidy
+	@[ ! -x tools/readme_table.sh ] || tools/readme_table.sh --check
+	@echo "lint: nothing to object to"
+format: ## clang-format everything
+	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
+
+prefix := $(DESTDIR)$(PREFIX)
+install: all ## PREFIX=/usr/local DESTDIR=
+	install -d $(addprefix $(prefix)/,bin lib/pkgconfig include/ordo share/ordo/weights)
+	install -m 755 $(BUILD)/ordo $(prefix)/bin/ordo
+	install -m 644 $(BUILD)/libordo.a $(prefix)/lib/libordo.a
+	install -m 644 engine/ordo.h $(prefix)/include/ordo/ordo.h
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@OPENBLAS_LIBS@|$(OPENBLAS_LIBS)|' \
+	  tools/ordo.pc.in > $(prefix)/lib/pkgconfig/ordo.pc
+	$(if $(wildcard weights/*),install -m 644 $(wildcard weights/*) $(prefix)/share/ordo/weights)
+uninstall: ## what install laid down
+	rm -rf $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/include/ordo $(prefix)/lib/pkgconfig/ordo.pc $(prefix)/share/ordo
 
 clean: ## remove build/
 	rm -rf build
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Proves what engine/README.md says of the floors, from the #include lines alone:
+#   - a file of the engine includes its own folder, lower floors and ordo.h (ops may use kernels,
+#     which are on the same floor); ordo.h includes nothing of ours;
+#   - each foreign library comes in by its own door;
+#   - every encoding and every architecture that has a file is in its list;
+#   - a file starts with its licence and can be read in one sitting.
+set -eu
+cd "$(dirname "$0")/.."
+
+files=$(find engine models tools tests bench -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.def' -o -name '*.sh' \) 2>/dev/null | sort)
+# shellcheck disable=SC2086  # a list of names without spaces
+awk '
+function say(text) { print FILENAME ":" FNR ": " text; bad++ }
+function door(header, place) { # place: a pattern of the paths that may include header
+    if ($0 ~ "<" header ">" && FILENAME !~ place) say("<" found ">: its only door is " place)
+}
+BEGIN {
+    floor["core"] = 1
+    floor["kernels"] = floor["ops"] = floor["io"] = 2
+    floor["encoding"] = floor["text"] = 3
+    floor["layers"] = 4
+    floor["model"] = 5
+    most = 450
+}
+FNR == 1 {
+    close_file()
+    name = FILENAME
+    split(name, part, "/")
+    engine = part[1] == "engine"
+    public = name == "engine/ordo.h"
+    folder = engine && !public ? part[2] : part[1]
+    above = !engine ? 6 : public ? 0 : floor[folder]
+    if (engine && !public && !above) say("engine/" folder "/ has no floor in tools/floors.sh")
+    spdx = 0
+}
+FNR <= 2 && /SPDX-License-Identifier: MIT/ { spdx = 1 }
+{ lines = FNR }
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    split($0, quoted, "\"")
+    found = quoted[2]
+    split(found, to, "/")
+    if (public) say("ordo.h includes nothing of ours, found \"" found "\"")
+    else if (found ~ /\.\./) say("\"" found "\": write includes from engine/, without ..")
+    else if (engine && found != "ordo.h" && !(to[1] in floor)) say("\"" found "\": the engine includes only engine/, written from there")
+    else if (engine && to[1] in floor && to[1] != folder && floor[to[1]] >= above && !(folder == "ops" && to[1] == "kernels"))
+        say("\"" found "\" is on floor " floor[to[1]] ", " folder "/ on floor " above ": includes point downwards")
+    else if (part[1] == "models" && found ~ /^(tools|tests|bench|train)\//) say("\"" found "\": includes point downwards")
+    else if (part[1] ~ /^(tools|bench)$/ && found ~ /^tests\//) say("\"" found "\": only tests include tests")
+}
+/^[ \t]*#[ \t]*include[ \t]*</ {
+    found = $0
+    sub(/^[^<]*</, "", found)
+    sub(/>.*/, "", found)
+    door("cblas.h", "^engine/core/blas.cpp$")
+    door("omp.h", "^engine/core/parallel.h$")
+    door("nlohmann/[^>]*", "^engine/io/json.h$")
+    door("pcre2[^>]*", "^engine/text/")
+    door("cxxopts[^>]*", "^tools/")
+    door("(md[245]|sha[0-9]*|ripemd|rmd160).h", "^tools/")
+    door("g(test|mock)/[^>]*", "^tests/")
+    door("benchmark/[^>]*", "^bench/")
+    if ((engine || part[1] == "models") && found ~ /[.\/]/ && found !~ /^(cblas|omp|pcre2)\.h$|^nlohmann\// &&
+        !(found ~ /^(fcntl|unistd|sys\/[a-z]+)\.h$/ && folder == "io") && !(found ~ /intrin\.h$/ && folder == "kernels"))
+        say("<" found ">: the engine uses standard headers and the doors of tools/floors.sh; the system only in engine/io")
+}
+/#[ \t]*pragma[ \t]+omp/ && !/pragma[ \t]+omp[ \t]+simd/ && name != "engine/core/parallel.h" {
+    say("threads come only from core/parallel.h")
+}
+function close_file() {
+    if (!name) return
+    if (!spdx && name !~ /\.def$/) { print name ": expected an SPDX line first"; bad++ }
+    if (lines > most) { print name ": " lines " lines; past " most " a reader tires: split it by meaning"; bad++ }
+}
+END {
+    close_file()
+    exit bad > 0
+}' $files || failed=1
+
+listed() { # FOLDER SUFFIX MACRO: a file that defines NAME_SUFFIX must be in the list of its folder
+    for file in "$1"/*.cpp; do
+        [ -e "$file" ] || continue
+        name=$(basename "$file" .cpp)
+        grep -q "\b${name}_$2\b" "$file" || continue
+        grep -q "^$3($name)" "$1/list.def" && continue
+        echo "$file: defines ${name}_$2, but $1/list.def does not list it"
+        failed=1
+    done
+}
+listed engine/encoding encoding ENCODING
+listed models architecture ARCHITECTURE
+
+[ -z "${failed:-}" ] || exit 1
+echo "floors: $(echo "$files" | wc -l) files point downwards"
