@@ -213,7 +213,7 @@ void check_keys(const Json& object, std::string_view where, std::initializer_lis
 std::string describe(const Json& value) {
     if (value.is_object()) return "an object";
     if (value.is_array()) return "an array";
-    if (value.is_string()) return "\"" + printable(value.get_ref<const std::string&>(), 40) + "\"";
+    if (value.is_string()) return '"' + printable(value.get_ref<const std::string&>(), 40) + '"';
     return value.dump();
 }
 

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "text/bpe_trainer.h"
+
+#include "core/error.h"
+#include "text/bpe_tokenizer.h"
+
+#include <cstdint>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+
+namespace ordo {
+namespace {
+
+// A piece of the corpus that occurs count times, as the tokens it is made of so far.
+struct Word {
+    std::vector<Token> ids;
+    std::int64_t count = 0;
+};
+
+std::vector<Word> count_words(std::string_view corpus) {
+    const PreTokenizer pre_tokenizer;
+    const AddedTokens separator({{0, std::string(end_of_text_name)}});
+    std::unordered_map<std::string_view, std::size_t> index;
+    std::vector<Word> words; // in the order of their first occurrence
+    const auto on_text = [&](std::string_view text) {
+        PreTokenizer::Walk walk(pre_tokenizer, text);
+        for (std::string_view piece = walk.next(); !piece.empty(); piece = walk.next()) {
+            const auto [at, is_new] = index.try_emplace(piece, words.size());
+            if (is_new) {
+                Word& word = words.emplace_back();
+                for (const char c : piece) word.ids.push_back(static_cast<unsigned char>(c));
+            }
+            ++words[at->second].count;
+        }
+    };
+    separator.split(corpus, true, on_text, [](Token) {});
+    return words;
+}
+
+// Every pair's count, kept up to date while words change.
+class PairCounts {
+public:
+    explicit PairCounts(std::vector<Word> words) : words_(std::move(words)) {
+        for (std::size_t w = 0; w < words_.size(); ++w) {
+            const Word& word = words_[w];
+            for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], word.count, w);
+        }
+        queue_changed();
+    }
+
+    // The most frequent pair, false if none occurs twice.
+    bool best(Token& left, Token& right) {
+        for (; !queue_.empty(); queue_.pop()) {
+            const Candidate top = queue_.top();
+            const auto at = pairs_.find(top.key);
+            if (at == pairs_.end() || at->second.count != top.count) continue; // a newer entry is in the queue
+            if (top.count < 2) return false;
+            left = static_cast<Token>(top.key >> 32);
+            right = static_cast<Token>(top.key & 0xffffffff);
+            return true;
+        }
+        return false;
+    }
+
+    // Puts product in the place of the pair, from left to right in each word that holds it.
+    void merge(Token left, Token right, Token product) {
+        const std::vector<std::size_t> where = std::move(pairs_.at(key(left, right)).words);
+        for (const std::size_t w : where) {
+            Word& word = words_[w];
+            merged_.clear();
+            for (std::size_t i = 0; i < word.ids.size(); ++i) {
+                const bool pair = i + 1 < word.ids.size() && word.ids[i] == left && word.ids[i + 1] == right;
+                merged_.push_back(pair ? product : word.ids[i]);
+                i += pair ? 1 : 0;
+            }
+            if (merged_.size() == word.ids.size()) continue; // merged away since it was noted
+            for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], -word.count, w);
+            word.ids.assign(merged_.begin(), merged_.end());
+            for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], word.count, w);
+        }
+        queue_changed();
+    }
+
+private:
+    struct Pair {
+        std::int64_t count = 0;
+        std::int64_t queued = 0;        // the count of its newest entry in the queue
+        std::vector<std::size_t> words; // that hold it, or once did
+    };
+    struct Candidate {
+        std::int64_t count;
+        std::uint64_t key;
+        bool operator<(const Candidate& other) const {
+            return std::tie(count, other.key) < std::tie(other.count, key); // the lowest key on top
+        }
+    };
+
+    static std::uint64_t key(Token left, Token right) {
+        return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint64_t>(right);
+    }
+
+    void change(Token left, Token right, std::int64_t by, std::size_t word) {
+        const std::uint64_t k = key(left, right);
+        Pair& pair = pairs_[k];
+        pair.count += by;
+        if (by > 0 && (pair.words.empty() || pair.words.back() != word)) pair.words.push_back(word);
+        changed_.push_back(k);
+    }
+
+    void queue_changed() {
+        for (const std::uint64_t k : changed_) {
+            const auto at = pairs_.find(k);
+            if (at == pairs_.end()) continue;
+            Pair& pair = at->second;
+            if (pair.count == 0) {
+                pairs_.erase(at);
+            } else if (pair.count != pair.queued) {
+                pair.queued = pair.count;
+                queue_.push({pair.count, k});
+            }
+        }
+        changed_.clear();
+    }
+
+    std::vector<Word> words_;
+    std::unordered_map<std::uint64_t, Pair> pairs_;
+    std::priority_queue<Candidate> queue_;
+    std::vector<std::uint64_t> changed_; // pairs counted anew since the last queue_changed()
+    std::vector<Token> merged_;
+};
+
+} // namespace
+
+std::unique_ptr<Tokenizer> train_bpe(std::string_view corpus, int vocab_size) {
+    constexpr int least = 257, most = 1 << 22;
+    if (vocab_size < least || vocab_size > most)
+        fail(ErrorCode::usage, "vocabulary size: expected ", least, " to ", most, ", found ", vocab_size);
+    BpeParts parts;
+    for (int byte = 0; byte < 256; ++byte) parts.tokens.emplace_back(1, static_cast<char>(byte));
+    PairCounts pairs(count_words(corpus));
+    Merge merge;
+    while (static_cast<int>(parts.tokens.size()) + 1 < vocab_size && pairs.best(merge.left, merge.right)) {
+        merge.product = static_cast<Token>(parts.tokens.size());
+        parts.tokens.push_back(parts.tokens[static_cast<std::size_t>(merge.left)] +
+                               parts.tokens[static_cast<std::size_t>(merge.right)]);
+        parts.merges.push_back(merge);
+        pairs.merge(merge.left, merge.right, merge.product);
+    }
+    parts.added.push_back({static_cast<Token>(parts.tokens.size()), std::string(end_of_text_name)});
+    parts.tokens.emplace_back(end_of_text_name);
+    return std::make_unique<BpeTokenizer>(std::move(parts));
+}
+
+} // namespace ordo

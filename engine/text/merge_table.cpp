@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "text/merge_table.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <tuple>
+
+namespace ordo {
+
+// Sorted arrays rather than a hash: a file chooses its ids, and could choose them to collide.
+MergeTable::MergeTable(std::vector<Merge> merges, std::size_t n_tokens) : merges_(std::move(merges)) {
+    std::vector<std::uint32_t> order(merges_.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::tie(merges_[a].left, merges_[a].right, a) < std::tie(merges_[b].left, merges_[b].right, b);
+    });
+    entries_.reserve(merges_.size());
+    first_of_.assign(n_tokens + 1, 0);
+    for (const std::uint32_t rank : order) {
+        entries_.push_back({merges_[rank].right, rank});
+        ++first_of_[static_cast<std::size_t>(merges_[rank].left) + 1];
+    }
+    std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
+}
+
+std::uint32_t MergeTable::rank(Token left, Token right) const {
+    const auto begin = entries_.begin() + first_of_[static_cast<std::size_t>(left)];
+    const auto end = entries_.begin() + first_of_[static_cast<std::size_t>(left) + 1];
+    const auto at = std::lower_bound(begin, end, right, [](const Entry& e, Token key) { return e.right < key; });
+    return at != end && at->right == right ? at->rank : none;
+}
+
+void MergeTable::apply(std::vector<Token>& ids, std::size_t begin, Scratch& scratch) const {
+    auto& symbols = scratch.symbols;
+    auto& heap = scratch.heap;
+    symbols.clear();
+    heap.clear();
+    const auto n = static_cast<std::uint32_t>(ids.size() - begin);
+    for (std::uint32_t i = 0; i < n; ++i)
+        symbols.push_back({ids[begin + i], i == 0 ? none : i - 1, i + 1 == n ? none : i + 1, none});
+
+    const auto look_up = [&](std::uint32_t i) { // the pair of symbol i and its successor
+        auto& symbol = symbols[i];
+        symbol.rank = symbol.next == none ? none : rank(symbol.id, symbols[symbol.next].id);
+        if (symbol.rank == none) return;
+        heap.push_back(static_cast<std::uint64_t>(symbol.rank) << 32 | i);
+        std::push_heap(heap.begin(), heap.end(), std::greater<>());
+    };
+    for (std::uint32_t i = 0; i < n; ++i) look_up(i);
+
+    while (!heap.empty()) {
+        const std::uint64_t top = heap.front();
+        std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+        heap.pop_back();
+        const auto i = static_cast<std::uint32_t>(top);
+        auto& symbol = symbols[i];
+        if (symbol.rank != top >> 32) continue; // one of the two has been merged since
+        auto& gone = symbols[symbol.next];
+        symbol.id = merges_[symbol.rank].product;
+        symbol.next = gone.next;
+        gone.rank = none;
+        if (symbol.next != none) symbols[symbol.next].prev = i;
+        look_up(i);
+        if (symbol.prev != none) look_up(symbol.prev);
+    }
+    ids.resize(begin);
+    for (std::uint32_t i = 0; i != none && i < n; i = symbols[i].next) ids.push_back(symbols[i].id);
+}
+
+} // namespace ordo

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// Tokenizers as tokenizer.json, version 1.0 of Hugging Face's format. What is read is GPT-2's kind: a
+// model BPE over GPT-2's byte alphabet, cut by ByteLevel. That library keeps components it does not
+// know out of the result; here each is an error, since tokens that are nearly right ruin a model.
+#include "core/error.h"
+#include "io/json.h"
+#include "text/bpe_tokenizer.h"
+#include "text/byte_alphabet.h"
+
+#include <algorithm>
+
+namespace ordo {
+namespace {
+
+constexpr std::size_t max_vocab = std::size_t{1} << 22;
+
+// ---- Reading ----------------------------------------------------------------------------------
+
+bool is_null(const Json& object, std::string_view key) {
+    const Json* value = find_member(object, key);
+    return value == nullptr || value->is_null();
+}
+
+// What a component calls itself, for messages.
+std::string name_of(const Json& component) {
+    const Json* type = find_member(component, "type");
+    return describe(type != nullptr ? *type : component);
+}
+
+void require_absent(const Json& object, std::string_view key, std::string_view where) {
+    if (!is_null(object, key))
+        fail(ErrorCode::model, where, ": ", key, ": expected null, found ", name_of(object.at(std::string(key))),
+             ", which is not supported");
+}
+
+// A component that must be ByteLevel.
+const Json& byte_level(const Json& root, std::string_view key, std::string_view where) {
+    const Json& component = get_member(root, key, where);
+    const Json* type = find_member(component, "type");
+    if (type == nullptr || *type != "ByteLevel")
+        fail(ErrorCode::model, where, ": ", key, ": expected ByteLevel, found ", name_of(component),
+             ", which is not supported");
+    check_keys(component, std::string(where) + ": " + std::string(key),
+               {"type", "add_prefix_space", "trim_offsets", "use_regex"});
+    return component;
+}
+
+// A flag that has only one supported value.
+void require_flag(const Json& object, std::string_view key, std::string_view where, bool expected) {
+    if (get_bool(object, key, where) != expected)
+        fail(ErrorCode::model, where, ": ", key, ": expected ", expected ? "true" : "false", ", found ",
+             expected ? "false" : "true", ", which is not supported");
+}
+
+void check_pipeline(const Json& root, std::string_view where) {
+    check_keys(root, where,
+               {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
+                "decoder", "model"});
+    if (const std::string& version = get_string(root, "version", where); version != "1.0")
+        fail(ErrorCode::model, where, ": version: expected 1.0, found ", printable(version));
+    for (const std::string_view key : {"truncation", "padding", "normalizer"}) require_absent(root, key, where);
+    const std::string in_pre_tokenizer = std::string(where) + ": pre_tokenizer";
+    const Json& pre_tokenizer = byte_level(root, "pre_tokenizer", where);
+    require_flag(pre_tokenizer, "add_prefix_space", in_pre_tokenizer, false);
+    if (find_member(pre_tokenizer, "use_regex") != nullptr)
+        require_flag(pre_tokenizer, "use_regex", in_pre_tokenizer, true);
+    byte_level(root, "decoder", where);
+    if (!is_null(root, "post_processor")) byte_level(root, "post_processor", where); // it trims offsets, no more
+}
+
+void check_model(const Json& model, std::string_view where) {
+    check_keys(model, where,
+               {"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+                "byte_fallback", "ignore_merges", "vocab", "merges"});
+    if (const Json* type = find_member(model, "type"); type != nullptr && *type != "BPE") // GPT-2's own file has none
+        fail(ErrorCode::model, where, ": type: expected BPE, found ", describe(*type), ", which is not supported");
+    require_absent(model, "dropout", where);
+    for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"})
+        if (!is_null(model, key) && !get_string(model, key, where).empty()) require_absent(model, key, where);
+    for (const std::string_view key : {"byte_fallback", "ignore_merges"})
+        if (find_member(model, key) != nullptr) require_flag(model, key, where, false);
+    // unk_token and fuse_unk say what becomes of a byte without a token, and there is none.
+}
+
+// Ids to the vocabulary's own spelling of them.
+std::vector<std::string_view> read_vocab(const Json& vocab, const std::string& where) {
+    if (vocab.size() > max_vocab)
+        fail(ErrorCode::model, where, ": expected at most ", max_vocab, " entries, found ", vocab.size());
+    std::vector<std::string_view> spelled(vocab.size());
+    for (const auto& [key, value] : vocab.items()) {
+        const auto last = static_cast<std::int64_t>(vocab.size()) - 1;
+        const auto id = static_cast<std::size_t>(get_int(vocab, key, where, 0, last));
+        if (key.empty()) fail(ErrorCode::model, where, ": expected tokens of at least a byte, found an empty one");
+        if (!spelled[id].empty())
+            fail(ErrorCode::model, where, ": id ", id, ": expected one token, found \"", printable(spelled[id]),
+                 "\" and \"", printable(key), '"');
+        spelled[id] = key;
+    }
+    return spelled;
+}
+
+Token find_token(const Json& vocab, const std::string& spelled, const std::string& where) {
+    const auto at = vocab.find(spelled);
+    if (at == vocab.end()) fail(ErrorCode::model, where, ": \"", printable(spelled), "\" is not in the vocabulary");
+    return at->get<Token>();
+}
+
+// "left right", or [left, right] as newer files have it.
+Merge read_merge(const Json& merge, const Json& vocab, const std::string& where) {
+    std::string left, right;
+    if (merge.is_string()) {
+        const auto& text = merge.get_ref<const std::string&>();
+        const std::size_t space = text.find(' ');
+        if (space == text.npos || text.find(' ', space + 1) != text.npos)
+            fail(ErrorCode::model, where, ": expected two tokens and a space between, found ", describe(merge));
+        left = text.substr(0, space);
+        right = text.substr(space + 1);
+    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+        left = merge[0].get<std::string>();
+        right = merge[1].get<std::string>();
+    } else {
+        fail(ErrorCode::model, where, ": expected two tokens, found ", describe(merge));
+    }
+    return {find_token(vocab, left, where), find_token(vocab, right, where), find_token(vocab, left + right, where)};
+}
+
+std::vector<Merge> read_merges(const Json& list, const Json& vocab, const std::string& where) {
+    if (list.size() > max_vocab)
+        fail(ErrorCode::model, where, ": expected at most ", max_vocab, " merges, found ", list.size());
+    std::vector<Merge> merges;
+    merges.reserve(list.size());
+    std::vector<std::pair<std::uint64_t, std::size_t>> pairs; // with the merge's index
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        merges.push_back(read_merge(list[i], vocab, where + "[" + std::to_string(i) + "]"));
+        const auto left = static_cast<std::uint64_t>(merges.back().left);
+        pairs.emplace_back(left << 32 | static_cast<std::uint64_t>(merges.back().right), i);
+    }
+    std::sort(pairs.begin(), pairs.end());
+    for (std::size_t i = 1; i < pairs.size(); ++i)
+        if (pairs[i].first == pairs[i - 1].first)
+            fail(ErrorCode::model, where, "[", pairs[i].second, "]: repeats merge ", pairs[i - 1].second);
+    return merges;
+}
+
+AddedToken read_added_token(const Json& object, const std::string& where) {
+    check_keys(object, where, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+    for (const std::string_view key : {"single_word", "lstrip", "rstrip"}) require_flag(object, key, where, false);
+    AddedToken token;
+    token.content = get_string(object, "content", where);
+    if (token.content.empty() || token.content.size() > AddedTokens::max_length)
+        fail(ErrorCode::model, where, ": content: expected 1 to ", AddedTokens::max_length, " bytes, found ",
+             token.content.size());
+    token.id = static_cast<Token>(get_int(object, "id", where, 0, max_vocab - 1));
+    token.special = get_bool(object, "special", where);
+    token.normalized = get_bool(object, "normalized", where);
+    return token;
+}
+
+// An added token either repeats an entry of the vocabulary or takes the next free id. One that stands in
+// the byte alphabet for other bytes than its own would make those bytes decode to something else.
+std::vector<AddedToken> read_added_tokens(const Json& list, const Json& vocab, const std::string& where) {
+    std::vector<AddedToken> tokens;
+    std::size_t next_id = vocab.size();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const std::string here = where + "[" + std::to_string(i) + "]";
+        AddedToken token = read_added_token(list[i], here);
+        const auto at = vocab.find(token.content);
+        const auto expected = at != vocab.end() ? at->get<std::size_t>() : next_id++;
+        if (static_cast<std::size_t>(token.id) != expected)
+            fail(ErrorCode::model, here, ": \"", printable(token.content), "\": expected id ", expected, ", found ",
+                 token.id);
+        const auto bytes = unspell_bytes(token.content);
+        if (at != vocab.end() && bytes && *bytes != token.content)
+            fail(ErrorCode::model, here, ": \"", printable(token.content),
+                 "\" is the vocabulary's spelling of other bytes");
+        tokens.push_back(std::move(token));
+    }
+    std::vector<std::string_view> contents;
+    for (const AddedToken& token : tokens) contents.push_back(token.content);
+    std::sort(contents.begin(), contents.end());
+    if (const auto twice = std::adjacent_find(contents.begin(), contents.end()); twice != contents.end())
+        fail(ErrorCode::model, where, ": \"", printable(*twice), "\" is added twice");
+    return tokens;
+}
+
+// The bytes of each id of the vocabulary, the 256 single ones among them.
+std::vector<std::string> read_bytes(const std::vector<std::string_view>& spelled, const AddedTokens& added,
+                                    const std::string& where) {
+    std::vector<std::string> tokens;
+    std::array<bool, 256> present{};
+    for (const std::string_view key : spelled) {
+        const auto bytes = unspell_bytes(key);
+        if (!bytes && added.find(key) == nullptr)
+            fail(ErrorCode::model, where, ": \"", printable(key), "\" is not in GPT-2's byte alphabet");
+        if (bytes && bytes->size() == 1) present[static_cast<unsigned char>(bytes->front())] = true;
+        tokens.push_back(bytes ? *bytes : std::string(key));
+    }
+    if (const auto at = std::find(present.begin(), present.end(), false); at != present.end()) {
+        const auto byte = at - present.begin();
+        fail(ErrorCode::model, where, ": expected a token for each byte, found none for byte ", byte, ", spelled ",
+             spell_bytes(std::string(1, static_cast<char>(byte))));
+    }
+    return tokens;
+}
+
+// ---- Writing ----------------------------------------------------------------------------------
+
+std::string quote(const std::string& text) {
+    return Json(text).dump();
+}
+
+void write_added_tokens(std::vector<AddedToken> tokens, std::string& out) {
+    std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+    const char* separator = "\n    ";
+    for (const AddedToken& token : tokens) {
+        out += separator;
+        out += "{\"id\": " + std::to_string(token.id) + ", \"content\": " + quote(token.content) +
+               ", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": " +
+               (token.normalized ? "true" : "false") + ", \"special\": " + (token.special ? "true" : "false") + "}";
+        separator = ",\n    ";
+    }
+}
+
+} // namespace
+
+std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, std::string_view where) {
+    const Json root = parse_json(json, where, json_tokenizer_limits);
+    const std::string in_model = std::string(where) + ": model";
+    check_pipeline(root, where);
+    const Json& model = get_object(root, "model", where);
+    check_model(model, in_model);
+    const Json& vocab = get_object(model, "vocab", in_model);
+    const std::vector<std::string_view> spelled = read_vocab(vocab, in_model + ".vocab");
+    BpeParts parts;
+    parts.merges = read_merges(get_array(model, "merges", in_model), vocab, in_model + ".merges");
+    if (find_member(root, "added_tokens") != nullptr)
+        parts.added =
+            read_added_tokens(get_array(root, "added_tokens", where), vocab, std::string(where) + ": added_tokens");
+    parts.tokens = read_bytes(spelled, AddedTokens(parts.added), in_model + ".vocab");
+    return std::make_unique<BpeTokenizer>(std::move(parts));
+}
+
+std::string BpeTokenizer::to_json() const {
+    const auto spelling = [&](Token id) {
+        const std::string& bytes = tokens_[static_cast<std::size_t>(id)];
+        const AddedToken* added = added_.find(bytes);
+        return added != nullptr && added->id == id ? bytes : spell_bytes(bytes);
+    };
+    std::string out =
+        "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  \"added_tokens\": [";
+    write_added_tokens(added_.all(), out);
+    out += "\n  ],\n  \"normalizer\": null,\n"
+           "  \"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, "
+           "\"use_regex\": true},\n  \"post_processor\": null,\n"
+           "  \"decoder\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, "
+           "\"use_regex\": true},\n"
+           "  \"model\": {\n    \"type\": \"BPE\",\n    \"dropout\": null,\n    \"unk_token\": null,\n"
+           "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n"
+           "    \"byte_fallback\": false,\n    \"ignore_merges\": false,\n    \"vocab\": {";
+    for (std::size_t id = 0; id < model_size_; ++id)
+        out +=
+            (id == 0 ? "\n      " : ",\n      ") + quote(spelling(static_cast<Token>(id))) + ": " + std::to_string(id);
+    out += "\n    },\n    \"merges\": [";
+    const char* separator = "\n      ";
+    for (const Merge& merge : merges_.merges()) { // "a b": older readers do not know ["a", "b"]
+        out += separator + quote(spelling(merge.left) + " " + spelling(merge.right));
+        separator = ",\n      ";
+    }
+    out += "\n    ]\n  }\n}\n";
+    return out;
+}
+
+} // namespace ordo

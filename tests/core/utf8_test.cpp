@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// UTF-8 against the formula of its definition: every scalar value, and nothing else, is well formed.
+#include "core/utf8.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace ordo {
+namespace {
+
+// RFC 3629, section 3: the bits of a scalar value spread over one to four bytes.
+std::string spread(std::uint32_t point) {
+    const auto byte = [](std::uint32_t b) { return static_cast<char>(b); };
+    if (point < 0x80) return {byte(point)};
+    if (point < 0x800) return {byte(0xc0 | point >> 6), byte(0x80 | (point & 0x3f))};
+    if (point < 0x10000)
+        return {byte(0xe0 | point >> 12), byte(0x80 | (point >> 6 & 0x3f)), byte(0x80 | (point & 0x3f))};
+    return {byte(0xf0 | point >> 18), byte(0x80 | (point >> 12 & 0x3f)), byte(0x80 | (point >> 6 & 0x3f)),
+            byte(0x80 | (point & 0x3f))};
+}
+
+bool is_scalar(std::uint32_t point) {
+    return point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
+}
+
+TEST(Utf8, AcceptsEveryScalarValueAndNoSurrogate) {
+    for (std::uint32_t point = 0; point < 0x120000; ++point) {
+        const std::string text = spread(point);
+        ASSERT_EQ(utf8_length(text + "x"), is_scalar(point) ? text.size() : 0) << std::hex << point;
+        ASSERT_EQ(utf8_valid(text), is_scalar(point)) << std::hex << point;
+    }
+}
+
+// If every scalar value is accepted and the number of accepted sequences is the number of scalar
+// values, nothing else is accepted: no overlong form, no stray byte.
+TEST(Utf8, AcceptsAsManySequencesAsThereAreScalarValues) {
+    std::size_t accepted[5] = {};
+    std::string text(4, '\0');
+    const auto set = [&](std::size_t i, int b) { text[i] = static_cast<char>(b); };
+    // A byte that is no continuation is told from one that is by its upper bits: stand-ins for the rest.
+    const int tails[] = {0x00, 0x41, 0x7f, 0x80, 0xbf, 0xc0, 0xe1, 0xff};
+    for (int a = 0; a < 256; ++a)
+        for (int b = 0; b < 256; ++b)
+            for (const int c : tails)
+                for (const int d : tails) {
+                    set(0, a), set(1, b), set(2, c), set(3, d);
+                    ++accepted[utf8_length(text)];
+                }
+    // Third and fourth bytes: two of the eight stand-ins are continuations, for 64 such bytes.
+    EXPECT_EQ(accepted[1], 128u * 256 * 64);
+    EXPECT_EQ(accepted[2], 30u * 64 * 64);                // U+0080..U+07FF: 1920 = 30 * 64
+    EXPECT_EQ(accepted[3], (16u * 64 - 32 - 32) * 2 * 8); // without overlong E0 80..9F and surrogates ED A0..BF
+    EXPECT_EQ(accepted[4], (5u * 64 - 16 - 48) * 2 * 2);  // without overlong F0 80..8F and F4 90..BF
+}
+
+TEST(Utf8, RefusesWhatTable37LeavesOut) {
+    for (const char* text :
+         {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf",
+          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xfe", "\xc3", "\xe2\x82", "\xf0\x9f\x98"})
+        EXPECT_EQ(utf8_length(text), 0u) << text;
+    EXPECT_EQ(utf8_length(""), 0u);
+    EXPECT_TRUE(utf8_valid(""));
+    EXPECT_TRUE(utf8_valid(std::string_view("a\0b", 3)));
+    EXPECT_FALSE(utf8_valid("good\xff"));
+}
+
+TEST(Utf8, CompletePrefixHoldsBackOnlyWhatCouldStillBeCompleted) {
+    for (const std::uint32_t point : {0x41u, 0xe9u, 0x20acu, 0xd7ffu, 0xe000u, 0x1f600u, 0x10ffffu}) {
+        const std::string text = spread(point);
+        for (std::size_t cut = 0; cut < text.size(); ++cut)
+            EXPECT_EQ(utf8_complete_prefix("ab" + text.substr(0, cut)), 2u) << std::hex << point << " cut at " << cut;
+        EXPECT_EQ(utf8_complete_prefix("ab" + text), 2 + text.size());
+    }
+    EXPECT_EQ(utf8_complete_prefix(""), 0u);
+    // Malformed: no byte to come could mend these, so they are let through.
+    EXPECT_EQ(utf8_complete_prefix("a\xff"), 2u);
+    EXPECT_EQ(utf8_complete_prefix("a\x80\x80\x80"), 4u);
+    EXPECT_EQ(utf8_complete_prefix("a\xed\xa0"), 3u); // a surrogate's beginning
+    EXPECT_EQ(utf8_complete_prefix("a\xe0\x80"), 3u); // overlong
+    EXPECT_EQ(utf8_complete_prefix("a\xc1"), 2u);
+    EXPECT_EQ(utf8_complete_prefix("\xf0\x9f\x98\xf0\x9f"), 3u); // the first is broken off, the second may go on
+}
+
+} // namespace
+} // namespace ordo
