@@ -213,7 +213,8 @@ public:
     // Appends tokens (at least one) and returns the logits after the last, [vocab_size], valid until
     // the next call. segments: one for each token, or empty. Throws Error(limit) for a token out of
     // range or a full cache, Error(model) if a layer yields values that are not finite; the session
-    // is then as before the call.
+    // is then as before the call. A bidirectional model takes its whole input in one call, whatever
+    // the chunk: Error(usage) if the session is not empty.
     std::span<const float> feed(std::span<const Token> tokens, std::span<const int> segments = {});
     // The same, handing the logits after every token to the callback: rows [n, vocab_size] of
     // successive chunks. first is the index in tokens of row 0. The memory is the session's.
@@ -251,7 +252,8 @@ class Sampler {
 public:
     // Throws Error(usage) for a value out of its range.
     Sampler(const Sampling& sampling, int vocab_size);
-    // logits [vocab_size]; history: the tokens so far, prompt included; n: the number of the draw.
+    // logits [vocab_size]; history: the tokens so far, prompt included; n: the number of the draw. A
+    // token with the logit -inf is not drawn. Throws Error(model) for a NaN, an infinity, or all -inf.
     Token sample(std::span<const float> logits, std::span<const Token> history, std::uint64_t n);
 
 private:
@@ -279,8 +281,10 @@ struct Generation {
     double decode_seconds = 0;
 };
 
-// Continues a prompt; on_text receives the continuation piece by piece, whole UTF-8 sequences only,
-// and stops it by returning false. Throws Error(limit) for a prompt longer than the session.
+// Continues a prompt, which is preceded by the end-of-text token if there is one, as documents are in
+// training. on_text receives the continuation piece by piece, whole UTF-8 sequences only (one that is
+// cut short by the end is left out), and stops it by returning false. Throws Error(limit) for a prompt
+// longer than the session, Error(usage) for a model that is not causal.
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options = {},
                     const std::function<bool(std::string_view)>& on_text = {});
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "core/error.h"
+#include "model/model.h"
+#include "model/text_stream.h"
+
+#include <chrono>
+
+namespace ordo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Documents begin with the end-of-text token in training, so a prompt does too.
+std::vector<Token> start_of(const Model& model, std::string_view prompt, bool special) {
+    std::vector<Token> tokens;
+    if (model.end_of_text() >= 0) tokens.push_back(model.end_of_text());
+    const std::vector<Token> encoded = model.encode(prompt, special);
+    tokens.insert(tokens.end(), encoded.begin(), encoded.end());
+    if (tokens.empty()) fail(ErrorCode::usage, "prompt: expected a text, found an empty one");
+    return tokens;
+}
+
+} // namespace
+
+Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options,
+                    const std::function<bool(std::string_view)>& on_text) {
+    if (options.max_tokens < -1) fail(ErrorCode::usage, "max tokens: expected -1 or more, found ", options.max_tokens);
+    if (model.impl().blueprint.mask == Mask::bidirectional)
+        fail(ErrorCode::usage, model.impl().where, ": a bidirectional model does not continue a text");
+    TextStream stream(options.stop, on_text);
+    Sampler sampler(options.sampling, model.vocab_size());
+    std::vector<Token> tokens = start_of(model, prompt, options.special);
+    Session session(model, options.session);
+    const auto capacity = static_cast<std::size_t>(session.capacity());
+    if (tokens.size() > capacity)
+        fail(ErrorCode::limit, "prompt: expected at most ", capacity, " tokens, found ", tokens.size());
+
+    Generation result;
+    result.prompt_tokens = static_cast<int>(tokens.size());
+    Clock::time_point start = Clock::now();
+    std::span<const float> logits = session.feed(tokens);
+    result.prefill_seconds = seconds_since(start);
+
+    start = Clock::now();
+    tokens.reserve(capacity + 1);
+    std::string piece;
+    auto state = TextStream::State::open;
+    while (result.new_tokens != options.max_tokens) {
+        const Token token = sampler.sample(logits, tokens, static_cast<std::uint64_t>(result.new_tokens));
+        if (token == model.end_of_text()) {
+            result.reason = StopReason::end_of_text;
+            break;
+        }
+        ++result.new_tokens;
+        tokens.push_back(token);
+        piece.clear();
+        model.impl().tokenizer->append(token, piece);
+        state = stream.append(piece);
+        if (state != TextStream::State::open || result.new_tokens == options.max_tokens) break;
+        if (tokens.size() > capacity) {
+            result.reason = StopReason::full;
+            break;
+        }
+        logits = session.feed({&tokens.back(), 1});
+    }
+    state = stream.finish();
+    if (state == TextStream::State::stopped) result.reason = StopReason::stop_text;
+    if (state == TextStream::State::cancelled) result.reason = StopReason::callback;
+    result.decode_seconds = seconds_since(start);
+    result.text = stream.take_text();
+    return result;
+}
+
+} // namespace ordo

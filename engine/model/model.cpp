@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include "model/model.h"
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/random.h"
+
+#include <unistd.h>
+
+namespace ordo {
+namespace {
+
+std::uint64_t padded_elements(const TensorSpec& spec) {
+    if (spec.shape.empty() || spec.shape.size() > 2)
+        fail(ErrorCode::usage, "tensor '", printable(spec.name), "': expected rank 1 or 2, found ", spec.shape.size());
+    std::uint64_t elements = 1;
+    for (const std::int64_t size : spec.shape) {
+        constexpr std::int64_t most = std::numeric_limits<int>::max();
+        if (size < 1 || size > most)
+            fail(ErrorCode::usage, "tensor '", printable(spec.name), "': expected sizes from 1 to ", most, ", found ",
+                 size);
+        elements *= static_cast<std::uint64_t>(size); // below 2^62
+    }
+    constexpr std::uint64_t line = 16; // floats in 64 bytes
+    return (elements + line - 1) / line * line;
+}
+
+Linear linear_of(TensorBlock& tensors, const std::string& name) {
+    return {tensors.view(name + ".weight"), tensors.view(name + ".bias")};
+}
+
+NormWeights norm_of(TensorBlock& tensors, const std::string& name) {
+    return {tensors.view(name + ".weight"), tensors.view(name + ".bias")};
+}
+
+Weights weights_of(const Blueprint& b, TensorBlock& tensors) {
+    Weights w;
+    w.embedding = tensors.view("embedding.weight");
+    w.embedding_norm = norm_of(tensors, "embedding_norm");
+    for (int i = 0; i < b.n_layers; ++i) {
+        const std::string layer = "layers." + std::to_string(i) + ".";
+        BlockWeights block;
+        block.attention_norm = norm_of(tensors, layer + "attention_norm");
+        block.qkv = linear_of(tensors, layer + "attention.qkv");
+        block.attention_out = linear_of(tensors, layer + "attention.out");
+        block.feed_forward_norm = norm_of(tensors, layer + "feed_forward_norm");
+        block.feed_forward = {b.activation, b.gated, linear_of(tensors, layer + "feed_forward.in"),
+                              linear_of(tensors, layer + "feed_forward.out")};
+        w.blocks.push_back(block);
+    }
+    w.final_norm = norm_of(tensors, "final_norm");
+    w.head = {b.tied_head ? w.embedding : tensors.view("head.weight"), {}};
+    return w;
+}
+
+BlockShape shape_of(const Blueprint& b) {
+    BlockShape shape;
+    shape.attention = {b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window};
+    shape.norm = b.norm;
+    shape.norm_eps = b.norm_eps;
+    shape.norm_place = b.norm_place;
+    shape.parallel_residual = b.parallel_residual;
+    return shape;
+}
+
+// Uniform with a mean and a standard deviation; four numbers of each Philox block.
+void fill_uniform(std::span<float> out, const Random& random, double mean, double deviation) {
+    const double width = deviation * std::sqrt(12.0);
+    const auto blocks = static_cast<std::ptrdiff_t>((out.size() + 3) / 4);
+    parallel_for(blocks, 4096, [&](std::ptrdiff_t b) {
+        const auto bits = random.block(static_cast<std::uint64_t>(b));
+        for (std::size_t i = 0; i < 4; ++i) {
+            const std::size_t at = static_cast<std::size_t>(b) * 4 + i;
+            if (at < out.size()) out[at] = static_cast<float>(mean + width * (bits[i] * 0x1p-32 - 0.5));
+        }
+    });
+}
+
+} // namespace
+
+// ---- Tensors --------------------------------------------------------------------------------
+
+std::uint64_t TensorBlock::bytes(std::span<const TensorSpec> specs) {
+    std::uint64_t floats = 0;
+    for (const TensorSpec& spec : specs) {
+        const std::uint64_t elements = padded_elements(spec);
+        if (elements > (std::uint64_t{1} << 60) - floats) fail(ErrorCode::limit, "tensors: more than 2^62 bytes");
+        floats += elements;
+    }
+    return floats * sizeof(float);
+}
+
+TensorBlock::TensorBlock(std::vector<TensorSpec> specs)
+    : specs_(std::move(specs)), values_(static_cast<std::size_t>(bytes(specs_) / sizeof(float))) {
+    std::size_t offset = 0;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+        if (!by_name_.emplace(specs_[i].name, i).second)
+            fail(ErrorCode::usage, "tensor '", printable(specs_[i].name), "': expected one of this name, found two");
+        offsets_.push_back(offset);
+        offset += static_cast<std::size_t>(padded_elements(specs_[i]));
+    }
+}
+
+View TensorBlock::view(std::size_t i) {
+    const auto& shape = specs_[i].shape;
+    return ordo::view(values_.data() + offsets_[i], shape.size() == 1 ? 1 : static_cast<int>(shape[0]),
+                      static_cast<int>(shape.back()));
+}
+
+View TensorBlock::view(std::string_view name) {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? View{} : view(found->second);
+}
+
+std::span<float> TensorBlock::values(std::size_t i) {
+    const View v = view(i);
+    return {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)};
+}
+
+std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings) {
+    std::vector<TensorSpec> specs = tensor_list(blueprint);
+    for (TensorSpec& spec : encodings.tensors()) specs.push_back(std::move(spec));
+    return specs;
+}
+
+// ---- Making ---------------------------------------------------------------------------------
+
+Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorBlock tensors,
+                 std::unique_ptr<const Tokenizer> tokenizer, Metadata metadata, int positions) {
+    check(blueprint, where);
+    if (tokenizer && tokenizer->vocab_size() != blueprint.vocab_size)
+        fail(ErrorCode::model, where,
+             ": expected as many tokens in the tokenizer as vocab_size = ", blueprint.vocab_size, ", found ",
+             tokenizer->vocab_size());
+    auto impl = std::make_unique<Model::Impl>();
+    impl->where = std::move(where);
+    impl->blueprint = blueprint;
+    impl->shape = shape_of(blueprint);
+    impl->tensors = std::move(tensors);
+    impl->weights = weights_of(blueprint, impl->tensors);
+    impl->encodings = std::move(encodings);
+    std::vector<View> bound;
+    for (const TensorSpec& spec : impl->encodings.tensors()) bound.push_back(impl->tensors.view(spec.name));
+    impl->encodings.bind(bound);
+    impl->encodings.prepare(positions);
+    impl->tokenizer = std::move(tokenizer);
+    impl->metadata = std::move(metadata);
+    return Model(std::move(impl));
+}
+
+Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed) {
+    check(blueprint, "random model");
+    TensorBlock tensors(model_tensors(blueprint, encodings));
+    for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
+        const TensorSpec& spec = tensors.specs()[i];
+        const bool vector = spec.shape.size() == 1;
+        const double deviation = vector ? 0.1 : 1 / std::sqrt(static_cast<double>(spec.shape.back()));
+        fill_uniform(tensors.values(i), Random(seed, i), starts_at_one(spec.name) ? 1 : 0, deviation);
+    }
+    std::unique_ptr<const Tokenizer> tokenizer = make_byte_tokenizer();
+    if (tokenizer->vocab_size() != blueprint.vocab_size) tokenizer.reset();
+    return make_model("random model", blueprint, std::move(encodings), std::move(tensors), std::move(tokenizer), {},
+                      blueprint.context);
+}
+
+Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed) {
+    check(blueprint, "random model");
+    return random_model(blueprint, EncodingStack(encoding, blueprint.dims()), seed);
+}
+
+std::uint64_t default_memory_limit() {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 5 * 4;
+}
+
+// ---- The public face ------------------------------------------------------------------------
+
+Model::Model(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+int Model::vocab_size() const {
+    return impl_->blueprint.vocab_size;
+}
+int Model::context() const {
+    return impl_->blueprint.context;
+}
+int Model::max_position() const {
+    return impl_->encodings.max_position();
+}
+std::string Model::encoding() const {
+    return impl_->encodings.spec();
+}
+std::string Model::metadata(std::string_view key) const {
+    const auto found = impl_->metadata.find(key);
+    return found == impl_->metadata.end() ? std::string() : found->second;
+}
+Token Model::end_of_text() const {
+    return impl_->tokenizer ? impl_->tokenizer->end_of_text() : -1;
+}
+
+std::vector<Token> Model::encode(std::string_view text, bool special) const {
+    if (!impl_->tokenizer) fail(ErrorCode::model, impl_->where, ": has no tokenizer");
+    std::vector<Token> tokens;
+    impl_->tokenizer->encode(text, special, tokens);
+    return tokens;
+}
+
+std::string Model::decode(std::span<const Token> tokens) const {
+    if (!impl_->tokenizer) fail(ErrorCode::model, impl_->where, ": has no tokenizer");
+    std::string text;
+    for (const Token token : tokens) impl_->tokenizer->append(token, text);
+    return text;
+}
+
+std::string_view version() {
+    return "0.1.0";
+}
+
+} // namespace ordo

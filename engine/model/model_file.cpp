@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "model/model_file.h"
+
+#include "core/blas.h"
+#include "core/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace ordo {
+namespace {
+
+constexpr std::string_view key_format = "ordo.format", key_blueprint = "blueprint", key_encoding = "encoding",
+                           key_tokenizer = "tokenizer";
+
+const std::string& required(const Safetensors& file, std::string_view key) {
+    const auto found = file.metadata().find(key);
+    if (found == file.metadata().end())
+        fail(ErrorCode::model, file.where(), ": metadata '", key, "': expected one, found none",
+             key == key_format ? " (not a model written by Ordo?)" : "");
+    return found->second;
+}
+
+Blueprint read_blueprint(const Safetensors& file) {
+    const std::string& format = required(file, key_format);
+    if (format != model_format)
+        fail(ErrorCode::model, file.where(), ": metadata '", key_format, "': expected ", model_format, ", found '",
+             printable(format), "'");
+    return blueprint_from_json(required(file, key_blueprint), file.where());
+}
+
+// What the weights were trained with. A spec that cannot be understood is the file's fault.
+EncodingStack trained_encodings(const Safetensors& file, const Dims& dims) {
+    const std::string& spec = required(file, key_encoding);
+    try {
+        return EncodingStack(spec, dims);
+    } catch (const Error& error) {
+        fail(ErrorCode::model, file.where(), ": metadata '", key_encoding, "': ", error.what());
+    }
+}
+
+bool rescales(std::string_view encoding, std::string_view key) {
+    for (const Parameter& parameter : find_encoding(encoding).parameters)
+        if (parameter.name == key) return parameter.rescales;
+    return false;
+}
+
+// True if two canonical specs differ at most in parameters that rescale positions.
+bool only_rescaled(const std::string& a, const std::string& b) {
+    const std::vector<SpecItem> from = parse_spec(a), to = parse_spec(b);
+    if (from.size() != to.size()) return false;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        if (from[i].name != to[i].name || from[i].values.size() != to[i].values.size()) return false;
+        for (std::size_t j = 0; j < from[i].values.size(); ++j) {
+            const auto& [key, value] = from[i].values[j];
+            const auto& [other_key, other_value] = to[i].values[j];
+            if (key != other_key || (value != other_value && !rescales(from[i].name, key))) return false;
+        }
+    }
+    return true;
+}
+
+EncodingStack chosen_encodings(const Safetensors& file, const Dims& dims, EncodingStack trained,
+                               const LoadOptions& options) {
+    if (options.encoding.empty()) return trained;
+    EncodingStack asked(options.encoding, dims);
+    const std::string from = trained.spec(), to = asked.spec();
+    if (from == to) return trained;
+    const bool rescaled = only_rescaled(from, to);
+    if (!options.force_encoding && !rescaled)
+        fail(ErrorCode::usage, file.where(), ": trained with the encoding '", from, "', asked to run with '", to,
+             "'; to see what happens all the same, force it");
+    if (options.on_warning)
+        options.on_warning(file.where() + ": trained with the encoding '" + from + "', running with '" + to + "'" +
+                           (rescaled ? ", a rescaling of it" : ""));
+    return asked;
+}
+
+// The tensor of the file for each of the specs. Nothing has been allocated for them yet.
+std::vector<const TensorInfo*> find_tensors(const Safetensors& file, std::span<const TensorSpec> specs,
+                                            const EncodingStack& encodings, bool as_trained) {
+    std::vector<const TensorInfo*> found;
+    for (const TensorSpec& spec : specs) {
+        const TensorInfo* info = file.find(spec.name);
+        // An encoding that the weights were not trained with may want tensors that they do not have.
+        const bool asked_for = !as_trained && spec.name.starts_with("encoding.");
+        const ErrorCode code = asked_for ? ErrorCode::usage : ErrorCode::model;
+        const std::string why = asked_for ? " (the encoding '" + encodings.spec() + "' needs it)" : "";
+        if (info == nullptr)
+            fail(code, file.where(), ": tensor '", printable(spec.name), "': expected ", shape_text(spec.shape),
+                 ", found none", why);
+        if (info->shape != spec.shape)
+            fail(code, file.where(), ": tensor '", printable(spec.name), "': expected ", shape_text(spec.shape),
+                 ", found ", shape_text(info->shape), why);
+        if (info->dtype != "F32" && info->dtype != "F16" && info->dtype != "BF16")
+            fail(ErrorCode::model, file.where(), ": tensor '", printable(spec.name),
+                 "': expected dtype F32, F16 or BF16, found ", printable(info->dtype));
+        found.push_back(info);
+    }
+    return found;
+}
+
+void warn_of_extra(const Safetensors& file, std::span<const TensorSpec> specs, bool as_trained,
+                   const LoadOptions& options) {
+    if (!options.on_warning) return;
+    std::set<std::string_view> known;
+    for (const TensorSpec& spec : specs) known.insert(spec.name);
+    std::size_t extra = 0;
+    std::string first;
+    for (const TensorInfo& tensor : file.tensors()) {
+        if (known.contains(tensor.name) || (!as_trained && tensor.name.starts_with("encoding."))) continue;
+        if (++extra == 1) first = printable(tensor.name);
+    }
+    if (extra == 1) options.on_warning(file.where() + ": tensor '" + first + "' is not part of the model");
+    if (extra > 1)
+        options.on_warning(file.where() + ": tensor '" + first + "' and " + std::to_string(extra - 1) +
+                           " more are not part of the model");
+}
+
+void check_finite(const Safetensors& file, const TensorInfo& tensor, std::span<const float> values) {
+    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    if (bad != values.end())
+        fail(ErrorCode::model, file.where(), ": tensor '", printable(tensor.name), "': element ", bad - values.begin(),
+             " is ", *bad, ", which is not finite");
+}
+
+Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack encodings, bool as_trained,
+            const LoadOptions& options) {
+    const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
+    const std::vector<const TensorInfo*> found = find_tensors(file, specs, encodings, as_trained);
+    warn_of_extra(file, specs, as_trained, options);
+    const std::uint64_t bytes = TensorBlock::bytes(specs);
+    const std::uint64_t limit = options.max_memory != 0 ? options.max_memory : default_memory_limit();
+    if (bytes > limit)
+        fail(ErrorCode::limit, file.where(), ": the weights take ", bytes, " bytes, more than the ", limit,
+             " that they may");
+
+    TensorBlock tensors(specs);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        file.read(*found[i], tensors.values(i));
+        check_finite(file, *found[i], tensors.values(i));
+    }
+    std::unique_ptr<const Tokenizer> tokenizer;
+    const auto json = file.metadata().find(key_tokenizer);
+    if (json != file.metadata().end()) tokenizer = tokenizer_from_json(json->second, file.where() + ": tokenizer");
+    // The file's word alone must not make tables larger than its weights: positions beyond still work.
+    const auto affordable = static_cast<std::int64_t>(bytes / sizeof(float)) / blueprint.d_model;
+    const auto positions = static_cast<int>(std::min<std::int64_t>(blueprint.context, affordable));
+    return make_model(file.where(), blueprint, std::move(encodings), std::move(tensors), std::move(tokenizer),
+                      file.metadata(), options.context > 0 ? options.context : positions);
+}
+
+// Memory that the system refuses is a limit like any other.
+template <class Make>
+Model within_memory(const std::string& where, const Make& make) {
+    try {
+        return make();
+    } catch (const std::bad_alloc&) {
+        fail(ErrorCode::limit, where, ": not enough memory for the model");
+    }
+}
+
+} // namespace
+
+Model load_model(const Safetensors& file, const LoadOptions& options) {
+    check_blas();
+    const Blueprint blueprint = read_blueprint(file);
+    EncodingStack trained = trained_encodings(file, blueprint.dims());
+    const std::string trained_spec = trained.spec();
+    EncodingStack encodings = chosen_encodings(file, blueprint.dims(), std::move(trained), options);
+    const bool as_trained = encodings.spec() == trained_spec;
+    return build(file, blueprint, std::move(encodings), as_trained, options);
+}
+
+Model Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+    return within_memory(printable_path(path), [&] { return load_model(Safetensors::open(path), options); });
+}
+
+Model Model::load(const std::filesystem::path& path, std::unique_ptr<Encoding> encoding, const LoadOptions& options) {
+    return within_memory(printable_path(path), [&] {
+        check_blas();
+        const Safetensors file = Safetensors::open(path);
+        const Blueprint blueprint = read_blueprint(file);
+        std::vector<std::unique_ptr<Encoding>> items;
+        if (encoding) items.push_back(std::move(encoding));
+        return build(file, blueprint, EncodingStack(std::move(items)), false, options);
+    });
+}
+
+void write_model(const std::filesystem::path& path, const ModelFile& model) {
+    Metadata metadata = model.metadata;
+    metadata[std::string(key_format)] = model_format;
+    metadata[std::string(key_blueprint)] = to_json(model.blueprint);
+    metadata[std::string(key_encoding)] = model.encoding;
+    if (!model.tokenizer.empty()) metadata[std::string(key_tokenizer)] = model.tokenizer;
+    std::vector<StoredTensor> tensors;
+    for (std::size_t i = 0; i < model.specs.size(); ++i) {
+        const View v = model.values.at(i);
+        if (v.stride != v.cols)
+            fail(ErrorCode::failure, "tensor '", printable(model.specs[i].name), "': expected rows side by side");
+        tensors.push_back({model.specs[i].name,
+                           model.specs[i].shape,
+                           model.type,
+                           {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)}});
+    }
+    write_safetensors(path, std::move(tensors), metadata);
+}
+
+} // namespace ordo

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Bytes that arrive token by token, passed on as text.
+#pragma once
+
+#include "ordo.h"
+
+namespace ordo {
+
+// Passes on whole UTF-8 sequences, and nothing from the first stop text on: what could still become
+// part of either is held back. Bytes that can never become UTF-8 are passed on as they are.
+class TextStream {
+public:
+    using Sink = std::function<bool(std::string_view)>; // false stops; may be empty
+    // Throws Error(usage) for a stop text that is empty.
+    TextStream(std::vector<std::string> stop, const Sink& sink);
+
+    enum class State { open, stopped, cancelled }; // stopped by a stop text, cancelled by the sink
+    State append(std::string_view bytes);
+    // No more will come: what was held back for a stop text is passed on. A sequence cut short is not.
+    State finish();
+
+    std::string take_text() { return std::move(text_); } // all that was passed on
+
+private:
+    State pass(std::size_t n);
+    std::size_t held_back() const;
+
+    std::vector<std::string> stop_;
+    const Sink& sink_;
+    std::string text_, pending_;
+    State state_ = State::open;
+};
+
+} // namespace ordo
