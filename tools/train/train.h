@@ -13,7 +13,7 @@ struct Options {
     std::filesystem::path validation; // held-out text of the same form
     std::filesystem::path out;        // the weight file to write
     std::string encoding = "rope";
-    Blueprint blueprint;              // the trunk; vocab_size is what the tokenizer shall have
+    Blueprint blueprint; // the trunk; vocab_size is what the tokenizer shall have
 
     std::int64_t tokens = 8'000'000; // budget: tokens that pass through the model
     int batch = 16;                  // sequences of blueprint.context tokens a step
@@ -25,12 +25,12 @@ struct Options {
     double dropout = 0;              // of the embedding and of each residual branch
     std::uint64_t seed = 1;
 
-    std::filesystem::path finish;      // a second corpus for the last part of the budget
-    std::int64_t finish_tokens = 0;    // how much of the budget that part is
-    std::filesystem::path init;        // start from the weights of this file
-    std::filesystem::path tokenizer;   // take this file's tokenizer (a weight file or a tokenizer.json)
+    std::filesystem::path finish;    // a second corpus for the last part of the budget
+    std::int64_t finish_tokens = 0;  // how much of the budget that part is
+    std::filesystem::path init;      // start from the weights of this file
+    std::filesystem::path tokenizer; // take this file's tokenizer (a weight file or a tokenizer.json)
     bool byte_tokenizer = false;
-    std::filesystem::path checkpoint;  // saved every checkpoint_every steps and at the end
+    std::filesystem::path checkpoint; // saved every checkpoint_every steps and at the end
     int checkpoint_every = 100;
     bool resume = false;               // go on from the checkpoint if it exists
     std::filesystem::path log;         // CSV: step, tokens, lr, loss, grad_norm, tokens_per_second, val_loss
@@ -39,13 +39,14 @@ struct Options {
     std::string dtype = "f16";         // of the file written
     std::string command;               // the command line, for the metadata (base names only)
     bool progress = false;             // a progress bar on stderr
+    std::function<void(std::int64_t step)> on_step; // called after each step
 };
 
 struct Result {
     double train_loss = 0;      // mean of the last 50 steps, nats a token
     double validation_loss = 0; // nats a token, over all of the held-out windows
     std::int64_t tokens = 0;
-    bool interrupted = false;   // by interrupt(); the checkpoint was saved
+    bool interrupted = false; // by interrupt(); the checkpoint was saved
 };
 
 // Throws Error.

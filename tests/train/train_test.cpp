@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// What a training run promises: the same bits for any number of threads and after a resume, the loss
+// that the engine computes for the same file, and errors that name what is wrong.
+#include "core/parallel.h"
+#include "io/file.h"
+#include "tools/train/data.h"
+#include "tools/train/network.h"
+#include "tools/train/train.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <omp.h>
+
+namespace ordo::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Training : public testing::Test {
+protected:
+    void SetUp() override {
+        dir_ = fs::temp_directory_path() / ("ordo-train-" + std::to_string(::getpid()) + "-" +
+                                            testing::UnitTest::GetInstance()->current_test_info()->name());
+        fs::create_directories(dir_);
+        std::string text;
+        for (int i = 0; i < 60; ++i) {
+            text += "The cat number " + std::to_string(i) + " sat on the mat and saw " + std::to_string(i * 7 % 13) +
+                    " birds.\n";
+            if (i % 4 == 3) text += "<|endoftext|>\n";
+        }
+        std::ofstream(dir_ / "corpus.txt") << text;
+        std::ofstream(dir_ / "held.txt") << text.substr(0, 700);
+    }
+    void TearDown() override {
+        omp_set_num_threads(threads_);
+        fs::remove_all(dir_);
+    }
+
+    Options options(const std::string& name) const {
+        Options o;
+        o.corpus = dir_ / "corpus.txt";
+        o.validation = dir_ / "held.txt";
+        o.out = dir_ / (name + ".safetensors");
+        o.log = dir_ / (name + ".csv");
+        o.byte_tokenizer = true;
+        o.dtype = "f32";
+        Blueprint& b = o.blueprint;
+        b.context = 24;
+        b.n_layers = 2;
+        b.d_model = 16;
+        b.n_heads = 4;
+        b.n_kv_heads = 2;
+        b.d_head = 4;
+        b.d_ff = 24;
+        o.batch = 3;
+        o.tokens = 24 * 3 * 12; // twelve steps
+        o.checkpoint_every = 5;
+        o.eval_every = 6;
+        return o;
+    }
+    static std::string bytes(const fs::path& file) { return read_file(file, std::size_t{1} << 30); }
+    // The log without the column of the speed.
+    static std::string losses(const fs::path& log) {
+        std::istringstream in(bytes(log));
+        std::string out;
+        for (std::string line; std::getline(in, line);) {
+            std::istringstream cells(line);
+            std::string cell;
+            for (int i = 0; std::getline(cells, cell, ','); ++i)
+                if (i != 5) out += cell + ",";
+            out += "\n";
+        }
+        return out;
+    }
+
+    fs::path dir_;
+    int threads_ = omp_get_max_threads();
+};
+
+TEST_F(Training, SameBitsForAnyNumberOfThreads) {
+    std::string first;
+    for (const int threads : {1, 2, 3, 4, 8}) {
+        omp_set_num_threads(threads);
+        Options o = options("run");
+        o.dropout = 0.1;
+        run(o);
+        const std::string now = bytes(o.out) + losses(o.log);
+        if (first.empty()) first = now;
+        EXPECT_TRUE(now == first) << threads << " threads";
+    }
+}
+
+TEST_F(Training, AnotherSeedOrEncodingGivesOtherWeights) {
+    Options o = options("run");
+    run(o);
+    const std::string first = bytes(o.out);
+    o.seed = 2;
+    run(o);
+    EXPECT_NE(bytes(o.out), first);
+}
+
+TEST_F(Training, ResumesBitForBit) {
+    Options whole = options("whole");
+    whole.checkpoint = dir_ / "whole.checkpoint";
+    whole.encoding = "segment+learned";
+    const Result expected = run(whole);
+
+    Options parts = whole;
+    parts.out = dir_ / "parts.safetensors";
+    parts.log = dir_ / "parts.csv";
+    parts.checkpoint = dir_ / "parts.checkpoint";
+    parts.resume = true;
+    parts.on_step = [](std::int64_t step) {
+        if (step == 4) interrupt(); // saved after step 4, between two regular checkpoints
+    };
+    Result part = run(parts);
+    ASSERT_TRUE(part.interrupted);
+    EXPECT_FALSE(fs::exists(parts.out));
+    EXPECT_EQ(part.tokens, 4 * 24 * 3);
+    parts.on_step = [](std::int64_t step) {
+        if (step == 9) interrupt();
+    };
+    ASSERT_TRUE(run(parts).interrupted);
+    parts.on_step = {};
+    part = run(parts);
+    EXPECT_FALSE(part.interrupted);
+    EXPECT_EQ(part.train_loss, expected.train_loss);
+    EXPECT_EQ(part.validation_loss, expected.validation_loss);
+    EXPECT_TRUE(bytes(parts.out) == bytes(whole.out));
+    EXPECT_EQ(losses(parts.log), losses(whole.log));
+}
+
+TEST_F(Training, RefusesTheCheckpointOfAnotherRun) {
+    Options o = options("run");
+    o.checkpoint = dir_ / "run.checkpoint";
+    run(o);
+    o.resume = true;
+    o.encoding = "alibi";
+    try {
+        run(o);
+        FAIL();
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code, ErrorCode::usage);
+        EXPECT_NE(std::string(e.what()).find("run.checkpoint"), std::string::npos) << e.what();
+    }
+}
+
+TEST_F(Training, LossFallsBelowThatOfChance) {
+    Options o = options("run");
+    o.tokens = 24 * 3 * 150;
+    const Result r = run(o);
+    EXPECT_LT(r.train_loss, 3.0); // ln 257 = 5.55
+    EXPECT_LT(r.validation_loss, 3.2);
+}
+
+// The engine, with its cache and its tiles, must find in the file what the trainer reported.
+TEST_F(Training, ValidationLossIsWhatTheEngineComputes) {
+    for (const char* encoding : {"rope", "alibi", "learned", "rotate-stretch:period=6"}) {
+        Options o = options("run");
+        o.encoding = encoding;
+        const Result r = run(o);
+        const Model model = Model::load(o.out);
+        const std::unique_ptr<Tokenizer> tokenizer = make_byte_tokenizer();
+        const Corpus held(o.validation, *tokenizer, o.blueprint.context);
+        std::vector<Token> tokens(24), targets(24);
+        double total = 0;
+        for (std::int64_t w = 0; w < held.windows(); ++w) {
+            held.window(w, tokens, targets);
+            Session session(model);
+            session.feed_all(tokens, {}, [&](int first, View logits) {
+                for (int i = 0; i < logits.rows; ++i) {
+                    double z = 0;
+                    for (int j = 0; j < logits.cols; ++j) z += std::exp(static_cast<double>(logits.row(i)[j]));
+                    total += std::log(z) - logits.row(i)[targets[static_cast<std::size_t>(first + i)]];
+                }
+            });
+        }
+        EXPECT_NEAR(total / static_cast<double>(held.windows() * 24), r.validation_loss, 1e-5) << encoding;
+    }
+}
+
+TEST_F(Training, GoesOnFromTheWeightsOfAFile) {
+    Options o = options("first");
+    o.tokens = 24 * 3 * 60;
+    const Result first = run(o);
+    Options next = options("second");
+    next.init = o.out;
+    next.lr = 1e-9; // so that the loss stays that of the file
+    const Result second = run(next);
+    EXPECT_NEAR(second.validation_loss, first.validation_loss, 1e-4);
+}
+
+TEST_F(Training, FinishesOnTheSecondCorpus) {
+    Options o = options("run");
+    o.tokens = 24 * 3 * 60;
+    const Result without = run(o);
+    std::ofstream(dir_ / "other.txt") << std::string(2000, 'x');
+    o.finish = dir_ / "other.txt";
+    o.finish_tokens = 24 * 3 * 30;
+    const Result with = run(o);
+    EXPECT_GT(with.validation_loss, without.validation_loss + 0.1); // it forgot what cats do
+    EXPECT_LT(with.train_loss, without.train_loss);                 // an 'x' is easy
+}
+
+TEST_F(Training, NamesWhatIsWrong) {
+    const auto message = [](Options o) -> std::pair<ErrorCode, std::string> {
+        try {
+            run(o);
+        } catch (const Error& e) {
+            return {e.code, e.what()};
+        }
+        return {ErrorCode::failure, "no error"};
+    };
+    const auto expect = [&](const Options& o, ErrorCode code, const char* phrase) {
+        const auto [found, text] = message(o);
+        EXPECT_EQ(found, code) << text;
+        EXPECT_NE(text.find(phrase), std::string::npos) << text;
+    };
+    Options o = options("run");
+    o.corpus = dir_ / "absent.txt";
+    expect(o, ErrorCode::io, "absent.txt");
+    o = options("run");
+    o.encoding = "ropey";
+    expect(o, ErrorCode::usage, "ropey");
+    o = options("run");
+    o.tokens = 10;
+    expect(o, ErrorCode::usage, "tokens");
+    o = options("run");
+    o.blueprint.context = 4096;
+    o.tokens = 1 << 20;
+    expect(o, ErrorCode::limit, "corpus.txt");
+    o = options("run");
+    o.dtype = "f8";
+    expect(o, ErrorCode::usage, "f8");
+    o = options("run");
+    o.finish_tokens = 100;
+    expect(o, ErrorCode::usage, "finish");
+    EXPECT_FALSE(fs::exists(o.out));
+}
+
+TEST_F(Training, WindowsStartWithDocumentsAndShiftTheirTargets) {
+    const std::unique_ptr<Tokenizer> tokenizer = make_byte_tokenizer();
+    Corpus corpus(dir_ / "corpus.txt", *tokenizer, 24);
+    std::vector<Token> tokens(24), targets(24);
+    int begins = 0;
+    for (std::int64_t w = 0; w < corpus.windows(); ++w) {
+        corpus.window(w, tokens, targets);
+        EXPECT_TRUE(std::equal(tokens.begin() + 1, tokens.end(), targets.begin()));
+        begins += tokens[0] == tokenizer->end_of_text();
+    }
+    EXPECT_EQ(begins, 15); // documents of four lines each
+    // An epoch shows every window once.
+    std::vector<std::int64_t> seen(static_cast<std::size_t>(corpus.windows()));
+    for (std::int64_t n = 0; n < corpus.windows(); ++n) seen[static_cast<std::size_t>(corpus.shuffled(5, n))] += 1;
+    EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), std::int64_t{0}), corpus.windows());
+    EXPECT_EQ(*std::max_element(seen.begin(), seen.end()), 1);
+    std::vector<std::int64_t> first, second;
+    for (std::int64_t n = 0; n < 10; ++n) first.push_back(corpus.shuffled(5, n));
+    for (std::int64_t n = 0; n < 10; ++n) second.push_back(corpus.shuffled(5, corpus.windows() + n));
+    EXPECT_NE(first, second); // epochs differ
+}
+
+} // namespace
+} // namespace ordo::train

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Text as windows of tokens, in an order that only the seed decides.
+#pragma once
+
+#include "text/tokenizer.h"
+
+#include <filesystem>
+
+namespace ordo::train {
+
+constexpr std::size_t most_bytes = std::size_t{1} << 32; // of a corpus
+
+// A corpus as windows of length + 1 tokens: a window's targets are its tokens moved by one. Every
+// document starts with <|endoftext|> and is cut from its start; its last window runs on into the
+// document that follows.
+class Corpus {
+public:
+    // Throws Error(limit) if the text is shorter than one window.
+    Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length);
+
+    std::int64_t windows() const { return static_cast<std::int64_t>(starts_.size()); }
+    std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
+    std::size_t bytes() const { return bytes_; }
+    const std::string& sha256() const { return sha256_; } // of the file, hexadecimal
+    const std::string& name() const { return name_; }     // of the file, without folders
+
+    // Copies window i: length tokens and the length tokens that follow each.
+    void window(std::int64_t i, std::span<Token> tokens, std::span<Token> targets) const;
+    // The index of the n-th window in training: each epoch is a permutation drawn from Philox with
+    // the seed. Calls come in any order; the last epoch asked for is kept.
+    std::int64_t shuffled(std::uint64_t seed, std::int64_t n);
+
+private:
+    int length_;
+    std::vector<Token> tokens_;
+    std::vector<std::int64_t> starts_, order_;
+    std::int64_t epoch_ = -1;
+    std::uint64_t order_seed_ = 0;
+    std::size_t bytes_;
+    std::string sha256_, name_;
+};
+
+} // namespace ordo::train

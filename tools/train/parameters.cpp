@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "core/parallel.h"
+#include "core/random.h"
+#include "tools/train/network.h"
+
+namespace ordo::train {
+
+Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encodings) : specs_(tensor_list(blueprint)) {
+    first_encoding_tensor_ = count();
+    for (TensorSpec& spec : encodings.tensors()) specs_.push_back(std::move(spec));
+    std::size_t total = 0;
+    for (const TensorSpec& spec : specs_) {
+        offsets_.push_back(total);
+        std::size_t n = 1;
+        for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
+        total += (n + 15) / 16 * 16; // every tensor starts on a cache line
+    }
+    values_ = Buffer<float>(total);
+    grads_ = Buffer<float>(total);
+}
+
+View Parameters::view_of(Buffer<float>& buffer, int i) {
+    if (i < 0) return {};
+    const std::vector<std::int64_t>& shape = specs_[static_cast<std::size_t>(i)].shape;
+    const int rows = shape.size() == 2 ? static_cast<int>(shape[0]) : 1;
+    return view(buffer.data() + offsets_[static_cast<std::size_t>(i)], rows, static_cast<int>(shape.back()));
+}
+
+int Parameters::find(const std::string& name) const {
+    for (int i = 0; i < count(); ++i)
+        if (specs_[static_cast<std::size_t>(i)].name == name) return i;
+    return -1;
+}
+
+View Parameters::value(const std::string& name) {
+    return value(find(name));
+}
+View Parameters::grad(const std::string& name) {
+    return grad(find(name));
+}
+
+void Parameters::initialise(std::uint64_t seed) {
+    for (int i = 0; i < count(); ++i) {
+        const TensorSpec& spec = specs_[static_cast<std::size_t>(i)];
+        const View v = value(i);
+        const std::ptrdiff_t n = static_cast<std::ptrdiff_t>(v.rows) * v.cols;
+        const Random random(seed, 0x1417 + static_cast<std::uint64_t>(i));
+        const bool one = starts_at_one(spec.name);
+        parallel_for(n, 4096, [&](std::ptrdiff_t j) {
+            v.data[j] = one ? 1 : static_cast<float>(spec.init_std * random.normal(static_cast<std::uint64_t>(j)));
+        });
+    }
+}
+
+} // namespace ordo::train
