@@ -99,6 +99,7 @@ struct TableRequest {
     int length = 8;   // rows: positions start .. start + length - 1
     int start = 0;    // the first position
     int head = 0;     // for tables that differ by head
+    int width = 8;    // columns of embed()'s input, for the default of Encoding::table
     std::string part; // which table; empty is the main one, see Encoding::table_parts
 };
 
@@ -118,6 +119,8 @@ public:
     virtual bool shift_invariant() const { return true; }
     // Positions 0 .. max_position() - 1 can be encoded.
     virtual int max_position() const { return std::numeric_limits<int>::max(); }
+    // Segments 0 .. max_segment() - 1 can be encoded.
+    virtual int max_segment() const { return std::numeric_limits<int>::max(); }
 
     // Tensors stored with the weights; bind() hands them over in the same order before anything else
     // is called (rank 1 as one row). The views stay valid as long as the encoding.

@@ -42,6 +42,7 @@ public:
     unsigned moments() const;
     bool shift_invariant() const;
     int max_position() const; // the least of all
+    int max_segment() const;  // likewise
     std::span<const std::unique_ptr<Encoding>> items() const { return items_; }
 
     // All tensors of all encodings, in order, as stored: "encoding.NAME.TENSOR", NAME being the part

@@ -34,6 +34,11 @@ private:
 // Throws Error(usage): empty item, bad character, repeated key, missing value, over 4,096 bytes.
 std::vector<SpecItem> parse_spec(std::string_view spec);
 
+// The candidate that differs from word by the fewest edits, or nothing if none is near.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+// "a, b or c (nearest: b)", for messages about a word that is none of them.
+std::string one_of(std::string_view found, std::span<const std::string_view> allowed);
+
 // The shortest plain decimal that reads back as the same double: 10000, 0.1.
 std::string decimal(double value);
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// No encoding: a causal model can still learn order from the number of tokens that it sees.
+//   x = x,  q = q,  k = k,  score = q.k * scale
+// Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466 (NoPE).
+#include "encoding/registry.h"
+
+namespace ordo {
+namespace {
+
+class None final : public Encoding {
+public:
+    std::string spec() const override { return "none"; }
+    unsigned moments() const override { return 0; }
+    std::vector<std::string> table_parts() const override { return {}; }
+};
+
+std::unique_ptr<Encoding> make(const SpecItem&, const Dims&) {
+    return std::make_unique<None>();
+}
+
+} // namespace
+
+extern const EncodingInfo none_encoding;
+const EncodingInfo none_encoding = {
+    .name = "none",
+    .summary = "nothing is added; only the causal mask tells the order",
+    .paper = "Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466",
+    .formula = "score(i, j) = q_i . k_j * scale",
+    .moments = 0,
+    .shift_invariant = true,
+    .trainable = false,
+    .parameters = {},
+    .make = make,
+};
+
+} // namespace ordo

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Rotate and stretch: the embedding x [n, d_model] itself is turned, every pair of neighbours by the
+// same angle, and made longer after each full turn.
+//   y = s(p) |x| R(2 pi p / period) x,  s(p) = step (floor(p / period) + 1)
+// With an odd d_model the last column is only stretched. The length |x| makes it quadratic in x:
+//   dx = s(p) (|x| g + (x . g / |x|) x),  g = R^T dy
+// A norm that follows takes the stretch away again, and p and p + period become one.
+// Ben Kurzion, "Investigating Transformer Positional Encodings" (github.com/benkurzion/Transformer),
+// with a period of 36 and of 6.
+#include "core/parallel.h"
+#include "encoding/registry.h"
+#include "encoding/rotation.h"
+#include "encoding/table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+constexpr double two_pi = 6.283185307179586476925;
+
+double dot(const float* a, const float* b, int n) {
+    double sum = 0;
+    for (int j = 0; j < n; ++j) sum += static_cast<double>(a[j]) * b[j];
+    return sum;
+}
+
+// x [n] -> scale * R x, where the pairs of neighbours turn by the angle of (cos, sin).
+void turn(float* x, int n, float cos, float sin, float scale) {
+    const float c = cos * scale, s = sin * scale;
+#pragma omp simd
+    for (int k = 0; k < n / 2; ++k) {
+        const float a = x[2 * k], b = x[2 * k + 1];
+        x[2 * k] = a * c - b * s;
+        x[2 * k + 1] = a * s + b * c;
+    }
+    if (n % 2 != 0) x[n - 1] *= scale;
+}
+
+class RotateStretch final : public Encoding {
+public:
+    RotateStretch(int period, double step, int d_model) : period_(period), step_(step), d_model_(d_model) {}
+
+    std::string spec() const override { return SpecWriter("rotate-stretch")("period", period_)("step", step_).text(); }
+    unsigned moments() const override { return moment_embed; }
+    bool shift_invariant() const override { return false; }
+
+    void embed(View x, const TokenRows& rows) const override {
+        parallel_for(x.rows, grain(x), [&](std::ptrdiff_t i) {
+            const int position = rows.positions[static_cast<std::size_t>(i)];
+            float* row = x.row(static_cast<int>(i));
+            const double t = angle(position);
+            const double norm = std::sqrt(dot(row, row, x.cols));
+            turn(row, x.cols, static_cast<float>(std::cos(t)), static_cast<float>(std::sin(t)),
+                 static_cast<float>(stretch(position) * norm));
+        });
+    }
+    void embed_backward(View dx, View x, const TokenRows& rows, std::span<const View>) const override {
+        parallel_for(x.rows, grain(x), [&](std::ptrdiff_t i) {
+            const int position = rows.positions[static_cast<std::size_t>(i)];
+            const float* row = x.row(static_cast<int>(i));
+            float* g = dx.row(static_cast<int>(i));
+            const double t = angle(position), s = stretch(position);
+            const double norm = std::sqrt(dot(row, row, x.cols));
+            turn(g, x.cols, static_cast<float>(std::cos(t)), static_cast<float>(-std::sin(t)), 1);
+            // At x = 0 the gradient is 0.
+            const float along = static_cast<float>(norm > 0 ? s * dot(row, g, x.cols) / norm : 0);
+            const float scale = static_cast<float>(s * norm);
+            for (int j = 0; j < x.cols; ++j) g[j] = scale * g[j] + along * row[j];
+        });
+    }
+
+    // table: the angle, and the scale that a row of length 1 is multiplied by. matrix: R at position start.
+    std::vector<std::string> table_parts() const override { return {"table", "matrix"}; }
+    Table table(const TableRequest& request) const override {
+        const std::string part = checked_part(*this, request);
+        if (part == "matrix") {
+            const std::vector<double> angles(static_cast<std::size_t>(d_model_ / 2), angle(request.start));
+            return rotation_matrix(angles, Pairing::adjacent, d_model_);
+        }
+        Table table = make_table({"position", "angle", "scale"}, request.length);
+        for (int i = 0; i < request.length; ++i) {
+            const int position = request.start + i;
+            table.rows[static_cast<std::size_t>(i)] = {static_cast<double>(position), angle(position),
+                                                       stretch(position)};
+        }
+        return table;
+    }
+
+private:
+    // Of whole turns nothing is left, so that p and p + period turn by the same bits.
+    double angle(int position) const { return two_pi * (position % period_) / period_; }
+    double stretch(int position) const { return step_ * (1.0 + position / period_); }
+    static std::ptrdiff_t grain(View x) { return std::max(1, (1 << 14) / x.cols); }
+
+    int period_;
+    double step_;
+    int d_model_;
+};
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
+    const int period = item.integer("period", 36, 1, 1 << 30);
+    return std::make_unique<RotateStretch>(period, item.number("step", 0.1, 0, 1000000), dims.d_model);
+}
+
+} // namespace
+
+extern const EncodingInfo rotate_stretch_encoding;
+const EncodingInfo rotate_stretch_encoding = {
+    .name = "rotate-stretch",
+    .summary = "turns the embedding by its position and stretches it after each full turn",
+    .paper = "Ben Kurzion, Investigating Transformer Positional Encodings, github.com/benkurzion/Transformer",
+    .formula = "x_p -> s(p) |x_p| R(2 pi p / period) x_p\n"
+               "s(p) = step (floor(p / period) + 1); R turns every pair of neighbours by the same angle",
+    .moments = moment_embed,
+    .shift_invariant = false,
+    .trainable = false,
+    .parameters = {{"period", "36", "positions of a full turn"},
+                   {"step", "0.1", "what the stretch grows by with each full turn"}},
+    .make = make,
+};
+
+} // namespace ordo

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "encoding/rotation.h"
+
+#include "core/parallel.h"
+#include "encoding/table.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+constexpr std::size_t max_table_floats = std::size_t{1} << 24; // 64 MiB; the rest is computed as needed
+constexpr int chunk_pairs = 64;                                // computed at a time without a table
+constexpr std::ptrdiff_t thread_floats = 1 << 15;              // worth waking a thread for
+
+} // namespace
+
+Rotation::Rotation(std::vector<double> frequencies, Pairing pairing)
+    : frequencies_(std::move(frequencies)), pairing_(pairing) {}
+
+void Rotation::fill(int position, int first_pair, int count, float* cos, float* sin) const {
+    for (int k = 0; k < count; ++k) {
+        const double t = angle(position, first_pair + k);
+        cos[k] = static_cast<float>(std::cos(t));
+        sin[k] = static_cast<float>(std::sin(t));
+    }
+}
+
+void Rotation::prepare(int n_positions) {
+    const std::size_t row = 2 * frequencies_.size();
+    const std::size_t rows = std::min(static_cast<std::size_t>(std::max(n_positions, 0)), max_table_floats / row);
+    if (rows <= static_cast<std::size_t>(prepared_)) return;
+    table_ = Buffer<float>(rows * row);
+    prepared_ = static_cast<int>(rows);
+    parallel_for(prepared_, 64, [&](std::ptrdiff_t p) {
+        float* at = table_.data() + static_cast<std::size_t>(p) * row;
+        fill(static_cast<int>(p), 0, pairs(), at, at + pairs());
+    });
+}
+
+void Rotation::apply(View x, int n_heads, Positions positions, bool inverse) const {
+    assert(static_cast<int>(positions.size()) == x.rows && x.cols % n_heads == 0);
+    const int d_head = x.cols / n_heads;
+    assert(2 * pairs() <= d_head);
+    const std::ptrdiff_t grain = std::max<std::ptrdiff_t>(1, thread_floats / x.cols);
+    parallel_for(x.rows, grain, [&](std::ptrdiff_t i) {
+        const int row = static_cast<int>(i);
+        apply_row(x.row(row), n_heads, d_head, positions[static_cast<std::size_t>(i)], inverse);
+    });
+}
+
+void Rotation::apply_row(float* row, int n_heads, int d_head, int position, bool inverse) const {
+    const int n = pairs();
+    const float direction = inverse ? -1.0f : 1.0f;
+    std::array<float, chunk_pairs> cos_chunk, sin_chunk;
+    const bool ready = position < prepared_;
+    const int chunk = ready ? n : chunk_pairs;
+    for (int first = 0; first < n; first += chunk) {
+        const int count = std::min(chunk, n - first);
+        const float* cos = cos_chunk.data();
+        const float* sin = sin_chunk.data();
+        if (ready) {
+            cos = table_.data() + 2 * static_cast<std::ptrdiff_t>(position) * n;
+            sin = cos + n;
+        } else {
+            fill(position, first, count, cos_chunk.data(), sin_chunk.data());
+        }
+        for (int head = 0; head < n_heads; ++head) {
+            float* x = row + static_cast<std::ptrdiff_t>(head) * d_head;
+            if (pairing_ == Pairing::adjacent)
+                rotate_adjacent(x + 2 * first, cos, sin, direction, count);
+            else
+                rotate_halves(x + first, x + first + n, cos, sin, direction, count);
+        }
+    }
+}
+
+void rotate_adjacent(float* x, const float* cos, const float* sin, float direction, int n) {
+#pragma omp simd
+    for (int k = 0; k < n; ++k) {
+        const float a = x[2 * k], b = x[2 * k + 1], s = direction * sin[k];
+        x[2 * k] = a * cos[k] - b * s;
+        x[2 * k + 1] = a * s + b * cos[k];
+    }
+}
+
+void rotate_halves(float* a, float* b, const float* cos, const float* sin, float direction, int n) {
+#pragma omp simd
+    for (int k = 0; k < n; ++k) {
+        const float u = a[k], v = b[k], s = direction * sin[k];
+        a[k] = u * cos[k] - v * s;
+        b[k] = u * s + v * cos[k];
+    }
+}
+
+PairColumns pair_columns(Pairing pairing, int pair, int pairs) {
+    if (pairing == Pairing::adjacent) return {2 * pair, 2 * pair + 1};
+    return {pair, pair + pairs};
+}
+
+Table rotation_matrix(std::span<const double> angles, Pairing pairing, int size) {
+    Table table = make_table(numbered("dim", size), size);
+    for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i][i] = 1;
+    const int pairs = static_cast<int>(angles.size());
+    for (int k = 0; k < pairs; ++k) {
+        const auto [first, second] = pair_columns(pairing, k, pairs);
+        const auto a = static_cast<std::size_t>(first), b = static_cast<std::size_t>(second);
+        const double t = angles[static_cast<std::size_t>(k)];
+        table.rows[a][a] = table.rows[b][b] = std::cos(t);
+        table.rows[b][a] = std::sin(t);
+        table.rows[a][b] = -std::sin(t);
+    }
+    return table;
+}
+
+} // namespace ordo

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// Sinusoidal positions: waves of the position, from fast to slow, added to the embedding x [n, d_model].
+//   x_p -> scale x_p + PE(p + offset)
+//   PE(p, pair k) = (sin(p / base^e_k), cos(p / base^e_k)),  k = 0 .. ceil(d/2) - 1
+// law=paper: e_k = 2k/d; law=tensor2tensor: e_k = k / (ceil(d/2) - 1), from 1 down to 1/base exactly.
+// layout=interleaved: columns 2k and 2k + 1; layout=halves: all sines, then all cosines. An odd d has a
+// sine more than it has cosines (tensor2tensor itself pads with a zero column).
+// scale is sqrt(d) unless given: without it the waves swamp embeddings of size 1/sqrt(d).
+// Vaswani et al. 2017, arXiv 1706.03762, sections 3.4 and 3.5; tensor2tensor, common_attention.py.
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/tensor.h"
+#include "encoding/registry.h"
+#include "encoding/table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+constexpr std::size_t max_table_floats = std::size_t{1} << 24; // 64 MiB; the rest is computed as needed
+constexpr int chunk_columns = 64;                              // computed at a time without a table
+
+struct Waves {
+    double scale = 1, base = 10000;
+    bool halves = false, tensor2tensor = false;
+    int offset = 0, d = 0;
+
+    int pairs() const { return (d + 1) / 2; }
+    double exponent(int k) const {
+        return tensor2tensor ? static_cast<double>(k) / std::max(pairs() - 1, 1) : 2.0 * k / d;
+    }
+};
+
+class Sinusoidal final : public Encoding {
+public:
+    explicit Sinusoidal(const Waves& waves) : waves_(waves) {
+        for (int k = 0; k < waves.pairs(); ++k) denominators_.push_back(std::pow(waves.base, waves.exponent(k)));
+    }
+
+    std::string spec() const override {
+        return SpecWriter("sinusoidal")("scale", waves_.scale)("base", waves_.base)(
+                   "layout", waves_.halves ? "halves" : "interleaved")(
+                   "law", waves_.tensor2tensor ? "tensor2tensor" : "paper")("offset", waves_.offset)
+            .text();
+    }
+    unsigned moments() const override { return moment_embed; }
+    bool shift_invariant() const override { return false; }
+
+    void prepare(int n_positions) override {
+        const auto d = static_cast<std::size_t>(waves_.d);
+        const std::size_t rows = std::min(static_cast<std::size_t>(std::max(n_positions, 0)), max_table_floats / d);
+        if (rows <= static_cast<std::size_t>(prepared_)) return;
+        table_ = Buffer<float>(rows * d);
+        prepared_ = static_cast<int>(rows);
+        parallel_for(prepared_, 16, [&](std::ptrdiff_t p) {
+            fill(static_cast<int>(p), 0, waves_.d, table_.data() + static_cast<std::size_t>(p) * d);
+        });
+    }
+
+    void embed(View x, const TokenRows& rows) const override {
+        const std::ptrdiff_t grain = std::max(1, (1 << 13) / x.cols);
+        parallel_for(x.rows, grain, [&](std::ptrdiff_t i) {
+            add(x.row(static_cast<int>(i)), rows.positions[static_cast<std::size_t>(i)]);
+        });
+    }
+    void embed_backward(View dx, View, const TokenRows&, std::span<const View>) const override {
+        const float scale = static_cast<float>(waves_.scale);
+        for (int i = 0; i < dx.rows; ++i)
+            for (int j = 0; j < dx.cols; ++j) dx.row(i)[j] *= scale;
+    }
+
+    std::vector<std::string> table_parts() const override {
+        return {"table", "div_term", "denominator", "position", "angle", "sin", "cos", "stack"};
+    }
+    Table table(const TableRequest& request) const override;
+
+private:
+    double angle(int position, int k) const {
+        return (static_cast<double>(position) + waves_.offset) / denominators_[static_cast<std::size_t>(k)];
+    }
+    double value(int position, int column) const {
+        const int sines = waves_.pairs();
+        const bool cosine = waves_.halves ? column >= sines : column % 2 != 0;
+        const int k = !waves_.halves ? column / 2 : cosine ? column - sines : column;
+        const double t = angle(position, k);
+        return cosine ? std::cos(t) : std::sin(t);
+    }
+    void fill(int position, int first, int count, float* out) const {
+        for (int j = 0; j < count; ++j) out[j] = static_cast<float>(value(position, first + j));
+    }
+    void add(float* x, int position) const {
+        const float scale = static_cast<float>(waves_.scale);
+        std::array<float, chunk_columns> chunk;
+        const bool ready = position < prepared_;
+        const int step = ready ? waves_.d : chunk_columns;
+        for (int first = 0; first < waves_.d; first += step) {
+            const int count = std::min(step, waves_.d - first);
+            const float* wave = chunk.data();
+            if (ready)
+                wave = table_.data() + static_cast<std::ptrdiff_t>(position) * waves_.d;
+            else
+                fill(position, first, count, chunk.data());
+            for (int j = 0; j < count; ++j) x[first + j] = x[first + j] * scale + wave[j];
+        }
+    }
+    Table part_of_pairs(const TableRequest& request, std::string_view part) const;
+
+    Waves waves_;
+    std::vector<double> denominators_; // base^e_k, one for each pair
+    Buffer<float> table_;              // [prepared_, d_model]
+    int prepared_ = 0;
+};
+
+// The matrix that is added, and the tensors that it is usually computed by, one after another.
+Table Sinusoidal::table(const TableRequest& request) const {
+    const std::string part = checked_part(*this, request);
+    if (part == "table") {
+        Table table = make_table(numbered("dim", waves_.d), request.length);
+        for (int i = 0; i < request.length; ++i)
+            for (int j = 0; j < waves_.d; ++j)
+                table.rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = value(request.start + i, j);
+        return table;
+    }
+    if (part == "div_term" || part == "denominator") {
+        Table table = make_table({"pair", part}, waves_.pairs());
+        for (int k = 0; k < waves_.pairs(); ++k) {
+            auto& row = table.rows[static_cast<std::size_t>(k)];
+            row[0] = k;
+            row[1] = part == "denominator" ? denominators_[static_cast<std::size_t>(k)]
+                                           : std::exp(-waves_.exponent(k) * std::log(waves_.base));
+        }
+        return table;
+    }
+    if (part == "position") {
+        Table table = make_table({"position"}, request.length);
+        for (int i = 0; i < request.length; ++i)
+            table.rows[static_cast<std::size_t>(i)][0] = static_cast<double>(request.start) + i + waves_.offset;
+        return table;
+    }
+    return part_of_pairs(request, part);
+}
+
+Table Sinusoidal::part_of_pairs(const TableRequest& request, std::string_view part) const {
+    if (part == "stack") {
+        if (waves_.d % 2 != 0)
+            fail(ErrorCode::usage, "sinusoidal: table: stack: expected an even d_model, found ", waves_.d);
+        Table table = make_table({"sin", "cos"}, std::int64_t{request.length} * waves_.pairs());
+        auto row = table.rows.begin();
+        for (int i = 0; i < request.length; ++i)
+            for (int k = 0; k < waves_.pairs(); ++k) {
+                const double t = angle(request.start + i, k);
+                *row++ = {std::sin(t), std::cos(t)};
+            }
+        return table;
+    }
+    const int count = part == "cos" ? waves_.d / 2 : waves_.pairs();
+    Table table = make_table(numbered("pair", count), request.length);
+    for (int i = 0; i < request.length; ++i)
+        for (int k = 0; k < count; ++k) {
+            const double t = angle(request.start + i, k);
+            table.rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)] = part == "angle" ? t
+                                                                                   : part == "sin" ? std::sin(t)
+                                                                                                   : std::cos(t);
+        }
+    return table;
+}
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
+    Waves waves;
+    waves.d = dims.d_model;
+    waves.scale = item.number("scale", std::sqrt(dims.d_model), 0, 1000000);
+    waves.base = item.number("base", 10000, 0.0001, 1e12);
+    waves.halves = item.choice("layout", "interleaved", {"interleaved", "halves"}) == "halves";
+    waves.tensor2tensor = item.choice("law", "paper", {"paper", "tensor2tensor"}) == "tensor2tensor";
+    waves.offset = item.integer("offset", 0, 0, 1 << 30);
+    return std::make_unique<Sinusoidal>(waves);
+}
+
+} // namespace
+
+extern const EncodingInfo sinusoidal_encoding;
+const EncodingInfo sinusoidal_encoding = {
+    .name = "sinusoidal",
+    .summary = "adds sines and cosines of the position, from fast waves to slow ones",
+    .paper = "Vaswani et al. 2017, arXiv 1706.03762",
+    .formula = "x_p -> scale x_p + PE(p + offset)\n"
+               "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))",
+    .moments = moment_embed,
+    .shift_invariant = false,
+    .trainable = false,
+    .parameters = {{"scale", "sqrt(d_model)", "what the embedding is multiplied by before"},
+                   {"base", "10000", "the slowest wave is about this many times slower than the fastest"},
+                   {"layout", "interleaved", "sine and cosine by turns, or halves: sines, then cosines"},
+                   {"law", "paper", "exponents 2k/d; tensor2tensor: k/(ceil(d/2)-1)"},
+                   {"offset", "0", "added to positions"}},
+    .make = make,
+};
+
+} // namespace ordo
