@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Proves that an encoding is one file and one line: adds one to a copy of the tree, touches nothing
+# else, and sees the contract tests and `ordo encodings` pick it up. The copy takes the objects that
+# are built along, so that make compiles only what the new line reaches.
+set -eu
+unset MAKEFLAGS MAKELEVEL MFLAGS
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+
+git ls-files -z | xargs -0 cp --parents -pt "$copy"
+[ ! -d build/release ] || { mkdir "$copy/build" && cp -a build/release "$copy/build/"; }
+cd "$copy"
+
+cat >engine/encoding/throwaway.cpp <<'END'
+// SPDX-License-Identifier: MIT
+// A throw-away: bias -log(1 + |i - j|) on every head.
+#include "encoding/registry.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+class Throwaway final : public Encoding {
+public:
+    std::string spec() const override { return "throwaway"; }
+    unsigned moments() const override { return moment_bias; }
+    void bias(View scores, int, int, Positions queries, Positions keys) const override {
+        for (int i = 0; i < scores.rows; ++i)
+            for (int j = 0; j < scores.cols; ++j)
+                scores.row(i)[j] -= std::log1p(std::abs(static_cast<float>(
+                    queries[static_cast<std::size_t>(i)] - keys[static_cast<std::size_t>(j)])));
+    }
+};
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims&) {
+    item.finish();
+    return std::make_unique<Throwaway>();
+}
+
+} // namespace
+
+extern const EncodingInfo throwaway_encoding;
+const EncodingInfo throwaway_encoding = {.name = "throwaway",
+                                         .summary = "a penalty that grows with the logarithm of the distance",
+                                         .paper = "none",
+                                         .formula = "score(i, j) -= log(1 + |i - j|)",
+                                         .moments = moment_bias,
+                                         .shift_invariant = true,
+                                         .trainable = false,
+                                         .parameters = {},
+                                         .make = make};
+
+} // namespace ordo
+END
+echo 'ENCODING(throwaway)' >>engine/encoding/list.def
+
+make program test-binary >make.log 2>&1 || { cat make.log; exit 1; }
+echo "$(grep -c CXX make.log) files compiled"
+
+build/release/ordo encodings | grep -q '\bthrowaway\b' || { echo "ordo encodings does not list it"; exit 1; }
+build/release/ordo encodings throwaway | grep -qF 'log(1 + |i - j|)' || { echo "ordo encodings does not explain it"; exit 1; }
+
+# The tests name the encoding that they run on: more of them than none, and all pass.
+build/release/ordo_tests --gtest_brief=1 --gtest_filter='*ontract*' >tests.log 2>&1 || { cat tests.log; exit 1; }
+build/release/ordo_tests --gtest_list_tests --gtest_filter='*ontract*' | grep -c throwaway >count.log ||
+    { echo "no contract test runs on it"; exit 1; }
+echo "ordo encodings lists it, and $(cat count.log) contract tests run on it and pass"

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs into a scratch prefix and uses what lies there as a stranger would: outside the tree, with
+# pkg-config alone.
+#   SCRATCH=DIR run.sh BUILD
+set -u
+unset MAKEFLAGS MAKELEVEL MFLAGS
+[ "$(basename "$1")" = release ] || { echo "0 passed, 0 failed"; exit 0; } # what is installed is the release
+prefix=$SCRATCH/prefix outside=$SCRATCH/outside passed=0 failed=0
+prompt='Once upon a time there was a little'
+model=$prefix/share/ordo/weights/rope.safetensors
+mkdir "$outside"
+
+check() { # WHAT COMMAND ...
+    what=$1
+    shift
+    if "$@" >"$SCRATCH/out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        cat "$SCRATCH/out"
+    fi
+}
+same() { diff "$SCRATCH/$1" "$SCRATCH/$2"; }
+build() { # NAME: warnings and all, as strict strangers do
+    # shellcheck disable=SC2046  # flags
+    (cd "$outside" && ${CXX:-c++} -std=c++20 -Wall -Wextra -Wpedantic -Werror "$1.cpp" -o "$1" \
+        $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs ordo))
+}
+
+# What lies where; DESTDIR is in no file.
+staged() {
+    make install PREFIX=/usr DESTDIR="$SCRATCH/root" &&
+        (cd "$SCRATCH/root/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
+        (cd "$SCRATCH/root/usr" && find . -type f ! -path './share/ordo/weights/*' | sort) >"$SCRATCH/laid" &&
+        printf './%s\n' bin/ordo include/ordo/ordo.h lib/libordo.a lib/pkgconfig/ordo.pc >"$SCRATCH/expected" &&
+        same laid expected &&
+        grep -qx 'prefix=/usr' "$SCRATCH/root/usr/lib/pkgconfig/ordo.pc" &&
+        ! grep -rqF "$SCRATCH" "$SCRATCH/root/usr/lib/pkgconfig"
+}
+check 'make install DESTDIR=' staged
+check 'make install PREFIX=' make install PREFIX="$prefix"
+
+# The library leaves the process alone: it prints nothing, never exits, sets no handler, locale or thread count.
+discreet() {
+    ! nm -C -u "$prefix/lib/libordo.a" | grep -wE \
+        'std::(cout|cerr|clog)|printf|puts|putchar|exit|_exit|abort|signal|sigaction|setlocale|omp_set_num_threads|openblas_set_num_threads'
+}
+check 'the library leaves the process alone' discreet
+
+cp tests/install/*.cpp "$outside"
+check 'consumer.cpp builds' build consumer
+check 'own_encoding.cpp builds' build own_encoding
+
+# The same words from the installed program, the consumer, and the encoding written again.
+"$prefix/bin/ordo" generate -m "$model" -p "$prompt" -n 48 --temp 0 --no-display-prompt >"$SCRATCH/program" 2>"$SCRATCH/err"
+check 'the installed program writes' test "$(wc -w <"$SCRATCH/program")" -gt 10
+"$outside/consumer" "$model" "$prompt" >"$SCRATCH/consumer"
+check 'consumer writes the same' same program consumer
+(cat "$SCRATCH/program" && echo my-rotation) >"$SCRATCH/own_expected"
+"$outside/own_encoding" "$model" "$prompt" >"$SCRATCH/own"
+check 'own_encoding writes the same' same own_expected own
+
+# An error is an exception with a code, and the program finds its weights from anywhere.
+"$outside/consumer" "$outside/absent" "$prompt" >"$SCRATCH/absent" 2>&1
+check 'a missing file is Error(io)' test $? -eq 5
+(cd / && env -i "$prefix/bin/ordo" generate -p "$prompt" -n 48 --temp 0 --no-display-prompt) >"$SCRATCH/elsewhere" 2>/dev/null
+check 'the program finds its weights' same program elsewhere
+
+gone() { make uninstall PREFIX="$prefix" && [ -z "$(find "$prefix" -type f)" ]; }
+check 'make uninstall' gone
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
