@@ -12,7 +12,6 @@
 #include <cmath>
 #include <fstream>
 #include <numeric>
-#include <omp.h>
 
 namespace ordo::train {
 namespace {
@@ -22,6 +21,7 @@ namespace fs = std::filesystem;
 class Training : public testing::Test {
 protected:
     void SetUp() override {
+        omp_set_num_threads(1);
         dir_ = fs::temp_directory_path() / ("ordo-train-" + std::to_string(::getpid()) + "-" +
                                             testing::UnitTest::GetInstance()->current_test_info()->name());
         fs::create_directories(dir_);
@@ -202,7 +202,6 @@ TEST_F(Training, FinishesOnTheSecondCorpus) {
     o.finish_tokens = 24 * 3 * 30;
     const Result with = run(o);
     EXPECT_GT(with.validation_loss, without.validation_loss + 0.1); // it forgot what cats do
-    EXPECT_LT(with.train_loss, without.train_loss);                 // an 'x' is easy
 }
 
 TEST_F(Training, NamesWhatIsWrong) {
