@@ -166,7 +166,10 @@ EncodingStack::EncodingStack(std::vector<std::unique_ptr<Encoding>> items) : ite
 
 std::string EncodingStack::spec() const {
     std::string text;
-    for (const auto& item : items_) text += (text.empty() ? "" : "+") + item->spec();
+    for (const auto& item : items_) {
+        if (!text.empty()) text += '+';
+        text += item->spec();
+    }
     return text.empty() ? "none" : text;
 }
 

@@ -111,7 +111,7 @@ Table rotation_matrix(std::span<const double> angles, Pairing pairing, int size)
         const double t = angles[static_cast<std::size_t>(k)];
         table.rows[a][a] = table.rows[b][b] = std::cos(t);
         table.rows[b][a] = std::sin(t);
-        table.rows[a][b] = -std::sin(t);
+        table.rows[a][b] = 0 - std::sin(t); // 0, not -0
     }
     return table;
 }
