@@ -31,7 +31,7 @@ LIBS = $(OPENBLAS_LIBS) -lpcre2-8
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi -Werror
 # Runs on any x86-64 since 2009; engine/kernels holds what newer machines are given at run time. Never
 # -ffast-math: masks are -inf.
-FLAGS = -std=c++20 -march=x86-64-v2 -fno-math-errno -fopenmp $(WARNINGS) -Iengine -I. -Itools $(OPENBLAS_CFLAGS)
+FLAGS = -std=c++20 -march=x86-64-v2 -fno-math-errno -fopenmp $(WARNINGS) -Iengine -I. $(OPENBLAS_CFLAGS)
 
 MAKEFLAGS += -r --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -71,12 +71,14 @@ endif
 # ---- Rules ------------------------------------------------------------------------------------
 
 LIB_SOURCES := $(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp)
-TOOL_SOURCES := $(filter-out tools/ordo.cpp,$(wildcard tools/*.cpp tools/*/*.cpp))
+TOOL_SOURCES := $(filter-out tools/ordo.cpp,$(wildcard tools/*.cpp tools/*/*.cpp bench/*.cpp))
 TEST_SOURCES := $(wildcard tests/*_test.cpp tests/*/*_test.cpp)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.cpp)
-SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) tools/ordo.cpp tests/fuzz/replay.cpp
+BENCH_SOURCES := $(wildcard bench/programs/*.cpp)
+SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) $(BENCH_SOURCES) tools/ordo.cpp tests/fuzz/replay.cpp
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
-TIDIED := $(patsubst %,build/tidy/%,$(filter-out tests/install/%,$(wildcard $(SOURCES))))
+TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(SOURCES)))
+BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 objects = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 
 %/engine/kernels/avx2.o %/engine/kernels/avx2.cpp: FILE_FLAGS := -march=x86-64-v3
@@ -89,7 +91,7 @@ $(BUILD)/%.o: %.cpp Makefile
 	$(Q)$(CXX) $(FLAGS) $(MODE_FLAGS) $(FILE_FLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/libordo.a: $(call objects,$(LIB_SOURCES))
-# All of tools/ but main, so that tests reach it too.
+# All of tools/ and bench/ but their mains, so that tests reach it too.
 $(BUILD)/libtools.a: $(call objects,$(TOOL_SOURCES))
 $(BUILD)/%.a:
 	@mkdir -p $(@D)
@@ -106,6 +108,10 @@ $(BUILD)/ordo: $(call objects,tools/ordo.cpp) $(BUILD)/libtools.a $(BUILD)/libor
 $(BUILD)/ordo_tests: $(call objects,$(TEST_SOURCES)) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"
 	$(link) $(LIBS) -lmd -lgtest_main -lgtest -pthread -o $@
+
+$(BUILD)/bench_%: $(BUILD)/bench/programs/%.o $(BUILD)/libtools.a $(BUILD)/libordo.a
+	@echo "  LINK  $@"
+	$(link) $(LIBS) -lmd -o $@
 
 # A fuzz target runs under libFuzzer in fuzz mode, and over files that were kept in all others.
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o) $(BUILD)/libordo.a
@@ -158,7 +164,10 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); what it finds new joins its
 test-add-encoding: program test-binary ## prove that a new encoding is one file and one line
 	@tests/add_encoding.sh
 
-bench: program ## what each encoding costs on this machine
+weights: program ## CORPUS=DIR: train the shipped weights again, two at a time on one thread each
+	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
+	@tools/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
+bench: program $(BENCHES) ## what each encoding costs on this machine
 	@$(BUILD)/ordo bench --encodings all
 
 lint: ## format, clang-tidy, floors, sizes, README

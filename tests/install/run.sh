@@ -42,6 +42,9 @@ staged() {
 check 'make install DESTDIR=' staged
 check 'make install PREFIX=' make install PREFIX="$prefix"
 
+versions() { "$prefix/bin/ordo" --version | grep -wF "$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion ordo)"; }
+check 'one version' versions
+
 # The library leaves the process alone: it prints nothing, never exits, sets no handler, locale or thread count.
 discreet() {
     ! nm -C -u "$prefix/lib/libordo.a" | grep -wE \
