@@ -12,6 +12,10 @@ namespace ordo {
 inline int thread_count() {
     return omp_get_max_threads();
 }
+// For programs; the library leaves the count to them.
+inline void set_threads(int count) {
+    omp_set_num_threads(count);
+}
 inline int thread_index() {
     return omp_get_thread_num();
 }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "bench/overhead.h"
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/random.h"
+
+#include <algorithm>
+#include <chrono>
+#include <malloc.h>
+#include <numeric>
+
+namespace ordo::bench {
+namespace {
+
+constexpr std::uint64_t seed = 1;
+
+std::size_t heap_in_use() {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+std::vector<Token> random_tokens(int n, int vocab_size) {
+    const Random random(seed, 0x70e5);
+    std::vector<Token> tokens;
+    for (int i = 0; i < n; ++i)
+        tokens.push_back(
+            static_cast<Token>(random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocab_size))));
+    return tokens;
+}
+
+// The order of the encodings in one round: Fisher and Yates on Philox. A fixed order would give each
+// encoding the caches that one and the same neighbour leaves behind.
+std::vector<std::size_t> order_of_round(std::size_t n, int round) {
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const Random random(seed, static_cast<std::uint64_t>(round));
+    for (std::size_t i = n; i-- > 1;) std::swap(order[i], order[random.below(i, i + 1)]);
+    return order;
+}
+
+// One pass in a session of its own: memory that lies badly should not stay with one encoding.
+double seconds_of_pass(const Model& model, const Workload& load, int chunk, std::span<const Token> tokens) {
+    Session session(model, {.capacity = load.n_depth + load.tokens(), .chunk = chunk, .first_position = 0});
+    const auto depth = static_cast<std::size_t>(load.n_depth);
+    if (depth > 0) session.feed(tokens.first(depth));
+    const auto start = std::chrono::steady_clock::now();
+    if (load.n_prompt > 0)
+        session.feed(tokens.subspan(depth));
+    else
+        for (std::size_t i = depth; i < tokens.size(); ++i) session.feed(tokens.subspan(i, 1));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+} // namespace
+
+std::string Workload::name() const {
+    std::string text = n_prompt > 0 ? "pp" + std::to_string(n_prompt) : "tg" + std::to_string(n_gen);
+    return n_depth > 0 ? text + " @ d" + std::to_string(n_depth) : text;
+}
+
+std::vector<Workload> workloads(std::span<const std::int64_t> prompts, std::span<const std::int64_t> gens,
+                                std::span<const std::int64_t> depths, std::span<const std::int64_t> threads) {
+    std::vector<Workload> loads;
+    for (const std::int64_t t : threads)
+        for (const std::int64_t d : depths) {
+            const int depth = static_cast<int>(d), count = static_cast<int>(t);
+            for (const std::int64_t p : prompts)
+                if (p > 0) loads.push_back({static_cast<int>(p), 0, depth, count});
+            for (const std::int64_t g : gens)
+                if (g > 0) loads.push_back({0, static_cast<int>(g), depth, count});
+        }
+    return loads;
+}
+
+Model with_encoding(const Model& trunk, std::string_view encoding, int context, EncodingBytes* bytes) {
+    const Model::Impl& from = trunk.impl();
+    auto impl = std::make_unique<Model::Impl>();
+    impl->where = from.where;
+    impl->blueprint = from.blueprint;
+    impl->blueprint.context = context; // learned tables reach as far
+    impl->shape = from.shape;
+    impl->weights = from.weights;
+
+    const std::size_t before = heap_in_use();
+    impl->encodings = EncodingStack(encoding, impl->blueprint.dims());
+    const std::size_t made = heap_in_use();
+    impl->tensors = TensorBlock(impl->encodings.tensors());
+    std::vector<View> views;
+    std::size_t parameters = 0;
+    for (std::size_t i = 0; i < impl->tensors.specs().size(); ++i) {
+        const TensorSpec& spec = impl->tensors.specs()[i];
+        const Random random(seed, i);
+        const std::span<float> values = impl->tensors.values(i);
+        for (std::size_t j = 0; j < values.size(); ++j)
+            values[j] = static_cast<float>(spec.init_std * random.normal(j));
+        if (spec.trainable) parameters += values.size() * sizeof(float);
+        views.push_back(impl->tensors.view(i));
+    }
+    const std::size_t bound = heap_in_use();
+    impl->encodings.bind(views);
+    impl->encodings.prepare(context);
+    if (bytes) *bytes = {heap_in_use() - bound + made - before, parameters};
+    return Model(std::move(impl));
+}
+
+std::vector<EncodingCost> measure(const Model& trunk, const Plan& plan, const Workload& load,
+                                  const std::function<void(int round, std::string_view encoding)>& on_pass) {
+    set_threads(load.n_threads);
+    const int reach = load.n_depth + load.tokens();
+    std::vector<EncodingCost> costs(plan.encodings.size());
+    std::vector<Model> models;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        models.push_back(with_encoding(trunk, plan.encodings[i], std::max(reach, trunk.context()), &costs[i].bytes));
+        costs[i].encoding = models[i].encoding();
+    }
+    const std::vector<Token> tokens = random_tokens(reach, trunk.vocab_size());
+    for (int round = -1; round < plan.rounds; ++round) // the first one warms up
+        for (const std::size_t i : order_of_round(costs.size(), round)) {
+            if (on_pass) on_pass(round, costs[i].encoding);
+            const double seconds = seconds_of_pass(models[i], load, plan.chunk, tokens);
+            if (round >= 0) costs[i].seconds.push_back(seconds);
+        }
+    constexpr int least_stage_rounds = 20; // they are short
+    for (std::size_t i = 0; i < costs.size(); ++i)
+        costs[i].stages = stage_times(models[i].impl().blueprint, models[i].impl().encodings, load, plan.chunk,
+                                      std::max(plan.rounds, least_stage_rounds));
+    return costs;
+}
+
+} // namespace ordo::bench

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "bench/training.h"
+
+#include "core/error.h"
+#include "core/random.h"
+#include "tools/train/optimizer.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace ordo::bench {
+namespace {
+
+constexpr int network_head_rows = 512; // of train::Network's logits
+constexpr int cube = 2048;
+
+double seconds_of(const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// y [n, out] = x w^T, dx = dy w, dw += dy^T x with w [out, in].
+void add_linear(std::vector<Product>& products, const std::string& name, int rows, int out, int in, int count) {
+    products.push_back({name + " y", rows, out, in, Transpose::no, Transpose::yes, false, count});
+    products.push_back({name + " dx", rows, in, out, Transpose::no, Transpose::no, false, count});
+    products.push_back({name + " dw", out, in, rows, Transpose::yes, Transpose::no, true, count});
+}
+
+void fill(std::span<float> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 31) * 0.01f - 0.15f;
+}
+
+// Multiplies matrices of a product's shapes, in memory that all products share.
+class Multiplier {
+public:
+    explicit Multiplier(std::span<const Product> products) {
+        std::size_t a = 0, b = 0, c = 0;
+        for (const Product& p : products) {
+            a = std::max(a, floats(p.m, p.k));
+            b = std::max(b, floats(p.k, p.n));
+            c = std::max(c, floats(p.m, p.n));
+        }
+        a_ = Buffer<float>(a);
+        b_ = Buffer<float>(b);
+        c_ = Buffer<float>(c);
+        fill(a_);
+        fill(b_);
+    }
+
+    double seconds(const Product& p) {
+        const bool ta = p.ta == Transpose::yes, tb = p.tb == Transpose::yes;
+        const View a = view(a_.data(), ta ? p.k : p.m, ta ? p.m : p.k),
+                   b = view(b_.data(), tb ? p.n : p.k, tb ? p.k : p.n), c = view(c_.data(), p.m, p.n);
+        return seconds_of([&] { gemm(a, p.ta, b, p.tb, c, p.accumulate ? 1.0f : 0.0f); });
+    }
+
+    // FLOP/s over all of the products, each counted as often as it is used.
+    double rate(std::span<const Product> products) {
+        double flops = 0, time = 0;
+        for (const Product& p : products) {
+            flops += p.count * p.flops();
+            time += p.count * seconds(p);
+        }
+        return flops / time;
+    }
+
+private:
+    static std::size_t floats(int rows, int cols) {
+        return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+    }
+
+    Buffer<float> a_, b_, c_;
+};
+
+// A trunk in training on random tokens.
+class Trainee {
+public:
+    explicit Trainee(const TrainingPlan& plan)
+        : encodings_(plan.encoding, plan.blueprint.dims()), parameters_(plan.blueprint, encodings_),
+          network_(plan.blueprint, encodings_, parameters_, plan.batch, plan.blueprint.context),
+          optimizer_(parameters_) {
+        const Random random(1, 0x70e5);
+        const auto n = static_cast<std::uint64_t>(plan.batch) * static_cast<std::uint64_t>(plan.blueprint.context);
+        for (std::uint64_t i = 0; i <= n; ++i)
+            tokens_.push_back(
+                static_cast<Token>(random.below(i, static_cast<std::uint64_t>(plan.blueprint.vocab_size))));
+        parameters_.initialise(1);
+    }
+
+    std::size_t parameters() const {
+        std::size_t total = 0;
+        for (const TensorSpec& spec : parameters_.specs()) {
+            std::size_t n = 1;
+            for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
+            total += n;
+        }
+        return total;
+    }
+
+    void step() {
+        const std::size_t n = tokens_.size() - 1;
+        std::fill(parameters_.grads().begin(), parameters_.grads().end(), 0.0f);
+        network_.loss_and_grad(std::span(tokens_).first(n), std::span(tokens_).subspan(1));
+        optimizer_.step({1e-3, 0.1, 1.0});
+    }
+
+private:
+    EncodingStack encodings_;
+    train::Parameters parameters_;
+    train::Network network_;
+    train::Optimizer optimizer_;
+    std::vector<Token> tokens_;
+};
+
+} // namespace
+
+std::vector<Product> training_products(const Blueprint& b, int rows, int head_rows) {
+    std::vector<Product> products;
+    const int q = b.n_heads * b.d_head, kv = b.n_kv_heads * b.d_head;
+    add_linear(products, "attention.qkv", rows, q + 2 * kv, b.d_model, b.n_layers);
+    add_linear(products, "attention.out", rows, b.d_model, q, b.n_layers);
+    add_linear(products, "feed_forward.in", rows, b.gated ? 2 * b.d_ff : b.d_ff, b.d_model, b.n_layers);
+    add_linear(products, "feed_forward.out", rows, b.d_model, b.d_ff, b.n_layers);
+    add_linear(products, "head", head_rows, b.vocab_size, b.d_model, rows / head_rows);
+    return products;
+}
+
+double matmul_parameters(const Blueprint& b) {
+    const double d = b.d_model, q = b.n_heads * b.d_head, kv = b.n_kv_heads * b.d_head;
+    const double attention = d * (q + 2 * kv) + q * d, feed_forward = (b.gated ? 3.0 : 2.0) * d * b.d_ff;
+    return b.n_layers * (attention + feed_forward) + d * b.vocab_size;
+}
+
+double step_flops(const Blueprint& b, int batch, int length) {
+    const double tokens = static_cast<double>(batch) * length;
+    const double seen = length * (length + 1.0) / 2; // (query, key) pairs of one head
+    const double attention = 6 * 2.0 * b.d_head * seen * b.n_heads * b.n_layers * batch;
+    return 6 * matmul_parameters(b) * tokens + attention;
+}
+
+TrainingResult measure_training(const TrainingPlan& plan) {
+    check(plan.blueprint, "trunk");
+    check_blas();
+    const int rows = plan.batch * plan.blueprint.context, head_rows = std::min(rows, network_head_rows);
+    if (rows % head_rows != 0)
+        fail(ErrorCode::usage, "batch x context: expected a multiple of ", head_rows, " tokens, found ", rows);
+    const std::vector<Product> products = training_products(plan.blueprint, rows, head_rows);
+    const Product whole{"cube", cube, cube, cube, Transpose::no, Transpose::yes, false, 1};
+    Multiplier trunk(products), square({&whole, 1});
+    Trainee trainee(plan);
+
+    TrainingResult result;
+    result.parameters = trainee.parameters();
+    result.tokens = rows;
+    result.flops = step_flops(plan.blueprint, plan.batch, plan.blueprint.context);
+    for (int round = -1; round < plan.rounds; ++round) { // the first one warms up
+        const double step = seconds_of([&] { trainee.step(); });
+        const double at_trunk = trunk.rate(products), at_cube = whole.flops() / square.seconds(whole);
+        if (round < 0) continue;
+        result.step.push_back(step);
+        result.trunk_sgemm.push_back(at_trunk);
+        result.cube_sgemm.push_back(at_cube);
+    }
+    return result;
+}
+
+} // namespace ordo::bench
