@@ -96,11 +96,11 @@ struct Table {
     std::vector<std::vector<double>> rows;
 };
 struct TableRequest {
-    int length = 8;   // rows: positions start .. start + length - 1
-    int start = 0;    // the first position
-    int head = 0;     // for tables that differ by head
-    int width = 8;    // columns of embed()'s input, for the default of Encoding::table
-    std::string part; // which table; empty is the main one, see Encoding::table_parts
+    int length = 8;        // rows: positions start .. start + length - 1
+    int start = 0;         // the first position
+    int head = 0;          // for tables that differ by head
+    int width = 8;         // columns of embed()'s input, for the default of Encoding::table
+    std::string part = {}; // which table; empty is the main one, see Encoding::table_parts
 };
 
 // How a transformer learns order. An encoding overrides the moments that it acts on and leaves the

@@ -57,7 +57,7 @@ public:
         if (request.head < 0 || request.head >= n_heads)
             fail(ErrorCode::usage, "alibi: table: head: expected 0 to ", n_heads - 1, ", found ", request.head);
         const double m = slopes_[static_cast<std::size_t>(request.head)];
-        Table table = make_table(numbered("key", request.length, request.start), request.length);
+        Table table = make_matrix("key", request.start, request.length, request.length);
         for (std::size_t i = 0; i < table.rows.size(); ++i)
             for (std::size_t j = 0; j < table.rows.size(); ++j)
                 table.rows[i][j] = j > i ? -INFINITY : 0 - m * static_cast<double>(i - j);

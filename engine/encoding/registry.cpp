@@ -103,29 +103,35 @@ std::string checked_part(const Encoding& encoding, const TableRequest& request) 
     return request.part;
 }
 
+namespace {
+
+void check_size(std::int64_t rows, std::int64_t cols) {
+    if (rows > max_table_cells / cols)
+        fail(ErrorCode::limit, "table: expected at most ", max_table_cells, " numbers, found ", rows, " x ", cols);
+}
+
+} // namespace
+
 Table make_table(std::vector<std::string> header, std::int64_t rows) {
-    if (rows * static_cast<std::int64_t>(header.size()) > max_table_cells)
-        fail(ErrorCode::limit, "table: expected at most ", max_table_cells, " numbers, found ", rows, " x ",
-             header.size());
+    check_size(rows, static_cast<std::int64_t>(header.size()));
     Table table;
     table.rows.assign(static_cast<std::size_t>(rows), std::vector<double>(header.size()));
     table.header = std::move(header);
     return table;
 }
 
-std::vector<std::string> numbered(std::string_view word, std::int64_t count, int first) {
-    // One past the limit is enough for make_table to refuse it.
-    count = std::min<std::int64_t>(count, max_table_cells + 1);
-    std::vector<std::string> names;
-    for (std::int64_t i = 0; i < count; ++i) names.push_back(std::string(word) + std::to_string(first + i));
-    return names;
+Table make_matrix(std::string_view word, int first, int cols, std::int64_t rows) {
+    check_size(rows, cols); // before anything as large is made
+    std::vector<std::string> header;
+    for (int i = 0; i < cols; ++i) header.push_back(std::string(word) + std::to_string(first + i));
+    return make_table(std::move(header), rows);
 }
 
 namespace {
 
 Table embed_table(const Encoding& encoding, const TableRequest& request) {
     if (request.width < 1) fail(ErrorCode::usage, "table: width: expected 1 or more, found ", request.width);
-    Table table = make_table(numbered("dim", request.width), request.length);
+    Table table = make_matrix("dim", 0, request.width, request.length);
     std::vector<float> row(static_cast<std::size_t>(request.width));
     for (int i = 0; i < request.length; ++i) {
         std::fill(row.begin(), row.end(), 0.0f);
@@ -138,7 +144,7 @@ Table embed_table(const Encoding& encoding, const TableRequest& request) {
 
 // Causal: a key after its query is masked.
 Table bias_table(const Encoding& encoding, const TableRequest& request) {
-    Table table = make_table(numbered("key", request.length, request.start), request.length);
+    Table table = make_matrix("key", request.start, request.length, request.length);
     std::vector<int> keys(static_cast<std::size_t>(request.length));
     for (int i = 0; i < request.length; ++i) keys[static_cast<std::size_t>(i)] = request.start + i;
     std::vector<float> row(keys.size());

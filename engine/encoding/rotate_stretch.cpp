@@ -91,7 +91,10 @@ public:
 private:
     // Of whole turns nothing is left, so that p and p + period turn by the same bits.
     double angle(int position) const { return two_pi * (position % period_) / period_; }
-    double stretch(int position) const { return step_ * (1.0 + position / period_); }
+    double stretch(int position) const {
+        const int turns = position / period_;
+        return step_ * (turns + 1.0);
+    }
     static std::ptrdiff_t grain(View x) { return std::max(1, (1 << 14) / x.cols); }
 
     int period_;

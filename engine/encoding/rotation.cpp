@@ -102,7 +102,7 @@ PairColumns pair_columns(Pairing pairing, int pair, int pairs) {
 }
 
 Table rotation_matrix(std::span<const double> angles, Pairing pairing, int size) {
-    Table table = make_table(numbered("dim", size), size);
+    Table table = make_matrix("dim", 0, size, size);
     for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i][i] = 1;
     const int pairs = static_cast<int>(angles.size());
     for (int k = 0; k < pairs; ++k) {

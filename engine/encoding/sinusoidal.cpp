@@ -118,7 +118,7 @@ private:
 Table Sinusoidal::table(const TableRequest& request) const {
     const std::string part = checked_part(*this, request);
     if (part == "table") {
-        Table table = make_table(numbered("dim", waves_.d), request.length);
+        Table table = make_matrix("dim", 0, waves_.d, request.length);
         for (int i = 0; i < request.length; ++i)
             for (int j = 0; j < waves_.d; ++j)
                 table.rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = value(request.start + i, j);
@@ -157,7 +157,7 @@ Table Sinusoidal::part_of_pairs(const TableRequest& request, std::string_view pa
         return table;
     }
     const int count = part == "cos" ? waves_.d / 2 : waves_.pairs();
-    Table table = make_table(numbered("pair", count), request.length);
+    Table table = make_matrix("pair", 0, count, request.length);
     for (int i = 0; i < request.length; ++i)
         for (int k = 0; k < count; ++k) {
             const double t = angle(request.start + i, k);

@@ -12,7 +12,7 @@ inline constexpr int max_table_cells = 1 << 25;
 std::string checked_part(const Encoding& encoding, const TableRequest& request);
 // A table of zeros. Throws Error(limit) if it has more than max_table_cells numbers.
 Table make_table(std::vector<std::string> header, std::int64_t rows);
-// {"dim0", "dim1", ...}
-std::vector<std::string> numbered(std::string_view word, std::int64_t count, int first = 0);
+// The same with cols columns, named "dim0", "dim1" ... for the word "dim" and first = 0.
+Table make_matrix(std::string_view word, int first, int cols, std::int64_t rows);
 
 } // namespace ordo

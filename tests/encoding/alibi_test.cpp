@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// ALiBi against the numbers of its paper and of its authors' code.
+#include "encoding/registry.h"
+
+#include "core/tensor.h"
+#include "tests/reference_encodings.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace ordo {
+namespace {
+
+constexpr double hidden = -std::numeric_limits<double>::infinity();
+
+std::unique_ptr<Encoding> alibi(int n_heads, const std::string& spec = "alibi") {
+    return std::move(make_encodings(spec, {8 * n_heads, n_heads, 8, 1, 64}).at(0));
+}
+
+std::vector<double> slopes(int n_heads, const std::string& spec = "alibi") {
+    std::vector<double> out;
+    const Table table = alibi(n_heads, spec)->table({.part = "slopes"});
+    for (std::size_t h = 0; h < table.rows.size(); ++h) {
+        EXPECT_EQ(table.rows[h][0], static_cast<double>(h));
+        out.push_back(table.rows[h][1]);
+    }
+    return out;
+}
+
+// "For our models with 8 heads, the slopes are 1/2, 1/4 ... 1/256; with 16 heads 1/2^0.5, 1/2^1 ... 1/2^8."
+TEST(Alibi, SlopesOfThePaper) {
+    for (int h = 0; h < 8; ++h) EXPECT_EQ(slopes(8)[static_cast<std::size_t>(h)], std::ldexp(1, -h - 1));
+    for (int h = 0; h < 16; ++h)
+        EXPECT_NEAR(slopes(16)[static_cast<std::size_t>(h)], std::pow(2, -(h + 1) / 2.0), 1e-15);
+}
+
+// Between powers of two, as the authors' code has it: 12 heads end in four slopes of the 16.
+TEST(Alibi, SlopesOfTwelveHeads) {
+    const std::vector<double> found = slopes(12);
+    ASSERT_EQ(found.size(), 12u);
+    for (int h = 0; h < 8; ++h) EXPECT_EQ(found[static_cast<std::size_t>(h)], std::ldexp(1, -h - 1));
+    const double last[] = {0.7071, 0.3536, 0.1768, 0.0884};
+    for (std::size_t h = 0; h < 4; ++h) EXPECT_NEAR(found[8 + h], last[h], 0.5e-4);
+}
+
+TEST(Alibi, SlopesOfOneToSixteenHeads) {
+    EXPECT_EQ(slopes(1), std::vector<double>{1.0 / 256});
+    EXPECT_EQ(slopes(2), (std::vector<double>{1.0 / 16, 1.0 / 256}));
+    EXPECT_EQ(slopes(3), (std::vector<double>{1.0 / 16, 1.0 / 256, 1.0 / 4}));
+    EXPECT_EQ(slopes(6), (std::vector<double>{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 2, 1.0 / 8}));
+    for (int n = 1; n <= 16; ++n) {
+        const std::vector<double> found = slopes(n), expected = reference::alibi_slopes(n, 8);
+        ASSERT_EQ(found.size(), static_cast<std::size_t>(n));
+        for (std::size_t h = 0; h < found.size(); ++h) EXPECT_NEAR(found[h], expected[h], 1e-14) << n << ": " << h;
+    }
+}
+
+// MPT's alibi_bias_max.
+TEST(Alibi, MaxIsTheLastExponent) {
+    EXPECT_EQ(slopes(4, "alibi:max=16"), (std::vector<double>{1.0 / 16, 1.0 / 256, 1.0 / 4096, 1.0 / 65536}));
+}
+
+// The matrix that is multiplied by the slope, with a slope of one.
+TEST(Alibi, ThreeByThree) {
+    EXPECT_EQ(alibi(1, "alibi:max=0")->table({.length = 3}).rows,
+              (std::vector<std::vector<double>>{{0, hidden, hidden}, {-1, 0, hidden}, {-2, -1, 0}}));
+    EXPECT_EQ(alibi(8)->table({.length = 3, .head = 1}).rows,
+              (std::vector<std::vector<double>>{{0, hidden, hidden}, {-0.25, 0, hidden}, {-0.5, -0.25, 0}}));
+    EXPECT_EQ(alibi(8)->table({.length = 3, .start = 40, .head = 1}).rows,
+              alibi(8)->table({.length = 3, .head = 1}).rows);
+    EXPECT_THROW(alibi(8)->table({.length = 3, .head = 8}), Error);
+    EXPECT_THROW(alibi(8)->table({.length = 3, .head = -1}), Error);
+    EXPECT_THROW(alibi(8)->table({.length = 10000}), Error);
+}
+
+TEST(Alibi, IsSymmetricAndAddedAtAnyDistanceExactly) {
+    const auto encoding = alibi(2); // 1/16 and 1/256: exact in a float
+    const std::vector<int> queries = {5, 100000000}, keys = {0, 5, 7, 100000001, 100000256};
+    Tensor scores(2, 5);
+    for (std::size_t i = 0; i < scores.size(); ++i) scores.data()[i] = 1;
+    encoding->bias(scores.view(), 0, 1, queries, keys);
+    const float near_ones[] = {1 - 5 / 256.0f, 1, 1 - 2 / 256.0f};
+    for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(scores.view().row(0)[j], near_ones[j]);
+    // Positions past 2^24, which a float cannot tell apart.
+    EXPECT_EQ(scores.view().row(1)[3], 1 - 1 / 256.0f);
+    EXPECT_EQ(scores.view().row(1)[4], 0);
+}
+
+} // namespace
+} // namespace ordo
