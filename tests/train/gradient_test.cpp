@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Float gradients of every layer and every registered encoding against central differences of the
+// double-precision oracle, tensor by tensor: along the gradient itself, and along random directions.
+#include "tests/reference_encodings.h"
+#include "tools/train/network.h"
+
+#include "core/random.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ordo::train {
+namespace {
+
+struct Case {
+    std::string name;
+    Blueprint blueprint;
+    std::string encoding;
+};
+void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.name;
+}
+
+// Every architecture with its usual encoding, and the shipped trunk with every encoding.
+std::vector<Case> cases() {
+    std::vector<Case> out;
+    for (const Architecture& a : architectures()) {
+        Blueprint b = a.make();
+        const bool grouped = b.n_kv_heads < b.n_heads;
+        b.vocab_size = 23;
+        b.context = 12;
+        b.n_layers = 2;
+        b.n_heads = 4;
+        b.n_kv_heads = grouped ? 2 : 4;
+        b.d_head = 4;
+        b.d_model = 16;
+        b.d_ff = 20;
+        const std::string architecture(a.name);
+        if (architecture != "ordo") {
+            // Rotary widths are those of the full size: here a part of the four.
+            const bool rope = a.encoding.starts_with("rope:width");
+            out.push_back({architecture, b, rope ? "rope:width=2" : std::string(a.encoding)});
+            continue;
+        }
+        for (const EncodingInfo* e : registered_encodings())
+            out.push_back({architecture + " " + std::string(e->name), b, std::string(e->name)});
+        for (const char* spec :
+             {"segment+learned", "rope:pairing=halves,width=2", "sinusoidal:layout=halves,law=tensor2tensor",
+              "rotate-stretch:period=6", "learned+alibi", "rotate-stretch:period=5+segment+learned"})
+            out.push_back({architecture + " " + spec, b, spec});
+        b.window = 5;
+        out.push_back({architecture + " with a window", b, "rope"});
+        b.tied_head = false;
+        b.final_norm = false;
+        out.push_back({architecture + " with a head of its own", b, "alibi"});
+    }
+    return out;
+}
+
+class Gradient : public testing::TestWithParam<Case> {};
+
+struct Batch {
+    static constexpr int sequences = 2;
+    std::vector<Token> tokens, targets;
+    std::vector<int> segments;
+
+    explicit Batch(const Blueprint& b) {
+        const Random random(7, 1);
+        const auto vocab = static_cast<std::uint64_t>(b.vocab_size);
+        for (int i = 0; i < sequences * b.context; ++i) {
+            const auto n = static_cast<std::uint64_t>(i);
+            tokens.push_back(static_cast<Token>(random.below(2 * n, vocab)));
+            targets.push_back(i % 9 == 4 ? -1
+                                         : static_cast<Token>(random.below(2 * n + 1, vocab))); // some are not scored
+            segments.push_back(i % b.context > b.context / 2);
+        }
+    }
+};
+
+double oracle_loss(const Blueprint& b, const reference::Tensors& tensors, const reference::PositionList& positions,
+                   const Batch& batch) {
+    const reference::Transformer transformer(b, tensors, positions);
+    double total = 0;
+    std::ptrdiff_t scored = 0;
+    for (int s = 0; s < Batch::sequences; ++s) {
+        const std::ptrdiff_t first = s * b.context, last = first + b.context;
+        reference::Input in;
+        in.tokens.assign(batch.tokens.begin() + first, batch.tokens.begin() + last);
+        in.segments.assign(batch.segments.begin() + first, batch.segments.begin() + last);
+        for (int i = 0; i < b.context; ++i) in.positions.push_back(i);
+        const std::vector<Token> targets(batch.targets.begin() + first, batch.targets.begin() + last);
+        const std::ptrdiff_t n = std::count_if(targets.begin(), targets.end(), [](Token t) { return t >= 0; });
+        total += transformer.loss(in, targets) * static_cast<double>(n);
+        scored += n;
+    }
+    return total / static_cast<double>(scored);
+}
+
+TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
+    const Blueprint& b = GetParam().blueprint;
+    EncodingStack encodings(GetParam().encoding, b.dims());
+    Parameters parameters(b, encodings);
+    parameters.initialise(3);
+    const Random noise(11, 2); // larger than training starts with, so that every path carries a signal
+    for (std::size_t i = 0; i < parameters.values().size(); ++i)
+        parameters.values()[i] += static_cast<float>(0.2 * noise.normal(i));
+
+    reference::Tensors tensors;
+    for (int i = 0; i < parameters.count(); ++i) {
+        const View v = parameters.value(i);
+        reference::Matrix m(v.rows, v.cols);
+        std::copy_n(v.data, m.values.size(), m.values.begin());
+        tensors[parameters.specs()[static_cast<std::size_t>(i)].name] = m;
+    }
+    const reference::Oracles oracles(encodings.spec(), b.dims(), tensors);
+    if (!oracles.complete()) GTEST_SKIP() << oracles.advice();
+
+    const Batch batch(b);
+    Network network(b, encodings, parameters, Batch::sequences, b.context);
+    const double loss = network.loss_and_grad(batch.tokens, batch.targets, batch.segments);
+    EXPECT_NEAR(loss, oracle_loss(b, tensors, oracles.list(), batch), 1e-5);
+
+    const Random random(13, 3);
+    std::uint64_t draws = 0;
+    for (int i = 0; i < parameters.count(); ++i) {
+        const std::string& name = parameters.specs()[static_cast<std::size_t>(i)].name;
+        const View g = parameters.grad(i);
+        std::vector<double>& values = tensors[name].values;
+        const std::vector<double> original = values;
+        const std::vector<double> gradient(g.data, g.data + values.size());
+        double square = 0;
+        for (const double x : gradient) square += x * x;
+        const double length = std::sqrt(square);
+        ASSERT_GT(length, 0) << name << " has no gradient";
+        for (int direction = 0; direction < 3; ++direction) {
+            std::vector<double> v = gradient; // the first direction
+            if (direction > 0)
+                for (double& x : v) x = random.normal(draws++);
+            double v_square = 0, expected = 0;
+            for (const double x : v) v_square += x * x;
+            for (double& x : v) x /= std::sqrt(v_square);
+            for (std::size_t j = 0; j < v.size(); ++j) expected += v[j] * gradient[j];
+            const double h = 1e-5;
+            double difference = 0;
+            for (const double side : {1.0, -1.0}) {
+                for (std::size_t j = 0; j < v.size(); ++j) values[j] = original[j] + side * h * v[j];
+                difference += side * oracle_loss(b, tensors, oracles.list(), batch);
+            }
+            values = original;
+            difference /= 2 * h;
+            const double typical = length / std::sqrt(static_cast<double>(v.size()));
+            EXPECT_NEAR(expected, difference, 1e-3 * std::max(std::abs(difference), typical))
+                << name << ", direction " << direction;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, Gradient, testing::ValuesIn(cases()), [](const auto& test) {
+    std::string name;
+    for (const char c : test.param.name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    return name;
+});
+
+// What the seeds' code has and inference does not.
+TEST(Dropout, KeepsTheMeanAndIsTheSameForAStep) {
+    Blueprint b = cases().front().blueprint;
+    EncodingStack encodings("none", b.dims());
+    Parameters parameters(b, encodings);
+    parameters.initialise(3);
+    Network network(b, encodings, parameters, Batch::sequences, b.context);
+    const Batch batch(b);
+    const double plain = network.loss(batch.tokens, batch.targets);
+    const double first = network.loss_and_grad(batch.tokens, batch.targets, {}, {0.5, 1, 10});
+    EXPECT_EQ(network.loss_and_grad(batch.tokens, batch.targets, {}, {0.5, 1, 10}), first);
+    EXPECT_NE(network.loss_and_grad(batch.tokens, batch.targets, {}, {0.5, 1, 11}), first);
+    EXPECT_NE(network.loss_and_grad(batch.tokens, batch.targets, {}, {0.5, 2, 10}), first);
+    EXPECT_EQ(network.loss_and_grad(batch.tokens, batch.targets, {}, {0, 1, 10}), plain);
+    EXPECT_EQ(network.loss(batch.tokens, batch.targets), plain); // identity outside of training
+}
+
+} // namespace
+} // namespace ordo::train
