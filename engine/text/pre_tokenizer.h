@@ -2,7 +2,8 @@
 // GPT-2's first cut of a text into pieces that merges never cross:
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 // Pieces follow one another without gaps. Each longest run of bytes that are not UTF-8 is a piece of
-// its own, and the text on its two sides is cut as if it stood alone.
+// its own, and the text on its two sides is cut as if it stood alone. Which characters are letters or
+// numbers is PCRE2's to know (10.42: Unicode 14); one that it has never heard of is neither.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,8 @@ public:
 
     virtual int vocab_size() const = 0;
     // Appends the tokens of text to out. With special, the text of a special token becomes that
-    // token; without, it is ordinary text. O(n log n) in the length of text whatever it holds.
+    // token; without, it is ordinary text. O(n log n) in the length of text whatever it holds. Throws
+    // Error(limit) for 2 GiB and more.
     virtual void encode(std::string_view text, bool special, std::vector<Token>& out) const = 0;
     // Appends the bytes of one token to out: they may begin or end inside a UTF-8 sequence, and
     // those of a special token are its name. Throws Error(limit) for an id out of range.

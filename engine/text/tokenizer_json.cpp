@@ -176,6 +176,7 @@ std::vector<AddedToken> read_added_tokens(const Json& list, const Json& vocab, c
         tokens.push_back(std::move(token));
     }
     std::vector<std::string_view> contents;
+    contents.reserve(tokens.size());
     for (const AddedToken& token : tokens) contents.push_back(token.content);
     std::sort(contents.begin(), contents.end());
     if (const auto twice = std::adjacent_find(contents.begin(), contents.end()); twice != contents.end())
@@ -232,11 +233,11 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, std::strin
     const Json& vocab = get_object(model, "vocab", in_model);
     const std::vector<std::string_view> spelled = read_vocab(vocab, in_model + ".vocab");
     BpeParts parts;
-    parts.merges = read_merges(get_array(model, "merges", in_model), vocab, in_model + ".merges");
     if (find_member(root, "added_tokens") != nullptr)
         parts.added =
             read_added_tokens(get_array(root, "added_tokens", where), vocab, std::string(where) + ": added_tokens");
     parts.tokens = read_bytes(spelled, AddedTokens(parts.added), in_model + ".vocab");
+    parts.merges = read_merges(get_array(model, "merges", in_model), vocab, in_model + ".merges");
     return std::make_unique<BpeTokenizer>(std::move(parts));
 }
 

@@ -138,7 +138,6 @@ TEST(BpeTokenizer, EncodesAMebibyteOfOneThing) {
         ASSERT_EQ(one.size(), 1u);
         while (text.size() < 1 << 20) text += eight;
         EXPECT_EQ(encode(*tokenizer, text), Ids(text.size() / eight.size(), one.front()));
-        EXPECT_EQ(decode(*tokenizer, encode(*tokenizer, text + "b" + unit)), text + "b" + unit);
     }
 }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Any bytes three times: as text, which must come back from its tokens; as a corpus, of which a tokenizer
+// must be learned; and as a tokenizer.json: an Error(model) of one line, or a tokenizer that works.
+#include "text/bpe_trainer.h"
+#include "text/tokenizer.h"
+
+#include <cstdlib>
+
+namespace {
+
+using namespace ordo;
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+void try_text(const Tokenizer& tokenizer, std::string_view text) {
+    for (const bool special : {false, true}) {
+        std::vector<Token> ids;
+        tokenizer.encode(text, special, ids);
+        std::string decoded;
+        for (const Token id : ids) tokenizer.append(id, decoded);
+        require(decoded == text);
+    }
+}
+
+// What is written must read as the same.
+void try_copy(const Tokenizer& tokenizer) {
+    const std::string json = tokenizer.to_json();
+    try {
+        const auto copy = tokenizer_from_json(json, "fuzz");
+        require(copy->to_json() == json && copy->end_of_text() == tokenizer.end_of_text());
+        for (Token id = 0; id < tokenizer.vocab_size(); ++id) {
+            std::string one, other;
+            tokenizer.append(id, one);
+            copy->append(id, other);
+            require(one == other);
+        }
+    } catch (const Error&) {
+        require(false);
+    }
+}
+
+void try_json(std::string_view json) {
+    try {
+        const auto tokenizer = tokenizer_from_json(json, "fuzz");
+        try_copy(*tokenizer);
+        try_text(*tokenizer, json);
+    } catch (const Error& error) {
+        const std::string_view text = error.what();
+        require(error.code == ErrorCode::model && text.size() < 1000 && text.find('\n') == text.npos);
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const auto bytes = make_byte_tokenizer();
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try_text(*bytes, text);
+    const auto learned = train_bpe(text, 300);
+    try_text(*learned, text);
+    if (size % 4 == 0) try_copy(*learned); // not always: it takes ten times as long as all the rest
+    try_json(text);
+    return 0;
+}

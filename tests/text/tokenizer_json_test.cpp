@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// tokenizer.json: what is written can be read, and what cannot be honoured is refused by name
+// (families T1 and T3 of hostile inputs).
+#include "core/error.h"
+#include "io/json.h"
+#include "text/bpe_trainer.h"
+#include "text/tokenizer.h"
+
+#include "text_samples.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace ordo {
+namespace {
+
+using text_samples::encode;
+
+// Bytes, and ids 256..260: ab, abc, bc, <|endoftext|> and, added, <pad>.
+Json sample() {
+    Json root = Json::parse(make_byte_tokenizer()->to_json());
+    Json& model = root["model"];
+    model["vocab"]["ab"] = 256;
+    model["vocab"]["abc"] = 257;
+    model["vocab"]["bc"] = 258;
+    model["vocab"]["<|endoftext|>"] = 259;
+    model["merges"] = {"a b", "ab c", "b c"};
+    root["added_tokens"][0]["id"] = 259;
+    Json pad = root["added_tokens"][0];
+    pad["id"] = 260;
+    pad["content"] = "<pad>";
+    root["added_tokens"].push_back(pad);
+    return root;
+}
+
+std::string refusal(const std::string& json) {
+    try {
+        tokenizer_from_json(json, "tok.json");
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::model);
+        const std::string what = error.what();
+        EXPECT_TRUE(what.starts_with("tok.json")) << what;
+        EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+        EXPECT_LT(what.size(), 400u);
+        return what;
+    }
+    return "accepted";
+}
+
+TEST(TokenizerJson, ReadsAVocabulary) {
+    const auto tokenizer = tokenizer_from_json(sample().dump(), "tok.json");
+    EXPECT_EQ(tokenizer->vocab_size(), 261);
+    EXPECT_EQ(tokenizer->end_of_text(), 259);
+    EXPECT_EQ(encode(*tokenizer, "abc"), (std::vector<Token>{257}));
+    EXPECT_EQ(encode(*tokenizer, "bcab"), (std::vector<Token>{258, 256})); // "b c" ranks after "a b"
+    EXPECT_EQ(encode(*tokenizer, "a<pad>b", true), (std::vector<Token>{'a', 260, 'b'}));
+    EXPECT_EQ(text_samples::decode(*tokenizer, {260, 257}), "<pad>abc");
+}
+
+TEST(TokenizerJson, TellsGpt2sFormsApartFromOthers) {
+    Json root = sample();
+    root["model"]["merges"] = Json::array({Json{"a", "b"}, Json{"ab", "c"}, "b c"}); // both ways of writing a merge
+    root["model"].erase("type");                                                     // as the first files had it
+    for (const char* key : {"byte_fallback", "ignore_merges", "fuse_unk", "unk_token", "dropout"})
+        root["model"].erase(key);
+    root["model"]["continuing_subword_prefix"] = "";
+    root["model"]["end_of_word_suffix"] = "";
+    root["pre_tokenizer"].erase("use_regex");
+    root["post_processor"] = {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", false}};
+    const auto tokenizer = tokenizer_from_json(root.dump(), "tok.json");
+    EXPECT_EQ(encode(*tokenizer, "abc"), (std::vector<Token>{257}));
+    root.erase("added_tokens");
+    EXPECT_EQ(tokenizer_from_json(root.dump(), "tok.json")->end_of_text(), -1); // nothing marks it as one
+}
+
+TEST(TokenizerJson, RoundTrips) {
+    const std::string corpus = text_samples::random_text(1, 2000);
+    const std::unique_ptr<Tokenizer> tokenizers[] = {make_byte_tokenizer(), train_bpe(corpus, 600),
+                                                     tokenizer_from_json(sample().dump(), "tok.json")};
+    for (const auto& tokenizer : tokenizers) {
+        const std::string json = tokenizer->to_json();
+        const auto copy = tokenizer_from_json(json, "copy");
+        EXPECT_EQ(copy->to_json(), json);
+        ASSERT_EQ(copy->vocab_size(), tokenizer->vocab_size());
+        EXPECT_EQ(copy->end_of_text(), tokenizer->end_of_text());
+        for (Token id = 0; id < copy->vocab_size(); ++id)
+            EXPECT_EQ(text_samples::decode(*copy, {id}), text_samples::decode(*tokenizer, {id}));
+        for (std::uint64_t seed = 0; seed < 20; ++seed)
+            for (const std::string& text :
+                 {text_samples::random_text(seed, 100), text_samples::random_bytes(seed, 100)})
+                EXPECT_EQ(encode(*copy, text, true), encode(*tokenizer, text, true));
+    }
+}
+
+// An added token keeps its own bytes even where GPT-2's alphabet could not spell it.
+TEST(TokenizerJson, AddedTokensMayHoldAnyText) {
+    Json root = sample();
+    root["added_tokens"][1]["content"] = "\u4f60 \"\\\n\u00e9";
+    root["added_tokens"][1]["special"] = false;
+    root["added_tokens"][1]["normalized"] = true;
+    const auto tokenizer = tokenizer_from_json(root.dump(), "tok.json");
+    const auto copy = tokenizer_from_json(tokenizer->to_json(), "copy");
+    for (const bool special : {false, true})
+        EXPECT_EQ(encode(*copy, "a\u4f60 \"\\\n\u00e9", special), (std::vector<Token>{'a', 260}));
+    EXPECT_EQ(text_samples::decode(*copy, {260}), "\u4f60 \"\\\n\u00e9");
+    EXPECT_EQ(copy->to_json(), tokenizer->to_json());
+}
+
+struct Case {
+    std::function<void(Json&)> spoil;
+    const char* phrase; // of the refusal
+};
+
+void expect_refusals(const std::vector<Case>& cases) {
+    for (const Case& c : cases) {
+        Json root = sample();
+        c.spoil(root);
+        const std::string what = refusal(root.dump());
+        EXPECT_NE(what.find(c.phrase), std::string::npos) << "expected: " << c.phrase << "\nfound: " << what;
+    }
+}
+
+TEST(TokenizerJson, RefusesComponentsByName) {
+    const Json sequence = {{"type", "Sequence"}, {"pretokenizers", Json::array()}};
+    expect_refusals({
+        {[](Json& r) { r["version"] = "2.0"; }, "version: expected 1.0, found 2.0"},
+        {[](Json& r) { r.erase("version"); }, "version"},
+        {[](Json& r) { r["surprise"] = 1; }, "surprise"},
+        {[](Json& r) {
+             r["truncation"] = {{"max_length", 512}};
+         },
+         "truncation"},
+        {[](Json& r) {
+             r["padding"] = {{"strategy", "Fixed"}};
+         },
+         "padding"},
+        {[](Json& r) {
+             r["normalizer"] = {{"type", "NFC"}};
+         },
+         "normalizer: expected null, found \"NFC\""},
+        {[&](Json& r) { r["pre_tokenizer"] = sequence; }, "pre_tokenizer: expected ByteLevel, found \"Sequence\""},
+        {[](Json& r) { r["pre_tokenizer"] = nullptr; }, "pre_tokenizer: expected ByteLevel, found null"},
+        {[](Json& r) { r.erase("pre_tokenizer"); }, "pre_tokenizer"},
+        {[](Json& r) { r["pre_tokenizer"]["add_prefix_space"] = true; }, "add_prefix_space: expected false"},
+        {[](Json& r) { r["pre_tokenizer"]["use_regex"] = false; }, "use_regex: expected true"},
+        {[](Json& r) { r["pre_tokenizer"]["pattern"] = "(a+)+$"; }, "pattern"}, // T2: no pattern of a file is run
+        {[](Json& r) {
+             r["decoder"] = {{"type", "WordPiece"}};
+         },
+         "decoder: expected ByteLevel, found \"WordPiece\""},
+        {[](Json& r) {
+             r["post_processor"] = {{"type", "TemplateProcessing"}};
+         },
+         "found \"TemplateProcessing\""},
+        {[](Json& r) { r["post_processor"] = 7; }, "post_processor: expected ByteLevel, found 7"},
+        {[](Json& r) { r["model"]["type"] = "Unigram"; }, "type: expected BPE, found \"Unigram\""},
+        {[](Json& r) { r["model"]["dropout"] = 0.1; }, "dropout"},
+        {[](Json& r) { r["model"]["continuing_subword_prefix"] = "##"; }, "continuing_subword_prefix"},
+        {[](Json& r) { r["model"]["end_of_word_suffix"] = "</w>"; }, "end_of_word_suffix"},
+        {[](Json& r) { r["model"]["byte_fallback"] = true; }, "byte_fallback: expected false"},
+        {[](Json& r) { r["model"]["ignore_merges"] = true; }, "ignore_merges: expected false"},
+        {[](Json& r) { r["model"]["scores"] = Json::array(); }, "scores"},
+    });
+}
+
+TEST(TokenizerJson, RefusesBrokenVocabularies) {
+    expect_refusals({
+        {[](Json& r) { r.erase("model"); }, "model"},
+        {[](Json& r) { r["model"] = Json::array(); }, "model"},
+        {[](Json& r) { r["model"].erase("vocab"); }, "vocab"},
+        {[](Json& r) { r["model"]["vocab"] = Json::array(); }, "vocab"},
+        {[](Json& r) { r["model"]["vocab"] = Json::object(); }, "expected a token for each byte"},
+        {[](Json& r) { r["model"]["vocab"]["ab"] = -1; }, "-1"},
+        {[](Json& r) { r["model"]["vocab"]["ab"] = 255; }, "id 255: expected one token"}, // duplicated
+        {[](Json& r) { r["model"]["vocab"]["ab"] = 260; }, "260"},                        // sparse
+        {[](Json& r) { r["model"]["vocab"]["ab"] = std::int64_t{1} << 40; }, "1099511627776"},
+        {[](Json& r) { r["model"]["vocab"]["ab"] = 256.5; }, "ab"},
+        {[](Json& r) { r["model"]["vocab"]["ab"] = "256"; }, "ab"},
+        {[](Json& r) { r["model"]["vocab"]["ab"] = nullptr; }, "ab"},
+        {[](Json& r) {
+             r["model"]["vocab"].erase("bc");
+             r["model"]["vocab"][""] = 258;
+             r["model"]["merges"].erase(2);
+         },
+         "empty"},
+        {[](Json& r) {
+             r["model"]["vocab"].erase("bc");
+             r["model"]["vocab"]["b c"] = 258; // a space is spelled U+0120
+             r["model"]["merges"].erase(2);
+         },
+         "\"b c\" is not in GPT-2's byte alphabet"},
+        {[](Json& r) {
+             r["model"]["vocab"].erase("!");
+             r["model"]["vocab"]["!!"] = '!';
+         },
+         "none for byte 33, spelled !"},
+    });
+    const std::string twice = R"("vocab":{"ab":256,"ab":257,)";
+    std::string json = sample().dump();
+    json.replace(json.find("\"vocab\":{"), 9, twice);
+    EXPECT_NE(refusal(json), "accepted");
+}
+
+TEST(TokenizerJson, RefusesBrokenMerges) {
+    expect_refusals({
+        {[](Json& r) { r["model"].erase("merges"); }, "merges"},
+        {[](Json& r) { r["model"]["merges"] = Json::object(); }, "merges"},
+        {[](Json& r) { r["model"]["merges"][0] = "a xx"; }, "merges[0]: \"xx\" is not in the vocabulary"},
+        {[](Json& r) { r["model"]["merges"][0] = "xx a"; }, "merges[0]: \"xx\" is not in the vocabulary"},
+        {[](Json& r) { r["model"]["merges"][2] = "c b"; }, "merges[2]: \"cb\" is not in the vocabulary"},
+        // A merge spells its product out, so a cycle would need a token longer than itself.
+        {[](Json& r) { r["model"]["merges"][1] = "ab ab"; }, "\"abab\" is not in the vocabulary"},
+        {[](Json& r) { r["model"]["merges"][1] = "a b"; }, "merges[1]: repeats merge 0"},
+        {[](Json& r) { r["model"]["merges"][0] = "ab"; }, "merges[0]: expected two tokens"},
+        {[](Json& r) { r["model"]["merges"][0] = "a b c"; }, "merges[0]: expected two tokens"},
+        {[](Json& r) { r["model"]["merges"][0] = " ab"; }, "merges[0]"},
+        {[](Json& r) { r["model"]["merges"][0] = ""; }, "merges[0]: expected two tokens"},
+        {[](Json& r) {
+             r["model"]["merges"][0] = Json{"a", "b", "c"};
+         },
+         "merges[0]: expected two tokens"},
+        {[](Json& r) {
+             r["model"]["merges"][0] = Json{"a", 7};
+         },
+         "merges[0]: expected two tokens"},
+        {[](Json& r) { r["model"]["merges"][0] = 7; }, "merges[0]: expected two tokens, found 7"},
+    });
+}
+
+// What a file of ten million merges asks for is refused before it is built.
+TEST(TokenizerJson, RefusesTenMillionMerges) {
+    std::string json = sample().dump();
+    std::string merges;
+    for (int i = 0; i < 10'000'000; ++i) merges += "\"\",";
+    json.insert(json.find("\"merges\":[") + 10, merges);
+    EXPECT_NE(refusal(json), "accepted");
+}
+
+TEST(TokenizerJson, RefusesBrokenAddedTokens) {
+    expect_refusals({
+        {[](Json& r) { r["added_tokens"] = Json::object(); }, "added_tokens"},
+        {[](Json& r) { r["added_tokens"][1] = "<pad>"; }, "added_tokens[1]"},
+        {[](Json& r) { r["added_tokens"][1]["content"] = ""; }, "added_tokens[1]: content: expected 1 to 256"},
+        {[](Json& r) { r["added_tokens"][1]["content"] = std::string(1 << 20, 'x'); }, "found 1048576"},
+        {[](Json& r) { r["added_tokens"][1].erase("content"); }, "content"},
+        {[](Json& r) { r["added_tokens"][1]["id"] = -1; }, "-1"},
+        {[](Json& r) { r["added_tokens"][1]["id"] = 5; }, "expected id 260, found 5"},
+        {[](Json& r) { r["added_tokens"][1]["id"] = 300; }, "expected id 260, found 300"},
+        {[](Json& r) { r["added_tokens"][0]["id"] = 260; }, "expected id 259, found 260"},
+        {[](Json& r) { r["added_tokens"][1]["lstrip"] = true; }, "lstrip: expected false"},
+        {[](Json& r) { r["added_tokens"][1]["rstrip"] = true; }, "rstrip: expected false"},
+        {[](Json& r) { r["added_tokens"][1]["single_word"] = true; }, "single_word: expected false"},
+        {[](Json& r) { r["added_tokens"][1]["special"] = 1; }, "special"},
+        {[](Json& r) { r["added_tokens"][1].erase("normalized"); }, "normalized"},
+        {[](Json& r) { r["added_tokens"][1]["colour"] = "red"; }, "colour"},
+        {[](Json& r) { r["added_tokens"][1] = r["added_tokens"][0]; }, "added twice"},
+        {[](Json& r) {
+             r["added_tokens"].push_back(r["added_tokens"][1]);
+             r["added_tokens"][2]["id"] = 261;
+         },
+         "added twice"},
+        {[](Json& r) { // found in the text as U+0120, it would decode every space as that
+             r["added_tokens"][0]["content"] = "\u0120";
+             r["added_tokens"][0]["id"] = ' ';
+         },
+         "spelling of other bytes"},
+    });
+}
+
+TEST(TokenizerJson, RefusesWhatIsNotJson) {
+    for (const char* text : {"", "{", "null", "[]", "7", "\"\"", "{}", "\xff", "{\"version\": \"1.0\"} x"})
+        EXPECT_NE(refusal(text), "accepted") << text;
+    EXPECT_NE(refusal(std::string(100000, '[')), "accepted");
+    const std::string whole = sample().dump();
+    for (std::size_t cut = 0; cut < whole.size(); cut += 37) EXPECT_NE(refusal(whole.substr(0, cut)), "accepted");
+}
+
+TEST(TokenizerJson, EscapesWhatItQuotes) {
+    Json root = sample();
+    root["model"]["merges"][0] = "a \x1b[31m\nred";
+    EXPECT_NE(refusal(root.dump()).find("\\x1b[31m\\x0ared"), std::string::npos);
+}
+
+} // namespace
+} // namespace ordo
