@@ -134,6 +134,9 @@ void parse_json(std::string_view text, std::string_view where, const JsonLimits&
         fail(ErrorCode::model, where, ": JSON of ", text.size(), " bytes, allowed are ", limits.bytes);
     if (text.starts_with("\xef\xbb\xbf")) fail(ErrorCode::model, where, ": JSON starts with a byte order mark");
     if (!utf8_valid(text)) fail(ErrorCode::model, where, ": JSON is not valid UTF-8");
+    // The grammar has no NUL anywhere; nlohmann's lexer takes one for the end of the text.
+    if (const auto at = text.find('\0'); at != std::string_view::npos)
+        fail(ErrorCode::model, where, ": invalid JSON at byte ", at, ": a NUL byte");
     Guard guard(where, limits, events);
     Json::sax_parse(text.begin(), text.end(), &guard);
 }

@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "io/safetensors.h"
 
+#include "tests/temp_dir.h"
+
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace {
 
 using namespace ordo;
-
-class SafetensorsFile : public testing::Test {
-protected:
-    void SetUp() override {
-        const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-        directory_ = std::filesystem::temp_directory_path() /
-                     ("ordo-safetensors-" + std::to_string(getpid()) + "-" + test->name());
-        std::filesystem::create_directories(directory_);
-    }
-    void TearDown() override { std::filesystem::remove_all(directory_); }
-
-    std::filesystem::path path(const char* name) const { return directory_ / name; }
-
-    std::filesystem::path directory_;
-};
+using namespace ordo::test;
 
 // A file as the format's description lays it out, made without the writer.
 std::string file_bytes(std::string header, std::string_view data = {}) {
@@ -46,11 +31,6 @@ std::string refusal(const std::string& bytes) {
         return error.what();
     }
     return "accepted";
-}
-
-std::string file_content(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST(SafetensorsReader, ReadsAHandMadeFile) {
@@ -98,7 +78,8 @@ TEST(SafetensorsReader, NamesWhatItRefuses) {
               "mem: tensor 'a': 'shape': expected an integer from 0 to 9223372036854775807, found -1");
 }
 
-TEST_F(SafetensorsFile, WritesWhatItReads) {
+TEST(SafetensorsWriter, WritesWhatItReads) {
+    const TempDir dir;
     std::vector<float> a = {1, -2.5f, 3e-7f, std::numeric_limits<float>::infinity(), -0.0f, 65504.0f};
     std::vector<float> b = {1, -2.5f, 0x1p-24f, 0, -0.0f, 65504.0f};
     const std::map<std::string, std::string, std::less<>> metadata = {{"text", "line\n\"\\\x7fé"}, {"a", ""}};
@@ -106,11 +87,11 @@ TEST_F(SafetensorsFile, WritesWhatItReads) {
                                                {"f", {6}, StoredType::f32, a},
                                                {"bf", {3, 2, 1}, StoredType::bf16, b},
                                                {"é", {0}, StoredType::f32, {}}};
-    write_safetensors(path("one"), tensors, metadata);
-    const auto one = file_content(path("one"));
+    write_safetensors(dir / "one", tensors, metadata);
+    const auto one = file_content(dir / "one");
     EXPECT_EQ(one.size() % 2, 0u);
 
-    const Safetensors file = Safetensors::open(path("one"));
+    const Safetensors file = Safetensors::open(dir / "one");
     EXPECT_EQ(file.metadata(), metadata);
     EXPECT_EQ(file.size(), one.size());
     std::vector<std::vector<float>> values;
@@ -128,8 +109,8 @@ TEST_F(SafetensorsFile, WritesWhatItReads) {
     EXPECT_EQ(std::memcmp(read.data(), a.data(), 24), 0);
     file.read(*file.find("z half"), read);
     EXPECT_EQ(std::memcmp(read.data(), b.data(), 24), 0);
-    write_safetensors(path("two"), again, file.metadata());
-    EXPECT_EQ(one, file_content(path("two")));
+    write_safetensors(dir / "two", again, file.metadata());
+    EXPECT_EQ(one, file_content(dir / "two"));
 }
 
 } // namespace

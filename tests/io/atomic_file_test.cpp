@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "io/atomic_file.h"
+
+#include "core/random.h"
+#include "io/safetensors.h"
+#include "tests/temp_dir.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::test;
+
+std::vector<std::string> names_in(const std::filesystem::path& directory) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+using Names = std::vector<std::string>;
+
+unsigned mode_of(const std::filesystem::path& path) {
+    return static_cast<unsigned>(std::filesystem::status(path).permissions());
+}
+
+TEST(AtomicSave, ReplacesTheOldFileAtCommit) {
+    const TempDir dir;
+    put_file(dir / "f", "old");
+    {
+        AtomicFile file(dir / "f");
+        file.write("ne");
+        file.write(std::string(200'000, 'w'));
+        EXPECT_EQ(file_content(dir / "f"), "old");
+        file.commit();
+    }
+    EXPECT_EQ(file_content(dir / "f"), "ne" + std::string(200'000, 'w'));
+    EXPECT_EQ(names_in(dir.path()), Names{"f"});
+    write_file(dir / "g", "");
+    EXPECT_EQ(file_content(dir / "g"), "");
+    EXPECT_TRUE(std::filesystem::exists(dir / "g"));
+}
+
+TEST(AtomicSave, LeavesNothingWithoutCommit) {
+    const TempDir dir;
+    put_file(dir / "f", "old");
+    AtomicFile(dir / "f").write(std::string(200'000, 'x'));
+    EXPECT_EQ(file_content(dir / "f"), "old");
+    EXPECT_EQ(names_in(dir.path()), Names{"f"});
+}
+
+TEST(AtomicSave, KeepsPermissionsAndFollowsLinks) {
+    const TempDir dir;
+    put_file(dir / "f", "old");
+    ASSERT_EQ(chmod((dir / "f").c_str(), 0640), 0);
+    std::filesystem::create_symlink("f", dir / "link");
+    write_file(dir / "link", "new");
+    EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
+    EXPECT_EQ(file_content(dir / "f"), "new");
+    EXPECT_EQ(mode_of(dir / "f"), 0640u);
+
+    const mode_t mask = umask(027);
+    write_file(dir / "fresh", "x");
+    umask(mask);
+    EXPECT_EQ(mode_of(dir / "fresh"), 0640u); // 0666 without the mask
+}
+
+TEST(AtomicSave, RefusesTargetsThatAreNotFiles) {
+    const TempDir dir;
+    std::filesystem::create_directory(dir / "d");
+    ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
+    for (const auto& target : {dir / "d", dir / "pipe", std::filesystem::path("/dev/null"), dir / "no" / "f",
+                               std::filesystem::path("/proc/f"), dir / "f" / ""}) {
+        try {
+            write_file(target, "x");
+            FAIL() << target;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::io) << error.what();
+            EXPECT_TRUE(std::string(error.what()).starts_with(target.string() + ": ")) << error.what();
+        }
+    }
+    EXPECT_EQ(names_in(dir.path()), (Names{"d", "pipe"}));
+    EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+}
+
+// ---- Failures of the system -----------------------------------------------------------------
+
+int calls_left; // of the kind under test, until one fails
+
+template <int code>
+ssize_t failing_write(int fd, const void* from, std::size_t n) {
+    if (calls_left-- > 0) return ::write(fd, from, std::min<std::size_t>(n, 1000));
+    errno = code;
+    return -1;
+}
+template <int code>
+int failing_fsync(int) {
+    errno = code;
+    return -1;
+}
+
+void expect_untouched(const FileCalls& calls, int first_calls, const std::string& reason) {
+    const TempDir dir;
+    put_file(dir / "f", "old");
+    calls_left = first_calls;
+    try {
+        AtomicFile file(dir / "f", calls);
+        file.write(std::string(100'000, 'x'));
+        file.write("tail");
+        file.commit();
+        FAIL() << reason;
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::io);
+        EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(file_content(dir / "f"), "old");
+    EXPECT_EQ(names_in(dir.path()), Names{"f"});
+}
+
+TEST(AtomicSave, OldFileSurvivesEveryFailure) {
+    FileCalls calls = system_calls;
+    calls.write = failing_write<ENOSPC>;
+    for (const int first : {0, 1, 50, 99, 100}) expect_untouched(calls, first, "writing: No space left on device");
+    calls.write = failing_write<EIO>;
+    expect_untouched(calls, 3, "writing: Input/output error");
+    calls.write = [](int, const void*, std::size_t) -> ssize_t { return 0; };
+    expect_untouched(calls, 0, "writing: No space left on device");
+    calls = system_calls;
+    calls.fsync = failing_fsync<EIO>;
+    expect_untouched(calls, 0, "Input/output error");
+    calls = system_calls;
+    calls.rename = [](const char*, const char*) {
+        errno = EACCES;
+        return -1;
+    };
+    expect_untouched(calls, 0, "renaming into place: Permission denied");
+}
+
+TEST(AtomicSave, ShortAndInterruptedWritesAreFinished) {
+    static int interrupted;
+    interrupted = 0;
+    FileCalls calls = system_calls;
+    calls.write = [](int fd, const void* from, std::size_t n) -> ssize_t {
+        if (++interrupted % 2 == 1) {
+            errno = EINTR;
+            return -1;
+        }
+        return ::write(fd, from, std::min<std::size_t>(n, 777));
+    };
+    calls.fsync = [](int fd) {
+        if (++interrupted % 2 == 1) {
+            errno = EINTR;
+            return -1;
+        }
+        return ::fsync(fd);
+    };
+    std::string content;
+    for (int i = 0; i < 30'000; ++i) content += std::to_string(i);
+    const TempDir dir;
+    AtomicFile file(dir / "f", calls);
+    file.write(content);
+    file.commit();
+    EXPECT_TRUE(file_content(dir / "f") == content);
+    EXPECT_GT(interrupted, 100);
+}
+
+TEST(AtomicSave, SyncsTheFileBeforeTheRenameAndTheDirectoryAfterwards) {
+    static std::string order;
+    order.clear();
+    FileCalls calls = system_calls;
+    calls.fsync = [](int fd) {
+        struct stat status {};
+        fstat(fd, &status);
+        order += S_ISDIR(status.st_mode) ? "sync directory;" : "sync file;";
+        return ::fsync(fd);
+    };
+    calls.rename = [](const char* from, const char* to) {
+        order += "rename;";
+        return ::rename(from, to);
+    };
+    const TempDir dir;
+    AtomicFile file(dir / "f", calls);
+    file.write("x");
+    file.commit();
+    EXPECT_EQ(order, "sync file;rename;sync directory;");
+}
+
+TEST(AtomicSave, SafetensorsSaveOverAnOldFileIsAllOrNothing) {
+    const TempDir dir;
+    const std::vector<float> values = {1, 2, 1e6f};
+    write_safetensors(dir / "f", {{"a", {3}, StoredType::f32, values}}, {});
+    const std::string old = file_content(dir / "f");
+    // 1e6 does not fit a half: found while the data is being written.
+    EXPECT_THROW(write_safetensors(dir / "f", {{"a", {3}, StoredType::f16, values}}, {}), Error);
+    EXPECT_EQ(file_content(dir / "f"), old);
+    EXPECT_EQ(names_in(dir.path()), Names{"f"});
+}
+
+// ---- Killed at any moment -------------------------------------------------------------------
+
+TEST(AtomicSave, AKilledSaveLeavesTheOldFileOrTheNew) {
+    const TempDir dir;
+    const std::vector<float> a(60'000, 1.0f), b(50'000, 2.0f);
+    const auto save = [&](const std::filesystem::path& path, const std::vector<float>& values) {
+        write_safetensors(path, {{"t", {static_cast<std::int64_t>(values.size())}, StoredType::f16, values}},
+                          {{"which", values == a ? "a" : "b"}});
+    };
+    save(dir / "a", a);
+    save(dir / "b", b);
+    const std::string content_a = file_content(dir / "a"), content_b = file_content(dir / "b");
+    ASSERT_NE(content_a, content_b);
+
+    const Random random(11, 0);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
+    int kills = 0, saw_a = 0, saw_b = 0;
+    for (; std::chrono::steady_clock::now() < end && kills < 300; ++kills) {
+        const pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            for (int i = 0;; ++i) save(dir / "f", i % 2 == 0 ? a : b);
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(static_cast<std::uint64_t>(kills), 8000)));
+        ASSERT_EQ(kill(child, SIGKILL), 0);
+        ASSERT_EQ(waitpid(child, nullptr, 0), child);
+        if (!std::filesystem::exists(dir / "f")) continue; // killed before the first save
+        const std::string content = file_content(dir / "f");
+        const bool is_a = content == content_a, is_b = content == content_b;
+        ASSERT_TRUE(is_a || is_b) << "after " << kills << " kills: " << content.size() << " bytes";
+        saw_a += is_a;
+        saw_b += is_b;
+    }
+    EXPECT_GT(saw_a + saw_b, 0);
+    save(dir / "f", a); // what the killed left behind is in nobody's way
+    EXPECT_EQ(file_content(dir / "f"), content_a);
+    RecordProperty("kills", kills);
+}
+
+} // namespace

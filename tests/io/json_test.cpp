@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "io/json.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace ordo;
+
+std::string refusal(std::string_view text, const JsonLimits& limits = json_header_limits) {
+    try {
+        parse_json(text, "f.json: part", limits);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::model);
+        const std::string what = error.what();
+        EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+        EXPECT_TRUE(what.starts_with("f.json: part: ")) << what;
+        EXPECT_LT(what.size(), 400u) << what;
+        return what.substr(std::min(what.size(), std::string("f.json: part: ").size()));
+    }
+    return "accepted";
+}
+
+template <class Body>
+std::string message(const Body& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::model);
+        return error.what();
+    }
+    return "accepted";
+}
+
+std::string nested(int depth) {
+    return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']');
+}
+
+TEST(JsonParser, ReadsWhatTheGrammarHas) {
+    const Json json = parse_json(
+        R"( {"a": [1, -2, 2.5e1, true, false, null, {}, []], "b": {"c": "\u00e9\n\ud83d\ude00é"}, "": 18446744073709551615} )",
+        "x");
+    EXPECT_EQ(json["a"].size(), 8u);
+    EXPECT_EQ(json["a"][0], 1);
+    EXPECT_EQ(json["a"][1], -2);
+    EXPECT_EQ(json["a"][2], 25.0);
+    EXPECT_EQ(json["a"][3], true);
+    EXPECT_TRUE(json["a"][5].is_null());
+    EXPECT_TRUE(json["a"][6].is_object());
+    EXPECT_TRUE(json["a"][7].is_array());
+    EXPECT_EQ(json["b"]["c"], "\xc3\xa9\n\xf0\x9f\x98\x80\xc3\xa9");
+    EXPECT_EQ(json[""].get<std::uint64_t>(), 18446744073709551615u);
+    EXPECT_EQ(parse_json("3", "x"), 3);
+}
+
+TEST(JsonParser, RefusesEverythingElse) {
+    for (const char* text : {"",         " ",           "{",         "[1,",         "[1,]",        "{\"a\":1,}",
+                             "{\"a\"}",  "{a:1}",       "{'a':1}",   "nul",         "NaN",         "[Infinity]",
+                             "-",        "[-Infinity]", "01",        "+1",          "1.",          ".5",
+                             "1e",       "0x10",        "1 2",       "{} x",        "{}{}",        "[1]]",
+                             "\"",       "\"\\x\"",     "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"",
+                             "\"a\tb\"", "/* c */ 1",   "1 // c",    "1e400",       "-1e400"})
+        EXPECT_NE(refusal(text).find("invalid JSON at byte "), std::string::npos) << text << ": " << refusal(text);
+    using namespace std::string_view_literals; // a NUL ends nothing
+    for (const std::string_view text : {"1\0"sv, "{}\0hidden"sv, "\0{}"sv, "\"\0\""sv, "[\0]"sv, "{} \0"sv})
+        EXPECT_NE(refusal(text).find("invalid JSON at byte "), std::string::npos) << text;
+}
+
+TEST(JsonParser, RefusesByteOrderMarksAndOtherBytes) {
+    EXPECT_EQ(refusal("\xef\xbb\xbf{}"), "JSON starts with a byte order mark");
+    for (const char* text : {"\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xe2\x82\"",
+                             "{}\x80", "\xff\xfe{\x01"})
+        EXPECT_EQ(refusal(text), "JSON is not valid UTF-8") << text;
+}
+
+TEST(JsonParser, NamesAKeyThatAppearsTwice) {
+    EXPECT_EQ(refusal(R"({"a": 1, "b": {"x": 1, "\u0078": 2}})"), "key 'x' appears twice");
+    EXPECT_EQ(refusal("{\"a\\u001b[31m\": 1, \"a\\u001b[31m\": 1}"), "key 'a\\x1b[31m' appears twice");
+    EXPECT_EQ(refusal(R"([{"a": 1}, {"a": 1}])"), "accepted");
+}
+
+TEST(JsonParser, BoundsDepthValuesAndBytes) {
+    const JsonLimits limits{100, 16, 20};
+    EXPECT_EQ(refusal(nested(16), limits), "accepted");
+    EXPECT_EQ(refusal(nested(17), limits), "JSON nested deeper than 16");
+    EXPECT_EQ(refusal(R"({"a":{"a":{"a":1}}})", {100, 2, 20}), "JSON nested deeper than 2");
+    EXPECT_EQ(refusal("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", limits), "accepted");
+    EXPECT_EQ(refusal("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", limits), "more than 20 JSON values");
+    EXPECT_EQ(refusal(std::string(101, ' '), limits), "JSON of 101 bytes, allowed are 100");
+    EXPECT_EQ(refusal(std::string(1'000'000, '[')), "JSON nested deeper than 16");
+    std::string objects;
+    for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+    EXPECT_EQ(refusal(objects), "JSON nested deeper than 16");
+    // Siblings do not add to the depth.
+    EXPECT_EQ(refusal("[[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]]", limits), "accepted");
+}
+
+TEST(JsonParser, LongTokensStayShortInMessages) {
+    EXPECT_NE(refusal("[" + std::string(1'000'000, '9') + "]"), "accepted");
+    EXPECT_NE(refusal("[\"" + std::string(1'000'000, 'a')), "accepted");
+    EXPECT_NE(refusal("{\"" + std::string(1'000'000, 'a') + "\":1,\"" + std::string(1'000'000, 'a') + "\":1}"),
+              "accepted");
+}
+
+TEST(JsonParser, HandsOutEventsInOrder) {
+    struct Log final : JsonEvents {
+        void begin_object() override { text += '{'; }
+        void key(std::string&& name) override { text += name + ':'; }
+        void end_object() override { text += '}'; }
+        void begin_array() override { text += '['; }
+        void end_array() override { text += ']'; }
+        void value(Json&& scalar) override { text += describe(scalar) + ' '; }
+        std::string text;
+    } log;
+    parse_json(R"({"a": [1, "x", null], "a": {}})", "x", json_header_limits, log);
+    EXPECT_EQ(log.text, R"({a:[1 "x" null ]a:{}})");
+}
+
+TEST(JsonMembers, ComeCheckedOrAreRefusedByName) {
+    const Json json = parse_json(
+        R"({"i": 5, "n": -5, "f": 2.5, "big": 18446744073709551615, "s": "t\u001b", "b": true, "o": {}, "a": [], "z": 3.0})",
+        "x");
+    EXPECT_EQ(get_int(json, "i", "w", 0, 5), 5);
+    EXPECT_EQ(get_int(json, "n", "w", -5, 0), -5);
+    EXPECT_EQ(get_number(json, "f", "w", 0, 3), 2.5);
+    EXPECT_EQ(get_number(json, "i", "w", 0, 5), 5.0);
+    EXPECT_EQ(get_string(json, "s", "w"), "t\x1b");
+    EXPECT_TRUE(get_bool(json, "b", "w"));
+    EXPECT_TRUE(get_object(json, "o", "w").empty());
+    EXPECT_TRUE(get_array(json, "a", "w").empty());
+    EXPECT_EQ(find_member(json, "none"), nullptr);
+    EXPECT_EQ(find_member(Json(3), "none"), nullptr);
+
+    EXPECT_EQ(message([&] { get_int(json, "none", "w", 0, 5); }), "w: 'none' is missing");
+    EXPECT_EQ(message([&] { get_int(json["a"], "i", "w", 0, 5); }), "w: expected an object, found an array");
+    EXPECT_EQ(message([&] { get_int(json, "i", "w", 0, 4); }), "w: 'i': expected an integer from 0 to 4, found 5");
+    EXPECT_EQ(message([&] { get_int(json, "n", "w", -4, 4); }), "w: 'n': expected an integer from -4 to 4, found -5");
+    EXPECT_EQ(message([&] { get_int(json, "z", "w", 0, 4); }), "w: 'z': expected an integer from 0 to 4, found 3.0");
+    EXPECT_EQ(message([&] { get_int(json, "big", "w", -1, 4); }),
+              "w: 'big': expected an integer from -1 to 4, found 18446744073709551615");
+    EXPECT_EQ(message([&] { get_int(json, "s", "w", 0, 4); }),
+              "w: 's': expected an integer from 0 to 4, found \"t\\x1b\"");
+    EXPECT_EQ(message([&] { get_number(json, "f", "w", 0, 0.25); }),
+              "w: 'f': expected a number from 0 to 0.25, found 2.5");
+    EXPECT_EQ(message([&] { get_number(json, "b", "w", 0, std::numeric_limits<double>::infinity()); }),
+              "w: 'b': expected a number from 0 to inf, found true");
+    EXPECT_EQ(message([&] { get_bool(json, "i", "w"); }), "w: 'i': expected true or false, found 5");
+    EXPECT_EQ(message([&] { get_string(json, "o", "w"); }), "w: 'o': expected a string, found an object");
+    EXPECT_EQ(message([&] { get_array(json, "o", "w"); }), "w: 'o': expected an array, found an object");
+    EXPECT_EQ(message([&] { get_object(json, "a", "w"); }), "w: 'a': expected an object, found an array");
+    EXPECT_EQ(message([&] {
+                  check_keys(json, "w", {"i", "n", "f", "big", "s", "b", "o", "a"});
+              }),
+              "w: unknown key 'z'");
+    EXPECT_EQ(message([&] {
+                  check_keys(json, "w", {"i", "n", "f", "big", "s", "b", "o", "a", "z", "y"});
+              }),
+              "accepted");
+}
+
+} // namespace
