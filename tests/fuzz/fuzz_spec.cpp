@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Any text as the spec of an encoding: an Error(usage) of one line, or encodings that print a canonical
+// spec which means the same, and that can be run.
+#include "core/tensor.h"
+#include "encoding/registry.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace {
+
+using namespace ordo;
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+// Zeros for the tensors that it wants; false if they are many, which a spec may ask for.
+bool bind_zeros(EncodingStack& stack, std::vector<Tensor>& storage) {
+    const std::vector<TensorSpec> specs = stack.tensors();
+    std::vector<View> views;
+    for (const TensorSpec& spec : specs) {
+        require(!spec.shape.empty() && spec.shape.size() <= 2 && spec.shape.front() > 0 && spec.shape.back() > 0);
+        if (spec.shape.front() > 100'000 || spec.shape.back() > 100'000) return false;
+        const auto rows = static_cast<int>(spec.shape.size() == 1 ? 1 : spec.shape[0]);
+        const auto cols = static_cast<int>(spec.shape.back());
+        if (std::int64_t{rows} * cols > 1'000'000) return false;
+        storage.emplace_back(rows, cols);
+        views.push_back(storage.back().view());
+    }
+    stack.bind(views);
+    return true;
+}
+
+void run(const EncodingStack& stack, const Dims& dims) {
+    std::vector<int> positions, segments;
+    for (int i = 0; i < 3; ++i) {
+        positions.push_back(std::min(i * 1000, stack.max_position() - 1));
+        segments.push_back(std::min(i, stack.max_segment() - 1));
+    }
+    Tensor x(3, dims.d_model), scores(3, 3);
+    stack.embed(x.view(), {positions, segments});
+    stack.rotate(x.view(), dims.n_heads, positions, Role::query, 0);
+    stack.bias(scores.view(), 0, dims.n_heads - 1, positions, positions);
+}
+
+void try_spec(std::string_view text, const Dims& dims) {
+    try {
+        EncodingStack stack(text, dims);
+        const std::string canonical = stack.spec();
+        try {
+            require(EncodingStack(canonical, dims).spec() == canonical);
+        } catch (const Error&) {
+            require(false); // what it prints it must understand
+        }
+        std::vector<Tensor> storage;
+        if (!bind_zeros(stack, storage)) return;
+        stack.prepare(16);
+        run(stack, dims);
+    } catch (const Error& error) {
+        const std::string_view what = error.what();
+        require(error.code == ErrorCode::usage && what.size() < 1000 && what.find('\n') == what.npos);
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try_spec(text, {32, 4, 8, 2, 64});
+    try_spec(text, {21, 3, 7, 1, 16}); // odd widths, heads no power of two
+    return 0;
+}
