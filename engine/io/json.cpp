@@ -57,16 +57,11 @@ public:
     }
 
 private:
-    void count() {
-        if (++values_ > limits_.values) fail(ErrorCode::model, where_, ": more than ", limits_.values, " JSON values");
-    }
     void open() {
-        count();
         if (++depth_ > limits_.depth) fail(ErrorCode::model, where_, ": JSON nested deeper than ", limits_.depth);
     }
     template <class T>
     bool scalar(T&& value) {
-        count();
         events_.value(Json(std::forward<T>(value)));
         return true;
     }
@@ -74,20 +69,35 @@ private:
     std::string_view where_;
     const JsonLimits& limits_;
     JsonEvents& events_;
-    std::size_t values_ = 0;
     int depth_ = 0;
 };
 
+// What a string takes outside of its object.
+std::size_t heap_bytes(const std::string& text) {
+    return text.size() < 16 ? 0 : text.size() + 32;
+}
+
 class TreeBuilder final : public JsonEvents {
 public:
-    explicit TreeBuilder(std::string_view where) : where_(where) {}
+    TreeBuilder(std::string_view where, std::size_t text_bytes)
+        : where_(where), budget_((std::size_t{60} << 20) + 2 * text_bytes) {}
 
-    void begin_object() override { open_.push_back(place(Json::object())); }
-    void begin_array() override { open_.push_back(place(Json::array())); }
+    void begin_object() override {
+        charge(64);
+        open_.push_back(place(Json::object()));
+    }
+    void begin_array() override {
+        charge(32);
+        open_.push_back(place(Json::array()));
+    }
     void end_object() override { open_.pop_back(); }
     void end_array() override { open_.pop_back(); }
-    void value(Json&& scalar) override { place(std::move(scalar)); }
+    void value(Json&& scalar) override {
+        if (scalar.is_string()) charge(48 + heap_bytes(scalar.get_ref<const std::string&>()));
+        place(std::move(scalar));
+    }
     void key(std::string&& name) override {
+        charge(96 + heap_bytes(name)); // a node of std::map
         auto& members = open_.back()->get_ref<Json::object_t&>();
         const auto [at, inserted] = members.emplace(std::move(name), nullptr);
         if (!inserted) fail(ErrorCode::model, where_, ": key '", printable(at->first), "' appears twice");
@@ -96,6 +106,11 @@ public:
     Json take() { return std::move(root_); }
 
 private:
+    // Estimates of what the allocator takes for a thing, its own share included.
+    void charge(std::size_t bytes) {
+        if (bytes > budget_) fail(ErrorCode::model, where_, ": JSON that takes too much memory for its size");
+        budget_ -= bytes;
+    }
     // Only the innermost open container grows, so the addresses in open_ stay valid.
     Json* place(Json&& value) {
         if (open_.empty()) {
@@ -103,6 +118,7 @@ private:
             return &root_;
         }
         if (open_.back()->is_array()) {
+            charge(3 * sizeof(Json)); // a full array is copied to one of twice its size
             auto& items = open_.back()->get_ref<Json::array_t&>();
             items.push_back(std::move(value));
             return &items.back();
@@ -112,6 +128,7 @@ private:
     }
 
     std::string_view where_;
+    std::size_t budget_; // bytes that may yet be taken
     Json root_;
     std::vector<Json*> open_;
     Json* member_ = nullptr; // of the innermost object, the one whose key was read last
@@ -142,7 +159,7 @@ void parse_json(std::string_view text, std::string_view where, const JsonLimits&
 }
 
 Json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {
-    TreeBuilder tree(where);
+    TreeBuilder tree(where, text.size());
     parse_json(text, where, limits, tree);
     return tree.take();
 }

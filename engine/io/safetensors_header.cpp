@@ -229,8 +229,7 @@ void check_layout(const std::vector<TensorInfo>& tensors, std::string_view where
 
 SafetensorsContent read_safetensors_header(std::string_view text, std::string_view where,
                                            const SafetensorsLimits& limits, std::uint64_t data_bytes) {
-    // The format has three levels; its values are counted as tensors and metadata.
-    const JsonLimits json{limits.header_bytes, 16, std::numeric_limits<std::size_t>::max()};
+    const JsonLimits json{limits.header_bytes, json_header_limits.depth};
     SafetensorsHeader header(where, limits, data_bytes);
     parse_json(text, where, json, header);
     SafetensorsContent content{std::move(header.tensors), {}, std::move(header.metadata)};

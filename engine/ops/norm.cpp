@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ordo {
 namespace {
@@ -14,6 +15,13 @@ constexpr int elements_per_thread = 8192; // below this a thread costs more than
 
 int rows_per_thread(int cols) {
     return std::max(1, elements_per_thread / std::max(1, cols));
+}
+
+// Squares that overflow must not pass for a root whose inverse is 0, which would turn the row to zeros
+// unseen: they give NaN, which a session reports by the name of the layer.
+float inverse_root(float square) {
+    return square <= std::numeric_limits<float>::max() ? 1.0f / std::sqrt(square)
+                                                       : std::numeric_limits<float>::quiet_NaN();
 }
 
 } // namespace
@@ -25,7 +33,7 @@ void rms_norm(View x, View weight, float eps, View y) {
         const float* in = x.row(static_cast<int>(i));
         float* out = y.row(static_cast<int>(i));
         const float* w = weight.data;
-        const float factor = 1.0f / std::sqrt(k.dot(d, in, in) / static_cast<float>(d) + eps);
+        const float factor = inverse_root(k.dot(d, in, in) / static_cast<float>(d) + eps);
 #pragma omp simd
         for (int j = 0; j < d; ++j) out[j] = in[j] * factor * w[j];
     });
@@ -45,7 +53,7 @@ void layer_norm(View x, View weight, View bias, float eps, View y) {
         float squares = 0;
 #pragma omp simd reduction(+ : squares)
         for (int j = 0; j < d; ++j) squares += (in[j] - mean) * (in[j] - mean);
-        const float factor = 1.0f / std::sqrt(squares / static_cast<float>(d) + eps);
+        const float factor = inverse_root(squares / static_cast<float>(d) + eps);
 #pragma omp simd
         for (int j = 0; j < d; ++j) out[j] = (in[j] - mean) * factor * w[j] + b[j];
     });

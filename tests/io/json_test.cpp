@@ -79,13 +79,11 @@ TEST(JsonParser, NamesAKeyThatAppearsTwice) {
     EXPECT_EQ(refusal(R"([{"a": 1}, {"a": 1}])"), "accepted");
 }
 
-TEST(JsonParser, BoundsDepthValuesAndBytes) {
-    const JsonLimits limits{100, 16, 20};
+TEST(JsonParser, BoundsDepthAndBytes) {
+    const JsonLimits limits{100, 16};
     EXPECT_EQ(refusal(nested(16), limits), "accepted");
     EXPECT_EQ(refusal(nested(17), limits), "JSON nested deeper than 16");
-    EXPECT_EQ(refusal(R"({"a":{"a":{"a":1}}})", {100, 2, 20}), "JSON nested deeper than 2");
-    EXPECT_EQ(refusal("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", limits), "accepted");
-    EXPECT_EQ(refusal("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", limits), "more than 20 JSON values");
+    EXPECT_EQ(refusal(R"({"a":{"a":{"a":1}}})", {100, 2}), "JSON nested deeper than 2");
     EXPECT_EQ(refusal(std::string(101, ' '), limits), "JSON of 101 bytes, allowed are 100");
     EXPECT_EQ(refusal(std::string(1'000'000, '[')), "JSON nested deeper than 16");
     std::string objects;
@@ -93,6 +91,24 @@ TEST(JsonParser, BoundsDepthValuesAndBytes) {
     EXPECT_EQ(refusal(objects), "JSON nested deeper than 16");
     // Siblings do not add to the depth.
     EXPECT_EQ(refusal("[[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]]", limits), "accepted");
+}
+
+TEST(JsonParser, BoundsTheMemoryOfATree) {
+    const auto array = [](std::size_t n, const std::string& item) {
+        std::string text = "[" + item;
+        for (std::size_t i = 1; i < n; ++i) text += "," + item;
+        return text + "]";
+    };
+    EXPECT_EQ(refusal(array(1'000'000, "0")), "accepted"); // 48 MB of 67
+    EXPECT_EQ(refusal(array(2'500'000, "0")), "JSON that takes too much memory for its size");
+    EXPECT_EQ(refusal(array(1'000'000, "\"\"")), "JSON that takes too much memory for its size");
+    EXPECT_EQ(refusal(array(1'000'000, "{}")), "JSON that takes too much memory for its size");
+    EXPECT_EQ(refusal(array(15, "\"" + std::string(1'000'000, 'x') + "\"")), "accepted"); // as large as its text
+    // 200,000 tokens and 450,000 merges, as the largest vocabularies of today have.
+    std::string vocabulary = "{\"\":0", merges = "\"a b\"";
+    for (int i = 0; i < 200'000; ++i) vocabulary += ",\"token" + std::to_string(i) + "\":" + std::to_string(i);
+    for (int i = 0; i < 450'000; ++i) merges += ",\"left right" + std::to_string(i) + "\"";
+    EXPECT_EQ(refusal("{\"vocab\":" + vocabulary + "},\"merges\":[" + merges + "]}"), "accepted");
 }
 
 TEST(JsonParser, LongTokensStayShortInMessages) {

@@ -4,6 +4,7 @@
 #include "tests/malformed/generate.h"
 
 #include "core/random.h"
+#include "tests/malformed/generate_model.h"
 
 #include <limits>
 
@@ -228,6 +229,7 @@ std::vector<MalformedFile> malformed_files() {
     add_layouts(files);
     add_names(files);
     add_other_formats(files);
+    add_model_files(files);
     return files;
 }
 

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// Files that are well formed and yet not a model, or a model of odd weights. Each is a small valid model
+// with one thing changed.
+#include "tests/malformed/generate_model.h"
+
+#include "core/random.h"
+#include "io/half.h"
+#include "io/json.h"
+#include "model/blueprint.h"
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace ordo::test {
+namespace {
+
+using namespace std::string_literals;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+struct StoredPart {
+    std::string name, dtype;
+    std::vector<std::int64_t> shape;
+    std::string data;
+};
+
+std::size_t elements_of(const std::vector<std::int64_t>& shape) {
+    std::size_t n = 1;
+    for (const std::int64_t dim : shape) n *= static_cast<std::size_t>(dim);
+    return n;
+}
+
+std::string encoded(const std::string& dtype, std::span<const float> values) {
+    std::string data;
+    for (const float value : values) {
+        const auto bits = dtype == "F32"   ? std::bit_cast<std::uint32_t>(value)
+                          : dtype == "F16" ? f16_from_float(value)
+                                           : bf16_from_float(value);
+        for (int byte = 0; byte < (dtype == "F32" ? 4 : 2); ++byte)
+            data += static_cast<char>(bits >> (8 * byte) & 0xff);
+    }
+    return data;
+}
+
+// What a file is made of, to be changed before it is put together.
+struct Parts {
+    std::map<std::string, std::string> metadata;
+    std::vector<StoredPart> tensors;
+    std::size_t header_remainder = 0; // of the header's length by 8
+
+    StoredPart& tensor(const std::string& name) {
+        return *std::find_if(tensors.begin(), tensors.end(), [&](const StoredPart& t) { return t.name == name; });
+    }
+    void remove(const std::string& name) { tensors.erase(tensors.begin() + (&tensor(name) - tensors.data())); }
+    void set_values(const std::string& name, const std::string& dtype, float value) {
+        StoredPart& t = tensor(name);
+        t.dtype = dtype;
+        t.data = encoded(dtype, std::vector<float>(elements_of(t.shape), value));
+    }
+    void set_element(const std::string& name, std::size_t at, float value) {
+        tensor(name).data.replace(4 * at, 4, encoded("F32", {&value, 1}));
+    }
+    void set_all(const std::string& dtype, float value) {
+        for (const StoredPart& t : std::vector(tensors)) set_values(t.name, dtype, value);
+    }
+    void set_blueprint(const std::string& field, const Json& value) {
+        Json json = Json::parse(metadata["blueprint"]);
+        json[field] = value;
+        metadata["blueprint"] = json.dump();
+    }
+    std::string file() const;
+};
+
+std::string Parts::file() const {
+    std::string header = "{\"__metadata__\":" + Json(metadata).dump(), data;
+    for (const StoredPart& t : tensors) {
+        const std::size_t begin = data.size();
+        data += t.data;
+        header += "," + Json(t.name).dump() + ":{\"dtype\":\"" + t.dtype + "\",\"shape\":" + Json(t.shape).dump() +
+                  ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(data.size()) + "]}";
+    }
+    header += '}';
+    while (header.size() % 8 != header_remainder) header += ' ';
+    std::string length;
+    for (int i = 0; i < 8; ++i) length += static_cast<char>(header.size() >> (8 * i) & 0xff);
+    return length + header + data;
+}
+
+Parts valid_model(bool with_tokenizer = true) {
+    Blueprint b;
+    b.vocab_size = 257;
+    b.context = 16;
+    b.n_layers = 2;
+    b.d_model = 8;
+    b.n_heads = 2;
+    b.n_kv_heads = 1;
+    b.d_head = 4;
+    b.d_ff = 12;
+    Parts parts;
+    parts.metadata = {{"ordo.format", "1"}, {"encoding", "rope"}};
+    if (with_tokenizer)
+        parts.metadata["tokenizer"] = make_byte_tokenizer()->to_json();
+    else
+        b.vocab_size = 5;
+    parts.metadata["blueprint"] = to_json(b);
+    std::uint64_t stream = 0;
+    for (const TensorSpec& spec : tensor_list(b)) {
+        const Random random(3, stream++);
+        std::vector<float> values(elements_of(spec.shape), 1.0f);
+        if (!starts_at_one(spec.name))
+            for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(0.3 * random.normal(i));
+        parts.tensors.push_back({spec.name, "F32", spec.shape, encoded("F32", values)});
+    }
+    return parts;
+}
+
+using Files = std::vector<MalformedFile>;
+
+template <class Change>
+void add(Files& files, const std::string& name, const Change& change) {
+    files.push_back({name + ".safetensors", [change] {
+                         Parts parts = valid_model();
+                         change(parts);
+                         return parts.file();
+                     }});
+}
+
+const std::string embedding = "embedding.weight", last_norm = "final_norm.weight",
+                  some_norm = "layers.1.attention_norm.weight", some_matrix = "layers.1.attention.qkv.weight",
+                  down = "layers.0.feed_forward.out.weight";
+
+void add_tensors(Files& files) {
+    const auto stored_as = [](const std::string& dtype, std::size_t bits) {
+        return [=](Parts& p) {
+            StoredPart& t = p.tensor(embedding);
+            t.dtype = dtype;
+            t.data.assign(elements_of(t.shape) * bits / 8, '\0');
+        };
+    };
+    for (const auto& [dtype, bits] :
+         {std::pair("F8_E4M3", 8), std::pair("F4", 4), std::pair("I64", 64), std::pair("F64", 64)})
+        add(files, "s15-needed-is-"s + dtype, stored_as(dtype, static_cast<std::size_t>(bits)));
+    add(files, "s15-extra-is-F8", [](Parts& p) { p.tensors.push_back({"extra", "F8_E5M2", {3}, "abc"}); });
+    add(files, "s26-needed-is-empty", [](Parts& p) { p.tensor(embedding) = {embedding, "F32", {0, 8}, ""}; });
+    add(files, "s26-extra-is-empty", [](Parts& p) { p.tensors.push_back({"extra", "F32", {4, 0, 4}, ""}); });
+    add(files, "s27-needed-is-rank-0", [](Parts& p) { p.tensor(embedding) = {embedding, "F32", {}, "\0\0\0\0"s}; });
+    add(files, "s27-needed-is-rank-1", [](Parts& p) { p.tensor(embedding).shape = {257 * 8}; });
+    add(files, "s27-needed-is-rank-3", [](Parts& p) { p.tensor(embedding).shape = {1, 257, 8}; });
+    add(files, "s28-no-embedding", [](Parts& p) { p.remove(embedding); });
+    add(files, "s28-no-last-norm", [](Parts& p) { p.remove(last_norm); });
+    add(files, "s28-no-tensors", [](Parts& p) { p.tensors.clear(); });
+    add(files, "s28-other-name", [](Parts& p) { p.tensor(some_matrix).name += "s"; });
+    add(files, "s29-extra", [](Parts& p) { p.tensors.push_back({"extra \xc3\xa9", "F32", {1}, "abcd"}); });
+    add(files, "s30-embedding-transposed", [](Parts& p) { p.tensor(embedding).shape = {8, 257}; });
+    add(files, "s30-qkv-transposed", [](Parts& p) { p.tensor(some_matrix).shape = {8, 16}; });
+    add(files, "s30-one-row-less", [](Parts& p) {
+        p.tensor(embedding).shape = {256, 8};
+        p.tensor(embedding).data.resize(256 * 8 * 4);
+    });
+    for (const std::size_t remainder : {1, 4})
+        add(files, "s32-header-of-8n+" + std::to_string(remainder), [=](Parts& p) { p.header_remainder = remainder; });
+}
+
+void add_weights(Files& files) {
+    add(files, "w1-all-nan", [](Parts& p) { p.set_all("F32", not_a_number); });
+    add(files, "w1-one-nan", [](Parts& p) { p.set_element(some_matrix, 127, not_a_number); });
+    add(files, "w1-first-is-minus-infinity", [](Parts& p) { p.set_element(embedding, 0, -infinity); });
+    add(files, "w1-infinite-norm", [](Parts& p) { p.set_element(some_norm, 7, infinity); });
+    add(files, "w1-f16-infinity", [](Parts& p) { p.set_values(some_norm, "F16", infinity); });
+    add(files, "w1-bf16-nan", [](Parts& p) { p.set_values(last_norm, "BF16", not_a_number); });
+    add(files, "w2-all-zero", [](Parts& p) { p.set_all("F32", 0.0f); });
+    add(files, "w3-f16-subnormals", [](Parts& p) { p.set_all("F16", 0x1p-24f); });
+    add(files, "w3-f32-subnormals", [](Parts& p) { p.set_all("F32", 0x1p-149f); });
+    add(files, "w3-minus-zero", [](Parts& p) { p.set_all("BF16", -0.0f); });
+    add(files, "w4-all-1e38", [](Parts& p) { p.set_all("F32", 1e38f); });
+    add(files, "w4-embedding-1e38", [](Parts& p) { p.set_values(embedding, "F32", 1e38f); });
+    add(files, "w4-qkv-1e38", [](Parts& p) { p.set_values(some_matrix, "F32", 1e38f); });
+    add(files, "w4-down-1e38", [](Parts& p) { p.set_values(down, "F32", 1e38f); });
+    add(files, "w4-last-norm-1e38", [](Parts& p) {
+        p.set_values(last_norm, "F32", 1e38f);
+        p.set_values(embedding, "F32", 100.0f);
+    });
+}
+
+void add_blueprints(Files& files) {
+    add(files, "m01-no-metadata", [](Parts& p) { p.metadata.clear(); });
+    add(files, "m01-other-format", [](Parts& p) { p.metadata["ordo.format"] = "2"; });
+    add(files, "m01-format-escape", [](Parts& p) { p.metadata["ordo.format"] = "\x1b[2J1\n"; });
+    add(files, "m02-no-blueprint", [](Parts& p) { p.metadata.erase("blueprint"); });
+    for (const auto& [name, text] :
+         {std::pair("empty", ""s), std::pair("not-json", "d_model=8"s), std::pair("an-array", "[]"s),
+          std::pair("cut", "{\"d_model\":"s), std::pair("deep", std::string(100'000, '[')),
+          std::pair("a-key-twice", "{\"d_model\":8,\"d_model\":8}"s)})
+        add(files, "m02-blueprint-is-"s + name, [text = text](Parts& p) { p.metadata["blueprint"] = text; });
+    const auto field = [&](const char* name, const char* key, const Json& value) {
+        add(files, name, [=](Parts& p) { p.set_blueprint(key, value); });
+    };
+    field("m03-no-heads", "n_heads", 0);
+    field("m03-heads-minus-1", "n_heads", -1);
+    field("m03-kv-heads-3", "n_kv_heads", 3);
+    field("m03-kv-heads-0", "n_kv_heads", 0);
+    field("m03-no-layers", "n_layers", 0);
+    field("m03-layers-10^9", "n_layers", 1'000'000'000);
+    field("m03-layers-1024", "n_layers", 1024);
+    field("m03-vocab-2^40", "vocab_size", std::int64_t{1} << 40);
+    field("m03-vocab-2^22", "vocab_size", 1 << 22);
+    field("m03-context-2^40", "context", std::int64_t{1} << 40);
+    field("m03-d_model-8.0", "d_model", 8.0);
+    field("m03-d_model-string", "d_model", "8");
+    field("m03-eps-minus-1", "norm_eps", -1);
+    field("m03-activation-escape", "activation", "\x1b[31mtanh");
+    field("m03-unknown-field", "rope_theta", 10000);
+    field("m03-odd-head", "d_head", 3);
+    add(files, "m03-missing-field", [](Parts& p) {
+        Json json = Json::parse(p.metadata["blueprint"]);
+        json.erase("d_ff");
+        p.metadata["blueprint"] = json.dump();
+    });
+}
+
+void add_texts(Files& files) {
+    add(files, "m04-no-encoding", [](Parts& p) { p.metadata.erase("encoding"); });
+    for (const auto& [name, spec] :
+         {std::pair("unknown", "rpoe"s), std::pair("escape", "\x1b[31m"s), std::pair("unknown-key", "rope:period=36"s),
+          std::pair("odd-width", "rope:width=3"s), std::pair("wide", "rope:width=6"s),
+          std::pair("theta-0", "rope:theta=0"s), std::pair("long", std::string(5000, 'a')),
+          std::pair("without-its-tensor", "learned"s)})
+        add(files, "m04-encoding-"s + name, [spec = spec](Parts& p) { p.metadata["encoding"] = spec; });
+    add(files, "m05-no-tokenizer", [](Parts& p) { p.metadata.erase("tokenizer"); });
+    for (const auto& [name, text] : {std::pair("empty", ""s), std::pair("not-json", "bytes"s),
+                                     std::pair("cut", "{\"version\":"s), std::pair("deep", std::string(100'000, '['))})
+        add(files, "m05-tokenizer-"s + name, [text = text](Parts& p) { p.metadata["tokenizer"] = text; });
+    add(files, "m05-tokenizer-smaller", [](Parts& p) {
+        p.set_blueprint("vocab_size", 258);
+        p.tensor(embedding).shape = {258, 8};
+        p.tensor(embedding).data.append(32, '\0');
+    });
+    // As much as the caps allow, for the bound on memory: a large text, and one that a tree makes larger.
+    add(files, "m06-tokenizer-15-MiB-of-spaces",
+        [](Parts& p) { p.metadata["tokenizer"] = std::string(15 << 20, ' '); });
+    add(files, "m06-tokenizer-of-a-million-keys", [](Parts& p) {
+        std::string text = "{";
+        for (int i = 0; i < 1'000'000; ++i) text += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":0";
+        p.metadata["tokenizer"] = text + "}";
+    });
+    add(files, "m06-blueprint-of-three-million-zeros", [](Parts& p) {
+        std::string text = "[0";
+        for (int i = 0; i < 3'000'000; ++i) text += ",0";
+        p.metadata["blueprint"] = text + "]";
+    });
+}
+
+} // namespace
+
+void add_model_files(Files& files) {
+    add(files, "v0-valid", [](Parts&) {});
+    files.push_back({"v0-valid-small.safetensors", [] { return valid_model(false).file(); }});
+    add_tensors(files);
+    add_weights(files);
+    add_blueprints(files);
+    add_texts(files);
+}
+
+} // namespace ordo::test

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// The files of generate.h that begin with a valid model.
+#pragma once
+
+#include "tests/malformed/generate.h"
+
+namespace ordo::test {
+
+void add_model_files(std::vector<MalformedFile>& files);
+
+} // namespace ordo::test
