@@ -12,7 +12,7 @@ using namespace ordo;
 using namespace ordo::test;
 
 // A file as the format's description lays it out, made without the writer.
-std::string file_bytes(std::string header, std::string_view data = {}) {
+std::string file_bytes(const std::string& header, std::string_view data = {}) {
     std::string bytes;
     std::uint64_t length = header.size();
     for (int i = 0; i < 8; ++i, length >>= 8) bytes += static_cast<char>(length & 0xff);

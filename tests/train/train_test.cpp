@@ -205,7 +205,7 @@ TEST_F(Training, FinishesOnTheSecondCorpus) {
 }
 
 TEST_F(Training, NamesWhatIsWrong) {
-    const auto message = [](Options o) -> std::pair<ErrorCode, std::string> {
+    const auto message = [](const Options& o) -> std::pair<ErrorCode, std::string> {
         try {
             run(o);
         } catch (const Error& e) {
