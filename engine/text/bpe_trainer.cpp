@@ -133,9 +133,10 @@ private:
 } // namespace
 
 std::unique_ptr<Tokenizer> train_bpe(std::string_view corpus, int vocab_size) {
-    constexpr int least = 257, most = 1 << 22;
-    if (vocab_size < least || vocab_size > most)
-        fail(ErrorCode::usage, "vocabulary size: expected ", least, " to ", most, ", found ", vocab_size);
+    constexpr int least = 257; // the bytes and <|endoftext|>
+    if (vocab_size < least || vocab_size > max_trained_vocab_size)
+        fail(ErrorCode::usage, "vocabulary size: expected ", least, " to ", max_trained_vocab_size, ", found ",
+             vocab_size);
     BpeParts parts;
     for (int byte = 0; byte < 256; ++byte) parts.tokens.emplace_back(1, static_cast<char>(byte));
     PairCounts pairs(count_words(corpus));

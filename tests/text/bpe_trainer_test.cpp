@@ -102,7 +102,7 @@ TEST(BpeTrainer, ALittleCorpusGivesALittleVocabulary) {
 }
 
 TEST(BpeTrainer, RefusesSizesWithoutRoomForTheBytes) {
-    for (const int size : {-1, 0, 256, (1 << 22) + 1}) {
+    for (const int size : {-1, 0, 256, max_trained_vocab_size + 1}) {
         try {
             train_bpe("abc", size);
             FAIL() << size;

@@ -170,7 +170,11 @@ TEST(TokenizerJson, RefusesBrokenVocabularies) {
         {[](Json& r) { r["model"] = Json::array(); }, "model"},
         {[](Json& r) { r["model"].erase("vocab"); }, "vocab"},
         {[](Json& r) { r["model"]["vocab"] = Json::array(); }, "vocab"},
-        {[](Json& r) { r["model"]["vocab"] = Json::object(); }, "expected a token for each byte"},
+        {[](Json& r) {
+             r["model"]["vocab"] = Json::object();
+             r["added_tokens"] = Json::array();
+         },
+         "expected a token for each byte"},
         {[](Json& r) { r["model"]["vocab"]["ab"] = -1; }, "-1"},
         {[](Json& r) { r["model"]["vocab"]["ab"] = 255; }, "id 255: expected one token"}, // duplicated
         {[](Json& r) { r["model"]["vocab"]["ab"] = 260; }, "260"},                        // sparse
