@@ -72,7 +72,7 @@ endif
 
 LIB_SOURCES := $(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp)
 TOOL_SOURCES := $(filter-out tools/ordo.cpp,$(wildcard tools/*.cpp tools/*/*.cpp bench/*.cpp))
-TEST_SOURCES := $(wildcard tests/*_test.cpp tests/*/*_test.cpp tests/malformed/generate*.cpp)
+TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.cpp)
 BENCH_SOURCES := $(wildcard bench/programs/*.cpp)
 SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) $(BENCH_SOURCES) tools/ordo.cpp tests/fuzz/replay.cpp

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// ordo generate. The alphabet model's continuation is known from its definition (models.h).
+#include "tests/tools/models.h"
+#include "tests/tools/program.h"
+
+#include <gtest/gtest.h>
+#include <regex>
+
+namespace {
+
+using namespace ordo::test;
+
+// The stdout of a greedy run with the alphabet model.
+std::string greedy(const std::string& prompt, std::vector<std::string> more, const Conditions& conditions = {}) {
+    std::vector<std::string> words{"generate", "-p", prompt, "--temp", "0", "-q"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_program(words, conditions);
+    expect_success(outcome);
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out;
+}
+
+// ---- What is printed ------------------------------------------------------------------------------
+
+TEST(CliGenerate, PrintsPromptContinuationAndNewline) {
+    EXPECT_EQ(greedy("a", {"-n", "5"}), "abcdef\n");
+    EXPECT_EQ(greedy("a", {"--n-predict", "5"}), "abcdef\n");
+    EXPECT_EQ(greedy("a", {"--predict=5"}), "abcdef\n");
+    EXPECT_EQ(greedy("a", {"-n", "0"}), "a\n");
+    EXPECT_EQ(greedy("a", {"-n", "5", "--no-display-prompt"}), "bcdef\n");
+    EXPECT_EQ(greedy("a", {"-n", "5", "-m", model_file("rope")}), "abcdef\n");
+    EXPECT_EQ(greedy("a", {"-n", "5", model_file("rope")}), "abcdef\n");
+}
+
+TEST(CliGenerate, ReadsFilesAndPipes) {
+    const TempDir dir;
+    put_file(dir / "prompt.txt", "two\nlines a\n");
+    const std::vector<std::string> words{"generate", "--temp", "0", "-n", "2", "-q"};
+    auto from_file = words;
+    from_file.insert(from_file.end(), {"-f", (dir / "prompt.txt").string()});
+    EXPECT_EQ(run_program(from_file).out, "two\nlines abc\n");
+    EXPECT_EQ(run_program(words, {.input = "a\n"}).out, "abc\n");
+    EXPECT_EQ(run_program(words, {.input = "a\n\n"}).out, "a\n\v\f\n"); // one newline is dropped; \v follows the other
+    auto from_dash = words;
+    from_dash.insert(from_dash.end(), {"-f", "-"});
+    EXPECT_EQ(run_program(from_dash, {.input = "a"}).out, "abc\n");
+}
+
+TEST(CliGenerate, EveryEncodingFindsItsWeights) {
+    for (const char* encoding :
+         {"rope", "none", "learned", "alibi", "rope:theta=10000.0", "rope:pairing=adjacent,width=130"})
+        EXPECT_EQ(greedy("m", {"-n", "3", "--encoding", encoding}), "mnop\n") << encoding;
+}
+
+TEST(CliGenerate, StopsBeforeAStopText) {
+    EXPECT_EQ(greedy("a", {"--stop", "e"}), "abcd\n");
+    EXPECT_EQ(greedy("a", {"--stop", "cde"}), "ab\n"); // over several tokens
+    EXPECT_EQ(greedy("a", {"--stop", "ghi", "--stop", "efg"}), "abcd\n");
+    EXPECT_EQ(greedy("a", {"-n", "4", "--stop", "ef"}), "abcde\n"); // the beginning of one is text after all
+    EXPECT_EQ(greedy("w", {"--stop", "é"}), "wx\n");
+    EXPECT_EQ(greedy("w", {"--stop", "\xc3\xa9!"}), "wx\n");
+    EXPECT_EQ(greedy("abc", {"-n", "1", "--stop", "abc"}), "abcd\n"); // in the prompt it is no stop
+}
+
+TEST(CliGenerate, StopsAtTheEndOfTextAndAtAFullContext) {
+    EXPECT_EQ(greedy("x", {"-n", "-1"}), "xé!\n");
+    // Of the context one token goes to the end-of-text token in front; the last one drawn is not fed.
+    EXPECT_EQ(greedy("Z", {"-n", "-1", "-c", "10"}), std::string(10, 'Z') + "\n");
+    EXPECT_EQ(greedy("Z", {"-n", "-1"}), std::string(model_context, 'Z') + "\n");
+    EXPECT_EQ(greedy("Z", {"-n", "150", "-c", "0"}), std::string(model_context, 'Z') + "\n");
+}
+
+TEST(CliGenerate, BreaksOnlyAtCharacters) {
+    EXPECT_EQ(greedy("x", {"-n", "1"}), "x\n"); // half of é
+    EXPECT_EQ(greedy("x", {"-n", "2"}), "xé\n");
+}
+
+// ---- T4 - T8: odd prompts -----------------------------------------------------------------------------
+
+TEST(CliGenerate, AnyBytesMayBeThePrompt) {
+    const std::vector<std::string> words{"generate", "--temp", "0", "-n", "1", "-q"};
+    for (const std::string& prompt : {std::string("\xff\xfe"
+                                                  "a"),
+                                      std::string("\xed\xa0\x80\xed\xb0\x80"
+                                                  "a"),
+                                      std::string("\xc0\xaf"
+                                                  "a"),
+                                      std::string("a\0b\0a", 5),
+                                      std::string("\xf4\x8f\xbf\xbf"
+                                                  "a"),
+                                      std::string("\xf0\x9f\x98"
+                                                  "a"),
+                                      std::string("\x1b[31ma"), std::string("\r\n a")}) {
+        const Outcome outcome = run_program(words, {.input = prompt});
+        expect_success(outcome);
+        EXPECT_EQ(outcome.out, prompt + "b\n");
+    }
+}
+
+TEST(CliGenerate, AnEmptyPromptStartsAText) {
+    EXPECT_EQ(greedy("", {"-n", "3"}), "abc\n");
+    const Outcome outcome = run_program({"generate", "--temp", "0", "-n", "3", "-q"}, {.in = Stdin::null});
+    EXPECT_EQ(outcome.out, "abc\n");
+}
+
+TEST(CliGenerate, APromptMayFillTheContextButNotExceedIt) {
+    const std::string fits(model_context - 1, 'Z'); // and the end-of-text token
+    EXPECT_EQ(greedy(fits, {"-n", "-1"}), fits + "Z\n");
+    EXPECT_EQ(greedy(fits.substr(1), {"-n", "-1"}), fits + "Z\n");
+    const Outcome outcome = run_program({"generate", "-p", fits + "Z"});
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(std::regex_search(outcome.err, std::regex("at most 64 tokens, found 65\n"))) << outcome.err;
+    EXPECT_EQ(greedy(fits + "Z", {"-n", "1", "-c", "100"}), fits + "ZZ\n");
+    expect_error(run_program({"generate", "-q"}, {.input = std::string(1 << 20, 'a')}), 4,
+                 "at most 64 tokens, found 1048577");
+}
+
+TEST(CliGenerate, SpecialTokensInThePromptAreTextUnlessAskedFor) {
+    const std::string mark = "<|endoftext|>";
+    EXPECT_EQ(greedy("x" + mark, {"-n", "1"}), "x" + mark + "?\n"); // '?' follows '>'
+    EXPECT_EQ(greedy("x" + mark, {"-n", "1", "--special"}), "x" + mark + "a\n");
+}
+
+// ---- Seeds and threads --------------------------------------------------------------------------------
+
+TEST(CliGenerate, TheSameSeedGivesTheSameTextWhateverTheThreads) {
+    const std::vector<std::string> words{"generate", model_file("random"), "-p", "The", "-s", "5", "--temp", "2", "-q"};
+    const Outcome one = run_program(words);
+    expect_success(one);
+    for (const char* threads : {"1", "2", "3", "8"}) {
+        auto more = words;
+        more.insert(more.end(), {"-t", threads});
+        EXPECT_EQ(run_program(more).out, one.out) << threads;
+    }
+    auto other = words;
+    other[5] = "6";
+    EXPECT_NE(run_program(other).out, one.out);
+}
+
+TEST(CliGenerate, TheSeedThatItChoseIsPrintedAndGivesTheTextAgain) {
+    const std::vector<std::string> words{"generate", model_file("random"), "-p", "The", "--temp", "2", "-n", "40"};
+    const Outcome first = run_program(words), second = run_program(words);
+    std::smatch seed;
+    ASSERT_TRUE(std::regex_search(first.err, seed, std::regex("seed: ([0-9]+)\n"))) << first.err;
+    auto again = words;
+    again.insert(again.end(), {"-s", seed[1]});
+    EXPECT_EQ(run_program(again).out, first.out);
+    EXPECT_NE(second.out, first.out);
+    EXPECT_EQ(run_program(again).err.find("seed:"), std::string::npos);
+}
+
+TEST(CliGenerate, TimingsGoToStderr) {
+    const Outcome outcome = run_program({"generate", "-p", "a", "-n", "3", "--temp", "0"});
+    EXPECT_EQ(outcome.out, "abcd\n");
+    EXPECT_TRUE(
+        std::regex_search(outcome.err, std::regex("prompt: 2 tokens in .*\nordo: continuation: 3 tokens in .* s.*\n")))
+        << outcome.err;
+}
+
+// ---- Encodings ------------------------------------------------------------------------------------------
+
+TEST(CliGenerate, AnotherEncodingThanTheTrainedOneNeedsForce) {
+    const std::vector<std::string> words{"generate", model_file("rope"), "-p", "a",         "-n",
+                                         "2",        "--temp",           "0",  "--encoding"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), words.begin(), words.end());
+        return run_program(more);
+    };
+    expect_error(with({"alibi"}), 2, "alibi");
+    const Outcome forced = with({"alibi", "--force-encoding"});
+    expect_success(forced);
+    EXPECT_EQ(forced.out, "abc\n"); // the alphabet model does not care
+    EXPECT_NE(forced.err.find("warning: "), std::string::npos) << forced.err;
+    EXPECT_EQ(with({"alibi", "--force-encoding", "-q"}).err, "");
+    const Outcome lacking = with({"learned", "--force-encoding", "-q"});
+    expect_error(lacking, 2, "encoding.learned.weight");
+    expect_error(with({"rop"}), 2, "rope");
+    expect_error(with({"rope:theta=1e5"}), 2, "theta");
+    expect_error(with({"rope:depth=5"}), 2, "depth");
+    expect_error(with({"rope:width=5", "--force-encoding"}), 2, "even");
+    const Outcome rescaled = with({"rope:theta=20000"}); // within its family: a warning
+    expect_success(rescaled);
+    EXPECT_NE(rescaled.err.find("warning: "), std::string::npos) << rescaled.err;
+}
+
+TEST(CliGenerate, WithoutAModelTheEncodingPicksTheWeights) {
+    const auto run = [](const char* encoding, bool force) {
+        std::vector<std::string> words{"generate", "-p", "a", "-n", "1", "--temp", "0", "-v", "--encoding", encoding};
+        if (force) words.push_back("--force-encoding");
+        return run_program(words);
+    };
+    EXPECT_NE(run("rope:theta=500", false).err.find("random.safetensors"), std::string::npos);
+    EXPECT_NE(run("segment+learned", false).err.find("segments.safetensors"), std::string::npos);
+    expect_error(run_program({"generate", "-p", "a", "--encoding", "rotate-stretch"}), 2,
+                 "no shipped weights were trained with it");
+    expect_error(run_program({"generate", "-p", "a", "--encoding", "roap"}), 2, "roap");
+    EXPECT_NE(run("rotate-stretch", true).err.find("rope.safetensors"), std::string::npos);
+    EXPECT_NE(run("alibi:max=4", true).err.find("alibi.safetensors"), std::string::npos);
+}
+
+TEST(CliGenerate, ALearnedTableEndsWhereItEnds) {
+    const Outcome outcome = run_program({"generate", "-p", "a", "--encoding", "learned", "-c", "65", "-q"});
+    expect_error(outcome, 4, "64");
+    EXPECT_EQ(greedy("Z", {"--encoding", "learned", "-c", "64", "-n", "-1"}), std::string(64, 'Z') + "\n");
+    EXPECT_EQ(greedy("Z", {"--encoding", "alibi", "-c", "200", "-n", "-1"}), std::string(200, 'Z') + "\n");
+}
+
+TEST(CliGenerate, EveryInstructionSetGivesTheSameText) {
+    for (const char* isa : {"auto", "baseline"}) EXPECT_EQ(greedy("a", {"-n", "5", "--isa", isa}), "abcdef\n");
+}
+
+TEST(CliGenerate, WeightsAreFoundBesideAnInstalledProgram) {
+    const TempDir prefix;
+    std::filesystem::create_directories(prefix / "bin");
+    std::filesystem::create_directories(prefix / "share/ordo/weights");
+    std::filesystem::copy_file(program_path(), prefix / "bin/ordo");
+    std::filesystem::copy_file(model_file("rope"), prefix / "share/ordo/weights/some-name.safetensors");
+    std::filesystem::create_symlink(prefix / "bin/ordo", prefix / "link");
+    Conditions conditions{.environment = {{"ORDO_WEIGHTS", "-"}}, .program = (prefix / "link").string()};
+    EXPECT_EQ(greedy("a", {"-n", "2"}, conditions), "abc\n");
+    conditions.environment = {{"ORDO_WEIGHTS", (prefix / "no-such-directory").string()}};
+    EXPECT_EQ(greedy("a", {"-n", "2"}, conditions), "abc\n");
+    std::filesystem::remove(prefix / "share/ordo/weights/some-name.safetensors");
+    expect_error(run_program({"generate", "-p", "a"}, conditions), 5, "no weights found in ");
+}
+
+} // namespace

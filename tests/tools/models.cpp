@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "tests/tools/models.h"
+
+#include "model/model_file.h"
+#include "tests/temp_dir.h"
+
+#include <cmath>
+
+namespace ordo::test {
+
+namespace {
+
+constexpr int end_of_text = 256, width = 260;
+
+Blueprint small_blueprint(int d_model, int heads) {
+    Blueprint b;
+    b.vocab_size = 257;
+    b.context = model_context;
+    b.n_layers = 2;
+    b.d_model = d_model;
+    b.n_heads = b.n_kv_heads = heads;
+    b.d_head = d_model / heads;
+    b.d_ff = 32;
+    b.tied_head = false;
+    return b;
+}
+
+void write(const std::filesystem::path& path, const Blueprint& blueprint, const EncodingStack& encodings,
+           TensorBlock& tensors) {
+    ModelFile file;
+    file.blueprint = blueprint;
+    file.encoding = encodings.spec();
+    file.tokenizer = make_byte_tokenizer()->to_json();
+    file.metadata = {{"corpus", "made \x1b[31mup"}, {"seed", "7"}}; // an escape that must not reach a terminal
+    file.specs.assign(tensors.specs().begin(), tensors.specs().end());
+    for (std::size_t i = 0; i < file.specs.size(); ++i) file.values.push_back(tensors.view(i));
+    write_model(path, file);
+}
+
+void write_alphabet(const std::filesystem::path& path, const std::string& encoding) {
+    const Blueprint blueprint = small_blueprint(width, 2);
+    const EncodingStack encodings(encoding, blueprint.dims());
+    TensorBlock tensors(model_tensors(blueprint, encodings));
+    for (std::size_t i = 0; i < tensors.specs().size(); ++i)
+        if (starts_at_one(tensors.specs()[i].name))
+            for (float& value : tensors.values(i)) value = 1;
+    const View embedding = tensors.view("embedding.weight"), head = tensors.view("head.weight");
+    for (int token = 0; token < blueprint.vocab_size; ++token) {
+        embedding.row(token)[token] = 1;
+        head.row(successor(token))[token] = 0.5f;
+    }
+    write(path, blueprint, encodings, tensors);
+}
+
+void write_random(const std::filesystem::path& path, const std::string& encoding) {
+    const Blueprint blueprint = small_blueprint(32, 4);
+    const EncodingStack encodings(encoding, blueprint.dims());
+    const Model model = random_model(blueprint, encoding, 11);
+    TensorBlock tensors(model_tensors(blueprint, encodings));
+    for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
+        auto& all = const_cast<TensorBlock&>(model.impl().tensors); // views are not const
+        const View from = all.view(tensors.specs()[i].name), to = tensors.view(i);
+        for (int row = 0; row < to.rows; ++row) std::copy_n(from.row(row), to.cols, to.row(row));
+    }
+    write(path, blueprint, encodings, tensors);
+}
+
+} // namespace
+
+double alphabet_logit() {
+    return 0.5 / std::sqrt(1.0 / width + 1e-5);
+}
+
+int successor(int token) {
+    switch (token) {
+    case 'x':
+        return 0xc3;
+    case 0xc3:
+        return 0xa9;
+    case 0xa9:
+        return '!';
+    case '!':
+        return end_of_text;
+    case 'Z':
+        return 'Z';
+    case end_of_text:
+        return 'a';
+    default:
+        return token + 1;
+    }
+}
+
+const std::filesystem::path& model_directory() {
+    static const TempDir directory;
+    static const bool made = [] {
+        for (const char* encoding : {"rope", "none", "learned", "alibi"})
+            write_alphabet(directory / (std::string(encoding) + ".safetensors"), encoding);
+        write_random(directory / "random.safetensors", "rope:theta=500");
+        write_random(directory / "segments.safetensors", "segment+learned");
+        put_file(directory / "heldout.txt", "abcd\n<|endoftext|>\nabca\n<|endoftext|>\nxyzz\n");
+        return true;
+    }();
+    static_cast<void>(made);
+    return directory.path();
+}
+
+std::string model_file(const std::string& name) {
+    return (model_directory() / (name + ".safetensors")).string();
+}
+
+} // namespace ordo::test

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Runs the program `ordo` as a child process.
+#pragma once
+
+#include "tests/temp_dir.h"
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ordo::test {
+
+enum class Stdin { pipe, closed, null, terminal, hung_up, endless };
+enum class Stdout { pipe, closed, full, gone };
+
+// How the child is run. By default: an empty stdin, ORDO_WEIGHTS is model_directory().
+struct Conditions {
+    std::string input = {}; // what a piped stdin holds
+    Stdin in = Stdin::pipe;
+    Stdout out = Stdout::pipe;                                          // gone: a pipe that nobody reads
+    std::vector<std::pair<std::string, std::string>> environment = {};  // "-" for the value: unset
+    std::string directory = {};                                         // to run in
+    std::string program = {};                                           // another one than program_path()
+    std::size_t address_space = 0, files = 0, stack = 0, file_size = 0; // limits; 0: none
+    int signal = 0;                                                     // sent when stdout or, if it is larger, stderr
+    std::size_t signal_after = 0;                                       // has so many bytes,
+    std::chrono::milliseconds signal_delay{0};                          // and so much later,
+    int signals = 1;                                                    // so many times
+    std::size_t close_after = 0; // stop reading stdout after so many bytes; 0: never
+    bool ignore_sigpipe = false;
+};
+
+struct Outcome {
+    int code = -1;     // exit code, or 128 + N if it died of signal N
+    bool died = false; // of a signal
+    bool hung = false; // and was killed
+    std::string out, err;
+    long peak_kilobytes = 0;
+};
+
+Outcome run_program(const std::vector<std::string>& arguments, const Conditions& conditions = {});
+
+// $ORDO_BINARY, or ordo beside the test binary.
+std::string program_path();
+
+// True in a build whose memory cannot be limited or measured.
+bool is_sanitized();
+
+// gtest assertions: the exit code, and an error of exactly one printable line that starts with
+// "ordo: " and holds the phrase, with nothing on stdout.
+void expect_error(const Outcome& outcome, int code, const std::string& phrase);
+void expect_success(const Outcome& outcome);
+
+} // namespace ordo::test

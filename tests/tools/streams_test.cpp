@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// The program among other programs: pipes, terminals, signals, limits, environments (families E4 - E12).
+#include "tests/tools/models.h"
+#include "tests/tools/program.h"
+
+#include <future>
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace ordo::test;
+
+const std::vector<std::string> three{"generate", "-p", "a", "-n", "3", "--temp", "0", "-q"};
+
+// Generates until it is stopped, or for far longer than a test may take.
+std::vector<std::string> endless(const std::string& prompt = "Z") {
+    return {"generate", "-p", prompt, "-n", "-1", "-c", "20000", "--temp", "0", "-v"};
+}
+
+// ---- E4: stdin --------------------------------------------------------------------------------------
+
+TEST(CliStreams, AClosedStdinIsAnErrorOnlyIfItIsRead) {
+    expect_error(run_program({"generate", "-n", "3"}, {.in = Stdin::closed}), 5, "standard input");
+    EXPECT_EQ(run_program(three, {.in = Stdin::closed}).out, "abcd\n");
+}
+
+TEST(CliStreams, AnEndlessStdinIsCutWithALimit) {
+    for (const char* verb : {"generate", "tokenize", "logits"})
+        expect_error(run_program({verb}, {.in = Stdin::endless}), 4, "standard input: expected at most ");
+    expect_error(run_program({"perplexity", "-f", "/dev/zero"}), 4, "/dev/zero: expected at most ");
+    EXPECT_EQ(run_program(three, {.in = Stdin::endless}).out, "abcd\n"); // not read at all
+}
+
+TEST(CliStreams, ATerminalIsNotWaitedFor) {
+    for (const char* verb : {"generate", "tokenize", "logits"})
+        expect_error(run_program({verb}, {.in = Stdin::terminal}), 2, "-p TEXT");
+    EXPECT_EQ(run_program(three, {.in = Stdin::terminal}).out, "abcd\n");
+    const Outcome hung_up = run_program({"generate", "-n", "3", "--temp", "0", "-q"}, {.in = Stdin::hung_up});
+    EXPECT_FALSE(hung_up.hung);
+    EXPECT_TRUE(hung_up.out == "abc\n" || hung_up.code == 5) << hung_up.err; // an end of file or an error
+}
+
+TEST(CliStreams, FilesThatAreNone) {
+    const TempDir dir;
+    expect_error(run_program({"generate", "-f", dir.path().string()}), 5, "directory");
+    expect_error(run_program({"generate", "-f", (dir / "none").string()}), 5, "No such file");
+    for (const char* model : {"/dev/zero", "/dev/null", "/", "/no/such/file"})
+        expect_error(run_program({"generate", "-p", "a", "-m", model}), 5, model);
+}
+
+// ---- E5: stdout ---------------------------------------------------------------------------------------
+
+TEST(CliStreams, AResultThatCannotBeWrittenIsAnError) {
+    const std::vector<std::vector<std::string>> commands = {three,
+                                                            {"--help"},
+                                                            {"generate", "--help"},
+                                                            {"--version"},
+                                                            {"tokenize", "-p", "abc"},
+                                                            {"logits", "-p", "abc"},
+                                                            {"encodings"},
+                                                            {"table", "rope"},
+                                                            {"info", model_file("rope")},
+                                                            {"perplexity", "-q"}};
+    for (const auto& command : commands) {
+        SCOPED_TRACE(command[0]);
+        expect_error(run_program(command, {.out = Stdout::full}), 5, "standard output: No space left on device");
+        expect_error(run_program(command, {.out = Stdout::closed}), 5, "standard output: Bad file descriptor");
+    }
+}
+
+TEST(CliStreams, AReaderThatLeavesEndsTheProgramQuietly) {
+    auto words = endless();
+    words.back() = "-q";
+    for (const bool ignored : {false, true}) {
+        const Outcome outcome = run_program(words, {.close_after = 1, .ignore_sigpipe = ignored});
+        EXPECT_EQ(outcome.code, 128 + SIGPIPE);
+        EXPECT_EQ(outcome.died, !ignored);
+        EXPECT_EQ(outcome.err, "");
+    }
+    const Outcome gone = run_program({"encodings"}, {.out = Stdout::gone});
+    EXPECT_EQ(gone.code, 128 + SIGPIPE);
+    EXPECT_EQ(gone.err, "");
+}
+
+// ---- E7: signals --------------------------------------------------------------------------------------
+
+TEST(CliStreams, CtrlCStopsBetweenTokens) {
+    const Outcome outcome = run_program(endless(), {.signal = SIGINT, .signal_after = 400});
+    EXPECT_EQ(outcome.code, 130);
+    EXPECT_FALSE(outcome.died);
+    EXPECT_FALSE(outcome.hung);
+    ASSERT_GE(outcome.out.size(), 400u);
+    EXPECT_EQ(outcome.out, std::string(outcome.out.size() - 1, 'Z') + "\n");
+    EXPECT_NE(outcome.err.find("stopped by: interrupted"), std::string::npos) << outcome.err;
+    EXPECT_EQ(run_program(endless(), {.signal = SIGTERM, .signal_after = 400}).code, 143);
+}
+
+TEST(CliStreams, CtrlCStopsAtAnyMoment) {
+    for (const int milliseconds : {0, 2, 5, 10, 20, 40, 80}) {
+        const Outcome outcome =
+            run_program(endless(std::string(12'000, 'Z')),
+                        {.signal = SIGINT, .signal_delay = std::chrono::milliseconds(milliseconds)});
+        EXPECT_EQ(outcome.code, 130) << milliseconds;
+        EXPECT_FALSE(outcome.hung);
+    }
+}
+
+TEST(CliStreams, ASecondCtrlCEndsItAtOnce) {
+    const Outcome outcome = run_program(endless(), {.signal = SIGINT, .signal_after = 400, .signals = 2});
+    EXPECT_EQ(outcome.code, 130);
+    EXPECT_FALSE(outcome.hung);
+    for (const char* verb : {"tokenize", "logits"}) // waiting for stdin
+        EXPECT_EQ(run_program({verb, "-f", "-"},
+                              {.in = Stdin::terminal, .signal = SIGINT, .signal_delay = std::chrono::milliseconds(100)})
+                      .code,
+                  130);
+}
+
+// ---- E8: limits of the system --------------------------------------------------------------------------
+
+TEST(CliStreams, MemoryThatIsNotThereIsALimit) {
+    if (is_sanitized()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
+    const std::size_t gigabyte = std::size_t{1} << 30;
+    const Outcome outcome =
+        run_program({"generate", "-p", "a", "-c", "4000000", "-q", "-t", "1"}, {.address_space = gigabyte});
+    expect_error(outcome, 4, "memory");
+    EXPECT_LT(outcome.peak_kilobytes, 200 * 1024);
+}
+
+TEST(CliStreams, AModelThatDoesNotFitInMemoryIsALimit) {
+    if (is_sanitized()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
+    // Less and less of it: a limit, until the loader of the system cannot load the libraries any more.
+    const std::size_t megabyte = std::size_t{1} << 20;
+    std::vector<int> codes;
+    for (std::size_t size = 480 * megabyte; size > 20 * megabyte; size -= 20 * megabyte) {
+        const Outcome outcome = run_program(three, {.address_space = size});
+        EXPECT_FALSE(outcome.hung) << size;
+        if (outcome.code == 127) break;
+        codes.push_back(outcome.code);
+        if (outcome.code == 0) {
+            EXPECT_EQ(outcome.out, "abcd\n");
+        } else {
+            expect_error(outcome, 4, "memory");
+        }
+    }
+    EXPECT_EQ(codes.front(), 0);
+    EXPECT_EQ(codes.back(), 4);
+}
+
+TEST(CliStreams, FewFilesAndASmallStackAreEnough) {
+    Conditions conditions;
+    conditions.files = 8;
+    EXPECT_EQ(run_program(three, conditions).out, "abcd\n");
+    if (is_sanitized()) return;
+    conditions.stack = 256 << 10;
+    EXPECT_EQ(run_program(three, conditions).out, "abcd\n");
+}
+
+// ---- E9, E10: environments ---------------------------------------------------------------------------------
+
+TEST(CliStreams, TheEnvironmentChangesNothing) {
+    const std::vector<std::vector<std::pair<std::string, std::string>>> environments = {
+        {{"LANG", "C"}, {"LC_ALL", "C"}},
+        {{"LC_ALL", "de_DE.UTF-8"}}, // where 0.5 is written 0,5
+        {{"HOME", "-"}, {"TERM", "-"}, {"PATH", "-"}},
+        {{"COLUMNS", "0"}, {"TERM", "dumb"}},
+        {{"NO_COLOR", "1"}},
+        {{"OMP_NUM_THREADS", "0"}},
+        {{"OMP_NUM_THREADS", "abc"}},
+        {{"OMP_NUM_THREADS", "1000"}},
+        {{"OMP_NUM_THREADS", "-3"}},
+        {{"OMP_NUM_THREADS", "99999999999999999999"}},
+        {{"OMP_NUM_THREADS", "2,2"}, {"OMP_NESTED", "true"}},
+        {{"OMP_DYNAMIC", "true"}, {"OMP_SCHEDULE", "dynamic"}},
+        {{"OPENBLAS_NUM_THREADS", "1"}},
+        {{"OPENBLAS_NUM_THREADS", "64"}, {"OMP_NUM_THREADS", "1"}},
+    };
+    const std::vector<std::string> table{"table", "sinusoidal", "--len", "2", "--dim", "2"};
+    for (const auto& environment : environments) {
+        SCOPED_TRACE(environment[0].first + "=" + environment[0].second);
+        const Outcome outcome = run_program(three, {.environment = environment});
+        expect_success(outcome);
+        EXPECT_EQ(outcome.out, "abcd\n");
+        EXPECT_EQ(run_program(table, {.environment = environment}).out,
+                  "dim0,dim1\n0,1\n0.8414709848078965,0.5403023058681398\n");
+    }
+}
+
+// ---- E11: company ------------------------------------------------------------------------------------------
+
+TEST(CliStreams, SeveralProcessesShareAModel) {
+    std::vector<std::future<Outcome>> runs;
+    for (int i = 0; i < 4; ++i) runs.push_back(std::async(std::launch::async, [] { return run_program(three); }));
+    for (auto& run : runs) EXPECT_EQ(run.get().out, "abcd\n");
+}
+
+TEST(CliStreams, AModelMayBeDeletedWhileItRuns) {
+    const TempDir dir;
+    std::filesystem::copy_file(model_file("rope"), dir / "model.safetensors");
+    auto words = endless();
+    words.insert(words.end(), {"-m", (dir / "model.safetensors").string()});
+    auto run =
+        std::async(std::launch::async, [&] { return run_program(words, {.signal = SIGINT, .signal_after = 2000}); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::filesystem::remove(dir / "model.safetensors");
+    const Outcome outcome = run.get();
+    // Deleted before it was opened, it is not there; afterwards nobody notices.
+    EXPECT_TRUE(outcome.code == 130 || outcome.code == 5) << outcome.err;
+}
+
+TEST(CliStreams, RelativePathsAreTakenFromWhereItRuns) {
+    Conditions conditions;
+    conditions.directory = model_directory().string();
+    EXPECT_EQ(run_program({"generate", "rope.safetensors", "-p", "a", "-n", "3", "--temp", "0", "-q"}, conditions).out,
+              "abcd\n");
+}
+
+// ---- E12: what a file says of itself ---------------------------------------------------------------------------
+
+TEST(CliStreams, EscapesInMetadataDoNotReachATerminal) {
+    for (const char* format : {"text", "json"}) {
+        const Outcome outcome = run_program({"info", model_file("rope"), "--format", format});
+        expect_success(outcome);
+        EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+        EXPECT_NE(outcome.out.find("[31mup"), std::string::npos);
+    }
+}
+
+} // namespace

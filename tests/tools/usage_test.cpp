@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// The command line: one table for parsing, help, man page and Markdown; what is refused, and how (families
+// E1 - E3).
+#include "tools/options.h"
+
+#include "tests/tools/models.h"
+#include "tests/tools/program.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::test;
+using tools::Kind;
+
+std::string plain_value(const tools::Option& option) {
+    switch (option.kind) {
+    case Kind::choice:
+        return std::string(option.help.substr(0, option.help.find_first_of("|:")));
+    case Kind::integer:
+    case Kind::integers:
+        return std::to_string(static_cast<std::int64_t>(option.most));
+    case Kind::number:
+        return std::to_string(option.most);
+    case Kind::seed:
+        return "18446744073709551615";
+    default:
+        return "word";
+    }
+}
+
+template <class Body>
+void for_each_option(const Body& body) {
+    for (const tools::Verb* verb : tools::verbs())
+        for (const tools::OptionGroup& group : verb->groups)
+            for (const tools::Option& option : group.options) {
+                SCOPED_TRACE(std::string(verb->name) + " --" + std::string(option.name));
+                body(*verb, option);
+            }
+}
+
+tools::Arguments parse(const tools::Verb& verb, std::vector<std::string> words) {
+    if (verb.operand_needed) words.push_back("operand");
+    std::vector<const char*> args;
+    for (const std::string& word : words) args.push_back(word.c_str());
+    return {verb, args};
+}
+
+// ---- One table --------------------------------------------------------------------------------
+
+TEST(CliTable, HelpManAndMarkdownNameEveryOption) {
+    const std::string man = tools::man_text(), markdown = tools::markdown_text();
+    for_each_option([&](const tools::Verb& verb, const tools::Option& option) {
+        const std::string help = tools::help_text(verb), name = "--" + std::string(option.name);
+        EXPECT_NE(help.find(name), std::string::npos);
+        EXPECT_NE(markdown.find(name), std::string::npos);
+        std::string in_roff; // where every dash is escaped
+        for (const char c : name) in_roff += c == '-' ? "\\-" : std::string(1, c);
+        EXPECT_NE(man.find(in_roff), std::string::npos);
+        EXPECT_FALSE(option.help.empty());
+        EXPECT_EQ(option.kind == Kind::flag, option.value.empty());
+        if (!option.fallback.empty()) {
+            EXPECT_NE(help.find("[" + std::string(option.fallback) + "]"), std::string::npos);
+        }
+    });
+}
+
+TEST(CliTable, ParsingTakesEveryOptionByEveryName) {
+    for_each_option([&](const tools::Verb& verb, const tools::Option& option) {
+        std::vector<std::string> names{"--" + std::string(option.name)};
+        if (!option.alias.empty()) names.push_back("--" + std::string(option.alias));
+        if (option.letter) names.push_back(std::string("-") + option.letter);
+        for (const std::string& name : names) {
+            if (option.kind == Kind::flag) {
+                EXPECT_TRUE(parse(verb, {name}).has(option.name));
+                continue;
+            }
+            const std::string value = plain_value(option);
+            EXPECT_EQ(parse(verb, {name, value}).text(option.name), value);
+            if (name.starts_with("--")) {
+                EXPECT_EQ(parse(verb, {name + "=" + value}).text(option.name), value);
+            }
+        }
+    });
+}
+
+TEST(CliTable, DefaultsLieInTheirOwnRanges) {
+    for_each_option([&](const tools::Verb& verb, const tools::Option& option) {
+        if (option.fallback.empty()) return;
+        EXPECT_NO_THROW(parse(verb, {"--" + std::string(option.name), std::string(option.fallback)}));
+    });
+}
+
+TEST(CliTable, NamesAreUniqueWithinAVerb) {
+    for (const tools::Verb* verb : tools::verbs()) {
+        std::vector<std::string> seen;
+        for (const tools::OptionGroup& group : verb->groups)
+            for (const tools::Option& option : group.options)
+                for (const std::string& name : {std::string(option.name), std::string(option.alias),
+                                                std::string(option.letter ? 1 : 0, option.letter)}) {
+                    if (name.empty()) continue;
+                    EXPECT_EQ(std::count(seen.begin(), seen.end(), name), 0) << verb->name << " " << name;
+                    seen.push_back(name);
+                }
+    }
+}
+
+TEST(CliTable, HelpGoesToStdoutAndFitsATerminal) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"--help"},
+                                                  {"-h"},
+                                                  {"help"},
+                                                  {"help", "generate"},
+                                                  {"generate", "--help"},
+                                                  {"train", "-h"},
+                                                  {"table", "--help"},
+                                                  {"--version"},
+                                                  {"generate", "--version"},
+                                                  {"--man"},
+                                                  {"--markdown"}}) {
+        const Outcome outcome = run_program(words);
+        expect_success(outcome);
+        EXPECT_EQ(outcome.err, "");
+        EXPECT_GT(outcome.out.size(), 50u);
+    }
+    for (const tools::Verb* verb : tools::verbs()) {
+        std::istringstream lines(tools::help_text(*verb));
+        for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+    }
+    EXPECT_NE(run_program({"--version"}).out.find("OpenMP"), std::string::npos);
+}
+
+TEST(CliTable, TheReadmeShowsTheSameTable) {
+    const std::string readme = file_content("README.md");
+    for (const tools::Verb* verb : tools::verbs())
+        if (readme.find("### `ordo " + std::string(verb->name)) != std::string::npos) {
+            EXPECT_NE(readme.find(tools::markdown_text()), std::string::npos)
+                << "README.md shows another table of options than ordo --markdown";
+            return;
+        }
+    GTEST_SKIP() << "README.md has no section of options";
+}
+
+// ---- E1: the shape of the command line -----------------------------------------------------------
+
+struct Refused {
+    std::vector<std::string> words;
+    std::string phrase;
+};
+
+class CliRefused : public testing::TestWithParam<Refused> {};
+
+TEST_P(CliRefused, WithCode2AndOneLine) {
+    expect_error(run_program(GetParam().words), 2, GetParam().phrase);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    E1, CliRefused,
+    testing::Values(Refused{{}, "expected a verb"}, Refused{{"generat"}, "did you mean generate?"},
+                    Refused{{"\x1b[2J"}, "\\x1b[2J"}, Refused{{""}, "unknown verb ''"},
+                    Refused{{"--temp", "1"}, "expected a verb before '--temp'"},
+                    Refused{{"bench"}, "unknown verb 'bench'"}, Refused{{"help", "nothing"}, "unknown verb"},
+                    Refused{{"generate", "--tempp", "1"}, "unknown option '--tempp'; did you mean --temp?"},
+                    Refused{{"generate", "--n_predict", "1"}, "did you mean --n-predict?"},
+                    Refused{{"generate", "--frequency-of-everything"}, "ordo generate --help"},
+                    Refused{{"generate", "-Z"}, "unknown option '-Z'"},
+                    Refused{{"generate", "-qZ"}, "unknown option '-Z'"},
+                    Refused{{"generate", "---p"}, "'---p' is not an option"},
+                    Refused{{"generate", "-p\xff"}, "put a space between -p"},
+                    Refused{{"generate", "-n-5"}, "put a space between -n and its value"},
+                    Refused{{"generate", "--temp", "1", "--temp", "1"}, "--temp is given twice: '1' and '1'"},
+                    Refused{{"generate", "--temp", "1", "--temperature", "2"}, "--temp is given twice: '1' and '2'"},
+                    Refused{{"generate", "-p", "a", "--prompt=b"}, "--prompt is given twice"},
+                    Refused{{"generate", "-p"}, "option -p needs a value"},
+                    Refused{{"generate", "--top-k"}, "option --top-k needs a value"},
+                    Refused{{"generate", "--quiet=yes"}, "--quiet: takes no value"},
+                    Refused{{"generate", "-p", "a", "one", "two"}, "unexpected argument 'two'"},
+                    Refused{{"generate", "-p", "a", "--", "one", "--two"}, "unexpected argument '--two'"},
+                    Refused{{"train", "file"}, "unexpected argument 'file'"}, Refused{{"table"}, "expected SPEC"},
+                    Refused{{"generate", "-p", "a", "-m", "x", "y"}, "expected one model, found 'x' and 'y'"},
+                    Refused{{"generate", "-p", "a", "-m", ""}, "--model: expected a file name"},
+                    Refused{{"generate", "-p", "a", "-f", "b"}, "--prompt or --file, found both"},
+                    Refused{{"generate", "-p", "a", "--isa", "sse9"}, "'sse9'"},
+                    Refused{{"generate", "-p", "a", "--stop", ""}, "--stop: expected a text"},
+                    Refused{{"generate", "-p", "a", "--encoding", ""}, "--encoding"},
+                    Refused{{"tokenize", "-p", "a", "--format", "csv"}, "--format: expected text|json, found 'csv'"},
+                    Refused{{"tokenize", "-p", "a", "--decode", "1"}, "found both"},
+                    Refused{{"logits", "-p", "a", "--tokens", "1"}, "found both"}));
+
+TEST(CliTable, AnArgumentMayFollowTwoDashes) {
+    expect_error(run_program({"info", "--", "--no-such-file"}), 5, "--no-such-file");
+    expect_error(run_program({"generate", "-p", "--", "-m", "no-such-file"}), 5, "no-such-file"); // -- is the prompt
+}
+
+TEST(CliTable, ALongArgumentIsRefusedLikeAnyOther) {
+    const std::string argument(120'000, 'a');
+    expect_error(run_program({"generate", "--" + argument}), 2, "unknown option");
+    expect_error(run_program({"generate", "-p", "a", "--temp=" + argument}), 2, "--temp");
+    expect_error(run_program({"generate", "-p", "a", "--encoding", argument}), 2, "");
+    expect_error(run_program({argument}), 2, "unknown verb");
+}
+
+// ---- E2, E3: numbers ---------------------------------------------------------------------------------
+
+struct BadValue {
+    const char* option;
+    std::vector<const char*> values;
+};
+
+TEST(CliNumbers, EachIsRefusedWithItsRange) {
+    const BadValue cases[] = {
+        {"-n",
+         {"-5", "-2", "1e3", "99999999999999999999", "-99999999999999999999", "1.0", "0x10", "+1", " 1", "1 ", "",
+          "abc", "4194305"}},
+        {"-c", {"-1", "4194305", "1k"}},
+        {"-t", {"0", "-1", "100000", "1025", "two"}},
+        {"-s", {"abc", "-1", "18446744073709551616", "1.5"}},
+        {"--temp", {"nan", "inf", "-inf", "-1", "1e400", "0,8", "", "1001"}},
+        {"--top-p", {"0", "1.5", "nan", "-0.1"}},
+        {"--min-p", {"-0.1", "1.1", "nan"}},
+        {"--top-k", {"-3", "1.5"}},
+        {"--repeat-penalty", {"0", "-1", "nan"}},
+        {"--repeat-last-n", {"-2"}},
+    };
+    for (const BadValue& bad : cases)
+        for (const char* value : bad.values) {
+            SCOPED_TRACE(std::string(bad.option) + " " + value);
+            expect_error(run_program({"generate", "-p", "a", bad.option, value}), 2,
+                         std::string("found '") + value + "'");
+        }
+}
+
+TEST(CliNumbers, ListsAreCheckedItemByItem) {
+    for (const char* list : {"", "1,,2", "1;2", "1,a", ",1", "1,", "1,-2", "1, ,2", "3000000000"})
+        expect_error(run_program({"logits", "--tokens", list}), 2, "option --tokens: expected a whole number");
+    EXPECT_EQ(tools::parse_integers(" 1 2,3 , 4\n", "x", 0, 9), (std::vector<std::int64_t>{1, 2, 3, 4}));
+}
+
+TEST(CliNumbers, TheLimitsThemselvesAreTaken) {
+    EXPECT_EQ(tools::parse_number("0.95", "x", 0, 1), 0.95);
+    EXPECT_EQ(tools::parse_number("1e-3", "x", 0, 1), 0.001);
+    EXPECT_EQ(tools::parse_number("1", "x", 0, 1, true), 1);
+    EXPECT_THROW(tools::parse_number("0", "x", 0, 1, true), Error);
+    EXPECT_EQ(tools::parse_integer("-1", "x", -1, 3), -1);
+    EXPECT_EQ(tools::parse_seed("18446744073709551615", "x"), 18446744073709551615u);
+}
+
+TEST(CliNumbers, TheCommandLineIsPublishedWithoutPaths) {
+    const tools::Arguments arguments =
+        parse(tools::find_verb("train"),
+              {"--corpus", "/home/me/secret/text.txt", "--lr", "0.01", "--out=../x/w.safetensors", "--resume"});
+    EXPECT_EQ(arguments.command(), "ordo train --corpus text.txt --lr 0.01 --out w.safetensors --resume");
+}
+
+} // namespace

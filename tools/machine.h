@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// The options that every verb takes, and what they do to the process.
+#pragma once
+
+#include "tools/options.h"
+
+namespace ordo::tools {
+
+inline constexpr int max_threads = 1024;
+
+inline constexpr Option common_options[] = {
+    {.letter = 't',
+     .name = "threads",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = max_threads,
+     .help = "threads; by default OMP_NUM_THREADS or the physical cores"},
+    {.name = "isa",
+     .kind = Kind::text,
+     .value = "NAME",
+     .fallback = "auto",
+     .help = "instruction set of the kernels: auto, baseline, avx2 or avx512"},
+    {.letter = 'q', .name = "quiet", .help = "no progress, timings, seed or warnings on stderr"},
+    {.letter = 'v', .name = "verbose", .help = "say more on stderr: the model file, its encoding, the threads"},
+    {.letter = 'h', .name = "help", .help = "this list"},
+    {.name = "version", .help = "version, BLAS, kernels, OpenMP"},
+};
+inline constexpr OptionGroup common_group{"Common", common_options};
+
+// Cores that this process may run on: hardware threads that share a core count once, and a quota of
+// its control group counts.
+int physical_cores();
+
+// Sets the threads and the kernels that the common options ask for.
+void apply_common(const Arguments& arguments);
+
+// Several lines, for --version.
+std::string version_text();
+
+} // namespace ordo::tools

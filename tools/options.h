@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// One table of options for each verb. Parsing, --help, the README's section and the man page all
+// come from it, so that they cannot disagree.
+#pragma once
+
+#include "ordo.h"
+
+#include <map>
+
+namespace ordo::tools {
+
+enum class Kind { flag, text, path, choice, integer, number, integers, seed };
+
+struct Option {
+    char letter = 0;             // "-n", or 0
+    std::string_view name;       // "--n-predict"
+    std::string_view alias = {}; // another long name
+    Kind kind = Kind::flag;
+    std::string_view value = {};    // what stands for the value in the help: "N"
+    std::string_view fallback = {}; // its value when not given; empty: none
+    double least = 0;               // integer, number, integers: the range
+    double most = 0;
+    bool above = false;      // the value must be above least, not at it
+    bool repeatable = false; // every value counts; otherwise a second one is refused
+    std::string_view help;   // choice: begins with the choices, "text|json: ..."
+};
+
+struct OptionGroup {
+    std::string_view title;
+    std::span<const Option> options;
+};
+
+class Arguments;
+
+struct Verb {
+    std::string_view name;
+    std::string_view operand; // "FILE": one argument without a dash may be given; empty: none
+    bool operand_needed = false;
+    std::string_view summary; // one line
+    std::string_view details; // paragraphs, or empty
+    std::span<const OptionGroup> groups;
+    int (*run)(const Arguments&) = nullptr; // returns the exit code
+};
+
+// The verbs, in the order of the help.
+std::span<const Verb* const> verbs();
+// Throws Error(usage) naming the nearest.
+const Verb& find_verb(std::string_view name);
+
+// A command line whose every value has been checked against its verb's table.
+class Arguments {
+public:
+    // args: what follows the verb. Throws Error(usage).
+    Arguments(const Verb& verb, std::span<const char* const> args);
+
+    const Verb& verb() const { return *verb_; }
+    bool has(std::string_view name) const;         // given on the command line
+    std::string text(std::string_view name) const; // as given, or the fallback
+    int integer(std::string_view name) const;      // the same as a number
+    std::int64_t integer64(std::string_view name) const;
+    double number(std::string_view name) const;
+    std::vector<std::int64_t> integers(std::string_view name) const;
+    std::span<const std::string> all(std::string_view name) const; // of a repeatable option
+    const std::string& operand() const { return operand_; }        // empty if not given
+    bool has_operand() const { return has_operand_; }
+    // The command line with the paths cut to base names, fit to be published.
+    std::string command() const;
+
+private:
+    const Option& option(std::string_view name) const;
+    void store(const Option& option, std::string value);
+
+    const Verb* verb_;
+    std::map<std::string_view, std::vector<std::string>> values_; // by Option::name
+    std::vector<std::pair<const Option*, std::string>> sequence_;
+    std::string operand_;
+    bool has_operand_ = false;
+};
+
+// Strict numbers: digits only, no sign but '-', no exponent for integers, no nan or inf, nothing
+// after the number. what names the value in the Error(usage): "option --temp".
+std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t least, std::int64_t most);
+double parse_number(std::string_view text, std::string_view what, double least, double most, bool above = false);
+std::uint64_t parse_seed(std::string_view text, std::string_view what);
+// Numbers separated by commas or white space, at least one.
+std::vector<std::int64_t> parse_integers(std::string_view text, std::string_view what, std::int64_t least,
+                                         std::int64_t most);
+
+// ---- The table as text ------------------------------------------------------------------------
+
+std::string help_text();                 // ordo --help
+std::string help_text(const Verb& verb); // ordo VERB --help
+std::string markdown_text();             // the README's section
+std::string man_text();                  // ordo.1
+
+} // namespace ordo::tools

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "tools/output.h"
+
+#include "core/error.h"
+#include "core/utf8.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <poll.h>
+#include <unistd.h>
+
+namespace ordo::tools {
+
+namespace {
+
+// False with errno set if something could not be written.
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t n = ::write(fd, text.data(), text.size());
+        if (n >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(n));
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            pollfd wait{fd, POLLOUT, 0};
+            ::poll(&wait, 1, -1);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+template <class Number>
+std::string shortest(Number value) {
+    char buffer[64];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
+
+std::string cell_text(const Cell& cell, int decimals) {
+    if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+    if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
+    if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "yes" : "no";
+    if (const auto* value = std::get_if<double>(&cell))
+        return decimals < 0 ? number_text(*value) : fixed_text(*value, decimals);
+    return "-";
+}
+
+std::string csv_field(const Cell& cell) {
+    if (std::holds_alternative<std::monostate>(cell)) return "";
+    if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "true" : "false";
+    const std::string text = cell_text(cell, -1);
+    if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+    return quoted + "\"";
+}
+
+std::string csv(const Figures& figures) {
+    std::string out;
+    const auto line = [&out](const auto& fields, const auto& text) {
+        for (std::size_t i = 0; i < fields.size(); ++i) {
+            if (i > 0) out += ',';
+            out += text(fields[i]);
+        }
+        out += '\n';
+    };
+    line(figures.columns, [](const std::string& name) { return csv_field(name); });
+    for (const auto& row : figures.rows) line(row, csv_field);
+    return out;
+}
+
+// Code points, which is what a terminal's columns mostly are.
+std::size_t width_of(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// Columns aligned: numbers to the right, the rest to the left.
+std::string aligned(const Figures& figures, bool md) {
+    const std::size_t n = figures.columns.size();
+    std::vector<std::size_t> widths(n);
+    std::vector<bool> right(n, !figures.rows.empty());
+    std::vector<std::vector<std::string>> lines{figures.columns};
+    for (const auto& row : figures.rows) {
+        lines.emplace_back();
+        for (std::size_t i = 0; i < n; ++i) {
+            lines.back().push_back(cell_text(row[i], figures.decimals));
+            if (std::holds_alternative<std::string>(row[i]) || std::holds_alternative<bool>(row[i])) right[i] = false;
+        }
+    }
+    for (auto& line : lines)
+        for (std::size_t i = 0; i < n; ++i) {
+            if (md)
+                for (std::size_t at = 0; (at = line[i].find('|', at)) != std::string::npos; at += 2)
+                    line[i].insert(at, "\\");
+            widths[i] = std::max({widths[i], width_of(line[i]), std::size_t{md ? 3u : 1u}});
+        }
+    std::string out;
+    for (std::size_t r = 0; r < lines.size(); ++r) {
+        std::string line = md ? "| " : "";
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::string pad(widths[i] - width_of(lines[r][i]), ' ');
+            line += right[i] ? pad + lines[r][i] : lines[r][i] + pad;
+            line += md ? " | " : "  ";
+        }
+        out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+        if (md && r == 0) {
+            out += "|";
+            for (std::size_t i = 0; i < n; ++i) out += std::string(widths[i] + 1, '-') + (right[i] ? ":|" : "-|");
+            out += "\n";
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+void write_out(std::string_view text) {
+    if (write_all(STDOUT_FILENO, text)) return;
+    if (errno == EPIPE) ::_exit(128 + SIGPIPE); // SIGPIPE was ignored by whoever started us
+    fail(ErrorCode::io, "standard output: ", std::strerror(errno));
+}
+
+std::string json_text(const OrderedJson& json, int indent) {
+    return json.dump(indent, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+void write_message(std::string_view text) {
+    write_all(STDERR_FILENO, "ordo: " + std::string(text) + "\n");
+}
+
+bool stdout_is_terminal() {
+    return ::isatty(STDOUT_FILENO) == 1;
+}
+
+bool stderr_is_terminal() {
+    return ::isatty(STDERR_FILENO) == 1;
+}
+
+Progress::Progress(bool quiet) : active_(!quiet && stderr_is_terminal()) {}
+
+Progress::~Progress() {
+    if (shown_) write_all(STDERR_FILENO, "\r\033[K");
+}
+
+void Progress::show(const std::string& text) {
+    if (!active_) return;
+    shown_ = true;
+    write_all(STDERR_FILENO, "\r" + text + "\033[K");
+}
+
+std::string number_text(double value) {
+    return shortest(value);
+}
+
+std::string number_text(float value) {
+    return shortest(value);
+}
+
+std::string fixed_text(double value, int decimals) {
+    char buffer[400]; // the largest double has 309 digits before the point
+    const auto result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
+    return {buffer, result.ptr};
+}
+
+std::string grouped(std::uint64_t value) {
+    std::string text = std::to_string(value);
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+    return text;
+}
+
+Format parse_format(std::string_view name) {
+    if (name == "md") return Format::md;
+    if (name == "csv") return Format::csv;
+    if (name == "json") return Format::json;
+    return Format::text;
+}
+
+OrderedJson to_json(const Figures& figures) {
+    OrderedJson rows = OrderedJson::array();
+    for (const auto& row : figures.rows) {
+        OrderedJson object = OrderedJson::object();
+        for (std::size_t i = 0; i < row.size(); ++i)
+            object[figures.columns[i]] = std::visit(
+                [](const auto& value) -> OrderedJson {
+                    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+                        return nullptr;
+                    else
+                        return value;
+                },
+                row[i]);
+        rows.push_back(std::move(object));
+    }
+    return rows;
+}
+
+std::string render(const Figures& figures, Format format) {
+    if (format == Format::csv) return csv(figures);
+    if (format == Format::json) return json_text(to_json(figures), 1);
+    return aligned(figures, format == Format::md);
+}
+
+std::string escaped_bytes(std::string_view bytes) {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string out;
+    while (!bytes.empty()) {
+        const std::size_t length = utf8_length(bytes);
+        if (length == 0) {
+            const auto byte = static_cast<unsigned char>(bytes.front());
+            out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+        } else {
+            out += bytes.substr(0, length);
+            if (bytes.front() == '\\') out += '\\';
+        }
+        bytes.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return out;
+}
+
+} // namespace ordo::tools

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// What the program writes: the result on stdout, checked; everything else on stderr.
+#pragma once
+
+#include "io/json.h"
+
+#include <optional>
+#include <variant>
+
+namespace ordo::tools {
+
+// Objects keep the order of their keys.
+using OrderedJson = nlohmann::ordered_json;
+
+// Writes all of the text to stdout at once. Throws Error(io) if it cannot be written. A reader that
+// went away ends the program quietly, as SIGPIPE would.
+void write_out(std::string_view text);
+
+// JSON with a newline: on one line, or with an indent.
+std::string json_text(const OrderedJson& json, int indent = -1);
+
+// One line on stderr, "ordo: TEXT"; a failure to write it is ignored.
+void write_message(std::string_view text);
+
+bool stdout_is_terminal();
+bool stderr_is_terminal();
+
+// A line on a terminal's stderr that is overwritten by the next and wiped at the end.
+class Progress {
+public:
+    explicit Progress(bool quiet);
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+    ~Progress();
+    void show(const std::string& text);
+
+private:
+    bool active_, shown_ = false;
+};
+
+// The shortest decimal that reads back as the same number; "nan", "inf".
+std::string number_text(double value);
+std::string number_text(float value);
+std::string fixed_text(double value, int decimals);
+// 1234567 as "1,234,567"
+std::string grouped(std::uint64_t value);
+
+// A table of results, printed in any --format.
+using Cell = std::variant<std::monostate, std::string, double, std::int64_t, bool>;
+struct Figures {
+    std::vector<std::string> columns;
+    std::vector<std::vector<Cell>> rows; // as many cells as there are columns
+    int decimals = -1;                   // of doubles in text and md; -1: the shortest that round-trips
+};
+enum class Format { text, md, csv, json };
+Format parse_format(std::string_view name);
+// json: an array of objects. A missing cell is empty, null in JSON. CSV is RFC 4180's with \n.
+std::string render(const Figures& figures, Format format);
+OrderedJson to_json(const Figures& figures);
+
+// Bytes as the text of a JSON string: what is not UTF-8 becomes \xNN, one backslash becomes two, so
+// that every sequence of bytes has a text of its own.
+std::string escaped_bytes(std::string_view bytes);
+
+} // namespace ordo::tools

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "tools/weights.h"
+
+#include "core/error.h"
+#include "encoding/registry.h"
+#include "io/safetensors.h"
+#include "tools/output.h"
+
+#include <algorithm>
+
+namespace ordo::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What the encoding that was asked for means for one file, and what the file was trained with.
+struct Candidate {
+    fs::path file;
+    std::string trained, wanted; // canonical
+};
+
+std::vector<fs::path> weight_files(const fs::path& directory) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+        if (at->path().extension() == ".safetensors") files.push_back(at->path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+// "segment+learned": what a spec is about, its parameters apart.
+std::string names_of(std::string_view spec) {
+    std::string names;
+    for (const SpecItem& item : parse_spec(spec)) names += (names.empty() ? "" : "+") + item.name;
+    return names;
+}
+
+std::string directory_list() {
+    std::string text;
+    for (const fs::path& directory : weight_directories())
+        text += (text.empty() ? "" : ", ") + printable_path(directory);
+    return text;
+}
+
+} // namespace
+
+std::vector<fs::path> weight_directories() {
+    std::vector<fs::path> directories;
+    if (const char* chosen = std::getenv("ORDO_WEIGHTS"); chosen && *chosen) directories.emplace_back(chosen);
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (error) return directories;
+    const fs::path bin = program.parent_path();
+    directories.push_back(bin.parent_path() / "share" / "ordo" / "weights");
+    directories.push_back(bin.parent_path().parent_path() / "weights"); // build/release/ordo
+    return directories;
+}
+
+fs::path find_shipped(std::string_view name) {
+    std::error_code error;
+    for (const fs::path& directory : weight_directories())
+        if (fs::exists(directory / name, error)) return directory / name;
+    fail(ErrorCode::io, printable(name), ": not found in ", directory_list());
+}
+
+fs::path find_weights(const std::string& spec, bool force) {
+    for (const SpecItem& item : parse_spec(spec)) find_encoding(item.name);
+    std::string trained, refused, broken;
+    std::vector<Candidate> candidates;
+    for (const fs::path& directory : weight_directories())
+        for (const fs::path& file : weight_files(directory)) {
+            try {
+                const ModelFacts facts = read_facts(file);
+                candidates.push_back({file, facts.encoding, EncodingStack(spec, facts.blueprint.dims()).spec()});
+                if (candidates.back().wanted == candidates.back().trained) return file;
+                trained += (trained.empty() ? "" : ", ") + candidates.back().trained;
+            } catch (const Error& error) {
+                (error.code == ErrorCode::usage ? refused : broken) = error.what();
+            }
+        }
+    if (force) {
+        for (const Candidate& candidate : candidates)
+            if (names_of(candidate.trained) == names_of(spec)) return candidate.file;
+        if (!candidates.empty() && spec != "rope") return find_weights("rope", false);
+    }
+    if (!refused.empty() && candidates.empty()) fail(ErrorCode::usage, refused);
+    if (!broken.empty() && candidates.empty()) fail(ErrorCode::model, broken);
+    if (candidates.empty())
+        fail(ErrorCode::io, "no weights found in ", directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
+    fail(ErrorCode::usage, "encoding ", printable(spec), ": no shipped weights were trained with it, only with ",
+         trained, "; --force-encoding runs them with it");
+}
+
+fs::path model_path(const Arguments& arguments) {
+    const bool positional = arguments.verb().operand == "MODEL" && arguments.has_operand();
+    if (positional && arguments.has("model"))
+        fail(ErrorCode::usage, "expected one model, found '", printable(arguments.text("model")), "' and '",
+             printable(arguments.operand()), "'");
+    if (positional) return arguments.operand();
+    if (arguments.has("model")) return arguments.text("model");
+    return find_weights(arguments.has("encoding") ? arguments.text("encoding") : "rope",
+                        arguments.has("force-encoding"));
+}
+
+ModelFacts read_facts(const fs::path& file) {
+    const Safetensors header = Safetensors::open(file);
+    const auto blueprint = header.metadata().find("blueprint"), encoding = header.metadata().find("encoding");
+    if (blueprint == header.metadata().end() || encoding == header.metadata().end())
+        fail(ErrorCode::model, header.where(), ": expected the metadata blueprint and encoding, found none");
+    ModelFacts facts{blueprint_from_json(blueprint->second, header.where()), {}};
+    facts.encoding = EncodingStack(encoding->second, facts.blueprint.dims()).spec();
+    return facts;
+}
+
+Model open_model(const Arguments& arguments, int context) {
+    LoadOptions options;
+    if (arguments.has("encoding")) {
+        options.encoding = arguments.text("encoding");
+        if (options.encoding.empty()) fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
+    }
+    options.force_encoding = arguments.has("force-encoding");
+    options.context = context;
+    if (!arguments.has("quiet"))
+        options.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
+    const fs::path file = model_path(arguments);
+    Model model = Model::load(file, options);
+    if (arguments.has("verbose")) write_message("model: " + printable_path(file) + ", encoding: " + model.encoding());
+    return model;
+}
+
+} // namespace ordo::tools
