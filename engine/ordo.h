@@ -207,7 +207,8 @@ struct SessionOptions {
 // One sequence: its key/value cache and scratch. All memory is allocated by the constructor.
 class Session {
 public:
-    // The model must outlive the session. Throws Error(limit) if the encoding cannot reach the capacity.
+    // The model must outlive the session. Throws Error(limit) if the encoding cannot reach the capacity
+    // or memory does not suffice, Error(usage) for an option out of its range.
     explicit Session(const Model& model, const SessionOptions& options = {});
     Session(Session&&) noexcept;
     Session& operator=(Session&&) noexcept;
@@ -227,7 +228,8 @@ public:
     int size() const; // tokens in the cache
     int capacity() const;
     const Model& model() const;
-    // Forgets all but the first size tokens. Throws Error(limit) if there are fewer.
+    // Forgets all but the first size tokens. Throws Error(limit) if there are fewer, Error(usage) for
+    // a bidirectional model, where every token depends on all, unless to forget all or none.
     void rewind(int size);
 
     struct Impl;

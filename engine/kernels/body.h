@@ -195,7 +195,8 @@ void silu(int n, const float* x, float* y) {
     map(n, x, y, [](f16 v, float*, int) { return v * sigmoid16(v); });
 }
 void gelu_tanh(int n, const float* x, float* y) {
-    map(n, x, y, [](f16 v, float*, int) { return 0.5f * v * (1.0f + tanh16(gelu_inner(v))); });
+    // (1 + tanh(u)) / 2 = 1 / (1 + exp(-2u)), which does not cancel for u < 0.
+    map(n, x, y, [](f16 v, float*, int) { return v * sigmoid16(2.0f * gelu_inner(v)); });
 }
 void silu_grad(int n, const float* x, float* dx) {
     map(n, x, dx, [](f16 v, float* d, int lanes) {

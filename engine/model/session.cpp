@@ -24,6 +24,11 @@ bool all_finite(View x) {
     return finite.load();
 }
 
+std::string name_of(const Encoding& encoding) {
+    const std::string spec = encoding.spec();
+    return spec.substr(0, spec.find(':'));
+}
+
 int checked_capacity(const Model::Impl& model, const SessionOptions& options) {
     if (options.capacity < 0)
         fail(ErrorCode::usage, "session: capacity: expected 0 or more tokens, found ", options.capacity);
@@ -39,9 +44,7 @@ int checked_capacity(const Model::Impl& model, const SessionOptions& options) {
         const std::int64_t reach = encoding->max_position();
         // Without a wish of the caller's, a shorter session will do; with one, nothing less.
         if (first + std::max<std::int64_t>(capacity, 1) <= reach) continue;
-        const std::string spec = encoding->spec();
-        fail(ErrorCode::limit, spec.substr(0, spec.find(':')), ": position ", std::max(first, reach),
-             ", the table has ", reach);
+        fail(ErrorCode::limit, name_of(*encoding), ": position ", std::max(first, reach), ", the table has ", reach);
     }
     constexpr std::int64_t last = std::numeric_limits<int>::max();
     if (capacity == 0)
@@ -147,6 +150,11 @@ void Session::Impl::check_feed(std::span<const Token> tokens, std::span<const in
     for (std::size_t i = 0; i < segments.size(); ++i)
         if (segments[i] < 0)
             fail(ErrorCode::limit, "session: segment ", i, ": expected 0 or more, found ", segments[i]);
+    for (const auto& encoding : model->impl().encodings.items())
+        for (const int segment : segments)
+            if (segment >= encoding->max_segment())
+                fail(ErrorCode::limit, name_of(*encoding), ": segment ", segment, ", the table has ",
+                     encoding->max_segment());
     if (b.mask == Mask::bidirectional && size != 0)
         fail(ErrorCode::usage, "session: a bidirectional model takes its whole input in one call; rewind to 0 first");
 }

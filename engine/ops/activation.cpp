@@ -21,8 +21,9 @@ void relu(int n, const float* x, float* y) {
     for (int j = 0; j < n; ++j) y[j] = x[j] < 0 ? 0.0f : x[j]; // NaN stays NaN
 }
 
+// Phi(x) = erfc(-x / sqrt 2) / 2: 1 + erf would cancel for x < 0.
 void gelu(int n, const float* x, float* y) {
-    for (int j = 0; j < n; ++j) y[j] = 0.5f * x[j] * (1.0f + std::erf(x[j] * 0.70710678118654752f));
+    for (int j = 0; j < n; ++j) y[j] = 0.5f * x[j] * std::erfc(x[j] * -0.70710678118654752f);
 }
 
 using RowFunction = void (*)(int, const float*, float*);
