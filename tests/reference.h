@@ -126,23 +126,25 @@ private:
 
     Matrix linear(const Matrix& x, const std::string& name, bool has_bias) const {
         Matrix y = times_transposed(x, tensor(name + ".weight"));
-        if (has_bias)
-            for (int i = 0; i < y.rows; ++i)
-                for (int j = 0; j < y.cols; ++j) y.at(i, j) += tensor(name + ".bias").at(0, j);
+        if (!has_bias) return y;
+        const Matrix& bias = tensor(name + ".bias");
+        for (int i = 0; i < y.rows; ++i)
+            for (int j = 0; j < y.cols; ++j) y.at(i, j) += bias.at(0, j);
         return y;
     }
 
     Matrix norm(const Matrix& x, const std::string& name) const {
         Matrix y = x;
+        const Matrix& weight = tensor(name + ".weight");
+        const Matrix* bias = b_.norm == Norm::layer ? &tensor(name + ".bias") : nullptr;
         for (int i = 0; i < x.rows; ++i) {
             double mean = 0, square = 0;
             if (b_.norm == Norm::layer)
                 for (int j = 0; j < x.cols; ++j) mean += x.at(i, j) / x.cols;
             for (int j = 0; j < x.cols; ++j) square += (x.at(i, j) - mean) * (x.at(i, j) - mean) / x.cols;
             for (int j = 0; j < x.cols; ++j) {
-                y.at(i, j) = (x.at(i, j) - mean) / std::sqrt(square + static_cast<double>(b_.norm_eps)) *
-                             tensor(name + ".weight").at(0, j);
-                if (b_.norm == Norm::layer) y.at(i, j) += tensor(name + ".bias").at(0, j);
+                y.at(i, j) = (x.at(i, j) - mean) / std::sqrt(square + static_cast<double>(b_.norm_eps));
+                y.at(i, j) = y.at(i, j) * weight.at(0, j) + (bias != nullptr ? bias->at(0, j) : 0);
             }
         }
         return y;
@@ -150,12 +152,12 @@ private:
 
     Matrix embedding(const Input& in) const {
         const auto n = static_cast<int>(in.tokens.size());
+        const Matrix& table = tensor("embedding.weight");
         Matrix x(n, b_.d_model);
         for (int i = 0; i < n; ++i) {
             const auto at = static_cast<std::size_t>(i);
             std::vector<double> row(static_cast<std::size_t>(b_.d_model));
-            for (int j = 0; j < b_.d_model; ++j)
-                row[static_cast<std::size_t>(j)] = tensor("embedding.weight").at(in.tokens[at], j);
+            for (int j = 0; j < b_.d_model; ++j) row[static_cast<std::size_t>(j)] = table.at(in.tokens[at], j);
             for (const Position* encoding : encodings_)
                 encoding->embed(row, in.positions[at], in.segments.empty() ? 0 : in.segments[at]);
             for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[static_cast<std::size_t>(j)];

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// What every encoding owes to a model that holds it, whichever it is: these tests iterate over the
+// registered encodings, in every architecture, and over sums and parameters of them.
+#include "core/parallel.h"
+#include "tests/model/small_models.h"
+#include "tests/reference_encodings.h"
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+struct Case {
+    std::string architecture, spec;
+    Blueprint blueprint;
+};
+
+std::vector<std::string> registered() {
+    std::vector<std::string> specs;
+    for (const EncodingInfo* info : registered_encodings()) specs.emplace_back(info->name);
+    return specs;
+}
+
+std::vector<Case> all_cases() {
+    std::vector<std::string> variants = {
+        "segment+learned",
+        "alibi+learned",
+        "sinusoidal+rope",
+        "segment+rope+alibi",
+        "rotate-stretch+segment:count=3",
+        "rope:pairing=halves",
+        "rope:theta=100,width=4",
+        "rope:pairing=halves,width=6",
+        "alibi:max=4",
+        "learned:offset=2,length=98",
+        "sinusoidal:scale=1,layout=halves",
+        "sinusoidal:law=tensor2tensor,offset=5",
+        "rotate-stretch:period=6",
+    };
+    std::vector<Case> all;
+    for (const Architecture& a : architectures()) {
+        const Blueprint b = shrunk(a.make());
+        const std::string name(a.name);
+        for (const std::string& spec : registered()) all.push_back({name, spec, b});
+        // The sums and parameters where causal and where bidirectional.
+        if (name == "ordo" || name == "bert")
+            for (const std::string& spec : variants) all.push_back({name, spec, b});
+    }
+    for (const std::string& spec : registered()) {
+        Blueprint b = small_blueprint();
+        b.window = 9;
+        all.push_back({"window", spec, b});
+    }
+    return all;
+}
+
+std::vector<Case> causal_cases() {
+    std::vector<Case> some = all_cases();
+    std::erase_if(some, [](const Case& c) { return c.blueprint.mask != Mask::causal; });
+    return some;
+}
+
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+    std::string name = info.param.architecture + "_" + info.param.spec;
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return name;
+}
+
+constexpr int length = 40;
+
+class EncodingContract : public ::testing::TestWithParam<Case> {
+protected:
+    EncodingContract() {
+        for (int i = 0; i < length; ++i) // 0 0 0 1 1 1 ..., as far as the encoding knows segments
+            segments_.push_back(i / 3 % std::min(3, model_.impl().encodings.max_segment()));
+    }
+    Rows logits(int chunk = length, int first_position = 0) const {
+        return logits_of(model_, tokens_, chunk, first_position, segments_);
+    }
+
+    Blueprint blueprint_ = GetParam().blueprint;
+    Model model_ = random_model(blueprint_, GetParam().spec, 31);
+    std::vector<Token> tokens_ = random_tokens(length, blueprint_.vocab_size, 32);
+    std::vector<int> segments_;
+};
+
+// A bidirectional model takes its input at once and looks ahead: what follows is for causal ones.
+class CausalContract : public EncodingContract {};
+
+TEST_P(EncodingContract, AgreesWithTheOracle) {
+    const reference::Tensors tensors = tensors_of(model_);
+    const reference::Oracles oracles(model_.encoding(), blueprint_.dims(), tensors);
+    if (!oracles.complete()) GTEST_SKIP() << oracles.advice();
+    const reference::Transformer oracle(blueprint_, tensors, oracles.list());
+    for (const int first : {0, 50}) {
+        reference::Input in{tokens_, {}, segments_};
+        for (int i = 0; i < length; ++i) in.positions.push_back(first + i);
+        EXPECT_LE(difference(logits(length, first), to_rows(oracle.logits(in))), 1e-4) << "from position " << first;
+    }
+}
+
+TEST_P(CausalContract, ChunksAndDecodingEqualOnePass) {
+    const Rows whole = logits();
+    for (const int chunk : {1, 7, 24}) EXPECT_LE(difference(logits(chunk), whole), 1e-4) << chunk;
+    Session session(model_, {length});
+    session.feed(std::span(tokens_).first(13), std::span(segments_).first(13));
+    for (std::size_t i = 13; i < length; ++i) // prompt, then token by token
+        EXPECT_LE(difference(session.feed({&tokens_[i], 1}, {&segments_[i], 1}), whole[i]), 1e-4) << i;
+}
+
+TEST_P(CausalContract, TheFutureChangesNothing) {
+    for (const int chunk : {length, 7}) {
+        const Rows before = logits(chunk);
+        tokens_[25] = (tokens_[25] + 100) % blueprint_.vocab_size;
+        const Rows after = logits(chunk);
+        for (std::size_t i = 0; i < 25; ++i) ASSERT_EQ(before[i], after[i]) << i; // exactly
+        EXPECT_GT(difference(before[25], after[25]), 1e-2);
+        // Through the cache too, the later tokens of its own window.
+        EXPECT_GT(difference(before[27], after[27]), 1e-5);
+    }
+}
+
+TEST_P(EncodingContract, ShiftingAllPositionsDoesWhatItDeclares) {
+    const Rows base = logits();
+    for (const int shift : {1, 17, 50}) {
+        const double moved = difference(logits(length, shift), base);
+        if (model_.impl().encodings.shift_invariant())
+            EXPECT_LE(moved, 1e-4) << shift;
+        else
+            EXPECT_GT(moved, 1e-2) << shift;
+    }
+}
+
+TEST_P(CausalContract, RewindingAndRefillingEqualsRecomputing) {
+    const Rows whole = logits();
+    Session session(model_, {length});
+    std::vector<Token> other = random_tokens(length, blueprint_.vocab_size, 33);
+    session.feed(std::span(tokens_).first(20), std::span(segments_).first(20));
+    session.feed(std::span(other).first(20), std::span(segments_).first(20));
+    session.rewind(20);
+    const std::span<const float> last = session.feed(std::span(tokens_).subspan(20), std::span(segments_).subspan(20));
+    EXPECT_LE(difference(last, whole.back()), 1e-4);
+}
+
+TEST_P(EncodingContract, ItsSpecMakesTheSameModel) {
+    const std::string canonical = model_.encoding();
+    const EncodingStack again(canonical, blueprint_.dims());
+    EXPECT_EQ(again.spec(), canonical);
+    EXPECT_EQ(again.moments(), model_.impl().encodings.moments());
+    EXPECT_EQ(again.max_position(), model_.impl().encodings.max_position());
+    EXPECT_EQ(difference(logits_of(random_model(blueprint_, canonical, 31), tokens_, length, 0, segments_), logits()),
+              0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EncodingContract, ::testing::ValuesIn(all_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Models, CausalContract, ::testing::ValuesIn(causal_cases()), case_name);
+
+// Order enters a causal model by its mask, and a bidirectional one by its encoding alone.
+TEST(EncodingContractWithout, NoEncodingCannotTellTheOrder) {
+    Blueprint b = small_blueprint();
+    b.mask = Mask::bidirectional;
+    std::vector<Token> tokens = random_tokens(20, b.vocab_size, 1), swapped = tokens;
+    std::swap(swapped[3], swapped[11]);
+    const auto last_change = [&](const std::string& spec) {
+        const Model model = random_model(b, spec, 2);
+        return difference(logits_of(model, tokens).back(), logits_of(model, swapped).back());
+    };
+    EXPECT_LE(last_change("none"), 1e-4);
+    for (const EncodingInfo* info : registered_encodings()) {
+        if (info->moments == 0 || info->name == "segment") continue;
+        EXPECT_GT(last_change(std::string(info->name)), 1e-4) << info->name;
+    }
+}
+
+class ThreadsContract : public ::testing::TestWithParam<std::string> {};
+
+// Large enough that work is shared out; the same bits however many there are to share it.
+TEST_P(ThreadsContract, SameBitsOnAnyNumberOfThreads) {
+    Blueprint b = small_blueprint();
+    b.context = 200;
+    b.n_layers = 1;
+    b.d_model = 96;
+    b.d_head = 24;
+    b.d_ff = 256;
+    const Model model = random_model(b, GetParam(), 41);
+    const std::vector<Token> tokens = random_tokens(190, b.vocab_size, 42);
+    const int before = thread_count();
+    const auto run = [&](int threads, int chunk) {
+        set_threads(threads);
+        Session session(model, {200, chunk});
+        Rows rows = logits_of(session, tokens);
+        const Token next[] = {7};
+        const std::span<const float> decoded = session.feed(next);
+        rows.emplace_back(decoded.begin(), decoded.end());
+        return rows;
+    };
+    for (const int chunk : {200, 50}) {
+        const Rows one = run(1, chunk);
+        for (const int threads : {2, 3, 4, 8}) EXPECT_EQ(difference(run(threads, chunk), one), 0) << threads;
+    }
+    set_threads(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Encodings, ThreadsContract, ::testing::ValuesIn(registered()), [](const auto& spec) {
+    std::string name = spec.param;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
+
+} // namespace
+} // namespace ordo

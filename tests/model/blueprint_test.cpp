@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "model/model.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace ordo {
+namespace {
+
+std::string error_of(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::model);
+        return error.what();
+    }
+    return "no error";
+}
+
+// The JSON of a valid blueprint with one piece of text replaced.
+std::string replaced(const std::string& from, const std::string& to) {
+    std::string json = to_json(architectures().front().make());
+    const std::size_t at = json.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return json.replace(at, from.size(), to);
+}
+
+void expect_refused(const std::string& json, const std::string& phrase) {
+    const std::string what = error_of([&] { blueprint_from_json(json, "a.safetensors"); });
+    EXPECT_NE(what.find("a.safetensors"), std::string::npos) << what;
+    EXPECT_NE(what.find(phrase), std::string::npos) << what;
+    EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+}
+
+TEST(Blueprints, EveryArchitectureSurvivesItsJson) {
+    std::set<std::string_view> names;
+    for (const Architecture& a : architectures()) {
+        EXPECT_TRUE(names.insert(a.name).second) << a.name;
+        EXPECT_FALSE(a.summary.empty());
+        const Blueprint b = a.make();
+        EXPECT_EQ(b.architecture, a.name);
+        check(b, "test");
+        const Blueprint read = blueprint_from_json(to_json(b), "test");
+        EXPECT_EQ(to_json(read), to_json(b));
+        EXPECT_EQ(read.norm_eps, b.norm_eps); // bit for bit
+        EXPECT_EQ(read.mask, b.mask);
+        EXPECT_EQ(read.activation, b.activation);
+        EXPECT_NO_THROW(EncodingStack(a.encoding, b.dims())) << a.name;
+    }
+    EXPECT_TRUE(names.contains("ordo"));
+}
+
+// Sizes as their makers count them, without what our trunks leave out.
+TEST(Blueprints, KnownModelsHaveTheirKnownSizes) {
+    const auto parameters = [](std::string_view name) {
+        for (const Architecture& a : architectures()) {
+            if (a.name != name) continue;
+            const Blueprint b = a.make();
+            std::int64_t total = 0;
+            for (const TensorSpec& t : model_tensors(b, EncodingStack(a.encoding, b.dims()))) {
+                std::int64_t elements = 1;
+                for (const std::int64_t size : t.shape) elements *= size;
+                total += elements;
+            }
+            return total;
+        }
+        return std::int64_t{0};
+    };
+    EXPECT_EQ(parameters("gpt2"), 124439808);
+    EXPECT_EQ(parameters("bert"), 109482240 - 590592); // without the pooler: 768 * 768 + 768
+    EXPECT_EQ(parameters("llama"), 1100048384);        // TinyLlama 1.1B
+    EXPECT_EQ(parameters("bloom"), 559214592);         // bloom-560m
+    EXPECT_EQ(parameters("gptj"), 6050882784 - 50400); // without the bias of the head
+}
+
+TEST(Blueprints, RefusesFieldsByName) {
+    expect_refused("", "blueprint");
+    expect_refused("[]", "expected a JSON object");
+    expect_refused("{}", "architecture");
+    expect_refused(replaced("\"n_layers\":5,", ""), "n_layers");
+    expect_refused(replaced("\"n_layers\"", "\"n_lagers\""), "n_layers");
+    expect_refused(replaced("\"gated\":true", "\"gated\":true,\"extra\\u001b\":1"), "unknown field 'extra\\x1b'");
+    expect_refused(replaced("\"gated\":true", "\"gated\":1"), "gated");
+    expect_refused(replaced("\"gated\":true", "\"gated\":true,\"gated\":true"), "gated");
+    expect_refused(replaced("\"d_model\":128", "\"d_model\":128.0"), "d_model");
+    expect_refused(replaced("\"d_model\":128", "\"d_model\":\"128\""), "d_model");
+    expect_refused(replaced("\"d_model\":128", "\"d_model\":-1"), "d_model");
+    expect_refused(replaced("\"d_model\":128", "\"d_model\":99999999999999999999"), "d_model");
+    expect_refused(replaced("\"norm\":\"rms\"", "\"norm\":\"RMS\""), "'norm': expected one of rms, layer; found 'RMS'");
+    expect_refused(replaced("\"mask\":\"causal\"", "\"mask\":null"), "mask");
+    expect_refused(replaced("\"norm_eps\":1e-05", "\"norm_eps\":1e400"), "blueprint");
+    expect_refused(replaced("\"architecture\":\"ordo\"", "\"architecture\":\"" + std::string(65, 'x') + "\""),
+                   "architecture");
+}
+
+TEST(Blueprints, RefusesValuesOutOfRangeByName) {
+    const auto refused = [](const std::function<void(Blueprint&)>& change, const std::string& field) {
+        Blueprint b = architectures().front().make();
+        change(b);
+        const std::string what = error_of([&] { check(b, "file"); });
+        EXPECT_NE(what.find("file: blueprint field '" + field + "'"), std::string::npos) << what;
+    };
+    constexpr int huge = std::numeric_limits<int>::max();
+    for (const int bad : {0, -1, (1 << 22) + 1, huge}) {
+        refused([=](Blueprint& b) { b.vocab_size = bad; }, "vocab_size");
+        refused([=](Blueprint& b) { b.context = bad; }, "context");
+    }
+    for (const int bad : {0, -1, 1025, huge}) {
+        refused([=](Blueprint& b) { b.n_layers = bad; }, "n_layers");
+        refused([=](Blueprint& b) { b.n_heads = bad; }, "n_heads");
+        refused([=](Blueprint& b) { b.d_head = bad; }, "d_head");
+    }
+    for (const int bad : {0, -1, 65537, huge}) refused([=](Blueprint& b) { b.d_model = bad; }, "d_model");
+    for (const int bad : {0, -1, (1 << 20) + 1}) refused([=](Blueprint& b) { b.d_ff = bad; }, "d_ff");
+    for (const int bad : {0, -1, 3, 5, 8}) refused([=](Blueprint& b) { b.n_kv_heads = bad; }, "n_kv_heads"); // of 4
+    for (const int bad : {-1, (1 << 22) + 1}) refused([=](Blueprint& b) { b.window = bad; }, "window");
+    refused([](Blueprint& b) { b.window = 4, b.mask = Mask::bidirectional; }, "window");
+    refused([](Blueprint& b) { b.parallel_residual = true, b.norm_place = NormPlace::post; }, "parallel_residual");
+    for (const float bad : {0.0f, -1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()})
+        refused([=](Blueprint& b) { b.norm_eps = bad; }, "norm_eps");
+    for (const float bad :
+         {-1.0f, 1e7f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
+        refused([=](Blueprint& b) { b.score_scale = bad; }, "score_scale");
+}
+
+TEST(Blueprints, ScoreScaleIsThatOfThePaperUnlessGiven) {
+    Blueprint b = architectures().front().make();
+    b.d_head = 64;
+    EXPECT_EQ(b.scale(), 0.125f);
+    b.score_scale = 1;
+    EXPECT_EQ(b.scale(), 1.0f);
+}
+
+TEST(Blueprints, TensorsComeInTheOrderOfAForwardPass) {
+    Blueprint b = architectures().front().make();
+    b.n_layers = 1;
+    b.norm = Norm::layer;
+    b.attention_bias = b.ffn_bias = b.embedding_norm = true;
+    b.tied_head = false;
+    b.n_kv_heads = 2;
+    std::vector<std::string> names;
+    for (const TensorSpec& t : tensor_list(b)) {
+        names.push_back(t.name);
+        if (t.name == "layers.0.attention.qkv.weight") {
+            EXPECT_EQ(t.shape, (std::vector<std::int64_t>{(4 + 2 + 2) * 32, 128}));
+        }
+        EXPECT_EQ(starts_at_one(t.name), t.name.find("norm.weight") != std::string::npos);
+        if (t.shape.size() == 1) {
+            EXPECT_EQ(t.init_std, 0) << t.name;
+        }
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"embedding.weight", "embedding_norm.weight", "embedding_norm.bias",
+                                               "layers.0.attention_norm.weight", "layers.0.attention_norm.bias",
+                                               "layers.0.attention.qkv.weight", "layers.0.attention.qkv.bias",
+                                               "layers.0.attention.out.weight", "layers.0.attention.out.bias",
+                                               "layers.0.feed_forward_norm.weight", "layers.0.feed_forward_norm.bias",
+                                               "layers.0.feed_forward.in.weight", "layers.0.feed_forward.in.bias",
+                                               "layers.0.feed_forward.out.weight", "layers.0.feed_forward.out.bias",
+                                               "final_norm.weight", "final_norm.bias", "head.weight"}));
+}
+
+} // namespace
+} // namespace ordo

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "core/utf8.h"
+#include "tests/model/small_models.h"
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+constexpr Token end_of_text = 256; // of the byte tokenizer
+
+// A model whose next byte depends on the last one alone: with post-norm off and every branch at zero,
+// the residual stream is the embedding, and row t of the head scores what may follow it.
+Model scripted(const std::map<Token, std::vector<Token>>& follow) {
+    Blueprint b = small_blueprint();
+    b.vocab_size = b.d_model = byte_vocabulary;
+    b.tied_head = false;
+    b.final_norm = false;
+    b.context = 200;
+    TensorBlock tensors(model_tensors(b, {}));
+    const View embedding = tensors.view("embedding.weight"), head = tensors.view("head.weight");
+    for (Token t = 0; t < b.vocab_size; ++t) embedding.row(t)[t] = 1;
+    for (const auto& [from, to] : follow)
+        for (std::size_t i = 0; i < to.size(); ++i) head.row(to[i])[from] = 50 - static_cast<float>(i);
+    return make_model("scripted", b, {}, std::move(tensors), make_byte_tokenizer(), {}, b.context);
+}
+
+// Writes a text over and over, byte after byte; its bytes must differ.
+Model repeating(const std::string& text) {
+    std::map<Token, std::vector<Token>> follow;
+    for (std::size_t i = 0; i < text.size(); ++i)
+        follow[static_cast<unsigned char>(text[i])] = {static_cast<unsigned char>(text[(i + 1) % text.size()])};
+    follow[end_of_text] = {static_cast<unsigned char>(text[0])};
+    return scripted(follow);
+}
+
+GenerateOptions greedy(int max_tokens) {
+    GenerateOptions options;
+    options.max_tokens = max_tokens;
+    options.sampling.temperature = 0;
+    return options;
+}
+
+ErrorCode code_of(const std::function<void()>& action, std::string* what = nullptr) {
+    try {
+        action();
+    } catch (const Error& error) {
+        if (what != nullptr) *what = error.what();
+        return error.code;
+    }
+    return {};
+}
+
+TEST(Generate, ContinuesThePromptAndStreamsWhatItReturns) {
+    const Model model = repeating("abcd");
+    std::string streamed;
+    const Generation g = generate(model, "ab", greedy(6), [&](std::string_view text) {
+        streamed += text;
+        return true;
+    });
+    EXPECT_EQ(g.text, "cdabcd");
+    EXPECT_EQ(streamed, g.text);
+    EXPECT_EQ(g.reason, StopReason::max_tokens);
+    EXPECT_EQ(g.prompt_tokens, 3); // the end-of-text token, a and b
+    EXPECT_EQ(g.new_tokens, 6);
+    EXPECT_EQ(generate(model, "", greedy(3)).text, "abc"); // an empty prompt is the start of a document
+    EXPECT_EQ(generate(model, "ab", greedy(0)).text, "");
+}
+
+TEST(Generate, BreaksOnlyBetweenCharacters) {
+    const Model model = repeating("\xe2\x82\xac\xc3\xa9"); // euro sign, e acute
+    std::vector<std::string> parts;
+    const Generation g = generate(model, "", greedy(9), [&](std::string_view text) {
+        parts.emplace_back(text);
+        return true;
+    });
+    EXPECT_EQ(parts, (std::vector<std::string>{"\xe2\x82\xac", "\xc3\xa9", "\xe2\x82\xac"}));
+    EXPECT_EQ(g.text, "\xe2\x82\xac\xc3\xa9\xe2\x82\xac"); // the ninth token began a character
+    EXPECT_EQ(g.new_tokens, 9);
+}
+
+TEST(Generate, StopsAtAStopText) {
+    const Model model = repeating("abcdefg");
+    GenerateOptions options = greedy(100);
+    options.stop = {"xyz", "efga"};
+    const Generation g = generate(model, "", options);
+    EXPECT_EQ(g.text, "abcd");
+    EXPECT_EQ(g.reason, StopReason::stop_text);
+    EXPECT_EQ(g.new_tokens, 8);
+    options.stop = {"g", ""};
+    EXPECT_EQ(code_of([&] { generate(model, "", options); }), ErrorCode::usage);
+}
+
+TEST(Generate, ReleasesWhatWasHeldBackForAStopText) {
+    const Model model = repeating("abcdefg");
+    GenerateOptions options = greedy(6);
+    options.stop = {"efgh"};
+    EXPECT_EQ(generate(model, "", options).text, "abcdef");
+}
+
+TEST(Generate, StopsAtTheEndOfText) {
+    const Model model = scripted({{end_of_text, {'x'}}, {'x', {'y'}}, {'y', {end_of_text}}});
+    const Generation g = generate(model, "", greedy(100));
+    EXPECT_EQ(g.text, "xy");
+    EXPECT_EQ(g.reason, StopReason::end_of_text);
+    EXPECT_EQ(g.new_tokens, 2);
+}
+
+TEST(Generate, FillsTheContextToTheLastToken) {
+    const Model model = repeating("abcd");
+    GenerateOptions options = greedy(-1);
+    options.session.capacity = 10;
+    const Generation g = generate(model, "abcd", options); // five tokens with the first
+    EXPECT_EQ(g.reason, StopReason::full);
+    EXPECT_EQ(g.new_tokens, 6); // five that fit, and one that need not be fed
+    EXPECT_EQ(g.text, "abcdab");
+    EXPECT_EQ(generate(model, std::string(8, 'a'), options).new_tokens, 2);
+    EXPECT_EQ(generate(model, std::string(9, 'a'), options).new_tokens, 1);
+    std::string what;
+    EXPECT_EQ(code_of([&] { generate(model, std::string(10, 'a'), options); }, &what), ErrorCode::limit);
+    EXPECT_NE(what.find("expected at most 10 tokens, found 11"), std::string::npos) << what;
+}
+
+TEST(Generate, TheCallbackCanStopIt) {
+    const Model model = repeating("abcd");
+    int calls = 0;
+    const Generation g = generate(model, "", greedy(100), [&](std::string_view) { return ++calls < 3; });
+    EXPECT_EQ(g.reason, StopReason::callback);
+    EXPECT_EQ(g.text, "abc");
+    EXPECT_EQ(calls, 3);
+}
+
+TEST(Generate, WhatTheCallbackThrowsPropagates) {
+    const Model model = repeating("abcd");
+    const auto throwing = [](std::string_view) -> bool { throw std::out_of_range("mine"); };
+    EXPECT_THROW(generate(model, "", greedy(10), throwing), std::out_of_range);
+    EXPECT_EQ(generate(model, "", greedy(4)).text, "abcd"); // and the model is as before
+}
+
+TEST(Generate, SpecialTokensInThePromptAreTextUnlessAsked) {
+    const Model model = repeating("abcd");
+    GenerateOptions options = greedy(1);
+    EXPECT_EQ(generate(model, "<|endoftext|>", options).prompt_tokens, 14);
+    options.special = true;
+    EXPECT_EQ(generate(model, "<|endoftext|>", options).prompt_tokens, 2);
+}
+
+TEST(Generate, TheSeedDecides) {
+    Blueprint b = small_blueprint();
+    b.vocab_size = byte_vocabulary;
+    const Model model = random_model(b, "none", 1);
+    GenerateOptions options;
+    options.max_tokens = 30;
+    options.sampling.temperature = 1.5f;
+    options.sampling.seed = 7;
+    const std::string once = generate(model, "hello", options).text;
+    EXPECT_EQ(generate(model, "hello", options).text, once);
+    EXPECT_TRUE(once.size() > 5);
+    options.sampling.seed = 8;
+    EXPECT_NE(generate(model, "hello", options).text, once);
+}
+
+TEST(Generate, RefusesWhatCannotBe) {
+    const Model model = repeating("abcd");
+    GenerateOptions options = greedy(-2);
+    EXPECT_EQ(code_of([&] { generate(model, "", options); }), ErrorCode::usage);
+    options = greedy(1);
+    options.sampling.top_p = 0;
+    EXPECT_EQ(code_of([&] { generate(model, "", options); }), ErrorCode::usage);
+    Blueprint b = small_blueprint();
+    b.mask = Mask::bidirectional;
+    EXPECT_EQ(code_of([&] { generate(random_model(b, "none", 1), "a", greedy(1)); }), ErrorCode::usage);
+    b.mask = Mask::causal;
+    EXPECT_EQ(code_of([&] { generate(random_model(b, "none", 1), "a", greedy(1)); }), ErrorCode::model); // no tokenizer
+}
+
+TEST(Generate, LogitsThatAreNotFiniteAreAnError) {
+    Blueprint b = small_blueprint();
+    b.vocab_size = byte_vocabulary;
+    b.tied_head = false;
+    TensorBlock tensors(model_tensors(b, {}));
+    for (std::size_t i = 0; i < tensors.specs().size(); ++i)
+        for (float& v : tensors.values(i)) v = 1;
+    for (float& v : std::span(tensors.view("head.weight").data, 40)) v = 3e38f;
+    const Model model = make_model("huge", b, {}, std::move(tensors), make_byte_tokenizer(), {}, b.context);
+    std::string what;
+    EXPECT_EQ(code_of([&] { generate(model, "a", greedy(1)); }, &what), ErrorCode::model);
+    EXPECT_NE(what.find("huge: the head yields"), std::string::npos) << what;
+}
+
+} // namespace
+} // namespace ordo

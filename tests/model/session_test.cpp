@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "tests/model/small_models.h"
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+constexpr int vocab = 101; // of small_blueprint()
+
+// Expects an Error with a code and a text in its one line.
+void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
+    try {
+        action();
+        ADD_FAILURE() << "expected an error saying '" << phrase << "'";
+    } catch (const Error& error) {
+        const std::string what = error.what();
+        EXPECT_EQ(error.code, code) << what;
+        EXPECT_NE(what.find(phrase), std::string::npos) << what;
+        EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+    }
+}
+
+TEST(Sessions, CapacityIsTheTrainedContextUnlessAskedOtherwise) {
+    const Model model = random_model(small_blueprint(), "none", 1);
+    EXPECT_EQ(Session(model).capacity(), 96);
+    EXPECT_EQ(Session(model, {1}).capacity(), 1);
+    EXPECT_EQ(Session(model, {5000}).capacity(), 5000); // nothing in this model limits it
+    EXPECT_EQ(&Session(model).model(), &model);
+}
+
+TEST(Sessions, RefuseOptionsOutOfRange) {
+    const Model model = random_model(small_blueprint(), "none", 1);
+    expect_error(ErrorCode::usage, "capacity", [&] { Session s(model, {-1}); });
+    expect_error(ErrorCode::usage, "chunk", [&] { Session s(model, {0, 0}); });
+    expect_error(ErrorCode::usage, "first position", [&] { Session s(model, {0, 256, -1}); });
+    expect_error(ErrorCode::limit, "4194304", [&] { Session s(model, {5000000}); });
+    expect_error(ErrorCode::limit, "position", [&] {
+        Session s(model, {10, 256, std::numeric_limits<int>::max() - 5});
+    });
+}
+
+TEST(Sessions, RefuseMoreMemoryThanThereIs) {
+    Blueprint b = small_blueprint();
+    b.n_layers = 60;
+    b.d_head = 1024;
+    const Model model = random_model(b, "none", 1);
+    // 2 * 60 * 4 * 1024 floats a token are two megabytes: eight terabytes in all.
+    expect_error(ErrorCode::limit, "bytes", [&] { Session s(model, {1 << 22}); });
+}
+
+// A table of positions of the caller's own, with room for 20 of them and for two segments.
+class Short final : public Encoding {
+public:
+    std::string spec() const override { return "short:table=20"; }
+    unsigned moments() const override { return moment_embed; }
+    int max_position() const override { return 20; }
+    int max_segment() const override { return 2; }
+    void embed(View x, const TokenRows& rows) const override {
+        for (int i = 0; i < x.rows; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            x.row(i)[0] += 0.1f * static_cast<float>(rows.positions[at]);
+            x.row(i)[1] += rows.segments.empty() ? 0.0f : static_cast<float>(rows.segments[at]);
+        }
+    }
+};
+
+Model short_model(Blueprint b = small_blueprint()) {
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(std::make_unique<Short>());
+    return random_model(b, EncodingStack(std::move(items)), 2);
+}
+
+TEST(Sessions, RefusePositionsThatTheEncodingDoesNotHave) {
+    const Model model = short_model();
+    EXPECT_EQ(model.max_position(), 20);
+    EXPECT_EQ(Session(model, {20}).capacity(), 20);
+    expect_error(ErrorCode::limit, "short: position 20, the table has 20", [&] { Session s(model, {21}); });
+    EXPECT_EQ(Session(model, {5, 256, 15}).capacity(), 5);
+    expect_error(ErrorCode::limit, "short: position 20, the table has 20", [&] { Session s(model, {6, 256, 15}); });
+    expect_error(ErrorCode::limit, "short: position 33", [&] { Session s(model, {0, 256, 33}); });
+    // Left to itself a session takes what there is.
+    EXPECT_EQ(Session(model).capacity(), 20);
+    EXPECT_EQ(Session(model, {0, 256, 15}).capacity(), 5);
+}
+
+TEST(Sessions, RefuseInputsAndStayAsTheyWere) {
+    const Model model = short_model();
+    const std::vector<Token> tokens = random_tokens(8, vocab, 3);
+    Session session(model, {10});
+    Session untouched(model, {10});
+    session.feed(tokens);
+    untouched.feed(tokens);
+    const std::vector<Token> three = {1, 2, 3};
+    expect_error(ErrorCode::usage, "at least one token", [&] { session.feed({}); });
+    expect_error(ErrorCode::limit, "expected at most 10 tokens, found 8 and 3 more", [&] { session.feed(three); });
+    expect_error(ErrorCode::limit, "token 1: expected an id from 0 to 100, found 101", [&] {
+        session.feed(std::vector<Token>{5, 101});
+    });
+    expect_error(ErrorCode::limit, "found -1", [&] { session.feed(std::vector<Token>{-1}); });
+    expect_error(ErrorCode::usage, "segment for each of 2 tokens, found 1", [&] {
+        session.feed(std::vector<Token>{5, 6}, std::vector<int>{0});
+    });
+    expect_error(ErrorCode::limit, "segment", [&] { session.feed(std::vector<Token>{5, 6}, std::vector<int>{0, -1}); });
+    expect_error(ErrorCode::limit, "short: segment 2, the table has 2", [&] {
+        session.feed(std::vector<Token>{5, 6}, std::vector<int>{1, 2});
+    });
+    expect_error(ErrorCode::limit, "rewind", [&] { session.rewind(9); });
+    expect_error(ErrorCode::limit, "rewind", [&] { session.rewind(-1); });
+    EXPECT_EQ(session.size(), 8);
+    const Token next[] = {7};
+    EXPECT_EQ(difference(session.feed(next), untouched.feed(next)), 0);
+}
+
+TEST(Sessions, SegmentsReachTheEncodingInEveryChunk) {
+    const Model model = short_model();
+    const std::vector<Token> tokens = random_tokens(20, vocab, 4);
+    std::vector<int> segments(20, 0);
+    std::fill(segments.begin() + 9, segments.end(), 1);
+    const Rows whole = logits_of(model, tokens, 20, 0, segments);
+    for (const int chunk : {1, 3, 10}) EXPECT_LE(difference(logits_of(model, tokens, chunk, 0, segments), whole), 1e-4);
+    const Rows none = logits_of(model, tokens, 20);
+    EXPECT_EQ(difference(none[8], whole[8]), 0); // the first segment is that of no segments
+    EXPECT_GT(difference(none[9], whole[9]), 1e-2);
+}
+
+TEST(Sessions, RewindAndRefillEqualsRecomputing) {
+    Blueprint b = small_blueprint();
+    for (const int window : {0, 6}) {
+        b.window = window;
+        const Model model = random_model(b, "none", 5);
+        const std::vector<Token> tokens = random_tokens(90, vocab, 6), others = random_tokens(90, vocab, 7);
+        Session session(model, {96, 16});
+        for (const int keep : {80, 65, 64, 63, 1, 0}) {
+            session.rewind(0);
+            session.feed(tokens);
+            session.rewind(keep);
+            EXPECT_EQ(session.size(), keep);
+            std::vector<Token> mixed(tokens.begin(), tokens.begin() + keep);
+            mixed.insert(mixed.end(), others.begin(), others.begin() + 96 - keep - 6);
+            const std::span<const Token> rest(mixed.data() + keep, mixed.size() - static_cast<std::size_t>(keep));
+            const std::span<const float> again = session.feed(rest);
+            EXPECT_LE(difference(again, logits_of(model, mixed, 16).back()), 1e-4) << keep;
+        }
+    }
+}
+
+TEST(Sessions, ABidirectionalModelTakesItsInputAtOnce) {
+    Blueprint b = small_blueprint();
+    b.mask = Mask::bidirectional;
+    const Model model = random_model(b, "none", 8);
+    const std::vector<Token> tokens = random_tokens(40, vocab, 9);
+    Session session(model, {60, 8}); // the chunk does not matter
+    const Rows first = logits_of(session, tokens);
+    expect_error(ErrorCode::usage, "bidirectional", [&] { session.feed(std::vector<Token>{1}); });
+    expect_error(ErrorCode::usage, "bidirectional", [&] { session.rewind(20); });
+    session.rewind(40);
+    session.rewind(0);
+    EXPECT_EQ(difference(logits_of(session, tokens), first), 0);
+    // Every token sees every other: the last one matters to the first.
+    std::vector<Token> changed = tokens;
+    changed.back() = (changed.back() + 1) % vocab;
+    EXPECT_GT(difference(logits_of(model, changed).front(), first.front()), 1e-4);
+}
+
+// Weights that overflow in one layer.
+TEST(Sessions, ValuesThatAreNotFiniteAreReportedByLayer) {
+    const Blueprint b = small_blueprint();
+    for (const std::string tensor : {"layers.1.feed_forward.out.weight", "layers.0.attention.out.weight"}) {
+        EncodingStack encodings;
+        TensorBlock tensors(model_tensors(b, encodings));
+        for (std::size_t i = 0; i < tensors.specs().size(); ++i)
+            for (float& v : tensors.values(i)) v = tensors.specs()[i].name == tensor ? 3e38f : 0.5f;
+        const Model model = make_model("huge", b, {}, std::move(tensors), nullptr, {}, b.context);
+        Session session(model, {10, 2});
+        const std::string layer = tensor.substr(7, 1);
+        const std::vector<Token> five = {1, 2, 3, 4, 5};
+        expect_error(ErrorCode::model, "huge: layer " + layer + " yields", [&] { session.feed(five); });
+        expect_error(ErrorCode::model, "layer " + layer, [&] { session.feed(std::vector<Token>{1}); });
+        EXPECT_EQ(session.size(), 0);
+    }
+}
+
+TEST(Sessions, ACallbackThatThrowsLeavesTheSessionAsItWas) {
+    const Model model = random_model(small_blueprint(), "none", 10);
+    const std::vector<Token> tokens = random_tokens(20, vocab, 11);
+    Session session(model, {40, 4});
+    session.feed(std::span(tokens).first(10));
+    const auto bad = [](int first, View) {
+        if (first == 4) throw 42;
+    };
+    EXPECT_THROW(session.feed_all(std::span(tokens).subspan(10), {}, bad), int);
+    EXPECT_EQ(session.size(), 10);
+    EXPECT_LE(difference(session.feed(std::span(tokens).subspan(10)), logits_of(model, tokens).back()), 1e-4);
+}
+
+TEST(Sessions, AFullSessionFillsToTheLastToken) {
+    const Model model = random_model(small_blueprint(), "none", 12);
+    const std::vector<Token> tokens = random_tokens(64, vocab, 13);
+    Session session(model, {64, 64});
+    session.feed(tokens);
+    EXPECT_EQ(session.size(), session.capacity());
+    expect_error(ErrorCode::limit, "at most 64 tokens", [&] { session.feed(std::vector<Token>{1}); });
+}
+
+TEST(Sessions, MovedSessionsGoOn) {
+    const Model model = random_model(small_blueprint(), "none", 14);
+    const std::vector<Token> tokens = random_tokens(12, vocab, 15);
+    Session a(model);
+    a.feed(std::span(tokens).first(6));
+    Session b = std::move(a);
+    a = Session(model, {3});
+    EXPECT_LE(difference(b.feed(std::span(tokens).subspan(6)), logits_of(model, tokens).back()), 1e-4);
+    EXPECT_EQ(a.capacity(), 3);
+}
+
+} // namespace
+} // namespace ordo

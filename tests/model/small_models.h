@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Models small enough to compute by hand, for tests.
+#pragma once
+
+#include "core/random.h"
+#include "model/model.h"
+#include "tests/reference.h"
+
+#include <algorithm>
+
+namespace ordo {
+
+// Sizes that are no multiples of what kernels like, and no tokenizer.
+inline Blueprint small_blueprint() {
+    Blueprint b;
+    b.vocab_size = 101;
+    b.context = 96;
+    b.n_layers = 2;
+    b.d_model = 40;
+    b.n_heads = 4;
+    b.n_kv_heads = 4;
+    b.d_head = 10;
+    b.d_ff = 52;
+    return b;
+}
+
+constexpr int byte_vocabulary = 257; // of the byte tokenizer, which random_model() adds to models of this size
+
+// A registered architecture at a small size: what makes it that architecture stays.
+inline Blueprint shrunk(Blueprint b) {
+    const Blueprint small = small_blueprint();
+    const bool grouped = b.n_kv_heads < b.n_heads;
+    b.vocab_size = small.vocab_size;
+    b.context = small.context;
+    b.n_layers = small.n_layers;
+    b.d_model = small.d_model;
+    b.n_heads = small.n_heads;
+    b.n_kv_heads = grouped ? 2 : small.n_heads;
+    b.d_head = small.d_head;
+    b.d_ff = small.d_ff;
+    return b;
+}
+
+inline reference::Tensors tensors_of(const Model& model) {
+    // The views are of floats that nobody may change; reading them is all that happens here.
+    auto& tensors = const_cast<TensorBlock&>(model.impl().tensors);
+    reference::Tensors all;
+    for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
+        const View v = tensors.view(i);
+        reference::Matrix m(v.rows, v.cols);
+        for (int r = 0; r < v.rows; ++r)
+            for (int c = 0; c < v.cols; ++c) m.at(r, c) = v.row(r)[c];
+        all[tensors.specs()[i].name] = std::move(m);
+    }
+    return all;
+}
+
+inline std::vector<Token> random_tokens(int n, int vocab_size, std::uint64_t seed) {
+    std::vector<Token> tokens;
+    const Random random(seed, 77);
+    for (int i = 0; i < n; ++i)
+        tokens.push_back(
+            static_cast<Token>(random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocab_size))));
+    return tokens;
+}
+
+using Rows = std::vector<std::vector<float>>; // [n, vocab]
+
+// The logits after every token, chunk tokens at a time.
+inline Rows logits_of(Session& session, std::span<const Token> tokens, std::span<const int> segments = {}) {
+    Rows rows(tokens.size());
+    session.feed_all(tokens, segments, [&](int first, View logits) {
+        for (int i = 0; i < logits.rows; ++i)
+            rows[static_cast<std::size_t>(first + i)].assign(logits.row(i), logits.row(i) + logits.cols);
+    });
+    return rows;
+}
+
+inline Rows logits_of(const Model& model, std::span<const Token> tokens, int chunk = 256, int first_position = 0,
+                      std::span<const int> segments = {}) {
+    Session session(model, {static_cast<int>(tokens.size()), chunk, first_position});
+    return logits_of(session, tokens, segments);
+}
+
+inline double difference(std::span<const float> a, std::span<const float> b) {
+    if (a.size() != b.size()) return HUGE_VAL;
+    double most = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+        most = d <= most ? most : d; // a NaN stays
+    }
+    return most;
+}
+
+// The largest difference between the logits; rows of differing number are infinitely far apart.
+inline double difference(const Rows& a, const Rows& b) {
+    if (a.size() != b.size()) return HUGE_VAL;
+    double most = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const double d = difference(a[i], b[i]);
+        most = d <= most ? most : d;
+    }
+    return most;
+}
+
+inline Rows to_rows(const reference::Matrix& m) {
+    Rows rows;
+    for (int i = 0; i < m.rows; ++i) {
+        rows.emplace_back();
+        for (int j = 0; j < m.cols; ++j) rows.back().push_back(static_cast<float>(m.at(i, j)));
+    }
+    return rows;
+}
+
+} // namespace ordo

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "core/random.h"
+#include "kernels/kernels.h"
+#include "ops/softmax.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace ordo {
+namespace {
+
+class SoftmaxOps : public ::testing::TestWithParam<const Kernels*> {
+protected:
+    void SetUp() override { select_kernels(GetParam()->name); }
+    void TearDown() override { select_kernels("auto"); }
+};
+
+void check_softmax(int n, int first, int last) {
+    std::vector<float> row(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < row.size(); ++i)
+        row[i] = static_cast<float>(Random(3, static_cast<std::uint64_t>(n)).normal(i) * 5 + 1000);
+    const std::vector<double> x(row.begin(), row.end());
+    // What is hidden is not read, whatever it is.
+    for (int i = 0; i < n; ++i)
+        if (i < first || i >= last) row[static_cast<std::size_t>(i)] = std::nanf("");
+    softmax_row(n, first, last, row.data());
+    double total = 0;
+    for (int i = first; i < last; ++i) total += std::exp(x[static_cast<std::size_t>(i)] - 1000);
+    for (int i = 0; i < n; ++i) {
+        const float found = row[static_cast<std::size_t>(i)];
+        if (i < first || i >= last)
+            EXPECT_EQ(found, 0);
+        else
+            EXPECT_NEAR(found, std::exp(x[static_cast<std::size_t>(i)] - 1000) / total, 3e-7);
+    }
+}
+
+TEST_P(SoftmaxOps, AgreesWithDoublesOverTheVisibleRange) {
+    for (const int n : {1, 2, 15, 16, 17, 64, 257})
+        for (const int first : {0, n / 3})
+            for (const int last : {n, first + (n - first + 1) / 2}) check_softmax(n, first, last);
+}
+
+TEST_P(SoftmaxOps, SurvivesInfinitiesAndLargeSpreads) {
+    std::vector<float> row = {-INFINITY, 0, -200, -INFINITY, -1e30f, 0};
+    softmax_row(6, 0, 6, row.data());
+    EXPECT_EQ(row, (std::vector<float>{0, 0.5f, 0, 0, 0, 0.5f}));
+}
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, SoftmaxOps,
+                         ::testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
+                         [](const auto& set) { return std::string(set.param->name); });
+
+} // namespace
+} // namespace ordo
