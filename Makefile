@@ -134,7 +134,7 @@ build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
 .PHONY: lib program test-binary fuzzers tidy
 all: lib program ## libordo.a and the program ordo
 lib: $(BUILD)/libordo.a
-program: $(if $(wildcard tools/ordo.cpp),$(BUILD)/ordo)
+program: $(BUILD)/ordo
 test-binary: $(BUILD)/ordo_tests
 fuzzers: $(FUZZERS)
 tidy: $(TIDIED)
