@@ -130,7 +130,7 @@ build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
 
 # ---- Targets ----------------------------------------------------------------------------------
 
-.PHONY: all run test weights bench lint format asan tsan fuzz test-add-encoding install uninstall clean help
+.PHONY: all run test weights bench results lint format asan tsan fuzz test-add-encoding install uninstall clean help
 .PHONY: lib program test-binary fuzzers tidy
 all: lib program ## libordo.a and the program ordo
 lib: $(BUILD)/libordo.a
@@ -147,7 +147,7 @@ run: ## install what is missing, build, and write a story
 
 test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer
 	@tools/install_packages.sh $(TEST_PACKAGES)
-	@$(MAKE) program test-binary fuzzers
+	@$(MAKE) program test-binary fuzzers $(BENCHES)
 	@CXX="$(CXX)" tests/run.sh $(BUILD)
 
 needs = @command -v $(firstword $(1)) >/dev/null || { echo "make $@: $(1) not found: apt-get install $(2)" >&2; exit 1; }
@@ -167,8 +167,12 @@ test-add-encoding: program test-binary ## prove that a new encoding is one file 
 weights: program ## CORPUS=DIR: train the shipped weights again, two at a time on one thread each
 	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
 	@tools/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
-bench: program $(BENCHES) ## what each encoding costs on this machine
+bench: program $(BENCHES) ## what each encoding costs on this machine, and how fast it trains
 	@$(BUILD)/ordo bench --encodings all
+	@$(BUILD)/bench_training
+results: program $(BENCHES) ## take bench/results and the README's table again, on a quiet machine
+	@bench/results.sh $(BUILD)
+	@tools/readme_table.sh
 
 lint: ## format, clang-tidy, floors, sizes, README
 	$(call needs,clang-format,clang-format)
@@ -176,8 +180,8 @@ lint: ## format, clang-tidy, floors, sizes, README
 	@tools/install_packages.sh $(TEST_PACKAGES)
 	@tools/floors.sh
 	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run -Werror
-	@$(MAKE) tidy
-	@[ ! -x tools/readme_table.sh ] || tools/readme_table.sh --check
+	@$(MAKE) tidy program
+	@[ ! -e README.md ] || tools/readme_table.sh --check
 	@echo "lint: nothing to object to"
 format: ## clang-format everything
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i

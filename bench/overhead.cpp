@@ -22,10 +22,9 @@ std::size_t heap_in_use() {
 
 std::vector<Token> random_tokens(int n, int vocab_size) {
     const Random random(seed, 0x70e5);
-    std::vector<Token> tokens;
-    for (int i = 0; i < n; ++i)
-        tokens.push_back(
-            static_cast<Token>(random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocab_size))));
+    std::vector<Token> tokens(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        tokens[i] = static_cast<Token>(random.below(i, static_cast<std::uint64_t>(vocab_size)));
     return tokens;
 }
 

@@ -77,6 +77,16 @@ Blueprint shape(std::string_view name) {
     fail(ErrorCode::usage, "shape '", printable(name), "': expected one of ", known);
 }
 
+std::size_t parameter_count(std::span<const TensorSpec> specs) {
+    std::size_t count = 0;
+    for (const TensorSpec& spec : specs) {
+        std::size_t n = 1;
+        for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
+        count += n;
+    }
+    return count;
+}
+
 Blueprint training_trunk(bool gated) {
     Blueprint b;
     b.vocab_size = 4096;

@@ -12,6 +12,9 @@ std::vector<std::string> shape_names();
 // Throws Error(usage) for a name that is not one of them.
 Blueprint shape(std::string_view name);
 
+// Numbers in tensors of these shapes.
+std::size_t parameter_count(std::span<const TensorSpec> specs);
+
 // A trunk of 3.4 million parameters for the throughput of training: 6 layers, 192 wide, 6 heads, 4,096
 // entries, context 256. gated false: LayerNorm, GELU (tanh) and d_ff 768; true: RMSNorm, SwiGLU and
 // d_ff 512, which has as many parameters.

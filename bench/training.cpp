@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/training.h"
 
+#include "bench/shapes.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "tools/train/optimizer.h"
@@ -81,22 +82,13 @@ public:
           network_(plan.blueprint, encodings_, parameters_, plan.batch, plan.blueprint.context),
           optimizer_(parameters_) {
         const Random random(1, 0x70e5);
-        const auto n = static_cast<std::uint64_t>(plan.batch) * static_cast<std::uint64_t>(plan.blueprint.context);
-        for (std::uint64_t i = 0; i <= n; ++i)
-            tokens_.push_back(
-                static_cast<Token>(random.below(i, static_cast<std::uint64_t>(plan.blueprint.vocab_size))));
+        tokens_.resize(static_cast<std::size_t>(plan.batch) * static_cast<std::size_t>(plan.blueprint.context) + 1);
+        for (std::size_t i = 0; i < tokens_.size(); ++i)
+            tokens_[i] = static_cast<Token>(random.below(i, static_cast<std::uint64_t>(plan.blueprint.vocab_size)));
         parameters_.initialise(1);
     }
 
-    std::size_t parameters() const {
-        std::size_t total = 0;
-        for (const TensorSpec& spec : parameters_.specs()) {
-            std::size_t n = 1;
-            for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
-            total += n;
-        }
-        return total;
-    }
+    std::size_t parameters() const { return parameter_count(parameters_.specs()); }
 
     void step() {
         const std::size_t n = tokens_.size() - 1;

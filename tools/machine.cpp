@@ -76,7 +76,11 @@ int physical_cores() {
 }
 
 void apply_common(const Arguments& arguments) {
-    const int threads = arguments.has("threads") ? arguments.integer("threads") : default_threads();
+    int threads = default_threads();
+    if (arguments.has("threads")) { // some verbs take a list
+        const std::vector<std::int64_t> list = arguments.integers("threads");
+        threads = static_cast<int>(*std::max_element(list.begin(), list.end()));
+    }
     set_threads(threads);
     reserve_blas(threads);
     select_kernels(arguments.text("isa"));

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// bench_reference_data: what a run of `ordo train` starts from and reads, written down for another
+// trainer, so that the two can be compared (bench/torch_reference.py). One safetensors file: the first
+// weights, the windows of every step in order, those of the held-out text, the schedule as metadata.
+#include "bench/program.h"
+#include "core/error.h"
+#include "io/safetensors.h"
+#include "model/model_file.h"
+#include "tools/output.h"
+#include "tools/train/data.h"
+#include "tools/train/network.h"
+#include "tools/train/train.h"
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::tools;
+
+constexpr Option options[] = {
+    {.letter = 'm',
+     .name = "model",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "a weight file that ordo train wrote: its shape, tokenizer, encoding and record are taken over"},
+    {.name = "corpus", .kind = Kind::path, .value = "FILE", .help = "the text that it was trained on"},
+    {.name = "val", .kind = Kind::path, .value = "FILE", .help = "the held-out text"},
+    {.name = "finish", .kind = Kind::path, .value = "FILE", .help = "the second text, if there was one"},
+    {.name = "tokens",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = 1 << 30,
+     .help = "another budget than the recorded one"},
+    {.name = "out", .kind = Kind::path, .value = "FILE", .help = "the file to write"},
+};
+constexpr OptionGroup groups[] = {{"Reference", options}, common_group};
+
+std::string required(const Arguments& arguments, std::string_view name) {
+    if (!arguments.has(name)) fail(ErrorCode::usage, "expected --", name, "; see --help");
+    return arguments.text(name);
+}
+
+std::string record(const Safetensors& file, std::string_view key, std::string_view fallback = {}) {
+    const auto found = file.metadata().find(key);
+    if (found != file.metadata().end()) return found->second;
+    if (fallback.empty()) fail(ErrorCode::model, file.where(), ": metadata: expected '", key, "', found none");
+    return std::string(fallback);
+}
+
+// The options of the recorded run; what is not recorded has the default that train.h gives it.
+train::Options options_of(const Arguments& arguments, const Safetensors& file) {
+    const auto whole = [&](std::string_view key, std::string_view fallback = {}) {
+        return parse_integer(record(file, key, fallback), key, 0, std::int64_t{1} << 40);
+    };
+    train::Options o;
+    o.blueprint = blueprint_from_json(record(file, "blueprint"), file.where());
+    o.encoding = record(file, "encoding");
+    o.corpus = required(arguments, "corpus");
+    o.validation = required(arguments, "val");
+    o.tokens = arguments.has("tokens") ? arguments.integer64("tokens") : whole("tokens");
+    o.finish_tokens = whole("finish.tokens", "0");
+    if (o.finish_tokens > 0) o.finish = required(arguments, "finish");
+    o.batch = static_cast<int>(whole("batch"));
+    o.seed = static_cast<std::uint64_t>(whole("seed"));
+    o.lr = parse_number(record(file, "lr"), "lr", 0, 10);
+    return o;
+}
+
+// Windows of context + 1 tokens, as floats, which hold every token id exactly.
+class Windows {
+public:
+    explicit Windows(int context) : context_(context) {}
+
+    void add(const train::Corpus& corpus, std::int64_t index) {
+        std::vector<Token> tokens(static_cast<std::size_t>(context_)), targets(tokens.size());
+        corpus.window(index, tokens, targets);
+        for (const Token token : tokens) values_.push_back(static_cast<float>(token));
+        values_.push_back(static_cast<float>(targets.back()));
+    }
+    StoredTensor stored(std::string name) const {
+        const auto width = static_cast<std::int64_t>(context_) + 1;
+        return {std::move(name), {static_cast<std::int64_t>(values_.size()) / width, width}, StoredType::f32, values_};
+    }
+
+private:
+    int context_;
+    std::vector<float> values_;
+};
+
+// In the order of tools/train/train.cpp: batch after batch, a second corpus from its own beginning.
+Windows windows_of_run(const train::Options& o, const Tokenizer& tokenizer, std::int64_t steps) {
+    train::Corpus corpus(o.corpus, tokenizer, o.blueprint.context);
+    const std::int64_t finish_step = steps - o.finish_tokens / (std::int64_t{o.batch} * o.blueprint.context);
+    Windows windows(o.blueprint.context);
+    for (std::int64_t i = 0; i < finish_step * o.batch; ++i) windows.add(corpus, corpus.shuffled(o.seed, i));
+    if (finish_step == steps) return windows;
+    train::Corpus finish(o.finish, tokenizer, o.blueprint.context);
+    for (std::int64_t i = 0; i < (steps - finish_step) * o.batch; ++i) windows.add(finish, finish.shuffled(o.seed, i));
+    return windows;
+}
+
+int run(const Arguments& arguments) {
+    const Safetensors file = Safetensors::open(required(arguments, "model"));
+    const train::Options o = options_of(arguments, file);
+    const std::unique_ptr<Tokenizer> tokenizer = tokenizer_from_json(record(file, "tokenizer"), file.where());
+    const std::int64_t steps = o.tokens / (std::int64_t{o.batch} * o.blueprint.context);
+
+    const Windows training = windows_of_run(o, *tokenizer, steps);
+    const train::Corpus validation(o.validation, *tokenizer, o.blueprint.context);
+    Windows held_out(o.blueprint.context);
+    for (std::int64_t i = 0; i < validation.windows(); ++i) held_out.add(validation, i);
+
+    const EncodingStack encodings(o.encoding, o.blueprint.dims());
+    train::Parameters parameters(o.blueprint, encodings);
+    parameters.initialise(o.seed);
+    std::vector<StoredTensor> tensors{training.stored("windows.train"), held_out.stored("windows.heldout")};
+    for (int i = 0; i < parameters.count(); ++i) {
+        const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
+        const View v = parameters.value(i);
+        const auto size = static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols);
+        tensors.push_back({spec.name, spec.shape, StoredType::f32, {v.data, size}});
+    }
+    write_safetensors(required(arguments, "out"), std::move(tensors),
+                      {{"blueprint", to_json(o.blueprint)},
+                       {"encoding", encodings.spec()},
+                       {"batch", std::to_string(o.batch)},
+                       {"lr", number_text(o.lr)},
+                       {"min_lr", number_text(o.min_lr)},
+                       {"warmup", number_text(o.warmup)},
+                       {"weight_decay", number_text(o.weight_decay)},
+                       {"clip", number_text(o.clip)}});
+    return 0;
+}
+
+constexpr Verb verb{.name = "bench_reference_data",
+                    .operand = {},
+                    .summary = "what a run of ordo train starts from and reads, for bench/torch_reference.py",
+                    .details = {},
+                    .groups = groups,
+                    .run = run};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    return ordo::bench::run_program(verb, argc, argv);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// bench_training: tokens per second of training, and how much of the machine's sgemm that is.
+#include "bench/training.h"
+#include "bench/machine.h"
+#include "bench/program.h"
+#include "bench/shapes.h"
+#include "bench/statistics.h"
+#include "core/parallel.h"
+#include "tools/output.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::tools;
+
+constexpr Option options[] = {
+    {.name = "gated", .help = "RMSNorm, SwiGLU and 2/3 of the feed-forward width; otherwise LayerNorm and GELU"},
+    {.name = "encoding", .kind = Kind::text, .value = "SPEC", .fallback = "none", .help = "positional encoding"},
+    {.name = "layers", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "layers [6]"},
+    {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "width [192]"},
+    {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "heads [6]"},
+    {.name = "ffn", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 20, .help = "[768, or 512 gated]"},
+    {.name = "vocab", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 22, .help = "vocabulary [4096]"},
+    {.name = "ctx",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = 1 << 22,
+     .help = "tokens of a sequence [256]"},
+    {.name = "batch",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "32",
+     .least = 1,
+     .most = 65536,
+     .help = "sequences in a step"},
+    {.letter = 'r',
+     .name = "repetitions",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "10",
+     .least = 1,
+     .most = 100'000,
+     .help = "rounds: a step, then the matrix products alone"},
+    {.name = "format",
+     .kind = Kind::choice,
+     .value = "FORMAT",
+     .fallback = "text",
+     .help = "text|md|csv|json: of the figures"},
+};
+constexpr OptionGroup groups[] = {{"Training", options}, common_group};
+
+Blueprint trunk_of(const Arguments& arguments) {
+    Blueprint b = bench::training_trunk(arguments.has("gated"));
+    const auto change = [&](std::string_view option, int& field) {
+        if (arguments.has(option)) field = arguments.integer(option);
+    };
+    change("layers", b.n_layers);
+    change("dim", b.d_model);
+    change("heads", b.n_heads);
+    change("ffn", b.d_ff);
+    change("vocab", b.vocab_size);
+    change("ctx", b.context);
+    b.n_kv_heads = b.n_heads;
+    b.d_head = std::max(1, b.d_model / b.n_heads);
+    return b;
+}
+
+int run(const Arguments& arguments) {
+    const bench::TrainingPlan plan{trunk_of(arguments), arguments.text("encoding"), arguments.integer("batch"),
+                                   arguments.integer("repetitions")};
+    const bench::TrainingResult result = bench::measure_training(plan);
+    std::vector<double> reached = bench::rates(result.flops, result.step), of_trunk, of_cube;
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+        of_trunk.push_back(100 * reached[i] / result.trunk_sgemm[i]);
+        of_cube.push_back(100 * reached[i] / result.cube_sgemm[i]);
+    }
+    Figures figures{{"figure", "min", "median", "max"}, {}, 1};
+    const auto add = [&](const char* name, std::span<const double> values, double unit) {
+        const bench::Summary s = bench::summarize(values);
+        const auto tenths = [unit](double value) { return std::round(value * unit * 10) / 10; };
+        figures.rows.push_back({std::string(name), tenths(s.min), tenths(s.median), tenths(s.max)});
+    };
+    add("tokens_per_second", bench::rates(result.tokens, result.step), 1);
+    add("gflops", reached, 1e-9);
+    add("sgemm_trunk_gflops", result.trunk_sgemm, 1e-9);
+    add("sgemm_2048_gflops", result.cube_sgemm, 1e-9);
+    add("percent_of_sgemm_trunk", of_trunk, 1);
+    add("percent_of_sgemm_2048", of_cube, 1);
+    write_out(render(figures, parse_format(arguments.text("format"))));
+    if (arguments.has("quiet")) return 0;
+    const Blueprint& b = plan.blueprint;
+    write_message(std::to_string(result.parameters) + " parameters: " + std::to_string(b.n_layers) + " layers, " +
+                  std::to_string(b.d_model) + " wide, " + std::to_string(b.n_heads) + " heads, batch " +
+                  std::to_string(plan.batch) + " x " + std::to_string(b.context) + ", " + plan.encoding + ", " +
+                  std::to_string(thread_count()) + " threads; " + bench::cpu_name() + "; " + bench::backend_name());
+    return 0;
+}
+
+constexpr Verb verb{.name = "bench_training",
+                    .operand = {},
+                    .summary = "tokens per second of training, as a share of what sgemm alone reaches",
+                    .details = "gflops counts useful operations only: 6 for each parameter of a matrix and token, and "
+                               "causal attention. sgemm is measured between the steps, on the same threads: at the "
+                               "trunk's own products, weighted by their use, and at 2048 x 2048 x 2048.",
+                    .groups = groups,
+                    .run = run};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    return ordo::bench::run_program(verb, argc, argv);
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `ordo bench`, bench_training and the README's table as a user meets them: columns, rows, exit codes.
+#   run.sh BUILD
+set -u
+build=$(cd "$1" && pwd)
+scratch=${SCRATCH:-$(mktemp -d)}
+passed=0 failed=0
+ok() { # NAME CONDITION...
+    name=$1
+    shift
+    if "$@"; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAILED: $name"
+    fi
+}
+exits() { # STATUS COMMAND...
+    wanted=$1
+    shift
+    "$@" >"$scratch/out" 2>"$scratch/err"
+    [ $? -eq "$wanted" ]
+}
+says() { grep -q -- "$1" "$scratch/err"; }
+
+bench() { "$build/ordo" bench -q -p 8 -n 2 -r 2 -t 1 --layers 1 --dim 16 --heads 2 --ffn 24 --vocab 40 "$@"; }
+
+# Two loads, none and two encodings: six rows of as many cells as there are columns.
+bench --encodings 'rope:theta=500,pairing=halves,alibi' --format csv >"$scratch/csv"
+ok "a row for each load and encoding" [ "$(wc -l <"$scratch/csv")" -eq 7 ]
+ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pairing=halves,width=8",' "$scratch/csv")" -eq 2 ]
+for column in cpu_info backends model_type model_size model_n_params n_threads n_prompt n_gen n_depth avg_ns stddev_ns \
+    avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median stage_percent embed_us rotate_us bias_us \
+    table_bytes parameter_bytes; do
+    ok "column $column" grep -q "^$column,\|,$column,\|,$column\$" "$scratch/csv"
+done
+"$build/ordo" bench -q -p 4,6 -n 2 -d 0,3 -t 1,2 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
+ok "2 prompts and a decode at 2 depths on 2 thread counts" [ "$(wc -l <"$scratch/csv")" -eq 13 ]
+bench >"$scratch/text"
+for name in $("$build/ordo" encodings --format csv | sed -e 1d -e 's/,.*//'); do
+    ok "$name is benched without being named" [ "$(grep -c " $name " "$scratch/text")" -eq 2 ]
+done
+ok "the text says what noise is" grep -q 'drown in noise' "$scratch/text"
+
+ok "an unknown encoding is usage" exits 2 bench --encodings ropy
+ok "and is named" says ropy
+ok "an unknown shape is usage" exits 2 "$build/ordo" bench --shape llama16m
+ok "with the shapes there are" says gpt2-124m
+ok "nothing to feed is usage" exits 2 "$build/ordo" bench -p 0 -n 0
+ok "no rounds is usage" exits 2 bench -r 0
+ok "a bidirectional shape is usage" exits 2 "$build/ordo" bench --shape bert
+ok "a file that is not there" exits 5 "$build/ordo" bench -m "$scratch/absent.safetensors"
+ok "a file has a shape" exits 2 "$build/ordo" bench -m "$scratch/absent.safetensors" --layers 3
+ok "heads that do not divide the width" exits 2 "$build/ordo" bench --dim 30 --heads 4
+
+if [ -x "$build/bench_training" ]; then
+    "$build/bench_training" -q --layers 1 --dim 16 --heads 2 --ffn 24 --vocab 64 --ctx 32 --batch 2 -r 1 -t 1 \
+        --format csv >"$scratch/csv"
+    for figure in tokens_per_second gflops sgemm_trunk_gflops sgemm_2048_gflops percent_of_sgemm_trunk; do
+        ok "bench_training: $figure" grep -q "^$figure,[0-9.]*,[0-9.]*,[0-9.]*\$" "$scratch/csv"
+    done
+    ok "bench_training: an unknown option is usage" exits 2 "$build/bench_training" --layer 3
+fi
+
+# The README's table from figures made up here.
+mkdir -p "$scratch/results"
+cat >"$scratch/results/heldout.csv" <<'END'
+file,encoding,length,tokens,nll
+none.safetensors,"none",256,20000,2.5
+r36.safetensors,"rotate-stretch:period=36,step=0.1",256,20000,3.25
+r6.safetensors,"rotate-stretch:period=6,step=0.1",256,20000,3.5
+rope.safetensors,"rope:theta=10000,pairing=adjacent,width=32",256,20000,2.40049
+END
+cat >"$scratch/results/encodings.csv" <<'END'
+cpu_info,model_type,n_threads,n_prompt,n_gen,encoding,repetitions,diff_median,stage_percent
+"Some CPU, 2 CPUs",ordo,2,512,0,none,40,0,0
+"Some CPU, 2 CPUs",ordo,2,512,0,"rope:theta=10000,pairing=adjacent,width=32",40,1.26,0.987
+"Some CPU, 2 CPUs",ordo,2,0,128,none,40,0,0
+"Some CPU, 2 CPUs",ordo,2,0,128,"rope:theta=10000,pairing=adjacent,width=32",40,-0.31,0.126
+END
+printf '%s\n' before '<!-- encodings:begin -->' old '<!-- encodings:end -->' after >"$scratch/README.md"
+table() { ORDO=$build/ordo RESULTS=$scratch/results tools/readme_table.sh "$@" "$scratch/README.md"; }
+ok "an old table is refused" exits 1 table --check
+ok "and left alone" grep -q '^old$' "$scratch/README.md"
+ok "the table is written" exits 0 table
+ok "and then agrees" exits 0 table --check
+ok "what stands around it stays" [ "$(head -n 1 "$scratch/README.md") $(tail -n 1 "$scratch/README.md")" = "before after" ]
+ok "a row for every encoding" [ "$(grep -c '(engine/encoding/' "$scratch/README.md")" -eq "$("$build/ordo" encodings --format csv | sed 1d | wc -l)" ]
+ok "loss and overhead" grep -q '^| `rope` | rotate |.*| 2.400 | 0.99 % (+1.3 %) | 0.13 % (-0.3 %) |$' "$scratch/README.md"
+ok "two files of one encoding" grep -q '| 3.250 (period=36), 3.500 (period=6) |' "$scratch/README.md"
+sed -i 's/2\.400/2.300/' "$scratch/README.md"
+ok "a figure typed by hand is refused" exits 1 table --check
+printf 'no markers\n' >"$scratch/README.md"
+ok "a README without markers is refused" exits 1 table
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
