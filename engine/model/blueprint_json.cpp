@@ -149,7 +149,8 @@ std::string to_json(const Blueprint& blueprint) {
 
 Blueprint blueprint_from_json(std::string_view json, std::string_view where) {
     const std::string place = std::string(where) + ": blueprint";
-    const Json object = parse_json(json, place);
+    constexpr JsonLimits limits{std::size_t{64} << 10, 4}; // it has two dozen fields
+    const Json object = parse_json(json, place, limits);
     if (!object.is_object()) fail(ErrorCode::model, place, ": expected a JSON object, found ", describe(object));
     Blueprint blueprint;
     Reader reader(object, place);
