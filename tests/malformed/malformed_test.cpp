@@ -50,14 +50,14 @@ std::map<std::string, Expectation> read_manifest() {
 // ---- Memory ---------------------------------------------------------------------------------
 
 // Kilobytes of a line of /proc/self/status, such as "VmHWM:", the peak of what was resident.
-long resident(const std::string& name) {
+[[maybe_unused]] long resident(const std::string& name) {
     std::istringstream in(file_content("/proc/self/status"));
     for (std::string line; std::getline(in, line);)
         if (line.starts_with(name)) return std::stol(line.substr(name.size()));
     return 0;
 }
 
-bool reset_peak() {
+[[maybe_unused]] bool reset_peak() {
     std::ofstream out("/proc/self/clear_refs");
     out << 5;
     return static_cast<bool>(out.flush());
