@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+// tokenize, logits, encodings, table, info and perplexity. What the alphabet model must say follows from its
+// definition (models.h), what a table must show from the encoding's paper.
+#include "encoding/registry.h"
+#include "io/json.h"
+#include "tests/tools/models.h"
+#include "tests/tools/program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::test;
+
+std::string out_of(const std::vector<std::string>& words, const Conditions& conditions = {}) {
+    const Outcome outcome = run_program(words, conditions);
+    expect_success(outcome);
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out;
+}
+
+Json json_of(const std::vector<std::string>& words) {
+    return parse_json(out_of(words), "output");
+}
+
+// CSV without quotes, as numbers; the header is apart.
+struct Csv {
+    std::string header;
+    std::vector<std::vector<double>> rows;
+};
+
+Csv csv_of(const std::vector<std::string>& words) {
+    std::istringstream in(out_of(words));
+    Csv csv;
+    std::getline(in, csv.header);
+    for (std::string line; std::getline(in, line);) {
+        csv.rows.emplace_back();
+        std::istringstream fields(line);
+        for (std::string field; std::getline(fields, field, ',');) csv.rows.back().push_back(std::stod(field));
+    }
+    return csv;
+}
+
+// ---- tokenize -----------------------------------------------------------------------------------------
+
+TEST(CliTokenize, PrintsIdsAndTurnsThemBack) {
+    EXPECT_EQ(out_of({"tokenize", "-p", "abc"}), "97 98 99\n");
+    EXPECT_EQ(out_of({"tokenize", "-p", ""}), "\n");
+    EXPECT_EQ(out_of({"tokenize"}, {.input = "a\n"}), "97 10\n"); // every byte counts
+    EXPECT_EQ(out_of({"tokenize", "--decode", "97 98 99"}), "abc");
+    EXPECT_EQ(out_of({"tokenize", "--decode", "97,98, 99"}), "abc");
+    EXPECT_EQ(out_of({"tokenize", "--decode", "195"}), "\xc3");
+    EXPECT_EQ(out_of({"tokenize", "-p", "<|endoftext|>", "--special"}), "256\n");
+    EXPECT_EQ(out_of({"tokenize", "-p", "<|endoftext|>"}).substr(0, 7), "60 124 ");
+    expect_error(run_program({"tokenize", "--decode", "257"}), 4, "257");
+    expect_error(run_program({"tokenize", "--decode", "-1"}), 2, "-1");
+}
+
+TEST(CliTokenize, JsonHasAPieceForEachId) {
+    const Json json = json_of({"tokenize", "--format", "json", "-p", "a\\\"\xc3\xa9\x1b"});
+    EXPECT_EQ(json["ids"], (Json{97, 92, 34, 195, 169, 27}));
+    EXPECT_EQ(json["pieces"], (Json{"a", "\\\\", "\"", "\\xc3", "\\xa9", "\x1b"}));
+    EXPECT_EQ(json.size(), 2u);
+    EXPECT_EQ(json_of({"tokenize", "--format", "json", "--decode", "195 169 255"})["text"], "é\\xff");
+}
+
+TEST(CliTokenize, LongTextsAreNoMatter) {
+    for (const std::string& unit : {std::string("a"), std::string(" "), std::string("\xcc\x81")}) {
+        std::string text;
+        while (text.size() < (1 << 20)) text += unit;
+        const std::string ids = out_of({"tokenize"}, {.input = text});
+        EXPECT_EQ(static_cast<std::size_t>(std::count(ids.begin(), ids.end(), ' ')) + 1, text.size());
+    }
+}
+
+// ---- logits -------------------------------------------------------------------------------------------
+
+TEST(CliLogits, AreThoseOfTheAlphabetModel) {
+    const Json json = json_of({"logits", "--tokens", "97,120,33", "--all"});
+    EXPECT_EQ(json["model"], "rope.safetensors");
+    EXPECT_EQ(json["encoding"], "rope:theta=10000,pairing=adjacent,width=130");
+    EXPECT_EQ(json["tokens"], (Json{97, 120, 33}));
+    EXPECT_EQ(json["positions"], (Json{0, 1, 2}));
+    ASSERT_EQ(json["logits"].size(), 3u);
+    const std::vector<int> tokens{97, 120, 33};
+    for (std::size_t row = 0; row < 3; ++row) {
+        ASSERT_EQ(json["logits"][row].size(), 257u);
+        for (int id = 0; id < 257; ++id) {
+            const double expected = id == successor(tokens[row]) ? alphabet_logit() : 0;
+            EXPECT_NEAR(json["logits"][row][static_cast<std::size_t>(id)].get<double>(), expected, 1e-5);
+        }
+    }
+    const Json last = json_of({"logits", "--tokens", "97,120,33"});
+    EXPECT_EQ(last["positions"], (Json{2}));
+    EXPECT_EQ(last["logits"], (Json{json["logits"][2]}));
+}
+
+TEST(CliLogits, ATextIsFedAsGenerateFeedsIt) {
+    EXPECT_EQ(json_of({"logits", "-p", "ab"})["tokens"], (Json{256, 97, 98}));
+    EXPECT_EQ(json_of({"logits", "-p", ""})["tokens"], (Json{256}));
+}
+
+TEST(CliLogits, EveryFloatReadsBack) {
+    const std::string text = out_of({"logits", model_file("random"), "--tokens", "1,2,3"});
+    std::istringstream in(text.substr(text.find("[[") + 2));
+    int count = 0;
+    for (std::string field; std::getline(in, field, ',') && count < 257; ++count) {
+        const double value = std::stod(field);
+        const auto nearest = static_cast<float>(value);
+        // The shortest decimal of a float: other floats lie further away, and it has at most 9 digits.
+        EXPECT_NEAR(value, nearest, std::abs(nearest) * 6e-8);
+        EXPECT_LE(std::count_if(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; }), 11) << field;
+    }
+    EXPECT_EQ(count, 257);
+}
+
+std::vector<double> flat(const Json& logits) {
+    std::vector<double> values;
+    for (const Json& row : logits)
+        for (const Json& value : row) values.push_back(value.get<double>());
+    return values;
+}
+
+double difference(const Json& a, const Json& b) {
+    const std::vector<double> x = flat(a["logits"]), y = flat(b["logits"]);
+    if (x.size() != y.size()) return HUGE_VAL;
+    double most = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(x[i] - y[i]));
+    return most;
+}
+
+TEST(CliLogits, ChunksAndShiftsDoWhatTheySay) {
+    const std::vector<std::string> words{"logits", model_file("random"), "--tokens", "5,17,200,3,88,41,9", "--all"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), words.begin(), words.end());
+        return json_of(more);
+    };
+    const Json whole = with({});
+    EXPECT_LT(difference(whole, with({"--chunk", "1"})), 1e-4);
+    EXPECT_LT(difference(whole, with({"--chunk", "3"})), 1e-4);
+    const Json shifted = with({"--shift", "1000"});
+    EXPECT_EQ(shifted["positions"], (Json{1000, 1001, 1002, 1003, 1004, 1005, 1006}));
+    EXPECT_LT(difference(whole, shifted), 1e-4); // rope sees distances only
+    EXPECT_EQ(difference(whole, with({"-t", "3"})), 0);
+
+    const std::vector<std::string> segments{"logits", model_file("segments"), "--tokens", "5,17,200", "--all"};
+    const Json plain = json_of(segments);
+    auto zeros = segments, ones = segments, shifted_words = segments;
+    zeros.insert(zeros.end(), {"--segments", "0,0,0"});
+    ones.insert(ones.end(), {"--segments", "0,0,1"});
+    shifted_words.insert(shifted_words.end(), {"--shift", "5"});
+    EXPECT_EQ(difference(plain, json_of(zeros)), 0);
+    EXPECT_GT(difference(plain, json_of(ones)), 1e-2);
+    EXPECT_GT(difference(plain, json_of(shifted_words)), 1e-2); // learned positions are not relative
+}
+
+TEST(CliLogits, RefusesWhatCannotBeFed) {
+    expect_error(run_program({"logits", "--tokens", "257"}), 4, "257");
+    expect_error(run_program({"logits", "--tokens", "2147483648"}), 2, "--tokens");
+    expect_error(run_program({"logits", "--tokens", "1,2", "--segments", "0"}), 2,
+                 "expected one for each of 2 tokens, found 1");
+    expect_error(run_program({"logits", "--tokens", "1,2", "--segments", "0,2", "--encoding", "segment+learned"}), 4,
+                 "segment");
+    expect_error(run_program({"logits", "--tokens", "1", "--encoding", "learned", "--shift", "64"}), 4, "learned");
+    expect_success(run_program({"logits", "--tokens", "1", "--encoding", "learned", "--shift", "63"}));
+}
+
+// ---- encodings and table -----------------------------------------------------------------------------------
+
+TEST(CliEncodings, ListEveryRegisteredOne) {
+    const Json list = json_of({"encodings", "--format", "json", "--ctx", "99"});
+    ASSERT_EQ(list.size(), registered_encodings().size());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const EncodingInfo& info = *registered_encodings()[i];
+        EXPECT_EQ(list[i]["name"], info.name);
+        EXPECT_EQ(list[i]["paper"], info.paper);
+        EXPECT_EQ(list[i]["shift_invariant"], info.shift_invariant);
+        EXPECT_EQ(list[i]["trainable"], info.trainable);
+        EXPECT_EQ(list[i]["key_cache"], info.moments & moment_rotate ? "rotated" : "raw");
+        EXPECT_EQ(list[i]["max_position"], info.name == "learned" ? Json(99) : Json(nullptr));
+        for (const char* format : {"text", "md", "csv"})
+            EXPECT_NE(out_of({"encodings", "--format", format}).find(info.summary), std::string::npos);
+        const std::string text = out_of({"encodings", std::string(info.name)});
+        EXPECT_NE(text.find(info.paper), std::string::npos);
+        for (const Parameter& parameter : info.parameters) EXPECT_NE(text.find(parameter.name), std::string::npos);
+    }
+}
+
+TEST(CliEncodings, SayWhatASpecMeansInAModel) {
+    const Json json = json_of({"encodings", "rope:theta=500", "--dim", "24", "--heads", "3", "--format", "json"});
+    EXPECT_EQ(json["spec"], "rope:theta=500,pairing=adjacent,width=8");
+    EXPECT_EQ(json_of({"encodings", "learned", "-m", model_file("rope"), "--format", "json"})["max_position"],
+              model_context);
+    EXPECT_EQ(json_of({"encodings", "segment+learned", "--format", "json"})["encodings"].size(), 2u);
+    expect_error(run_program({"encodings", "roape"}), 2, "nearest: rope");
+    expect_error(run_program({"encodings", "rope:base=3"}), 2, "base");
+    expect_error(run_program({"encodings", "rope", "--dim", "10", "--heads", "4"}), 2, "divisor");
+    expect_error(run_program({"encodings", "rope", "--format", "csv"}), 2, "text or json");
+}
+
+TEST(CliTable, SinusoidalIsTheMatrixOfThePaper) {
+    const Csv csv = csv_of({"table", "sinusoidal", "--len", "5", "--dim", "6", "--start", "3"});
+    ASSERT_EQ(csv.rows.size(), 5u);
+    for (int p = 0; p < 5; ++p)
+        for (int i = 0; i < 6; ++i) {
+            const double angle = (p + 3) / std::pow(10000.0, 2.0 * (i / 2) / 6);
+            EXPECT_NEAR(csv.rows[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)],
+                        i % 2 ? std::cos(angle) : std::sin(angle), 1e-12);
+        }
+    const Csv turned = csv_of({"table", "sinusoidal", "--len", "5", "--dim", "6", "--start", "3", "--transpose"});
+    ASSERT_EQ(turned.rows.size(), 6u);
+    EXPECT_TRUE(turned.header.starts_with("position3,position4"));
+    for (std::size_t p = 0; p < 5; ++p)
+        for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(turned.rows[i][p], csv.rows[p][i]);
+}
+
+TEST(CliTable, RopeAndRotateStretchShowTheirAngles) {
+    const Csv rope = csv_of({"table", "rope", "--len", "2", "--dim", "8", "--heads", "2", "--start", "7"});
+    EXPECT_EQ(rope.header, "position,pair,angle,cos,sin");
+    ASSERT_EQ(rope.rows.size(), 4u); // heads of 4: two pairs
+    EXPECT_NEAR(rope.rows[3][2], 8 * 0.01, 1e-15);
+    EXPECT_NEAR(rope.rows[3][3], std::cos(0.08), 1e-15);
+    const Csv stretch = csv_of({"table", "rotate-stretch:period=6", "--len", "8"});
+    EXPECT_NEAR(stretch.rows[7][1], 2 * M_PI / 6, 1e-15);
+    EXPECT_NEAR(stretch.rows[7][2], 0.2, 1e-15);
+    EXPECT_NEAR(stretch.rows[5][2], 0.1, 1e-15);
+}
+
+TEST(CliTable, AlibiIsItsSlopeTimesTheDistance) {
+    const Csv bias = csv_of({"table", "alibi", "--len", "3", "--heads", "8", "--head", "1"});
+    ASSERT_EQ(bias.rows.size(), 3u);
+    EXPECT_EQ(bias.rows[2], (std::vector<double>{-0.5, -0.25, 0}));
+    EXPECT_EQ(bias.rows[0][1], -HUGE_VAL); // hidden by the mask
+    const Csv slopes = csv_of({"table", "alibi", "--slopes", "--heads", "12"});
+    const double published[] = {0.5,       0.25,       0.125,      0.0625,     0.03125,    0.015625,
+                                0.0078125, 0.00390625, 0.70710678, 0.35355339, 0.17677670, 0.08838835};
+    ASSERT_EQ(slopes.rows.size(), 12u);
+    for (std::size_t h = 0; h < 12; ++h) EXPECT_NEAR(slopes.rows[h][1], published[h], 1e-8);
+}
+
+TEST(CliTable, LearnedRowsComeFromTheWeights) {
+    const Csv csv = csv_of({"table", "learned", "-m", model_file("learned"), "--len", "2"});
+    ASSERT_EQ(csv.rows.size(), 2u);
+    EXPECT_EQ(csv.rows[0], std::vector<double>(260, 0.0)); // the alphabet model has zeros
+    EXPECT_EQ(csv_of({"table", "learned", "--len", "64"}).rows.size(), 64u);
+    const Csv random = csv_of({"table", "learned", "-m", model_file("segments"), "--len", "2"});
+    EXPECT_EQ(random.rows[0].size(), 32u);
+    EXPECT_NE(random.rows[0], random.rows[1]);
+    expect_error(run_program({"table", "learned", "--len", "65"}), 4, "64");
+    expect_error(run_program({"table", "learned", "-m", model_file("rope")}), 2, "found weights trained with rope");
+}
+
+TEST(CliTable, RefusesWhatItCannotShow) {
+    expect_error(run_program({"table", "none"}), 2, "none");
+    expect_error(run_program({"table", "segment+learned"}), 2, "sum");
+    expect_error(run_program({"table", "rope", "--slopes"}), 2, "slopes");
+    expect_error(run_program({"table", "alibi", "--part", "nothing"}), 2, "table or slopes");
+    expect_error(run_program({"table", "alibi", "--slopes", "--part", "table"}), 2, "found both");
+    expect_error(run_program({"table", "alibi", "--head", "8"}), 2, "below 8");
+    expect_error(run_program({"table", "alibi", "--len", "1000000"}), 4, "at most");
+    expect_error(run_program({"table", "rope", "--dim", "7"}), 2, "even");
+    expect_error(run_program({"table", "rope", "--len", "0"}), 2, "--len");
+    EXPECT_EQ(json_of({"table", "rotate-stretch", "--len", "1", "--format", "json"})[0]["scale"], 0.1);
+}
+
+// ---- info ------------------------------------------------------------------------------------------------
+
+TEST(CliInfo, ShowsWhatIsInTheFile) {
+    const Json json = json_of({"info", model_file("rope"), "--format", "json"});
+    EXPECT_EQ(json["file"], "rope.safetensors");
+    EXPECT_EQ(json["bytes"], std::filesystem::file_size(model_file("rope")));
+    EXPECT_EQ(json["encoding"], "rope:theta=10000,pairing=adjacent,width=130");
+    EXPECT_EQ(json["blueprint"]["d_model"], 260);
+    EXPECT_EQ(json["tokenizer"]["vocab_size"], 257);
+    EXPECT_EQ(json["record"]["seed"], "7");
+    bool found = false;
+    for (const Json& tensor : json["tensors"])
+        if (tensor["name"] == "head.weight") {
+            found = true;
+            EXPECT_EQ(tensor["shape"], (Json{257, 260}));
+            EXPECT_EQ(tensor["dtype"], "F32");
+        }
+    EXPECT_TRUE(found);
+
+    // sha256sum of coreutils, if it is there.
+    FILE* pipe = ::popen(("sha256sum " + model_file("rope") + " 2>/dev/null").c_str(), "r");
+    char digest[65] = {};
+    const bool told = pipe && std::fread(digest, 1, 64, pipe) == 64;
+    if (pipe) ::pclose(pipe);
+    if (told) {
+        EXPECT_EQ(json["sha256"], digest);
+    }
+    const std::string text = out_of({"info", model_file("rope")});
+    for (const std::string& phrase : {std::string("sha256: ") + digest, std::string("d_model: 260"),
+                                      std::string("[257, 260]"), std::string("seed: 7")})
+        EXPECT_NE(text.find(phrase), std::string::npos) << phrase;
+}
+
+// ---- perplexity -------------------------------------------------------------------------------------------
+
+// The alphabet model's negative log-likelihoods: of a token that follows, and of any other.
+double nll_follows() {
+    return std::log(1 + 256 * std::exp(-alphabet_logit()));
+}
+double nll_other() {
+    return nll_follows() + alphabet_logit();
+}
+
+Json results_of(std::vector<std::string> more) {
+    more.insert(more.begin(), {"perplexity", "-q", "--format", "json"});
+    return json_of(more)["results"];
+}
+
+void expect_scores(const Json& row, int follow, int other) {
+    const int n = follow + other;
+    EXPECT_EQ(row["tokens"], n);
+    const double mean = (follow * nll_follows() + other * nll_other()) / n;
+    EXPECT_NEAR(row["nll"].get<double>(), mean, 1e-5);
+    EXPECT_NEAR(row["ppl"].get<double>(), std::exp(mean), 1e-4 * std::exp(mean));
+    EXPECT_NEAR(row["bits_per_byte"].get<double>(), mean / std::log(2.0), 1e-5); // a token is a byte here
+    const double share = static_cast<double>(other) / n, spread = alphabet_logit() * std::sqrt(share * (1 - share));
+    EXPECT_NEAR(row["standard_error"].get<double>(), spread / std::sqrt(n - 1.0), 1e-4);
+}
+
+TEST(CliPerplexity, IsThatOfTheAlphabetModel) {
+    // abcd, abca, xyzz, each with the end-of-text token in front, which a follows: what does not
+    // follow is the last a of abca, the x, the y (é follows x) and the last z.
+    const Json rows = results_of({});
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0]["length"], model_context);
+    EXPECT_EQ(rows[0]["protocol"], "disjoint");
+    EXPECT_EQ(rows[0]["longest"], 5);
+    expect_scores(rows[0], 8, 4);
+}
+
+TEST(CliPerplexity, WindowsLoseTheirFirstToken) {
+    // [.ab][cd] [.ab][ca] [.xy][zz]
+    expect_scores(results_of({"--length", "3"})[0], 5, 4);
+    // [.ab][abc][bcd]: each token is scored once, by a model that looks back one token only.
+    const Json sliding = results_of({"--length", "3,4", "--stride", "1"});
+    ASSERT_EQ(sliding.size(), 2u);
+    EXPECT_EQ(sliding[0]["protocol"], "sliding");
+    expect_scores(sliding[0], 8, 4);
+    expect_scores(sliding[1], 8, 4);
+    expect_scores(results_of({"--max-tokens", "8"})[0], 7, 1);
+    expect_error(run_program({"perplexity", "--length", "3", "--stride", "4"}), 2, "--stride");
+}
+
+TEST(CliPerplexity, ByPosition) {
+    const TempDir dir;
+    put_file(dir / "text.txt", "\n\n" + std::string(40, 'Z') + "\n<|endoftext|>\n\n<|endoftext|>\n");
+    const Json rows = results_of({"-f", (dir / "text.txt").string(), "--by-position"});
+    ASSERT_EQ(rows.size(), 4u);
+    EXPECT_EQ(rows[0]["position"], "all");
+    expect_scores(rows[0], 39, 1);
+    EXPECT_EQ(rows[1]["position"], "1-15");
+    expect_scores(rows[1], 14, 1);
+    EXPECT_EQ(rows[2]["position"], "16-31");
+    EXPECT_EQ(rows[2]["tokens"], 16);
+    EXPECT_NEAR(rows[2]["nll"].get<double>(), nll_follows(), 1e-5);
+    EXPECT_EQ(rows[3]["position"], "32-40");
+    EXPECT_EQ(rows[3]["tokens"], 9);
+}
+
+TEST(CliPerplexity, TheSameFiguresForAnyNumberOfThreads) {
+    const std::vector<std::string> words{"perplexity", "-q",   "-m", model_file("random"), "--format", "csv",
+                                         "--length",   "4,64", "-t"};
+    auto one = words, three = words;
+    one.push_back("1");
+    three.push_back("3");
+    EXPECT_EQ(out_of(one), out_of(three));
+    EXPECT_TRUE(out_of(one).starts_with(
+        "length,stride,protocol,position,tokens,longest,nll,standard_error,ppl,bits_per_byte\n4,4,disjoint,all,"));
+}
+
+TEST(CliPerplexity, LengthsThatTheEncodingCannotReachAreRefused) {
+    const Outcome outcome =
+        run_program({"perplexity", "-q", "--encoding", "learned", "--length", "64,65,1000", "--format", "csv"});
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2); // the header and 64
+    EXPECT_NE(outcome.err.find("length 65, 1000: expected at most 64"), std::string::npos) << outcome.err;
+    expect_error(run_program({"perplexity", "-q", "--encoding", "learned", "--length", "65"}), 4, "65");
+    expect_success(run_program({"perplexity", "-q", "--encoding", "alibi", "--length", "4194304"}));
+}
+
+TEST(CliPerplexity, ATextWithoutTokensIsRefused) {
+    expect_error(run_program({"perplexity", "-f", "-"}, {.input = "\n\n"}), 2, "at least two tokens");
+    expect_error(run_program({"perplexity", "-f", "/no/such/file"}), 5, "/no/such/file");
+    EXPECT_NE(out_of({"perplexity", "-q"}).find("protocol: "), std::string::npos);
+}
+
+} // namespace
