@@ -181,6 +181,7 @@ private:
     void send_signals() {
         if (conditions_.signal == 0 || sent_ == conditions_.signals) return;
         if (std::max(outcome_.out.size(), outcome_.err.size()) < conditions_.signal_after) return;
+        if (!conditions_.signal_file.empty() && !std::filesystem::exists(conditions_.signal_file)) return;
         if (ready_ == Clock::time_point{}) ready_ = Clock::now();
         if (Clock::now() < ready_ + conditions_.signal_delay) return;
         ::kill(child_, conditions_.signal);

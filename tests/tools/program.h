@@ -26,6 +26,7 @@ struct Conditions {
     std::size_t address_space = 0, files = 0, stack = 0, file_size = 0; // limits; 0: none
     int signal = 0;                                                     // sent when stdout or, if it is larger, stderr
     std::size_t signal_after = 0;                                       // has so many bytes,
+    std::string signal_file = {};                                       // and this file exists,
     std::chrono::milliseconds signal_delay{0};                          // and so much later,
     int signals = 1;                                                    // so many times
     std::size_t close_after = 0; // stop reading stdout after so many bytes; 0: never

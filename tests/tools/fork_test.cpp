@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// E15: a process that forks and then generates. The rest of that family is in tests/model: sessions in
+// many threads, sessions moved between threads, callbacks that throw or cancel.
+// With GNU OpenMP a child of a process that has used several threads must stay on one (its team of
+// threads is not copied); that is the way of every program on libgomp, and what is shown here.
+#include "ordo.h"
+
+#include "core/parallel.h"
+#include "tests/tools/models.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::test;
+
+std::string generated(const Model& model) {
+    GenerateOptions options;
+    options.max_tokens = 5;
+    options.sampling.temperature = 0;
+    return generate(model, "a", options).text;
+}
+
+// Runs body in a child, which must say true within a minute.
+template <class Body>
+void expect_in_child(const Body& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        ::_exit(body() ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(LibraryFork, AChildGeneratesWithItsParentsModel) {
+    const int threads = thread_count();
+    set_threads(2);
+    const Model model = Model::load(model_file("rope"));
+    EXPECT_EQ(generated(model), "bcdef");
+    expect_in_child([&] {
+        set_threads(1);
+        return generated(model) == "bcdef" && generated(Model::load(model_file("alibi"))) == "bcdef";
+    });
+    EXPECT_EQ(generated(model), "bcdef"); // the parent is as before
+    set_threads(threads);
+}
+
+} // namespace

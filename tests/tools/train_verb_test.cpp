@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// ordo train: its options, what it leaves behind, and what stopping it leaves behind (families E6, E7).
+#include "io/json.h"
+#include "tests/tools/models.h"
+#include "tests/tools/program.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::test;
+
+class CliTrain : public testing::Test {
+protected:
+    CliTrain() {
+        std::string text;
+        for (int i = 0; i < 400; ++i)
+            text += "The " + std::to_string(i * 7919 % 1000) + " cats sat.\n" + (i % 20 == 19 ? "<|endoftext|>\n" : "");
+        put_file(dir_ / "text.txt", text);
+        put_file(dir_ / "val.txt", text.substr(0, 1000));
+    }
+
+    std::string path(const std::string& name) const { return (dir_ / name).string(); }
+
+    // A run of 60 steps on a tiny trunk.
+    std::vector<std::string> words(std::vector<std::string> more = {}) const {
+        std::vector<std::string> all{"train",         "--corpus", path("text.txt"),     "--val",
+                                     path("val.txt"), "--out",    path("w.safetensors")};
+        for (const char* word : {"--byte-tokenizer", "--vocab", "257", "--layers", "1", "--dim", "16", "--heads", "2",
+                                 "--ffn", "32", "--ctx", "16", "--batch", "4", "--eval-every", "1000"})
+            all.emplace_back(word);
+        if (std::find(more.begin(), more.end(), "--tokens") == more.end())
+            more.insert(more.end(), {"--tokens", "3840"});
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    }
+
+    // Nothing half-written is left in the folder.
+    void expect_only(std::vector<std::string> names) const {
+        names.insert(names.end(), {"text.txt", "val.txt"});
+        for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+            const std::string name = entry.path().filename().string();
+            EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+        }
+    }
+
+    TempDir dir_;
+};
+
+TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {
+    const Outcome trained = run_program(words({"--encoding", "alibi", "--log", path("log.csv"), "--seed", "3"}));
+    expect_success(trained);
+    EXPECT_EQ(trained.err, "");
+    EXPECT_TRUE(trained.out.starts_with("tokens: 3840\ntrain_loss: ")) << trained.out;
+    expect_only({"w.safetensors", "log.csv"});
+    EXPECT_TRUE(file_content(path("log.csv")).starts_with("step,tokens,lr,loss"));
+
+    const Outcome info = run_program({"info", path("w.safetensors"), "--format", "json"});
+    expect_success(info);
+    const Json json = parse_json(info.out, "info");
+    EXPECT_EQ(json["encoding"], "alibi:max=8");
+    EXPECT_EQ(json["blueprint"]["d_model"], 16);
+    EXPECT_EQ(json["blueprint"]["n_kv_heads"], 2);
+    const std::string command = json["record"]["command"];
+    EXPECT_TRUE(command.starts_with("ordo train --corpus text.txt --val val.txt --out w.safetensors ")) << command;
+    EXPECT_EQ(info.out.find(dir_.path().string()), std::string::npos); // no paths, anywhere
+    expect_success(run_program({"generate", path("w.safetensors"), "-p", "The", "-n", "5"}));
+}
+
+TEST_F(CliTrain, OptionsAreRefusedBeforeAnythingIsRead) {
+    expect_error(run_program({"train"}), 2, "expected --corpus FILE");
+    expect_error(run_program({"train", "--corpus", "a", "--val", "b"}), 2, "expected --out FILE");
+    expect_error(run_program(words({"--arch", "lama"})), 2, "expected one of ordo, ");
+    expect_error(run_program(words({"--kv-heads", "3"})), 2, "--kv-heads: expected a divisor");
+    expect_error(run_program(words({"--resume"})), 2, "--checkpoint");
+    expect_error(run_program(words({"--tokenizer", "x"})), 2, "found both");
+    expect_error(run_program(words({"--encoding", "rpoe"})), 2, "rope");
+    expect_error(run_program(words({"--dropout", "1"})), 2, "--dropout");
+    expect_error(run_program(words({"--dtype", "f64"})), 2, "f16|bf16|f32");
+    expect_error(run_program({"train", "--corpus", "a", "--val", "b", "--out", "c", "--dim", "10", "--heads", "3"}), 2,
+                 "divisor of the width 10");
+    expect_error(run_program({"train", "--corpus", path("none"), "--val", path("val.txt"), "--out", path("w")}), 5,
+                 "none");
+    put_file(dir_ / "text.txt", "short");
+    expect_error(run_program(words()), 4, "text.txt");
+    expect_only({});
+}
+
+TEST_F(CliTrain, TheSameSeedGivesTheSameBytesWhateverTheThreads) {
+    std::string first;
+    for (const char* threads : {"1", "3"}) {
+        expect_success(run_program(words({"-q", "-t", threads})));
+        const std::string bytes = file_content(path("w.safetensors"));
+        // The command line is part of the file, and names the threads.
+        const std::string data = bytes.substr(bytes.size() - 10'000);
+        if (first.empty()) first = data;
+        EXPECT_EQ(data, first);
+    }
+}
+
+TEST_F(CliTrain, AFileThatCannotBeWrittenLeavesTheOldOne) {
+    put_file(dir_ / "w.safetensors", "old");
+    Conditions full;
+    full.file_size = 4096; // as a full disk: the write fails in the middle
+    expect_error(run_program(words(), full), 5, "w.safetensors");
+    EXPECT_EQ(file_content(path("w.safetensors")), "old");
+    expect_only({"w.safetensors"});
+    expect_success(run_program(words()));
+    EXPECT_GT(file_content(path("w.safetensors")).size(), 4096u);
+    expect_error(run_program({"train", "--corpus", path("text.txt"), "--val", path("val.txt"), "--out",
+                              path("no/such/w"), "--byte-tokenizer", "--vocab", "257", "--tokens", "64", "--batch", "1",
+                              "--ctx", "16", "--layers", "1"}),
+                 5, "no/such");
+}
+
+TEST_F(CliTrain, StoppedAndResumedItGivesTheSameBytes) {
+    const std::vector<std::string> whole =
+        words({"--checkpoint", path("c"), "--resume", "--checkpoint-every", "10", "--tokens", "12800"});
+    expect_success(run_program(whole));
+    const std::string expected = file_content(path("w.safetensors"));
+    std::filesystem::remove(path("c"));
+    std::filesystem::remove(path("w.safetensors"));
+
+    const Outcome stopped = run_program(whole, {.signal = SIGINT, .signal_file = path("c")});
+    EXPECT_EQ(stopped.code, 130) << stopped.err;
+    EXPECT_FALSE(stopped.died);
+    EXPECT_NE(stopped.err.find("--resume goes on from the checkpoint"), std::string::npos) << stopped.err;
+    EXPECT_EQ(stopped.out, "");
+    expect_only({"c"});
+    expect_success(run_program(whole));
+    EXPECT_EQ(file_content(path("w.safetensors")), expected);
+}
+
+TEST_F(CliTrain, KilledWhileItSavesItLeavesAWholeCheckpoint) {
+    const std::vector<std::string> endless =
+        words({"--checkpoint", path("c"), "--resume", "--checkpoint-every", "1", "--tokens", "100000000"});
+    for (const int milliseconds : {0, 1, 3, 7}) {
+        const Outcome killed = run_program(
+            endless,
+            {.signal = SIGKILL, .signal_file = path("c"), .signal_delay = std::chrono::milliseconds(milliseconds)});
+        EXPECT_EQ(killed.code, 128 + SIGKILL);
+        // Whatever there is can be gone on from.
+        const Outcome resumed =
+            run_program(endless, {.signal = SIGTERM, .signal_delay = std::chrono::milliseconds(300)});
+        EXPECT_EQ(resumed.code, 143) << resumed.err;
+        EXPECT_EQ(resumed.err.find("ordo: " + path("c")), std::string::npos) << resumed.err;
+    }
+}
+
+} // namespace
