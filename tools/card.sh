@@ -27,7 +27,7 @@ cat <<EOF
 | corpus | \`$(of corpus)\`, SHA-256 \`$(of corpus.sha256)\` |
 | command | \`$(of command)\` |
 
-The seven files of this folder are one experiment: the same trunk, corpus, seed, order of the data and
+The weight files of this folder are one experiment: the same trunk, corpus, seed, order of the data and
 budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again.
 
 ## Licence and sources

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The shipped weights still say what their cards show. The numbers behind it are proved elsewhere,
+// against the oracle; this only guards them, with every instruction set that the machine has.
+#include "core/parallel.h"
+#include "io/file.h"
+#include "kernels/kernels.h"
+#include "model/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path weights = "weights";
+constexpr std::string_view prompt = "Once upon a time";
+
+struct Shipped {
+    const char *name, *spec;
+};
+constexpr Shipped shipped[] = {
+    {"none", "none"}, {"sinusoidal", "sinusoidal"}, {"learned", "learned"}, {"rope", "rope"}};
+
+// The text between ```text and ``` after the heading of the sample.
+std::string sample_of(const std::string& card) {
+    const std::size_t heading = card.find("## Greedy sample");
+    const std::size_t begin = card.find("```text\n", heading) + 8;
+    return card.substr(begin, card.rfind("\n```") - begin);
+}
+
+class ShippedWeights : public testing::TestWithParam<Shipped> {
+protected:
+    void TearDown() override { select_kernels("auto"); }
+    fs::path file() const { return weights / (std::string(GetParam().name) + ".safetensors"); }
+    std::string card() const { return read_file(weights / (std::string(GetParam().name) + ".md"), 1 << 20); }
+};
+
+TEST_P(ShippedWeights, AreTheSameTrunkWithAnotherEncoding) {
+    const Model model = Model::load(file());
+    const Model first = Model::load(weights / "none.safetensors");
+    EXPECT_EQ(to_json(model.impl().blueprint), to_json(first.impl().blueprint));
+    EXPECT_EQ(model.encoding(), EncodingStack(GetParam().spec, model.impl().blueprint.dims()).spec());
+    for (const char* key : {"corpus", "corpus.sha256", "seed", "tokens", "batch", "lr", "finish", "finish.sha256",
+                            "finish.tokens", "validation.sha256"}) {
+        EXPECT_FALSE(model.metadata(key).empty()) << key;
+        EXPECT_EQ(model.metadata(key), first.metadata(key)) << key;
+    }
+    EXPECT_EQ(model.metadata("command").find('/'), std::string::npos) << "a path";
+    EXPECT_GE(std::stoll(model.metadata("tokens")), 8'000'000);
+    EXPECT_EQ(model.context(), 256);
+    EXPECT_LE(fs::file_size(file()), std::uintmax_t{8} << 20);
+}
+
+TEST_P(ShippedWeights, SayWhatTheirCardShows) {
+    const Model model = Model::load(file());
+    const std::string expected = sample_of(card());
+    ASSERT_GT(expected.size(), 100u);
+    GenerateOptions options;
+    options.max_tokens = 96;
+    options.sampling.temperature = 0;
+    for (const Kernels* set : available_kernels()) {
+        select_kernels(set->name);
+        EXPECT_EQ(std::string(prompt) + generate(model, prompt, options).text, expected) << set->name;
+    }
+}
+
+// Uniform guessing costs ln 4096 = 8.3 nats a token.
+TEST_P(ShippedWeights, HaveLearnedSomething) {
+    const Model model = Model::load(file());
+    const std::string text = read_file(weights / "heldout.txt", 1 << 20);
+    std::vector<Token> tokens{model.end_of_text()};
+    for (const Token t : model.encode(std::string_view(text).substr(0, 900))) tokens.push_back(t);
+    ASSERT_LE(tokens.size(), 256u * 2);
+    tokens.resize(std::min<std::size_t>(tokens.size(), 256));
+    Session session(model);
+    double total = 0;
+    session.feed_all(tokens, {}, [&](int first, View logits) {
+        for (int i = 0; i < logits.rows && static_cast<std::size_t>(first + i) + 1 < tokens.size(); ++i) {
+            double z = 0;
+            for (int j = 0; j < logits.cols; ++j) z += std::exp(static_cast<double>(logits.row(i)[j]));
+            total += std::log(z) - logits.row(i)[tokens[static_cast<std::size_t>(first + i) + 1]];
+        }
+    });
+    EXPECT_LT(total / static_cast<double>(tokens.size() - 1), 5.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Weights, ShippedWeights, testing::ValuesIn(shipped), [](const auto& test) {
+    std::string name = test.param.name;
+    std::erase(name, '-');
+    return name;
+});
+
+} // namespace
+} // namespace ordo
