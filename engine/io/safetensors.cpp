@@ -122,13 +122,13 @@ void Safetensors::read(const TensorInfo& tensor, std::span<float> out) const {
     std::vector<std::uint16_t> halves(std::min<std::size_t>(out.size(), 32'768));
     for (std::size_t done = 0; done < out.size();) {
         const std::size_t n = std::min(out.size() - done, halves.size());
-        read_at(tensor.offset + 2 * done, std::as_writable_bytes(std::span(halves).first(n)));
-        const auto part = out.subspan(done, n);
+        const std::span part(halves.data(), n);
+        read_at(tensor.offset + 2 * done, std::as_writable_bytes(part));
+        float* const to = out.data() + done;
         if (f16)
-            std::transform(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(n), part.begin(), f16_to_float);
+            for (std::size_t i = 0; i < n; ++i) to[i] = f16_to_float(part[i]);
         else
-            std::transform(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(n), part.begin(),
-                           bf16_to_float);
+            for (std::size_t i = 0; i < n; ++i) to[i] = bf16_to_float(part[i]);
         done += n;
     }
 }
