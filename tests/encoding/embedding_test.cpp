@@ -97,7 +97,8 @@ TEST(RotateStretch, TurnsByTheCircleAndStretchesByTheTurn) {
         const auto encoding = make("rotate-stretch", width);
         const std::vector<float> x = normal(static_cast<std::size_t>(width));
         for (const int t : {0, 1, 9, 35, 36, 37, 71, 72, 36000}) {
-            const double scale = (t / 36 + 1) * 0.1 * length(x), angle = 2 * std::acos(-1.0) * t / 36;
+            const int turns = t / 36;
+            const double scale = (turns + 1) * 0.1 * length(x), angle = 2 * std::acos(-1.0) * t / 36;
             const std::vector<float> y = embed(*encoding, x, t);
             EXPECT_NEAR(length(y), scale * length(x), 1e-5 * scale);
             for (std::size_t j = 0; j < 6; j += 2) {

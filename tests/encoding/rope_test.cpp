@@ -59,7 +59,8 @@ TEST(Rope, IsTheBlockDiagonalMatrix) {
         ASSERT_EQ(table.rows.size(), static_cast<std::size_t>(e));
         for (std::size_t i = 0; i < e; ++i)
             for (std::size_t j = 0; j < e; ++j) {
-                const double angle = t * std::pow(10000, -2.0 * static_cast<double>(i / 2) / e);
+                const auto pair = i / 2;
+                const double angle = t * std::pow(10000, -2.0 * static_cast<double>(pair) / e);
                 double expected = 0;
                 if (i == j) expected = std::cos(angle);
                 if (i / 2 == j / 2 && i < j) expected = -std::sin(angle);
@@ -76,7 +77,8 @@ TEST(Rope, TableHasAngleCosineAndSineOfEachPositionAndPair) {
     ASSERT_EQ(table.rows.size(), 12u);
     // Frequencies of a head of 8 are 1, 0.1, 0.01, 0.001.
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
-        const double position = 5.0 + static_cast<double>(i / 4), pair = static_cast<double>(i % 4);
+        const auto row = i / 4;
+        const double position = 5.0 + static_cast<double>(row), pair = static_cast<double>(i % 4);
         const double angle = position * std::pow(10, -pair);
         const std::vector<double> expected = {position, pair, angle, std::cos(angle), std::sin(angle)};
         for (std::size_t j = 0; j < 5; ++j) EXPECT_NEAR(table.rows[i][j], expected[j], 1e-12);

@@ -65,7 +65,7 @@ public:
     }
 };
 
-Model short_model(Blueprint b = small_blueprint()) {
+Model short_model(const Blueprint& b = small_blueprint()) {
     std::vector<std::unique_ptr<Encoding>> items;
     items.push_back(std::make_unique<Short>());
     return random_model(b, EncodingStack(std::move(items)), 2);

@@ -207,7 +207,8 @@ TEST(CliTable, SinusoidalIsTheMatrixOfThePaper) {
     ASSERT_EQ(csv.rows.size(), 5u);
     for (int p = 0; p < 5; ++p)
         for (int i = 0; i < 6; ++i) {
-            const double angle = (p + 3) / std::pow(10000.0, 2.0 * (i / 2) / 6);
+            const int pair = i / 2;
+            const double angle = (p + 3) / std::pow(10000.0, 2.0 * pair / 6);
             EXPECT_NEAR(csv.rows[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)],
                         i % 2 ? std::cos(angle) : std::sin(angle), 1e-12);
         }
