@@ -22,7 +22,7 @@ struct Shipped {
     const char *name, *spec;
 };
 constexpr Shipped shipped[] = {
-    {"none", "none"}, {"sinusoidal", "sinusoidal"}, {"learned", "learned"}, {"rope", "rope"}};
+    {"none", "none"}, {"sinusoidal", "sinusoidal"}, {"learned", "learned"}, {"rope", "rope"}, {"alibi", "alibi"}};
 
 // The text between ```text and ``` after the heading of the sample.
 std::string sample_of(const std::string& card) {
