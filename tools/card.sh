@@ -37,6 +37,14 @@ it: children's classics in the public domain in the USA (Project Gutenberg texts
 removed); FairytaleQA, Apache-2.0; TinyStories, CDLA-Sharing-1.0; Pratham Books / StoryWeaver and African
 Storybook, CC-BY 4.0, with thanks to both.
 
+## Sample
+
+What a user sees: \`ordo generate -m $(basename "$file") -n 96 -s 1 -p "$prompt"\`
+
+\`\`\`text
+$("$ordo" generate -m "$file" -n 96 -s 1 -p "$prompt" -q 2>/dev/null)
+\`\`\`
+
 ## Greedy sample
 
 \`ordo generate -m $(basename "$file") --temp 0 -n 96 -p "$prompt"\`
