@@ -21,8 +21,13 @@ constexpr std::string_view prompt = "Once upon a time";
 struct Shipped {
     const char *name, *spec;
 };
-constexpr Shipped shipped[] = {
-    {"none", "none"}, {"sinusoidal", "sinusoidal"}, {"learned", "learned"}, {"rope", "rope"}, {"alibi", "alibi"}};
+constexpr Shipped shipped[] = {{"none", "none"},
+                               {"sinusoidal", "sinusoidal"},
+                               {"learned", "learned"},
+                               {"rope", "rope"},
+                               {"alibi", "alibi"},
+                               {"rotate-stretch-36", "rotate-stretch:period=36"},
+                               {"rotate-stretch-6", "rotate-stretch:period=6"}};
 
 // The text between ```text and ``` after the heading of the sample.
 std::string sample_of(const std::string& card) {
