@@ -179,5 +179,48 @@ TEST(Dropout, KeepsTheMeanAndIsTheSameForAStep) {
     EXPECT_EQ(network.loss(batch.tokens, batch.targets), plain); // identity outside of training
 }
 
+// Along the gradient of each tensor. A float's loss can be told apart by 1e-6 or so, which bounds the step from
+// below; a branch whose mask is missing, or another one's, is off by far more than the tolerance.
+TEST(Dropout, GradientAgreesWithDifferencesOfTheLoss) {
+    for (const char* name : {"ordo", "gptj", "bert", "bloom"}) { // pre-norm, parallel, post-norm, norm of the embedding
+        Blueprint b;
+        for (const Case& c : cases())
+            if (c.blueprint.architecture == name) b = c.blueprint;
+        ASSERT_EQ(b.architecture, name);
+        EncodingStack encodings("learned", b.dims());
+        Parameters parameters(b, encodings);
+        parameters.initialise(3);
+        const Random noise(11, 2);
+        for (std::size_t i = 0; i < parameters.values().size(); ++i)
+            parameters.values()[i] += static_cast<float>(0.2 * noise.normal(i));
+        const Batch batch(b);
+        Network network(b, encodings, parameters, Batch::sequences, b.context);
+        const auto loss = [&] {
+            return network.loss_and_grad(batch.tokens, batch.targets, batch.segments, {0.3, 5, 2});
+        };
+        std::fill(parameters.grads().begin(), parameters.grads().end(), 0.0f);
+        loss();
+        const std::vector<float> gradient(parameters.grads().begin(), parameters.grads().end());
+        for (int i = 0; i < parameters.count(); ++i) {
+            const View w = parameters.value(i);
+            const float* g = gradient.data() + (w.data - parameters.values().data());
+            const std::vector<float> original(w.data, w.data + static_cast<std::ptrdiff_t>(w.rows) * w.cols);
+            double square = 0;
+            for (std::size_t j = 0; j < original.size(); ++j) square += static_cast<double>(g[j]) * g[j];
+            const double length = std::sqrt(square), h = 5e-3;
+            ASSERT_GT(length, 0);
+            double difference = 0;
+            for (const double side : {1.0, -1.0}) {
+                for (std::size_t j = 0; j < original.size(); ++j)
+                    w.data[j] = static_cast<float>(original[j] + side * h * g[j] / length);
+                difference += side * loss() / (2 * h);
+            }
+            std::copy(original.begin(), original.end(), w.data);
+            EXPECT_NEAR(difference, length, 1e-2 * length + 5e-4)
+                << name << " " << parameters.specs()[static_cast<std::size_t>(i)].name;
+        }
+    }
+}
+
 } // namespace
 } // namespace ordo::train
