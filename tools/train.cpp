@@ -34,10 +34,9 @@ constexpr Option file_options[] = {
     {.name = "finish-tokens",
      .kind = Kind::integer,
      .value = "N",
-     .fallback = "0",
-     .least = 0,
+     .least = 1,
      .most = most_tokens,
-     .help = "how much of --tokens that part is"},
+     .help = "how much of --tokens that part is, in whole steps; by default a fifth"},
     {.name = "init", .kind = Kind::path, .value = "FILE", .help = "start from these weights"},
     {.name = "checkpoint", .kind = Kind::path, .value = "FILE", .help = "where to save the state of the training"},
     {.name = "checkpoint-every",
@@ -51,7 +50,8 @@ constexpr Option file_options[] = {
     {.name = "log",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "CSV of step, tokens, lr, loss, grad_norm, tokens_per_second, val_loss"},
+     .help =
+         "CSV of step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss; a resumed run goes on with it"},
     {.name = "eval-every",
      .kind = Kind::integer,
      .value = "N",
@@ -223,6 +223,8 @@ train::Options read_options(const Arguments& arguments) {
         if (!arguments.has(needed)) fail(ErrorCode::usage, "train: expected --", needed, " FILE");
     if (arguments.has("resume") && !arguments.has("checkpoint"))
         fail(ErrorCode::usage, "option --resume: expected --checkpoint FILE beside it");
+    if (arguments.has("finish-tokens") && !arguments.has("finish"))
+        fail(ErrorCode::usage, "option --finish-tokens: expected --finish FILE beside it");
     if (arguments.has("byte-tokenizer") && arguments.has("tokenizer"))
         fail(ErrorCode::usage, "expected --tokenizer or --byte-tokenizer, found both");
     const Architecture& architecture = find_architecture(arguments.text("arch"));
@@ -242,7 +244,7 @@ train::Options read_options(const Arguments& arguments) {
     o.dropout = arguments.number("dropout");
     o.seed = parse_seed(arguments.text("seed"), "seed");
     o.finish = arguments.text("finish");
-    o.finish_tokens = arguments.integer64("finish-tokens");
+    if (arguments.has("finish-tokens")) o.finish_tokens = arguments.integer64("finish-tokens");
     o.init = arguments.text("init");
     o.tokenizer = arguments.text("tokenizer");
     o.byte_tokenizer = arguments.has("byte-tokenizer");

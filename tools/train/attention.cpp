@@ -19,7 +19,16 @@ void transpose(View x, float* out) {
         for (int j = 0; j < x.cols; ++j) out[j * x.rows + i] = x.row(i)[j];
 }
 
+// Of one thread.
+std::size_t scratch_floats(const AttentionShape& shape) {
+    return static_cast<std::size_t>(shape.length) * static_cast<std::size_t>(2 * shape.d_head + 2 * tile_rows);
+}
+
 } // namespace
+
+std::size_t Attention::floats(const AttentionShape& shape) {
+    return scratch_floats(shape) * static_cast<std::size_t>(thread_count());
+}
 
 // With T for length: keys and values transposed [e, T], two score tiles [tile_rows, T].
 struct Attention::Scratch {
@@ -28,9 +37,7 @@ struct Attention::Scratch {
 };
 
 Attention::Attention(const AttentionShape& shape)
-    : shape_(shape), scratch_floats_(static_cast<std::size_t>(shape.length) *
-                                     static_cast<std::size_t>(2 * shape.d_head + 2 * tile_rows)),
-      scratch_(scratch_floats_ * static_cast<std::size_t>(thread_count())) {}
+    : shape_(shape), scratch_floats_(scratch_floats(shape)), scratch_(floats(shape)) {}
 
 Attention::Scratch Attention::scratch_of_thread() {
     const auto t = static_cast<std::size_t>(shape_.length), e = static_cast<std::size_t>(shape_.d_head);

@@ -36,6 +36,7 @@ struct AttentionShape {
 class Attention {
 public:
     explicit Attention(const AttentionShape& shape);
+    static std::size_t floats(const AttentionShape& shape); // that such an object takes
     // qkv [n, (n_heads + 2 n_kv_heads) e], queries and keys already rotated; out [n, n_heads e].
     void forward(View qkv, const EncodingStack& encodings, Positions positions, View out, int layer);
     // dqkv is overwritten. The scores are computed again rather than kept: no [length, length] matrix

@@ -27,12 +27,12 @@ void save_checkpoint(const std::filesystem::path& file, const std::string& diges
                       {{"value", {n}, StoredType::f32, parameters.values()},
                        {"first_moment", {n}, StoredType::f32, optimizer.first_moments()},
                        {"second_moment", {n}, StoredType::f32, optimizer.second_moments()}},
-                      {{"ordo.checkpoint", "1"},
+                      {{"ordo.checkpoint", "2"},
                        {"digest", digest},
                        {"step", std::to_string(state.step)},
                        {"validation_loss", exact(state.validation_loss)},
                        {"losses", losses},
-                       {"log", state.log}});
+                       {"log_bytes", std::to_string(state.log_bytes)}});
 }
 
 State load_checkpoint(const std::filesystem::path& file, const std::string& digest, Parameters& parameters,
@@ -45,6 +45,9 @@ State load_checkpoint(const std::filesystem::path& file, const std::string& dige
             fail(ErrorCode::model, where, ": metadata: expected '", key, "', found none");
         return found->second;
     };
+    if (text("ordo.checkpoint") != "2")
+        fail(ErrorCode::model, where, ": expected a checkpoint of format 2, found ",
+             printable(text("ordo.checkpoint")));
     if (text("digest") != digest)
         fail(ErrorCode::usage, where,
              ": expected a checkpoint of this run, found one of another corpus, trunk, encoding or budget");
@@ -68,7 +71,7 @@ State load_checkpoint(const std::filesystem::path& file, const std::string& dige
         if (end == p) fail(ErrorCode::model, where, ": metadata 'losses': expected numbers, found ", printable(losses));
         p = *end ? end + 1 : end;
     }
-    state.log = text("log");
+    state.log_bytes = std::strtoll(text("log_bytes").c_str(), nullptr, 10);
     return state;
 }
 

@@ -12,7 +12,7 @@ struct State {
     std::int64_t step = 0;
     double validation_loss = 0;
     std::vector<double> losses; // of the last 50 steps
-    std::string log;            // CSV rows so far
+    std::int64_t log_bytes = 0; // length of the log; 0: there was none
 };
 
 // A safetensors file of f32 tensors "value", "first_moment" and "second_moment" (all parameters in

@@ -29,6 +29,21 @@ std::string layer_name(int index, const char* part) {
     return "layers." + std::to_string(index) + "." + part;
 }
 
+constexpr int head_rows = 512; // whose logits are held at once
+
+int heads_width(const Blueprint& b) {
+    return b.n_heads * b.d_head;
+}
+int qkv_width(const Blueprint& b) {
+    return (b.n_heads + 2 * b.n_kv_heads) * b.d_head;
+}
+int inner_width(const Blueprint& b) {
+    return b.gated ? 2 * b.d_ff : b.d_ff;
+}
+AttentionShape attention_shape(const Blueprint& b, int batch, int length) {
+    return {batch, length, b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window, 0};
+}
+
 } // namespace
 
 // What a layer's backward pass needs of its forward pass.
@@ -46,11 +61,10 @@ struct Network::Layer {
 
 Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& parameters, int batch, int length)
     : blueprint_(b), encodings_(encodings), parameters_(parameters), rows_(batch * length), length_(length),
-      attention_({batch, length, b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window, 0}),
-      stream_(rows_, b.d_model), norm_in_(rows_, b.d_model), final_(rows_, b.d_model), d_stream_(rows_, b.d_model),
-      branch_(rows_, b.d_model), branch2_(rows_, b.d_model), d_heads_(rows_, b.n_heads * b.d_head),
-      d_qkv_(rows_, (b.n_heads + 2 * b.n_kv_heads) * b.d_head), d_act_(rows_, b.d_ff),
-      d_in_(rows_, b.gated ? 2 * b.d_ff : b.d_ff), logits_(std::min(rows_, 512), b.vocab_size) {
+      attention_(attention_shape(b, batch, length)), stream_(rows_, b.d_model), norm_in_(rows_, b.d_model),
+      final_(rows_, b.d_model), d_stream_(rows_, b.d_model), branch_(rows_, b.d_model), branch2_(rows_, b.d_model),
+      d_heads_(rows_, heads_width(b)), d_qkv_(rows_, qkv_width(b)), d_act_(rows_, b.d_ff), d_in_(rows_, inner_width(b)),
+      logits_(std::min(rows_, head_rows), b.vocab_size) {
     for (int i = 0; i < b.n_layers; ++i) {
         Layer layer;
         for (Tensor* t : {&layer.in, &layer.attention_in, &layer.middle, &layer.feed_in, &layer.out})
@@ -70,6 +84,14 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
 }
 
 Network::~Network() = default;
+
+double Network::floats(const Blueprint& b, const EncodingStack& encodings, int batch, int length) {
+    const double rows = static_cast<double>(batch) * length, d = b.d_model;
+    const double inside = heads_width(b) + qkv_width(b) + b.d_ff + inner_width(b); // of a layer, or its gradient
+    const double row = (6 + static_cast<double>(encodings.items().size())) * d + inside + b.n_layers * (5 * d + inside);
+    return rows * row + std::min(rows, double{head_rows}) * b.vocab_size +
+           static_cast<double>(Attention::floats(attention_shape(b, batch, length)));
+}
 
 double Network::loss(std::span<const Token> tokens, std::span<const Token> targets, std::span<const int> segments) {
     return pass(tokens, targets, segments, {}, false);

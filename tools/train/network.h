@@ -12,6 +12,8 @@ namespace ordo::train {
 class Parameters {
 public:
     Parameters(const Blueprint& blueprint, const EncodingStack& encodings);
+    // The size of such a block, without one.
+    static std::uint64_t floats(const Blueprint& blueprint, const EncodingStack& encodings);
 
     std::span<const TensorSpec> specs() const { return specs_; } // the blueprint's, then the encodings'
     int count() const { return static_cast<int>(specs_.size()); }
@@ -48,6 +50,8 @@ public:
     // Up to batch sequences of length tokens at once. The encodings are bound to the parameters.
     Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length);
     ~Network();
+    // What the activations and their gradients take. A double, as it may be more than 64 bits hold.
+    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length);
 
     // Mean loss in nats over the targets that are >= 0. tokens and targets: [batch * length].
     double loss(std::span<const Token> tokens, std::span<const Token> targets, std::span<const int> segments = {});

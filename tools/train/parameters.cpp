@@ -4,6 +4,23 @@
 #include "tools/train/network.h"
 
 namespace ordo::train {
+namespace {
+
+// Of one tensor, which starts on a cache line.
+std::size_t padded_size(const TensorSpec& spec) {
+    std::size_t n = 1;
+    for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
+    return (n + 15) / 16 * 16;
+}
+
+} // namespace
+
+std::uint64_t Parameters::floats(const Blueprint& blueprint, const EncodingStack& encodings) {
+    std::uint64_t total = 0;
+    for (const TensorSpec& spec : tensor_list(blueprint)) total += padded_size(spec);
+    for (const TensorSpec& spec : encodings.tensors()) total += padded_size(spec);
+    return total;
+}
 
 Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encodings) : specs_(tensor_list(blueprint)) {
     first_encoding_tensor_ = count();
@@ -11,9 +28,7 @@ Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encoding
     std::size_t total = 0;
     for (const TensorSpec& spec : specs_) {
         offsets_.push_back(total);
-        std::size_t n = 1;
-        for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
-        total += (n + 15) / 16 * 16; // every tensor starts on a cache line
+        total += padded_size(spec);
     }
     values_ = Buffer<float>(total);
     grads_ = Buffer<float>(total);

@@ -2,6 +2,7 @@
 #include "tools/train/progress.h"
 
 #include <cstdio>
+#include <string>
 
 namespace ordo::train {
 
@@ -17,6 +18,7 @@ void Progress::show(std::int64_t step, std::int64_t steps, std::int64_t step_tok
     rate_ = static_cast<double>((step - first_step_) * step_tokens) / seconds;
     if (!shown_ || (step < steps && now - drawn_ < std::chrono::milliseconds(100))) return;
     drawn_ = now;
+    begun_ = true;
     static constexpr int width = 30;
     const int done = static_cast<int>(width * step / steps);
     const auto left = static_cast<long>(static_cast<double>((steps - step) * step_tokens) / rate_);
@@ -28,26 +30,8 @@ void Progress::show(std::int64_t step, std::int64_t steps, std::int64_t step_tok
     std::fflush(stderr);
 }
 
-void Progress::end() {
-    if (shown_) std::fputc('\n', stderr);
-}
-
-std::string csv_header() {
-    return "step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss\n";
-}
-
-std::string csv_row(std::int64_t step, std::int64_t tokens, double lr, double loss, double grad_norm, double rate) {
-    char text[160];
-    std::snprintf(text, sizeof text, "%lld,%lld,%.6g,%.5f,%.4f,%.0f,\n", static_cast<long long>(step),
-                  static_cast<long long>(tokens), lr, loss, grad_norm, rate);
-    return text;
-}
-
-std::string csv_validation(std::int64_t step, std::int64_t tokens, double validation_loss) {
-    char text[96];
-    std::snprintf(text, sizeof text, "%lld,%lld,,,,,%.5f\n", static_cast<long long>(step),
-                  static_cast<long long>(tokens), validation_loss);
-    return text;
+Progress::~Progress() {
+    if (begun_) std::fputc('\n', stderr);
 }
 
 } // namespace ordo::train

@@ -3,13 +3,14 @@
 
 #include "core/blas.h"
 #include "core/error.h"
-#include "io/atomic_file.h"
 #include "io/safetensors.h"
 #include "model/model_file.h"
 #include "text/bpe_trainer.h"
 #include "tools/sha256.h"
 #include "tools/train/checkpoint.h"
 #include "tools/train/data.h"
+#include "tools/train/files.h"
+#include "tools/train/log.h"
 #include "tools/train/progress.h"
 
 #include <algorithm>
@@ -79,40 +80,62 @@ private:
     void one_step();
     double held_out(std::int64_t most_tokens);
     void save();
+    void write(const Result& result);
     std::string digest() const;
     Metadata record(const Result& result) const;
 
     Options o_;
     std::unique_ptr<Tokenizer> tokenizer_;
+    EncodingStack encodings_;
     Corpus corpus_, validation_;
     std::unique_ptr<Corpus> finish_;
-    EncodingStack encodings_;
     Parameters parameters_;
     Network network_;
     Optimizer optimizer_;
     Progress progress_;
     State state_;
+    Log log_;
     std::int64_t steps_, finish_step_, step_tokens_;
     std::vector<Token> tokens_, targets_;
 };
 
-Options resolved(Options o, const Tokenizer& tokenizer) {
-    o.blueprint.vocab_size = tokenizer.vocab_size();
-    check(o.blueprint, "trunk");
+// What can be said before anything is read.
+Options resolved(Options o) {
+    stored_type(o.dtype);
     const auto step_tokens = static_cast<std::int64_t>(o.batch) * o.blueprint.context;
-    if (o.batch < 1 || o.tokens < step_tokens)
+    if (o.batch < 1 || step_tokens < 1 || o.tokens < step_tokens)
         fail(ErrorCode::usage, "tokens: expected at least one step of ", step_tokens, ", found ", o.tokens);
-    if (o.finish_tokens < 0 || o.finish_tokens > o.tokens || (o.finish_tokens > 0 && o.finish.empty()))
-        fail(ErrorCode::usage, "finish-tokens: expected at most the budget of ", o.tokens,
-             " and a finish corpus, found ", o.finish_tokens);
+    if (o.finish_tokens != 0 && o.finish.empty())
+        fail(ErrorCode::usage, "finish-tokens: expected a finish corpus beside it, found none");
+    if (!o.finish.empty() && o.finish_tokens == 0) o.finish_tokens = std::max(step_tokens, o.tokens / 5);
+    if (!o.finish.empty() && (o.finish_tokens < step_tokens || o.finish_tokens > o.tokens))
+        fail(ErrorCode::usage, "finish-tokens: expected at least one step of ", step_tokens,
+             " and at most the budget of ", o.tokens, ", found ", o.finish_tokens);
+    check_files(o);
     return o;
 }
 
+// The trunk for a tokenizer, if there is memory to train it.
+Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
+    Blueprint b = o.blueprint;
+    b.vocab_size = tokenizer.vocab_size();
+    check(b, "trunk");
+    const EncodingStack encodings(o.encoding, b.dims());
+    const auto parameters = static_cast<double>(Parameters::floats(b, encodings)); // and gradients, and two moments
+    const double bytes = sizeof(float) * (4 * parameters + Network::floats(b, encodings, o.batch, b.context));
+    const std::int64_t step_tokens = static_cast<std::int64_t>(o.batch) * b.context;
+    if (bytes > static_cast<double>(default_memory_limit()) || step_tokens > std::numeric_limits<int>::max())
+        fail(ErrorCode::limit, "training: steps of ", step_tokens, " tokens take ",
+             static_cast<std::uint64_t>(std::min(bytes, 0x1p63)), " bytes, more than the ", default_memory_limit(),
+             " that they may; a smaller batch, context or trunk takes less");
+    return b;
+}
+
 Run::Run(const Options& options)
-    : o_(options), tokenizer_(make_tokenizer(options)), corpus_(options.corpus, *tokenizer_, options.blueprint.context),
-      validation_(options.validation, *tokenizer_, options.blueprint.context),
-      encodings_((o_ = resolved(options, *tokenizer_)).encoding, o_.blueprint.dims()),
-      parameters_(o_.blueprint, encodings_),
+    : o_(resolved(options)), tokenizer_(make_tokenizer(o_)),
+      encodings_(o_.encoding, (o_.blueprint = fitting_trunk(o_, *tokenizer_)).dims()),
+      corpus_(o_.corpus, *tokenizer_, o_.blueprint.context),
+      validation_(o_.validation, *tokenizer_, o_.blueprint.context), parameters_(o_.blueprint, encodings_),
       network_(o_.blueprint, encodings_, parameters_, o_.batch, o_.blueprint.context), optimizer_(parameters_),
       progress_(o_.progress), step_tokens_(static_cast<std::int64_t>(o_.batch) * o_.blueprint.context),
       tokens_(static_cast<std::size_t>(step_tokens_)), targets_(tokens_.size()) {
@@ -124,6 +147,7 @@ Run::Run(const Options& options)
     if (!o_.init.empty()) load_initial(o_, parameters_);
     if (o_.resume && std::filesystem::exists(o_.checkpoint))
         state_ = load_checkpoint(o_.checkpoint, digest(), parameters_, optimizer_);
+    if (!o_.log.empty()) log_ = Log(o_.log, state_.log_bytes);
 }
 
 // What must be equal for a checkpoint to be continued.
@@ -158,7 +182,7 @@ void Run::one_step() {
     state_.step += 1;
     state_.losses.push_back(loss);
     if (state_.losses.size() > 50) state_.losses.erase(state_.losses.begin());
-    state_.log += csv_row(state_.step, state_.step * step_tokens_, lr, loss, norm, progress_.tokens_per_second());
+    log_.add(csv_row(state_.step, state_.step * step_tokens_, lr, loss, norm, progress_.tokens_per_second()));
     progress_.show(state_.step, steps_, step_tokens_, loss, state_.validation_loss);
 }
 
@@ -181,9 +205,20 @@ double Run::held_out(std::int64_t most_tokens) {
     return total / static_cast<double>(windows);
 }
 
+// The log first: a checkpoint may not speak of rows that are not there.
 void Run::save() {
+    if (log_.is_open()) state_.log_bytes = log_.flush();
     if (!o_.checkpoint.empty()) save_checkpoint(o_.checkpoint, digest(), state_, parameters_, optimizer_);
-    if (!o_.log.empty()) write_file(o_.log, csv_header() + state_.log);
+}
+
+void Run::write(const Result& result) {
+    ModelFile file{o_.blueprint, encodings_.spec(),    tokenizer_->to_json(), record(result), {},
+                   {},           stored_type(o_.dtype)};
+    for (int i = 0; i < parameters_.count(); ++i) {
+        file.specs.push_back(parameters_.specs()[static_cast<std::size_t>(i)]);
+        file.values.push_back(parameters_.value(i));
+    }
+    write_model(o_.out, file);
 }
 
 Metadata Run::record(const Result& result) const {
@@ -209,7 +244,8 @@ Metadata Run::record(const Result& result) const {
     if (finish_) {
         m["finish"] = finish_->name();
         m["finish.sha256"] = finish_->sha256();
-        m["finish.tokens"] = std::to_string(o_.finish_tokens);
+        m["finish.tokens"] = std::to_string(o_.finish_tokens); // as asked; steps are whole
+        m["finish.seen"] = std::to_string((steps_ - finish_step_) * step_tokens_);
     }
     return m;
 }
@@ -223,25 +259,25 @@ Result Run::train() {
         one_step();
         if (state_.step % o_.eval_every == 0 && state_.step < steps_) {
             state_.validation_loss = held_out(o_.eval_tokens);
-            state_.log += csv_validation(state_.step, state_.step * step_tokens_, state_.validation_loss);
+            log_.add(csv_validation(state_.step, state_.step * step_tokens_, state_.validation_loss));
         }
         if (state_.step % o_.checkpoint_every == 0) save();
         if (o_.on_step) o_.on_step(state_.step);
     }
     state_.validation_loss = held_out(std::numeric_limits<std::int64_t>::max());
-    state_.log += csv_validation(state_.step, state_.step * step_tokens_, state_.validation_loss);
-    save();
-    progress_.end();
     double mean = 0;
     for (const double loss : state_.losses) mean += loss / static_cast<double>(state_.losses.size());
     const Result result{mean, state_.validation_loss, state_.step * step_tokens_, false};
-    ModelFile file{o_.blueprint, encodings_.spec(),    tokenizer_->to_json(), record(result), {},
-                   {},           stored_type(o_.dtype)};
-    for (int i = 0; i < parameters_.count(); ++i) {
-        file.specs.push_back(parameters_.specs()[static_cast<std::size_t>(i)]);
-        file.values.push_back(parameters_.value(i));
+    try { // neither the weights nor the checkpoint takes the other with it when it cannot be written
+        write(result);
+    } catch (const Error&) {
+        save();
+        throw;
     }
-    write_model(o_.out, file);
+    save();
+    // After the checkpoint, so that a run which goes on from there says it once.
+    log_.add(csv_validation(state_.step, state_.step * step_tokens_, state_.validation_loss));
+    log_.flush();
     return result;
 }
 

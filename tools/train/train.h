@@ -26,19 +26,22 @@ struct Options {
     std::uint64_t seed = 1;
 
     std::filesystem::path finish;    // a second corpus for the last part of the budget
-    std::int64_t finish_tokens = 0;  // how much of the budget that part is
+    std::int64_t finish_tokens = 0;  // how much of the budget that part is; 0: a fifth, if there is a finish
     std::filesystem::path init;      // start from the weights of this file
     std::filesystem::path tokenizer; // take this file's tokenizer (a weight file or a tokenizer.json)
     bool byte_tokenizer = false;
-    std::filesystem::path checkpoint; // saved every checkpoint_every steps and at the end
+    std::filesystem::path checkpoint; // saved every checkpoint_every steps and, after the weights, at the end
     int checkpoint_every = 100;
-    bool resume = false;               // go on from the checkpoint if it exists
-    std::filesystem::path log;         // CSV: step, tokens, lr, loss, grad_norm, tokens_per_second, val_loss
-    int eval_every = 200;              // steps between held-out losses (and at the end)
-    std::int64_t eval_tokens = 65'536; // held-out tokens scored each time
-    std::string dtype = "f16";         // of the file written
-    std::string command;               // the command line, for the metadata (base names only)
-    bool progress = false;             // a progress bar on stderr
+    bool resume = false; // go on from the checkpoint if it exists
+    // CSV: step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss. A run that goes on cuts the
+    // log to its length at the checkpoint, and ends with Error(io) before the first step if that is not there;
+    // one whose checkpoint knows of no log starts a new one.
+    std::filesystem::path log;
+    int eval_every = 200;                           // steps between held-out losses (and at the end)
+    std::int64_t eval_tokens = 65'536;              // held-out tokens scored each time
+    std::string dtype = "f16";                      // of the file written
+    std::string command;                            // the command line, for the metadata (base names only)
+    bool progress = false;                          // a progress bar on stderr
     std::function<void(std::int64_t step)> on_step; // called after each step
 };
 

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+// What a run must not do to files: lose weights at its end, replace a text, forget or repeat rows of its
+// log. And what it finds out before the first step rather than after the last.
+#include "tests/temp_dir.h"
+#include "tests/tools/program.h"
+#include "tests/train/training.h"
+#include "tools/options.h"
+#include "tools/train/log.h"
+#include "tools/train/network.h"
+
+#include <malloc.h>
+#include <thread>
+
+namespace ordo::train {
+namespace {
+
+using test::put_file;
+
+class TrainingFiles : public Training {
+protected:
+    struct Failed {
+        ErrorCode code = ErrorCode::failure;
+        std::string text = "no error";
+        std::int64_t steps = 0; // before it
+    };
+    static Failed failure(Options o) {
+        Failed failed;
+        o.on_step = [&, inner = o.on_step](std::int64_t step) {
+            failed.steps = step;
+            if (inner) inner(step);
+        };
+        try {
+            run(o);
+        } catch (const Error& e) {
+            failed.code = e.code;
+            failed.text = e.what();
+        }
+        return failed;
+    }
+    static void expect_refused(const Options& o, ErrorCode code, const std::string& phrase) {
+        const Failed failed = failure(o);
+        EXPECT_EQ(failed.code, code) << failed.text;
+        EXPECT_NE(failed.text.find(phrase), std::string::npos) << failed.text;
+        EXPECT_EQ(failed.steps, 0) << failed.text;
+    }
+    Options with_checkpoint(const std::string& name) const {
+        Options o = options(name);
+        o.checkpoint = dir_ / (name + ".checkpoint");
+        o.resume = true;
+        return o;
+    }
+    // A run that is stopped after step 7, so that its checkpoint speaks of seven rows and one of a loss.
+    Options stopped(const std::string& name) const {
+        Options o = with_checkpoint(name);
+        o.on_step = [](std::int64_t step) {
+            if (step == 7) interrupt();
+        };
+        EXPECT_TRUE(run(o).interrupted);
+        o.on_step = {};
+        return o;
+    }
+};
+
+// ---- Checkpoint and log -------------------------------------------------------------------------
+
+TEST_F(TrainingFiles, ACheckpointDoesNotGrowWithTheRun) {
+    Options o = with_checkpoint("short");
+    o.batch = 1;
+    o.checkpoint_every = 1000;
+    o.tokens = 24 * 60; // more than the steps of which it keeps the loss
+    run(o);
+    Options longer = with_checkpoint("longer");
+    longer.batch = 1;
+    longer.checkpoint_every = 1000;
+    longer.tokens = 24 * 600;
+    run(longer);
+    EXPECT_GT(fs::file_size(longer.log), fs::file_size(o.log) + 10'000);
+    EXPECT_LT(fs::file_size(longer.checkpoint), fs::file_size(o.checkpoint) + 1'000);
+}
+
+TEST_F(TrainingFiles, WeightsAreWrittenThoughTheCheckpointCannotBe) {
+    Options o = with_checkpoint("run");
+    o.checkpoint_every = 1000;
+    o.on_step = [&](std::int64_t step) {
+        if (step == 12) fs::create_directory(o.checkpoint);
+    };
+    const Failed failed = failure(o);
+    EXPECT_EQ(failed.code, ErrorCode::io) << failed.text;
+    EXPECT_NE(failed.text.find("run.checkpoint"), std::string::npos) << failed.text;
+    ASSERT_TRUE(fs::exists(o.out));
+    run(options("whole"));
+    EXPECT_EQ(bytes(o.out), bytes(dir_ / "whole.safetensors"));
+}
+
+TEST_F(TrainingFiles, TheCheckpointIsWrittenThoughTheWeightsCannotBe) {
+    Options o = with_checkpoint("run");
+    o.checkpoint_every = 1000;
+    o.on_step = [&](std::int64_t step) {
+        if (step == 12) fs::create_directory(o.out);
+    };
+    const Failed failed = failure(o);
+    EXPECT_EQ(failed.code, ErrorCode::io) << failed.text;
+    EXPECT_NE(failed.text.find("run.safetensors"), std::string::npos) << failed.text;
+    fs::remove(o.out);
+    int steps = 0;
+    o.on_step = [&](std::int64_t) { ++steps; };
+    run(o);
+    EXPECT_EQ(steps, 0); // nothing had to be learned again
+    run(options("whole"));
+    EXPECT_EQ(bytes(o.out), bytes(dir_ / "whole.safetensors"));
+}
+
+TEST_F(TrainingFiles, ALogIsCutToItsCheckpoint) {
+    run(with_checkpoint("whole"));
+    struct Killed {};
+    Options o = with_checkpoint("killed");
+    o.on_step = [](std::int64_t step) {
+        if (step == 8) throw Killed(); // three steps after a checkpoint
+    };
+    EXPECT_THROW(run(o), Killed);
+    std::ofstream(o.log, std::ios::app)
+        << "6,432,0.001,5.1,0.1,10,\n7,50"; // rows that came after it, the last one torn
+    o.on_step = {};
+    run(o);
+    EXPECT_EQ(losses(o.log), losses(dir_ / "whole.csv"));
+    run(o); // finished already: the last row is not said twice
+    EXPECT_EQ(losses(o.log), losses(dir_ / "whole.csv"));
+}
+
+TEST_F(TrainingFiles, ALogThatIsNotTheCheckpointsIsRefused) {
+    Options o = stopped("run");
+    const std::string log = bytes(o.log);
+    const std::string beginning = log.substr(0, log.size() - 1), other(log.size() + 100, 'x');
+    for (const std::string& content : {beginning, other}) {
+        put_file(o.log, content);
+        expect_refused(o, ErrorCode::io, "run.csv");
+        EXPECT_EQ(bytes(o.log), content);
+    }
+    fs::remove(o.log);
+    expect_refused(o, ErrorCode::io, "run.csv");
+    EXPECT_FALSE(fs::exists(o.log));
+
+    Options without = o; // which is the way out that the message names
+    without.log.clear();
+    run(without);
+    run(options("whole"));
+    EXPECT_EQ(bytes(o.out), bytes(dir_ / "whole.safetensors"));
+}
+
+TEST_F(TrainingFiles, ALogThatStartsLateHasAHeader) {
+    Options o = with_checkpoint("run");
+    o.log.clear();
+    o.on_step = [](std::int64_t step) {
+        if (step == 7) interrupt();
+    };
+    EXPECT_TRUE(run(o).interrupted);
+    o.on_step = {};
+    o.log = dir_ / "late.csv";
+    put_file(o.log, "of an older run");
+    run(o);
+    const std::string log = bytes(o.log);
+    EXPECT_TRUE(log.starts_with(csv_header() + "8,")) << log;
+    EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1 + 5 + 1) << log; // header, steps 8 to 12, held-out loss
+}
+
+TEST_F(TrainingFiles, TheHelpNamesTheColumnsOfTheLog) {
+    std::string columns = csv_header();
+    columns.pop_back();
+    for (std::size_t at = 0; (at = columns.find(',', at)) != std::string::npos; at += 2) columns.insert(at + 1, " ");
+    std::string help;
+    for (const tools::OptionGroup& group : tools::find_verb("train").groups)
+        for (const tools::Option& option : group.options)
+            if (option.name == "log") help = option.help;
+    EXPECT_TRUE(help.starts_with("CSV of " + columns + ";")) << help;
+}
+
+// ---- Before the first step ----------------------------------------------------------------------
+
+TEST_F(TrainingFiles, AFolderThatIsNotThereIsFoundBeforeTheFirstStep) {
+    for (fs::path Options::*file : {&Options::out, &Options::checkpoint, &Options::log}) {
+        Options o = with_checkpoint("run");
+        o.*file = dir_ / "no" / "such" / "file";
+        expect_refused(o, ErrorCode::io, "no/such/file");
+        o.*file = dir_; // a folder
+        expect_refused(o, ErrorCode::io, dir_.string());
+    }
+}
+
+TEST_F(TrainingFiles, NoFileIsBothReadAndWritten) {
+    const std::string text = bytes(dir_ / "corpus.txt");
+    fs::create_symlink(dir_ / "corpus.txt", dir_ / "link.txt");
+    for (fs::path Options::*written : {&Options::out, &Options::checkpoint, &Options::log}) {
+        for (fs::path Options::*read : {&Options::corpus, &Options::validation, &Options::finish, &Options::init})
+            for (const char* name : {"corpus.txt", "link.txt", "../x/./corpus.txt"}) {
+                Options o = with_checkpoint("run");
+                o.*read = dir_ / "corpus.txt";
+                o.*written = std::string(name).starts_with("..") ? dir_ / ".." / dir_.filename() / "." / "corpus.txt"
+                                                                 : dir_ / name;
+                expect_refused(o, ErrorCode::usage, "expected another file than that of --");
+            }
+        for (fs::path Options::*other : {&Options::out, &Options::checkpoint, &Options::log}) {
+            Options o = with_checkpoint("run");
+            if (other == written) continue;
+            o.*written = o.*other = dir_ / "new";
+            expect_refused(o, ErrorCode::usage, "expected another file than that of --");
+        }
+    }
+    EXPECT_EQ(bytes(dir_ / "corpus.txt"), text);
+}
+
+TEST_F(TrainingFiles, TheFinishIsAFifthUnlessAskedOtherwise) {
+    put_file(dir_ / "other.txt", std::string(2000, 'x'));
+    Options o = options("run");
+    o.finish = dir_ / "other.txt";
+    run(o);
+    const std::string by_default = bytes(o.out);
+    const Model model = Model::load(o.out);
+    EXPECT_EQ(model.metadata("finish.tokens"), "172"); // of 864
+    EXPECT_EQ(model.metadata("finish.seen"), "144");   // two steps of 72
+    o.finish_tokens = 172;
+    run(o);
+    EXPECT_EQ(bytes(o.out), by_default);
+    o.finish_tokens = 71;
+    expect_refused(o, ErrorCode::usage, "at least one step of 72");
+    o.finish_tokens = 865;
+    expect_refused(o, ErrorCode::usage, "the budget of 864");
+    o.finish_tokens = 0;
+    o.finish = dir_ / "absent.txt";
+    expect_refused(o, ErrorCode::io, "absent.txt");
+}
+
+TEST_F(TrainingFiles, ATrunkBeyondTheMemoryIsRefused) {
+    Options o = options("run");
+    o.batch = 65'536; // 2^30 rows: a terabyte of activations
+    o.blueprint.context = 1 << 14;
+    o.tokens = std::int64_t{1} << 30;
+    expect_refused(o, ErrorCode::limit, "1073741824 tokens take ");
+    o.blueprint.context = 1 << 22; // more rows than an int counts
+    o.tokens = std::int64_t{1} << 38;
+    expect_refused(o, ErrorCode::limit, "274877906944 tokens take ");
+    o = options("run");
+    o.blueprint.d_model = 65'536; // parameters: 16 * 12 layers of d^2
+    o.blueprint.d_head = 1'024;
+    o.blueprint.n_heads = o.blueprint.n_kv_heads = 64;
+    o.blueprint.d_ff = 1 << 20;
+    o.blueprint.n_layers = 1'000;
+    expect_refused(o, ErrorCode::limit, "72 tokens take ");
+}
+
+// The sum that is compared with the limit, against what the C library has given out.
+TEST_F(TrainingFiles, TheMemoryThatIsCountedIsTheMemoryThatIsTaken) {
+    const auto taken = [] {
+        const auto now = mallinfo2();
+        return static_cast<double>(now.uordblks + now.hblkhd);
+    };
+    for (const Architecture& a : architectures()) {
+        Blueprint b = a.make();
+        b.vocab_size = 300;
+        b.context = 100;
+        b.n_layers = 3;
+        b.n_heads = b.n_kv_heads = 4;
+        b.d_head = 16;
+        b.d_model = 64;
+        b.d_ff = 200;
+        EncodingStack encodings("segment+learned", b.dims());
+        const double before = taken();
+        Parameters parameters(b, encodings);
+        const double between = taken();
+        if (between == before) GTEST_SKIP() << "memory that the C library does not count";
+        EXPECT_NEAR(static_cast<double>(Parameters::floats(b, encodings)) * 2 * sizeof(float), between - before,
+                    0.01 * (between - before))
+            << a.name;
+        const Network network(b, encodings, parameters, 8, 100);
+        const double after = taken();
+        EXPECT_NEAR(Network::floats(b, encodings, 8, 100) * sizeof(float), after - between, 0.01 * (after - between))
+            << a.name;
+    }
+}
+
+// ---- As the program shows it --------------------------------------------------------------------
+
+TEST_F(TrainingFiles, TheLineOfTheProgressEndsHoweverTheRunEnds) {
+    struct Killed {};
+    for (const bool thrown : {false, true}) {
+        Options o = options("run");
+        o.progress = true;
+        o.on_step = [&](std::int64_t step) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(60)); // it is drawn ten times a second
+            if (step == 6 && thrown) throw Killed();
+            if (step == 6) interrupt();
+        };
+        testing::internal::CaptureStderr();
+        try {
+            run(o);
+        } catch (const Killed&) {
+        }
+        const std::string shown = testing::internal::GetCapturedStderr();
+        EXPECT_NE(shown.find("\r["), std::string::npos);
+        EXPECT_TRUE(shown.ends_with("left \n")) << shown;
+        EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 1) << shown;
+    }
+}
+
+TEST_F(TrainingFiles, TheProgramEndsWithTheCodeOfWhatIsWrong) {
+    const auto with = [&](std::vector<std::string> more) {
+        std::vector<std::string> all{"train", "--corpus", (dir_ / "corpus.txt").string(), "--val",
+                                     (dir_ / "held.txt").string()};
+        for (const char* word : {"--byte-tokenizer", "--layers", "1", "--dim", "16", "--heads", "2", "--ffn", "32"})
+            all.emplace_back(word);
+        if (std::find(more.begin(), more.end(), "--ctx") == more.end())
+            more.insert(more.end(), {"--ctx", "16", "--batch", "2", "--tokens", "640"});
+        if (std::find(more.begin(), more.end(), "--out") == more.end())
+            more.insert(more.end(), {"--out", (dir_ / "out").string()});
+        all.insert(all.end(), more.begin(), more.end());
+        return test::run_program(all);
+    };
+    test::expect_error(with({"--out", (dir_ / "corpus.txt").string()}), 2, "--out");
+    test::expect_error(with({"--finish-tokens", "320"}), 2, "--finish FILE");
+    test::expect_error(with({"--finish", (dir_ / "absent").string()}), 5, "absent");
+    test::expect_error(with({"--out", (dir_ / "no" / "out").string()}), 5, "no/out");
+    test::expect_error(with({"--ctx", "16384", "--batch", "65536", "--tokens", "1073741824"}), 4, "training: ");
+    test::expect_success(with({"--finish", (dir_ / "held.txt").string()}));
+}
+
+} // namespace
+} // namespace ordo::train
