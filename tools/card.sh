@@ -11,6 +11,8 @@ of() { # the value of a line "KEY: VALUE" of the info
     printf '%s\n' "$info" | sed -n "s/^ *$1: //p" | head -n 1
 }
 prompt="Once upon a time"
+step=$(($(of batch) * $(of context)))
+finish_seen=$(($(of finish.tokens) / step * step)) # asked for in tokens, given in whole steps
 
 cat <<EOF
 # $(basename "$file")
@@ -21,7 +23,7 @@ cat <<EOF
 | trunk | $(of n_layers) layers, $(of d_model) wide, $(of n_heads) heads of $(of d_head), feed-forward $(of d_ff) (gated SiLU), RMSNorm, tied head, vocabulary $(of vocab_size), context $(of context) |
 | parameters | $(of tensors | sed 's/.*, //; s/ parameters//') in half precision, $(of file | sed 's/.*, //') |
 | SHA-256 | \`$(of sha256)\` |
-| tokens seen | $(of tokens), the last $(of finish.tokens) of them from \`$(of finish)\` |
+| tokens seen | $(of tokens), the last $finish_seen of them from \`$(of finish)\` |
 | training loss | $(of train_loss) nats a token (mean of the last 50 steps) |
 | held-out loss | $(of validation_loss) nats a token on \`$(of validation)\` |
 | corpus | \`$(of corpus)\`, SHA-256 \`$(of corpus.sha256)\` |
