@@ -192,10 +192,10 @@ TEST(CliGenerate, WithoutAModelTheEncodingPicksTheWeights) {
     };
     EXPECT_NE(run("rope:theta=500", false).err.find("random.safetensors"), std::string::npos);
     EXPECT_NE(run("segment+learned", false).err.find("segments.safetensors"), std::string::npos);
-    expect_error(run_program({"generate", "-p", "a", "--encoding", "rotate-stretch"}), 2,
+    expect_error(run_program({"generate", "-p", "a", "--encoding", "sinusoidal+alibi"}), 2,
                  "no shipped weights were trained with it");
     expect_error(run_program({"generate", "-p", "a", "--encoding", "roap"}), 2, "roap");
-    EXPECT_NE(run("rotate-stretch", true).err.find("rope.safetensors"), std::string::npos);
+    EXPECT_NE(run("sinusoidal+alibi", true).err.find("rope.safetensors"), std::string::npos);
     EXPECT_NE(run("alibi:max=4", true).err.find("alibi.safetensors"), std::string::npos);
 }
 
