@@ -40,29 +40,42 @@ private:
 class NonePosition final : public Position {};
 
 // Vaswani et al. 2017, section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(same), after
-// the embedding is multiplied by sqrt(d) (section 3.4). tensor2tensor: timescale i of n is
-// exp(i log(base) / (n - 1)), and all sines come first.
+// the embedding is multiplied by sqrt(d) (section 3.4). tensor2tensor's get_timing_signal_1d: there are
+// n = d // 2 timescales, the i-th exp(i log(base) / max(n - 1, 1)); all sines come first, then all cosines,
+// then, where d is odd, one zero.
 class SinusoidalPosition final : public Position {
 public:
     explicit SinusoidalPosition(const Values& values)
         : scale_(values.number("scale")), base_(values.number("base")), offset_(values.number("offset")),
           halves_(values.word("layout") == "halves"), tensor2tensor_(values.word("law") == "tensor2tensor") {}
     void embed(std::vector<double>& x, int position, int) const override {
-        const std::size_t sines = (x.size() + 1) / 2;
         for (double& value : x) value *= scale_;
-        for (std::size_t i = 0; i < sines; ++i) {
-            double timescale = std::pow(base_, 2.0 * static_cast<double>(i) / static_cast<double>(x.size()));
-            if (tensor2tensor_) {
-                const double steps = sines > 1 ? static_cast<double>(sines) - 1 : 1;
-                timescale = std::exp(static_cast<double>(i) * std::log(base_) / steps);
-            }
-            const std::size_t sine = halves_ ? i : 2 * i, cosine = halves_ ? sines + i : 2 * i + 1;
-            x[sine] += std::sin((position + offset_) / timescale);
-            if (cosine < x.size()) x[cosine] += std::cos((position + offset_) / timescale);
-        }
+        tensor2tensor_ ? add_tensor2tensor(x, position + offset_) : add_paper(x, position + offset_);
     }
 
 private:
+    void add_paper(std::vector<double>& x, double position) const {
+        const std::size_t d = x.size(), sines = d - d / 2;
+        for (std::size_t i = 0; i < sines; ++i) {
+            const double angle = position / std::pow(base_, 2.0 * static_cast<double>(i) / static_cast<double>(d));
+            const std::size_t sine = halves_ ? i : 2 * i, cosine = halves_ ? sines + i : 2 * i + 1;
+            x[sine] += std::sin(angle);
+            if (cosine < d) x[cosine] += std::cos(angle);
+        }
+    }
+    void add_tensor2tensor(std::vector<double>& x, double position) const {
+        const std::size_t n = x.size() / 2;
+        const double increment = std::log(base_) / std::max(static_cast<double>(n) - 1, 1.0);
+        std::vector<double> signal;
+        for (std::size_t i = 0; i < n; ++i)
+            signal.push_back(std::sin(position * std::exp(-increment * static_cast<double>(i))));
+        for (std::size_t i = 0; i < n; ++i)
+            signal.push_back(std::cos(position * std::exp(-increment * static_cast<double>(i))));
+        if (x.size() % 2 != 0) signal.push_back(0);
+        for (std::size_t j = 0; j < x.size(); ++j) // interleaved: column 2i is sine i, column 2i + 1 cosine i
+            x[j] += signal[halves_ || j == 2 * n ? j : j / 2 + j % 2 * n];
+    }
+
     double scale_, base_, offset_;
     bool halves_, tensor2tensor_;
 };

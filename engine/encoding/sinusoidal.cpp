@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Sinusoidal positions: waves of the position, from fast to slow, added to the embedding x [n, d_model].
 //   x_p -> scale x_p + PE(p + offset)
-//   PE(p, pair k) = (sin(p / base^e_k), cos(p / base^e_k)),  k = 0 .. ceil(d/2) - 1
-// law=paper: e_k = 2k/d; law=tensor2tensor: e_k = k / (ceil(d/2) - 1), from 1 down to 1/base exactly.
-// layout=interleaved: columns 2k and 2k + 1; layout=halves: all sines, then all cosines. An odd d has a
-// sine more than it has cosines (tensor2tensor itself pads with a zero column).
+//   PE(p, pair k) = (sin(p / base^e_k), cos(p / base^e_k))
+// law=paper: e_k = 2k/d, k = 0 .. ceil(d/2) - 1; an odd d has a sine more than it has cosines.
+// law=tensor2tensor: e_k = k / max(n - 1, 1), k = 0 .. n - 1, n = floor(d/2), from 1 down to 1/base exactly; an
+// odd d ends in a column of zeros.
+// layout=interleaved: columns 2k and 2k + 1; layout=halves: all sines, then all cosines, as tensor2tensor has them.
 // scale is sqrt(d) unless given: without it the waves swamp embeddings of size 1/sqrt(d).
 // Vaswani et al. 2017, arXiv 1706.03762, sections 3.4 and 3.5; tensor2tensor, common_attention.py.
 #include "core/error.h"
@@ -28,7 +29,7 @@ struct Waves {
     bool halves = false, tensor2tensor = false;
     int offset = 0, d = 0;
 
-    int pairs() const { return (d + 1) / 2; }
+    int pairs() const { return tensor2tensor ? d / 2 : (d + 1) / 2; }
     double exponent(int k) const {
         return tensor2tensor ? static_cast<double>(k) / std::max(pairs() - 1, 1) : 2.0 * k / d;
     }
@@ -83,6 +84,7 @@ private:
     }
     double value(int position, int column) const {
         const int sines = waves_.pairs();
+        if (column >= 2 * sines) return 0; // tensor2tensor's padding
         const bool cosine = waves_.halves ? column >= sines : column % 2 != 0;
         const int k = !waves_.halves ? column / 2 : cosine ? column - sines : column;
         const double t = angle(position, k);
@@ -157,6 +159,7 @@ Table Sinusoidal::part_of_pairs(const TableRequest& request, std::string_view pa
         return table;
     }
     const int count = part == "cos" ? waves_.d / 2 : waves_.pairs();
+    if (count == 0) fail(ErrorCode::usage, "sinusoidal: table: ", part, ": a width of ", waves_.d, " has none");
     Table table = make_matrix("pair", 0, count, request.length);
     for (int i = 0; i < request.length; ++i)
         for (int k = 0; k < count; ++k) {
@@ -187,14 +190,15 @@ const EncodingInfo sinusoidal_encoding = {
     .summary = "adds sines and cosines of the position, from fast waves to slow ones",
     .paper = "Vaswani et al. 2017, arXiv 1706.03762",
     .formula = "x_p -> scale x_p + PE(p + offset)\n"
-               "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))",
+               "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))\n"
+               "law=tensor2tensor: k/max(n-1, 1) for 2k/d, k < n = floor(d/2); an odd d ends in a zero",
     .moments = moment_embed,
     .shift_invariant = false,
     .trainable = false,
     .parameters = {{"scale", "sqrt(d_model)", "what the embedding is multiplied by before"},
                    {"base", "10000", "the slowest wave is about this many times slower than the fastest"},
                    {"layout", "interleaved", "sine and cosine by turns, or halves: sines, then cosines"},
-                   {"law", "paper", "exponents 2k/d; tensor2tensor: k/(ceil(d/2)-1)"},
+                   {"law", "paper", "exponents 2k/d; tensor2tensor: k/(floor(d/2)-1)"},
                    {"offset", "0", "added to positions"}},
     .make = make,
 };

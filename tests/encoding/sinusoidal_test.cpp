@@ -211,7 +211,28 @@ TEST(Sinusoidal, Tensor2TensorReachesTheBase) {
     expect_near(t2t, {{0, 1}, {1, third}, {2, third * third}, {3, 10000}}, 1e-9);
     EXPECT_NEAR(table("sinusoidal", 8, 1, "denominator")[3][1], 1000, 1e-9);
     // One pair alone: nothing to divide by.
-    for (const int d : {1, 2}) expect_near(table("sinusoidal:law=tensor2tensor", d, 1, "denominator"), {{0, 1}}, 0);
+    for (const int d : {2, 3}) expect_near(table("sinusoidal:law=tensor2tensor", d, 1, "denominator"), {{0, 1}}, 0);
+}
+
+// tensor2tensor, common_attention.py: channels // 2 timescales, and channels % 2 columns of zeros behind them.
+TEST(Sinusoidal, Tensor2TensorEndsOddWidthsInAZero) {
+    const std::string spec = "sinusoidal:law=tensor2tensor,layout=halves";
+    for (const std::string& of : {spec, std::string("sinusoidal:law=tensor2tensor")})
+        expect_near(table(of, 7, 1, "denominator"), {{0, 1}, {1, 100}, {2, 10000}}, 1e-9);
+    const Numbers halves = table(spec, 7, 12), mixed = table("sinusoidal:law=tensor2tensor", 7, 12);
+    for (std::size_t p = 0; p < halves.size(); ++p) {
+        const double fast = static_cast<double>(p), mid = fast / 100, slow = fast / 10000;
+        expect_near({halves[p]},
+                    {{std::sin(fast), std::sin(mid), std::sin(slow), std::cos(fast), std::cos(mid), std::cos(slow), 0}},
+                    1e-14);
+        expect_near({mixed[p]},
+                    {{std::sin(fast), std::cos(fast), std::sin(mid), std::cos(mid), std::sin(slow), std::cos(slow), 0}},
+                    1e-14);
+    }
+    EXPECT_EQ(table(spec, 1, 3), (Numbers{{0}, {0}, {0}})); // no timescale at all
+    EXPECT_EQ(table(spec, 1, 3, "denominator"), Numbers{});
+    EXPECT_THROW(table(spec, 1, 3, "angle"), Error);
+    EXPECT_EQ(table("sinusoidal", 7, 1, "denominator").size(), 4u); // the paper's law keeps its odd sine
 }
 
 // ---- What embed() does ----------------------------------------------------------------------------------
