@@ -85,7 +85,7 @@ const EncodingInfo alibi_encoding = {
     .moments = moment_bias,
     .shift_invariant = true,
     .trainable = false,
-    .parameters = {{"max", "8", "the last head's slope is 2^-max"}},
+    .parameters = {{"max", "8", "the smallest slope of all heads is 2^-max"}},
     .make = make,
 };
 

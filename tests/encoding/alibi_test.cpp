@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -58,7 +59,15 @@ TEST(Alibi, SlopesOfOneToSixteenHeads) {
 }
 
 // MPT's alibi_bias_max.
-TEST(Alibi, MaxIsTheLastExponent) {
+TEST(Alibi, MaxIsTheExponentOfTheSmallestSlope) {
+    for (int n = 1; n <= 33; ++n)
+        for (const int max : {3, 8}) {
+            const std::vector<double> found = slopes(n, "alibi:max=" + std::to_string(max));
+            EXPECT_EQ(*std::min_element(found.begin(), found.end()), std::ldexp(1, -max)) << n;
+        }
+    // Which is what users are told; of the last head it would be true for powers of two alone.
+    EXPECT_GT(slopes(12).back(), std::ldexp(1, -8));
+    EXPECT_EQ(find_encoding("alibi").parameters.at(0).meaning, "the smallest slope of all heads is 2^-max");
     EXPECT_EQ(slopes(4, "alibi:max=16"), (std::vector<double>{1.0 / 16, 1.0 / 256, 1.0 / 4096, 1.0 / 65536}));
 }
 
