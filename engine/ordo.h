@@ -95,6 +95,12 @@ struct Table {
     std::vector<std::string> header;
     std::vector<std::vector<double>> rows;
 };
+// The same with rows that are computed one at a time, by the encoding, which must outlive it.
+struct TableRows {
+    std::vector<std::string> header;
+    std::int64_t count = 0;
+    std::function<void(std::int64_t row, std::span<double> out)> fill; // out: zeros, a number for each column
+};
 struct TableRequest {
     int length = 8;        // rows: positions start .. start + length - 1
     int start = 0;         // the first position
@@ -148,7 +154,9 @@ public:
     virtual std::vector<std::string> table_parts() const { return {"table"}; }
     // The encoding as numbers, computed in double where it can be. The default shows what embed()
     // adds to zeros, or the bias of one head. Throws Error(usage) for a part it does not have.
-    virtual Table table(const TableRequest& request) const;
+    virtual TableRows table_rows(const TableRequest& request) const;
+    // All rows at once. Throws Error(limit) if they are too many to hold.
+    Table table(const TableRequest& request) const;
 };
 
 // Makes the encodings that a spec such as "segment+learned" names, to be applied left to right.

@@ -58,18 +58,59 @@ std::string csv_field(const Cell& cell) {
     return quoted + "\"";
 }
 
-std::string csv(const Figures& figures) {
-    std::string out;
-    const auto line = [&out](const auto& fields, const auto& text) {
+using Sink = std::function<void(std::string_view)>; // takes a row's text
+
+void csv(const FigureRows& figures, const Sink& sink) {
+    std::string line;
+    const auto add = [&line](const auto& fields) {
+        line.clear();
         for (std::size_t i = 0; i < fields.size(); ++i) {
-            if (i > 0) out += ',';
-            out += text(fields[i]);
+            if (i > 0) line += ',';
+            line += csv_field(fields[i]);
         }
-        out += '\n';
+        line += '\n';
     };
-    line(figures.columns, [](const std::string& name) { return csv_field(name); });
-    for (const auto& row : figures.rows) line(row, csv_field);
-    return out;
+    add(figures.columns);
+    sink(line);
+    std::vector<Cell> row(figures.columns.size());
+    for (std::int64_t i = 0; i < figures.count; ++i) {
+        figures.fill(i, row);
+        add(row);
+        sink(line);
+    }
+}
+
+OrderedJson cell_json(const Cell& cell) {
+    if (const auto* number = std::get_if<double>(&cell); number && std::isinf(*number)) return number_text(*number);
+    return std::visit(
+        [](const auto& value) -> OrderedJson {
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+                return nullptr;
+            else
+                return value;
+        },
+        cell);
+}
+
+std::string compact(const OrderedJson& json) {
+    return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+// As json_text(to_json(figures), 1) has it.
+void json(const FigureRows& figures, const Sink& sink) {
+    std::vector<std::string> keys;
+    for (const std::string& column : figures.columns) keys.push_back("  " + compact(column) + ": ");
+    std::vector<Cell> row(keys.size());
+    std::string text = "[";
+    for (std::int64_t i = 0; i < figures.count; ++i) {
+        figures.fill(i, row);
+        text += i == 0 ? "\n {\n" : ",\n {\n";
+        for (std::size_t c = 0; c < row.size(); ++c)
+            text.append(keys[c]).append(compact(cell_json(row[c]))).append(c + 1 < row.size() ? ",\n" : "\n }");
+        sink(text);
+        text.clear();
+    }
+    sink(text + (figures.count > 0 ? "\n]\n" : "]\n"));
 }
 
 // Code points, which is what a terminal's columns mostly are.
@@ -78,42 +119,54 @@ std::size_t width_of(std::string_view text) {
         std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+std::string shown(const Cell& cell, const FigureRows& figures, bool md) {
+    std::string text = cell_text(cell, figures.decimals);
+    if (md)
+        for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+    return text;
+}
+
 // Columns aligned: numbers to the right, the rest to the left.
-std::string aligned(const Figures& figures, bool md) {
+void aligned(const FigureRows& figures, bool md, const Sink& sink) {
     const std::size_t n = figures.columns.size();
-    std::vector<std::size_t> widths(n);
-    std::vector<bool> right(n, !figures.rows.empty());
-    std::vector<std::vector<std::string>> lines{figures.columns};
-    for (const auto& row : figures.rows) {
-        lines.emplace_back();
+    const std::vector<Cell> header(figures.columns.begin(), figures.columns.end());
+    std::vector<Cell> row(n);
+    std::vector<std::size_t> widths;
+    std::vector<bool> right(n, figures.count > 0);
+    for (const Cell& name : header)
+        widths.push_back(std::max(width_of(shown(name, figures, md)), std::size_t{md ? 3u : 1u}));
+    for (std::int64_t r = 0; r < figures.count; ++r) {
+        figures.fill(r, row);
         for (std::size_t i = 0; i < n; ++i) {
-            lines.back().push_back(cell_text(row[i], figures.decimals));
+            widths[i] = std::max(widths[i], width_of(shown(row[i], figures, md)));
             if (std::holds_alternative<std::string>(row[i]) || std::holds_alternative<bool>(row[i])) right[i] = false;
         }
     }
-    for (auto& line : lines)
-        for (std::size_t i = 0; i < n; ++i) {
-            if (md)
-                for (std::size_t at = 0; (at = line[i].find('|', at)) != std::string::npos; at += 2)
-                    line[i].insert(at, "\\");
-            widths[i] = std::max({widths[i], width_of(line[i]), std::size_t{md ? 3u : 1u}});
-        }
-    std::string out;
-    for (std::size_t r = 0; r < lines.size(); ++r) {
+    const auto write = [&](const std::vector<Cell>& cells) {
         std::string line = md ? "| " : "";
         for (std::size_t i = 0; i < n; ++i) {
-            const std::string pad(widths[i] - width_of(lines[r][i]), ' ');
-            line += right[i] ? pad + lines[r][i] : lines[r][i] + pad;
+            const std::string text = shown(cells[i], figures, md), pad(widths[i] - width_of(text), ' ');
+            line += right[i] ? pad + text : text + pad;
             line += md ? " | " : "  ";
         }
-        out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-        if (md && r == 0) {
-            out += "|";
-            for (std::size_t i = 0; i < n; ++i) out += std::string(widths[i] + 1, '-') + (right[i] ? ":|" : "-|");
-            out += "\n";
-        }
+        sink(line.substr(0, line.find_last_not_of(' ') + 1) + "\n");
+    };
+    write(header);
+    if (md) {
+        std::string line = "|";
+        for (std::size_t i = 0; i < n; ++i) line += std::string(widths[i] + 1, '-') + (right[i] ? ":|" : "-|");
+        sink(line + "\n");
     }
-    return out;
+    for (std::int64_t r = 0; r < figures.count; ++r) {
+        figures.fill(r, row);
+        write(row);
+    }
+}
+
+void print(const FigureRows& figures, Format format, const Sink& sink) {
+    if (format == Format::csv) return csv(figures, sink);
+    if (format == Format::json) return json(figures, sink);
+    aligned(figures, format == Format::md, sink);
 }
 
 } // namespace
@@ -183,24 +236,31 @@ OrderedJson to_json(const Figures& figures) {
     OrderedJson rows = OrderedJson::array();
     for (const auto& row : figures.rows) {
         OrderedJson object = OrderedJson::object();
-        for (std::size_t i = 0; i < row.size(); ++i)
-            object[figures.columns[i]] = std::visit(
-                [](const auto& value) -> OrderedJson {
-                    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-                        return nullptr;
-                    else
-                        return value;
-                },
-                row[i]);
+        for (std::size_t i = 0; i < row.size(); ++i) object[figures.columns[i]] = cell_json(row[i]);
         rows.push_back(std::move(object));
     }
     return rows;
 }
 
 std::string render(const Figures& figures, Format format) {
-    if (format == Format::csv) return csv(figures);
-    if (format == Format::json) return json_text(to_json(figures), 1);
-    return aligned(figures, format == Format::md);
+    std::string out;
+    print({figures.columns, static_cast<std::int64_t>(figures.rows.size()),
+           [&](std::int64_t row, std::vector<Cell>& cells) { cells = figures.rows[static_cast<std::size_t>(row)]; },
+           figures.decimals},
+          format, [&out](std::string_view text) { out += text; });
+    return out;
+}
+
+void write_rows(const FigureRows& figures, Format format) {
+    constexpr std::size_t block = 1 << 16;
+    std::string out;
+    print(figures, format, [&out](std::string_view text) {
+        out += text;
+        if (out.size() < block) return;
+        write_out(out);
+        out.clear();
+    });
+    write_out(out);
 }
 
 std::string escaped_bytes(std::string_view bytes) {

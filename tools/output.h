@@ -4,6 +4,7 @@
 
 #include "io/json.h"
 
+#include <functional>
 #include <optional>
 #include <variant>
 
@@ -54,9 +55,21 @@ struct Figures {
 };
 enum class Format { text, md, csv, json };
 Format parse_format(std::string_view name);
-// json: an array of objects. A missing cell is empty, null in JSON. CSV is RFC 4180's with \n.
+// json: an array of objects. A missing cell is empty, null in JSON, as is "not a number"; an infinite
+// one, which JSON lacks, is a string there, "-inf". CSV is RFC 4180's with \n.
 std::string render(const Figures& figures, Format format);
 OrderedJson to_json(const Figures& figures);
+
+// The same with rows that are computed as they are printed; text and md ask for each twice, first to
+// learn how wide the columns are.
+struct FigureRows {
+    std::vector<std::string> columns;
+    std::int64_t count = 0;
+    std::function<void(std::int64_t row, std::vector<Cell>& out)> fill; // out has a cell for each column
+    int decimals = -1;
+};
+// The result, on stdout, a few rows at a time.
+void write_rows(const FigureRows& figures, Format format);
 
 // Bytes as the text of a JSON string: what is not UTF-8 becomes \xNN, one backslash becomes two, so
 // that every sequence of bytes has a text of its own.

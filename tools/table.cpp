@@ -33,7 +33,7 @@ constexpr Option options[] = {
      .value = "D",
      .least = 1,
      .most = 65'536,
-     .help = "the width of the model, by default 8 for each head"},
+     .help = "the width of the model, by default 8 for each head; an encoding with weights has theirs"},
     {.name = "heads",
      .kind = Kind::integer,
      .value = "H",
@@ -62,7 +62,7 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "csv",
-     .help = "text|md|csv|json: every number reads back as the same one"},
+     .help = "text|md|csv|json: every number reads back as the same one; in json \"-inf\" is a string"},
 };
 constexpr OptionGroup groups[] = {{"Table", options}, common_group};
 
@@ -95,52 +95,70 @@ TableRequest read_request(const Arguments& arguments) {
 }
 
 // The first column of some tables names their rows.
-bool has_names(const Table& table) {
-    const std::string& first = table.header.at(0);
+bool has_names(const std::vector<std::string>& header) {
+    const std::string& first = header.at(0);
     return first == "position" || first == "pair" || first == "head";
 }
 
 // Rows become columns, named by what named them or by their positions.
-Figures transposed(const Table& table, int start) {
-    Figures figures;
-    const std::size_t first = has_names(table) ? 1 : 0;
+void write_transposed(const Table& table, int start, Format format) {
+    FigureRows figures;
+    const std::size_t first = has_names(table.header) ? 1 : 0;
     if (first == 1) figures.columns.push_back(table.header[0]);
-    for (std::size_t i = 0; i < table.rows.size(); ++i)
-        figures.columns.push_back(first == 1 ? number_text(table.rows[i][0])
-                                             : "position" + std::to_string(start + static_cast<int>(i)));
-    for (std::size_t column = first; column < table.header.size(); ++column) {
-        std::vector<Cell>& line = figures.rows.emplace_back();
-        if (first == 1) line.emplace_back(table.header[column]);
-        for (const auto& row : table.rows) line.emplace_back(row[column]);
+    const bool pairs =
+        first == 1 && table.header.size() > 1 && table.header[1] == "pair"; // several rows of one position
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const std::vector<double>& row = table.rows[i];
+        std::string& name = figures.columns.emplace_back("position" + std::to_string(start + static_cast<int>(i)));
+        if (first == 1) name = number_text(row[0]) + (pairs ? "/" + number_text(row[1]) : "");
     }
-    return figures;
+    figures.count = static_cast<std::int64_t>(table.header.size() - first);
+    figures.fill = [&table, first](std::int64_t row, std::vector<Cell>& out) {
+        const std::size_t column = first + static_cast<std::size_t>(row);
+        if (first == 1) out[0] = table.header[column];
+        for (std::size_t i = 0; i < table.rows.size(); ++i) out[first + i] = table.rows[i][column];
+    };
+    write_rows(figures, format);
 }
 
-Figures as_rows(const Table& table) {
-    Figures figures;
-    figures.columns = table.header;
-    for (const auto& row : table.rows) figures.rows.emplace_back(row.begin(), row.end());
-    return figures;
+// Row by row: a bias of thousands of positions needs no more memory than two rows of it.
+void write_table(const TableRows& table, Format format) {
+    FigureRows figures{table.header, table.count, {}};
+    std::vector<double> numbers(table.header.size());
+    figures.fill = [&](std::int64_t row, std::vector<Cell>& out) {
+        std::fill(numbers.begin(), numbers.end(), 0);
+        table.fill(row, numbers);
+        std::copy(numbers.begin(), numbers.end(), out.begin());
+    };
+    write_rows(figures, format);
 }
 
-Figures make_figures(const Arguments& arguments, const Encoding& encoding, const Dims& dims) {
+void show(const Arguments& arguments, const Encoding& encoding, const Dims& dims) {
     TableRequest request = read_request(arguments);
     request.width = dims.d_model;
     if (request.head >= dims.n_heads)
         fail(ErrorCode::usage, "option --head: expected a head below ", dims.n_heads, ", found ", request.head);
-    const Table table = encoding.table(request);
-    return arguments.has("transpose") ? transposed(table, request.start) : as_rows(table);
+    const Format format = parse_format(arguments.text("format"));
+    if (arguments.has("transpose"))
+        write_transposed(encoding.table(request), request.start, format);
+    else
+        write_table(encoding.table_rows(request), format);
 }
 
 // An encoding with tensors is shown as the weights have it.
-Figures figures_of_weights(const Arguments& arguments, const std::string& spec) {
-    const bool given = arguments.has("model");
-    const Model model =
-        Model::load(given ? std::filesystem::path(arguments.text("model")) : find_weights(spec, false), LoadOptions{});
+void show_weights(const Arguments& arguments, const std::string& spec) {
+    const std::filesystem::path file =
+        arguments.has("model") ? std::filesystem::path(arguments.text("model")) : find_weights(spec, false);
+    const Model model = Model::load(file, LoadOptions{});
     const Dims dims = model.impl().blueprint.dims();
+    for (const auto& [name, value] : {std::pair("dim", dims.d_model), {"heads", dims.n_heads}})
+        if (arguments.has(name) && arguments.integer(name) != value)
+            fail(ErrorCode::usage, "option --", name, ": '", printable(spec), "' is stored in the weights ",
+                 printable(file.filename().string()), ": expected ", value, " or none, found ",
+                 arguments.integer(name));
     const std::string wanted = make_encodings(spec, dims).front()->spec();
     for (const std::unique_ptr<Encoding>& encoding : model.impl().encodings.items())
-        if (encoding->spec() == wanted) return make_figures(arguments, *encoding, dims);
+        if (encoding->spec() == wanted) return show(arguments, *encoding, dims);
     fail(ErrorCode::usage, "table: expected weights that have ", wanted, ", found weights trained with ",
          model.encoding());
 }
@@ -153,9 +171,10 @@ int run(const Arguments& arguments) {
     const Dims dims = read_dims(arguments, find_encoding(items[0].name).moments);
     const std::vector<std::unique_ptr<Encoding>> encodings = make_encodings(spec, dims);
     if (encodings.empty()) fail(ErrorCode::usage, "table: '", printable(spec), "' adds nothing that could be shown");
-    const Figures figures = encodings[0]->tensors().empty() ? make_figures(arguments, *encodings[0], dims)
-                                                            : figures_of_weights(arguments, spec);
-    write_out(render(figures, parse_format(arguments.text("format"))));
+    if (encodings[0]->tensors().empty())
+        show(arguments, *encodings[0], dims);
+    else
+        show_weights(arguments, spec);
     return 0;
 }
 

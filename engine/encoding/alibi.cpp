@@ -46,22 +46,23 @@ public:
     std::vector<std::string> table_parts() const override {
         return {"table", "slopes"};
     }
-    Table table(const TableRequest& request) const override {
+    TableRows table_rows(const TableRequest& request) const override {
         const std::string part = checked_part(*this, request);
         const int n_heads = static_cast<int>(slopes_.size());
-        if (part == "slopes") {
-            Table table = make_table({"head", "slope"}, n_heads);
-            for (std::size_t h = 0; h < slopes_.size(); ++h) table.rows[h] = {static_cast<double>(h), slopes_[h]};
-            return table;
-        }
+        if (part == "slopes")
+            return make_table({"head", "slope"}, n_heads, [this](std::int64_t head, std::span<double> out) {
+                out[0] = static_cast<double>(head);
+                out[1] = slopes_[static_cast<std::size_t>(head)];
+            });
         if (request.head < 0 || request.head >= n_heads)
             fail(ErrorCode::usage, "alibi: table: head: expected 0 to ", n_heads - 1, ", found ", request.head);
         const double m = slopes_[static_cast<std::size_t>(request.head)];
-        Table table = make_matrix("key", request.start, request.length, request.length);
-        for (std::size_t i = 0; i < table.rows.size(); ++i)
-            for (std::size_t j = 0; j < table.rows.size(); ++j)
-                table.rows[i][j] = j > i ? -INFINITY : 0 - m * static_cast<double>(i - j);
-        return table;
+        return make_matrix("key", request.start, request.length, request.length,
+                           [m](std::int64_t row, std::span<double> out) {
+                               const auto i = static_cast<std::size_t>(row);
+                               for (std::size_t j = 0; j < out.size(); ++j)
+                                   out[j] = j > i ? -INFINITY : 0 - m * static_cast<double>(i - j);
+                           });
     }
 
 private:

@@ -36,7 +36,7 @@ public:
         add_rows_backward(dx, grads[0], [&](std::ptrdiff_t i) { return row_of(rows, i); });
     }
 
-    Table table(const TableRequest& request) const override {
+    TableRows table_rows(const TableRequest& request) const override {
         checked_part(*this, request);
         if (!weight_.data)
             fail(ErrorCode::usage, "learned: the table is in the weights: expected a model file, found none");

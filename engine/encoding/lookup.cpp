@@ -5,11 +5,10 @@
 
 namespace ordo {
 
-Table rows_table(View weight, int first, int count) {
-    Table table = make_matrix("dim", 0, weight.cols, count);
-    for (int i = 0; i < count; ++i)
-        std::copy_n(weight.row(first + i), weight.cols, table.rows[static_cast<std::size_t>(i)].begin());
-    return table;
+TableRows rows_table(View weight, int first, int count) {
+    return make_matrix("dim", 0, weight.cols, count, [=](std::int64_t i, std::span<double> out) {
+        std::copy_n(weight.row(first + static_cast<int>(i)), weight.cols, out.begin());
+    });
 }
 
 } // namespace ordo

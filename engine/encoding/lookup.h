@@ -38,7 +38,7 @@ void add_rows_backward(View dx, View grad, const Index& index) {
     });
 }
 
-// A copy of weight's rows, for people to look at.
-Table rows_table(View weight, int first, int count);
+// weight's rows, for people to look at.
+TableRows rows_table(View weight, int first, int count);
 
 } // namespace ordo

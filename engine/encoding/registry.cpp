@@ -105,65 +105,69 @@ std::string checked_part(const Encoding& encoding, const TableRequest& request) 
 
 namespace {
 
-void check_size(std::int64_t rows, std::int64_t cols) {
-    if (rows > max_table_cells / cols)
-        fail(ErrorCode::limit, "table: expected at most ", max_table_cells, " numbers, found ", rows, " x ", cols);
+void check_size(std::int64_t rows, std::int64_t cols, int most) {
+    if (cols > 0 && rows > most / cols)
+        fail(ErrorCode::limit, "table: expected at most ", most, " numbers, found ", rows, " x ", cols);
 }
 
 } // namespace
 
-Table make_table(std::vector<std::string> header, std::int64_t rows) {
-    check_size(rows, static_cast<std::int64_t>(header.size()));
-    Table table;
-    table.rows.assign(static_cast<std::size_t>(rows), std::vector<double>(header.size()));
-    table.header = std::move(header);
-    return table;
+TableRows make_table(std::vector<std::string> header, std::int64_t rows, FillRow fill) {
+    check_size(rows, static_cast<std::int64_t>(header.size()), max_table_cells);
+    return {std::move(header), rows, std::move(fill)};
 }
 
-Table make_matrix(std::string_view word, int first, int cols, std::int64_t rows) {
-    check_size(rows, cols); // before anything as large is made
+TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t rows, FillRow fill) {
+    check_size(rows, cols, max_table_cells); // before a header as wide is made
     std::vector<std::string> header;
     for (int i = 0; i < cols; ++i) header.push_back(std::string(word) + std::to_string(first + i));
-    return make_table(std::move(header), rows);
+    return make_table(std::move(header), rows, std::move(fill));
 }
 
 namespace {
 
-Table embed_table(const Encoding& encoding, const TableRequest& request) {
-    if (request.width < 1) fail(ErrorCode::usage, "table: width: expected 1 or more, found ", request.width);
-    Table table = make_matrix("dim", 0, request.width, request.length);
-    std::vector<float> row(static_cast<std::size_t>(request.width));
-    for (int i = 0; i < request.length; ++i) {
-        std::fill(row.begin(), row.end(), 0.0f);
-        const int position = request.start + i;
-        encoding.embed({row.data(), 1, request.width, request.width}, {Positions(&position, 1), {}});
-        std::copy(row.begin(), row.end(), table.rows[static_cast<std::size_t>(i)].begin());
-    }
-    return table;
+TableRows embed_table(const Encoding& encoding, const TableRequest& request) {
+    const int width = request.width, start = request.start;
+    if (width < 1) fail(ErrorCode::usage, "table: width: expected 1 or more, found ", width);
+    return make_matrix("dim", 0, width, request.length, [=, &encoding](std::int64_t i, std::span<double> out) {
+        std::vector<float> row(out.size());
+        const int position = start + static_cast<int>(i);
+        encoding.embed({row.data(), 1, width, width}, {Positions(&position, 1), {}});
+        std::copy(row.begin(), row.end(), out.begin());
+    });
 }
 
 // Causal: a key after its query is masked.
-Table bias_table(const Encoding& encoding, const TableRequest& request) {
-    Table table = make_matrix("key", request.start, request.length, request.length);
-    std::vector<int> keys(static_cast<std::size_t>(request.length));
-    for (int i = 0; i < request.length; ++i) keys[static_cast<std::size_t>(i)] = request.start + i;
-    std::vector<float> row(keys.size());
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-        std::fill(row.begin(), row.end(), 0.0f);
-        encoding.bias({row.data(), 1, request.length, request.length}, 0, request.head, Positions(&keys[i], 1), keys);
+TableRows bias_table(const Encoding& encoding, const TableRequest& request) {
+    const int length = request.length, head = request.head;
+    TableRows table = make_matrix("key", request.start, length, length, {});
+    std::vector<int> keys(static_cast<std::size_t>(length));
+    for (int i = 0; i < length; ++i) keys[static_cast<std::size_t>(i)] = request.start + i;
+    table.fill = [=, &encoding, keys = std::move(keys)](std::int64_t i, std::span<double> out) {
+        std::vector<float> row(out.size());
+        encoding.bias({row.data(), 1, length, length}, 0, head, Positions(keys).subspan(static_cast<std::size_t>(i), 1),
+                      keys);
         std::fill(row.begin() + static_cast<std::ptrdiff_t>(i) + 1, row.end(), -INFINITY);
-        std::copy(row.begin(), row.end(), table.rows[i].begin());
-    }
+        std::copy(row.begin(), row.end(), out.begin());
+    };
     return table;
 }
 
 } // namespace
 
-Table Encoding::table(const TableRequest& request) const {
+TableRows Encoding::table_rows(const TableRequest& request) const {
     checked_part(*this, request);
     if (moments() & moment_embed) return embed_table(*this, request);
     if (moments() & moment_bias) return bias_table(*this, request);
     fail(ErrorCode::usage, printable(name_of(spec())), ": there is no table to show");
+}
+
+Table Encoding::table(const TableRequest& request) const {
+    TableRows rows = table_rows(request);
+    check_size(rows.count, static_cast<std::int64_t>(rows.header.size()), max_held_table_cells);
+    Table table{std::move(rows.header), {}};
+    for (std::int64_t i = 0; i < rows.count; ++i) rows.fill(i, table.rows.emplace_back(table.header.size()));
+    return table;
 }
 
 // ---- EncodingStack ----------------------------------------------------------------------------

@@ -45,29 +45,28 @@ public:
     // table: a row for each position and pair. frequency: theta_k in radians per position. matrix: R_t
     // of one head at t = start, with y = R_t x.
     std::vector<std::string> table_parts() const override { return {"table", "frequency", "matrix"}; }
-    Table table(const TableRequest& request) const override {
+    TableRows table_rows(const TableRequest& request) const override {
         const std::string part = checked_part(*this, request);
         const int pairs = rotation_.pairs();
         if (part == "matrix") {
             std::vector<double> angles;
             for (int k = 0; k < pairs; ++k) angles.push_back(rotation_.angle(request.start, k));
-            return rotation_matrix(angles, pairing_, d_head_);
+            return rotation_matrix(std::move(angles), pairing_, d_head_);
         }
-        if (part == "frequency") {
-            Table table = make_table({"pair", "frequency"}, pairs);
-            for (int k = 0; k < pairs; ++k)
-                table.rows[static_cast<std::size_t>(k)] = {static_cast<double>(k), rotation_.frequency(k)};
-            return table;
-        }
-        Table table = make_table({"position", "pair", "angle", "cos", "sin"}, std::int64_t{request.length} * pairs);
-        auto row = table.rows.begin();
-        for (int i = 0; i < request.length; ++i)
-            for (int k = 0; k < pairs; ++k) {
-                const double t = rotation_.angle(request.start + i, k);
-                const double position = request.start + i;
-                *row++ = {position, static_cast<double>(k), t, std::cos(t), std::sin(t)};
-            }
-        return table;
+        if (part == "frequency")
+            return make_table({"pair", "frequency"}, pairs, [this](std::int64_t k, std::span<double> out) {
+                out[0] = static_cast<double>(k);
+                out[1] = rotation_.frequency(static_cast<int>(k));
+            });
+        return make_table({"position", "pair", "angle", "cos", "sin"}, std::int64_t{request.length} * pairs,
+                          [this, pairs, start = request.start](std::int64_t row, std::span<double> out) {
+                              const int position = start + static_cast<int>(row / pairs);
+                              const int k = static_cast<int>(row % pairs);
+                              const double t = rotation_.angle(position, k);
+                              const double values[] = {static_cast<double>(position), static_cast<double>(k), t,
+                                                       std::cos(t), std::sin(t)};
+                              std::copy(std::begin(values), std::end(values), out.begin());
+                          });
     }
 
 private:

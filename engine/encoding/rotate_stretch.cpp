@@ -73,19 +73,19 @@ public:
 
     // table: the angle, and the scale that a row of length 1 is multiplied by. matrix: R at position start.
     std::vector<std::string> table_parts() const override { return {"table", "matrix"}; }
-    Table table(const TableRequest& request) const override {
+    TableRows table_rows(const TableRequest& request) const override {
         const std::string part = checked_part(*this, request);
         if (part == "matrix") {
-            const std::vector<double> angles(static_cast<std::size_t>(d_model_ / 2), angle(request.start));
-            return rotation_matrix(angles, Pairing::adjacent, d_model_);
+            std::vector<double> angles(static_cast<std::size_t>(d_model_ / 2), angle(request.start));
+            return rotation_matrix(std::move(angles), Pairing::adjacent, d_model_);
         }
-        Table table = make_table({"position", "angle", "scale"}, request.length);
-        for (int i = 0; i < request.length; ++i) {
-            const int position = request.start + i;
-            table.rows[static_cast<std::size_t>(i)] = {static_cast<double>(position), angle(position),
-                                                       stretch(position)};
-        }
-        return table;
+        return make_table({"position", "angle", "scale"}, request.length,
+                          [this, start = request.start](std::int64_t i, std::span<double> out) {
+                              const int position = start + static_cast<int>(i);
+                              out[0] = position;
+                              out[1] = angle(position);
+                              out[2] = stretch(position);
+                          });
     }
 
 private:

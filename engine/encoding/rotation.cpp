@@ -101,19 +101,22 @@ PairColumns pair_columns(Pairing pairing, int pair, int pairs) {
     return {pair, pair + pairs};
 }
 
-Table rotation_matrix(std::span<const double> angles, Pairing pairing, int size) {
-    Table table = make_matrix("dim", 0, size, size);
-    for (std::size_t i = 0; i < table.rows.size(); ++i) table.rows[i][i] = 1;
-    const int pairs = static_cast<int>(angles.size());
-    for (int k = 0; k < pairs; ++k) {
-        const auto [first, second] = pair_columns(pairing, k, pairs);
-        const auto a = static_cast<std::size_t>(first), b = static_cast<std::size_t>(second);
-        const double t = angles[static_cast<std::size_t>(k)];
-        table.rows[a][a] = table.rows[b][b] = std::cos(t);
-        table.rows[b][a] = std::sin(t);
-        table.rows[a][b] = 0 - std::sin(t); // 0, not -0
-    }
-    return table;
+TableRows rotation_matrix(std::vector<double> angles, Pairing pairing, int size) {
+    return make_matrix("dim", 0, size, size,
+                       [angles = std::move(angles), pairing](std::int64_t row, std::span<double> out) {
+                           const int pairs = static_cast<int>(angles.size());
+                           out[static_cast<std::size_t>(row)] = 1;
+                           for (int k = 0; k < pairs; ++k) {
+                               const auto [first, second] = pair_columns(pairing, k, pairs);
+                               if (row != first && row != second) continue;
+                               const double t = angles[static_cast<std::size_t>(k)];
+                               out[static_cast<std::size_t>(row)] = std::cos(t);
+                               if (row == second)
+                                   out[static_cast<std::size_t>(first)] = std::sin(t);
+                               else
+                                   out[static_cast<std::size_t>(second)] = 0 - std::sin(t); // 0, not -0
+                           }
+                       });
 }
 
 } // namespace ordo

@@ -46,6 +46,6 @@ struct PairColumns {
 };
 PairColumns pair_columns(Pairing pairing, int pair, int pairs);
 // The rotation by angles[k] of pair k as a matrix [size, size]; columns outside the pairs stay.
-Table rotation_matrix(std::span<const double> angles, Pairing pairing, int size);
+TableRows rotation_matrix(std::vector<double> angles, Pairing pairing, int size);
 
 } // namespace ordo

@@ -33,7 +33,7 @@ public:
     }
 
     // A row for each segment; start and length are about positions and change nothing.
-    Table table(const TableRequest& request) const override {
+    TableRows table_rows(const TableRequest& request) const override {
         checked_part(*this, request);
         if (!weight_.data)
             fail(ErrorCode::usage, "segment: the table is in the weights: expected a model file, found none");

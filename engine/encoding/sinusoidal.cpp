@@ -76,7 +76,7 @@ public:
     std::vector<std::string> table_parts() const override {
         return {"table", "div_term", "denominator", "position", "angle", "sin", "cos", "stack"};
     }
-    Table table(const TableRequest& request) const override;
+    TableRows table_rows(const TableRequest& request) const override;
 
 private:
     double angle(int position, int k) const {
@@ -108,7 +108,7 @@ private:
             for (int j = 0; j < count; ++j) x[first + j] = x[first + j] * scale + wave[j];
         }
     }
-    Table part_of_pairs(const TableRequest& request, std::string_view part) const;
+    TableRows part_of_pairs(const TableRequest& request, std::string_view part) const;
 
     Waves waves_;
     std::vector<double> denominators_; // base^e_k, one for each pair
@@ -117,58 +117,47 @@ private:
 };
 
 // The matrix that is added, and the tensors that it is usually computed by, one after another.
-Table Sinusoidal::table(const TableRequest& request) const {
+TableRows Sinusoidal::table_rows(const TableRequest& request) const {
     const std::string part = checked_part(*this, request);
-    if (part == "table") {
-        Table table = make_matrix("dim", 0, waves_.d, request.length);
-        for (int i = 0; i < request.length; ++i)
-            for (int j = 0; j < waves_.d; ++j)
-                table.rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = value(request.start + i, j);
-        return table;
-    }
-    if (part == "div_term" || part == "denominator") {
-        Table table = make_table({"pair", part}, waves_.pairs());
-        for (int k = 0; k < waves_.pairs(); ++k) {
-            auto& row = table.rows[static_cast<std::size_t>(k)];
-            row[0] = k;
-            row[1] = part == "denominator" ? denominators_[static_cast<std::size_t>(k)]
-                                           : std::exp(-waves_.exponent(k) * std::log(waves_.base));
-        }
-        return table;
-    }
-    if (part == "position") {
-        Table table = make_table({"position"}, request.length);
-        for (int i = 0; i < request.length; ++i)
-            table.rows[static_cast<std::size_t>(i)][0] = static_cast<double>(request.start) + i + waves_.offset;
-        return table;
-    }
+    const int start = request.start;
+    if (part == "table")
+        return make_matrix("dim", 0, waves_.d, request.length, [this, start](std::int64_t i, std::span<double> out) {
+            for (int j = 0; j < waves_.d; ++j) out[static_cast<std::size_t>(j)] = value(start + static_cast<int>(i), j);
+        });
+    if (part == "div_term" || part == "denominator")
+        return make_table({"pair", part}, waves_.pairs(),
+                          [this, inverse = part == "div_term"](std::int64_t k, std::span<double> out) {
+                              out[0] = static_cast<double>(k);
+                              out[1] = inverse ? std::exp(-waves_.exponent(static_cast<int>(k)) * std::log(waves_.base))
+                                               : denominators_[static_cast<std::size_t>(k)];
+                          });
+    if (part == "position")
+        return make_table({"position"}, request.length, [this, start](std::int64_t i, std::span<double> out) {
+            out[0] = static_cast<double>(start) + static_cast<double>(i) + waves_.offset;
+        });
     return part_of_pairs(request, part);
 }
 
-Table Sinusoidal::part_of_pairs(const TableRequest& request, std::string_view part) const {
+TableRows Sinusoidal::part_of_pairs(const TableRequest& request, std::string_view part) const {
+    const int start = request.start, pairs = waves_.pairs();
     if (part == "stack") {
         if (waves_.d % 2 != 0)
             fail(ErrorCode::usage, "sinusoidal: table: stack: expected an even d_model, found ", waves_.d);
-        Table table = make_table({"sin", "cos"}, std::int64_t{request.length} * waves_.pairs());
-        auto row = table.rows.begin();
-        for (int i = 0; i < request.length; ++i)
-            for (int k = 0; k < waves_.pairs(); ++k) {
-                const double t = angle(request.start + i, k);
-                *row++ = {std::sin(t), std::cos(t)};
-            }
-        return table;
+        return make_table(
+            {"sin", "cos"}, std::int64_t{request.length} * pairs, [=, this](std::int64_t row, std::span<double> out) {
+                const double t = angle(start + static_cast<int>(row / pairs), static_cast<int>(row % pairs));
+                out[0] = std::sin(t);
+                out[1] = std::cos(t);
+            });
     }
-    const int count = part == "cos" ? waves_.d / 2 : waves_.pairs();
+    const int count = part == "cos" ? waves_.d / 2 : pairs;
     if (count == 0) fail(ErrorCode::usage, "sinusoidal: table: ", part, ": a width of ", waves_.d, " has none");
-    Table table = make_matrix("pair", 0, count, request.length);
-    for (int i = 0; i < request.length; ++i)
-        for (int k = 0; k < count; ++k) {
-            const double t = angle(request.start + i, k);
-            table.rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)] = part == "angle" ? t
-                                                                                   : part == "sin" ? std::sin(t)
-                                                                                                   : std::cos(t);
-        }
-    return table;
+    const auto shown = [kind = part.front()](double t) {
+        return kind == 'a' ? t : kind == 's' ? std::sin(t) : std::cos(t);
+    };
+    return make_matrix("pair", 0, count, request.length, [=, this](std::int64_t i, std::span<double> out) {
+        for (int k = 0; k < count; ++k) out[static_cast<std::size_t>(k)] = shown(angle(start + static_cast<int>(i), k));
+    });
 }
 
 std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {

@@ -6,13 +6,15 @@
 
 namespace ordo {
 
-inline constexpr int max_table_cells = 1 << 25;
+inline constexpr int max_table_cells = 1 << 30;      // of rows computed one at a time
+inline constexpr int max_held_table_cells = 1 << 25; // of all rows at once
 
 // Checks a request against an encoding and returns the part asked for. Throws Error(usage or limit).
 std::string checked_part(const Encoding& encoding, const TableRequest& request);
-// A table of zeros. Throws Error(limit) if it has more than max_table_cells numbers.
-Table make_table(std::vector<std::string> header, std::int64_t rows);
+using FillRow = std::function<void(std::int64_t row, std::span<double> out)>;
+// Throws Error(limit) if the table has more than max_table_cells numbers.
+TableRows make_table(std::vector<std::string> header, std::int64_t rows, FillRow fill);
 // The same with cols columns, named "dim0", "dim1" ... for the word "dim" and first = 0.
-Table make_matrix(std::string_view word, int first, int cols, std::int64_t rows);
+TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t rows, FillRow fill);
 
 } // namespace ordo

@@ -259,4 +259,15 @@ void expect_success(const Outcome& outcome) {
     EXPECT_FALSE(outcome.hung);
 }
 
+std::string out_of(const std::vector<std::string>& words, const Conditions& conditions) {
+    const Outcome outcome = run_program(words, conditions);
+    expect_success(outcome);
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out;
+}
+
+Json json_of(const std::vector<std::string>& words) {
+    return parse_json(out_of(words), "output");
+}
+
 } // namespace ordo::test

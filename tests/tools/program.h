@@ -2,6 +2,7 @@
 // Runs the program `ordo` as a child process.
 #pragma once
 
+#include "io/json.h"
 #include "tests/temp_dir.h"
 
 #include <chrono>
@@ -53,5 +54,9 @@ bool is_sanitized();
 // "ordo: " and holds the phrase, with nothing on stdout.
 void expect_error(const Outcome& outcome, int code, const std::string& phrase);
 void expect_success(const Outcome& outcome);
+
+// What a run that must succeed writes to stdout, with nothing on stderr.
+std::string out_of(const std::vector<std::string>& words, const Conditions& conditions = {});
+Json json_of(const std::vector<std::string>& words);
 
 } // namespace ordo::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tokenize, logits, encodings, table, info and perplexity. What the alphabet model must say follows from its
-// definition (models.h), what a table must show from the encoding's paper.
+// tokenize, logits, encodings, info and perplexity. What the alphabet model must say follows from its definition
+// (models.h).
 #include "encoding/registry.h"
 #include "io/json.h"
 #include "tests/tools/models.h"
@@ -15,35 +15,6 @@ namespace {
 
 using namespace ordo;
 using namespace ordo::test;
-
-std::string out_of(const std::vector<std::string>& words, const Conditions& conditions = {}) {
-    const Outcome outcome = run_program(words, conditions);
-    expect_success(outcome);
-    EXPECT_EQ(outcome.err, "");
-    return outcome.out;
-}
-
-Json json_of(const std::vector<std::string>& words) {
-    return parse_json(out_of(words), "output");
-}
-
-// CSV without quotes, as numbers; the header is apart.
-struct Csv {
-    std::string header;
-    std::vector<std::vector<double>> rows;
-};
-
-Csv csv_of(const std::vector<std::string>& words) {
-    std::istringstream in(out_of(words));
-    Csv csv;
-    std::getline(in, csv.header);
-    for (std::string line; std::getline(in, line);) {
-        csv.rows.emplace_back();
-        std::istringstream fields(line);
-        for (std::string field; std::getline(fields, field, ',');) csv.rows.back().push_back(std::stod(field));
-    }
-    return csv;
-}
 
 // ---- tokenize -----------------------------------------------------------------------------------------
 
@@ -169,7 +140,7 @@ TEST(CliLogits, RefusesWhatCannotBeFed) {
     expect_success(run_program({"logits", "--tokens", "1", "--encoding", "learned", "--shift", "63"}));
 }
 
-// ---- encodings and table -----------------------------------------------------------------------------------
+// ---- encodings -----------------------------------------------------------------------------------
 
 TEST(CliEncodings, ListEveryRegisteredOne) {
     const Json list = json_of({"encodings", "--format", "json", "--ctx", "99"});
@@ -200,72 +171,6 @@ TEST(CliEncodings, SayWhatASpecMeansInAModel) {
     expect_error(run_program({"encodings", "rope:base=3"}), 2, "base");
     expect_error(run_program({"encodings", "rope", "--dim", "10", "--heads", "4"}), 2, "divisor");
     expect_error(run_program({"encodings", "rope", "--format", "csv"}), 2, "text or json");
-}
-
-TEST(CliTable, SinusoidalIsTheMatrixOfThePaper) {
-    const Csv csv = csv_of({"table", "sinusoidal", "--len", "5", "--dim", "6", "--start", "3"});
-    ASSERT_EQ(csv.rows.size(), 5u);
-    for (int p = 0; p < 5; ++p)
-        for (int i = 0; i < 6; ++i) {
-            const int pair = i / 2;
-            const double angle = (p + 3) / std::pow(10000.0, 2.0 * pair / 6);
-            EXPECT_NEAR(csv.rows[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)],
-                        i % 2 ? std::cos(angle) : std::sin(angle), 1e-12);
-        }
-    const Csv turned = csv_of({"table", "sinusoidal", "--len", "5", "--dim", "6", "--start", "3", "--transpose"});
-    ASSERT_EQ(turned.rows.size(), 6u);
-    EXPECT_TRUE(turned.header.starts_with("position3,position4"));
-    for (std::size_t p = 0; p < 5; ++p)
-        for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(turned.rows[i][p], csv.rows[p][i]);
-}
-
-TEST(CliTable, RopeAndRotateStretchShowTheirAngles) {
-    const Csv rope = csv_of({"table", "rope", "--len", "2", "--dim", "8", "--heads", "2", "--start", "7"});
-    EXPECT_EQ(rope.header, "position,pair,angle,cos,sin");
-    ASSERT_EQ(rope.rows.size(), 4u); // heads of 4: two pairs
-    EXPECT_NEAR(rope.rows[3][2], 8 * 0.01, 1e-15);
-    EXPECT_NEAR(rope.rows[3][3], std::cos(0.08), 1e-15);
-    const Csv stretch = csv_of({"table", "rotate-stretch:period=6", "--len", "8"});
-    EXPECT_NEAR(stretch.rows[7][1], 2 * M_PI / 6, 1e-15);
-    EXPECT_NEAR(stretch.rows[7][2], 0.2, 1e-15);
-    EXPECT_NEAR(stretch.rows[5][2], 0.1, 1e-15);
-}
-
-TEST(CliTable, AlibiIsItsSlopeTimesTheDistance) {
-    const Csv bias = csv_of({"table", "alibi", "--len", "3", "--heads", "8", "--head", "1"});
-    ASSERT_EQ(bias.rows.size(), 3u);
-    EXPECT_EQ(bias.rows[2], (std::vector<double>{-0.5, -0.25, 0}));
-    EXPECT_EQ(bias.rows[0][1], -HUGE_VAL); // hidden by the mask
-    const Csv slopes = csv_of({"table", "alibi", "--slopes", "--heads", "12"});
-    const double published[] = {0.5,       0.25,       0.125,      0.0625,     0.03125,    0.015625,
-                                0.0078125, 0.00390625, 0.70710678, 0.35355339, 0.17677670, 0.08838835};
-    ASSERT_EQ(slopes.rows.size(), 12u);
-    for (std::size_t h = 0; h < 12; ++h) EXPECT_NEAR(slopes.rows[h][1], published[h], 1e-8);
-}
-
-TEST(CliTable, LearnedRowsComeFromTheWeights) {
-    const Csv csv = csv_of({"table", "learned", "-m", model_file("learned"), "--len", "2"});
-    ASSERT_EQ(csv.rows.size(), 2u);
-    EXPECT_EQ(csv.rows[0], std::vector<double>(260, 0.0)); // the alphabet model has zeros
-    EXPECT_EQ(csv_of({"table", "learned", "--len", "64"}).rows.size(), 64u);
-    const Csv random = csv_of({"table", "learned", "-m", model_file("segments"), "--len", "2"});
-    EXPECT_EQ(random.rows[0].size(), 32u);
-    EXPECT_NE(random.rows[0], random.rows[1]);
-    expect_error(run_program({"table", "learned", "--len", "65"}), 4, "64");
-    expect_error(run_program({"table", "learned", "-m", model_file("rope")}), 2, "found weights trained with rope");
-}
-
-TEST(CliTable, RefusesWhatItCannotShow) {
-    expect_error(run_program({"table", "none"}), 2, "none");
-    expect_error(run_program({"table", "segment+learned"}), 2, "sum");
-    expect_error(run_program({"table", "rope", "--slopes"}), 2, "slopes");
-    expect_error(run_program({"table", "alibi", "--part", "nothing"}), 2, "table or slopes");
-    expect_error(run_program({"table", "alibi", "--slopes", "--part", "table"}), 2, "found both");
-    expect_error(run_program({"table", "alibi", "--head", "8"}), 2, "below 8");
-    expect_error(run_program({"table", "alibi", "--len", "1000000"}), 4, "at most");
-    expect_error(run_program({"table", "rope", "--dim", "7"}), 2, "even");
-    expect_error(run_program({"table", "rope", "--len", "0"}), 2, "--len");
-    EXPECT_EQ(json_of({"table", "rotate-stretch", "--len", "1", "--format", "json"})[0]["scale"], 0.1);
 }
 
 // ---- info ------------------------------------------------------------------------------------------------
