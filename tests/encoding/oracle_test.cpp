@@ -143,9 +143,7 @@ std::vector<double> rotated(const reference::PositionList& oracles, std::vector<
 
 class EncodingOracle : public testing::TestWithParam<Case> {
 protected:
-    void SetUp() override {
-        if (!subject.oracles->complete()) GTEST_SKIP() << subject.oracles->advice();
-    }
+    void SetUp() override { ORDO_EXPECT_COMPLETE(*subject.oracles); }
     Subject subject{GetParam()};
     const EncodingStack& stack = subject.stack;
     std::vector<int> at = subject.positions();

@@ -114,7 +114,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
         tensors[parameters.specs()[static_cast<std::size_t>(i)].name] = m;
     }
     const reference::Oracles oracles(encodings.spec(), b.dims(), tensors);
-    if (!oracles.complete()) GTEST_SKIP() << oracles.advice();
+    ORDO_EXPECT_COMPLETE(oracles);
 
     const Batch batch(b);
     Network network(b, encodings, parameters, Batch::sequences, b.context);
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, Gradient, testing::ValuesIn(cases()), [](const 
     return name;
 });
 
-// What the seeds' code has and inference does not.
+// Training has it and inference does not.
 TEST(Dropout, KeepsTheMeanAndIsTheSameForAStep) {
     Blueprint b = cases().front().blueprint;
     EncodingStack encodings("none", b.dims());
