@@ -22,7 +22,7 @@ BEGIN {
     floor["encoding"] = floor["text"] = 3
     floor["layers"] = 4
     floor["model"] = 5
-    most = 450
+    most = 400
 }
 FNR == 1 {
     close_file()
