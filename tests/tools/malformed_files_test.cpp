@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every malformed model file (tests/malformed) given to the program: the exit code and the phrase that the
-// manifest says, on one line.
+// manifest says, on one line, within the time and the memory that a refusal may take.
 #include "tests/malformed/generate.h"
 #include "tests/tools/program.h"
 
@@ -35,6 +35,11 @@ std::map<std::string, Expected> read_manifest() {
     return manifest;
 }
 
+// Resident before a file is opened, 7 MB of it the code of OpenBLAS, OpenMP and others. What reading adds
+// keeps to the bound by itself (malformed_test.cpp); with this, the file of a million keys is at 99.4% of
+// the bound, which another version of a library would exceed.
+constexpr long libraries = 8 << 10;
+
 TEST(CliMalformed, EveryFileEndsAsTheManifestSays) {
     const std::map<std::string, Expected> manifest = read_manifest();
     const TempDir dir;
@@ -52,14 +57,15 @@ TEST(CliMalformed, EveryFileEndsAsTheManifestSays) {
             expect_error(generated, expected.code, expected.phrase);
         if (!is_sanitized()) {
             const auto size = static_cast<long>(std::filesystem::file_size(path));
-            EXPECT_LT(generated.peak_kilobytes,
-                      (64l << 10) + 4 * size / 1024 + 40'000); // what the program itself takes
+            EXPECT_LT(generated.peak_kilobytes, (64l << 10) + 4 * size / 1024 + libraries);
         }
+        expect_in_time(generated, 2);
         const Outcome shown = run_program({"info", path.string(), "-q"});
         if (loads)
             expect_success(shown);
         else
             expect_error(shown, expected.code, expected.phrase);
+        expect_in_time(shown, 2);
         for (const char c : shown.out) EXPECT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f));
         std::filesystem::remove(path);
     }

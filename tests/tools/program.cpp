@@ -115,22 +115,37 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
     return pointers;
 }
 
+// The peak of what is resident of a process, once it has become the program; else 0. What wait4() tells
+// is no less than what the process that forked it held.
+long peak_of(pid_t process, const std::string& program) {
+    std::ifstream in("/proc/" + std::to_string(process) + "/status");
+    const std::string name = "Name:\t" + std::filesystem::path(program).filename().string().substr(0, 15);
+    std::string line;
+    if (!std::getline(in, line) || line != name) return 0;
+    while (std::getline(in, line))
+        if (line.starts_with("VmHWM:")) return std::stol(line.substr(6));
+    return 0;
+}
+
 // Talks to the child until it has closed its ends and is gone.
 class Conversation {
 public:
-    Conversation(pid_t child, const Conditions& conditions, Fd in, Fd out, Fd err)
-        : child_(child), conditions_(conditions), in_(std::move(in)), out_(std::move(out)), err_(std::move(err)) {}
+    Conversation(pid_t child, const std::string& program, const Conditions& conditions, Fd in, Fd out, Fd err)
+        : child_(child), program_(program), conditions_(conditions), in_(std::move(in)), out_(std::move(out)),
+          err_(std::move(err)) {}
 
     Outcome run() {
-        const Clock::time_point deadline = Clock::now() + patience;
+        const Clock::time_point start = Clock::now(), deadline = start + patience;
         while (!wait()) {
             exchange();
             send_signals();
+            outcome_.peak_kilobytes = std::max(outcome_.peak_kilobytes, peak_of(child_, program_));
             if (Clock::now() > deadline) {
                 outcome_.hung = true;
                 ::kill(child_, SIGKILL);
             }
         }
+        outcome_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
         take(out_, outcome_.out);
         take(err_, outcome_.err);
         return outcome_;
@@ -139,11 +154,9 @@ public:
 private:
     bool wait() {
         int status = 0;
-        rusage usage{};
-        if (::wait4(child_, &status, WNOHANG, &usage) != child_) return false;
+        if (::waitpid(child_, &status, WNOHANG) != child_) return false;
         outcome_.died = WIFSIGNALED(status);
         outcome_.code = outcome_.died ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-        outcome_.peak_kilobytes = usage.ru_maxrss;
         return true;
     }
 
@@ -189,6 +202,7 @@ private:
     }
 
     pid_t child_;
+    const std::string& program_;
     const Conditions& conditions_;
     Fd in_, out_, err_;
     Outcome outcome_;
@@ -238,7 +252,8 @@ Outcome run_program(const std::vector<std::string>& arguments, const Conditions&
     err.write.reset();
     for (const Fd* fd : {&in.write, &out.read, &err.read})
         if (fd->get() >= 0) ::fcntl(fd->get(), F_SETFL, O_NONBLOCK);
-    return Conversation(child, conditions, std::move(in.write), std::move(out.read), std::move(err.read)).run();
+    return Conversation(child, words[0], conditions, std::move(in.write), std::move(out.read), std::move(err.read))
+        .run();
 }
 
 void expect_error(const Outcome& outcome, int code, const std::string& phrase) {
@@ -252,6 +267,10 @@ void expect_error(const Outcome& outcome, int code, const std::string& phrase) {
         EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) << outcome.err;
     EXPECT_NE(outcome.err.find(phrase), std::string::npos) << outcome.err << "lacks: " << phrase;
     EXPECT_LT(outcome.err.size(), 1000u);
+}
+
+void expect_in_time(const Outcome& outcome, double seconds) {
+    EXPECT_LE(outcome.seconds, is_sanitized() ? 20 * seconds : seconds);
 }
 
 void expect_success(const Outcome& outcome) {

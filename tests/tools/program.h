@@ -39,7 +39,8 @@ struct Outcome {
     bool died = false; // of a signal
     bool hung = false; // and was killed
     std::string out, err;
-    long peak_kilobytes = 0;
+    long peak_kilobytes = 0; // of what was resident, as last seen a few milliseconds before the end
+    double seconds = 0;      // of wall time
 };
 
 Outcome run_program(const std::vector<std::string>& arguments, const Conditions& conditions = {});
@@ -49,6 +50,10 @@ std::string program_path();
 
 // True in a build whose memory cannot be limited or measured.
 bool is_sanitized();
+
+// gtest assertion: no hang and no quadratic path, which is all that a shared machine can tell. A
+// sanitized build has twenty times as long.
+void expect_in_time(const Outcome& outcome, double seconds);
 
 // gtest assertions: the exit code, and an error of exactly one printable line that starts with
 // "ordo: " and holds the phrase, with nothing on stdout.
