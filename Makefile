@@ -29,7 +29,7 @@ OPENBLAS_LIBS ?= -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas
 LIBS = $(OPENBLAS_LIBS) -lpcre2-8
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi -Werror
-# Runs on any x86-64 since 2009; engine/kernels holds what newer machines are given at run time. Never
+# Runs on any x86-64 with SSE4.2; engine/kernels holds what newer machines are given at run time. Never
 # -ffast-math: masks are -inf.
 FLAGS = -std=c++20 -march=x86-64-v2 -fno-math-errno -fopenmp $(WARNINGS) -Iengine -I. $(OPENBLAS_CFLAGS)
 
@@ -167,7 +167,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); what it finds new joins its
 test-add-encoding: program test-binary ## prove that a new encoding is one file and one line
 	@tests/add_encoding.sh
 
-weights: program ## CORPUS=DIR: train the shipped weights again, two at a time on one thread each
+weights: program ## CORPUS=DIR: train the shipped weights again, by way of build/weights, two at a time
 	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
 	@tools/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
 bench: program $(BENCHES) ## what each encoding costs on this machine, and how fast it trains
@@ -190,6 +190,7 @@ format: ## clang-format everything
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
 
 prefix := $(DESTDIR)$(PREFIX)
+SHIPPED := $(wildcard weights/*.safetensors weights/*.md weights/heldout.txt)
 install: all ## PREFIX=/usr/local DESTDIR=
 	install -d $(addprefix $(prefix)/,bin lib/pkgconfig include/ordo share/ordo/weights)
 	install -m 755 $(BUILD)/ordo $(prefix)/bin/ordo
@@ -197,7 +198,7 @@ install: all ## PREFIX=/usr/local DESTDIR=
 	install -m 644 engine/ordo.h $(prefix)/include/ordo/ordo.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@OPENBLAS_LIBS@|$(OPENBLAS_LIBS)|' \
 	  tools/ordo.pc.in > $(prefix)/lib/pkgconfig/ordo.pc
-	$(if $(wildcard weights/*),install -m 644 $(wildcard weights/*) $(prefix)/share/ordo/weights)
+	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(prefix)/share/ordo/weights)
 uninstall: ## what install laid down
 	rm -rf $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/include/ordo $(prefix)/lib/pkgconfig/ordo.pc $(prefix)/share/ordo
 

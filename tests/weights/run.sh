@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tools/weights.sh with stand-ins for the program and for xz: what it reads, and what it leaves where.
+#   SCRATCH=DIR run.sh BUILD
+set -u
+passed=0 failed=0
+corpus=$SCRATCH/corpus out=$SCRATCH/out bin=$SCRATCH/bin
+export WORK="$SCRATCH/work" PATH="$bin:$PATH"
+mkdir "$corpus" "$bin"
+
+# "Trains" on texts that must be the right ones; the encoding none fails half-way.
+cat >"$bin/ordo" <<'EOF'
+#!/bin/sh
+verb=$1
+shift
+case $verb in
+info) echo "encoding: some" ;;
+generate) echo "Once upon a time" ;;
+train)
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --resume) resume=yes && shift ;;
+        --*) name=$(echo "${1#--}" | tr - _) && eval "$name=\$2" && shift 2 ;;
+        esac
+    done
+    [ "$(cat "$corpus" "$val" "$finish")" = "$(printf 'train\nheld-out\nsimple')" ] || exit 9
+    [ ! -e "$checkpoint" ] || echo "went on" >&2
+    echo state >"$checkpoint" && echo step >"$log"
+    [ "$encoding" != none ] || { echo "ordo: no more" >&2 && exit 1; }
+    echo "$encoding $resume $tokens" >"$out"
+    ;;
+esac
+EOF
+# Gives back the file; of one that is cut short only what there is, and fails.
+cat >"$bin/xz" <<'EOF'
+#!/bin/sh
+cat "$2" && ! grep -q 'cut short' "$2"
+EOF
+chmod +x "$bin/ordo" "$bin/xz"
+
+check() { # WHAT COMMAND ...
+    what=$1
+    shift
+    if "$@" >"$SCRATCH/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        cat "$SCRATCH/log"
+    fi
+}
+weights() { tools/weights.sh "$bin/ordo" "$corpus" "$out" "$@"; }
+lists() { # DIR NAME ...: that these are its files
+    dir=$1
+    shift
+    ls "$dir" && [ "$(cd "$dir" && echo *)" = "$*" ]
+}
+
+# One as it is, one packed, one cut short: that one is not taken, today or tomorrow.
+echo train >"$corpus/stories.train.txt"
+echo held-out >"$corpus/stories.val.txt.xz"
+printf 'sim\ncut short\n' >"$corpus/simple.train.txt.xz"
+refused() { ! weights alibi && ! weights alibi && [ ! -e "$WORK/simple.train.txt" ] && [ -z "$(ls "$out")" ]; }
+check 'a text cut short is refused each time' refused
+echo simple >"$corpus/simple.train.txt.xz"
+
+check 'an odd number of files' weights rope rotate-stretch-36 alibi
+check 'files and cards are all that is delivered' lists "$out" alibi.md alibi.safetensors rope.md rope.safetensors \
+    rotate-stretch-36.md rotate-stretch-36.safetensors
+check 'the rest stays in the work folder' lists "$WORK" alibi.csv alibi.log alibi.md alibi.safetensors rope.csv rope.log \
+    rope.md rope.safetensors rotate-stretch-36.csv rotate-stretch-36.log rotate-stretch-36.md \
+    rotate-stretch-36.safetensors simple.train.txt stories.val.txt
+check 'the encoding of a name' grep -qx 'rotate-stretch:period=36 yes 8400000' "$out/rotate-stretch-36.safetensors"
+check 'nothing is written into the corpus' lists "$corpus" simple.train.txt.xz stories.train.txt stories.val.txt.xz
+
+# One that fails keeps its checkpoint and ends the script, the other of the two is finished.
+fails() { ! weights none learned sinusoidal && [ -e "$WORK/none.checkpoint" ] && [ ! -e "$out/none.safetensors" ]; }
+check 'a failure is one' fails
+check 'and keeps no other from its end' [ -e "$out/learned.md" ]
+check 'but what would follow' [ ! -e "$out/sinusoidal.safetensors" ]
+goes_on() { ! weights none && grep -qx 'went on' "$WORK/none.log"; }
+check 'the next run goes on' goes_on
+
+rm "$corpus/stories.val.txt.xz"
+missing() { weights rope 2>&1 | grep -x "weights: $corpus/stories.val.txt: not found, nor with .xz"; }
+check 'a text that is not there is named' missing
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
