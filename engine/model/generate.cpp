@@ -31,9 +31,10 @@ Generation generate(const Model& model, std::string_view prompt, const GenerateO
     if (options.max_tokens < -1) fail(ErrorCode::usage, "max tokens: expected -1 or more, found ", options.max_tokens);
     if (model.impl().blueprint.mask == Mask::bidirectional)
         fail(ErrorCode::usage, model.impl().where, ": a bidirectional model does not continue a text");
-    TextStream stream(options.stop, on_text);
     Sampler sampler(options.sampling, model.vocab_size());
     std::vector<Token> tokens = start_of(model, prompt, options.special);
+    const Tokenizer& tokenizer = *model.impl().tokenizer; // or start_of() would have thrown
+    TextStream stream(options.stop, on_text, tokenizer.longest());
     Session session(model, options.session);
     const auto capacity = static_cast<std::size_t>(session.capacity());
     if (tokens.size() > capacity)
@@ -45,9 +46,11 @@ Generation generate(const Model& model, std::string_view prompt, const GenerateO
     std::span<const float> logits = session.feed(tokens);
     result.prefill_seconds = seconds_since(start);
 
-    start = Clock::now();
+    // From here to the end of the loop nothing is allocated: the text is put together afterwards.
     tokens.reserve(capacity + 1);
     std::string piece;
+    piece.reserve(tokenizer.longest());
+    start = Clock::now();
     auto state = TextStream::State::open;
     while (result.new_tokens != options.max_tokens) {
         const Token token = sampler.sample(logits, tokens, static_cast<std::uint64_t>(result.new_tokens));
@@ -58,7 +61,7 @@ Generation generate(const Model& model, std::string_view prompt, const GenerateO
         ++result.new_tokens;
         tokens.push_back(token);
         piece.clear();
-        model.impl().tokenizer->append(token, piece);
+        tokenizer.append(token, piece);
         state = stream.append(piece);
         if (state != TextStream::State::open || result.new_tokens == options.max_tokens) break;
         if (tokens.size() > capacity) {
@@ -71,7 +74,8 @@ Generation generate(const Model& model, std::string_view prompt, const GenerateO
     if (state == TextStream::State::stopped) result.reason = StopReason::stop_text;
     if (state == TextStream::State::cancelled) result.reason = StopReason::callback;
     result.decode_seconds = seconds_since(start);
-    result.text = stream.take_text();
+    result.text = model.decode(std::span(tokens).subspan(static_cast<std::size_t>(result.prompt_tokens)));
+    result.text.resize(stream.passed()); // what was passed on is how it begins
     return result;
 }
 

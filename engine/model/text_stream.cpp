@@ -8,19 +8,24 @@
 
 namespace ordo {
 
-TextStream::TextStream(std::vector<std::string> stop, const Sink& sink) : stop_(std::move(stop)), sink_(sink) {
-    for (const std::string& text : stop_)
+TextStream::TextStream(std::vector<std::string> stop, const Sink& sink, std::size_t longest_piece)
+    : stop_(std::move(stop)), sink_(sink) {
+    std::size_t longest_stop = 0;
+    for (const std::string& text : stop_) {
         if (text.empty()) fail(ErrorCode::usage, "stop: expected a text, found an empty one");
+        longest_stop = std::max(longest_stop, text.size());
+    }
+    // Held back are at most a stop text and the three bytes of a sequence that lacks its last.
+    pending_.reserve(longest_stop + 3 + longest_piece);
 }
 
 // The first n bytes of what is pending, or as many of them as are whole sequences.
 TextStream::State TextStream::pass(std::size_t n) {
     n = utf8_complete_prefix(std::string_view(pending_).substr(0, n));
     if (n == 0) return state_;
-    const std::size_t start = text_.size();
-    text_.append(pending_, 0, n);
+    passed_ += n;
+    if (sink_ && !sink_(std::string_view(pending_).substr(0, n))) state_ = State::cancelled;
     pending_.erase(0, n);
-    if (sink_ && !sink_(std::string_view(text_).substr(start))) state_ = State::cancelled;
     return state_;
 }
 

@@ -11,15 +11,16 @@ namespace ordo {
 class TextStream {
 public:
     using Sink = std::function<bool(std::string_view)>; // false stops; may be empty
-    // Throws Error(usage) for a stop text that is empty.
-    TextStream(std::vector<std::string> stop, const Sink& sink);
+    // Pieces of at most longest_piece bytes cost no allocation. Throws Error(usage) for a stop text
+    // that is empty.
+    TextStream(std::vector<std::string> stop, const Sink& sink, std::size_t longest_piece = 0);
 
     enum class State { open, stopped, cancelled }; // stopped by a stop text, cancelled by the sink
     State append(std::string_view bytes);
     // No more will come: what was held back for a stop text is passed on. A sequence cut short is not.
     State finish();
 
-    std::string take_text() { return std::move(text_); } // all that was passed on
+    std::size_t passed() const { return passed_; } // bytes: the first of those that arrived
 
 private:
     State pass(std::size_t n);
@@ -27,7 +28,8 @@ private:
 
     std::vector<std::string> stop_;
     const Sink& sink_;
-    std::string text_, pending_;
+    std::string pending_; // arrived and not passed on
+    std::size_t passed_ = 0;
     State state_ = State::open;
 };
 

@@ -61,6 +61,7 @@ BpeTokenizer::BpeTokenizer(BpeParts parts)
         if (id >= tokens_.size()) tokens_.resize(id + 1);
         tokens_[id] = token.content;
     }
+    for (const std::string& token : tokens_) longest_ = std::max(longest_, token.size());
     if (const AddedToken* token = added_.find(end_of_text_name)) end_of_text_ = token->id;
 }
 

@@ -27,6 +27,7 @@ public:
     int vocab_size() const override { return static_cast<int>(tokens_.size()); }
     void encode(std::string_view text, bool special, std::vector<Token>& out) const override;
     void append(Token token, std::string& out) const override;
+    std::size_t longest() const override { return longest_; }
     Token end_of_text() const override { return end_of_text_; }
     std::string to_json() const override;
 
@@ -35,6 +36,7 @@ private:
 
     std::vector<std::string> tokens_; // the bytes of each id, added ones included
     std::size_t model_size_ = 0;      // ids below are the BPE's own
+    std::size_t longest_ = 0;         // in bytes
     std::array<Token, 256> byte_ids_{};
     MergeTable merges_;
     AddedTokens added_;

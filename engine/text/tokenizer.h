@@ -29,6 +29,8 @@ public:
     // Appends the bytes of one token to out: they may begin or end inside a UTF-8 sequence, and
     // those of a special token are its name. Throws Error(limit) for an id out of range.
     virtual void append(Token token, std::string& out) const = 0;
+    // The most bytes that one token has.
+    virtual std::size_t longest() const = 0;
     // The token named <|endoftext|>; -1 if there is none.
     virtual Token end_of_text() const = 0;
     // The same tokenizer as a Hugging Face tokenizer.json.

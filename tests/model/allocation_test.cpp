@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Once a session is made, feeding it allocates nothing. The C library's allocator is watched by taking
+// Once a session is made, feeding it allocates nothing, and nor does generating. The C library's allocator is watched by taking
 // its place in this program, which a sanitizer does too: there the test is skipped. OpenBLAS is let off:
 // a product that it shares out among threads takes a list of jobs from the heap, and we cannot hand it
 // one; decoding does not go through it.
 #include "core/parallel.h"
 #include "tests/model/small_models.h"
+#include "text/bpe_tokenizer.h"
 
 #include <atomic>
 #include <cstring>
@@ -131,6 +132,44 @@ TEST(Allocation, SamplingIsNone) {
     Watch watch;
     for (std::uint64_t i = 0; i < 20; ++i) sampler.sample(logits, history, i);
     EXPECT_EQ(watch.seen(), 0);
+}
+
+// From the first piece of the text to the last one: what one token leaves in memory must not grow with
+// their number, however long the pieces are and however much is held back for a stop text.
+TEST(Allocation, GeneratingIsNone) {
+    BpeParts parts;
+    for (int byte = 0; byte < 256; ++byte) parts.tokens.emplace_back(1, static_cast<char>(byte));
+    parts.tokens.push_back(std::string(50, '-') + "\xe2\x82"); // two of the three bytes of a euro sign
+    parts.tokens.push_back(std::string(90, '='));
+    const Model model = scripted_model({{'a', {256}}, {256, {0xac}}, {0xac, {'b'}}, {'b', {257}}, {257, {'a'}}},
+                                       std::make_unique<BpeTokenizer>(std::move(parts)));
+    GenerateOptions options;
+    options.max_tokens = 150;
+    options.sampling.top_k = 1;
+    options.stop = {std::string(200, '='), std::string(40, '-') + "!"};
+    int pieces = 0, seen = -1;
+    std::size_t bytes = 0;
+    const auto on_text = [&](std::string_view text) {
+        bytes += text.size();
+        if (++pieces == 1) {
+            allocations = 0;
+            watching = true;
+        } else if (pieces == 100) {
+            watching = false;
+            seen = allocations;
+        }
+        return true;
+    };
+    const Generation g = generate(model, "a", options, on_text);
+    EXPECT_EQ(seen, 0);
+    EXPECT_EQ(g.text.size(), bytes);
+    std::string expected;
+    for (int i = 0; i < 30; ++i)
+        expected += std::string(50, '-') +
+                    "\xe2\x82\xac"
+                    "b" +
+                    std::string(90, '=') + "a";
+    EXPECT_EQ(g.text, expected);
 }
 
 } // namespace

@@ -9,29 +9,13 @@ namespace {
 
 constexpr Token end_of_text = 256; // of the byte tokenizer
 
-// A model whose next byte depends on the last one alone: with post-norm off and every branch at zero,
-// the residual stream is the embedding, and row t of the head scores what may follow it.
-Model scripted(const std::map<Token, std::vector<Token>>& follow) {
-    Blueprint b = small_blueprint();
-    b.vocab_size = b.d_model = byte_vocabulary;
-    b.tied_head = false;
-    b.final_norm = false;
-    b.context = 200;
-    TensorBlock tensors(model_tensors(b, {}));
-    const View embedding = tensors.view("embedding.weight"), head = tensors.view("head.weight");
-    for (Token t = 0; t < b.vocab_size; ++t) embedding.row(t)[t] = 1;
-    for (const auto& [from, to] : follow)
-        for (std::size_t i = 0; i < to.size(); ++i) head.row(to[i])[from] = 50 - static_cast<float>(i);
-    return make_model("scripted", b, {}, std::move(tensors), make_byte_tokenizer(), {}, b.context);
-}
-
 // Writes a text over and over, byte after byte; its bytes must differ.
 Model repeating(const std::string& text) {
     std::map<Token, std::vector<Token>> follow;
     for (std::size_t i = 0; i < text.size(); ++i)
         follow[static_cast<unsigned char>(text[i])] = {static_cast<unsigned char>(text[(i + 1) % text.size()])};
     follow[end_of_text] = {static_cast<unsigned char>(text[0])};
-    return scripted(follow);
+    return scripted_model(follow);
 }
 
 GenerateOptions greedy(int max_tokens) {
@@ -99,7 +83,7 @@ TEST(Generate, ReleasesWhatWasHeldBackForAStopText) {
 }
 
 TEST(Generate, StopsAtTheEndOfText) {
-    const Model model = scripted({{end_of_text, {'x'}}, {'x', {'y'}}, {'y', {end_of_text}}});
+    const Model model = scripted_model({{end_of_text, {'x'}}, {'x', {'y'}}, {'y', {end_of_text}}});
     const Generation g = generate(model, "", greedy(100));
     EXPECT_EQ(g.text, "xy");
     EXPECT_EQ(g.reason, StopReason::end_of_text);

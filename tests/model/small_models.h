@@ -64,6 +64,23 @@ inline std::vector<Token> random_tokens(int n, int vocab_size, std::uint64_t see
     return tokens;
 }
 
+// A model whose next token depends on the last one alone: with post-norm off and every branch at zero,
+// the residual stream is the embedding, and row t of the head scores what may follow it.
+inline Model scripted_model(const std::map<Token, std::vector<Token>>& follow,
+                            std::unique_ptr<const Tokenizer> tokenizer = make_byte_tokenizer()) {
+    Blueprint b = small_blueprint();
+    b.vocab_size = b.d_model = tokenizer->vocab_size();
+    b.tied_head = false;
+    b.final_norm = false;
+    b.context = 200;
+    TensorBlock tensors(model_tensors(b, {}));
+    const View embedding = tensors.view("embedding.weight"), head = tensors.view("head.weight");
+    for (Token t = 0; t < b.vocab_size; ++t) embedding.row(t)[t] = 1;
+    for (const auto& [from, to] : follow)
+        for (std::size_t i = 0; i < to.size(); ++i) head.row(to[i])[from] = 50 - static_cast<float>(i);
+    return make_model("scripted", b, {}, std::move(tensors), std::move(tokenizer), {}, b.context);
+}
+
 using Rows = std::vector<std::vector<float>>; // [n, vocab]
 
 // The logits after every token, chunk tokens at a time.
