@@ -39,8 +39,8 @@ enum class ErrorCode {
     io = 5       // the operating system refused a file
 };
 
-// The only exception that the library throws: while loading, parsing and checking limits. The text
-// is one line and names the file, the thing, what was expected and what was found.
+// All that the library throws but std::bad_alloc, which Model::load and Session make an Error(limit). The
+// text is one line: the file, the thing, what was expected and what was found.
 struct Error : std::runtime_error {
     Error(ErrorCode error_code, const std::string& what) : std::runtime_error(what), code(error_code) {}
     ErrorCode code;
@@ -167,7 +167,7 @@ std::vector<std::unique_ptr<Encoding>> make_encodings(std::string_view spec, con
 
 struct LoadOptions {
     std::string encoding;        // a spec; empty: the one that the weights were trained with
-    bool force_encoding = false; // allow another one than that
+    bool force_encoding = false; // allow another one than that, if only by a parameter
     int context = 0;             // positions to prepare for; 0: the trained context
     std::size_t max_memory = 0;  // bytes that weights may take; 0: four fifths of physical memory
     std::function<void(std::string_view)> on_warning;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <exception>
 #include <random>
+#include <utility>
 
 namespace ordo::tools {
 
@@ -146,15 +147,18 @@ int run(const Arguments& arguments) {
     // Positions beyond those that are prepared for still work, more slowly.
     const Model model = open_model(arguments, std::min(options.session.capacity, 1 << 16));
     const bool quiet = arguments.has("quiet");
-    if (!quiet && !arguments.has("seed") && options.sampling.temperature > 0)
-        write_message("seed: " + std::to_string(options.sampling.seed));
 
-    // The prompt is shown with the first text: not at all if the model refuses it.
+    // The seed and the prompt are shown with the first text: not at all if the model refuses the prompt.
+    bool show_seed = !quiet && !arguments.has("seed") && options.sampling.temperature > 0;
+    const auto begin = [&] {
+        if (std::exchange(show_seed, false)) write_message("seed: " + std::to_string(options.sampling.seed));
+    };
     std::string pending = arguments.has("no-display-prompt") ? "" : prompt;
     std::exception_ptr failure; // kept from passing through the library
     stop_softly();
     const Generation result = generate(model, prompt, options, [&](std::string_view text) {
         if (stop_signal()) return false;
+        begin();
         try {
             write_out(pending.empty() ? text : pending + std::string(text));
         } catch (...) {
@@ -165,6 +169,7 @@ int run(const Arguments& arguments) {
         return !stop_signal();
     });
     if (failure) std::rethrow_exception(failure);
+    begin();
     write_out(pending + "\n");
     if (!quiet) {
         write_message(speed("prompt: ", result.prompt_tokens, result.prefill_seconds));

@@ -21,7 +21,7 @@ inline constexpr Option common_options[] = {
      .value = "NAME",
      .fallback = "auto",
      .help = "instruction set of the kernels: auto, baseline, avx2 or avx512"},
-    {.letter = 'q', .name = "quiet", .help = "no progress, timings, seed or warnings on stderr"},
+    {.letter = 'q', .name = "quiet", .help = "nothing but errors on stderr: no progress, timings, seed or warnings"},
     {.letter = 'v', .name = "verbose", .help = "say more on stderr: the model file, its encoding, the threads"},
     {.letter = 'h', .name = "help", .help = "this list"},
     {.name = "version", .help = "version, BLAS, kernels, OpenMP"},

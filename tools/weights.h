@@ -18,7 +18,8 @@ inline constexpr Option model_options[] = {
      .value = "SPEC",
      .help = "positional encoding, such as rope:theta=10000 or segment+learned; by default the trained one, and rope "
              "without --model"},
-    {.name = "force-encoding", .help = "run the weights with an encoding that they were not trained with"},
+    {.name = "force-encoding",
+     .help = "run the weights with another encoding than they were trained with, if only by a parameter"},
 };
 inline constexpr OptionGroup model_group{"Model", model_options};
 

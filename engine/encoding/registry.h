@@ -10,7 +10,6 @@ struct Parameter {
     std::string_view name;
     std::string_view fallback; // what it is when not given, as text: "10000", "sqrt(d_model)"
     std::string_view meaning;
-    bool rescales = false; // weights may run with another value than they were trained with, and a warning
 };
 
 // One encoding as its file describes it. A file defines `const EncodingInfo NAME_encoding`.

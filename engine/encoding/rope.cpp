@@ -96,7 +96,7 @@ const EncodingInfo rope_encoding = {
     .moments = moment_rotate,
     .shift_invariant = true,
     .trainable = false,
-    .parameters = {{"theta", "10000", "base of the frequencies; greater turns the slow pairs more slowly", true},
+    .parameters = {{"theta", "10000", "base of the frequencies; greater turns the slow pairs more slowly"},
                    {"pairing", "adjacent", "pair k is columns (2k, 2k+1): adjacent, or (k, k+width/2): halves"},
                    {"width", "d_head", "columns of each head that are turned; even"}},
     .make = make,

@@ -40,40 +40,15 @@ EncodingStack trained_encodings(const Safetensors& file, const Dims& dims) {
     }
 }
 
-bool rescales(std::string_view encoding, std::string_view key) {
-    for (const Parameter& parameter : find_encoding(encoding).parameters)
-        if (parameter.name == key) return parameter.rescales;
-    return false;
-}
-
-// True if two canonical specs differ at most in parameters that rescale positions.
-bool only_rescaled(const std::string& a, const std::string& b) {
-    const std::vector<SpecItem> from = parse_spec(a), to = parse_spec(b);
-    if (from.size() != to.size()) return false;
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        if (from[i].name != to[i].name || from[i].values.size() != to[i].values.size()) return false;
-        for (std::size_t j = 0; j < from[i].values.size(); ++j) {
-            const auto& [key, value] = from[i].values[j];
-            const auto& [other_key, other_value] = to[i].values[j];
-            if (key != other_key || (value != other_value && !rescales(from[i].name, key))) return false;
-        }
-    }
-    return true;
-}
-
 EncodingStack chosen_encodings(const Safetensors& file, const Dims& dims, EncodingStack trained,
                                const LoadOptions& options) {
     if (options.encoding.empty()) return trained;
     EncodingStack asked(options.encoding, dims);
     const std::string from = trained.spec(), to = asked.spec();
     if (from == to) return trained;
-    const bool rescaled = only_rescaled(from, to);
-    if (!options.force_encoding && !rescaled)
+    if (!options.force_encoding)
         fail(ErrorCode::usage, file.where(), ": trained with the encoding '", from, "', asked to run with '", to,
              "'; to see what happens all the same, force it");
-    if (options.on_warning)
-        options.on_warning(file.where() + ": trained with the encoding '" + from + "', running with '" + to + "'" +
-                           (rescaled ? ", a rescaling of it" : ""));
     return asked;
 }
 
@@ -129,7 +104,6 @@ Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack e
             const LoadOptions& options) {
     const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     const std::vector<const TensorInfo*> found = find_tensors(file, specs, encodings, as_trained);
-    warn_of_extra(file, specs, as_trained, options);
     const std::uint64_t bytes = TensorBlock::bytes(specs);
     const std::uint64_t limit = options.max_memory != 0 ? options.max_memory : default_memory_limit();
     if (bytes > limit)
@@ -147,8 +121,10 @@ Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack e
     // The file's word alone must not make tables larger than its weights: positions beyond still work.
     const auto affordable = static_cast<std::int64_t>(bytes / sizeof(float)) / blueprint.d_model;
     const auto positions = static_cast<int>(std::min<std::int64_t>(blueprint.context, affordable));
-    return make_model(file.where(), blueprint, std::move(encodings), std::move(tensors), std::move(tokenizer),
-                      file.metadata(), options.context > 0 ? options.context : positions);
+    Model model = make_model(file.where(), blueprint, std::move(encodings), std::move(tensors), std::move(tokenizer),
+                             file.metadata(), options.context > 0 ? options.context : positions);
+    warn_of_extra(file, specs, as_trained, options); // not of a file that is then refused
+    return model;
 }
 
 // Memory that the system refuses is a limit like any other.
@@ -169,8 +145,12 @@ Model load_model(const Safetensors& file, const LoadOptions& options) {
     EncodingStack trained = trained_encodings(file, blueprint.dims());
     const std::string trained_spec = trained.spec();
     EncodingStack encodings = chosen_encodings(file, blueprint.dims(), std::move(trained), options);
-    const bool as_trained = encodings.spec() == trained_spec;
-    return build(file, blueprint, std::move(encodings), as_trained, options);
+    const std::string spec = encodings.spec();
+    Model model = build(file, blueprint, std::move(encodings), spec == trained_spec, options);
+    if (spec != trained_spec && options.on_warning)
+        options.on_warning(file.where() + ": trained with the encoding '" + trained_spec + "', running with '" + spec +
+                           "'");
+    return model;
 }
 
 Model Model::load(const std::filesystem::path& path, const LoadOptions& options) {

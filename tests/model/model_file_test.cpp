@@ -128,7 +128,7 @@ TEST_F(ModelFiles, AnotherEncodingMustBeForced) {
     const Model model = random_model(small_blueprint(), "rope", 5);
     write_model(path_, content(model));
     for (const std::string other :
-         {"none", "alibi", "sinusoidal", "rope+alibi", "rope:pairing=halves", "rope:width=4"}) {
+         {"none", "alibi", "sinusoidal", "rope+alibi", "rope:pairing=halves", "rope:width=4", "rope:theta=500000"}) {
         warnings_.clear();
         expect_load_error(ErrorCode::usage, "force it", asking(other));
         EXPECT_TRUE(warnings_.empty());
@@ -149,20 +149,30 @@ TEST_F(ModelFiles, TheTrainedEncodingGoesByManyNames) {
     }
 }
 
-TEST_F(ModelFiles, RopeMayBeRescaledWithAWarning) {
+// The one line of a refusal is its error.
+TEST_F(ModelFiles, NothingIsWarnedOfBeforeTheModelIsLoaded) {
     const Model model = random_model(small_blueprint(), "rope", 6);
-    write_model(path_, content(model));
-    const Model rescaled = Model::load(path_, asking("rope:theta=500000"));
-    EXPECT_EQ(rescaled.encoding().substr(0, 17), "rope:theta=500000");
-    ASSERT_EQ(warnings_.size(), 1u);
-    EXPECT_NE(warnings_[0].find("rescaling"), std::string::npos);
-    EXPECT_GT(difference(logits(rescaled), logits(model)), 1e-3);
+    ModelFile file = content(model);
+    float extra[] = {1, 2};
+    file.specs.push_back({"spare", {2}});
+    file.values.push_back(view(extra, 1, 2));
+    write_model(path_, file);
+    LoadOptions options = asking("alibi", true);
+    options.max_memory = 1000;
+    expect_load_error(ErrorCode::limit, "more than the 1000", options);
+    EXPECT_TRUE(warnings_.empty());
+    options.max_memory = 0;
+    Model::load(path_, options);
+    ASSERT_EQ(warnings_.size(), 2u);
+    EXPECT_NE(warnings_[0].find("spare"), std::string::npos) << warnings_[0];
+    EXPECT_NE(warnings_[1].find("running with 'alibi"), std::string::npos) << warnings_[1];
 }
 
 TEST_F(ModelFiles, TensorsThatTheFileLacksCannotBeForced) {
     const Model model = random_model(small_blueprint(), "rope", 7);
     write_model(path_, content(model));
     expect_load_error(ErrorCode::usage, "encoding.learned.weight", asking("learned", true));
+    EXPECT_TRUE(warnings_.empty());
     const Model learned = random_model(small_blueprint(), "learned", 7);
     write_model(path_, content(learned));
     expect_load_error(ErrorCode::usage, "expected [200, 40], found [96, 40]", asking("learned:length=200", true));

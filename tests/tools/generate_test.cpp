@@ -107,10 +107,7 @@ TEST(CliGenerate, APromptMayFillTheContextButNotExceedIt) {
     const std::string fits(model_context - 1, 'Z'); // and the end-of-text token
     EXPECT_EQ(greedy(fits, {"-n", "-1"}), fits + "Z\n");
     EXPECT_EQ(greedy(fits.substr(1), {"-n", "-1"}), fits + "Z\n");
-    const Outcome outcome = run_program({"generate", "-p", fits + "Z"});
-    EXPECT_EQ(outcome.code, 4);
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_TRUE(std::regex_search(outcome.err, std::regex("at most 64 tokens, found 65\n"))) << outcome.err;
+    expect_error(run_program({"generate", "-p", fits + "Z"}), 4, "at most 64 tokens, found 65"); // and no seed
     EXPECT_EQ(greedy(fits + "Z", {"-n", "1", "-c", "100"}), fits + "ZZ\n");
     expect_error(run_program({"generate", "-q"}, {.input = std::string(1 << 20, 'a')}), 4,
                  "at most 64 tokens, found 1048577");
@@ -148,6 +145,8 @@ TEST(CliGenerate, TheSeedThatItChoseIsPrintedAndGivesTheTextAgain) {
     EXPECT_EQ(run_program(again).out, first.out);
     EXPECT_NE(second.out, first.out);
     EXPECT_EQ(run_program(again).err.find("seed:"), std::string::npos);
+    const Outcome nothing = run_program({"generate", "-p", "a", "-n", "0"});
+    EXPECT_EQ(nothing.err.find("ordo: seed: "), 0u) << nothing.err;
 }
 
 TEST(CliGenerate, TimingsGoToStderr) {
@@ -173,13 +172,13 @@ TEST(CliGenerate, AnotherEncodingThanTheTrainedOneNeedsForce) {
     EXPECT_EQ(forced.out, "abc\n"); // the alphabet model does not care
     EXPECT_NE(forced.err.find("warning: "), std::string::npos) << forced.err;
     EXPECT_EQ(with({"alibi", "--force-encoding", "-q"}).err, "");
-    const Outcome lacking = with({"learned", "--force-encoding", "-q"});
-    expect_error(lacking, 2, "encoding.learned.weight");
+    expect_error(with({"learned", "--force-encoding"}), 2, "encoding.learned.weight"); // one line: no warning
     expect_error(with({"rop"}), 2, "rope");
     expect_error(with({"rope:theta=1e5"}), 2, "theta");
     expect_error(with({"rope:depth=5"}), 2, "depth");
     expect_error(with({"rope:width=5", "--force-encoding"}), 2, "even");
-    const Outcome rescaled = with({"rope:theta=20000"}); // within its family: a warning
+    expect_error(with({"rope:theta=20000"}), 2, "rope:theta=20000"); // by a parameter is by an encoding
+    const Outcome rescaled = with({"rope:theta=20000", "--force-encoding"});
     expect_success(rescaled);
     EXPECT_NE(rescaled.err.find("warning: "), std::string::npos) << rescaled.err;
 }
@@ -196,6 +195,9 @@ TEST(CliGenerate, WithoutAModelTheEncodingPicksTheWeights) {
                  "no shipped weights were trained with it");
     expect_error(run_program({"generate", "-p", "a", "--encoding", "roap"}), 2, "roap");
     EXPECT_NE(run("sinusoidal+alibi", true).err.find("rope.safetensors"), std::string::npos);
+    expect_error(run_program({"generate", "-p", "a", "--encoding", "rope:theta=20000"}), 2,
+                 "no shipped weights were trained with it");
+    EXPECT_NE(run("rope:theta=20000", true).err.find("warning: "), std::string::npos);
     EXPECT_NE(run("alibi:max=4", true).err.find("alibi.safetensors"), std::string::npos);
 }
 
