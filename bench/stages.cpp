@@ -23,7 +23,8 @@ public:
     Calls(const Blueprint& b, const EncodingStack& encodings, const Workload& load, int chunk)
         : b_(b), encodings_(encodings), load_(load), chunk_(load.n_gen > 0 ? 1 : chunk), x_(load.tokens(), b.d_model),
           qkv_(std::min(chunk_, load.tokens()), (b.n_heads + 2 * b.n_kv_heads) * b.d_head),
-          scores_({b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window}, load.n_depth + load.tokens()) {
+          scores_({b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window, b.attention_softcap},
+                  load.n_depth + load.tokens()) {
         for (int i = 0; i < load.n_depth + load.tokens(); ++i) positions_.push_back(i);
     }
 

@@ -86,7 +86,9 @@ public:
             }
         }
         if (b_.final_norm) x = norm(x, "final_norm");
-        return times_transposed(x, tensor(b_.tied_head ? "embedding.weight" : "head.weight"));
+        Matrix logits = times_transposed(x, tensor(b_.tied_head ? "embedding.weight" : "head.weight"));
+        for (double& logit : logits.values) logit = capped(logit, b_.final_softcap);
+        return logits;
     }
 
     // Mean of -log p(target) in nats over the rows whose target is >= 0.
@@ -115,6 +117,9 @@ private:
         for (std::size_t i = 0; i < c.values.size(); ++i) c.values[i] += b.values[i];
         return c;
     }
+
+    // Gemma Team 2024 (arXiv 2408.00118), section 2.
+    static double capped(double score, double cap) { return cap == 0 ? score : cap * std::tanh(score / cap); }
 
     static Matrix times_transposed(const Matrix& x, const Matrix& w) {
         Matrix y(x.rows, w.rows);
@@ -157,7 +162,8 @@ private:
         for (int i = 0; i < n; ++i) {
             const auto at = static_cast<std::size_t>(i);
             std::vector<double> row(static_cast<std::size_t>(b_.d_model));
-            for (int j = 0; j < b_.d_model; ++j) row[static_cast<std::size_t>(j)] = table.at(in.tokens[at], j);
+            for (int j = 0; j < b_.d_model; ++j)
+                row[static_cast<std::size_t>(j)] = table.at(in.tokens[at], j) * b_.embedding_scale;
             for (const Position* encoding : encodings_)
                 encoding->embed(row, in.positions[at], in.segments.empty() ? 0 : in.segments[at]);
             for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[static_cast<std::size_t>(j)];
@@ -206,7 +212,7 @@ private:
                     if (!sees(i, j)) continue;
                     double score = 0;
                     for (std::size_t l = 0; l < q.size(); ++l) score += q[l] * keys[static_cast<std::size_t>(j)][l];
-                    score *= scale;
+                    score = capped(score * scale, b_.attention_softcap);
                     for (const Position* encoding : encodings_)
                         score += encoding->bias(layer, head, position, in.positions[static_cast<std::size_t>(j)]);
                     p[static_cast<std::size_t>(j)] = score;

@@ -48,7 +48,7 @@ OrderedJson as_json(const std::filesystem::path& path, const Safetensors& file, 
     return {{"file", escaped_bytes(path.filename().string())},
             {"bytes", file.size()},
             {"sha256", hash_of(path)},
-            {"blueprint", OrderedJson::parse(to_json(impl.blueprint))},
+            {"blueprint", OrderedJson::parse(to_json(impl.blueprint, true))},
             {"encoding", model.encoding()},
             {"max_position", model.max_position()},
             {"tokenizer",
@@ -60,7 +60,7 @@ OrderedJson as_json(const std::filesystem::path& path, const Safetensors& file, 
 
 std::string blueprint_lines(const Blueprint& blueprint) {
     std::string out;
-    const OrderedJson fields = OrderedJson::parse(to_json(blueprint));
+    const OrderedJson fields = OrderedJson::parse(to_json(blueprint, true));
     for (const auto& [key, value] : fields.items())
         out += "  " + key + ": " + (value.is_string() ? printable(value.get<std::string>()) : value.dump()) + "\n";
     return out;

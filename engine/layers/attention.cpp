@@ -51,6 +51,7 @@ struct TileJob {
                       cache.keys(layer, kv_head, token / block), block, 0, scores.data + (token - start),
                       scores.stride);
         }
+        if (shape.softcap != 0) soft_cap(shape.softcap, scores);
         const Positions positions = cache.positions();
         if (biased)
             encodings.bias(scores, layer, head,

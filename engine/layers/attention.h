@@ -16,7 +16,8 @@ struct AttentionShape {
     int d_head = 0;
     float scale = 0;
     Mask mask = Mask::causal;
-    int window = 0; // keys that a query sees, itself included; 0: all
+    int window = 0;    // keys that a query sees, itself included; 0: all
+    float softcap = 0; // of scaled scores, before the bias; 0: none
 };
 
 // Memory for the scores of one tile of queries, per thread.

@@ -7,10 +7,10 @@
 
 namespace ordo {
 
-void embed_tokens(std::span<const Token> tokens, View table, View x) {
+void embed_tokens(std::span<const Token> tokens, View table, float scale, View x) {
     parallel_for(x.rows, std::max(1, 65536 / x.cols), [&](std::ptrdiff_t i) {
         const float* row = table.row(tokens[static_cast<std::size_t>(i)]);
-        std::copy(row, row + x.cols, x.row(static_cast<int>(i)));
+        std::transform(row, row + x.cols, x.row(static_cast<int>(i)), [scale](float v) { return scale * v; });
     });
 }
 

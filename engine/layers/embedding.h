@@ -5,7 +5,7 @@
 
 namespace ordo {
 
-// x.row(i) = table.row(tokens[i]). Tokens must be rows of the table. table [vocab, d], x [n, d]
-void embed_tokens(std::span<const Token> tokens, View table, View x);
+// x.row(i) = scale * table.row(tokens[i]). Tokens must be rows of the table. table [vocab, d], x [n, d]
+void embed_tokens(std::span<const Token> tokens, View table, float scale, View x);
 
 } // namespace ordo

@@ -72,6 +72,16 @@ void check(const Blueprint& b, std::string_view where) {
              b.norm_eps);
     if (!(b.score_scale >= 0 && b.score_scale <= 1e6f))
         fail(ErrorCode::model, where, ": blueprint field 'score_scale': expected 0 to 1000000, found ", b.score_scale);
+    if (!(b.embedding_scale > 0 && b.embedding_scale <= 1e6f))
+        fail(ErrorCode::model, where,
+             ": blueprint field 'embedding_scale': expected more than 0 and at most 1000000, found ",
+             b.embedding_scale);
+    if (!(b.attention_softcap >= 0 && b.attention_softcap <= 1e6f))
+        fail(ErrorCode::model, where, ": blueprint field 'attention_softcap': expected 0 to 1000000, found ",
+             b.attention_softcap);
+    if (!(b.final_softcap >= 0 && b.final_softcap <= 1e6f))
+        fail(ErrorCode::model, where, ": blueprint field 'final_softcap': expected 0 to 1000000, found ",
+             b.final_softcap);
 }
 
 // Matrices start from N(0, 0.02); those that write into the residual stream are shrunk by the number

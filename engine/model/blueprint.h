@@ -33,16 +33,22 @@ struct Blueprint {
     Mask mask = Mask::causal;
     int window = 0;        // keys that a query sees, itself included; 0: all; causal only
     float score_scale = 0; // 0: 1 / sqrt(d_head)
+    // Gemma Team 2024 (arXiv 2408.00118): the embedding's rows times sqrt(d_model), s -> cap * tanh(s / cap).
+    float embedding_scale = 1;   // of the embedding's rows, before encodings and the embedding norm
+    float attention_softcap = 0; // of scaled scores, before the bias; 0: none
+    float final_softcap = 0;     // of the logits; 0: none
 
     Dims dims() const { return {d_model, n_heads, d_head, n_layers, context}; }
     float scale() const; // score_scale, resolved
 };
 
-// A Blueprint as the value of the metadata key "blueprint": a JSON object with the fields above.
-std::string to_json(const Blueprint& blueprint);
-// Throws Error(model), naming `where` and the field: a field missing, unknown or out of range
-// (layers and heads <= 1,024, d_head <= 1,024, d_model <= 65,536, d_ff <= 2^20, vocab and context <=
-// 2^22).
+// A Blueprint as the value of the metadata key "blueprint": a JSON object with the fields above. The
+// last three came later: at their default they are left out unless `all` are asked for, so that a
+// program that does not know them still reads what does not use them.
+std::string to_json(const Blueprint& blueprint, bool all = false);
+// Throws Error(model), naming `where` and the field: a field missing (but for the last three), unknown
+// or out of range (layers and heads <= 1,024, d_head <= 1,024, d_model <= 65,536, d_ff <= 2^20, vocab
+// and context <= 2^22).
 Blueprint blueprint_from_json(std::string_view json, std::string_view where);
 // The same checks on values. Throws Error(model).
 void check(const Blueprint& blueprint, std::string_view where);

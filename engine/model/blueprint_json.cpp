@@ -32,7 +32,7 @@ struct Names<Mask> {
     static constexpr std::array<std::string_view, 2> all{"causal", "bidirectional"};
 };
 
-// Every field with its name: what is written and read cannot differ.
+// Every field with its name: what is written and read cannot differ. One with a default may be absent.
 template <class B, class Visit>
 void visit_fields(B& b, Visit&& visit) {
     visit("architecture", b.architecture);
@@ -58,10 +58,19 @@ void visit_fields(B& b, Visit&& visit) {
     visit("mask", b.mask);
     visit("window", b.window);
     visit("score_scale", b.score_scale);
+    const Blueprint initial;
+    visit("embedding_scale", b.embedding_scale, initial.embedding_scale);
+    visit("attention_softcap", b.attention_softcap, initial.attention_softcap);
+    visit("final_softcap", b.final_softcap, initial.final_softcap);
 }
 
 class Writer {
 public:
+    explicit Writer(bool all) : all_(all) {}
+
+    void operator()(const char* name, float value, float initial) {
+        if (all_ || value != initial) (*this)(name, value);
+    }
     template <class T>
     void operator()(const char* name, const T& value) {
         text += text.empty() ? "{\"" : ",\"";
@@ -87,6 +96,8 @@ private:
         text += Names<E>::all[static_cast<std::size_t>(value)];
         text += '"';
     }
+
+    bool all_;
 };
 
 class Reader {
@@ -111,6 +122,12 @@ public:
     void operator()(const char* name, float& value) {
         known_.push_back(name);
         value = static_cast<float>(get_number(object_, name, where_, 0, 1e6));
+    }
+    void operator()(const char* name, float& value, float initial) {
+        if (object_.contains(name))
+            (*this)(name, value);
+        else
+            value = initial;
     }
     template <class E>
     requires std::is_enum_v<E>
@@ -141,8 +158,8 @@ private:
 
 } // namespace
 
-std::string to_json(const Blueprint& blueprint) {
-    Writer writer;
+std::string to_json(const Blueprint& blueprint, bool all) {
+    Writer writer(all);
     visit_fields(blueprint, writer);
     return writer.text + "}";
 }

@@ -55,7 +55,7 @@ Weights weights_of(const Blueprint& b, TensorBlock& tensors) {
 
 BlockShape shape_of(const Blueprint& b) {
     BlockShape shape;
-    shape.attention = {b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window};
+    shape.attention = {b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window, b.attention_softcap};
     shape.norm = b.norm;
     shape.norm_eps = b.norm_eps;
     shape.norm_place = b.norm_place;

@@ -3,6 +3,7 @@
 #include "core/parallel.h"
 #include "layers/embedding.h"
 #include "model/model.h"
+#include "ops/softmax.h"
 
 #include <algorithm>
 #include <atomic>
@@ -168,7 +169,7 @@ View Session::Impl::forward(std::span<const Token> tokens, std::span<const int> 
     const Model::Impl& m = model->impl();
     const auto n = static_cast<int>(tokens.size());
     const View rows = x.view(n);
-    embed_tokens(tokens, m.weights.embedding, rows);
+    embed_tokens(tokens, m.weights.embedding, m.blueprint.embedding_scale, rows);
     const Positions positions = std::as_const(cache).positions().subspan(static_cast<std::size_t>(size), tokens.size());
     if (m.encodings.moments() & moment_embed) m.encodings.embed(rows, {positions, segments});
     if (m.blueprint.embedding_norm)
@@ -196,7 +197,8 @@ View Session::Impl::head(View rows) {
     }
     const View out = logits.view(rows.rows);
     linear(in, m.weights.head, out);
-    if (!all_finite(out)) not_finite("the head");
+    if (!all_finite(out)) not_finite("the head"); // before the cap, which would hide it
+    if (m.blueprint.final_softcap != 0) soft_cap(m.blueprint.final_softcap, out);
     return out;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "ops/softmax.h"
 
+#include "core/parallel.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ordo {
 
@@ -13,6 +15,16 @@ void softmax_row(int n, int first, int last, float* row) {
     std::fill(row, row + first, 0.0f);
     k.scale(visible, 1.0f / k.exp_row(visible, row + first), row + first);
     std::fill(row + last, row + n, 0.0f);
+}
+
+void soft_cap(float cap, View x) {
+    constexpr int width = 1024; // of a block of columns: one row of logits is worth several threads
+    const int blocks = (x.cols + width - 1) / width;
+    parallel_for(std::ptrdiff_t{x.rows} * blocks, 4, [&](std::ptrdiff_t i) {
+        float* row = x.row(static_cast<int>(i / blocks));
+        const int first = static_cast<int>(i % blocks) * width;
+        for (int j = first; j < std::min(first + width, x.cols); ++j) row[j] = cap * std::tanh(row[j] / cap);
+    });
 }
 
 } // namespace ordo

@@ -119,8 +119,36 @@ TEST(Blueprints, RefusesValuesOutOfRangeByName) {
     for (const float bad : {0.0f, -1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()})
         refused([=](Blueprint& b) { b.norm_eps = bad; }, "norm_eps");
     for (const float bad :
-         {-1.0f, 1e7f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
+         {-1.0f, 1e7f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
         refused([=](Blueprint& b) { b.score_scale = bad; }, "score_scale");
+        refused([=](Blueprint& b) { b.embedding_scale = bad; }, "embedding_scale");
+        refused([=](Blueprint& b) { b.attention_softcap = bad; }, "attention_softcap");
+        refused([=](Blueprint& b) { b.final_softcap = bad; }, "final_softcap");
+    }
+    refused([](Blueprint& b) { b.embedding_scale = 0; }, "embedding_scale");
+}
+
+// Files from before these fields have none of them, and files that do not need them stay like that.
+TEST(Blueprints, TheLaterFieldsMayBeAbsent) {
+    Blueprint b = architectures().front().make();
+    for (const char* field : {"embedding_scale", "attention_softcap", "final_softcap"}) {
+        EXPECT_EQ(to_json(b).find(field), std::string::npos) << field;
+        EXPECT_NE(to_json(b, true).find(field), std::string::npos) << field;
+    }
+    const Blueprint old = blueprint_from_json(to_json(b), "test");
+    EXPECT_EQ(old.embedding_scale, 1);
+    EXPECT_EQ(old.attention_softcap, 0);
+    EXPECT_EQ(old.final_softcap, 0);
+    EXPECT_EQ(to_json(blueprint_from_json(to_json(b, true), "test")), to_json(b));
+    b.embedding_scale = 11.3f;
+    b.attention_softcap = 50;
+    b.final_softcap = 30;
+    const Blueprint read = blueprint_from_json(to_json(b), "test");
+    EXPECT_EQ(read.embedding_scale, 11.3f);
+    EXPECT_EQ(read.attention_softcap, 50);
+    EXPECT_EQ(read.final_softcap, 30);
+    expect_refused(replaced("\"gated\":true", "\"gated\":true,\"final_softcap\":-1"), "final_softcap");
+    expect_refused(replaced("\"gated\":true", "\"gated\":true,\"embedding_scale\":\"1\""), "embedding_scale");
 }
 
 TEST(Blueprints, ScoreScaleIsThatOfThePaperUnlessGiven) {

@@ -29,6 +29,13 @@ std::vector<Variant> variants() {
         all.push_back(variant("window_" + std::to_string(window), [=](Blueprint& b) { b.window = window; }));
     all.push_back(variant("bidirectional", [](Blueprint& b) { b.mask = Mask::bidirectional; }));
     all.push_back(variant("score_scale", [](Blueprint& b) { b.score_scale = 1; }));
+    all.push_back(variant("embedding_scale", [](Blueprint& b) { b.embedding_scale = std::sqrt(40.0f); }));
+    all.push_back(variant("embedding_scale_and_norm", [](Blueprint& b) { // against eps it is not scale-free
+        b.embedding_scale = 0.1f, b.embedding_norm = true, b.norm_eps = 0.1f;
+    }));
+    // Small enough to bend most scores and logits.
+    all.push_back(variant("attention_softcap", [](Blueprint& b) { b.attention_softcap = 0.5f, b.score_scale = 1; }));
+    all.push_back(variant("final_softcap", [](Blueprint& b) { b.final_softcap = 1.5f; }));
     all.push_back(variant("own_head", [](Blueprint& b) { b.tied_head = false; }));
     all.push_back(variant("post_rms", [](Blueprint& b) { b.norm_place = NormPlace::post; }));
     all.push_back(variant("parallel_rms", [](Blueprint& b) { b.parallel_residual = true; }));

@@ -48,6 +48,24 @@ TEST_P(SoftmaxOps, SurvivesInfinitiesAndLargeSpreads) {
     EXPECT_EQ(row, (std::vector<float>{0, 0.5f, 0, 0, 0, 0.5f}));
 }
 
+// Rows lie apart; one is wider than a block of columns.
+TEST(SoftCap, AgreesWithDoublesAndLeavesTheRestAlone) {
+    constexpr int cols = 2500, stride = 2503;
+    for (const float cap : {0.5f, 30.0f}) {
+        std::vector<float> values(5 * stride);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(Random(4, 1).normal(i) * 20);
+        values[7] = 3e38f;
+        values[8] = -3e38f;
+        const std::vector<double> before(values.begin(), values.end());
+        soft_cap(cap, {values.data(), 5, cols, stride});
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const double c = static_cast<double>(cap);
+            const double expected = i % stride < cols ? c * std::tanh(before[i] / c) : before[i];
+            ASSERT_NEAR(values[i], expected, 1e-6 * c) << i;
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(InstructionSets, SoftmaxOps,
                          ::testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
                          [](const auto& set) { return std::string(set.param->name); });

@@ -185,6 +185,7 @@ TEST(CliInfo, ShowsWhatIsInTheFile) {
     EXPECT_EQ(json["bytes"], std::filesystem::file_size(model_file("rope")));
     EXPECT_EQ(json["encoding"], "rope:theta=10000,pairing=adjacent,width=130");
     EXPECT_EQ(json["blueprint"]["d_model"], 260);
+    EXPECT_EQ(json["blueprint"]["final_softcap"], 0); // shown though the file has none
     EXPECT_EQ(json["tokenizer"]["vocab_size"], 257);
     EXPECT_EQ(json["record"]["seed"], "7");
     bool found = false;

@@ -49,6 +49,9 @@ std::vector<Case> cases() {
              {"segment+learned", "rope:pairing=halves,width=2", "sinusoidal:layout=halves,law=tensor2tensor",
               "rotate-stretch:period=6", "learned+alibi", "rotate-stretch:period=5+segment+learned"})
             out.push_back({architecture + " " + spec, b, spec});
+        Blueprint scaled = b;
+        scaled.embedding_scale = 4; // sqrt(d_model)
+        out.push_back({architecture + " with a scaled embedding", scaled, "segment+learned"});
         b.window = 5;
         out.push_back({architecture + " with a window", b, "rope"});
         b.tied_head = false;
@@ -161,6 +164,24 @@ INSTANTIATE_TEST_SUITE_P(Layers, Gradient, testing::ValuesIn(cases()), [](const 
     for (const char c : test.param.name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
     return name;
 });
+
+TEST(Networks, RefuseSoftCaps) {
+    const auto refused = [](const std::function<void(Blueprint&)>& change, const std::string& field) {
+        Blueprint b = cases().front().blueprint;
+        change(b);
+        EncodingStack encodings("none", b.dims());
+        Parameters parameters(b, encodings);
+        try {
+            Network network(b, encodings, parameters, 1, b.context);
+            ADD_FAILURE() << field;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::usage);
+            EXPECT_EQ(error.what(), "trunk: blueprint field '" + field + "': training expects 0 (none), found 30");
+        }
+    };
+    refused([](Blueprint& b) { b.attention_softcap = 30; }, "attention_softcap");
+    refused([](Blueprint& b) { b.final_softcap = 30; }, "final_softcap");
+}
 
 // Training has it and inference does not.
 TEST(Dropout, KeepsTheMeanAndIsTheSameForAStep) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/train/network.h"
 
+#include "core/error.h"
 #include "core/parallel.h"
 #include "core/random.h"
 #include "kernels/kernels.h"
@@ -23,6 +24,17 @@ void add(View x, View y) { // y += x
     parallel_for(x.rows, 64, [&](std::ptrdiff_t i) {
         kernels().add(x.cols, x.row(static_cast<int>(i)), y.row(static_cast<int>(i)));
     });
+}
+
+// The backward pass has no soft caps.
+const Blueprint& trainable(const Blueprint& b) {
+    const auto refuse = [](const char* field, float value) {
+        if (value != 0)
+            fail(ErrorCode::usage, "trunk: blueprint field '", field, "': training expects 0 (none), found ", value);
+    };
+    refuse("attention_softcap", b.attention_softcap);
+    refuse("final_softcap", b.final_softcap);
+    return b;
 }
 
 std::string layer_name(int index, const char* part) {
@@ -60,7 +72,7 @@ struct Network::Layer {
 };
 
 Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& parameters, int batch, int length)
-    : blueprint_(b), encodings_(encodings), parameters_(parameters), rows_(batch * length), length_(length),
+    : blueprint_(trainable(b)), encodings_(encodings), parameters_(parameters), rows_(batch * length), length_(length),
       attention_(attention_shape(b, batch, length)), stream_(rows_, b.d_model), norm_in_(rows_, b.d_model),
       final_(rows_, b.d_model), d_stream_(rows_, b.d_model), branch_(rows_, b.d_model), branch2_(rows_, b.d_model),
       d_heads_(rows_, heads_width(b)), d_qkv_(rows_, qkv_width(b)), d_act_(rows_, b.d_ff), d_in_(rows_, inner_width(b)),
@@ -132,8 +144,10 @@ double Network::pass(std::span<const Token> tokens, std::span<const Token> targe
 
 void Network::embed(std::span<const Token> tokens, const TokenRows& rows) {
     const View table = weight("embedding"), x = stream_.view();
+    const float scale = blueprint_.embedding_scale;
     parallel_for(rows_, 64, [&](std::ptrdiff_t i) {
-        std::copy_n(table.row(tokens[static_cast<std::size_t>(i)]), x.cols, x.row(static_cast<int>(i)));
+        const float* row = table.row(tokens[static_cast<std::size_t>(i)]);
+        std::transform(row, row + x.cols, x.row(static_cast<int>(i)), [scale](float v) { return scale * v; });
     });
     for (std::size_t i = 0; i < embedded_.size(); ++i) {
         if (!(encodings_.items()[i]->moments() & moment_embed)) continue;
@@ -164,7 +178,9 @@ void Network::embed_backward(std::span<const Token> tokens, const TokenRows& row
         if (encoding.moments() & moment_embed) encoding.embed_backward(dx, embedded_[i].view(), rows, grads);
     }
     const View d_table = parameters_.grad("embedding.weight");
-    for (int i = 0; i < rows_; ++i) kernels().add(dx.cols, dx.row(i), d_table.row(tokens[static_cast<std::size_t>(i)]));
+    for (int i = 0; i < rows_; ++i)
+        kernels().axpy(dx.cols, blueprint_.embedding_scale, dx.row(i),
+                       d_table.row(tokens[static_cast<std::size_t>(i)]));
 }
 
 void Network::layer_forward(Layer& layer, int index, Positions positions) {

@@ -47,7 +47,8 @@ struct Dropout {
 
 class Network {
 public:
-    // Up to batch sequences of length tokens at once. The encodings are bound to the parameters.
+    // Up to batch sequences of length tokens at once. The encodings are bound to the parameters. Throws
+    // Error(usage) for a blueprint with a soft cap.
     Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length);
     ~Network();
     // What the activations and their gradients take. A double, as it may be more than 64 bits hold.
