@@ -14,7 +14,7 @@ cat >"$bin/ordo" <<'EOF'
 verb=$1
 shift
 case $verb in
-info) echo "encoding: some" ;;
+info) printf '%s\n' "encoding: some" "batch: 8" "context: 256" "finish.tokens: 1600000" ;;
 generate) echo "Once upon a time" ;;
 train)
     while [ $# -gt 0 ]; do
@@ -71,6 +71,7 @@ check 'the rest stays in the work folder' lists "$WORK" alibi.csv alibi.log alib
     rope.md rope.safetensors rotate-stretch-36.csv rotate-stretch-36.log rotate-stretch-36.md \
     rotate-stretch-36.safetensors simple.train.txt stories.val.txt
 check 'the encoding of a name' grep -qx 'rotate-stretch:period=36 yes 8400000' "$out/rotate-stretch-36.safetensors"
+check 'the card holds what the program says' grep -q 'the last 1599488 of them' "$out/alibi.md"
 check 'nothing is written into the corpus' lists "$corpus" simple.train.txt.xz stories.train.txt stories.val.txt.xz
 
 # One that fails keeps its checkpoint and ends the script, the other of the two is finished.
