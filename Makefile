@@ -82,7 +82,11 @@ BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 objects = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 
 %/engine/kernels/avx2.o %/engine/kernels/avx2.cpp: FILE_FLAGS := -march=x86-64-v3
-%/engine/kernels/avx512.o %/engine/kernels/avx512.cpp: FILE_FLAGS := -march=x86-64-v4
+ifeq ($(findstring clang,$(CXX)),)
+INTRINSICS := -Wno-maybe-uninitialized # g++ 12 warns of its own header (GCC bug 105593)
+endif
+%/engine/kernels/avx512.o %/engine/kernels/avx512.cpp: FILE_FLAGS := -march=x86-64-v4 $(INTRINSICS)
+%/engine/kernels/avx512vnni.o %/engine/kernels/avx512vnni.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni $(INTRINSICS)
 $(foreach f,io text encoding,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
 ifeq ($(MODE),asan)
 $(BUILD)/tests/%.o: FILE_FLAGS := -Wno-maybe-uninitialized # g++ 12 sees one in std::regex that is none

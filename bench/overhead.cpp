@@ -38,36 +38,60 @@ std::vector<std::size_t> order_of_round(std::size_t n, int round) {
     return order;
 }
 
-// One pass in a session of its own: memory that lies badly should not stay with one encoding.
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// One pass in sessions of its own: memory that lies badly should not stay with one encoding.
 double seconds_of_pass(const Model& model, const Workload& load, int chunk, std::span<const Token> tokens) {
-    Session session(model, {.capacity = load.n_depth + load.tokens(), .chunk = chunk, .first_position = 0});
     const auto depth = static_cast<std::size_t>(load.n_depth);
-    if (depth > 0) session.feed(tokens.first(depth));
+    const int reach = load.n_depth + load.tokens();
+    std::vector<Session> sessions;
+    std::vector<Session*> members;
+    for (int i = 0; i < load.n_parallel; ++i) {
+        sessions.emplace_back(model, SessionOptions{.capacity = reach, .chunk = chunk, .first_position = 0});
+        if (depth > 0) sessions.back().feed(tokens.first(depth));
+    }
+    for (Session& session : sessions) members.push_back(&session);
+    if (load.n_parallel > 1) {
+        Batch batch(model, load.n_parallel, reach);
+        std::vector<Token> column(members.size());
+        const auto start = std::chrono::steady_clock::now();
+        for (std::size_t i = depth; i < tokens.size(); ++i) {
+            std::fill(column.begin(), column.end(), tokens[i]);
+            batch.feed(members, column);
+        }
+        return seconds_since(start);
+    }
+    Session& session = sessions.front();
     const auto start = std::chrono::steady_clock::now();
     if (load.n_prompt > 0)
         session.feed(tokens.subspan(depth));
     else
         for (std::size_t i = depth; i < tokens.size(); ++i) session.feed(tokens.subspan(i, 1));
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_since(start);
 }
 
 } // namespace
 
 std::string Workload::name() const {
     std::string text = n_prompt > 0 ? "pp" + std::to_string(n_prompt) : "tg" + std::to_string(n_gen);
+    if (n_parallel > 1) text += " x " + std::to_string(n_parallel);
     return n_depth > 0 ? text + " @ d" + std::to_string(n_depth) : text;
 }
 
 std::vector<Workload> workloads(std::span<const std::int64_t> prompts, std::span<const std::int64_t> gens,
-                                std::span<const std::int64_t> depths, std::span<const std::int64_t> threads) {
+                                std::span<const std::int64_t> depths, std::span<const std::int64_t> threads,
+                                std::span<const std::int64_t> parallel) {
     std::vector<Workload> loads;
     for (const std::int64_t t : threads)
         for (const std::int64_t d : depths) {
             const int depth = static_cast<int>(d), count = static_cast<int>(t);
             for (const std::int64_t p : prompts)
-                if (p > 0) loads.push_back({static_cast<int>(p), 0, depth, count});
+                if (p > 0) loads.push_back({static_cast<int>(p), 0, depth, count, 1});
             for (const std::int64_t g : gens)
-                if (g > 0) loads.push_back({0, static_cast<int>(g), depth, count});
+                for (const std::int64_t n : parallel)
+                    if (g > 0) loads.push_back({0, static_cast<int>(g), depth, count, static_cast<int>(n)});
         }
     return loads;
 }

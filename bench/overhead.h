@@ -13,13 +13,16 @@ struct Workload {
     int n_gen = 0;
     int n_depth = 0;
     int n_threads = 1;
+    int n_parallel = 1; // sequences that are decoded together, each of so many tokens
 
-    int tokens() const { return n_prompt + n_gen; }
-    std::string name() const; // "pp512", "tg128 @ d1024"
+    int tokens() const { return n_prompt + n_gen; } // of one sequence
+    std::string name() const;                       // "pp512", "tg128 @ d1024", "tg128 x 8"
 };
-// Every prompt length and every n_gen at every depth and thread count; a length of 0 is no load.
+// Every prompt length, and every n_gen for every number of sequences, at every depth and thread count; a
+// length of 0 is no load.
 std::vector<Workload> workloads(std::span<const std::int64_t> prompts, std::span<const std::int64_t> gens,
-                                std::span<const std::int64_t> depths, std::span<const std::int64_t> threads);
+                                std::span<const std::int64_t> depths, std::span<const std::int64_t> threads,
+                                std::span<const std::int64_t> parallel);
 
 // Microseconds per token that an encoding's calls take, made alone on the shapes that the pass makes
 // them on: all layers, heads and chunks.

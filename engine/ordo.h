@@ -141,7 +141,7 @@ public:
     // was given; grads (one for each of tensors()) are added to.
     virtual void embed_backward(View /*dx*/, View /*x*/, const TokenRows&, std::span<const View> /*grads*/) const {}
 
-    // ROTATE: in place on x [n, n_heads * e], queries or keys of one layer.
+    // ROTATE: in place on x [n, n_heads * e], queries or keys of one layer: of all its heads or of some.
     virtual void rotate(View /*x*/, int /*n_heads*/, Positions, Role, int /*layer*/) const {}
     // The adjoint, in place on the gradient.
     virtual void rotate_backward(View /*dx*/, int /*n_heads*/, Positions, Role, int /*layer*/) const {}
@@ -168,6 +168,7 @@ std::vector<std::unique_ptr<Encoding>> make_encodings(std::string_view spec, con
 struct LoadOptions {
     std::string encoding;        // a spec; empty: the one that the weights were trained with
     bool force_encoding = false; // allow another one than that, if only by a parameter
+    std::string dtype;           // of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
     int context = 0;             // positions to prepare for; 0: the trained context
     std::size_t max_memory = 0;  // bytes that weights may take; 0: four fifths of physical memory
     std::function<void(std::string_view)> on_warning;
@@ -206,10 +207,14 @@ private:
     std::unique_ptr<const Impl> impl_;
 };
 
+// What a session keeps its keys and values as: f16 takes half the memory and time, and rounds them.
+enum class CacheType { f32, f16 };
+
 struct SessionOptions {
     int capacity = 0;       // tokens that fit; 0: the trained context
     int chunk = 256;        // tokens processed at once in prefill
     int first_position = 0; // position id of the first token
+    CacheType cache = CacheType::f32;
 };
 
 // One sequence: its key/value cache and scratch. All memory is allocated by the constructor.
@@ -239,6 +244,29 @@ public:
     // Forgets all but the first size tokens. Throws Error(limit) if there are fewer, Error(usage) for
     // a bidirectional model, where every token depends on all, unless to forget all or none.
     void rewind(int size);
+
+    struct Impl;
+
+private:
+    friend class Batch;
+    std::unique_ptr<Impl> impl_;
+};
+
+// Several sequences of one model that move on together: the weights are read once for all of them.
+class Batch {
+public:
+    // Memory for the given number of sessions at once, each of at most max_tokens (0: the trained
+    // context), is allocated here. The model must outlive the batch. Throws Error(limit), Error(usage).
+    Batch(const Model& model, int max_sessions, int max_tokens = 0);
+    Batch(Batch&&) noexcept;
+    Batch& operator=(Batch&&) noexcept;
+    ~Batch();
+
+    // Appends tokens[i] to *sessions[i] and returns the logits after each, [n, vocab_size], valid until
+    // the next call: what sessions[i]->feed() would have returned, up to the order of sums. The sessions
+    // are distinct, causal, and of this model. segments: one for each token, or empty. Throws what feed()
+    // throws; all sessions are then as before the call.
+    View feed(std::span<Session* const> sessions, std::span<const Token> tokens, std::span<const int> segments = {});
 
     struct Impl;
 

@@ -49,6 +49,13 @@ constexpr Option options[] = {
      .least = 0,
      .most = most_tokens,
      .help = "tokens in the cache before, not timed"},
+    {.name = "parallel",
+     .kind = Kind::integers,
+     .value = "N",
+     .fallback = "1",
+     .least = 1,
+     .most = 1024,
+     .help = "decode: sequences that move on together; t/s counts the tokens of all"},
     {.letter = 'r',
      .name = "repetitions",
      .kind = Kind::integer,
@@ -94,7 +101,7 @@ constexpr Option shape_options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help = "f32: of the weights in memory"},
+     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in memory; with --model as stored"},
     {.name = "layers", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "change a shape: layers"},
     {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "width"},
     {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "query heads"},
@@ -111,6 +118,9 @@ constexpr OptionGroup groups[] = {
 struct Trunk {
     std::string name;
     Model model;
+
+    // Of the layers' weights; the embedding's and the head's may differ (type_within()).
+    WeightType type() const { return model.impl().weights.blocks.front().feed_forward.in.weight.type(); }
 };
 
 std::string model_file(const Arguments& arguments) {
@@ -147,17 +157,20 @@ Blueprint shape_of(const Arguments& arguments, std::string_view name) {
 
 Trunk random_trunk(const Arguments& arguments, const std::string& name) {
     const Blueprint b = shape_of(arguments, name);
-    const std::uint64_t need = TensorBlock::bytes(tensor_list(b)), most = default_memory_limit();
+    const std::uint64_t most = default_memory_limit();
+    const std::uint64_t need = packed_bytes(tensor_list(b), weight_type(arguments.text("dtype")));
     if (need > most)
         fail(ErrorCode::limit, "shape '", printable(name), "': expected at most ", most, " bytes of weights, found ",
              need);
-    return {name, random_model(b, "none", 1)};
+    return {name, random_model(b, "none", 1, weight_type(arguments.text("dtype")))};
 }
 
 Trunk open_trunk(const Arguments& arguments, const std::string& name) {
     const std::string file = model_file(arguments);
+    LoadOptions load;
+    if (arguments.has("dtype")) load.dtype = arguments.text("dtype");
     Trunk trunk = file.empty() ? random_trunk(arguments, name)
-                               : Trunk{std::filesystem::path(file).filename().string(), Model::load(file)};
+                               : Trunk{std::filesystem::path(file).filename().string(), Model::load(file, load)};
     if (trunk.model.impl().blueprint.mask == Mask::bidirectional)
         fail(ErrorCode::usage, printable(trunk.name), ": expected a causal model, found one that cannot decode");
     return trunk;
@@ -182,8 +195,8 @@ std::string range(double low, double high, int decimals) {
 
 // All that was measured of one encoding in one load. spec: as it was asked for.
 struct Result {
-    std::string trunk, spec;
-    std::size_t parameters; // of the trunk
+    std::string trunk, spec, type; // type: of the trunk's weights
+    std::size_t parameters, bytes; // of the trunk
     int chunk;
     bench::Workload load;
     bench::EncodingCost cost;
@@ -196,22 +209,25 @@ struct Result {
 };
 
 const std::vector<std::string> record_columns = {
-    "cpu_info", "backends",      "model_type", "model_size", "model_n_params", "n_ubatch",    "n_threads",
-    "n_prompt", "n_gen",         "n_depth",    "encoding",   "repetitions",    "avg_ns",      "stddev_ns",
-    "avg_ts",   "stddev_ts",     "min_ts",     "median_ts",  "max_ts",         "diff_q1",     "diff_median",
-    "diff_q3",  "stage_percent", "embed_us",   "rotate_us",  "bias_us",        "table_bytes", "parameter_bytes"};
+    "cpu_info",      "backends",    "model_type", "type",      "model_size",  "model_n_params",
+    "n_ubatch",      "n_threads",   "n_prompt",   "n_gen",     "n_depth",     "n_parallel",
+    "encoding",      "repetitions", "avg_ns",     "stddev_ns", "avg_ts",      "stddev_ts",
+    "min_ts",        "median_ts",   "max_ts",     "diff_q1",   "diff_median", "diff_q3",
+    "stage_percent", "embed_us",    "rotate_us",  "bias_us",   "table_bytes", "parameter_bytes"};
 
 std::vector<Cell> Result::record() const {
     return {bench::cpu_name(),
             bench::backend_name(),
             trunk,
-            whole(parameters * sizeof(float)),
+            type,
+            whole(bytes),
             whole(parameters),
             std::int64_t{chunk},
             std::int64_t{load.n_threads},
             std::int64_t{load.n_prompt},
             std::int64_t{load.n_gen},
             std::int64_t{load.n_depth},
+            std::int64_t{load.n_parallel},
             cost.encoding,
             whole(cost.seconds.size()),
             nanoseconds(seconds.mean),
@@ -232,12 +248,18 @@ std::vector<Cell> Result::record() const {
             whole(cost.bytes.parameters)};
 }
 
-const std::vector<std::string> line_columns = {"model",  "test",      "threads", "encoding", "t/s",    "min..max",
-                                               "diff %", "quartiles", "stage %", "us/token", "tables", "params"};
+const std::vector<std::string> line_columns = {"model",    "type",     "test",   "threads",   "encoding",
+                                               "t/s",      "min..max", "diff %", "quartiles", "stage %",
+                                               "us/token", "tables",   "params"};
 
 std::vector<Cell> Result::line() const {
-    std::vector<Cell> cells{
-        trunk, load.name(), std::int64_t{load.n_threads}, spec, rounded(rate.median, 0), range(rate.min, rate.max, 0)};
+    std::vector<Cell> cells{trunk,
+                            type,
+                            load.name(),
+                            std::int64_t{load.n_threads},
+                            spec,
+                            rounded(rate.median, 0),
+                            range(rate.min, rate.max, 0)};
     if (reference) {
         cells.resize(line_columns.size());
     } else {
@@ -262,13 +284,15 @@ std::vector<Result> run_load(const Trunk& trunk, const bench::Plan& plan, const 
         Result r;
         r.trunk = trunk.name;
         r.spec = plan.encodings[results.size()];
+        r.type = std::string(name_of(trunk.type()));
         r.parameters = bench::parameter_count(tensor_list(trunk.model.impl().blueprint));
+        r.bytes = packed_bytes(tensor_list(trunk.model.impl().blueprint), trunk.type());
         r.chunk = plan.chunk;
         r.load = load;
         r.seconds = bench::summarize(cost.seconds);
-        r.rate = bench::summarize(bench::rates(load.tokens(), cost.seconds));
+        r.rate = bench::summarize(bench::rates(load.tokens() * load.n_parallel, cost.seconds));
         r.difference = bench::summarize(bench::paired_percent(cost.seconds, none));
-        r.stage_percent = 1e-4 * cost.stages.sum() * load.tokens() / bench::quantile(none, 0.5);
+        r.stage_percent = 1e-4 * cost.stages.sum() * load.tokens() * load.n_parallel / bench::quantile(none, 0.5);
         r.reference = results.empty();
         r.cost = std::move(cost);
         results.push_back(std::move(r));
@@ -296,8 +320,9 @@ int run(const Arguments& arguments) {
     const bool quiet = arguments.has("quiet");
     std::vector<std::int64_t> threads{thread_count()};
     if (arguments.has("threads")) threads = arguments.integers("threads");
-    const std::vector<bench::Workload> loads = bench::workloads(
-        arguments.integers("n-prompt"), arguments.integers("n-gen"), arguments.integers("n-depth"), threads);
+    const std::vector<bench::Workload> loads =
+        bench::workloads(arguments.integers("n-prompt"), arguments.integers("n-gen"), arguments.integers("n-depth"),
+                         threads, arguments.integers("parallel"));
     if (loads.empty()) fail(ErrorCode::usage, "bench: expected tokens to feed, found -p 0 and -n 0");
     const bool file = !model_file(arguments).empty();
     const std::vector<std::string> names = bench::split_names(arguments.text("shape"));
@@ -327,7 +352,7 @@ const Verb bench_verb{
     .operand = "MODEL",
     .summary = "what each positional encoding costs",
     .details = "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests. Columns are llama-bench's where "
-               "they mean the same. f32 only.",
+               "they mean the same.",
     .groups = groups,
     .run = run};
 

@@ -2,6 +2,7 @@
 // An owning block of floats and the views into it.
 #pragma once
 
+#include "core/memory.h"
 #include "ordo.h"
 
 #include <cstdlib>
@@ -20,7 +21,7 @@ inline View cols_of(View v, int first, int count) {
     return {v.data + first, v.rows, count, v.stride};
 }
 
-// A zeroed, 64-byte aligned array that does not grow.
+// A zeroed, 64-byte aligned array that does not grow. Large ones come straight from the system.
 template <class T>
 class Buffer {
 public:
@@ -29,6 +30,10 @@ public:
         if (size == 0) return;
         if (size > (std::numeric_limits<std::size_t>::max() - 64) / sizeof(T)) throw std::bad_alloc();
         const std::size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
+        if (bytes >= 2 * huge_page) {
+            data_ = {static_cast<T*>(map_zeros(bytes)), Free{bytes}};
+            return;
+        }
         data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
         if (!data_) throw std::bad_alloc();
         std::memset(static_cast<void*>(data_.get()), 0, bytes);
@@ -46,7 +51,8 @@ public:
 
 private:
     struct Free {
-        void operator()(T* p) const { std::free(p); }
+        std::size_t mapped = 0; // bytes; 0: from the heap
+        void operator()(T* p) const { mapped != 0 ? unmap(p, mapped) : std::free(p); }
     };
     std::unique_ptr<T, Free> data_;
     std::size_t size_ = 0;

@@ -4,7 +4,11 @@
 
 #define ORDO_TILE_ROWS 6    // with ORDO_TILE_VECTORS: as many accumulators as the registers hold
 #define ORDO_TILE_VECTORS 1 // of 16 floats
+#define ORDO_DOTS_ROWS 4    // rows of x that meet a row of weights at once
+#define ORDO_PANEL_ROWS 3   // rows of x against a panel of halves
+#define ORDO_QUANT_ROWS 2   // and of quantised weights
 #include "kernels/body.h"
+#include "kernels/panels.h"
 
 namespace ordo {
 extern const Kernels avx2_kernels;

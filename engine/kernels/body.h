@@ -2,6 +2,8 @@
 // The inner loops in GCC's vector types, included by one file per instruction set. It uses no inline
 // function of any other header: a copy compiled for AVX-512 could be the one that the linker keeps.
 
+#include <immintrin.h>
+
 namespace {
 
 typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
@@ -10,6 +12,34 @@ typedef float f4 __attribute__((vector_size(16), aligned(4), may_alias));
 
 inline f16 load(const float* p) {
     return *reinterpret_cast<const f16*>(p);
+}
+typedef unsigned short u16x16 __attribute__((vector_size(32), aligned(2), may_alias));
+typedef unsigned int u16_wide __attribute__((vector_size(64), aligned(4), may_alias));
+// 16 values of type f16 to float, exactly.
+typedef std::uint16_t half_t __attribute__((may_alias));
+inline f16 load(const half_t* p) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<f16>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#elif defined(__F16C__)
+    f16 out;
+    auto* to = reinterpret_cast<float*>(&out);
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+    _mm256_storeu_ps(to + 8, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8))));
+    return out;
+#else
+    // The bits of exponent and fraction in place of a float's, times 2^112 for the difference of the
+    // biases: subnormals come out right, infinities and NaNs are refused when weights are packed.
+    const u16_wide half = __builtin_convertvector(*reinterpret_cast<const u16x16*>(p), u16_wide);
+    const u16_wide magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
+    const f16 value = reinterpret_cast<const f16&>(magnitude) * 0x1p112f;
+    const u16_wide bits = reinterpret_cast<const u16_wide&>(value) | sign;
+    return reinterpret_cast<const f16&>(bits);
+#endif
+}
+inline f16 load_part(const half_t* p, int n) {
+    half_t all[16] = {};
+    for (int i = 0; i < n; ++i) all[i] = p[i];
+    return load(all);
 }
 inline void store(float* p, f16 v) {
     *reinterpret_cast<f16*>(p) = v;
@@ -25,12 +55,13 @@ inline f16 load_part(const float* p, int n) {
 inline void store_part(float* p, int n, f16 v) {
     for (int i = 0; i < n; ++i) p[i] = v[i];
 }
+typedef float f8 __attribute__((vector_size(32), aligned(4), may_alias));
 inline float sum(f16 v) { // a fixed tree, the same for every instruction set
-    float s[16];
-    store(s, v);
-    for (int width = 8; width > 0; width /= 2)
-        for (int i = 0; i < width; ++i) s[i] += s[i + width];
-    return s[0];
+    const f8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                 __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    const f4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
+    const f4 c = b + __builtin_shufflevector(b, b, 2, 3, 0, 1);
+    return c[0] + c[1];
 }
 
 // exp(x) for x <= 88 by 2^n * e^r, |r| <= ln 2 / 2, and a polynomial of degree 6 (Cephes' expf, about
@@ -65,8 +96,8 @@ inline void map(int n, const float* x, float* y, F f) {
 }
 
 // ROWS x (16 * VECTORS) elements of c stay in registers while k runs.
-template <int ROWS, int VECTORS>
-inline void tile(int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const float* b,
+template <int ROWS, int VECTORS, class B>
+inline void tile(int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const B* b,
                  std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     f16 acc[ROWS][VECTORS] = {};
     for (int l = 0; l < k; ++l) {
@@ -87,8 +118,9 @@ inline void tile(int k, float alpha, const float* a, std::ptrdiff_t a_row, std::
 }
 
 // The columns left over, fewer than 16.
+template <class B>
 inline void tile_tail(int rows, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
-                      const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
+                      const B* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     for (int r = 0; r < rows; ++r) {
         f16 acc{};
         for (int l = 0; l < k; ++l) acc += splat(a[r * a_row + l * a_col]) * load_part(b + l * ldb, n);
@@ -99,23 +131,36 @@ inline void tile_tail(int rows, int n, int k, float alpha, const float* a, std::
     }
 }
 
-template <int ROWS, int VECTORS>
-inline void panel(int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const float* b,
+template <int ROWS, int VECTORS, class B>
+inline void panel(int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const B* b,
                   std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     int j = 0;
     for (; j + 16 * VECTORS <= n; j += 16 * VECTORS)
         tile<ROWS, VECTORS>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
+    if (ROWS == 1 && j + 48 <= n) {
+        tile<ROWS, 3>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
+        j += 48;
+    }
     for (; j + 16 <= n; j += 16) tile<ROWS, 1>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
     if (j < n) tile_tail(ROWS, n - j, k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
 }
 
-void product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
-             const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
+template <class B>
+inline void any_product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+                        const B* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     int i = 0;
     for (; i + ORDO_TILE_ROWS <= m; i += ORDO_TILE_ROWS)
         panel<ORDO_TILE_ROWS, ORDO_TILE_VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc,
                                                  ldc);
     for (; i < m; ++i) panel<1, 4>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
+}
+void product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+             const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
+    any_product(m, n, k, alpha, a, a_row, a_col, b, ldb, beta, c, ldc);
+}
+void product_halves(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+                    const std::uint16_t* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
+    any_product(m, n, k, alpha, a, a_row, a_col, static_cast<const half_t*>(b), ldb, beta, c, ldc);
 }
 
 float dot(int n, const float* x, const float* y) {
@@ -132,8 +177,41 @@ float dot(int n, const float* x, const float* y) {
     return sum((a + b) + (c + d));
 }
 
-void matvec(int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, float* y) {
-    for (int i = 0; i < m; ++i) y[i] = dot(k, w + i * ldw, x);
+// One row of w by ROWS rows of x, in two sums each, whatever the tile. Memory is read as one stream:
+// several rows of w at a time would halve the speed at which large weights arrive.
+template <int ROWS>
+inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
+    f16 even[ROWS] = {}, odd[ROWS] = {};
+    int l = 0;
+    for (; l + 32 <= k; l += 32) {
+        const f16 first = load(w + l), second = load(w + l + 16);
+        for (int r = 0; r < ROWS; ++r) {
+            even[r] += first * load(x + r * ldx + l);
+            odd[r] += second * load(x + r * ldx + l + 16);
+        }
+    }
+    for (; l < k; l += 16) {
+        const int n = k - l < 16 ? k - l : 16;
+        for (int r = 0; r < ROWS; ++r) even[r] += load_part(w + l, n) * load_part(x + r * ldx + l, n);
+    }
+    for (int r = 0; r < ROWS; ++r) y[r * ldy] = sum(even[r] + odd[r]);
+}
+
+template <int ROWS>
+inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x,
+                     std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
+    for (; row + ROWS <= rows; row += ROWS)
+        for (int i = 0; i < m; ++i) dots_tile<ROWS>(k, w + i * ldw, x + row * ldx, ldx, y + row * ldy + i, ldy);
+    return row;
+}
+
+void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx, float* y,
+          std::ptrdiff_t ldy) {
+    int row = 0;
+    if (ORDO_DOTS_ROWS > 4) row = dots_rows<8>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
+    if (ORDO_DOTS_ROWS > 2) row = dots_rows<4>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
+    row = dots_rows<2>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
+    dots_rows<1>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
 }
 
 float max_row(int n, const float* x) {
@@ -223,9 +301,3 @@ void adamw(int n, float* w, const float* g, float* m, float* v, float g_scale, f
 }
 
 } // namespace
-
-#define ORDO_KERNELS(name)                                                                                             \
-    {                                                                                                                  \
-        name, product, matvec, exp_row, max_row, scale, add, axpy, dot, silu, gelu_tanh, silu_grad, gelu_tanh_grad,    \
-            adamw                                                                                                      \
-    }

@@ -5,21 +5,23 @@
 
 namespace ordo {
 
-extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels;
+extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels, avx512vnni_kernels;
 
 namespace {
 
-const Kernels* const sets[] = {&baseline_kernels, &avx2_kernels, &avx512_kernels};
+const Kernels* const sets[] = {&baseline_kernels, &avx2_kernels, &avx512_kernels, &avx512vnni_kernels};
 
 // Sets are ordered: each needs what the one before needs and more.
 std::size_t runnable() {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return 1;
+    for (const bool has : {__builtin_cpu_supports("avx2") != 0, __builtin_cpu_supports("fma") != 0,
+                           __builtin_cpu_supports("bmi2") != 0, __builtin_cpu_supports("f16c") != 0})
+        if (!has) return 1;
     for (const bool has : {__builtin_cpu_supports("avx512f") != 0, __builtin_cpu_supports("avx512bw") != 0,
                            __builtin_cpu_supports("avx512cd") != 0, __builtin_cpu_supports("avx512dq") != 0,
                            __builtin_cpu_supports("avx512vl") != 0})
         if (!has) return 2;
-    return 3;
+    return __builtin_cpu_supports("avx512vnni") ? 4 : 3;
 }
 
 const Kernels*& chosen() {

@@ -4,20 +4,54 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace ordo {
 
+// Rows of activations in blocks of 32 that share a scale: x = scale * value. cols is a multiple of 32.
+struct QuantRows {
+    const signed char* values; // [rows, cols], -127 .. 127
+    const float* scales;       // [rows, cols / 32]
+    const int* sums;           // [rows, cols / 32], of a block's values
+    int cols;
+};
+
+// Weights are packed in panels of 32 outputs, so that a vector holds as many outputs and a sum never
+// has to be taken across one; the panels of a matrix lie panel_bytes apart and the last is filled up
+// with zeros. Within a panel, k ascending:
+//   f16   [k][32]
+//   bf16  [k / 2][32][2], an odd k filled up with 0
+//   q8_0  [k / 32] blocks of scales f16[32] and [8][32][4] bytes, each the weight + 128
+//   q4_0  [k / 32] blocks of scales f16[32] and [4][32][4] bytes: weights 4 g + i below, 16 more above
+// The layout is the same for every instruction set.
+inline constexpr int panel_outputs = 32;
+
+// y [rows, outputs] = x [rows, k] * weights^T
+using HalfProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
+                             const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
+using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
+                              const QuantRows& x, float* y, std::ptrdiff_t ldy);
+
 struct Kernels {
-    const char* name; // "baseline", "avx2", "avx512"
+    const char* name; // "baseline", "avx2", "avx512", "avx512vnni"
 
     // c [m, n] = alpha * a * b + beta * c. a(i, l) = a[i * a_row + l * a_col], so that a may be
     // transposed; b [k, n] and c [m, n] have contiguous rows, ldb and ldc apart.
     void (*product)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                     const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
-    // y[i] = sum over l of w[i * ldw + l] * x[l], for i in [0, m)
-    void (*matvec)(int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, float* y);
+    // The same with b in f16.
+    void (*product_halves)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
+                           const std::uint16_t* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
+    // y[r * ldy + i] = sum over l of w[i * ldw + l] * x[r * ldx + l], for i in [0, m), r in [0, rows):
+    // for few rows, where packing would cost more than it saves. A row has the bits that it has alone.
+    void (*dots)(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,
+                 float* y, std::ptrdiff_t ldy);
+    HalfProduct product_f16, product_bf16;
+    QuantProduct product_q8_0, product_q4_0;
+    // n a multiple of 32. A value that is not finite makes its block's scale NaN.
+    void (*quantise_row)(int n, const float* x, signed char* values, float* scales, int* sums);
     // x[i] = exp(x[i] - max x); returns the sum. n > 0; -inf gives 0.
     float (*exp_row)(int n, float* x);
     // The largest of x, n > 0.

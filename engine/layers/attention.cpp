@@ -38,18 +38,17 @@ struct TileJob {
     bool biased;
 
     void run(int head, int row, int rows, AttentionScratch& scratch, int slot) const {
-        const Kernels& k = kernels();
         constexpr int block = KvCache::block;
         const int e = shape.d_head, kv_head = head / (shape.n_heads / shape.n_kv_heads);
         const int last = visible(shape, first + row + rows - 1, total).last;
         const int start = visible(shape, first + row, total).first / block * block; // whole blocks
         const View scores = scratch.scores(slot, rows, last - start);
+        const View mine = cols_of(rows_of(q, row, rows), head * e, e);
         for (int token = start; token < last; token += block) {
             // Whole vectors: the columns past the last token are never read.
             const int width = std::min(block, (last - token + 15) / 16 * 16);
-            k.product(rows, width, e, shape.scale, q.row(row) + head * e, q.stride, 1,
-                      cache.keys(layer, kv_head, token / block), block, 0, scores.data + (token - start),
-                      scores.stride);
+            cache.multiply_keys(layer, kv_head, token / block, shape.scale, mine,
+                                cols_of(scores, token - start, width));
         }
         if (shape.softcap != 0) soft_cap(shape.softcap, scores);
         const Positions positions = cache.positions();
@@ -61,9 +60,7 @@ struct TileJob {
             const Range seen = visible(shape, first + row + i, total);
             softmax_row(last - start, seen.first - start, seen.last - start, scores.row(i));
         }
-        k.product(rows, e, last - start, 1, scores.data, scores.stride, 1,
-                  cache.values(layer, kv_head) + static_cast<std::ptrdiff_t>(start) * e, e, 0, out.row(row) + head * e,
-                  out.stride);
+        cache.multiply_values(layer, kv_head, start, scores, cols_of(rows_of(out, row, rows), head * e, e));
     }
 };
 
@@ -80,32 +77,90 @@ View AttentionScratch::scores(int slot, int rows, int keys) {
     return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, columns_};
 }
 
-void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, int first, View qkv,
-               KvCache& cache, AttentionScratch& scratch, View out) {
-    const int n = qkv.rows, q_width = shape.n_heads * shape.d_head, kv_width = shape.n_kv_heads * shape.d_head;
-    const View q = cols_of(qkv, 0, q_width), k = cols_of(qkv, q_width, kv_width);
-    const unsigned moments = encodings.moments();
-    if (moments & moment_rotate) {
-        const Positions rows =
-            std::as_const(cache).positions().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n));
-        encodings.rotate(q, shape.n_heads, rows, Role::query, layer);
-        encodings.rotate(k, shape.n_kv_heads, rows, Role::key, layer);
-    }
-    cache.store(layer, first, k, cols_of(qkv, q_width + kv_width, kv_width));
+namespace {
 
-    const TileJob job{shape, encodings, cache, q, out, layer, first, first + n, (moments & moment_bias) != 0};
+// The rows of one part, which begin at row `top` of qkv and out.
+class PartJob {
+public:
+    PartJob(const AttentionShape& shape, const EncodingStack& encodings, int layer, const Part& part, int top, View qkv,
+            View out)
+        : shape_(shape), encodings_(encodings), layer_(layer), part_(part), group_(shape.n_heads / shape.n_kv_heads),
+          qkv_(rows_of(qkv, top, part.rows)), out_(rows_of(out, top, part.rows)) {}
+
+    // Some rows' queries and keys of some key/value heads get their positions; keys and values are cached.
+    void enter(int row, int rows, int kv_head, int heads) const {
+        const int e = shape_.d_head, q_width = shape_.n_heads * e, kv_width = shape_.n_kv_heads * e;
+        const View all = rows_of(qkv_, row, rows);
+        const View q = cols_of(all, kv_head * group_ * e, heads * group_ * e);
+        const View k = cols_of(all, q_width + kv_head * e, heads * e);
+        const View v = cols_of(all, q_width + kv_width + kv_head * e, heads * e);
+        if (encodings_.moments() & moment_rotate) {
+            const Positions at =
+                std::as_const(*part_.cache)
+                    .positions()
+                    .subspan(static_cast<std::size_t>(part_.first + row), static_cast<std::size_t>(rows));
+            encodings_.rotate(q, heads * group_, at, Role::query, layer_);
+            encodings_.rotate(k, heads, at, Role::key, layer_);
+        }
+        part_.cache->store(layer_, kv_head, part_.first + row, k, v);
+    }
+
+    // A tile of queries of one head.
+    void gather(int row, int rows, int head, AttentionScratch& scratch, int slot) const {
+        const bool biased = (encodings_.moments() & moment_bias) != 0;
+        const View q = cols_of(qkv_, 0, shape_.n_heads * shape_.d_head);
+        TileJob{shape_, encodings_, *part_.cache, q, out_, layer_, part_.first, part_.first + part_.rows, biased}.run(
+            head, row, rows, scratch, slot);
+    }
+
+    // One row's query heads that share a key/value head, from start to end.
+    void decode(int kv_head, AttentionScratch& scratch, int slot) const {
+        enter(0, 1, kv_head, 1);
+        for (int head = kv_head * group_; head < (kv_head + 1) * group_; ++head) gather(0, 1, head, scratch, slot);
+    }
+
+private:
+    const AttentionShape& shape_;
+    const EncodingStack& encodings_;
+    int layer_;
+    const Part& part_;
+    int group_; // query heads that share a key/value head
+    View qkv_, out_;
+};
+
+} // namespace
+
+void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
+               View qkv, AttentionScratch& scratch, View out) {
+    const int n = qkv.rows;
+    std::int64_t work = 0;
+    for (const Part& part : parts)
+        work += std::int64_t{part.rows} * (part.first + part.rows) * shape.n_heads * shape.d_head;
+    // Decoding on a short cache is over before a second thread has woken up.
+    constexpr std::int64_t work_per_thread = 32768;
+    const int slots = work < 2 * work_per_thread ? 1 : scratch.slots();
+    if (parts.front().rows == 1) {
+        parallel_for_slots(static_cast<std::ptrdiff_t>(n) * shape.n_kv_heads, slots, [&](std::ptrdiff_t i, int slot) {
+            const int row = static_cast<int>(i) / shape.n_kv_heads;
+            PartJob(shape, encodings, layer, parts[static_cast<std::size_t>(row)], row, qkv, out)
+                .decode(static_cast<int>(i) % shape.n_kv_heads, scratch, slot);
+        });
+        return;
+    }
+    const PartJob job(shape, encodings, layer, parts.front(), 0, qkv, out);
+    constexpr int rows_at_once = 16;
+    parallel_for((n + rows_at_once - 1) / rows_at_once, std::max(1, 8192 / (rows_at_once * qkv.cols)),
+                 [&](std::ptrdiff_t i) {
+                     const int row = static_cast<int>(i) * rows_at_once;
+                     job.enter(row, std::min(rows_at_once, n - row), 0, shape.n_kv_heads);
+                 });
     constexpr int tile = AttentionScratch::tile;
     const int tiles = (n + tile - 1) / tile;
     // Later tiles see more keys: they go first, so that no thread is left alone with the longest.
-    const auto task = [&](std::ptrdiff_t i, int slot) {
+    parallel_for_slots(static_cast<std::ptrdiff_t>(tiles) * shape.n_heads, slots, [&](std::ptrdiff_t i, int slot) {
         const int row = (tiles - 1 - static_cast<int>(i) / shape.n_heads) * tile;
-        job.run(static_cast<int>(i) % shape.n_heads, row, std::min(tile, n - row), scratch, slot);
-    };
-    // Decoding on a short cache is over before a second thread has woken up.
-    const std::int64_t work = std::int64_t{n} * (first + n) * q_width;
-    constexpr std::int64_t work_per_thread = 32768;
-    parallel_for_slots(static_cast<std::ptrdiff_t>(tiles) * shape.n_heads,
-                       work < 2 * work_per_thread ? 1 : scratch.slots(), task);
+        job.gather(row, std::min(tile, n - row), static_cast<int>(i) % shape.n_heads, scratch, slot);
+    });
 }
 
 } // namespace ordo

@@ -38,12 +38,19 @@ private:
     int slots_ = 1, columns_ = 0;
 };
 
-// qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds queries, then keys, then values of the n tokens
-// from index first on, whose positions stand in the cache. Rotates queries and keys in place, caches
-// keys and values, and writes what the queries gather to out [n, n_heads * d_head].
-// A causal query sees the tokens up to its own index, at most window of them; a bidirectional one
-// sees all first + n tokens.
-void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, int first, View qkv,
-               KvCache& cache, AttentionScratch& scratch, View out);
+// Rows of one sequence: the tokens from index first on, before which its cache holds the others.
+struct Part {
+    KvCache* cache;
+    int first, rows;
+};
+
+// qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds queries, then keys, then values of the rows of the
+// parts, one part after the other: either a single part, or parts of one row each. The tokens' positions
+// stand in the caches. Rotates queries and keys in place, caches keys and values, and writes what the
+// queries gather to out [n, n_heads * d_head].
+// A causal query sees the tokens of its sequence up to its own index, at most window of them; a
+// bidirectional one sees all of them.
+void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
+               View qkv, AttentionScratch& scratch, View out);
 
 } // namespace ordo

@@ -17,8 +17,8 @@ void add(View from, View to) {
 
 } // namespace
 
-void block(const BlockShape& shape, const BlockWeights& w, const EncodingStack& encodings, int layer, int first,
-           KvCache& cache, const BlockScratch& s, View x) {
+void block(const BlockShape& shape, const BlockWeights& w, const EncodingStack& encodings, int layer,
+           std::span<const Part> parts, const BlockScratch& s, View x) {
     const int n = x.rows;
     const View normed = rows_of(s.normed, 0, n), branch = rows_of(s.branch, 0, n), qkv = rows_of(s.qkv, 0, n);
     const View attended = rows_of(s.attended, 0, n), hidden = rows_of(s.hidden, 0, n);
@@ -26,16 +26,16 @@ void block(const BlockShape& shape, const BlockWeights& w, const EncodingStack& 
         norm(shape.norm, from, weights.weight, weights.bias, shape.norm_eps, to);
     };
     const auto attend = [&](View from) {
-        linear(from, w.qkv, qkv);
-        attention(shape.attention, encodings, layer, first, qkv, cache, *s.attention, attended);
-        linear(attended, w.attention_out, branch);
+        linear(from, w.qkv, *s.quant, qkv);
+        attention(shape.attention, encodings, layer, parts, qkv, *s.attention, attended);
+        linear(attended, w.attention_out, *s.quant, branch);
     };
 
     if (shape.norm_place == NormPlace::post) {
         attend(x);
         add(branch, x);
         normalise(w.attention_norm, x, x);
-        feed_forward(w.feed_forward, x, hidden, branch);
+        feed_forward(w.feed_forward, x, *s.quant, hidden, branch);
         add(branch, x);
         normalise(w.feed_forward_norm, x, x);
         return;
@@ -44,7 +44,7 @@ void block(const BlockShape& shape, const BlockWeights& w, const EncodingStack& 
     attend(normed);
     add(branch, x);
     if (!shape.parallel_residual) normalise(w.feed_forward_norm, x, normed);
-    feed_forward(w.feed_forward, normed, hidden, branch);
+    feed_forward(w.feed_forward, normed, *s.quant, hidden, branch);
     add(branch, x);
 }
 

@@ -35,13 +35,14 @@ struct BlockScratch {
     View attended; // [n, n_heads d_head]
     View hidden;   // [n, d_ff or 2 d_ff]
     AttentionScratch* attention;
+    QuantScratch* quant;
 };
 
-// x [n, d], in place. The rows are the tokens from index first on; the cache holds the ones before.
+// x [n, d], in place: the rows of the parts, as attention() takes them.
 //   pre:      x += attention(norm(x)); x += feed_forward(norm'(x))
 //   parallel: x += attention(norm(x)) + feed_forward(norm(x))      Wang and Komatsuzaki 2021
 //   post:     x = norm(x + attention(x)); x = norm'(x + feed_forward(x))
-void block(const BlockShape& shape, const BlockWeights& w, const EncodingStack& encodings, int layer, int first,
-           KvCache& cache, const BlockScratch& scratch, View x);
+void block(const BlockShape& shape, const BlockWeights& w, const EncodingStack& encodings, int layer,
+           std::span<const Part> parts, const BlockScratch& scratch, View x);
 
 } // namespace ordo

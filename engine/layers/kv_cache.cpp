@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "layers/kv_cache.h"
 
-#include "core/parallel.h"
+#include "io/half.h"
+#include "kernels/kernels.h"
 
 #include <algorithm>
 
@@ -12,53 +13,84 @@ int round_up(int n, int step) {
     return (n + step - 1) / step * step;
 }
 
-} // namespace
-
-std::uint64_t KvCache::floats(int n_layers, int n_kv_heads, int d_head, int capacity) {
-    const std::uint64_t padded = (static_cast<std::uint64_t>(capacity) + block - 1) / block * block;
-    return 2 * padded * static_cast<std::uint64_t>(n_layers) * static_cast<std::uint64_t>(n_kv_heads) *
+std::uint64_t elements(int n_layers, int n_kv_heads, int d_head, int capacity) { // of the keys, or of the values
+    const std::uint64_t padded = (static_cast<std::uint64_t>(capacity) + KvCache::block - 1) / KvCache::block;
+    return padded * KvCache::block * static_cast<std::uint64_t>(n_layers) * static_cast<std::uint64_t>(n_kv_heads) *
            static_cast<std::uint64_t>(d_head);
 }
 
-KvCache::KvCache(int n_layers, int n_kv_heads, int d_head, int capacity)
-    : keys_(floats(n_layers, n_kv_heads, d_head, capacity) / 2),
-      values_(floats(n_layers, n_kv_heads, d_head, capacity) / 2), positions_(static_cast<std::size_t>(capacity)),
-      n_kv_heads_(n_kv_heads), d_head_(d_head), capacity_(capacity), padded_(round_up(capacity, block)) {}
-
-std::size_t KvCache::head_size() const {
-    return static_cast<std::size_t>(padded_) * static_cast<std::size_t>(d_head_);
+// A key goes down a column of its block, a value along a row.
+template <class T, class Convert>
+void store_token(const float* key, const float* value, int d, T* column, T* row, Convert convert) {
+    for (int j = 0; j < d; ++j) column[j * KvCache::block] = convert(key[j]);
+    for (int j = 0; j < d; ++j) row[j] = convert(value[j]);
 }
 
-const float* KvCache::keys(int layer, int kv_head, int index) const {
-    const auto head =
-        static_cast<std::size_t>(layer) * static_cast<std::size_t>(n_kv_heads_) + static_cast<std::size_t>(kv_head);
-    return keys_.data() + head * head_size() +
-           static_cast<std::size_t>(index) * block * static_cast<std::size_t>(d_head_);
+} // namespace
+
+std::uint64_t KvCache::bytes(int n_layers, int n_kv_heads, int d_head, int capacity, CacheType type) {
+    return 2 * elements(n_layers, n_kv_heads, d_head, capacity) *
+           (type == CacheType::f32 ? sizeof(float) : sizeof(std::uint16_t));
 }
 
-const float* KvCache::values(int layer, int kv_head) const {
-    const auto head =
-        static_cast<std::size_t>(layer) * static_cast<std::size_t>(n_kv_heads_) + static_cast<std::size_t>(kv_head);
-    return values_.data() + head * head_size();
+KvCache::KvCache(int n_layers, int n_kv_heads, int d_head, int capacity, CacheType type)
+    : type_(type), positions_(static_cast<std::size_t>(capacity)), n_kv_heads_(n_kv_heads), d_head_(d_head),
+      capacity_(capacity), padded_(round_up(capacity, block)) {
+    const auto n = static_cast<std::size_t>(elements(n_layers, n_kv_heads, d_head, capacity));
+    if (type == CacheType::f32) {
+        keys_ = Buffer<float>(n);
+        values_ = Buffer<float>(n);
+    } else {
+        half_keys_ = Buffer<std::uint16_t>(n);
+        half_values_ = Buffer<std::uint16_t>(n);
+    }
 }
 
-void KvCache::store(int layer, int first, View k, View v) {
-    const std::size_t layer_start =
-        static_cast<std::size_t>(layer) * static_cast<std::size_t>(n_kv_heads_) * head_size();
-    parallel_for(k.rows, std::max(1, 8192 / k.cols), [&](std::ptrdiff_t i) {
-        const int slot = first + static_cast<int>(i);
-        const float* key = k.row(static_cast<int>(i));
-        const float* value = v.row(static_cast<int>(i));
-        for (int head = 0; head < n_kv_heads_; ++head, key += d_head_, value += d_head_) {
-            const std::size_t start = layer_start + static_cast<std::size_t>(head) * head_size();
-            float* column = keys_.data() + start +
-                            static_cast<std::size_t>(slot / block) * block * static_cast<std::size_t>(d_head_) +
-                            slot % block;
-            for (int j = 0; j < d_head_; ++j) column[j * block] = key[j];
-            std::copy(value, value + d_head_,
-                      values_.data() + start + static_cast<std::size_t>(slot) * static_cast<std::size_t>(d_head_));
+std::size_t KvCache::head_start(int layer, int kv_head) const {
+    return (static_cast<std::size_t>(layer) * static_cast<std::size_t>(n_kv_heads_) +
+            static_cast<std::size_t>(kv_head)) *
+           static_cast<std::size_t>(padded_) * static_cast<std::size_t>(d_head_);
+}
+
+void KvCache::store(int layer, int kv_head, int first, View k, View v) {
+    const auto d = static_cast<std::size_t>(d_head_);
+    for (int i = 0; i < k.rows; ++i) {
+        const auto slot = static_cast<std::size_t>(first + i);
+        for (int at = 0; at < k.cols; at += d_head_) {
+            const std::size_t start = head_start(layer, kv_head + at / d_head_);
+            const std::size_t column = start + slot / block * block * d + slot % block, row = start + slot * d;
+            if (type_ == CacheType::f32)
+                store_token(k.row(i) + at, v.row(i) + at, d_head_, keys_.data() + column, values_.data() + row,
+                            [](float x) { return x; });
+            else
+                store_token(k.row(i) + at, v.row(i) + at, d_head_, half_keys_.data() + column,
+                            half_values_.data() + row, f16_from_float);
         }
-    });
+    }
+}
+
+void KvCache::multiply_keys(int layer, int kv_head, int index, float scale, View q, View scores) const {
+    const Kernels& k = kernels();
+    const std::size_t at =
+        head_start(layer, kv_head) + static_cast<std::size_t>(index) * block * static_cast<std::size_t>(d_head_);
+    if (type_ == CacheType::f32)
+        k.product(scores.rows, scores.cols, d_head_, scale, q.data, q.stride, 1, keys_.data() + at, block, 0,
+                  scores.data, scores.stride);
+    else
+        k.product_halves(scores.rows, scores.cols, d_head_, scale, q.data, q.stride, 1, half_keys_.data() + at, block,
+                         0, scores.data, scores.stride);
+}
+
+void KvCache::multiply_values(int layer, int kv_head, int first, View weights, View out) const {
+    const Kernels& k = kernels();
+    const std::size_t at =
+        head_start(layer, kv_head) + static_cast<std::size_t>(first) * static_cast<std::size_t>(d_head_);
+    if (type_ == CacheType::f32)
+        k.product(out.rows, d_head_, weights.cols, 1, weights.data, weights.stride, 1, values_.data() + at, d_head_, 0,
+                  out.data, out.stride);
+    else
+        k.product_halves(out.rows, d_head_, weights.cols, 1, weights.data, weights.stride, 1, half_values_.data() + at,
+                         d_head_, 0, out.data, out.stride);
 }
 
 } // namespace ordo

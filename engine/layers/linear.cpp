@@ -3,37 +3,92 @@
 
 #include "core/blas.h"
 #include "core/parallel.h"
-#include "kernels/kernels.h"
 
 #include <algorithm>
 
 namespace ordo {
 namespace {
 
-// Each output is one dot product, whichever thread computes it: the same bits on any number of them.
-void matvec(const float* x, View weight, float* y) {
-    constexpr int block = 16;                  // outputs computed together
-    constexpr int elements_per_thread = 32768; // below this a thread costs more than it saves
+constexpr int elements_per_thread = 32768; // below this a thread costs more than it saves
+
+void add_bias(View bias, View y) {
+    if (bias.data == nullptr) return;
     const Kernels& k = kernels();
-    const int blocks = (weight.rows + block - 1) / block;
-    parallel_for(blocks, std::max(1, elements_per_thread / (block * std::max(1, weight.cols))), [&](std::ptrdiff_t b) {
+    for (int i = 0; i < y.rows; ++i) k.add(y.cols, bias.data, y.row(i));
+}
+
+// body(first, count) for every block of outputs: each output is computed by one thread in one order,
+// which gives the same bits on any number of them.
+template <class Body>
+void for_outputs(int outputs, int block, std::int64_t work, const Body& body) {
+    const int blocks = (outputs + block - 1) / block;
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, elements_per_thread / std::max<std::int64_t>(1, work / blocks));
+    parallel_for(blocks, grain, [&](std::ptrdiff_t b) {
         const int first = static_cast<int>(b) * block;
-        const int rows = std::min(block, weight.rows - first);
-        k.matvec(rows, weight.cols, weight.row(first), weight.stride, x, y + first);
+        body(first, std::min(block, outputs - first));
     });
 }
 
 } // namespace
 
-void linear(View x, const Linear& w, View y) {
-    if (x.rows == 1)
-        matvec(x.data, w.weight, y.data);
-    else
-        gemm(x, Transpose::no, w.weight, Transpose::yes, y);
-    if (w.bias.data == nullptr) return;
+QuantScratch::QuantScratch(int rows, int cols)
+    : values_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)), scales_(values_.size() / quant_block),
+      sums_(values_.size() / quant_block) {}
+
+std::uint64_t QuantScratch::bytes(int rows, int cols) {
+    const std::uint64_t values = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols);
+    return values + values / quant_block * (sizeof(float) + sizeof(int));
+}
+
+QuantRows QuantScratch::quantise(View x) {
     const Kernels& k = kernels();
-    parallel_for(y.rows, std::max(1, 16384 / y.cols),
-                 [&](std::ptrdiff_t i) { k.add(y.cols, w.bias.data, y.row(static_cast<int>(i))); });
+    const std::ptrdiff_t blocks = x.cols / quant_block;
+    parallel_for(x.rows, std::max(1, elements_per_thread / x.cols), [&](std::ptrdiff_t i) {
+        k.quantise_row(x.cols, x.row(static_cast<int>(i)), values_.data() + i * x.cols, scales_.data() + i * blocks,
+                       sums_.data() + i * blocks);
+    });
+    return {values_.data(), scales_.data(), sums_.data(), x.cols};
+}
+
+void linear(View x, const Linear& w, QuantScratch& scratch, View y) {
+    const Kernels& k = kernels();
+    const Matrix& weight = w.weight;
+    const std::int64_t work = std::int64_t{x.rows} * x.cols * y.cols;
+    const auto bias = [&](int first, int count) {
+        if (w.bias.data != nullptr) add_bias(cols_of(w.bias, first, count), cols_of(y, first, count));
+    };
+    if (weight.type() == WeightType::f32) {
+        const View f32 = weight.view();
+        if (x.rows > most_rows_without_blas) {
+            gemm(x, Transpose::no, f32, Transpose::yes, y);
+            parallel_for(y.rows, std::max(1, 16384 / y.cols),
+                         [&](std::ptrdiff_t i) { add_bias(w.bias, rows_of(y, static_cast<int>(i), 1)); });
+            return;
+        }
+        for_outputs(y.cols, 16, work, [&](int first, int count) {
+            k.dots(x.rows, count, x.cols, f32.row(first), f32.stride, x.data, x.stride, y.data + first, y.stride);
+            bias(first, count);
+        });
+        return;
+    }
+    constexpr int block = 2 * panel_outputs;
+    if (quantised(weight.type())) {
+        const auto product = weight.type() == WeightType::q8_0 ? k.product_q8_0 : k.product_q4_0;
+        const QuantRows rows = scratch.quantise(x);
+        for_outputs(y.cols, block, work, [&](int first, int count) {
+            product(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), rows,
+                    y.data + first, y.stride);
+            bias(first, count);
+        });
+    } else {
+        const auto product = weight.type() == WeightType::f16 ? k.product_f16 : k.product_bf16;
+        for_outputs(y.cols, block, work, [&](int first, int count) {
+            product(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), x.data, x.stride,
+                    y.data + first, y.stride);
+            bias(first, count);
+        });
+    }
 }
 
 } // namespace ordo

@@ -25,8 +25,14 @@ std::uint64_t padded_elements(const TensorSpec& spec) {
     return (elements + line - 1) / line * line;
 }
 
+std::uint64_t elements(const TensorSpec& spec) {
+    std::uint64_t n = 1;
+    for (const std::int64_t size : spec.shape) n *= static_cast<std::uint64_t>(size);
+    return n;
+}
+
 Linear linear_of(TensorBlock& tensors, const std::string& name) {
-    return {tensors.view(name + ".weight"), tensors.view(name + ".bias")};
+    return {tensors.matrix(name + ".weight"), tensors.view(name + ".bias")};
 }
 
 NormWeights norm_of(TensorBlock& tensors, const std::string& name) {
@@ -35,7 +41,7 @@ NormWeights norm_of(TensorBlock& tensors, const std::string& name) {
 
 Weights weights_of(const Blueprint& b, TensorBlock& tensors) {
     Weights w;
-    w.embedding = tensors.view("embedding.weight");
+    w.embedding = tensors.matrix("embedding.weight");
     w.embedding_norm = norm_of(tensors, "embedding_norm");
     for (int i = 0; i < b.n_layers; ++i) {
         const std::string layer = "layers." + std::to_string(i) + ".";
@@ -49,7 +55,7 @@ Weights weights_of(const Blueprint& b, TensorBlock& tensors) {
         w.blocks.push_back(block);
     }
     w.final_norm = norm_of(tensors, "final_norm");
-    w.head = {b.tied_head ? w.embedding : tensors.view("head.weight"), {}};
+    w.head = {b.tied_head ? w.embedding : tensors.matrix("head.weight"), {}};
     return w;
 }
 
@@ -91,19 +97,52 @@ std::uint64_t TensorBlock::bytes(std::span<const TensorSpec> specs) {
 }
 
 TensorBlock::TensorBlock(std::vector<TensorSpec> specs)
-    : specs_(std::move(specs)), values_(static_cast<std::size_t>(bytes(specs_) / sizeof(float))) {
-    std::size_t offset = 0;
+    : TensorBlock(specs, std::vector<WeightType>(specs.size(), WeightType::f32)) {
+    for (std::size_t i = 0; i < specs_.size(); ++i) values(i);
+}
+
+TensorBlock::TensorBlock(std::vector<TensorSpec> specs, std::vector<WeightType> types)
+    : specs_(std::move(specs)), entries_(specs_.size()) {
+    bytes(specs_);
     for (std::size_t i = 0; i < specs_.size(); ++i) {
         if (!by_name_.emplace(specs_[i].name, i).second)
             fail(ErrorCode::usage, "tensor '", printable(specs_[i].name), "': expected one of this name, found two");
-        offsets_.push_back(offset);
-        offset += static_cast<std::size_t>(padded_elements(specs_[i]));
+        entries_[i].type = types[i];
     }
+}
+
+// Zeros, aligned to 64 bytes. Pieces are large enough for huge pages; what is not touched takes no memory.
+std::byte* TensorBlock::take(std::size_t bytes) {
+    constexpr std::size_t piece = std::size_t{16} << 20;
+    bytes = (bytes + 63) / 64 * 64;
+    if (pieces_.empty() || bytes > pieces_.back().size() - used_) {
+        pieces_.emplace_back(std::max(bytes, piece));
+        used_ = 0;
+    }
+    std::byte* const at = pieces_.back().data() + used_;
+    used_ += bytes;
+    return at;
+}
+
+std::span<float> TensorBlock::values(std::size_t i) {
+    Entry& entry = entries_[i];
+    if (entry.packed.rows() != 0)
+        fail(ErrorCode::failure, "tensor '", printable(specs_[i].name), "': is packed, expected floats");
+    if (entry.values.empty()) {
+        const auto n = static_cast<std::size_t>(elements(specs_[i]));
+        if (entry.type == WeightType::f32) {
+            entry.values = {reinterpret_cast<float*>(take(n * sizeof(float))), n};
+        } else {
+            entry.staged = Buffer<float>(n);
+            entry.values = entry.staged;
+        }
+    }
+    return entry.values;
 }
 
 View TensorBlock::view(std::size_t i) {
     const auto& shape = specs_[i].shape;
-    return ordo::view(values_.data() + offsets_[i], shape.size() == 1 ? 1 : static_cast<int>(shape[0]),
+    return ordo::view(values(i).data(), shape.size() == 1 ? 1 : static_cast<int>(shape[0]),
                       static_cast<int>(shape.back()));
 }
 
@@ -112,15 +151,61 @@ View TensorBlock::view(std::string_view name) {
     return found == by_name_.end() ? View{} : view(found->second);
 }
 
-std::span<float> TensorBlock::values(std::size_t i) {
-    const View v = view(i);
-    return {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)};
+Matrix TensorBlock::matrix(std::string_view name) {
+    const std::size_t i = by_name_.at(std::string(name));
+    return entries_[i].packed.rows() != 0 ? entries_[i].packed : Matrix(view(i));
+}
+
+void TensorBlock::pack(std::size_t i, const std::string& where) {
+    Entry& entry = entries_[i];
+    if (entry.type == WeightType::f32) return;
+    const View f32 = view(i);
+    const Matrix packed(entry.type, f32.rows, f32.cols,
+                        take(static_cast<std::size_t>(Matrix::bytes(entry.type, f32.rows, f32.cols))));
+    if (!packed.pack(f32))
+        fail(ErrorCode::model, where, ": tensor '", printable(specs_[i].name), "': has weights that ",
+             name_of(entry.type), " cannot hold");
+    entry.packed = packed;
+    entry.values = {};
+    entry.staged = {};
+}
+
+WeightType type_within(WeightType wanted, const TensorSpec& spec) {
+    if (spec.shape.size() != 2 || spec.name.starts_with("encoding.")) return WeightType::f32;
+    if (!quantised(wanted)) return wanted;
+    if (spec.shape[1] % quant_block != 0) return WeightType::f16;
+    const bool outer = spec.name == "embedding.weight" || spec.name == "head.weight";
+    return outer ? WeightType::q8_0 : wanted;
+}
+
+std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type) {
+    std::uint64_t bytes = 0;
+    for (const TensorSpec& spec : specs) {
+        padded_elements(spec);
+        const WeightType own = type_within(type, spec);
+        bytes += own == WeightType::f32
+                     ? sizeof(float) * elements(spec)
+                     : Matrix::bytes(own, static_cast<int>(spec.shape[0]), static_cast<int>(spec.shape[1]));
+    }
+    return bytes;
 }
 
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings) {
     std::vector<TensorSpec> specs = tensor_list(blueprint);
     for (TensorSpec& spec : encodings.tensors()) specs.push_back(std::move(spec));
     return specs;
+}
+
+bool Weights::any(WeightType type) const {
+    bool found = embedding.type() == type || head.weight.type() == type;
+    for (const BlockWeights& b : blocks)
+        for (const Linear* w : {&b.qkv, &b.attention_out, &b.feed_forward.in, &b.feed_forward.out})
+            found = found || w->weight.type() == type;
+    return found;
+}
+
+bool Weights::quantised() const {
+    return any(WeightType::q8_0) || any(WeightType::q4_0);
 }
 
 // ---- Making ---------------------------------------------------------------------------------
@@ -148,14 +233,18 @@ Model make_model(std::string where, const Blueprint& blueprint, EncodingStack en
     return Model(std::move(impl));
 }
 
-Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed) {
+Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed, WeightType type) {
     check(blueprint, "random model");
-    TensorBlock tensors(model_tensors(blueprint, encodings));
+    std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
+    std::vector<WeightType> types;
+    for (const TensorSpec& spec : specs) types.push_back(type_within(type, spec));
+    TensorBlock tensors(std::move(specs), std::move(types));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const TensorSpec& spec = tensors.specs()[i];
         const bool vector = spec.shape.size() == 1;
         const double deviation = vector ? 0.1 : 1 / std::sqrt(static_cast<double>(spec.shape.back()));
         fill_uniform(tensors.values(i), Random(seed, i), starts_at_one(spec.name) ? 1 : 0, deviation);
+        tensors.pack(i, "random model");
     }
     std::unique_ptr<const Tokenizer> tokenizer = make_byte_tokenizer();
     if (tokenizer->vocab_size() != blueprint.vocab_size) tokenizer.reset();
@@ -163,9 +252,9 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
                       blueprint.context);
 }
 
-Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed) {
+Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed, WeightType type) {
     check(blueprint, "random model");
-    return random_model(blueprint, EncodingStack(encoding, blueprint.dims()), seed);
+    return random_model(blueprint, EncodingStack(encoding, blueprint.dims()), seed, type);
 }
 
 std::uint64_t default_memory_limit() {

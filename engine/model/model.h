@@ -14,34 +14,62 @@ namespace ordo {
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
-// The tensors of a model, one after the other in one block of memory, each aligned to 64 bytes.
+// The tensors of a model, side by side in large pieces of memory. Matrices of layers may be packed in
+// another type than f32, one by one, so that a model never takes twice its memory.
 class TensorBlock {
 public:
     TensorBlock() = default;
-    // Zeros. Throws Error(usage) for a name twice, a rank other than 1 and 2, or a size out of range.
+    // Zeros, all f32. Throws Error(usage) for a name twice, a rank other than 1 and 2, or a size out of
+    // range.
     explicit TensorBlock(std::vector<TensorSpec> specs);
-    // Bytes that such a block takes; the same checks.
+    // One type for each; memory comes when values() asks for it.
+    TensorBlock(std::vector<TensorSpec> specs, std::vector<WeightType> types);
+    // Bytes that such a block takes in f32; the same checks.
     static std::uint64_t bytes(std::span<const TensorSpec> specs);
 
     std::span<const TensorSpec> specs() const { return specs_; }
-    View view(std::size_t i);         // rank 1 as one row
-    View view(std::string_view name); // no data if there is none
-    std::span<float> values(std::size_t i);
+    std::span<float> values(std::size_t i); // of a tensor that is not packed
+    View view(std::size_t i);               // the same; rank 1 as one row
+    View view(std::string_view name);       // no data if there is none
+    Matrix matrix(std::string_view name);
+
+    // Turns the values of tensor i into its type, and frees them. Throws Error(model) for a weight that
+    // the type cannot hold.
+    void pack(std::size_t i, const std::string& where);
 
 private:
+    struct Entry {
+        WeightType type = WeightType::f32;
+        std::span<float> values;
+        Buffer<float> staged; // values that will be packed
+        Matrix packed;        // empty until then
+    };
+    std::byte* take(std::size_t bytes);
+
     std::vector<TensorSpec> specs_;
-    std::vector<std::size_t> offsets_; // in floats
+    std::vector<Entry> entries_;
     std::map<std::string, std::size_t, std::less<>> by_name_;
-    Buffer<float> values_;
+    std::vector<Buffer<std::byte>> pieces_;
+    std::size_t used_ = 0; // of the last piece
 };
+
+// The type that a tensor gets in a model of weights of the type asked for: vectors and an encoding's own
+// stay f32; rows that blocks of 32 do not divide are f16 instead; beside q4_0 the embedding and the head,
+// which matter most and are a small part of a large model, are q8_0.
+WeightType type_within(WeightType wanted, const TensorSpec& spec);
+// Bytes of a model's tensors so packed.
+std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type);
 
 // The tensors of tensor_list() in their places.
 struct Weights {
-    View embedding; // [vocab, d]
+    Matrix embedding; // [vocab, d]
     NormWeights embedding_norm;
     std::vector<BlockWeights> blocks;
     NormWeights final_norm;
     Linear head; // [vocab, d]; the embedding if tied
+
+    bool quantised() const; // any of the matrices
+    bool any(WeightType type) const;
 };
 
 struct Model::Impl {
@@ -58,7 +86,7 @@ struct Model::Impl {
 // tensor_list(blueprint), then those of the encodings.
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings);
 
-// tensors: of model_tensors(), filled. The encodings are bound to them and prepared for the positions
+// tensors: of model_tensors(), filled, packed or not. The encodings are bound to them and prepared for the positions
 // 0 .. positions - 1.
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorBlock tensors,
                  std::unique_ptr<const Tokenizer> tokenizer, Metadata metadata, int positions);
@@ -66,8 +94,10 @@ Model make_model(std::string where, const Blueprint& blueprint, EncodingStack en
 // Random weights that keep activations near 1, for tests and benchmarks: matrices uniform with
 // variance 1 / columns, vectors of norms around 1, biases around 0. A vocabulary of 257 comes with the
 // byte tokenizer, others with none.
-Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed);
-Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed);
+Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uint64_t seed,
+                   WeightType type = WeightType::f32);
+Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed,
+                   WeightType type = WeightType::f32);
 
 // Four fifths of the machine's memory, in bytes.
 std::uint64_t default_memory_limit();

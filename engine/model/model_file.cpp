@@ -3,9 +3,11 @@
 
 #include "core/blas.h"
 #include "core/error.h"
+#include "io/blocks.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 namespace ordo {
@@ -52,6 +54,24 @@ EncodingStack chosen_encodings(const Safetensors& file, const Dims& dims, Encodi
     return asked;
 }
 
+// The type that a tensor is stored in. Blocks are bytes, U8 [rows, row_bytes()], which tells them apart.
+std::optional<WeightType> stored_type(const TensorInfo& info, const TensorSpec& spec) {
+    if (info.dtype == "F32") return WeightType::f32;
+    if (info.dtype == "F16") return WeightType::f16;
+    if (info.dtype == "BF16") return WeightType::bf16;
+    if (info.dtype != "U8" || spec.shape.size() != 2 || spec.shape[1] % quant_block != 0) return std::nullopt;
+    for (const WeightType type : {WeightType::q8_0, WeightType::q4_0})
+        if (info.shape == std::vector{spec.shape[0], static_cast<std::int64_t>(row_bytes(type, spec.shape[1]))})
+            return type;
+    return std::nullopt;
+}
+
+// What find_tensors expects of U8: that of q8_0 if it is neither.
+std::vector<std::int64_t> stored_shape(const TensorInfo& info, const TensorSpec& spec) {
+    if (spec.shape.size() != 2 || spec.shape[1] % quant_block != 0 || stored_type(info, spec)) return info.shape;
+    return {spec.shape[0], static_cast<std::int64_t>(row_bytes(WeightType::q8_0, spec.shape[1]))};
+}
+
 // The tensor of the file for each of the specs. Nothing has been allocated for them yet.
 std::vector<const TensorInfo*> find_tensors(const Safetensors& file, std::span<const TensorSpec> specs,
                                             const EncodingStack& encodings, bool as_trained) {
@@ -65,12 +85,13 @@ std::vector<const TensorInfo*> find_tensors(const Safetensors& file, std::span<c
         if (info == nullptr)
             fail(code, file.where(), ": tensor '", printable(spec.name), "': expected ", shape_text(spec.shape),
                  ", found none", why);
-        if (info->shape != spec.shape)
-            fail(code, file.where(), ": tensor '", printable(spec.name), "': expected ", shape_text(spec.shape),
-                 ", found ", shape_text(info->shape), why);
-        if (info->dtype != "F32" && info->dtype != "F16" && info->dtype != "BF16")
+        const std::vector<std::int64_t> shape = info->dtype == "U8" ? stored_shape(*info, spec) : spec.shape;
+        if (info->shape != shape)
+            fail(code, file.where(), ": tensor '", printable(spec.name), "': expected ", shape_text(shape), ", found ",
+                 shape_text(info->shape), why);
+        if (!stored_type(*info, spec))
             fail(ErrorCode::model, file.where(), ": tensor '", printable(spec.name),
-                 "': expected dtype F32, F16 or BF16, found ", printable(info->dtype));
+                 "': expected dtype F32, F16 or BF16, or blocks of q8_0 or q4_0 in U8, found ", printable(info->dtype));
         found.push_back(info);
     }
     return found;
@@ -100,20 +121,49 @@ void check_finite(const Safetensors& file, const TensorInfo& tensor, std::span<c
              " is ", *bad, ", which is not finite");
 }
 
+WeightType type_in_memory(const TensorInfo& info, const TensorSpec& spec, const LoadOptions& options) {
+    if (!options.dtype.empty()) return type_within(weight_type(options.dtype), spec);
+    const WeightType stored = *stored_type(info, spec);
+    // As it is stored, with no second thoughts about the embedding.
+    return quantised(stored) ? stored : type_within(stored, spec);
+}
+
+std::uint64_t bytes_in_memory(std::span<const TensorSpec> specs, std::span<const TensorInfo* const> found,
+                              const LoadOptions& options) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+        bytes += packed_bytes(specs.subspan(i, 1), type_in_memory(*found[i], specs[i], options));
+    return bytes;
+}
+
+void read_tensor(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec, std::span<float> out) {
+    if (info.dtype != "U8") return file.read(info, out);
+    const WeightType type = *stored_type(info, spec);
+    std::vector<std::byte> bytes(info.bytes);
+    file.read_raw(info, bytes);
+    const std::size_t stride = row_bytes(type, spec.shape[1]), cols = static_cast<std::size_t>(spec.shape[1]);
+    for (std::size_t row = 0; row < static_cast<std::size_t>(spec.shape[0]); ++row)
+        read_blocks(type, std::span(bytes).subspan(row * stride, stride), out.subspan(row * cols, cols));
+}
+
 Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack encodings, bool as_trained,
             const LoadOptions& options) {
     const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     const std::vector<const TensorInfo*> found = find_tensors(file, specs, encodings, as_trained);
     const std::uint64_t bytes = TensorBlock::bytes(specs);
+    const std::uint64_t held = bytes_in_memory(specs, found, options);
     const std::uint64_t limit = options.max_memory != 0 ? options.max_memory : default_memory_limit();
-    if (bytes > limit)
-        fail(ErrorCode::limit, file.where(), ": the weights take ", bytes, " bytes, more than the ", limit,
+    if (held > limit)
+        fail(ErrorCode::limit, file.where(), ": the weights take ", held, " bytes, more than the ", limit,
              " that they may");
 
-    TensorBlock tensors(specs);
+    std::vector<WeightType> types;
+    for (std::size_t i = 0; i < found.size(); ++i) types.push_back(type_in_memory(*found[i], specs[i], options));
+    TensorBlock tensors(specs, types);
     for (std::size_t i = 0; i < found.size(); ++i) {
-        file.read(*found[i], tensors.values(i));
+        read_tensor(file, *found[i], specs[i], tensors.values(i));
         check_finite(file, *found[i], tensors.values(i));
+        tensors.pack(i, file.where());
     }
     std::unique_ptr<const Tokenizer> tokenizer;
     const auto json = file.metadata().find(key_tokenizer);

@@ -87,13 +87,20 @@ TEST(BenchShapes, SizesAreTheKnownOnes) {
 
 TEST(BenchWorkloads, TheGridIsCrossed) {
     const std::int64_t prompts[] = {512, 0}, gens[] = {128}, depths[] = {0, 1024}, threads[] = {1, 2};
-    const std::vector<Workload> loads = workloads(prompts, gens, depths, threads);
+    const std::int64_t parallel[] = {1}, several[] = {1, 8};
+    const std::vector<Workload> loads = workloads(prompts, gens, depths, threads, parallel);
     Names names;
     for (const Workload& load : loads) names.push_back(load.name() + " t" + std::to_string(load.n_threads));
     EXPECT_EQ(names, (Names{"pp512 t1", "tg128 t1", "pp512 @ d1024 t1", "tg128 @ d1024 t1", "pp512 t2", "tg128 t2",
                             "pp512 @ d1024 t2", "tg128 @ d1024 t2"}));
     EXPECT_EQ(loads[0].tokens(), 512);
     EXPECT_EQ(loads[1].tokens(), 128);
+    // Sequences that move on together are a matter of decoding.
+    Names together;
+    for (const Workload& load :
+         workloads(prompts, gens, std::span(depths).first(1), std::span(threads).first(1), several))
+        together.push_back(load.name());
+    EXPECT_EQ(together, (Names{"pp512", "tg128", "tg128 x 8"}));
 }
 
 TEST(BenchTraining, BothTrunksHaveTheSameProducts) {

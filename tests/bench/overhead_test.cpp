@@ -58,7 +58,8 @@ TEST_F(BenchOverhead, BytesAreThoseOfTheEncoding) {
 TEST_F(BenchOverhead, EveryEncodingRunsInEveryRound) {
     const Model trunk = random_model(small(), "none", 1);
     const Plan plan{{"none", "learned", "rope", "alibi"}, 3, 8};
-    for (const Workload& load : {Workload{40, 0, 0, 1}, Workload{0, 5, 30, 2}}) { // both beyond the context
+    for (const Workload& load :
+         {Workload{40, 0, 0, 1}, Workload{0, 5, 30, 2}, Workload{0, 5, 30, 2, 3}}) { // all beyond the context
         std::vector<int> passes(plan.rounds + 1);
         const auto count = [&](int round, std::string_view) { passes[static_cast<std::size_t>(round + 1)]++; };
         const std::vector<EncodingCost> costs = measure(trunk, plan, load, count);

@@ -28,13 +28,18 @@ bench() { "$build/ordo" bench -q -p 8 -n 2 -r 2 -t 1 --layers 1 --dim 16 --heads
 bench --encodings 'rope:theta=500,pairing=halves,alibi' --format csv >"$scratch/csv"
 ok "a row for each load and encoding" [ "$(wc -l <"$scratch/csv")" -eq 7 ]
 ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pairing=halves,width=8",' "$scratch/csv")" -eq 2 ]
-for column in cpu_info backends model_type model_size model_n_params n_threads n_prompt n_gen n_depth avg_ns stddev_ns \
+for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel avg_ns stddev_ns \
     avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median stage_percent embed_us rotate_us bias_us \
     table_bytes parameter_bytes; do
     ok "column $column" grep -q "^$column,\|,$column,\|,$column\$" "$scratch/csv"
 done
 "$build/ordo" bench -q -p 4,6 -n 2 -d 0,3 -t 1,2 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
 ok "2 prompts and a decode at 2 depths on 2 thread counts" [ "$(wc -l <"$scratch/csv")" -eq 13 ]
+"$build/ordo" bench -q -p 4 -n 2 --parallel 1,3 -t 1 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
+ok "a prompt, one sequence and three" [ "$(wc -l <"$scratch/csv")" -eq 4 ]
+for type in f16 bf16 q8_0 q4_0; do
+    ok "weights of $type" "$build/ordo" bench -q -p 8 -n 2 -r 1 -t 1 --layers 1 --encodings rope --dtype $type
+done
 bench >"$scratch/text"
 for name in $("$build/ordo" encodings --format csv | sed -e 1d -e 's/,.*//'); do
     ok "$name is benched without being named" [ "$(grep -c " $name " "$scratch/text")" -eq 2 ]

@@ -7,14 +7,20 @@
 namespace ordo {
 namespace {
 
-TEST(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
+class KvCaches : public testing::TestWithParam<CacheType> {};
+
+// What was stored comes back through the products: with a query of one 1 the scores are a column of the
+// keys, with a single weight the sum is a row of values.
+TEST_P(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
     constexpr int layers = 2, heads = 3, e = 5, capacity = 130;
-    KvCache cache(layers, heads, e, capacity);
+    KvCache cache(layers, heads, e, capacity, GetParam());
     EXPECT_EQ(cache.capacity(), capacity);
-    EXPECT_EQ(KvCache::floats(layers, heads, e, capacity), 2u * layers * heads * e * 192); // three blocks of 64
-    // A number that says where it belongs.
+    const unsigned element = GetParam() == CacheType::f32 ? 4 : 2;
+    EXPECT_EQ(KvCache::bytes(layers, heads, e, capacity, GetParam()),
+              2u * element * layers * heads * e * 192); // three blocks of 64
+    // A number that says where it belongs, and that half a float can hold: up to 2048.
     const auto value = [](int layer, int slot, int column, int kind) {
-        return static_cast<float>(((layer * 1000 + slot) * 100 + column) * 2 + kind);
+        return static_cast<float>((slot * 15 + column + layer * 7) % 1000 * 2 + kind);
     };
     for (int layer = 0; layer < layers; ++layer)
         for (int first = 0; first < capacity; first += 13) {
@@ -25,19 +31,36 @@ TEST(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
                     k.view().row(i)[c] = value(layer, first + i, c, 0);
                     v.view().row(i)[c] = value(layer, first + i, c, 1);
                 }
-            cache.store(layer, first, k.view(), v.view());
+            // Some heads of some rows at a time are as good as all at once.
+            cache.store(layer, 0, first, cols_of(k.view(), 0, e), cols_of(v.view(), 0, e));
+            cache.store(layer, 1, first, cols_of(k.view(), e, 2 * e), cols_of(v.view(), e, 2 * e));
         }
     for (int layer = 0; layer < layers; ++layer)
         for (int head = 0; head < heads; ++head)
-            for (int slot = 0; slot < capacity; ++slot)
-                for (int j = 0; j < e; ++j) {
-                    EXPECT_EQ(cache.keys(layer, head, slot / 64)[j * 64 + slot % 64],
-                              value(layer, slot, head * e + j, 0));
-                    EXPECT_EQ(cache.values(layer, head)[slot * e + j], value(layer, slot, head * e + j, 1));
+            for (int j = 0; j < e; ++j)
+                for (int block = 0; block < 3; ++block) {
+                    Tensor q(2, e), scores(2, 64), weights(2, 64), out(2, e);
+                    q.view().row(1)[j] = 1;
+                    const int width = std::min(64, capacity - 64 * block);
+                    cache.multiply_keys(layer, head, block, 0.5f, q.view(), cols_of(scores.view(), 0, width));
+                    for (int i = 0; i < width; ++i) {
+                        EXPECT_EQ(scores.view().row(0)[i], 0);
+                        EXPECT_EQ(scores.view().row(1)[i], 0.5f * value(layer, 64 * block + i, head * e + j, 0));
+                    }
+                    const int chosen = (j * 17 + head) % width;
+                    weights.view().row(1)[chosen] = 2;
+                    cache.multiply_values(layer, head, 64 * block, cols_of(weights.view(), 0, width), out.view());
+                    for (int c = 0; c < e; ++c) {
+                        EXPECT_EQ(out.view().row(0)[c], 0);
+                        EXPECT_EQ(out.view().row(1)[c], 2 * value(layer, 64 * block + chosen, head * e + c, 1));
+                    }
                 }
 }
 
-TEST(KvCaches, PositionsAreKeptApartFromSlots) {
+INSTANTIATE_TEST_SUITE_P(Types, KvCaches, testing::Values(CacheType::f32, CacheType::f16),
+                         [](const auto& test) { return test.param == CacheType::f32 ? "f32" : "f16"; });
+
+TEST(KvCachePositions, AreKeptApartFromSlots) {
     KvCache cache(1, 1, 2, 4);
     cache.positions()[0] = 7;
     cache.positions()[3] = 7;

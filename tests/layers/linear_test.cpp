@@ -2,7 +2,6 @@
 #include "core/parallel.h"
 #include "core/random.h"
 #include "core/tensor.h"
-#include "kernels/kernels.h"
 #include "layers/linear.h"
 
 #include <cmath>
@@ -27,7 +26,10 @@ struct Layer {
         fill(bias, 3);
     }
     View in() { return cols_of(x.view(), x.cols() - weight.cols(), weight.cols()); }
-    void run(bool with_bias) { linear(in(), {weight.view(), with_bias ? bias.view() : View{}}, y.view()); }
+    void run(bool with_bias) {
+        QuantScratch none;
+        linear(in(), {weight.view(), with_bias ? bias.view() : View{}}, none, y.view());
+    }
     Tensor x, weight, bias, y;
 };
 

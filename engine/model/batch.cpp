@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "core/error.h"
+#include "model/session_impl.h"
+
+#include <algorithm>
+
+namespace ordo {
+
+struct Batch::Impl {
+    const Model* model;
+    int max_sessions, max_tokens;
+    Pass pass;
+    std::vector<int> positions; // of the tokens of one call
+    std::vector<Part> parts;
+};
+
+Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
+    const Model::Impl& m = model.impl();
+    if (max_sessions < 1) fail(ErrorCode::usage, "batch: expected 1 or more sessions, found ", max_sessions);
+    if (max_tokens < 0) fail(ErrorCode::usage, "batch: expected 0 or more tokens, found ", max_tokens);
+    if (m.blueprint.mask == Mask::bidirectional)
+        fail(ErrorCode::usage, m.where, ": a bidirectional model does not move on token by token");
+    const int capacity = max_tokens == 0 ? m.blueprint.context : max_tokens;
+    const std::uint64_t bytes = Pass::bytes(m, max_sessions, max_sessions, capacity);
+    if (bytes > default_memory_limit())
+        fail(ErrorCode::limit, "batch: ", max_sessions, " sessions take ", bytes, " bytes, more than the ",
+             default_memory_limit(), " that they may");
+    try {
+        impl_ = std::make_unique<Impl>(
+            Impl{&model, max_sessions, capacity, Pass(m, max_sessions, max_sessions, capacity), {}, {}});
+        impl_->positions.reserve(static_cast<std::size_t>(max_sessions));
+        impl_->parts.reserve(static_cast<std::size_t>(max_sessions));
+    } catch (const std::bad_alloc&) {
+        fail(ErrorCode::limit, "batch: not enough memory for ", max_sessions, " sessions (", bytes, " bytes)");
+    }
+}
+Batch::Batch(Batch&&) noexcept = default;
+Batch& Batch::operator=(Batch&&) noexcept = default;
+Batch::~Batch() = default;
+
+View Batch::feed(std::span<Session* const> sessions, std::span<const Token> tokens, std::span<const int> segments) {
+    Impl& b = *impl_;
+    if (sessions.empty()) fail(ErrorCode::usage, "batch: expected at least one session, found none");
+    if (sessions.size() > static_cast<std::size_t>(b.max_sessions))
+        fail(ErrorCode::limit, "batch: expected at most ", b.max_sessions, " sessions, found ", sessions.size());
+    if (tokens.size() != sessions.size() || (!segments.empty() && segments.size() != tokens.size()))
+        fail(ErrorCode::usage, "batch: expected a token, and a segment if any, for each of ", sessions.size(),
+             " sessions, found ", tokens.size(), " tokens and ", segments.size(), " segments");
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+        const Session::Impl& s = *sessions[i]->impl_;
+        if (&s.model->impl() != &b.model->impl()) fail(ErrorCode::usage, "batch: session ", i, " is of another model");
+        if (std::find(sessions.begin(), sessions.begin() + static_cast<std::ptrdiff_t>(i), sessions[i]) !=
+            sessions.begin() + static_cast<std::ptrdiff_t>(i))
+            fail(ErrorCode::usage, "batch: session ", i, " is there twice");
+        if (s.size >= b.max_tokens)
+            fail(ErrorCode::limit, "batch: session ", i, ": expected fewer than ", b.max_tokens, " tokens, found ",
+                 s.size);
+        s.check_feed(tokens.subspan(i, 1), segments.empty() ? segments : segments.subspan(i, 1));
+    }
+    b.positions.clear();
+    b.parts.clear();
+    for (Session* session : sessions) {
+        Session::Impl& s = *session->impl_;
+        b.positions.push_back(s.cache.positions()[static_cast<std::size_t>(s.size)]);
+        b.parts.push_back({&s.cache, s.size, 1});
+    }
+    const View rows = b.pass.forward({tokens, segments, b.positions, b.parts});
+    const View logits = b.pass.head(rows);
+    for (Session* session : sessions) ++session->impl_->size;
+    return logits;
+}
+
+} // namespace ordo

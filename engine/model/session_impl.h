@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What a Session is made of; a Batch moves several at once.
+#pragma once
+
+#include "model/pass.h"
+
+namespace ordo {
+
+struct Session::Impl {
+    Impl(const Model& of, const SessionOptions& wanted);
+
+    // Throws Error if these tokens cannot be fed now.
+    void check_feed(std::span<const Token> tokens, std::span<const int> segments) const;
+    // One chunk of tokens; the cache grows by them.
+    View forward(std::span<const Token> tokens, std::span<const int> segments);
+
+    const Model* model;
+    SessionOptions options;
+    int capacity, chunk, head_rows;
+    int size = 0; // tokens in the cache
+    KvCache cache;
+    Pass pass;
+};
+
+// Takes a session back to where it was unless all went well.
+struct Rollback {
+    int& size;
+    int before = size;
+    bool done = false;
+
+    ~Rollback() {
+        if (!done) size = before;
+    }
+};
+
+} // namespace ordo

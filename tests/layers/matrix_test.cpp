@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "core/parallel.h"
+#include "core/random.h"
+#include "core/tensor.h"
+#include "io/blocks.h"
+#include "io/half.h"
+#include "layers/linear.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+constexpr WeightType packed_types[] = {WeightType::f16, WeightType::bf16, WeightType::q8_0, WeightType::q4_0};
+
+Tensor random_tensor(int rows, int cols, std::uint64_t stream) {
+    Tensor t(rows, cols);
+    for (std::size_t i = 0; i < t.size(); ++i) t.data()[i] = static_cast<float>(Random(29, stream).normal(i));
+    return t;
+}
+
+struct Packed {
+    Packed(WeightType type, Tensor&& from)
+        : f32(std::move(from)), memory(static_cast<std::size_t>(Matrix::bytes(type, f32.rows(), f32.cols()))),
+          matrix(type, f32.rows(), f32.cols(), memory.data()) {
+        EXPECT_TRUE(matrix.pack(f32.view()));
+    }
+    std::vector<float> row(int i) const {
+        std::vector<float> values(static_cast<std::size_t>(matrix.cols()));
+        matrix.row(i, values.data());
+        return values;
+    }
+    Tensor f32;
+    Buffer<std::byte> memory;
+    Matrix matrix;
+};
+
+class PackedMatrix : public testing::TestWithParam<WeightType> {
+protected:
+    void TearDown() override {
+        select_kernels("auto");
+        set_threads(threads_);
+    }
+    const int threads_ = thread_count();
+};
+
+// What the block formats say, written down once more, in doubles.
+double expected_weight(WeightType type, std::span<const float> row, std::size_t k) {
+    if (type == WeightType::f16) return f16_to_float(f16_from_float(row[k]));
+    if (type == WeightType::bf16) return bf16_to_float(bf16_from_float(row[k]));
+    const auto block = row.subspan(k / 32 * 32, 32);
+    double most = 0;
+    for (const float v : block)
+        if (std::abs(v) > std::abs(most)) most = v;
+    const bool q8 = type == WeightType::q8_0;
+    const double exact = q8 ? std::abs(most) / 127 : most / -8;
+    const double scale = f16_to_float(f16_from_float(static_cast<float>(exact)));
+    return scale * (q8 ? std::round(row[k] / exact) : std::min(7.0, std::floor(row[k] / exact + 0.5)));
+}
+
+TEST_P(PackedMatrix, HoldsTheNearestThatItsTypeCan) {
+    for (const auto& [rows, cols] : {std::pair{1, 32}, {33, 64}, {100, 96}, {64, 288}}) {
+        const Packed packed(GetParam(), random_tensor(rows, cols, 1));
+        int ties = 0; // that float and double see on different sides
+        for (int i = 0; i < rows; ++i) {
+            const std::vector<float> found = packed.row(i);
+            const std::span<const float> from(const_cast<Tensor&>(packed.f32).view().row(i),
+                                              static_cast<std::size_t>(cols));
+            for (std::size_t k = 0; k < found.size(); ++k) {
+                const double expected = expected_weight(GetParam(), from, k);
+                ties += std::abs(found[k] - expected) > 1e-6 * (1 + std::abs(expected));
+            }
+        }
+        EXPECT_LE(ties, rows * cols / 2000) << rows << " x " << cols;
+    }
+}
+
+TEST_P(PackedMatrix, PackedAgainItIsTheSame) {
+    Packed once(GetParam(), random_tensor(40, 96, 2));
+    Tensor copy(40, 96);
+    for (int i = 0; i < 40; ++i) once.matrix.row(i, copy.view().row(i));
+    const Packed twice(GetParam(), std::move(copy));
+    for (std::size_t i = 0; i < once.memory.size(); ++i) ASSERT_EQ(once.memory[i], twice.memory[i]) << "byte " << i;
+}
+
+TEST_P(PackedMatrix, RefusesWhatItCannotHold) {
+    if (GetParam() == WeightType::bf16) return; // has the range of a float
+    Tensor large(1, 32);
+    large.data()[5] = 1e9f;
+    Buffer<std::byte> memory(static_cast<std::size_t>(Matrix::bytes(GetParam(), 1, 32)));
+    EXPECT_FALSE(Matrix(GetParam(), 1, 32, memory.data()).pack(large.view()));
+}
+
+struct Shape {
+    int rows, k, outputs;
+};
+const Shape shapes[] = {{1, 32, 1},   {1, 288, 97}, {2, 64, 31},  {3, 96, 65},   {5, 32, 33},   {6, 160, 64},
+                        {7, 64, 128}, {8, 96, 40},  {11, 32, 96}, {13, 288, 70}, {25, 128, 64}, {40, 64, 200}};
+
+// The product of the weights as they are held and, if they are quantised, of the rows as these are.
+double expected_output(const Packed& packed, View x, const QuantRows& quantised_x, int row, int output) {
+    const std::vector<float> w = packed.row(output);
+    const bool q = quantised(packed.matrix.type());
+    double sum = 0;
+    for (std::size_t k = 0; k < w.size(); ++k) {
+        const std::size_t at = static_cast<std::size_t>(row) * w.size() + k;
+        const double value =
+            q ? quantised_x.scales[at / 32] * static_cast<double>(quantised_x.values[at]) : double{x.row(row)[k]};
+        sum += value * w[k];
+    }
+    return sum;
+}
+
+TEST_P(PackedMatrix, ProductsAgreeWithDoublesOnEveryInstructionSet) {
+    for (const Kernels* set : available_kernels()) {
+        select_kernels(set->name);
+        for (const Shape& s : shapes) {
+            const Packed packed(GetParam(), random_tensor(s.outputs, s.k, 3));
+            Tensor x = random_tensor(s.rows, s.k, 4), bias = random_tensor(1, s.outputs, 5), y(s.rows, s.outputs);
+            QuantScratch scratch(s.rows, s.k), copy(s.rows, s.k);
+            linear(x.view(), {packed.matrix, bias.view()}, scratch, y.view());
+            const QuantRows quantised_x = copy.quantise(x.view());
+            double error = 0, magnitude = 0;
+            for (int i = 0; i < s.rows; ++i)
+                for (int j = 0; j < s.outputs; ++j) {
+                    const double expected =
+                        expected_output(packed, x.view(), quantised_x, i, j) + double{bias.data()[j]};
+                    error += std::pow(y.view().row(i)[j] - expected, 2);
+                    magnitude += expected * expected;
+                }
+            EXPECT_LE(error / magnitude, 1e-12) << set->name << ": " << s.rows << " x " << s.k << " x " << s.outputs;
+        }
+    }
+}
+
+TEST_P(PackedMatrix, ARowHasTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
+    for (const Kernels* set : available_kernels()) {
+        select_kernels(set->name);
+        const int rows = 29, k = 352, outputs = 500;
+        const Packed packed(GetParam(), random_tensor(outputs, k, 6));
+        Tensor x = random_tensor(rows, k, 7), together(rows, outputs), alone(rows, outputs);
+        QuantScratch scratch(rows, k);
+        for (const int threads : {1, 2, 3, 8}) {
+            set_threads(threads);
+            linear(x.view(), {packed.matrix, {}}, scratch, together.view());
+            for (int i = 0; i < rows; ++i)
+                linear(rows_of(x.view(), i, 1), {packed.matrix, {}}, scratch, rows_of(alone.view(), i, 1));
+            EXPECT_EQ(std::memcmp(together.data(), alone.data(), alone.size() * sizeof(float)), 0)
+                << set->name << " on " << threads << " threads";
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, PackedMatrix, testing::ValuesIn(packed_types),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
+
+// Rows are quantised to 127 levels of their largest value; what is not finite must show.
+TEST(QuantisedRows, AreTheNearestLevels) {
+    for (const Kernels* set : available_kernels()) {
+        select_kernels(set->name);
+        Tensor x = random_tensor(3, 96, 8);
+        x.view().row(2)[40] = std::numeric_limits<float>::infinity();
+        x.view().row(1)[95] = std::numeric_limits<float>::quiet_NaN();
+        for (int k = 0; k < 32; ++k) x.view().row(1)[k] = 0;
+        QuantScratch scratch(3, 96);
+        const QuantRows q = scratch.quantise(x.view());
+        for (int i = 0; i < 3; ++i)
+            for (int b = 0; b < 3; ++b) {
+                const float* values = x.view().row(i) + 32 * b;
+                const int block = 3 * i + b;
+                if (block == 5 || block == 7) {
+                    EXPECT_FALSE(std::isfinite(q.scales[block]));
+                    continue;
+                }
+                double most = 0;
+                int sum = 0;
+                for (int k = 0; k < 32; ++k) most = std::max(most, std::abs(double{values[k]}));
+                EXPECT_FLOAT_EQ(q.scales[block], static_cast<float>(most / 127));
+                for (int k = 0; k < 32; ++k) {
+                    const int level = q.values[32 * block + k];
+                    sum += level;
+                    EXPECT_LE(std::abs(level * most / 127 - values[k]), most / 127 * 0.50001);
+                }
+                EXPECT_EQ(q.sums[block], sum);
+            }
+    }
+    select_kernels("auto");
+}
+
+} // namespace
+} // namespace ordo
