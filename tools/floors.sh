@@ -62,7 +62,7 @@ FNR <= 2 && /SPDX-License-Identifier: MIT/ { spdx = 1 }
     door("g(test|mock)/[^>]*", "^tests/")
     door("benchmark/[^>]*", "^bench/")
     if ((engine || part[1] == "models") && found ~ /[.\/]/ && found !~ /^(cblas|omp|pcre2)\.h$|^nlohmann\// &&
-        !(found ~ /^(fcntl|unistd|sys\/[a-z]+)\.h$/ && (folder ~ /^(io|model)$/ || name == "engine/core/memory.cpp")) && !(found ~ /intrin\.h$/ && folder == "kernels"))
+        !(found ~ /^(fcntl|unistd|sys\/[a-z]+)\.h$/ && (folder ~ /^(io|model)$/ || name == "engine/core/memory.cpp")) && !(found ~ /intrin\.h$|^cpuid\.h$/ && folder == "kernels"))
         say("<" found ">: the engine uses standard headers and the doors of tools/floors.sh; the system only in io, model and core/memory.cpp")
 }
 /#[ \t]*pragma[ \t]+omp/ && !/pragma[ \t]+omp[ \t]+simd/ && name != "engine/core/parallel.h" {

@@ -3,6 +3,8 @@
 
 #include "core/error.h"
 
+#include <cpuid.h>
+
 namespace ordo {
 
 extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels, avx512vnni_kernels;
@@ -11,11 +13,16 @@ namespace {
 
 const Kernels* const sets[] = {&baseline_kernels, &avx2_kernels, &avx512_kernels, &avx512vnni_kernels};
 
+bool has_f16c() { // clang 14 cannot be asked by name
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 // Sets are ordered: each needs what the one before needs and more.
 std::size_t runnable() {
     __builtin_cpu_init();
     for (const bool has : {__builtin_cpu_supports("avx2") != 0, __builtin_cpu_supports("fma") != 0,
-                           __builtin_cpu_supports("bmi2") != 0, __builtin_cpu_supports("f16c") != 0})
+                           __builtin_cpu_supports("bmi2") != 0, has_f16c()})
         if (!has) return 1;
     for (const bool has : {__builtin_cpu_supports("avx512f") != 0, __builtin_cpu_supports("avx512bw") != 0,
                            __builtin_cpu_supports("avx512cd") != 0, __builtin_cpu_supports("avx512dq") != 0,
