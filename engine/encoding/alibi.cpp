@@ -8,10 +8,10 @@
 #include "core/error.h"
 #include "encoding/registry.h"
 #include "encoding/table.h"
+#include "kernels/kernels.h"
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 
 namespace ordo {
 namespace {
@@ -33,19 +33,13 @@ public:
 
     void bias(View scores, int, int head, Positions queries, Positions keys) const override {
         const float m = static_cast<float>(slopes_[static_cast<std::size_t>(head)]);
-        const int* key = keys.data();
-        for (int i = 0; i < scores.rows; ++i) {
-            const int query = queries[static_cast<std::size_t>(i)];
-            float* row = scores.row(i);
-#pragma omp simd
-            for (int j = 0; j < scores.cols; ++j) row[j] -= m * static_cast<float>(std::abs(query - key[j]));
-        }
+        for (int i = 0; i < scores.rows; ++i)
+            kernels().subtract_distance(scores.cols, m, queries[static_cast<std::size_t>(i)], keys.data(),
+                                        scores.row(i));
     }
 
     // table: the causal bias of one head [length, length]; what the mask hides is -inf. slopes: of all heads.
-    std::vector<std::string> table_parts() const override {
-        return {"table", "slopes"};
-    }
+    std::vector<std::string> table_parts() const override { return {"table", "slopes"}; }
     TableRows table_rows(const TableRequest& request) const override {
         const std::string part = checked_part(*this, request);
         const int n_heads = static_cast<int>(slopes_.size());

@@ -3,6 +3,7 @@
 
 #include "core/parallel.h"
 #include "encoding/table.h"
+#include "kernels/kernels.h"
 
 #include <algorithm>
 #include <array>
@@ -55,6 +56,7 @@ void Rotation::apply(View x, int n_heads, Positions positions, bool inverse) con
 void Rotation::apply_row(float* row, int n_heads, int d_head, int position, bool inverse) const {
     const int n = pairs();
     const float direction = inverse ? -1.0f : 1.0f;
+    const Kernels& k = kernels();
     std::array<float, chunk_pairs> cos_chunk, sin_chunk;
     const bool ready = position < prepared_;
     const int chunk = ready ? n : chunk_pairs;
@@ -71,28 +73,10 @@ void Rotation::apply_row(float* row, int n_heads, int d_head, int position, bool
         for (int head = 0; head < n_heads; ++head) {
             float* x = row + static_cast<std::ptrdiff_t>(head) * d_head;
             if (pairing_ == Pairing::adjacent)
-                rotate_adjacent(x + 2 * first, cos, sin, direction, count);
+                k.rotate_adjacent(count, cos, sin, direction, x + 2 * first);
             else
-                rotate_halves(x + first, x + first + n, cos, sin, direction, count);
+                k.rotate_halves(count, cos, sin, direction, x + first, x + first + n);
         }
-    }
-}
-
-void rotate_adjacent(float* x, const float* cos, const float* sin, float direction, int n) {
-#pragma omp simd
-    for (int k = 0; k < n; ++k) {
-        const float a = x[2 * k], b = x[2 * k + 1], s = direction * sin[k];
-        x[2 * k] = a * cos[k] - b * s;
-        x[2 * k + 1] = a * s + b * cos[k];
-    }
-}
-
-void rotate_halves(float* a, float* b, const float* cos, const float* sin, float direction, int n) {
-#pragma omp simd
-    for (int k = 0; k < n; ++k) {
-        const float u = a[k], v = b[k], s = direction * sin[k];
-        a[k] = u * cos[k] - v * s;
-        b[k] = u * s + v * cos[k];
     }
 }
 

@@ -36,10 +36,6 @@ private:
     int prepared_ = 0;
 };
 
-// Both on n pairs that share one head: neighbours in x, or column k of a with column k of b.
-void rotate_adjacent(float* x, const float* cos, const float* sin, float direction, int n);
-void rotate_halves(float* a, float* b, const float* cos, const float* sin, float direction, int n);
-
 // The matrix R with y = R x, of rows of pairs: angles[k] turns columns (i, j) = columns(pairing, k, n).
 struct PairColumns {
     int first, second;

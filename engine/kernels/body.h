@@ -256,6 +256,37 @@ void axpy(int n, float s, const float* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] += s * x[i];
 }
 
+void rotate_adjacent(int n, const float* cos, const float* sin, float direction, float* x) {
+    int k = 0;
+    for (; k + 8 <= n; k += 8) {
+        const f8 c = *reinterpret_cast<const f8*>(cos + k);
+        const f8 s = direction * *reinterpret_cast<const f8*>(sin + k);
+        const f16 v = load(x + 2 * k);
+        const f16 other = __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+        const f16 by_self = __builtin_shufflevector(c, c, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+        const f16 by_other = __builtin_shufflevector(-s, s, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+        store(x + 2 * k, v * by_self + other * by_other);
+    }
+    for (; k < n; ++k) {
+        const float a = x[2 * k], b = x[2 * k + 1], s = direction * sin[k];
+        x[2 * k] = a * cos[k] - b * s;
+        x[2 * k + 1] = a * s + b * cos[k];
+    }
+}
+void rotate_halves(int n, const float* cos, const float* sin, float direction, float* a, float* b) {
+    for (int k = 0; k < n; ++k) {
+        const float u = a[k], v = b[k], s = direction * sin[k];
+        a[k] = u * cos[k] - v * s;
+        b[k] = u * s + v * cos[k];
+    }
+}
+void subtract_distance(int n, float slope, int at, const int* positions, float* y) {
+    for (int i = 0; i < n; ++i) {
+        const int distance = at - positions[i];
+        y[i] -= slope * static_cast<float>(distance < 0 ? -distance : distance);
+    }
+}
+
 inline f16 sigmoid16(f16 x) {
     return 1.0f / (1.0f + exp16(-x));
 }

@@ -60,6 +60,11 @@ struct Kernels {
     void (*add)(int n, const float* x, float* y);           // y += x
     void (*axpy)(int n, float s, const float* x, float* y); // y += s * x
     float (*dot)(int n, const float* x, const float* y);
+    // n pairs (a, b) to (a cos - b s, a s + b cos) with s = direction * sin: neighbours in x, or apart.
+    void (*rotate_adjacent)(int n, const float* cos, const float* sin, float direction, float* x);
+    void (*rotate_halves)(int n, const float* cos, const float* sin, float direction, float* a, float* b);
+    // y[i] -= slope * |at - positions[i]|
+    void (*subtract_distance)(int n, float slope, int at, const int* positions, float* y);
     void (*silu)(int n, const float* x, float* y);            // y = x / (1 + exp(-x)); may be in place
     void (*gelu_tanh)(int n, const float* x, float* y);       // may be in place
     void (*silu_grad)(int n, const float* x, float* dx);      // dx *= silu'(x)

@@ -338,6 +338,6 @@ void quantise_row(int n, const float* x, signed char* q, float* scales, int* sum
 #define ORDO_KERNELS(name)                                                                                             \
     {                                                                                                                  \
         name, product, product_halves, dots, half_product<F16Panel>, half_product<Bf16Panel>, quant_product<Q8Block>,  \
-            quant_product<Q4Block>, quantise_row, exp_row, max_row, scale, add, axpy, dot, silu, gelu_tanh, silu_grad, \
-            gelu_tanh_grad, adamw                                                                                      \
+            quant_product<Q4Block>, quantise_row, exp_row, max_row, scale, add, axpy, dot, rotate_adjacent,            \
+            rotate_halves, subtract_distance, silu, gelu_tanh, silu_grad, gelu_tanh_grad, adamw                        \
     }
