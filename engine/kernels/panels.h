@@ -322,7 +322,7 @@ void quantise_row(int n, const float* x, signed char* q, float* scales, int* sum
         const f16 a = magnitude(low), c = magnitude(high);
         const float most = largest(a > c ? a : c);
         // v - v is NaN for what is not finite, which must not be lost.
-        scales[b] = most / 127.0f + sum((low - low) + (high - high));
+        scales[b] = most / 127.0f + sum((low - low) + (high - high)); // NOLINT(misc-redundant-expression)
         // Below 2^-120 the factor would overflow: such values are zeros beside anything else.
         const float factor = most > 0x1p-120f ? 127.0f / most : 0.0f;
         const i16 first = __builtin_convertvector((low * factor + magic) - magic, i16);

@@ -96,12 +96,13 @@ std::uint64_t TensorBlock::bytes(std::span<const TensorSpec> specs) {
     return floats * sizeof(float);
 }
 
-TensorBlock::TensorBlock(std::vector<TensorSpec> specs)
-    : TensorBlock(specs, std::vector<WeightType>(specs.size(), WeightType::f32)) {
+TensorBlock::TensorBlock(std::vector<TensorSpec> specs) {
+    std::vector<WeightType> types(specs.size(), WeightType::f32);
+    *this = TensorBlock(std::move(specs), types);
     for (std::size_t i = 0; i < specs_.size(); ++i) values(i);
 }
 
-TensorBlock::TensorBlock(std::vector<TensorSpec> specs, std::vector<WeightType> types)
+TensorBlock::TensorBlock(std::vector<TensorSpec> specs, const std::vector<WeightType>& types)
     : specs_(std::move(specs)), entries_(specs_.size()) {
     bytes(specs_);
     for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -238,7 +239,7 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
     std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     std::vector<WeightType> types;
     for (const TensorSpec& spec : specs) types.push_back(type_within(type, spec));
-    TensorBlock tensors(std::move(specs), std::move(types));
+    TensorBlock tensors(std::move(specs), types);
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const TensorSpec& spec = tensors.specs()[i];
         const bool vector = spec.shape.size() == 1;

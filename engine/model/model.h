@@ -23,7 +23,7 @@ public:
     // range.
     explicit TensorBlock(std::vector<TensorSpec> specs);
     // One type for each; memory comes when values() asks for it.
-    TensorBlock(std::vector<TensorSpec> specs, std::vector<WeightType> types);
+    TensorBlock(std::vector<TensorSpec> specs, const std::vector<WeightType>& types);
     // Bytes that such a block takes in f32; the same checks.
     static std::uint64_t bytes(std::span<const TensorSpec> specs);
 
