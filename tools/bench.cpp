@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 // ordo bench: what each encoding costs.
 #include "bench/machine.h"
-#include "bench/overhead.h"
 #include "bench/shapes.h"
-#include "bench/statistics.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "tools/bench_result.h"
 #include "tools/machine.h"
-#include "tools/output.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace ordo::tools {
 
@@ -176,112 +174,17 @@ Trunk open_trunk(const Arguments& arguments, const std::string& name) {
     return trunk;
 }
 
-Cell whole(std::size_t value) {
-    return static_cast<std::int64_t>(value);
-}
-Cell nanoseconds(double seconds) {
-    return static_cast<std::int64_t>(std::llround(seconds * 1e9));
-}
-Cell rounded(double value, int decimals) {
-    const double unit = std::pow(10, decimals);
-    return std::round(value * unit) / unit;
-}
-Cell kibibytes(std::size_t bytes) {
-    return rounded(static_cast<double>(bytes) / 1024, 1);
-}
-std::string range(double low, double high, int decimals) {
-    return fixed_text(low, decimals) + ".." + fixed_text(high, decimals);
-}
-
-// All that was measured of one encoding in one load. spec: as it was asked for.
-struct Result {
-    std::string trunk, spec, type; // type: of the trunk's weights
-    std::size_t parameters, bytes; // of the trunk
-    int chunk;
-    bench::Workload load;
-    bench::EncodingCost cost;
-    bench::Summary seconds, rate, difference; // difference: to none in the same round, percent of time
-    double stage_percent;                     // the encoding's own calls, as a share of none's pass
-    bool reference;                           // this is none
-
-    std::vector<Cell> record() const;
-    std::vector<Cell> line() const;
-};
-
-const std::vector<std::string> record_columns = {
-    "cpu_info",      "backends",    "model_type", "type",      "model_size",  "model_n_params",
-    "n_ubatch",      "n_threads",   "n_prompt",   "n_gen",     "n_depth",     "n_parallel",
-    "encoding",      "repetitions", "avg_ns",     "stddev_ns", "avg_ts",      "stddev_ts",
-    "min_ts",        "median_ts",   "max_ts",     "diff_q1",   "diff_median", "diff_q3",
-    "stage_percent", "embed_us",    "rotate_us",  "bias_us",   "table_bytes", "parameter_bytes"};
-
-std::vector<Cell> Result::record() const {
-    return {bench::cpu_name(),
-            bench::backend_name(),
-            trunk,
-            type,
-            whole(bytes),
-            whole(parameters),
-            std::int64_t{chunk},
-            std::int64_t{load.n_threads},
-            std::int64_t{load.n_prompt},
-            std::int64_t{load.n_gen},
-            std::int64_t{load.n_depth},
-            std::int64_t{load.n_parallel},
-            cost.encoding,
-            whole(cost.seconds.size()),
-            nanoseconds(seconds.mean),
-            nanoseconds(seconds.deviation),
-            rounded(rate.mean, 3),
-            rounded(rate.deviation, 3),
-            rounded(rate.min, 3),
-            rounded(rate.median, 3),
-            rounded(rate.max, 3),
-            rounded(difference.first_quartile, 3),
-            rounded(difference.median, 3),
-            rounded(difference.third_quartile, 3),
-            rounded(stage_percent, 4),
-            rounded(cost.stages.embed, 5),
-            rounded(cost.stages.rotate, 5),
-            rounded(cost.stages.bias, 5),
-            whole(cost.bytes.tables),
-            whole(cost.bytes.parameters)};
-}
-
-const std::vector<std::string> line_columns = {"model",    "type",     "test",   "threads",   "encoding",
-                                               "t/s",      "min..max", "diff %", "quartiles", "stage %",
-                                               "us/token", "tables",   "params"};
-
-std::vector<Cell> Result::line() const {
-    std::vector<Cell> cells{trunk,
-                            type,
-                            load.name(),
-                            std::int64_t{load.n_threads},
-                            spec,
-                            rounded(rate.median, 0),
-                            range(rate.min, rate.max, 0)};
-    if (reference) {
-        cells.resize(line_columns.size());
-    } else {
-        cells.insert(cells.end(),
-                     {rounded(difference.median, 1), range(difference.first_quartile, difference.third_quartile, 1),
-                      rounded(stage_percent, 2), rounded(cost.stages.sum(), 3), kibibytes(cost.bytes.tables),
-                      kibibytes(cost.bytes.parameters)});
-    }
-    return cells;
-}
-
-std::vector<Result> run_load(const Trunk& trunk, const bench::Plan& plan, const bench::Workload& load,
-                             Progress& progress) {
+std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, const bench::Workload& load,
+                                  Progress& progress) {
     const auto on_pass = [&](int round, std::string_view encoding) {
         progress.show(trunk.name + " " + load.name() + " t" + std::to_string(load.n_threads) + ", round " +
                       std::to_string(round + 1) + "/" + std::to_string(plan.rounds) + ", " + std::string(encoding));
     };
-    std::vector<Result> results;
+    std::vector<BenchResult> results;
     std::vector<bench::EncodingCost> costs = bench::measure(trunk.model, plan, load, on_pass);
     const std::vector<double> none = costs.front().seconds;
     for (bench::EncodingCost& cost : costs) {
-        Result r;
+        BenchResult r;
         r.trunk = trunk.name;
         r.spec = plan.encodings[results.size()];
         r.type = std::string(name_of(trunk.type()));
@@ -294,26 +197,36 @@ std::vector<Result> run_load(const Trunk& trunk, const bench::Plan& plan, const 
         r.difference = bench::summarize(bench::paired_percent(cost.seconds, none));
         r.stage_percent = 1e-4 * cost.stages.sum() * load.tokens() * load.n_parallel / bench::quantile(none, 0.5);
         r.reference = results.empty();
+        r.predicted = bench::predict(trunk.model.impl().blueprint, trunk.type(), load, plan.chunk);
         r.cost = std::move(cost);
         results.push_back(std::move(r));
     }
     return results;
 }
 
-constexpr std::string_view notes =
-    "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
-    "diff %: time compared with none's in the same round, median and quartiles. Differences of whole passes below\n"
-    "about 3 % drown in noise. stage %: what they should be, the encoding's own calls (us/token) timed alone and\n"
-    "divided by none's pass. tables, params: KiB that the encoding computes, and that it trains.\n";
-
-void write(const std::vector<Result>& results, Format format, bool quiet) {
-    const bool people = format == Format::text || format == Format::md;
-    Figures figures{people ? line_columns : record_columns, {}, -1};
-    for (const Result& r : results) figures.rows.push_back(people ? r.line() : r.record());
-    std::string out = render(figures, format);
-    if (people) out += "\n" + std::string(notes) + bench::cpu_name() + "; " + bench::backend_name() + "\n";
-    write_out(out);
-    if (!people && !quiet) write_message("bench: differences of whole passes below about 3 % drown in noise");
+// All loads of a trunk. Those on the same threads, which follow each other, stand between two measurements
+// of what the machine reaches on these.
+std::vector<BenchResult> run_trunk(const Trunk& trunk, const bench::Plan& plan, std::span<const bench::Workload> loads,
+                                   Progress& progress) {
+    const auto limits = [&](int threads) {
+        progress.show(trunk.name + " t" + std::to_string(threads) + ", limits of the machine");
+        return bench::measure_limits(trunk.model.impl().blueprint, trunk.type(), threads);
+    };
+    std::vector<BenchResult> results;
+    while (!loads.empty()) {
+        const int threads = loads.front().n_threads;
+        const auto other = std::find_if(loads.begin(), loads.end(),
+                                        [&](const bench::Workload& load) { return load.n_threads != threads; });
+        const auto count = static_cast<std::size_t>(other - loads.begin());
+        const std::size_t first = results.size();
+        const bench::Limits before = limits(threads);
+        for (const bench::Workload& load : loads.first(count))
+            for (BenchResult& r : run_load(trunk, plan, load, progress)) results.push_back(std::move(r));
+        const bench::Limits reached = bench::better(before, limits(threads));
+        for (BenchResult& r : std::span(results).subspan(first)) r.limits = reached;
+        loads = loads.subspan(count);
+    }
+    return results;
 }
 
 int run(const Arguments& arguments) {
@@ -329,7 +242,7 @@ int run(const Arguments& arguments) {
     if (const int busy = bench::other_runnable_tasks(); busy > 0 && !quiet)
         write_message("bench: the machine is not quiet (" + std::to_string(busy) + " other tasks run)");
 
-    std::vector<Result> results;
+    std::vector<BenchResult> results;
     Progress progress(quiet);
     for (const std::string& name : names) {
         const Trunk trunk = open_trunk(arguments, name);
@@ -337,10 +250,9 @@ int run(const Arguments& arguments) {
         if (lists.empty()) lists.push_back(file ? trunk.model.encoding() : "all");
         const bench::Plan plan{bench::encoding_list(lists), arguments.integer("repetitions"),
                                arguments.integer("ubatch-size")};
-        for (const bench::Workload& load : loads)
-            for (Result& r : run_load(trunk, plan, load, progress)) results.push_back(std::move(r));
+        for (BenchResult& r : run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
     }
-    write(results, parse_format(arguments.text("format")), quiet);
+    write_bench(results, parse_format(arguments.text("format")), quiet);
     return 0;
 }
 

@@ -30,9 +30,26 @@ ok "a row for each load and encoding" [ "$(wc -l <"$scratch/csv")" -eq 7 ]
 ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pairing=halves,width=8",' "$scratch/csv")" -eq 2 ]
 for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel avg_ns stddev_ns \
     avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median stage_percent embed_us rotate_us bias_us \
-    table_bytes parameter_bytes; do
+    table_bytes parameter_bytes predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream \
+    percent_of_sgemm; do
     ok "column $column" grep -q "^$column,\|,$column,\|,$column\$" "$scratch/csv"
 done
+# One layer of 16, 24 and 40 entries, as above: 2 x (48 x 16 + 16 x 16 + 3 x 16 x 24) flops a token for products,
+# 2 x 640 for logits, 64 for a key. Prefill of 8: 36 keys. Decode of 2: 3 keys.
+cells() { # COLUMN ROW
+    awk -F, -v name="$1" -v row="$2" '
+        { gsub(/"[^"]*"/, "x") }
+        NR == 1 { for (i = 1; i <= NF; ++i) if ($i == name) at = i }
+        NR == row + 1 { print $at }' "$scratch/csv"
+}
+ok "flops of a prefill" [ "$(cells predicted_flops 1)" = $((8 * 2 * 2176 + 1280 + 36 * 64)) ]
+ok "flops of a decode" [ "$(cells predicted_flops 4)" = $((2 * (2 * 2176 + 1280) + 3 * 64)) ]
+ok "a prefill is compared with sgemm" [ -n "$(cells percent_of_sgemm 1)" ]
+ok "and not with the stream" [ -z "$(cells percent_of_stream 1)" ]
+ok "a decode is compared with the stream" [ -n "$(cells percent_of_stream 4)" ]
+ok "and not with sgemm" [ -z "$(cells percent_of_sgemm 4)" ]
+ok "the share of sgemm is that of the figures beside it" awk -v found="$(cells gflops 1)" -v most="$(cells sgemm_gflops 1)" \
+    -v share="$(cells percent_of_sgemm 1)" 'BEGIN { exit !(most > 0 && (share - 100 * found / most) ^ 2 < 1) }'
 "$build/ordo" bench -q -p 4,6 -n 2 -d 0,3 -t 1,2 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
 ok "2 prompts and a decode at 2 depths on 2 thread counts" [ "$(wc -l <"$scratch/csv")" -eq 13 ]
 "$build/ordo" bench -q -p 4 -n 2 --parallel 1,3 -t 1 -r 1 --layers 1 --encodings none --format csv >"$scratch/csv"
@@ -41,6 +58,7 @@ for type in f16 bf16 q8_0 q4_0; do
     ok "weights of $type" "$build/ordo" bench -q -p 8 -n 2 -r 1 -t 1 --layers 1 --encodings rope --dtype $type
 done
 bench >"$scratch/text"
+ok "a line of limits" [ "$(grep -c '^limits: ordo t1: stream [0-9.]* GB/s, sgemm [0-9.]* GFLOP/s$' "$scratch/text")" -eq 1 ]
 for name in $("$build/ordo" encodings --format csv | sed -e 1d -e 's/,.*//'); do
     ok "$name is benched without being named" [ "$(grep -c " $name " "$scratch/text")" -eq 2 ]
 done

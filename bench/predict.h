@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// What a load must compute and read at the least, from the blueprint alone: what was measured is divided
+// into it.
+#pragma once
+
+#include "bench/overhead.h"
+
+namespace ordo::bench {
+
+struct Cost {
+    double flops = 0; // multiplications and additions of products; nothing else is counted
+    double bytes = 0; // read from memory that no cache of a core holds: weights, keys and values
+};
+
+// Weights that a step of decoding reads: all, but of an embedding that is not the head only some rows.
+std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type);
+
+// Of the part of a load that is timed, encodings apart. The mask is causal. Weights are read once for
+// each chunk of a prompt, which are of `chunk` tokens, and once for each step of decoding, which all
+// sequences make together; each of them reads its own keys and values, f32, once for a chunk or step.
+// Logits are computed after every token of decoding, and after the last one of a prompt.
+Cost predict(const Blueprint& blueprint, WeightType type, const Workload& load, int chunk);
+
+} // namespace ordo::bench
