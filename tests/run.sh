@@ -3,7 +3,8 @@
 # Runs everything that was built, from the repository's root, and ends with one line of totals.
 #   run.sh BUILD
 # Each tests/*/run.sh but the fuzzer's is a suite of its own: it takes the build folder, works in
-# $SCRATCH and may end with "N passed, N failed"; otherwise its exit status counts as one.
+# $SCRATCH and may end with "N passed, N failed", or with "skipped: WHY"; otherwise its exit status counts
+# as one.
 set -u
 build=$1
 mode=$(basename "$build")
@@ -64,9 +65,14 @@ done
     SCRATCH=$scratch/$name "$script" "$build" >"$log" 2>&1 </dev/null
     status=$?
     total=$(number '^([0-9]+ passed, [0-9]+) failed$')
-    [ "$status" -eq 0 ] && [ "${total##* }" = 0 ] || [ "$status" -eq 0 ] && [ -z "$total" ] || cat "$log"
-    case $total in
-    '') suite "$name" $((status == 0)) $((status != 0)) ;;
+    case $status:$total in
+    0: | 0:*' 0') ;;
+    *) cat "$log" ;;
+    esac
+    left=$(number '^skipped: (.*)$')
+    case $status:$total:$left in
+    0::?*) suite "$name, left out: $left" 0 0 1 ;;
+    *::*) suite "$name" $((status == 0)) $((status != 0)) ;;
     *) suite "$name" "${total%% *}" "${total##* }" ;;
     esac
     [ -z "$total" ] || [ "$status" -eq 0 ] || [ "${total##* }" -ne 0 ] || failed=$((failed + 1))

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// bench_decode: runs a small random model for a number of tokens and prints nothing: what
+// tests/callgrind counts the instructions of.
+#include "bench/program.h"
+#include "model/model.h"
+
+#include <algorithm>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::tools;
+
+constexpr Option options[] = {
+    {.name = "encoding", .kind = Kind::text, .value = "SPEC", .fallback = "rope", .help = "positional encoding"},
+    {.name = "dtype",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .fallback = "f32",
+     .help = "f32|f16|bf16|q8_0|q4_0: of the weights"},
+    {.letter = 'n',
+     .name = "n-tokens",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "32",
+     .least = 1,
+     .most = 4096,
+     .help = "tokens to feed"},
+    {.name = "chunk",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "1",
+     .least = 1,
+     .most = 4096,
+     .help = "tokens to feed at once, of which the last one's logits are computed"},
+};
+constexpr OptionGroup groups[] = {{"Decode", options}, common_group};
+
+// As large models are: wider than a panel, two query heads to a key head, gated. 396,800 weights in
+// layers, 65,536 in the head.
+Blueprint trunk() {
+    Blueprint b;
+    b.vocab_size = 512;
+    b.context = 4096;
+    b.n_layers = 2;
+    b.d_model = 128;
+    b.n_heads = 4;
+    b.n_kv_heads = 2;
+    b.d_head = 32;
+    b.d_ff = 384;
+    return b;
+}
+
+int run(const Arguments& arguments) {
+    const int n = arguments.integer("n-tokens"), chunk = arguments.integer("chunk");
+    const Model model = random_model(trunk(), arguments.text("encoding"), 1, weight_type(arguments.text("dtype")));
+    Session session(model, {.capacity = 4096, .chunk = chunk, .first_position = 0}); // the same for any n
+    std::vector<Token> tokens(static_cast<std::size_t>(chunk));
+    for (int first = 0; first < n; first += chunk) {
+        const int count = std::min(chunk, n - first);
+        for (int i = 0; i < count; ++i) tokens[static_cast<std::size_t>(i)] = (first + i) * 37 % model.vocab_size();
+        session.feed(std::span(tokens).first(static_cast<std::size_t>(count)));
+    }
+    return 0;
+}
+
+constexpr Verb verb{.name = "bench_decode",
+                    .operand = {},
+                    .summary = "feeds a small random model, for counting instructions",
+                    .details = "tests/callgrind/run.sh runs it under valgrind.",
+                    .groups = groups,
+                    .run = run};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    return ordo::bench::run_program(verb, argc, argv);
+}
