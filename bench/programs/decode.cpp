@@ -36,7 +36,7 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Decode", options}, common_group};
 
-// As large models are: wider than a panel, two query heads to a key head, gated. 396,800 weights in
+// As large models are: wider than a panel, two query heads to a key head, gated. 393,216 weights in
 // layers, 65,536 in the head.
 Blueprint trunk() {
     Blueprint b;
