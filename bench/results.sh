@@ -28,6 +28,19 @@ for file in weights/*.safetensors; do
 done
 cp "$scratch/heldout" "$results/heldout.csv"
 
+# What each weight type costs, as convert records it.
+echo "file,dtype,bytes,tokens,kl,top1" >"$scratch/accuracy"
+for file in weights/*.safetensors; do
+    for dtype in f16 bf16 q8_0 q4_0; do
+        "$ordo" convert -q "$file" "$scratch/converted" --dtype "$dtype"
+        "$ordo" info "$scratch/converted" >"$scratch/info"
+        recorded() { sed -n "s/^  accuracy\.$1: //p" "$scratch/info"; }
+        echo "$(basename "$file"),$dtype,$(wc -c <"$scratch/converted"),$(recorded tokens),$(recorded kl),$(recorded top1)" \
+            >>"$scratch/accuracy"
+    done
+done
+cp "$scratch/accuracy" "$results/accuracy.csv"
+
 "$ordo" bench -q --encodings all -r 40 --format csv >"$scratch/encodings"
 cp "$scratch/encodings" "$results/encodings.csv"
 

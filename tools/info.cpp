@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ordo info: what is in a model file. A file that it shows has been loaded in full.
 #include "core/error.h"
-#include "io/safetensors.h"
 #include "model/model.h"
+#include "model/stored_tensor.h"
 #include "tools/machine.h"
 #include "tools/output.h"
 #include "tools/sha256.h"
@@ -30,17 +30,44 @@ bool has_own_line(std::string_view key) {
     return key == "blueprint" || key == "encoding" || key == "tokenizer";
 }
 
-std::uint64_t parameters_of(const Safetensors& file) {
+// A tensor as people think of it: blocks are weights, not bytes.
+struct Shown {
+    const TensorInfo* info;
+    std::vector<std::int64_t> shape;
+    std::string dtype;
+};
+
+std::vector<Shown> tensors_of(const Safetensors& file, const Model& model) {
+    std::map<std::string_view, const TensorSpec*> known;
+    for (const TensorSpec& spec : model.impl().tensors.specs()) known[spec.name] = &spec;
+    std::vector<Shown> tensors;
+    for (const TensorInfo& info : file.tensors()) {
+        tensors.push_back({&info, info.shape, info.dtype});
+        const auto found = known.find(info.name);
+        const auto type = found == known.end() ? std::nullopt : stored_type(info, *found->second);
+        if (type && quantised(*type)) tensors.back() = {&info, found->second->shape, std::string(name_of(*type))};
+    }
+    return tensors;
+}
+
+std::uint64_t parameters_of(std::span<const Shown> tensors) {
     std::uint64_t count = 0;
-    for (const TensorInfo& tensor : file.tensors()) count += tensor.elements;
+    for (const Shown& tensor : tensors) {
+        std::uint64_t elements = 1;
+        for (const std::int64_t size : tensor.shape) elements *= static_cast<std::uint64_t>(size);
+        count += elements;
+    }
     return count;
 }
 
 OrderedJson as_json(const std::filesystem::path& path, const Safetensors& file, const Model& model) {
+    const std::vector<Shown> shown = tensors_of(file, model);
     OrderedJson tensors = OrderedJson::array();
-    for (const TensorInfo& tensor : file.tensors())
-        tensors.push_back(
-            {{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", tensor.dtype}, {"bytes", tensor.bytes}});
+    for (const Shown& tensor : shown)
+        tensors.push_back({{"name", tensor.info->name},
+                           {"shape", tensor.shape},
+                           {"dtype", tensor.dtype},
+                           {"bytes", tensor.info->bytes}});
     OrderedJson record = OrderedJson::object();
     for (const auto& [key, value] : file.metadata())
         if (!has_own_line(key)) record[key] = value;
@@ -53,7 +80,7 @@ OrderedJson as_json(const std::filesystem::path& path, const Safetensors& file, 
             {"max_position", model.max_position()},
             {"tokenizer",
              {{"vocab_size", impl.tokenizer ? impl.tokenizer->vocab_size() : 0}, {"end_of_text", model.end_of_text()}}},
-            {"parameters", parameters_of(file)},
+            {"parameters", parameters_of(shown)},
             {"tensors", tensors},
             {"record", record}};
 }
@@ -85,10 +112,11 @@ std::string as_text(const std::filesystem::path& path, const Safetensors& file, 
     out += "record:\n";
     for (const auto& [key, value] : file.metadata())
         if (!has_own_line(key)) out += "  " + printable(key) + ": " + printable(value, 500) + "\n";
-    out += "tensors: " + std::to_string(file.tensors().size()) + ", " + grouped(parameters_of(file)) + " parameters\n";
+    const std::vector<Shown> tensors = tensors_of(file, model);
+    out += "tensors: " + std::to_string(tensors.size()) + ", " + grouped(parameters_of(tensors)) + " parameters\n";
     Figures figures{{"name", "shape", "dtype"}, {}};
-    for (const TensorInfo& tensor : file.tensors())
-        figures.rows.push_back({printable(tensor.name), shape_text(tensor.shape), tensor.dtype});
+    for (const Shown& tensor : tensors)
+        figures.rows.push_back({printable(tensor.info->name), shape_text(tensor.shape), tensor.dtype});
     return out + render(figures, Format::text);
 }
 

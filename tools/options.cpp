@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "encoding/spec.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -118,6 +119,11 @@ std::string quoted(std::string_view message) {
 
 } // namespace
 
+std::size_t operand_count(const Verb& verb) {
+    const auto spaces = static_cast<std::size_t>(std::count(verb.operand.begin(), verb.operand.end(), ' '));
+    return verb.operand.empty() ? 0 : spaces + 1;
+}
+
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t least, std::int64_t most) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -175,14 +181,9 @@ Arguments::Arguments(const Verb& verb, std::span<const char* const> args) : verb
     try {
         const cxxopts::ParseResult result = parser.parse(static_cast<int>(argv.size()), argv.data());
         for (const cxxopts::KeyValue& given : result.arguments()) store(*find_option(verb, given.key()), given.value());
-        const std::vector<std::string>& operands = result.unmatched();
-        const std::size_t allowed = verb.operand.empty() ? 0 : 1;
-        if (operands.size() > allowed)
-            fail(ErrorCode::usage, verb.name, ": unexpected argument '", printable(operands[allowed]), "'");
-        if (!operands.empty()) {
-            operand_ = operands[0];
-            has_operand_ = true;
-        }
+        operands_ = result.unmatched();
+        if (const std::size_t allowed = operand_count(verb); operands_.size() > allowed)
+            fail(ErrorCode::usage, verb.name, ": unexpected argument '", printable(operands_[allowed]), "'");
     } catch (const cxxopts::exceptions::no_such_option& e) {
         unknown_option(verb, quoted(e.what()));
     } catch (const cxxopts::exceptions::missing_argument& e) {
@@ -193,8 +194,10 @@ Arguments::Arguments(const Verb& verb, std::span<const char* const> args) : verb
     } catch (const cxxopts::exceptions::exception& e) {
         fail(ErrorCode::usage, verb.name, ": ", printable(e.what()));
     }
-    if (verb.operand_needed && operand_.empty() && !has("help") && !has("version"))
-        fail(ErrorCode::usage, verb.name, ": expected ", verb.operand, "; see ordo ", verb.name, " --help");
+    if (!verb.operand_needed || has("help") || has("version")) return;
+    for (std::size_t i = 0; i < operand_count(verb); ++i)
+        if (operand(i).empty())
+            fail(ErrorCode::usage, verb.name, ": expected ", verb.operand, "; see ordo ", verb.name, " --help");
 }
 
 void Arguments::store(const Option& option, std::string value) {
@@ -254,7 +257,8 @@ std::string Arguments::command() const {
         if (given->kind == Kind::flag) continue;
         line += " " + (given->kind == Kind::path ? std::filesystem::path(value).filename().string() : value);
     }
-    return has_operand_ ? line + " " + std::filesystem::path(operand_).filename().string() : line;
+    for (const std::string& operand : operands_) line += " " + std::filesystem::path(operand).filename().string();
+    return line;
 }
 
 } // namespace ordo::tools

@@ -34,13 +34,16 @@ class Arguments;
 
 struct Verb {
     std::string_view name;
-    std::string_view operand; // "FILE": one argument without a dash may be given; empty: none
-    bool operand_needed = false;
-    std::string_view summary; // one line
-    std::string_view details; // paragraphs, or empty
+    std::string_view operand;    // "FILE", "IN OUT": so many arguments without a dash may be given; empty: none
+    bool operand_needed = false; // all of them must be
+    std::string_view summary;    // one line
+    std::string_view details;    // paragraphs, or empty
     std::span<const OptionGroup> groups;
     int (*run)(const Arguments&) = nullptr; // returns the exit code
 };
+
+// How many words there are in Verb::operand.
+std::size_t operand_count(const Verb& verb);
 
 // The verbs, in the order of the help.
 std::span<const Verb* const> verbs();
@@ -61,8 +64,9 @@ public:
     double number(std::string_view name) const;
     std::vector<std::int64_t> integers(std::string_view name) const;
     std::span<const std::string> all(std::string_view name) const; // of a repeatable option
-    const std::string& operand() const { return operand_; }        // empty if not given
-    bool has_operand() const { return has_operand_; }
+    // The i-th argument without a dash; empty if not given.
+    std::string operand(std::size_t i = 0) const { return i < operands_.size() ? operands_[i] : std::string(); }
+    bool has_operand() const { return !operands_.empty(); }
     // The command line with the paths cut to base names, fit to be published.
     std::string command() const;
 
@@ -73,8 +77,7 @@ private:
     const Verb* verb_;
     std::map<std::string_view, std::vector<std::string>> values_; // by Option::name
     std::vector<std::pair<const Option*, std::string>> sequence_;
-    std::string operand_;
-    bool has_operand_ = false;
+    std::vector<std::string> operands_;
 };
 
 // Strict numbers: digits only, no sign but '-', no exponent for integers, no nan or inf, nothing

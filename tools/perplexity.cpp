@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // ordo perplexity: how well a model predicts a text, by window length and by position.
 //
-// The protocol: the text is split into documents at <|endoftext|>, blank lines at their ends apart.
-// Each document becomes <|endoftext|> and its tokens, and is cut into windows of `length` tokens that
+// The protocol: each of the text's documents (documents.h) is cut into windows of `length` tokens that
 // start `stride` apart; the last window of a document may be shorter. A window starts from an empty
 // cache at position 0. Its first token is not scored, and of overlapping windows a token is scored by
 // the first window that holds it.
 #include "core/error.h"
 #include "core/parallel.h"
 #include "model/model.h"
-#include "text/tokenizer.h"
+#include "tools/documents.h"
 #include "tools/inputs.h"
 #include "tools/machine.h"
 #include "tools/output.h"
@@ -58,29 +57,6 @@ constexpr Option options[] = {
 constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, common_group};
 
 constexpr int first_bucket = 16; // buckets: 1 .. 15, 16 .. 31, 32 .. 63, 64 .. 127, ...
-
-struct Document {
-    std::vector<Token> tokens;
-    std::vector<int> bytes; // of each token
-};
-
-std::vector<Document> read_documents(std::string_view text, const Model& model) {
-    std::vector<Document> documents;
-    while (!text.empty()) {
-        const std::size_t mark = text.find(end_of_text_name);
-        std::string_view body = text.substr(0, mark);
-        text.remove_prefix(mark == std::string_view::npos ? text.size() : mark + end_of_text_name.size());
-        while (body.starts_with('\n')) body.remove_prefix(1);
-        while (body.ends_with('\n')) body.remove_suffix(1);
-        if (body.empty()) continue;
-        Document& document = documents.emplace_back();
-        if (model.end_of_text() >= 0) document.tokens.push_back(model.end_of_text());
-        for (const Token token : model.encode(body)) document.tokens.push_back(token);
-        for (const Token token : document.tokens)
-            document.bytes.push_back(static_cast<int>(model.decode({&token, 1}).size()));
-    }
-    return documents;
-}
 
 struct Tally {
     std::int64_t tokens = 0, bytes = 0;
@@ -228,9 +204,7 @@ int run(const Arguments& arguments) {
         if (arguments.has("stride") && arguments.integer("stride") > length)
             fail(ErrorCode::usage, "option --stride: expected at most the length ", length, ", found ",
                  arguments.integer("stride"));
-    const std::vector<Document> documents = read_documents(read_input(file, std::size_t{256} << 20), model);
-    if (std::all_of(documents.begin(), documents.end(), [](const Document& d) { return d.tokens.size() < 2; }))
-        fail(ErrorCode::usage, printable(file), ": expected a text of at least two tokens, found less");
+    const std::vector<Document> documents = read_documents(read_input(file, most_text), model, file);
 
     Figures figures{{"length", "stride", "protocol", "position", "tokens", "longest", "nll", "standard_error", "ppl",
                      "bits_per_byte"},

@@ -120,6 +120,7 @@ Model open_model(const Arguments& arguments, int context) {
         if (options.encoding.empty()) fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
     }
     options.force_encoding = arguments.has("force-encoding");
+    options.dtype = arguments.text("dtype");
     options.context = context;
     if (!arguments.has("quiet"))
         options.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };

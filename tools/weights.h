@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From --model and --encoding to a loaded model; finding the weights that come with the program.
+// From --model, --encoding and --dtype to a loaded model; finding the weights that come with the program.
 #pragma once
 
 #include "model/blueprint.h"
@@ -20,6 +20,10 @@ inline constexpr Option model_options[] = {
              "without --model"},
     {.name = "force-encoding",
      .help = "run the weights with another encoding than they were trained with, if only by a parameter"},
+    {.name = "dtype",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in memory; by default as stored"},
 };
 inline constexpr OptionGroup model_group{"Model", model_options};
 
@@ -44,7 +48,7 @@ struct ModelFacts {
 };
 ModelFacts read_facts(const std::filesystem::path& file);
 
-// The model with the encoding that was asked for. context: positions to prepare for, 0: as trained.
+// The model with the encoding and the type of weights that were asked for. context: positions to prepare for, 0: as trained.
 Model open_model(const Arguments& arguments, int context = 0);
 
 } // namespace ordo::tools

@@ -79,7 +79,7 @@ public:
     }
     StoredTensor stored(std::string name) const {
         const auto width = static_cast<std::int64_t>(context_) + 1;
-        return {std::move(name), {static_cast<std::int64_t>(values_.size()) / width, width}, StoredType::f32, values_};
+        return {std::move(name), {static_cast<std::int64_t>(values_.size()) / width, width}, WeightType::f32, values_};
     }
 
 private:
@@ -118,7 +118,7 @@ int run(const Arguments& arguments) {
         const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
         const View v = parameters.value(i);
         const auto size = static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols);
-        tensors.push_back({spec.name, spec.shape, StoredType::f32, {v.data, size}});
+        tensors.push_back({spec.name, spec.shape, WeightType::f32, {v.data, size}});
     }
     write_safetensors(required(arguments, "out"), std::move(tensors),
                       {{"blueprint", to_json(o.blueprint)},

@@ -6,6 +6,7 @@
 // that are there.
 #pragma once
 
+#include "core/weight_type.h"
 #include "io/file.h"
 
 #include <map>
@@ -73,20 +74,43 @@ private:
 
 // ---- Writing --------------------------------------------------------------------------------
 
-enum class StoredType { f32, f16, bf16 };
-
 struct StoredTensor {
     std::string name;
     std::vector<std::int64_t> shape;
-    StoredType type = StoredType::f32;
+    WeightType type =
+        WeightType::f32;           // q8_0, q4_0: rank 2 and whole blocks in a row, U8 [rows, row_bytes()] in the file
     std::span<const float> values; // as many as shape says
 };
 
 // Writes a file in the place of the old one, which stays as it was if anything fails. The bytes depend
-// only on the arguments, whatever the order of tensors: F32 first, then the halves, each by name. Throws
-// Error(io), and Error(failure) for what the reader would refuse (a name twice or too long, text that is
-// not UTF-8), a shape that does not fit its values, or a finite value that the half type cannot hold.
+// only on the arguments, whatever the order of tensors: the widest elements first (F32, the halves, U8),
+// then by name. Throws Error(io), and Error(failure) for what the reader would refuse (a name twice or too
+// long, text that is not UTF-8), a shape that does not fit its values, or a value that the type cannot
+// hold: a finite one in a half, any that is not finite or has no scale in blocks.
 void write_safetensors(const std::filesystem::path& path, std::vector<StoredTensor> tensors,
                        const std::map<std::string, std::string, std::less<>>& metadata);
+
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+
+// A tensor as the file has it, whose bytes are made when their turn comes: no two need be in memory at
+// once. content hands exactly `bytes` of them to the sink, in pieces.
+struct RawTensor {
+    std::string name;
+    std::string dtype;
+    std::vector<std::int64_t> shape;
+    std::uint64_t bytes = 0;
+    std::function<void(const ByteSink&)> content;
+};
+void write_raw_safetensors(const std::filesystem::path& path, std::vector<RawTensor> tensors,
+                           const std::map<std::string, std::string, std::less<>>& metadata);
+// The same file in memory; where names it in messages.
+std::vector<std::byte> safetensors_bytes(std::vector<RawTensor> tensors,
+                                         const std::map<std::string, std::string, std::less<>>& metadata,
+                                         const std::string& where);
+
+// A tensor of weights with its dtype, shape and bytes filled in and no content yet. where names the file.
+RawTensor raw_tensor(std::string name, std::vector<std::int64_t> shape, WeightType type, const std::string& where);
+// Values as the file has them in that type, in pieces. what names them in messages: "FILE: tensor 'NAME'".
+void encode_values(WeightType type, std::span<const float> values, const std::string& what, const ByteSink& sink);
 
 } // namespace ordo

@@ -3,13 +3,9 @@
 
 #include "core/blas.h"
 #include "core/error.h"
-#include "core/parallel.h"
-#include "io/blocks.h"
+#include "model/stored_tensor.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <optional>
 #include <set>
 
 namespace ordo {
@@ -24,14 +20,6 @@ const std::string& required(const Safetensors& file, std::string_view key) {
         fail(ErrorCode::model, file.where(), ": metadata '", key, "': expected one, found none",
              key == key_format ? " (not a model written by Ordo?)" : "");
     return found->second;
-}
-
-Blueprint read_blueprint(const Safetensors& file) {
-    const std::string& format = required(file, key_format);
-    if (format != model_format)
-        fail(ErrorCode::model, file.where(), ": metadata '", key_format, "': expected ", model_format, ", found '",
-             printable(format), "'");
-    return blueprint_from_json(required(file, key_blueprint), file.where());
 }
 
 // What the weights were trained with. A spec that cannot be understood is the file's fault.
@@ -56,45 +44,15 @@ EncodingStack chosen_encodings(const Safetensors& file, const Dims& dims, Encodi
     return asked;
 }
 
-// The type that a tensor is stored in. Blocks are bytes, U8 [rows, row_bytes()], which tells them apart.
-std::optional<WeightType> stored_type(const TensorInfo& info, const TensorSpec& spec) {
-    if (info.dtype == "F32") return WeightType::f32;
-    if (info.dtype == "F16") return WeightType::f16;
-    if (info.dtype == "BF16") return WeightType::bf16;
-    if (info.dtype != "U8" || spec.shape.size() != 2 || spec.shape[1] % quant_block != 0) return std::nullopt;
-    for (const WeightType type : {WeightType::q8_0, WeightType::q4_0})
-        if (info.shape == std::vector{spec.shape[0], static_cast<std::int64_t>(row_bytes(type, spec.shape[1]))})
-            return type;
-    return std::nullopt;
-}
-
-// What find_tensors expects of U8: that of q8_0 if it is neither.
-std::vector<std::int64_t> stored_shape(const TensorInfo& info, const TensorSpec& spec) {
-    if (spec.shape.size() != 2 || spec.shape[1] % quant_block != 0 || stored_type(info, spec)) return info.shape;
-    return {spec.shape[0], static_cast<std::int64_t>(row_bytes(WeightType::q8_0, spec.shape[1]))};
-}
-
 // The tensor of the file for each of the specs. Nothing has been allocated for them yet.
 std::vector<const TensorInfo*> find_tensors(const Safetensors& file, std::span<const TensorSpec> specs,
                                             const EncodingStack& encodings, bool as_trained) {
     std::vector<const TensorInfo*> found;
     for (const TensorSpec& spec : specs) {
-        const TensorInfo* info = file.find(spec.name);
         // An encoding that the weights were not trained with may want tensors that they do not have.
         const bool asked_for = !as_trained && spec.name.starts_with("encoding.");
-        const ErrorCode code = asked_for ? ErrorCode::usage : ErrorCode::model;
         const std::string why = asked_for ? " (the encoding '" + encodings.spec() + "' needs it)" : "";
-        if (info == nullptr)
-            fail(code, file.where(), ": tensor '", printable(spec.name), "': expected ", shape_text(spec.shape),
-                 ", found none", why);
-        const std::vector<std::int64_t> shape = info->dtype == "U8" ? stored_shape(*info, spec) : spec.shape;
-        if (info->shape != shape)
-            fail(code, file.where(), ": tensor '", printable(spec.name), "': expected ", shape_text(shape), ", found ",
-                 shape_text(info->shape), why);
-        if (!stored_type(*info, spec))
-            fail(ErrorCode::model, file.where(), ": tensor '", printable(spec.name),
-                 "': expected dtype F32, F16 or BF16, or blocks of q8_0 or q4_0 in U8, found ", printable(info->dtype));
-        found.push_back(info);
+        found.push_back(&find_tensor(file, spec, asked_for ? ErrorCode::usage : ErrorCode::model, why));
     }
     return found;
 }
@@ -116,28 +74,11 @@ void warn_of_extra(const Safetensors& file, std::span<const TensorSpec> specs, b
                            " more are not part of the model");
 }
 
-void check_finite(const Safetensors& file, const TensorInfo& tensor, std::span<const float> values) {
-    constexpr std::size_t block = 1 << 16;
-    std::atomic<bool> finite{true};
-    parallel_for(static_cast<std::ptrdiff_t>((values.size() + block - 1) / block), 4, [&](std::ptrdiff_t i) {
-        const auto part = values.subspan(static_cast<std::size_t>(i) * block);
-        const std::size_t n = std::min(part.size(), block);
-        float sum = 0; // v - v is 0, or NaN for what is not finite
-#pragma omp simd reduction(+ : sum)
-        for (std::size_t j = 0; j < n; ++j) sum += part[j] - part[j];
-        if (!(sum == 0)) finite.store(false, std::memory_order_relaxed);
-    });
-    if (finite.load()) return;
-    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-    fail(ErrorCode::model, file.where(), ": tensor '", printable(tensor.name), "': element ", bad - values.begin(),
-         " is ", *bad, ", which is not finite");
-}
-
 WeightType type_in_memory(const TensorInfo& info, const TensorSpec& spec, const LoadOptions& options) {
     if (!options.dtype.empty()) return type_within(weight_type(options.dtype), spec);
-    const WeightType stored = *stored_type(info, spec);
+    const WeightType stored = *stored_type(info, spec), own = type_within(stored, spec);
     // As it is stored, with no second thoughts about the embedding.
-    return quantised(stored) ? stored : type_within(stored, spec);
+    return quantised(own) ? stored : own;
 }
 
 std::uint64_t bytes_in_memory(std::span<const TensorSpec> specs, std::span<const TensorInfo* const> found,
@@ -146,16 +87,6 @@ std::uint64_t bytes_in_memory(std::span<const TensorSpec> specs, std::span<const
     for (std::size_t i = 0; i < specs.size(); ++i)
         bytes += packed_bytes(specs.subspan(i, 1), type_in_memory(*found[i], specs[i], options));
     return bytes;
-}
-
-void read_tensor(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec, std::span<float> out) {
-    if (info.dtype != "U8") return file.read(info, out);
-    const WeightType type = *stored_type(info, spec);
-    std::vector<std::byte> bytes(info.bytes);
-    file.read_raw(info, bytes);
-    const std::size_t stride = row_bytes(type, spec.shape[1]), cols = static_cast<std::size_t>(spec.shape[1]);
-    for (std::size_t row = 0; row < static_cast<std::size_t>(spec.shape[0]); ++row)
-        read_blocks(type, std::span(bytes).subspan(row * stride, stride), out.subspan(row * cols, cols));
 }
 
 Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack encodings, bool as_trained,
@@ -174,7 +105,6 @@ Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack e
     TensorBlock tensors(specs, types);
     for (std::size_t i = 0; i < found.size(); ++i) {
         read_tensor(file, *found[i], specs[i], tensors.values(i));
-        check_finite(file, *found[i], tensors.values(i));
         tensors.pack(i, file.where());
     }
     std::unique_ptr<const Tokenizer> tokenizer;
@@ -200,6 +130,14 @@ Model within_memory(const std::string& where, const Make& make) {
 }
 
 } // namespace
+
+Blueprint read_blueprint(const Safetensors& file) {
+    const std::string& format = required(file, key_format);
+    if (format != model_format)
+        fail(ErrorCode::model, file.where(), ": metadata '", key_format, "': expected ", model_format, ", found '",
+             printable(format), "'");
+    return blueprint_from_json(required(file, key_blueprint), file.where());
+}
 
 Model load_model(const Safetensors& file, const LoadOptions& options) {
     check_blas();
@@ -243,7 +181,7 @@ void write_model(const std::filesystem::path& path, const ModelFile& model) {
             fail(ErrorCode::failure, "tensor '", printable(model.specs[i].name), "': expected rows side by side");
         tensors.push_back({model.specs[i].name,
                            model.specs[i].shape,
-                           model.type,
+                           type_in_file(model.type, model.specs[i]),
                            {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)}});
     }
     write_safetensors(path, std::move(tensors), metadata);

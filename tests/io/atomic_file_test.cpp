@@ -197,10 +197,10 @@ TEST(AtomicSave, SyncsTheFileBeforeTheRenameAndTheDirectoryAfterwards) {
 TEST(AtomicSave, SafetensorsSaveOverAnOldFileIsAllOrNothing) {
     const TempDir dir;
     const std::vector<float> values = {1, 2, 1e6f};
-    write_safetensors(dir / "f", {{"a", {3}, StoredType::f32, values}}, {});
+    write_safetensors(dir / "f", {{"a", {3}, WeightType::f32, values}}, {});
     const std::string old = file_content(dir / "f");
     // 1e6 does not fit a half: found while the data is being written.
-    EXPECT_THROW(write_safetensors(dir / "f", {{"a", {3}, StoredType::f16, values}}, {}), Error);
+    EXPECT_THROW(write_safetensors(dir / "f", {{"a", {3}, WeightType::f16, values}}, {}), Error);
     EXPECT_EQ(file_content(dir / "f"), old);
     EXPECT_EQ(names_in(dir.path()), Names{"f"});
 }
@@ -211,7 +211,7 @@ TEST(AtomicSave, AKilledSaveLeavesTheOldFileOrTheNew) {
     const TempDir dir;
     const std::vector<float> a(60'000, 1.0f), b(50'000, 2.0f);
     const auto save = [&](const std::filesystem::path& path, const std::vector<float>& values) {
-        write_safetensors(path, {{"t", {static_cast<std::int64_t>(values.size())}, StoredType::f16, values}},
+        write_safetensors(path, {{"t", {static_cast<std::int64_t>(values.size())}, WeightType::f16, values}},
                           {{"which", values == a ? "a" : "b"}});
     };
     save(dir / "a", a);

@@ -83,10 +83,10 @@ TEST(SafetensorsWriter, WritesWhatItReads) {
     std::vector<float> a = {1, -2.5f, 3e-7f, std::numeric_limits<float>::infinity(), -0.0f, 65504.0f};
     std::vector<float> b = {1, -2.5f, 0x1p-24f, 0, -0.0f, 65504.0f};
     const std::map<std::string, std::string, std::less<>> metadata = {{"text", "line\n\"\\\x7fé"}, {"a", ""}};
-    const std::vector<StoredTensor> tensors = {{"z half", {2, 3}, StoredType::f16, b},
-                                               {"f", {6}, StoredType::f32, a},
-                                               {"bf", {3, 2, 1}, StoredType::bf16, b},
-                                               {"é", {0}, StoredType::f32, {}}};
+    const std::vector<StoredTensor> tensors = {{"z half", {2, 3}, WeightType::f16, b},
+                                               {"f", {6}, WeightType::f32, a},
+                                               {"bf", {3, 2, 1}, WeightType::bf16, b},
+                                               {"é", {0}, WeightType::f32, {}}};
     write_safetensors(dir / "one", tensors, metadata);
     const auto one = file_content(dir / "one");
     EXPECT_EQ(one.size() % 2, 0u);
@@ -99,9 +99,9 @@ TEST(SafetensorsWriter, WritesWhatItReads) {
     for (const TensorInfo& info : file.tensors()) {
         values.emplace_back(info.elements);
         file.read(info, values.back());
-        const auto type = info.dtype == "F32"   ? StoredType::f32
-                          : info.dtype == "F16" ? StoredType::f16
-                                                : StoredType::bf16;
+        const auto type = info.dtype == "F32"   ? WeightType::f32
+                          : info.dtype == "F16" ? WeightType::f16
+                                                : WeightType::bf16;
         again.push_back({info.name, info.shape, type, values.back()});
     }
     std::vector<float> read(6);

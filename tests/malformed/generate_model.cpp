@@ -90,15 +90,15 @@ std::string Parts::file() const {
     return length + header + data;
 }
 
-Parts valid_model(bool with_tokenizer = true) {
+Parts valid_model(bool with_tokenizer = true, int width = 8) {
     Blueprint b;
     b.vocab_size = 257;
     b.context = 16;
     b.n_layers = 2;
-    b.d_model = 8;
+    b.d_model = width;
     b.n_heads = 2;
     b.n_kv_heads = 1;
-    b.d_head = 4;
+    b.d_head = width / 2;
     b.d_ff = 12;
     Parts parts;
     parts.metadata = {{"ordo.format", "1"}, {"encoding", "rope"}};
@@ -186,6 +186,61 @@ void add_weights(Files& files) {
     });
 }
 
+// Blocks of 32 weights as bytes (Q): a scale in f16 first, then 32 bytes of q8_0 or 16 of q4_0.
+void add_blocks(Files& files) {
+    const auto add_wide = [&](const std::string& name, const auto& change) {
+        files.push_back({name + ".safetensors", [change] {
+                             Parts parts = valid_model(true, 32);
+                             change(parts);
+                             return parts.file();
+                         }});
+    };
+    // Rows of one block: every byte of it as given, but its scale.
+    const auto blocks = [](Parts& p, const std::string& name, std::size_t row, float scale) {
+        StoredPart& t = p.tensor(name);
+        const std::string block = encoded("F16", {&scale, 1}) + std::string(row - 2, '\x11');
+        t.data.clear();
+        for (std::int64_t i = 0; i < t.shape[0]; ++i) t.data += block;
+        t.dtype = "U8";
+        t.shape[1] = static_cast<std::int64_t>(row);
+    };
+    add_wide("q0-valid-q8_0", [=](Parts& p) { blocks(p, some_matrix, 34, 0.01f); });
+    add_wide("q0-valid-q4_0", [=](Parts& p) { blocks(p, some_matrix, 18, 0.01f); });
+    add_wide("q0-zero-scale", [=](Parts& p) { blocks(p, some_matrix, 18, 0); });
+    for (const std::size_t row : {17, 19, 33, 35, 36})
+        add_wide("q1-rows-of-" + std::to_string(row), [=](Parts& p) { blocks(p, embedding, row, 0.01f); });
+    add_wide("q1-a-byte-for-each-weight", [=](Parts& p) { blocks(p, embedding, 32, 0.01f); });
+    add_wide("q1-one-byte-less", [=](Parts& p) {
+        blocks(p, embedding, 34, 0.01f);
+        p.tensor(embedding).data.pop_back();
+    });
+    add_wide("q1-one-row-more", [=](Parts& p) {
+        blocks(p, embedding, 34, 0.01f);
+        p.tensor(embedding).data += std::string(34, '\0');
+        p.tensor(embedding).shape[0] += 1;
+    });
+    add_wide("q2-matrix-of-rank-1", [=](Parts& p) {
+        blocks(p, embedding, 34, 0.01f);
+        p.tensor(embedding).shape = {257 * 34};
+    });
+    add_wide("q2-norm-of-rank-1", [](Parts& p) {
+        p.tensor(last_norm) = {last_norm, "U8", {34}, std::string(34, '\0')};
+    });
+    add_wide("q2-norm-of-as-many-bytes", [](Parts& p) {
+        p.tensor(last_norm) = {last_norm, "U8", {32}, std::string(32, '\0')};
+    });
+    add_wide("q2-rows-that-32-does-not-divide", [=](Parts& p) { blocks(p, down, 12, 0.01f); });
+    add_wide("q3-q4_0-infinite-scale", [=](Parts& p) { blocks(p, some_matrix, 18, infinity); });
+    add_wide("q3-q4_0-nan-scale", [=](Parts& p) { blocks(p, some_matrix, 18, not_a_number); });
+    add_wide("q3-q8_0-infinite-scale", [=](Parts& p) { blocks(p, embedding, 34, -infinity); });
+    add_wide("q3-q8_0-nan-scale", [=](Parts& p) { blocks(p, embedding, 34, not_a_number); });
+    add_wide("q4-encoding-in-blocks", [=](Parts& p) {
+        p.metadata["encoding"] = "learned";
+        p.tensors.push_back({"encoding.learned.weight", "U8", {16, 32}, ""});
+        blocks(p, "encoding.learned.weight", 34, 0.01f);
+    });
+}
+
 void add_blueprints(Files& files) {
     add(files, "m01-no-metadata", [](Parts& p) { p.metadata.clear(); });
     add(files, "m01-other-format", [](Parts& p) { p.metadata["ordo.format"] = "2"; });
@@ -261,6 +316,7 @@ void add_model_files(Files& files) {
     files.push_back({"v0-valid-small.safetensors", [] { return valid_model(false).file(); }});
     add_tensors(files);
     add_weights(files);
+    add_blocks(files);
     add_blueprints(files);
     add_texts(files);
 }

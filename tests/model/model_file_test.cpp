@@ -74,7 +74,7 @@ TEST_F(ModelFiles, WhatIsWrittenIsWhatIsRead) {
 TEST_F(ModelFiles, HalvesAreTheNearestToWhatWasWritten) {
     const Model model = random_model(small_blueprint(), "rope", 3);
     ModelFile file = content(model);
-    for (const auto& [type, step] : {std::pair(StoredType::f16, 0x1p-11), std::pair(StoredType::bf16, 0x1p-8)}) {
+    for (const auto& [type, step] : {std::pair(WeightType::f16, 0x1p-11), std::pair(WeightType::bf16, 0x1p-8)}) {
         file.type = type;
         write_model(path_, file);
         LoadOptions as_floats;
@@ -87,6 +87,43 @@ TEST_F(ModelFiles, HalvesAreTheNearestToWhatWasWritten) {
                     << name;
         EXPECT_GT(difference(logits(read), logits(model)), 0);
         EXPECT_LT(difference(logits(read), logits(model)), 0.2);
+    }
+}
+
+TEST_F(ModelFiles, BlocksAreWrittenAsLoadingWouldMakeThem) {
+    Blueprint b = small_blueprint();
+    b.d_model = 64; // and 52 columns in feed_forward.out, which are no blocks
+    b.d_head = 16;
+    const Model model = random_model(b, "learned", 3);
+    ModelFile file = content(model);
+    for (const WeightType type : {WeightType::q8_0, WeightType::q4_0}) {
+        file.type = WeightType::f32;
+        write_model(path_, file);
+        LoadOptions options;
+        options.dtype = name_of(type);
+        const Rows expected = logits(Model::load(path_, options));
+        file.type = type;
+        write_model(path_, file);
+        EXPECT_EQ(difference(logits(Model::load(path_)), expected), 0);
+        const Safetensors written = Safetensors::open(path_);
+        EXPECT_EQ(written.find("layers.0.attention.qkv.weight")->dtype, "U8");
+        EXPECT_EQ(written.find("layers.0.feed_forward.out.weight")->dtype, "F16");
+        EXPECT_EQ(written.find("encoding.learned.weight")->dtype, "F32");
+    }
+    const std::string before = test::file_content(path_);
+    for (const float bad : {1e9f, std::nanf(""), HUGE_VALF}) {
+        View& view = file.values[index_of(file, "layers.1.attention.qkv.weight")];
+        std::vector<float> values(view.data, view.data + static_cast<std::ptrdiff_t>(view.rows) * view.cols);
+        values[70] = bad;
+        const View old = std::exchange(view, ordo::view(values.data(), view.rows, view.cols));
+        try {
+            write_model(path_, file);
+            ADD_FAILURE() << bad;
+        } catch (const Error& error) {
+            EXPECT_NE(std::string(error.what()).find("tensor 'layers.1.attention.qkv.weight'"), std::string::npos);
+        }
+        view = old;
+        EXPECT_EQ(test::file_content(path_), before);
     }
 }
 
@@ -287,7 +324,7 @@ TEST_F(ModelFiles, MetadataThatIsMissingOrWrong) {
     for (std::size_t i = 0; i < file.specs.size(); ++i)
         tensors.push_back({file.specs[i].name,
                            file.specs[i].shape,
-                           StoredType::f32,
+                           WeightType::f32,
                            {file.values[i].data, static_cast<std::size_t>(file.values[i].rows) *
                                                      static_cast<std::size_t>(file.values[i].cols)}});
     const Metadata good = {{"ordo.format", "1"}, {"blueprint", to_json(file.blueprint)}, {"encoding", file.encoding}};

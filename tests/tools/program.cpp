@@ -135,7 +135,7 @@ public:
           err_(std::move(err)) {}
 
     Outcome run() {
-        const Clock::time_point start = Clock::now(), deadline = start + patience;
+        const Clock::time_point deadline = Clock::now() + patience;
         while (!wait()) {
             exchange();
             send_signals();
@@ -145,7 +145,6 @@ public:
                 ::kill(child_, SIGKILL);
             }
         }
-        outcome_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
         take(out_, outcome_.out);
         take(err_, outcome_.err);
         return outcome_;
@@ -154,7 +153,10 @@ public:
 private:
     bool wait() {
         int status = 0;
-        if (::waitpid(child_, &status, WNOHANG) != child_) return false;
+        rusage used{};
+        if (::wait4(child_, &status, WNOHANG, &used) != child_) return false;
+        const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * t.tv_usec; };
+        outcome_.seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
         outcome_.died = WIFSIGNALED(status);
         outcome_.code = outcome_.died ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         return true;

@@ -40,7 +40,7 @@ struct Outcome {
     bool hung = false; // and was killed
     std::string out, err;
     long peak_kilobytes = 0; // of what was resident, as last seen a few milliseconds before the end
-    double seconds = 0;      // of wall time
+    double seconds = 0;      // of processor time: that others use the machine too is no fault of the program
 };
 
 Outcome run_program(const std::vector<std::string>& arguments, const Conditions& conditions = {});

@@ -43,7 +43,7 @@ void for_each_option(const Body& body) {
 }
 
 tools::Arguments parse(const tools::Verb& verb, std::vector<std::string> words) {
-    if (verb.operand_needed) words.push_back("operand");
+    if (verb.operand_needed) words.insert(words.end(), tools::operand_count(verb), "operand");
     std::vector<const char*> args;
     for (const std::string& word : words) args.push_back(word.c_str());
     return {verb, args};

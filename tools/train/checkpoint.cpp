@@ -24,9 +24,9 @@ void save_checkpoint(const std::filesystem::path& file, const std::string& diges
     for (const double loss : state.losses) losses += exact(loss) + " ";
     const auto n = static_cast<std::int64_t>(parameters.size());
     write_safetensors(file,
-                      {{"value", {n}, StoredType::f32, parameters.values()},
-                       {"first_moment", {n}, StoredType::f32, optimizer.first_moments()},
-                       {"second_moment", {n}, StoredType::f32, optimizer.second_moments()}},
+                      {{"value", {n}, WeightType::f32, parameters.values()},
+                       {"first_moment", {n}, WeightType::f32, optimizer.first_moments()},
+                       {"second_moment", {n}, WeightType::f32, optimizer.second_moments()}},
                       {{"ordo.checkpoint", "2"},
                        {"digest", digest},
                        {"step", std::to_string(state.step)},

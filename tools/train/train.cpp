@@ -63,10 +63,10 @@ double learning_rate(const Options& o, std::int64_t step, std::int64_t steps) {
     return o.lr * (o.min_lr + (1 - o.min_lr) * 0.5 * (1 + std::cos(std::numbers::pi * progress)));
 }
 
-StoredType stored_type(const std::string& dtype) {
-    if (dtype == "f32") return StoredType::f32;
-    if (dtype == "f16") return StoredType::f16;
-    if (dtype == "bf16") return StoredType::bf16;
+WeightType stored_type(const std::string& dtype) {
+    if (dtype == "f32") return WeightType::f32;
+    if (dtype == "f16") return WeightType::f16;
+    if (dtype == "bf16") return WeightType::bf16;
     fail(ErrorCode::usage, "dtype: expected f32, f16 or bf16, found '", printable(dtype), "'");
 }
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "model/stored_tensor.h"
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "io/blocks.h"
+#include "model/model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+// Whether U8 may be blocks of the spec's weights.
+bool has_blocks(const TensorSpec& spec) {
+    return spec.shape.size() == 2 && spec.shape[1] % quant_block == 0;
+}
+
+std::vector<std::int64_t> shape_in_file(const TensorSpec& spec, WeightType type) {
+    if (!quantised(type)) return spec.shape;
+    return {spec.shape[0], static_cast<std::int64_t>(row_bytes(type, spec.shape[1]))};
+}
+
+// What a tensor's shape is compared with: for bytes that are blocks of no kind, that of q8_0.
+std::vector<std::int64_t> expected_shape(const TensorInfo& info, const TensorSpec& spec) {
+    if (info.dtype != "U8" || !has_blocks(spec)) return spec.shape;
+    return shape_in_file(spec, stored_type(info, spec).value_or(WeightType::q8_0));
+}
+
+void check_finite(const Safetensors& file, const TensorInfo& tensor, std::span<const float> values) {
+    constexpr std::size_t block = 1 << 16;
+    std::atomic<bool> finite{true};
+    parallel_for(static_cast<std::ptrdiff_t>((values.size() + block - 1) / block), 4, [&](std::ptrdiff_t i) {
+        const auto part = values.subspan(static_cast<std::size_t>(i) * block);
+        const std::size_t n = std::min(part.size(), block);
+        float sum = 0; // v - v is 0, or NaN for what is not finite
+#pragma omp simd reduction(+ : sum)
+        for (std::size_t j = 0; j < n; ++j) sum += part[j] - part[j];
+        if (!(sum == 0)) finite.store(false, std::memory_order_relaxed);
+    });
+    if (finite.load()) return;
+    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    fail(ErrorCode::model, file.where(), ": tensor '", printable(tensor.name), "': element ", bad - values.begin(),
+         " is ", *bad, ", which is not finite");
+}
+
+} // namespace
+
+std::optional<WeightType> stored_type(const TensorInfo& info, const TensorSpec& spec) {
+    if (info.dtype == "F32") return WeightType::f32;
+    if (info.dtype == "F16") return WeightType::f16;
+    if (info.dtype == "BF16") return WeightType::bf16;
+    if (info.dtype != "U8" || !has_blocks(spec)) return std::nullopt;
+    for (const WeightType type : {WeightType::q8_0, WeightType::q4_0})
+        if (info.shape == shape_in_file(spec, type)) return type;
+    return std::nullopt;
+}
+
+const TensorInfo& find_tensor(const Safetensors& file, const TensorSpec& spec, ErrorCode code, const std::string& why) {
+    const auto name = [&] { return file.where() + ": tensor '" + printable(spec.name) + "'"; };
+    const TensorInfo* info = file.find(spec.name);
+    if (info == nullptr) fail(code, name(), ": expected ", shape_text(spec.shape), ", found none", why);
+    const std::vector<std::int64_t> shape = expected_shape(*info, spec);
+    if (info->shape != shape)
+        fail(code, name(), ": expected ", shape_text(shape), ", found ", shape_text(info->shape), why);
+    if (!stored_type(*info, spec))
+        fail(ErrorCode::model, name(), ": expected dtype F32, F16 or BF16, or blocks of q8_0 or q4_0 in U8, found ",
+             printable(info->dtype));
+    return *info;
+}
+
+void read_tensor(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec, std::span<float> out) {
+    const WeightType type = *stored_type(info, spec);
+    if (quantised(type)) {
+        std::vector<std::byte> bytes(info.bytes);
+        file.read_raw(info, bytes);
+        read_blocks(type, bytes, out); // rows are whole blocks and lie side by side
+    } else {
+        file.read(info, out);
+    }
+    check_finite(file, info, out);
+}
+
+WeightType type_in_file(WeightType wanted, const TensorSpec& spec) {
+    return quantised(wanted) ? type_within(wanted, spec) : wanted;
+}
+
+} // namespace ordo
