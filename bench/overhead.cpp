@@ -49,7 +49,8 @@ double seconds_of_pass(const Model& model, const Workload& load, int chunk, std:
     std::vector<Session> sessions;
     std::vector<Session*> members;
     for (int i = 0; i < load.n_parallel; ++i) {
-        sessions.emplace_back(model, SessionOptions{.capacity = reach, .chunk = chunk, .first_position = 0});
+        sessions.emplace_back(
+            model, SessionOptions{.capacity = reach, .chunk = chunk, .first_position = 0, .cache = load.cache});
         if (depth > 0) sessions.back().feed(tokens.first(depth));
     }
     for (Session& session : sessions) members.push_back(&session);

@@ -14,6 +14,7 @@ struct Workload {
     int n_depth = 0;
     int n_threads = 1;
     int n_parallel = 1; // sequences that are decoded together, each of so many tokens
+    CacheType cache = CacheType::f32;
 
     int tokens() const { return n_prompt + n_gen; } // of one sequence
     std::string name() const;                       // "pp512", "tg128 @ d1024", "tg128 x 8"

@@ -52,7 +52,7 @@ Cost predict(const Blueprint& b, WeightType type, const Workload& load, int chun
     const Sizes sizes = sizes_of(b, type);
     const double head = static_cast<double>(b.d_model) * b.vocab_size, layers = matmul_parameters(b) - head;
     const double pair_flops = 2 * 2.0 * b.n_layers * b.n_heads * b.d_head; // q . k, and p v
-    const double key_bytes = 2.0 * sizeof(float) * b.n_layers * b.n_kv_heads * b.d_head;
+    const double key_bytes = 2.0 * (load.cache == CacheType::f32 ? 4 : 2) * b.n_layers * b.n_kv_heads * b.d_head;
     const int last = load.n_depth + load.tokens(), step = load.n_gen > 0 ? 1 : chunk;
     Cost cost;
     for (int first = load.n_depth; first < last; first += step) {

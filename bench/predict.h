@@ -17,7 +17,7 @@ std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type);
 
 // Of the part of a load that is timed, encodings apart. The mask is causal. Weights are read once for
 // each chunk of a prompt, which are of `chunk` tokens, and once for each step of decoding, which all
-// sequences make together; each of them reads its own keys and values, f32, once for a chunk or step.
+// sequences make together; each of them reads its own keys and values once for a chunk or step.
 // Logits are computed after every token of decoding, and after the last one of a prompt.
 Cost predict(const Blueprint& blueprint, WeightType type, const Workload& load, int chunk);
 

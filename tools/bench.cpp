@@ -62,6 +62,11 @@ constexpr Option options[] = {
      .least = 1,
      .most = 100'000,
      .help = "rounds; in each, every encoding runs once, in another order"},
+    {.name = "cache-type",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .fallback = "f32",
+     .help = "f32|f16: of the keys and values that are kept; f16 takes half the memory, and rounds them"},
     {.name = "ubatch-size",
      .kind = Kind::integer,
      .value = "N",
@@ -233,9 +238,11 @@ int run(const Arguments& arguments) {
     const bool quiet = arguments.has("quiet");
     std::vector<std::int64_t> threads{thread_count()};
     if (arguments.has("threads")) threads = arguments.integers("threads");
-    const std::vector<bench::Workload> loads =
+    std::vector<bench::Workload> loads =
         bench::workloads(arguments.integers("n-prompt"), arguments.integers("n-gen"), arguments.integers("n-depth"),
                          threads, arguments.integers("parallel"));
+    for (bench::Workload& load : loads)
+        if (arguments.text("cache-type") == "f16") load.cache = CacheType::f16;
     if (loads.empty()) fail(ErrorCode::usage, "bench: expected tokens to feed, found -p 0 and -n 0");
     const bool file = !model_file(arguments).empty();
     const std::vector<std::string> names = bench::split_names(arguments.text("shape"));

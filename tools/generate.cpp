@@ -34,6 +34,11 @@ constexpr Option length_options[] = {
      .least = 0,
      .most = 1 << 22,
      .help = "tokens that fit, the prompt's included; 0: as many as the model was trained with"},
+    {.name = "cache-type",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .fallback = "f32",
+     .help = "f32|f16: of the keys and values that are kept; f16 takes half the memory, and rounds them"},
     {.name = "stop",
      .kind = Kind::text,
      .value = "TEXT",
@@ -102,6 +107,7 @@ GenerateOptions read_options(const Arguments& arguments) {
     GenerateOptions options;
     options.max_tokens = arguments.integer("n-predict");
     options.session.capacity = arguments.integer("ctx-size");
+    if (arguments.text("cache-type") == "f16") options.session.cache = CacheType::f16;
     options.special = arguments.has("special");
     for (const std::string& text : arguments.all("stop")) {
         if (text.empty()) fail(ErrorCode::usage, "option --stop: expected a text, found nothing");

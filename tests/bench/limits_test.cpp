@@ -49,6 +49,9 @@ TEST(BenchPredict, SequencesTogetherReadTheWeightsOnce) {
     const Cost cost = predict(tiny(), WeightType::f32, {.n_gen = 2, .n_depth = 4, .n_parallel = 8}, 256);
     EXPECT_DOUBLE_EQ(cost.flops, 8 * (2 * 12'352 + (5 + 6) * 256));
     EXPECT_DOUBLE_EQ(cost.bytes, 2 * 25'024 + 8 * (2 * 64 + (5 + 6) * 256));
+    const Cost halves =
+        predict(tiny(), WeightType::f32, {.n_gen = 2, .n_depth = 4, .n_parallel = 8, .cache = CacheType::f16}, 256);
+    EXPECT_DOUBLE_EQ(halves.bytes, 2 * 25'024 + 8 * (2 * 64 + (5 + 6) * 128));
 }
 
 TEST(BenchPredict, APromptHasLogitsOnceAndReadsWeightsForEveryChunk) {

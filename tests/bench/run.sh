@@ -28,7 +28,7 @@ bench() { "$build/ordo" bench -q -p 8 -n 2 -r 2 -t 1 --layers 1 --dim 16 --heads
 bench --encodings 'rope:theta=500,pairing=halves,alibi' --format csv >"$scratch/csv"
 ok "a row for each load and encoding" [ "$(wc -l <"$scratch/csv")" -eq 7 ]
 ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pairing=halves,width=8",' "$scratch/csv")" -eq 2 ]
-for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel avg_ns stddev_ns \
+for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel type_k type_v avg_ns stddev_ns \
     avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median stage_percent embed_us rotate_us bias_us \
     table_bytes parameter_bytes predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream \
     percent_of_sgemm; do
@@ -57,6 +57,8 @@ ok "a prompt, one sequence and three" [ "$(wc -l <"$scratch/csv")" -eq 4 ]
 for type in f16 bf16 q8_0 q4_0; do
     ok "weights of $type" "$build/ordo" bench -q -p 8 -n 2 -r 1 -t 1 --layers 1 --encodings rope --dtype $type
 done
+ok "a cache of halves" bench --encodings rope --cache-type f16
+ok "a cache of another type is usage" exits 2 bench --cache-type q8_0
 bench >"$scratch/text"
 ok "a line of limits" [ "$(grep -c '^limits: ordo t1: stream [0-9.]* GB/s, sgemm [0-9.]* GFLOP/s$' "$scratch/text")" -eq 1 ]
 for name in $("$build/ordo" encodings --format csv | sed -e 1d -e 's/,.*//'); do
