@@ -2,6 +2,7 @@
 #include "bench/overhead.h"
 
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/random.h"
 
@@ -17,7 +18,7 @@ constexpr std::uint64_t seed = 1;
 
 std::size_t heap_in_use() {
     const struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
+    return info.uordblks + info.hblkhd + mapped_bytes();
 }
 
 std::vector<Token> random_tokens(int n, int vocab_size) {

@@ -57,7 +57,7 @@ struct Plan {
 };
 
 // Runs one load with every encoding: one round that is not counted, then `rounds` rounds of all
-// encodings, each round in another random order. In the order of plan.encodings. on_round is told of
+// encodings, each round in another random order. In the order of plan.encodings. on_pass is told of
 // every pass that is about to run. Sets the number of threads.
 std::vector<EncodingCost> measure(const Model& trunk, const Plan& plan, const Workload& load,
                                   const std::function<void(int round, std::string_view encoding)>& on_pass = {});

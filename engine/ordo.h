@@ -135,7 +135,9 @@ public:
     // Build tables for positions 0 .. n_positions - 1. Positions beyond still work, more slowly.
     virtual void prepare(int /*n_positions*/) {}
 
-    // EMBED: in place on x [n, d], once per model.
+    // None of the three moments may throw; each may be called for some of a pass's rows or heads at a time,
+    // by several threads at once.
+    // EMBED: in place on x [n, d], before the first layer.
     virtual void embed(View /*x*/, const TokenRows&) const {}
     // dx [n, d] holds the gradient after embed() and receives the one before it; x is what embed()
     // was given; grads (one for each of tensors()) are added to.

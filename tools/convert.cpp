@@ -64,6 +64,7 @@ void check_paths(const fs::path& in, const fs::path& out) {
     const fs::path directory = out.has_parent_path() ? out.parent_path() : fs::path(".");
     if (!fs::is_directory(directory, error))
         fail(ErrorCode::io, printable_path(out), ": ", printable_path(directory), " is not a directory");
+    const AtomicFile writable(out); // and dropped
 }
 
 // ---- Tensors ----------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ RawTensor converted(const Safetensors& file, const Part& part, const std::string
     tensor.content = [&file, &part, kept = tensor.content](const ByteSink& sink) {
         std::size_t elements = 1;
         for (const std::int64_t size : part.spec->shape) elements *= static_cast<std::size_t>(size);
-        std::vector<float> values(elements); // no more than twice what the file holds, or eight times for q4_0
+        std::vector<float> values(elements); // up to eight times what the file holds, for q4_0
         read_tensor(file, *part.info, *part.spec, values);
         if (kept) return kept(sink);
         encode_values(part.to, values, file.where() + ": tensor '" + printable(part.spec->name) + "'", sink);
@@ -257,6 +258,9 @@ std::optional<Measured> convert(const Arguments& arguments, const Safetensors& f
 
 int convert_and_tell(const Arguments& arguments) {
     const fs::path in = arguments.operand(0), out = arguments.operand(1);
+    for (const char* option : {"file", "max-tokens", "no-accuracy"})
+        if (arguments.has(option) && !arguments.has("dtype"))
+            fail(ErrorCode::usage, "convert: option --", option, ": expected --dtype with it");
     check_paths(in, out);
     const Safetensors file = Safetensors::open(in);
     std::optional<Measured> measured;

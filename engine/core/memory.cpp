@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/memory.h"
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -8,6 +9,8 @@
 
 namespace ordo {
 namespace {
+
+std::atomic<std::size_t> mapped_now{0};
 
 std::size_t whole_pages(std::size_t bytes) {
     return (bytes + huge_page - 1) / huge_page * huge_page;
@@ -25,13 +28,19 @@ void* map_zeros(std::size_t bytes) {
     const auto address = reinterpret_cast<std::uintptr_t>(raw);
     const std::size_t before = (huge_page - address % huge_page) % huge_page;
     if (before != 0) munmap(begin, before);
-    if (before != huge_page) munmap(begin + before + size, huge_page - before);
+    munmap(begin + before + size, huge_page - before);
     madvise(begin + before, size, MADV_HUGEPAGE); // a wish; small pages do too
+    mapped_now += bytes;
     return begin + before;
 }
 
 void unmap(void* memory, std::size_t bytes) noexcept {
     munmap(memory, whole_pages(bytes));
+    mapped_now -= bytes;
+}
+
+std::size_t mapped_bytes() noexcept {
+    return mapped_now.load();
 }
 
 } // namespace ordo

@@ -13,5 +13,7 @@ inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 // Aligned to a huge page. Throws std::bad_alloc.
 void* map_zeros(std::size_t bytes);
 void unmap(void* memory, std::size_t bytes) noexcept;
+// What map_zeros() has given and not got back, in bytes: the heap's own figures do not count it.
+std::size_t mapped_bytes() noexcept;
 
 } // namespace ordo

@@ -83,7 +83,7 @@ void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {
 // 0 .. slots - 1.
 template <class Body>
 void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body) {
-    if (detail::side_by_side) { // of a team no larger than slots
+    if (detail::side_by_side) { // the caller keeps a team to the slots that there are
         const detail::Alone alone;
 #pragma omp for schedule(dynamic, 1)
         for (std::ptrdiff_t i = 0; i < n; ++i) body(i, omp_get_thread_num());

@@ -19,10 +19,15 @@ bool write_scale(float scale, std::byte* block) {
     return (half & 0x7c00) != 0x7c00;
 }
 
+// What divides by the scale. Blocks whose scale f16 rounds to 0 are zeros: of subnormals it would be infinite.
+float inverse_of(float scale) {
+    return (f16_from_float(scale) & 0x7fff) != 0 ? 1 / scale : 0;
+}
+
 bool write_q8_0(const float* x, std::byte* block) {
     float most = 0;
     for (int i = 0; i < quant_block; ++i) most = std::max(most, std::abs(x[i]));
-    const float scale = most / 127, inverse = scale != 0 ? 1 / scale : 0;
+    const float scale = most / 127, inverse = inverse_of(scale);
     for (int i = 0; i < quant_block; ++i) block[2 + i] = static_cast<std::byte>(std::lround(x[i] * inverse));
     return write_scale(scale, block);
 }
@@ -31,7 +36,7 @@ bool write_q4_0(const float* x, std::byte* block) {
     float most = 0;
     for (int i = 0; i < quant_block; ++i)
         if (std::abs(x[i]) > std::abs(most)) most = x[i];
-    const float scale = most / -8, inverse = scale != 0 ? 1 / scale : 0;
+    const float scale = most / -8, inverse = inverse_of(scale);
     const auto level = [&](int i) { return std::min(15, static_cast<int>(x[i] * inverse + 8.5f)); };
     for (int i = 0; i < half_block; ++i) block[2 + i] = static_cast<std::byte>(level(i) | level(i + half_block) << 4);
     return write_scale(scale, block);

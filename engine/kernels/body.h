@@ -28,11 +28,12 @@ inline f16 load(const half_t* p) {
     return out;
 #else
     // The bits of exponent and fraction in place of a float's, times 2^112 for the difference of the
-    // biases: subnormals come out right, infinities and NaNs are refused when weights are packed.
+    // biases, which makes subnormals right too. What is not finite gets the exponent that says so.
     const u16_wide half = __builtin_convertvector(*reinterpret_cast<const u16x16*>(p), u16_wide);
     const u16_wide magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
     const f16 value = reinterpret_cast<const f16&>(magnitude) * 0x1p112f;
-    const u16_wide bits = reinterpret_cast<const u16_wide&>(value) | sign;
+    const u16_wide wild = reinterpret_cast<u16_wide>(magnitude >= (0x7c00u << 13)) & 0x7f800000u;
+    const u16_wide bits = reinterpret_cast<const u16_wide&>(value) | wild | sign;
     return reinterpret_cast<const f16&>(bits);
 #endif
 }

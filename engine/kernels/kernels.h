@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The inner loops, compiled once per instruction set (baseline.cpp, avx2.cpp, avx512.cpp: the same
+// The inner loops, compiled once per instruction set (baseline.cpp, avx2.cpp, avx512.cpp, avx512vnni.cpp: the same
 // body.h under different flags) and chosen at run time. All run on the calling thread.
 #pragma once
 

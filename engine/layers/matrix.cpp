@@ -112,6 +112,19 @@ bool Matrix::pack_row(int i, std::span<const float> values) const {
     return fits;
 }
 
+void Matrix::pack_blocks(std::span<const std::byte> rows) const {
+    const std::size_t stride = row_bytes(type_, cols_), block_stride = row_bytes(type_, quant_block);
+    const auto bytes = static_cast<int>(block_stride) - 2;
+    parallel_for((rows_ + lanes - 1) / lanes, 1, [&](std::ptrdiff_t p) {
+        for (int i = static_cast<int>(p) * lanes; i < std::min(rows_, (static_cast<int>(p) + 1) * lanes); ++i) {
+            std::byte* to = panels_ + p * panel_bytes();
+            const std::byte* from = rows.data() + static_cast<std::size_t>(i) * stride;
+            for (int b = 0; b < cols_ / quant_block; ++b, from += block_stride, to += scale_bytes + bytes * lanes)
+                scatter(from, bytes, i % lanes, type_ == WeightType::q8_0, to);
+        }
+    });
+}
+
 void Matrix::row(int i, float* out) const {
     if (type_ == WeightType::f32) {
         std::copy_n(view_.row(i), cols_, out);

@@ -21,6 +21,8 @@ public:
 
     // Writes the weights f32 [rows, cols] into a packed matrix. False for one that the type cannot hold.
     bool pack(View f32) const;
+    // The same with rows of blocks in this very type, row_bytes() each: they keep their scales and levels.
+    void pack_blocks(std::span<const std::byte> rows) const;
     // Row i as floats, [cols].
     void row(int i, float* out) const;
 

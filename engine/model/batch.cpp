@@ -18,6 +18,8 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
     const Model::Impl& m = model.impl();
     if (max_sessions < 1) fail(ErrorCode::usage, "batch: expected 1 or more sessions, found ", max_sessions);
     if (max_tokens < 0) fail(ErrorCode::usage, "batch: expected 0 or more tokens, found ", max_tokens);
+    if (max_tokens > most_session_tokens)
+        fail(ErrorCode::limit, "batch: expected at most ", most_session_tokens, " tokens, found ", max_tokens);
     if (m.blueprint.mask == Mask::bidirectional)
         fail(ErrorCode::usage, m.where, ": a bidirectional model does not move on token by token");
     const int capacity = max_tokens == 0 ? m.blueprint.context : max_tokens;

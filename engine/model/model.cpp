@@ -157,12 +157,25 @@ Matrix TensorBlock::matrix(std::string_view name) {
     return entries_[i].packed.rows() != 0 ? entries_[i].packed : Matrix(view(i));
 }
 
+Matrix TensorBlock::packed_memory(std::size_t i) {
+    const auto rows = static_cast<int>(specs_[i].shape[0]), cols = static_cast<int>(specs_[i].shape[1]);
+    const WeightType type = entries_[i].type;
+    return {type, rows, cols, take(static_cast<std::size_t>(Matrix::bytes(type, rows, cols)))};
+}
+
+void TensorBlock::pack_blocks(std::size_t i, std::span<const std::byte> rows) {
+    Entry& entry = entries_[i];
+    entry.packed = packed_memory(i);
+    entry.packed.pack_blocks(rows);
+    entry.values = {};
+    entry.staged = {};
+}
+
 void TensorBlock::pack(std::size_t i, const std::string& where) {
     Entry& entry = entries_[i];
     if (entry.type == WeightType::f32) return;
     const View f32 = view(i);
-    const Matrix packed(entry.type, f32.rows, f32.cols,
-                        take(static_cast<std::size_t>(Matrix::bytes(entry.type, f32.rows, f32.cols))));
+    const Matrix packed = packed_memory(i);
     if (!packed.pack(f32))
         fail(ErrorCode::model, where, ": tensor '", printable(specs_[i].name), "': has weights that ",
              name_of(entry.type), " cannot hold");

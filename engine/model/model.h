@@ -36,6 +36,8 @@ public:
     // Turns the values of tensor i into its type, and frees them. Throws Error(model) for a weight that
     // the type cannot hold.
     void pack(std::size_t i, const std::string& where);
+    // The same from blocks of that type as a file holds them, which stay what they are.
+    void pack_blocks(std::size_t i, std::span<const std::byte> rows);
 
 private:
     struct Entry {
@@ -45,6 +47,7 @@ private:
         Matrix packed;        // empty until then
     };
     std::byte* take(std::size_t bytes);
+    Matrix packed_memory(std::size_t i);
 
     std::vector<TensorSpec> specs_;
     std::vector<Entry> entries_;

@@ -105,7 +105,13 @@ Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack e
     TensorBlock tensors(specs, types);
     for (std::size_t i = 0; i < found.size(); ++i) {
         read_tensor(file, *found[i], specs[i], tensors.values(i));
-        tensors.pack(i, file.where());
+        if (quantised(types[i]) && stored_type(*found[i], specs[i]) == types[i]) {
+            std::vector<std::byte> blocks(found[i]->bytes);
+            file.read_raw(*found[i], blocks);
+            tensors.pack_blocks(i, blocks);
+        } else {
+            tensors.pack(i, file.where());
+        }
     }
     std::unique_ptr<const Tokenizer> tokenizer;
     const auto json = file.metadata().find(key_tokenizer);

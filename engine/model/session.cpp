@@ -7,8 +7,6 @@
 namespace ordo {
 namespace {
 
-constexpr int most_tokens = 1 << 22; // of a session, as of a Blueprint's context
-
 std::string name_of(const Encoding& encoding) {
     const std::string spec = encoding.spec();
     return spec.substr(0, spec.find(':'));
@@ -20,8 +18,8 @@ int checked_capacity(const Model::Impl& model, const SessionOptions& options) {
     if (options.chunk < 1) fail(ErrorCode::usage, "session: chunk: expected 1 or more tokens, found ", options.chunk);
     if (options.first_position < 0)
         fail(ErrorCode::usage, "session: first position: expected 0 or more, found ", options.first_position);
-    if (options.capacity > most_tokens)
-        fail(ErrorCode::limit, "session: expected at most ", most_tokens, " tokens, found ", options.capacity);
+    if (options.capacity > most_session_tokens)
+        fail(ErrorCode::limit, "session: expected at most ", most_session_tokens, " tokens, found ", options.capacity);
 
     const std::int64_t first = options.first_position;
     std::int64_t capacity = options.capacity;

@@ -6,6 +6,8 @@
 
 namespace ordo {
 
+inline constexpr int most_session_tokens = 1 << 22; // as of a Blueprint's context
+
 struct Session::Impl {
     Impl(const Model& of, const SessionOptions& wanted);
 

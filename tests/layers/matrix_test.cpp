@@ -84,6 +84,34 @@ TEST_P(PackedMatrix, PackedAgainItIsTheSame) {
     for (std::size_t i = 0; i < once.memory.size(); ++i) ASSERT_EQ(once.memory[i], twice.memory[i]) << "byte " << i;
 }
 
+// Blocks that somebody else has made need not use all levels: they keep theirs.
+TEST_P(PackedMatrix, KeepsBlocksAsTheyAre) {
+    if (!quantised(GetParam())) return;
+    const int rows = 35, cols = 64;
+    const auto stride = static_cast<std::size_t>(row_bytes(GetParam(), cols));
+    std::vector<std::byte> blocks(stride * rows);
+    const auto block = static_cast<std::size_t>(row_bytes(GetParam(), 32));
+    for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<std::byte>((i * 37 + i / 100) % 90);
+    for (std::size_t i = 0; i < blocks.size(); i += block) blocks[i + 1] = std::byte{0x2c}; // scales of 1/16 and more
+    Buffer<std::byte> memory(static_cast<std::size_t>(Matrix::bytes(GetParam(), rows, cols)));
+    const Matrix matrix(GetParam(), rows, cols, memory.data());
+    matrix.pack_blocks(blocks);
+    std::vector<float> expected(cols), found(cols);
+    for (int i = 0; i < rows; ++i) {
+        read_blocks(GetParam(), std::span(blocks).subspan(static_cast<std::size_t>(i) * stride, stride), expected);
+        matrix.row(i, found.data());
+        EXPECT_EQ(found, expected) << "row " << i;
+    }
+}
+
+TEST_P(PackedMatrix, SubnormalsAreZerosInBlocks) {
+    if (!quantised(GetParam())) return;
+    Tensor tiny(1, 32);
+    for (int k = 0; k < 32; ++k) tiny.data()[k] = k % 2 == 0 ? 1e-40f : -1e-41f;
+    const Packed packed(GetParam(), std::move(tiny));
+    for (const float value : packed.row(0)) EXPECT_EQ(value, 0);
+}
+
 TEST_P(PackedMatrix, RefusesWhatItCannotHold) {
     if (GetParam() == WeightType::bf16) return; // has the range of a float
     Tensor large(1, 32);
@@ -154,6 +182,25 @@ TEST_P(PackedMatrix, ARowHasTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
 
 INSTANTIATE_TEST_SUITE_P(Types, PackedMatrix, testing::ValuesIn(packed_types),
                          [](const auto& test) { return std::string(name_of(test.param)); });
+
+// All 65,536 halves, through the product that reads a cache of them.
+TEST(Halves, AreReadExactlyOnEveryInstructionSet) {
+    for (const Kernels* set : available_kernels()) {
+        const float one = 1;
+        int wrong = 0;
+        for (unsigned first = 0; first < 65536; first += 16) {
+            std::uint16_t halves[16];
+            float out[16];
+            for (unsigned i = 0; i < 16; ++i) halves[i] = static_cast<std::uint16_t>(first + i);
+            set->product_halves(1, 16, 1, 1, &one, 1, 1, halves, 16, 0, out, 16);
+            for (unsigned i = 0; i < 16; ++i) {
+                const float expected = f16_to_float(halves[i]);
+                wrong += std::isnan(expected) ? !std::isnan(out[i]) : out[i] != expected;
+            }
+        }
+        EXPECT_EQ(wrong, 0) << set->name;
+    }
+}
 
 // Rows are quantised to 127 levels of their largest value; what is not finite must show.
 TEST(QuantisedRows, AreTheNearestLevels) {
