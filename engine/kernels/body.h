@@ -178,10 +178,30 @@ float dot(int n, const float* x, const float* y) {
     return sum((a + b) + (c + d));
 }
 
+// sum() of eight vectors at once, by the same tree: four shuffles do for all what each would need.
+inline f8 sums(const f16 (&v)[8]) {
+    f16 half[4], quarter[2];
+    for (int i = 0; i < 4; ++i) { // 8 of 2i, 8 of 2i + 1
+        const f16 a = v[2 * i], b = v[2 * i + 1];
+        half[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+                  __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    }
+    for (int i = 0; i < 2; ++i) { // 4 of each of four
+        const f16 a = half[2 * i], b = half[2 * i + 1];
+        quarter[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+                     __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+    }
+    const f16 a = quarter[0], b = quarter[1]; // 2 of each
+    const f16 pairs = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
+                      __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
+    return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14) +
+           __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15);
+}
+
 // One row of w by ROWS rows of x, in two sums each, whatever the tile. Memory is read as one stream:
 // several rows of w at a time would halve the speed at which large weights arrive.
 template <int ROWS>
-inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
+inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, f16 (&total)[ROWS]) {
     f16 even[ROWS] = {}, odd[ROWS] = {};
     int l = 0;
     for (; l + 32 <= k; l += 32) {
@@ -195,14 +215,24 @@ inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx,
         const int n = k - l < 16 ? k - l : 16;
         for (int r = 0; r < ROWS; ++r) even[r] += load_part(w + l, n) * load_part(x + r * ldx + l, n);
     }
-    for (int r = 0; r < ROWS; ++r) y[r * ldy] = sum(even[r] + odd[r]);
+    for (int r = 0; r < ROWS; ++r) total[r] = even[r] + odd[r];
 }
 
 template <int ROWS>
 inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x,
                      std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     for (; row + ROWS <= rows; row += ROWS)
-        for (int i = 0; i < m; ++i) dots_tile<ROWS>(k, w + i * ldw, x + row * ldx, ldx, y + row * ldy + i, ldy);
+        for (int i = 0; i < m; ++i) {
+            f16 total[ROWS];
+            dots_tile<ROWS>(k, w + i * ldw, x + row * ldx, ldx, total);
+            float* const out = y + row * ldy + i;
+            if constexpr (ROWS == 8) {
+                const f8 s = sums(total);
+                for (int r = 0; r < 8; ++r) out[r * ldy] = s[r];
+            } else {
+                for (int r = 0; r < ROWS; ++r) out[r * ldy] = sum(total[r]);
+            }
+        }
     return row;
 }
 

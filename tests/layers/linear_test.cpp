@@ -2,6 +2,7 @@
 #include "core/parallel.h"
 #include "core/random.h"
 #include "core/tensor.h"
+#include "kernels/kernels.h"
 #include "layers/linear.h"
 
 #include <cmath>
@@ -50,6 +51,25 @@ TEST(LinearLayer, AgreesWithDoubles) {
                 }
             EXPECT_LE(error / magnitude, 1e-12) << s.n << " x " << s.k << " x " << s.m;
         }
+}
+
+// As many rows as go without BLAS.
+TEST(LinearLayer, AFewRowsHaveTheBitsThatEachHasAlone) {
+    for (const Kernels* set : available_kernels()) {
+        select_kernels(set->name);
+        for (const Shape& s : {Shape{8, 288, 100}, {8, 33, 7}, {7, 128, 16}, {3, 20, 9}, {2, 352, 65}}) {
+            ASSERT_LE(s.n, most_rows_without_blas);
+            Layer layer(s);
+            layer.run(false);
+            Tensor alone(s.n, s.m);
+            QuantScratch none;
+            for (int i = 0; i < s.n; ++i)
+                linear(rows_of(layer.in(), i, 1), {layer.weight.view(), {}}, none, rows_of(alone.view(), i, 1));
+            EXPECT_EQ(std::memcmp(layer.y.data(), alone.data(), alone.size() * sizeof(float)), 0)
+                << set->name << ": " << s.n << " x " << s.k << " x " << s.m;
+        }
+    }
+    select_kernels("auto");
 }
 
 // The shapes of real trunks: what a model computes must not depend on who else uses the machine.
