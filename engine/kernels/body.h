@@ -223,7 +223,7 @@ inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdi
                      std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     for (; row + ROWS <= rows; row += ROWS)
         for (int i = 0; i < m; ++i) {
-            f16 total[ROWS];
+            alignas(64) f16 total[ROWS];
             dots_tile<ROWS>(k, w + i * ldw, x + row * ldx, ldx, total);
             float* const out = y + row * ldy + i;
             if constexpr (ROWS == 8) {

@@ -47,9 +47,9 @@ inline void store_lanes(float* y, int outputs, const f16 (&acc)[2]) {
 template <class Panel, int ROWS>
 inline void half_tile(int k, const std::byte* w, const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy,
                       int outputs) {
-    f16 acc[ROWS][2] = {};
+    alignas(64) f16 acc[ROWS][2] = {}; // references to it lose that its type may lie anywhere
     const auto step = [&]<int DEPTH>(int l) {
-        f16 weights[Panel::depth][2];
+        alignas(64) f16 weights[Panel::depth][2];
         Panel::load(w, l, weights);
         for (int d = 0; d < DEPTH; ++d)
             for (int r = 0; r < ROWS; ++r) {
@@ -249,7 +249,7 @@ struct Q4Block { // scales f16[32], then [4][32][4]: k = 4 g + i in the low half
 template <class Block, int ROWS>
 inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
                        int outputs) {
-    f16 total[ROWS][2] = {};
+    alignas(64) f16 total[ROWS][2] = {};
     const signed char* q[ROWS];
     const float* scale[ROWS];
     const int* sum[ROWS];
