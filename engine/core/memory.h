@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Large pieces of memory from the system: zeros, which become resident only when they are touched, on
-// huge pages where the system grants them. Reading weights from 2 MB pages is half as fast again as from
-// 4 KB pages on the machine that bench/results was taken on.
+// huge pages where the system grants them, so that a stream of weights misses the TLB less often.
 #pragma once
 
 #include <cstddef>

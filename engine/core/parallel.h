@@ -25,8 +25,7 @@ inline thread_local bool side_by_side = false; // this thread runs a team's code
 }
 
 // body() on every thread of one team, at most `most` of them, side by side. The loops below split their
-// indices among the team and end with a barrier, which costs a third of what starting threads for each
-// loop would. All else runs on every thread: it must write nothing that the threads share.
+// indices among the team and end with a barrier, which is cheaper than a region for each. All else runs on every thread: it must write nothing that the threads share.
 template <class Body>
 void team(int most, const Body& body) {
     const int threads = omp_get_max_threads() < most ? omp_get_max_threads() : most;

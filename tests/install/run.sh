@@ -31,13 +31,13 @@ build() { # NAME: warnings and all, as strict strangers do
 
 # What lies where; DESTDIR is in no file.
 staged() {
-    make install PREFIX=/usr DESTDIR="$SCRATCH/root" &&
-        (cd "$SCRATCH/root/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
-        (cd "$SCRATCH/root/usr" && find . -type f ! -path './share/ordo/weights/*' | sort) >"$SCRATCH/laid" &&
+    make install PREFIX=/usr DESTDIR="$SCRATCH/staged" &&
+        (cd "$SCRATCH/staged/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
+        (cd "$SCRATCH/staged/usr" && find . -type f ! -path './share/ordo/weights/*' | sort) >"$SCRATCH/laid" &&
         printf './%s\n' bin/ordo include/ordo/ordo.h lib/libordo.a lib/pkgconfig/ordo.pc >"$SCRATCH/expected" &&
         same laid expected &&
-        grep -qx 'prefix=/usr' "$SCRATCH/root/usr/lib/pkgconfig/ordo.pc" &&
-        ! grep -rqF "$SCRATCH" "$SCRATCH/root/usr/lib/pkgconfig"
+        grep -qx 'prefix=/usr' "$SCRATCH/staged/usr/lib/pkgconfig/ordo.pc" &&
+        ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig"
 }
 check 'make install DESTDIR=' staged
 # Of weights/ only what ships, whatever else lies there: tried on a tree that is ours but for that folder.
