@@ -209,7 +209,7 @@ private:
     std::unique_ptr<const Impl> impl_;
 };
 
-// What a session keeps its keys and values as: f16 takes half the memory and time, and rounds them.
+// What a session keeps its keys and values as: f16 takes half the memory, and rounds them.
 enum class CacheType { f32, f16 };
 
 struct SessionOptions {

@@ -133,18 +133,13 @@ private:
 void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
                View qkv, AttentionScratch& scratch, View out) {
     const int n = qkv.rows;
-    std::int64_t work = 0;
-    for (const Part& part : parts)
-        work += std::int64_t{part.rows} * (part.first + part.rows) * shape.n_heads * shape.d_head;
-    // Decoding on a short cache is over before a second thread has woken up.
-    constexpr std::int64_t work_per_thread = 32768;
-    const int slots = work < 2 * work_per_thread ? 1 : scratch.slots();
     if (parts.front().rows == 1) {
-        parallel_for_slots(static_cast<std::ptrdiff_t>(n) * shape.n_kv_heads, slots, [&](std::ptrdiff_t i, int slot) {
-            const int row = static_cast<int>(i) / shape.n_kv_heads;
-            PartJob(shape, encodings, layer, parts[static_cast<std::size_t>(row)], row, qkv, out)
-                .decode(static_cast<int>(i) % shape.n_kv_heads, scratch, slot);
-        });
+        parallel_for_slots(static_cast<std::ptrdiff_t>(n) * shape.n_kv_heads, scratch.slots(),
+                           [&](std::ptrdiff_t i, int slot) {
+                               const int row = static_cast<int>(i) / shape.n_kv_heads;
+                               PartJob(shape, encodings, layer, parts[static_cast<std::size_t>(row)], row, qkv, out)
+                                   .decode(static_cast<int>(i) % shape.n_kv_heads, scratch, slot);
+                           });
         return;
     }
     const PartJob job(shape, encodings, layer, parts.front(), 0, qkv, out);
@@ -157,10 +152,11 @@ void attention(const AttentionShape& shape, const EncodingStack& encodings, int 
     constexpr int tile = AttentionScratch::tile;
     const int tiles = (n + tile - 1) / tile;
     // Later tiles see more keys: they go first, so that no thread is left alone with the longest.
-    parallel_for_slots(static_cast<std::ptrdiff_t>(tiles) * shape.n_heads, slots, [&](std::ptrdiff_t i, int slot) {
-        const int row = (tiles - 1 - static_cast<int>(i) / shape.n_heads) * tile;
-        job.gather(row, std::min(tile, n - row), static_cast<int>(i) % shape.n_heads, scratch, slot);
-    });
+    parallel_for_slots(static_cast<std::ptrdiff_t>(tiles) * shape.n_heads, scratch.slots(),
+                       [&](std::ptrdiff_t i, int slot) {
+                           const int row = (tiles - 1 - static_cast<int>(i) / shape.n_heads) * tile;
+                           job.gather(row, std::min(tile, n - row), static_cast<int>(i) % shape.n_heads, scratch, slot);
+                       });
 }
 
 } // namespace ordo

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "layers/embedding.h"
+#include "ops/finite.h"
 #include "ops/softmax.h"
 
 #include <algorithm>
@@ -19,17 +20,6 @@ int hidden_width(const Blueprint& b) {
 }
 int widest_input(const Blueprint& b) {
     return std::max({b.d_model, b.n_heads * b.d_head, b.d_ff});
-}
-
-bool all_finite(View x) {
-    for (int i = 0; i < x.rows; ++i) {
-        const float* row = x.row(i);
-        float sum = 0; // v - v is 0, or NaN for what is not finite
-#pragma omp simd reduction(+ : sum)
-        for (int j = 0; j < x.cols; ++j) sum += row[j] - row[j];
-        if (!(sum == 0)) return false;
-    }
-    return true;
 }
 
 } // namespace

@@ -49,11 +49,22 @@ int head_rows_at_once(const Model::Impl& m, int chunk) {
     return std::clamp(most_floats / m.blueprint.vocab_size, 1, chunk);
 }
 
+// Takes a session back to where it was unless all went well.
+struct Rollback {
+    int& size;
+    int before = size;
+    bool done = false;
+
+    ~Rollback() {
+        if (!done) size = before;
+    }
+};
+
 } // namespace
 
 Session::Impl::Impl(const Model& of, const SessionOptions& wanted)
-    : model(&of), options(wanted), capacity(checked_capacity(of.impl(), wanted)),
-      chunk(rows_at_once(of.impl(), wanted, capacity)), head_rows(head_rows_at_once(of.impl(), chunk)) {
+    : model(&of), capacity(checked_capacity(of.impl(), wanted)), chunk(rows_at_once(of.impl(), wanted, capacity)),
+      head_rows(head_rows_at_once(of.impl(), chunk)) {
     const Blueprint& b = of.impl().blueprint;
     const std::uint64_t bytes = KvCache::bytes(b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache) +
                                 Pass::bytes(of.impl(), chunk, head_rows, capacity);

@@ -17,22 +17,10 @@ struct Session::Impl {
     View forward(std::span<const Token> tokens, std::span<const int> segments);
 
     const Model* model;
-    SessionOptions options;
     int capacity, chunk, head_rows;
     int size = 0; // tokens in the cache
     KvCache cache;
     Pass pass;
-};
-
-// Takes a session back to where it was unless all went well.
-struct Rollback {
-    int& size;
-    int before = size;
-    bool done = false;
-
-    ~Rollback() {
-        if (!done) size = before;
-    }
 };
 
 } // namespace ordo
