@@ -6,22 +6,22 @@
 
 namespace {
 
-typedef float f16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int i16 __attribute__((vector_size(64), aligned(4)));
-typedef float f4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int i32x16 __attribute__((vector_size(64), aligned(4)));
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 
-inline f16 load(const float* p) {
-    return *reinterpret_cast<const f16*>(p);
+inline f32x16 load(const float* p) {
+    return *reinterpret_cast<const f32x16*>(p);
 }
 typedef unsigned short u16x16 __attribute__((vector_size(32), aligned(2), may_alias));
-typedef unsigned int u16_wide __attribute__((vector_size(64), aligned(4), may_alias));
+typedef unsigned int u32x16 __attribute__((vector_size(64), aligned(4), may_alias));
 // 16 values of type f16 to float, exactly.
 typedef std::uint16_t half_t __attribute__((may_alias));
-inline f16 load(const half_t* p) {
+inline f32x16 load(const half_t* p) {
 #if defined(__AVX512F__)
-    return reinterpret_cast<f16>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+    return reinterpret_cast<f32x16>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
 #elif defined(__F16C__)
-    f16 out;
+    f32x16 out;
     auto* to = reinterpret_cast<float*>(&out);
     _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
     _mm256_storeu_ps(to + 8, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8))));
@@ -29,63 +29,63 @@ inline f16 load(const half_t* p) {
 #else
     // The bits of exponent and fraction in place of a float's, times 2^112 for the difference of the
     // biases, which makes subnormals right too. What is not finite gets the exponent that says so.
-    const u16_wide half = __builtin_convertvector(*reinterpret_cast<const u16x16*>(p), u16_wide);
-    const u16_wide magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
-    const f16 value = reinterpret_cast<const f16&>(magnitude) * 0x1p112f;
-    const u16_wide wild = reinterpret_cast<u16_wide>(magnitude >= (0x7c00u << 13)) & 0x7f800000u;
-    const u16_wide bits = reinterpret_cast<const u16_wide&>(value) | wild | sign;
-    return reinterpret_cast<const f16&>(bits);
+    const u32x16 half = __builtin_convertvector(*reinterpret_cast<const u16x16*>(p), u32x16);
+    const u32x16 magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
+    const f32x16 value = reinterpret_cast<const f32x16&>(magnitude) * 0x1p112f;
+    const u32x16 wild = reinterpret_cast<u32x16>(magnitude >= (0x7c00u << 13)) & 0x7f800000u;
+    const u32x16 bits = reinterpret_cast<const u32x16&>(value) | wild | sign;
+    return reinterpret_cast<const f32x16&>(bits);
 #endif
 }
-inline f16 load_part(const half_t* p, int n) {
+inline f32x16 load_part(const half_t* p, int n) {
     half_t all[16] = {};
     for (int i = 0; i < n; ++i) all[i] = p[i];
     return load(all);
 }
-inline void store(float* p, f16 v) {
-    *reinterpret_cast<f16*>(p) = v;
+inline void store(float* p, f32x16 v) {
+    *reinterpret_cast<f32x16*>(p) = v;
 }
-inline f16 splat(float s) {
-    return f16{} + s;
+inline f32x16 splat(float s) {
+    return f32x16{} + s;
 }
-inline f16 load_part(const float* p, int n) {
-    f16 v{};
+inline f32x16 load_part(const float* p, int n) {
+    f32x16 v{};
     for (int i = 0; i < n; ++i) v[i] = p[i];
     return v;
 }
-inline void store_part(float* p, int n, f16 v) {
+inline void store_part(float* p, int n, f32x16 v) {
     for (int i = 0; i < n; ++i) p[i] = v[i];
 }
-typedef float f8 __attribute__((vector_size(32), aligned(4), may_alias));
-inline float sum(f16 v) { // a fixed tree, the same for every instruction set
-    const f8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                 __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-    const f4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
-    const f4 c = b + __builtin_shufflevector(b, b, 2, 3, 0, 1);
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+inline float sum(f32x16 v) { // a fixed tree, the same for every instruction set
+    const f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                    __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    const f32x4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
+    const f32x4 c = b + __builtin_shufflevector(b, b, 2, 3, 0, 1);
     return c[0] + c[1];
 }
 
 // exp(x) for x <= 88 by 2^n * e^r, |r| <= ln 2 / 2, and a polynomial of degree 6 (Cephes' expf, about
 // 1 ulp); below -87.3 the result is 0.
-inline f16 exp16(f16 x) {
-    const f16 low = splat(-87.3f);
-    const i16 tiny = x < low;
+inline f32x16 exp16(f32x16 x) {
+    const f32x16 low = splat(-87.3f);
+    const i32x16 tiny = x < low;
     x = tiny ? low : x;
     x = x > splat(88.0f) ? splat(88.0f) : x;
-    f16 n = x * 1.44269504088896341f;
+    f32x16 n = x * 1.44269504088896341f;
     n = (n + 12582912.0f) - 12582912.0f; // round to nearest: 1.5 * 2^23
-    f16 r = x - n * 0.693359375f;
+    f32x16 r = x - n * 0.693359375f;
     r = r + n * 2.12194440e-4f;
-    f16 p = splat(1.9875691500e-4f);
+    f32x16 p = splat(1.9875691500e-4f);
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    const i16 exponent = (__builtin_convertvector(n, i16) + 127) << 23;
-    const f16 result = p * reinterpret_cast<const f16&>(exponent);
-    return tiny ? f16{} : result;
+    const i32x16 exponent = (__builtin_convertvector(n, i32x16) + 127) << 23;
+    const f32x16 result = p * reinterpret_cast<const f32x16&>(exponent);
+    return tiny ? f32x16{} : result;
 }
 
 // f over x in steps of 16, the tail padded.
@@ -100,19 +100,19 @@ inline void map(int n, const float* x, float* y, F f) {
 template <int ROWS, int VECTORS, class B>
 inline void tile(int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const B* b,
                  std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
-    f16 acc[ROWS][VECTORS] = {};
+    f32x16 acc[ROWS][VECTORS] = {};
     for (int l = 0; l < k; ++l) {
-        f16 bv[VECTORS];
+        f32x16 bv[VECTORS];
         for (int v = 0; v < VECTORS; ++v) bv[v] = load(b + l * ldb + 16 * v);
         for (int r = 0; r < ROWS; ++r) {
-            const f16 s = splat(a[r * a_row + l * a_col]);
+            const f32x16 s = splat(a[r * a_row + l * a_col]);
             for (int v = 0; v < VECTORS; ++v) acc[r][v] += s * bv[v];
         }
     }
     for (int r = 0; r < ROWS; ++r)
         for (int v = 0; v < VECTORS; ++v) {
             float* out = c + r * ldc + 16 * v;
-            f16 value = alpha * acc[r][v];
+            f32x16 value = alpha * acc[r][v];
             if (beta != 0) value += beta * load(out);
             store(out, value);
         }
@@ -123,7 +123,7 @@ template <class B>
 inline void tile_tail(int rows, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                       const B* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     for (int r = 0; r < rows; ++r) {
-        f16 acc{};
+        f32x16 acc{};
         for (int l = 0; l < k; ++l) acc += splat(a[r * a_row + l * a_col]) * load_part(b + l * ldb, n);
         for (int j = 0; j < n; ++j) {
             float* out = c + r * ldc + j;
@@ -165,7 +165,7 @@ void product_halves(int m, int n, int k, float alpha, const float* a, std::ptrdi
 }
 
 float dot(int n, const float* x, const float* y) {
-    f16 a{}, b{}, c{}, d{};
+    f32x16 a{}, b{}, c{}, d{};
     int i = 0;
     for (; i + 64 <= n; i += 64) {
         a += load(x + i) * load(y + i);
@@ -179,21 +179,21 @@ float dot(int n, const float* x, const float* y) {
 }
 
 // sum() of eight vectors at once, by the same tree: four shuffles do for all what each would need.
-inline f8 sums(const f16 (&v)[8]) {
-    f16 half[4], quarter[2];
+inline f32x8 sums(const f32x16 (&v)[8]) {
+    f32x16 half[4], quarter[2];
     for (int i = 0; i < 4; ++i) { // 8 of 2i, 8 of 2i + 1
-        const f16 a = v[2 * i], b = v[2 * i + 1];
+        const f32x16 a = v[2 * i], b = v[2 * i + 1];
         half[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
                   __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
     }
     for (int i = 0; i < 2; ++i) { // 4 of each of four
-        const f16 a = half[2 * i], b = half[2 * i + 1];
+        const f32x16 a = half[2 * i], b = half[2 * i + 1];
         quarter[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
                      __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
     }
-    const f16 a = quarter[0], b = quarter[1]; // 2 of each
-    const f16 pairs = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
-                      __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
+    const f32x16 a = quarter[0], b = quarter[1]; // 2 of each
+    const f32x16 pairs = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
+                         __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
     return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14) +
            __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15);
 }
@@ -201,11 +201,11 @@ inline f8 sums(const f16 (&v)[8]) {
 // One row of w by ROWS rows of x, in two sums each, whatever the tile. Memory is read as one stream,
 // which prefetchers follow best.
 template <int ROWS>
-inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, f16 (&total)[ROWS]) {
-    f16 even[ROWS] = {}, odd[ROWS] = {};
+inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, f32x16 (&total)[ROWS]) {
+    f32x16 even[ROWS] = {}, odd[ROWS] = {};
     int l = 0;
     for (; l + 32 <= k; l += 32) {
-        const f16 first = load(w + l), second = load(w + l + 16);
+        const f32x16 first = load(w + l), second = load(w + l + 16);
         for (int r = 0; r < ROWS; ++r) {
             even[r] += first * load(x + r * ldx + l);
             odd[r] += second * load(x + r * ldx + l + 16);
@@ -223,11 +223,11 @@ inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdi
                      std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     for (; row + ROWS <= rows; row += ROWS)
         for (int i = 0; i < m; ++i) {
-            alignas(64) f16 total[ROWS];
+            alignas(64) f32x16 total[ROWS];
             dots_tile<ROWS>(k, w + i * ldw, x + row * ldx, ldx, total);
             float* const out = y + row * ldy + i;
             if constexpr (ROWS == 8) {
-                const f8 s = sums(total);
+                const f32x8 s = sums(total);
                 for (int r = 0; r < 8; ++r) out[r * ldy] = s[r];
             } else {
                 for (int r = 0; r < ROWS; ++r) out[r * ldy] = sum(total[r]);
@@ -249,9 +249,9 @@ float max_row(int n, const float* x) {
     float best = x[0];
     int i = 0;
     if (n >= 16) {
-        f16 m = load(x);
+        f32x16 m = load(x);
         for (i = 16; i + 16 <= n; i += 16) {
-            const f16 v = load(x + i);
+            const f32x16 v = load(x + i);
             m = v > m ? v : m;
         }
         for (int j = 0; j < 16; ++j) best = m[j] > best ? m[j] : best;
@@ -262,15 +262,15 @@ float max_row(int n, const float* x) {
 
 float exp_row(int n, float* x) {
     const float top = max_row(n, x);
-    f16 total{};
+    f32x16 total{};
     int i = 0;
     for (; i + 16 <= n; i += 16) {
-        const f16 e = exp16(load(x + i) - top);
+        const f32x16 e = exp16(load(x + i) - top);
         store(x + i, e);
         total += e;
     }
     if (i < n) {
-        const f16 e = exp16(load_part(x + i, n - i) - top);
+        const f32x16 e = exp16(load_part(x + i, n - i) - top);
         store_part(x + i, n - i, e);
         for (int j = 0; j < n - i; ++j) total[j] += e[j];
     }
@@ -290,12 +290,12 @@ void axpy(int n, float s, const float* x, float* y) {
 void rotate_adjacent(int n, const float* cos, const float* sin, float direction, float* x) {
     int k = 0;
     for (; k + 8 <= n; k += 8) {
-        const f8 c = *reinterpret_cast<const f8*>(cos + k);
-        const f8 s = direction * *reinterpret_cast<const f8*>(sin + k);
-        const f16 v = load(x + 2 * k);
-        const f16 other = __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-        const f16 by_self = __builtin_shufflevector(c, c, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-        const f16 by_other = __builtin_shufflevector(-s, s, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+        const f32x8 c = *reinterpret_cast<const f32x8*>(cos + k);
+        const f32x8 s = direction * *reinterpret_cast<const f32x8*>(sin + k);
+        const f32x16 v = load(x + 2 * k);
+        const f32x16 other = __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+        const f32x16 by_self = __builtin_shufflevector(c, c, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+        const f32x16 by_other = __builtin_shufflevector(-s, s, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
         store(x + 2 * k, v * by_self + other * by_other);
     }
     for (; k < n; ++k) {
@@ -318,36 +318,36 @@ void subtract_distance(int n, float slope, int at, const int* positions, float* 
     }
 }
 
-inline f16 sigmoid16(f16 x) {
+inline f32x16 sigmoid16(f32x16 x) {
     return 1.0f / (1.0f + exp16(-x));
 }
 
 // tanh(u) = 1 - 2 / (exp(2u) + 1), with u = sqrt(2/pi) (x + 0.044715 x^3): Hendrycks and Gimpel,
 // arXiv 1606.08415.
-inline f16 gelu_inner(f16 x) {
+inline f32x16 gelu_inner(f32x16 x) {
     return 0.7978845608028654f * (x + 0.044715f * x * x * x);
 }
-inline f16 tanh16(f16 u) {
+inline f32x16 tanh16(f32x16 u) {
     return 1.0f - 2.0f / (exp16(2.0f * u) + 1.0f);
 }
 
 void silu(int n, const float* x, float* y) {
-    map(n, x, y, [](f16 v, float*, int) { return v * sigmoid16(v); });
+    map(n, x, y, [](f32x16 v, float*, int) { return v * sigmoid16(v); });
 }
 void gelu_tanh(int n, const float* x, float* y) {
     // (1 + tanh(u)) / 2 = 1 / (1 + exp(-2u)), which does not cancel for u < 0.
-    map(n, x, y, [](f16 v, float*, int) { return v * sigmoid16(2.0f * gelu_inner(v)); });
+    map(n, x, y, [](f32x16 v, float*, int) { return v * sigmoid16(2.0f * gelu_inner(v)); });
 }
 void silu_grad(int n, const float* x, float* dx) {
-    map(n, x, dx, [](f16 v, float* d, int lanes) {
-        const f16 s = sigmoid16(v);
+    map(n, x, dx, [](f32x16 v, float* d, int lanes) {
+        const f32x16 s = sigmoid16(v);
         return load_part(d, lanes) * (s * (1.0f + v * (1.0f - s)));
     });
 }
 void gelu_tanh_grad(int n, const float* x, float* dx) {
-    map(n, x, dx, [](f16 v, float* d, int lanes) {
-        const f16 t = tanh16(gelu_inner(v));
-        const f16 inner = 0.7978845608028654f * (1.0f + 3 * 0.044715f * v * v);
+    map(n, x, dx, [](f32x16 v, float* d, int lanes) {
+        const f32x16 t = tanh16(gelu_inner(v));
+        const f32x16 inner = 0.7978845608028654f * (1.0f + 3 * 0.044715f * v * v);
         return load_part(d, lanes) * (0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * inner);
     });
 }

@@ -13,7 +13,7 @@ constexpr int panel_lanes = 32;
 
 struct F16Panel {                   // [k][32]
     static constexpr int depth = 1; // k taken at once
-    static void load(const std::byte* panel, int k, f16 (&w)[1][2]) {
+    static void load(const std::byte* panel, int k, f32x16 (&w)[1][2]) {
         const std::byte* p = panel + static_cast<std::ptrdiff_t>(k) * 64;
         w[0][0] = ::load(reinterpret_cast<const half_t*>(p));
         w[0][1] = ::load(reinterpret_cast<const half_t*>(p + 32));
@@ -22,18 +22,18 @@ struct F16Panel {                   // [k][32]
 
 struct Bf16Panel { // [k / 2][32][2]
     static constexpr int depth = 2;
-    static void load(const std::byte* panel, int k, f16 (&w)[2][2]) {
+    static void load(const std::byte* panel, int k, f32x16 (&w)[2][2]) {
         const std::byte* p = panel + static_cast<std::ptrdiff_t>(k) * 64;
         for (int v = 0; v < 2; ++v) {
-            const u16_wide pair = *reinterpret_cast<const u16_wide*>(p + 64 * v);
-            const u16_wide low = pair << 16, high = pair & 0xffff0000u;
-            w[0][v] = reinterpret_cast<const f16&>(low);
-            w[1][v] = reinterpret_cast<const f16&>(high);
+            const u32x16 pair = *reinterpret_cast<const u32x16*>(p + 64 * v);
+            const u32x16 low = pair << 16, high = pair & 0xffff0000u;
+            w[0][v] = reinterpret_cast<const f32x16&>(low);
+            w[1][v] = reinterpret_cast<const f32x16&>(high);
         }
     }
 };
 
-inline void store_lanes(float* y, int outputs, const f16 (&acc)[2]) {
+inline void store_lanes(float* y, int outputs, const f32x16 (&acc)[2]) {
     for (int v = 0; v < 2; ++v) {
         const int n = outputs - 16 * v;
         if (n >= 16)
@@ -47,13 +47,13 @@ inline void store_lanes(float* y, int outputs, const f16 (&acc)[2]) {
 template <class Panel, int ROWS>
 inline void half_tile(int k, const std::byte* w, const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy,
                       int outputs) {
-    alignas(64) f16 acc[ROWS][2] = {}; // references to it lose that its type may lie anywhere
+    alignas(64) f32x16 acc[ROWS][2] = {}; // references to it lose that its type may lie anywhere
     const auto step = [&]<int DEPTH>(int l) {
-        alignas(64) f16 weights[Panel::depth][2];
+        alignas(64) f32x16 weights[Panel::depth][2];
         Panel::load(w, l, weights);
         for (int d = 0; d < DEPTH; ++d)
             for (int r = 0; r < ROWS; ++r) {
-                const f16 s = splat(x[r * ldx + l + d]);
+                const f32x16 s = splat(x[r * ldx + l + d]);
                 for (int v = 0; v < 2; ++v) acc[r][v] += s * weights[d][v];
             }
     };
@@ -89,55 +89,44 @@ void half_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff
 
 // Sixteen sums of four products of bytes each, added to acc: weights [16][4] by the same four
 // activations. Exact: |w| <= 128 and |x| <= 127 overflow no step.
-#if defined(__AVX512VNNI__)
-constexpr int q8_offset = 128; // what the weights' bytes are too large by
+#if defined(__AVX512BW__)
 typedef __m512i bytes64;
+typedef __m512i sums16;
 inline bytes64 load_bytes(const std::byte* p) {
     return _mm512_loadu_si512(p);
 }
 inline bytes64 nibbles(bytes64 v, int shift) {
     return _mm512_and_si512(_mm512_srli_epi16(v, static_cast<unsigned>(shift)), _mm512_set1_epi8(15));
 }
-inline __m512i dot4_q8(__m512i acc, bytes64 w, int x) {
-    return _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(x));
-}
-inline __m512i dot4_q4(__m512i acc, bytes64 w, int x) {
-    return _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(x));
-}
-typedef __m512i sums16;
 inline sums16 splat_sums(int s) {
     return _mm512_set1_epi32(s);
 }
-inline f16 to_floats(sums16 s) {
-    return reinterpret_cast<f16>(_mm512_cvtepi32_ps(s));
+inline f32x16 to_floats(sums16 s) {
+    return reinterpret_cast<f32x16>(_mm512_cvtepi32_ps(s));
 }
-#elif defined(__AVX512BW__)
+#if defined(__AVX512VNNI__)
+constexpr int q8_offset = 128; // what the weights' bytes are too large by
+inline sums16 dot4_q4(sums16 acc, bytes64 w, int x) {
+    return _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(x));
+}
+inline sums16 dot4_q8(sums16 acc, bytes64 w, int x) {
+    return dot4_q4(acc, w, x);
+}
+#else
 constexpr int q8_offset = 0; // multiplied as signed bytes
-typedef __m512i bytes64;
-typedef __m512i sums16;
-inline bytes64 load_bytes(const std::byte* p) {
-    return _mm512_loadu_si512(p);
-}
-inline bytes64 nibbles(bytes64 v, int shift) {
-    return _mm512_and_si512(_mm512_srli_epi16(v, static_cast<unsigned>(shift)), _mm512_set1_epi8(15));
+inline sums16 dot4_unsigned(sums16 acc, bytes64 w, __m512i x) {
+    return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1)));
 }
 inline sums16 dot4_q4(sums16 acc, bytes64 w, int x) {
-    return _mm512_add_epi32(acc,
-                            _mm512_madd_epi16(_mm512_maddubs_epi16(w, _mm512_set1_epi32(x)), _mm512_set1_epi16(1)));
+    return dot4_unsigned(acc, w, _mm512_set1_epi32(x));
 }
 inline sums16 dot4_q8(sums16 acc, bytes64 w, int x) {
     // |w| by x with the sign of w: maddubs wants one side unsigned.
     const __m512i s = _mm512_xor_si512(w, _mm512_set1_epi8(-128)), v = _mm512_set1_epi32(x);
     const __m512i signed_x = _mm512_mask_sub_epi8(v, _mm512_movepi8_mask(s), _mm512_setzero_si512(), v);
-    return _mm512_add_epi32(
-        acc, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(s), signed_x), _mm512_set1_epi16(1)));
+    return dot4_unsigned(acc, _mm512_abs_epi8(s), signed_x);
 }
-inline sums16 splat_sums(int s) {
-    return _mm512_set1_epi32(s);
-}
-inline f16 to_floats(sums16 s) {
-    return reinterpret_cast<f16>(_mm512_cvtepi32_ps(s));
-}
+#endif
 #else
 #if defined(__AVX2__)
 constexpr int parts = 2;
@@ -205,10 +194,10 @@ inline sums16 splat_sums(int s) {
     for (int i = 0; i < parts; ++i) sums.v[i] = splat_part(s);
     return sums;
 }
-inline f16 to_floats(sums16 s) {
-    i16 whole;
+inline f32x16 to_floats(sums16 s) {
+    i32x16 whole;
     __builtin_memcpy(&whole, &s, sizeof whole);
-    return __builtin_convertvector(whole, f16);
+    return __builtin_convertvector(whole, f32x16);
 }
 #endif
 
@@ -249,7 +238,7 @@ struct Q4Block { // scales f16[32], then [4][32][4]: k = 4 g + i in the low half
 template <class Block, int ROWS>
 inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
                        int outputs) {
-    alignas(64) f16 total[ROWS][2] = {};
+    alignas(64) f32x16 total[ROWS][2] = {};
     const signed char* q[ROWS];
     const float* scale[ROWS];
     const int* sum[ROWS];
@@ -264,7 +253,7 @@ inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, f
         for (int r = 0; r < ROWS; ++r) acc[r][0] = acc[r][1] = splat_sums(-Block::offset * sum[r][b]);
         Block::dot(w, q, acc);
         for (int v = 0; v < 2; ++v) {
-            const f16 weight_scale = load(reinterpret_cast<const half_t*>(w + 32 * v));
+            const f32x16 weight_scale = load(reinterpret_cast<const half_t*>(w + 32 * v));
             for (int r = 0; r < ROWS; ++r) total[r][v] += to_floats(acc[r][v]) * (weight_scale * scale[r][b]);
         }
         for (int r = 0; r < ROWS; ++r) q[r] += 32;
@@ -291,44 +280,44 @@ void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
     }
 }
 
-typedef int i8 __attribute__((vector_size(32), aligned(4)));
-typedef int i4 __attribute__((vector_size(16), aligned(4)));
-typedef signed char c16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef int i32x8 __attribute__((vector_size(32), aligned(4)));
+typedef int i32x4 __attribute__((vector_size(16), aligned(4)));
+typedef signed char i8x16 __attribute__((vector_size(16), aligned(1), may_alias));
 
-inline int sum(i16 v) {
-    const i8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                 __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-    const i4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
+inline int sum(i32x16 v) {
+    const i32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                    __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    const i32x4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
     return (b[0] + b[1]) + (b[2] + b[3]);
 }
-inline float largest(f16 v) {
-    const f8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
-    const f8 b = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-    const f8 c = a > b ? a : b;
-    const f4 d = __builtin_shufflevector(c, c, 0, 1, 2, 3), e = __builtin_shufflevector(c, c, 4, 5, 6, 7);
-    const f4 f = d > e ? d : e;
+inline float largest(f32x16 v) {
+    const f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+    const f32x8 b = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    const f32x8 c = a > b ? a : b;
+    const f32x4 d = __builtin_shufflevector(c, c, 0, 1, 2, 3), e = __builtin_shufflevector(c, c, 4, 5, 6, 7);
+    const f32x4 f = d > e ? d : e;
     const float g = f[0] > f[1] ? f[0] : f[1], h = f[2] > f[3] ? f[2] : f[3];
     return g > h ? g : h;
 }
-inline f16 magnitude(f16 v) {
+inline f32x16 magnitude(f32x16 v) {
     return v < 0.0f ? -v : v;
 }
 
 // One block of 32: q = round(x / d) with d = max |x| / 127, the nearest even in the middle.
 void quantise_row(int n, const float* x, signed char* q, float* scales, int* sums) {
-    const f16 magic = splat(12582912.0f); // 1.5 * 2^23
+    const f32x16 magic = splat(12582912.0f); // 1.5 * 2^23
     for (int b = 0; b < n / 32; ++b, x += 32, q += 32) {
-        const f16 low = load(x), high = load(x + 16);
-        const f16 a = magnitude(low), c = magnitude(high);
+        const f32x16 low = load(x), high = load(x + 16);
+        const f32x16 a = magnitude(low), c = magnitude(high);
         const float most = largest(a > c ? a : c);
         // v - v is NaN for what is not finite, which must not be lost.
         scales[b] = most / 127.0f + sum((low - low) + (high - high)); // NOLINT(misc-redundant-expression)
         // Below 2^-120 the factor would overflow: such values are zeros beside anything else.
         const float factor = most > 0x1p-120f ? 127.0f / most : 0.0f;
-        const i16 first = __builtin_convertvector((low * factor + magic) - magic, i16);
-        const i16 second = __builtin_convertvector((high * factor + magic) - magic, i16);
-        *reinterpret_cast<c16*>(q) = __builtin_convertvector(first, c16);
-        *reinterpret_cast<c16*>(q + 16) = __builtin_convertvector(second, c16);
+        const i32x16 first = __builtin_convertvector((low * factor + magic) - magic, i32x16);
+        const i32x16 second = __builtin_convertvector((high * factor + magic) - magic, i32x16);
+        *reinterpret_cast<i8x16*>(q) = __builtin_convertvector(first, i8x16);
+        *reinterpret_cast<i8x16*>(q + 16) = __builtin_convertvector(second, i8x16);
         sums[b] = sum(first + second);
     }
 }
