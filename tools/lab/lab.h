@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// What an experiment of `ordo lab` is: a function from options to tables, pictures and sentences. How
+// these are printed, plotted and gathered in a report is none of its business (render.h, plot.h, report.h).
+#pragma once
+
+#include "tools/options.h"
+#include "tools/output.h"
+
+namespace ordo::lab {
+
+// ---- Pictures ---------------------------------------------------------------------------------
+
+struct Series {
+    std::string label;
+    std::vector<double> x, y;           // as many of each
+    std::vector<double> low, high;      // the interval around y; empty: none
+    enum class Style { line, points, line_points, arrows } style = Style::line; // arrows start at Curves::origin
+};
+
+// A line across the picture: a bound, chance, what a perfect answer would have.
+struct Reference {
+    std::string label;
+    double y = 0;
+};
+
+struct Curves {
+    std::vector<Series> series;
+    std::vector<Reference> references = {};
+    bool log_x = false, log_y = false;
+    bool square = false; // the same scale on both axes
+    double origin_x = 0, origin_y = 0;
+};
+
+// Cell (row, column) stands at y = first_y + row, x = first_x + column; row 0 is at the top.
+struct HeatMap {
+    std::vector<std::vector<double>> values; // not a number: left blank, as a mask is
+    int first_x = 0, first_y = 0;
+    std::string value_label = {};                 // of the colour bar, with its unit
+    std::vector<std::string> x_names = {}, y_names = {}; // in place of numbers; empty: numbers
+    bool diverging = true;                        // colours run both ways from zero; otherwise from least to most
+};
+
+struct Picture {
+    std::string name;  // of its files, within the experiment: "heat-map-128x8"
+    std::string title; // says what is seen
+    std::string x_label, y_label;
+    std::variant<Curves, HeatMap> content;
+};
+
+// ---- Results ----------------------------------------------------------------------------------
+
+struct NamedFigures {
+    std::string name;  // of its CSV file: "js-distance"
+    std::string title; // one line
+    tools::Figures figures;
+};
+
+// What an experiment has to say, in the order in which it is to be read.
+struct Result {
+    std::vector<std::string> expected = {}; // what was written down before the run, if anything
+    std::vector<NamedFigures> tables = {};
+    std::vector<Picture> pictures = {};
+    std::vector<std::string> found; // sentences with the figures of this run; at least one
+    std::vector<std::string> notes = {}; // what the figures can and cannot mean; where published ones are from
+};
+
+// What `ordo lab NAME` was asked for.
+struct Request {
+    const tools::Arguments& arguments;
+    std::uint64_t seed = 1;
+    bool quick = false; // less of everything that takes time: fewer seeds, tokens, lengths
+    // Called with a line on how far it is; shows it on a terminal.
+    std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+struct Experiment {
+    std::string_view name;
+    std::string_view summary;                 // one line, the question that it answers
+    std::string_view details;                 // what is computed and how, with sources
+    std::span<const std::string_view> options; // names of those of the verb's that it heeds beside the common ones
+    double seconds = 1, quick_seconds = 1;     // about how long it takes on two cores
+    Result (*run)(const Request&);
+};
+
+// All of them in the order of the report; a new one is its file and two lines in experiments.cpp.
+std::span<const Experiment* const> experiments();
+
+} // namespace ordo::lab
