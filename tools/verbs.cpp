@@ -8,12 +8,12 @@
 namespace ordo::tools {
 
 extern const Verb generate_verb, tokenize_verb, logits_verb, encodings_verb, table_verb, info_verb, perplexity_verb,
-    train_verb, bench_verb, convert_verb;
+    train_verb, bench_verb, convert_verb, lab_verb;
 
 namespace {
 
-const Verb* const list[] = {&generate_verb, &tokenize_verb,   &logits_verb, &encodings_verb, &table_verb,
-                            &info_verb,     &perplexity_verb, &train_verb,  &bench_verb,     &convert_verb};
+const Verb* const list[] = {&generate_verb,   &tokenize_verb, &logits_verb, &encodings_verb, &table_verb, &info_verb,
+                            &perplexity_verb, &train_verb,    &bench_verb,  &convert_verb,   &lab_verb};
 
 } // namespace
 

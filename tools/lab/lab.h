@@ -12,8 +12,8 @@ namespace ordo::lab {
 
 struct Series {
     std::string label;
-    std::vector<double> x, y;           // as many of each
-    std::vector<double> low, high;      // the interval around y; empty: none
+    std::vector<double> x, y;                                                   // as many of each
+    std::vector<double> low, high;                                              // the interval around y; empty: none
     enum class Style { line, points, line_points, arrows } style = Style::line; // arrows start at Curves::origin
 };
 
@@ -35,13 +35,13 @@ struct Curves {
 struct HeatMap {
     std::vector<std::vector<double>> values; // not a number: left blank, as a mask is
     int first_x = 0, first_y = 0;
-    std::string value_label = {};                 // of the colour bar, with its unit
+    std::string value_label = {};                        // of the colour bar, with its unit
     std::vector<std::string> x_names = {}, y_names = {}; // in place of numbers; empty: numbers
-    bool diverging = true;                        // colours run both ways from zero; otherwise from least to most
+    bool diverging = true; // colours run both ways from zero; otherwise from least to most
 };
 
 struct Picture {
-    std::string name;  // of its files, within the experiment: "heat-map-128x8"
+    std::string name;  // of its files, after the experiment's: "128x8" is heat-map-128x8.svg
     std::string title; // says what is seen
     std::string x_label, y_label;
     std::variant<Curves, HeatMap> content;
@@ -50,7 +50,7 @@ struct Picture {
 // ---- Results ----------------------------------------------------------------------------------
 
 struct NamedFigures {
-    std::string name;  // of its CSV file: "js-distance"
+    std::string name;  // of its CSV file, after the experiment's; no picture of the result has it too
     std::string title; // one line
     tools::Figures figures;
 };
@@ -60,7 +60,7 @@ struct Result {
     std::vector<std::string> expected = {}; // what was written down before the run, if anything
     std::vector<NamedFigures> tables = {};
     std::vector<Picture> pictures = {};
-    std::vector<std::string> found; // sentences with the figures of this run; at least one
+    std::vector<std::string> found;      // sentences with the figures of this run; at least one
     std::vector<std::string> notes = {}; // what the figures can and cannot mean; where published ones are from
 };
 
@@ -71,12 +71,22 @@ struct Request {
     bool quick = false; // less of everything that takes time: fewer seeds, tokens, lengths
     // Called with a line on how far it is; shows it on a terminal.
     std::function<void(const std::string&)> progress = [](const std::string&) {};
+
+    // A whole number as given, or what the experiment takes without one.
+    int integer(std::string_view option, int fallback) const {
+        return arguments.has(option) ? arguments.integer(option) : fallback;
+    }
+    std::vector<std::int64_t> integers(std::string_view option, std::vector<std::int64_t> fallback) const {
+        return arguments.has(option) ? arguments.integers(option) : std::move(fallback);
+    }
+    // The specs that --encodings names, or those that the experiment takes without it; "all" is every registered one.
+    std::vector<std::string> encodings(const std::string& fallback) const;
 };
 
 struct Experiment {
     std::string_view name;
-    std::string_view summary;                 // one line, the question that it answers
-    std::string_view details;                 // what is computed and how, with sources
+    std::string_view summary;                  // one line, the question that it answers
+    std::string_view details;                  // what is computed and how, with sources
     std::span<const std::string_view> options; // names of those of the verb's that it heeds beside the common ones
     double seconds = 1, quick_seconds = 1;     // about how long it takes on two cores
     Result (*run)(const Request&);
@@ -84,5 +94,11 @@ struct Experiment {
 
 // All of them in the order of the report; a new one is its file and two lines in experiments.cpp.
 std::span<const Experiment* const> experiments();
+// Throws Error(usage) naming the nearest.
+const Experiment& find_experiment(std::string_view name);
+
+// Runs it and sees that the result can be shown: as many cells as columns, as many y as x, a name for one file
+// each, at least one sentence that was found.
+Result run(const Experiment& experiment, const Request& request);
 
 } // namespace ordo::lab

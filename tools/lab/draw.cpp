@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/draw.h"
+
+#include "core/utf8.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+// The nearest of the 6 x 6 x 6 colours that every terminal with 256 has.
+std::string color_code(Color color, const Screen& screen) {
+    const auto text = [](int value) { return std::to_string(value); };
+    if (screen.true_color) return "2;" + text(color.red) + ";" + text(color.green) + ";" + text(color.blue);
+    const auto level = [](std::uint8_t value) { return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40; };
+    return "5;" + text(16 + 36 * level(color.red) + 6 * level(color.green) + level(color.blue));
+}
+
+void widen(Range& range, double value) {
+    if (!std::isfinite(value)) return;
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
+}
+
+// An axis needs a length.
+Range closed(Range range) {
+    if (range.low > range.high) return {0, 1};
+    if (range.low == range.high) return {range.low - 0.5, range.high + 0.5};
+    return range;
+}
+
+} // namespace
+
+Range value_range(const HeatMap& map) {
+    Range range{HUGE_VAL, -HUGE_VAL};
+    for (const auto& row : map.values)
+        for (const double value : row) widen(range, value);
+    if (range.low > range.high) return {0, 1};
+    if (!map.diverging) return range;
+    const double most = std::max(std::abs(range.low), std::abs(range.high));
+    return {-most, most};
+}
+
+Axes axes_of(const Curves& curves) {
+    Range x{HUGE_VAL, -HUGE_VAL}, y = x;
+    const auto put = [&](double px, double py) {
+        widen(x, curves.log_x ? std::log10(px) : px);
+        widen(y, curves.log_y ? std::log10(py) : py);
+    };
+    for (const Series& series : curves.series) {
+        for (std::size_t i = 0; i < series.x.size(); ++i) {
+            put(series.x[i], series.y[i]);
+            if (series.low.empty()) continue;
+            put(series.x[i], series.low[i]);
+            put(series.x[i], series.high[i]);
+        }
+        if (series.style == Series::Style::arrows) put(curves.origin_x, curves.origin_y);
+    }
+    for (const Reference& reference : curves.references) widen(y, curves.log_y ? std::log10(reference.y) : reference.y);
+    x = closed(x), y = closed(y);
+    if (!curves.square) return {x, y};
+    const double half = std::max(x.high - x.low, y.high - y.low) / 2;
+    const double middle_x = (x.low + x.high) / 2, middle_y = (y.low + y.high) / 2;
+    return {{middle_x - half, middle_x + half}, {middle_y - half, middle_y + half}};
+}
+
+std::string axis_text(double value) {
+    if (!std::isfinite(value)) return tools::number_text(value);
+    if (std::abs(value) < 1e-12) return "0";
+    char buffer[32];
+    const double size = std::abs(value);
+    const char* format = size >= 1e6 || size < 1e-4 ? "%.2e" : size >= 1000 ? "%.0f" : "%.3g";
+    return {buffer, static_cast<std::size_t>(std::snprintf(buffer, sizeof buffer, format, value))};
+}
+
+int columns_of(std::string_view text) {
+    return static_cast<int>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string fitted(const std::string& text, int columns, bool right) {
+    const int have = columns_of(text);
+    if (have <= columns) {
+        const std::string pad(static_cast<std::size_t>(columns - have), ' ');
+        return right ? pad + text : text + pad;
+    }
+    std::size_t at = 0;
+    for (int i = 0; i < columns; ++i) at += std::max<std::size_t>(1, utf8_length(std::string_view(text).substr(at)));
+    return text.substr(0, at);
+}
+
+std::string foreground(Color color, const Screen& screen) {
+    return screen.color ? "\033[38;" + color_code(color, screen) + "m" : "";
+}
+
+std::string background(Color color, const Screen& screen) {
+    return screen.color ? "\033[48;" + color_code(color, screen) + "m" : "";
+}
+
+std::string draw(const Picture& picture, const Screen& screen) {
+    return std::visit([&](const auto& content) { return draw(picture, content, screen); }, picture.content);
+}
+
+} // namespace ordo::lab

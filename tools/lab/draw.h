@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Pictures drawn in characters.
+#pragma once
+
+#include "tools/lab/palette.h"
+#include "tools/lab/render.h"
+
+namespace ordo::lab {
+
+// The smallest and the largest number that a picture's colours or an axis run over.
+struct Range {
+    double low = 0, high = 0;
+    double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
+};
+// Of the finite values; diverging: as far below zero as above it.
+Range value_range(const HeatMap& map);
+struct Axes {
+    Range x, y;
+};
+// Of all points, intervals, references and origins; in log10 where the axis is.
+Axes axes_of(const Curves& curves);
+
+// Lines of at most screen.width columns, the title first. A heat map of few cells is written in numbers; of
+// more than fit, each cell shown is the mean of those that it stands for, which is said below.
+std::string draw(const Picture& picture, const Screen& screen);
+
+// For draw(): what stands between a picture's title and the next.
+std::string draw(const Picture& picture, const HeatMap& map, const Screen& screen);
+std::string draw(const Picture& picture, const Curves& curves, const Screen& screen);
+
+// A number of at most three significant digits for an axis.
+std::string axis_text(double value);
+// text cut or padded to a number of columns.
+std::string fitted(const std::string& text, int columns, bool right = false);
+// Columns that text takes: code points.
+int columns_of(std::string_view text);
+// Escape sequences that set the colour of what follows: of the characters, or behind them.
+std::string foreground(Color color, const Screen& screen);
+std::string background(Color color, const Screen& screen);
+inline constexpr std::string_view reset = "\033[0m";
+
+} // namespace ordo::lab

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// A heat map in characters: in colour two values to a character, the upper and the lower half of a block.
+#include "tools/lab/draw.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int most_lines = 64;
+constexpr std::array<std::string_view, 5> shades{"·", "░", "▒", "▓", "█"};
+
+using Values = std::vector<std::vector<double>>;
+
+std::string name_of(const std::vector<std::string>& names, int first, std::size_t i) {
+    return names.empty() ? std::to_string(first + static_cast<int>(i)) : names[i];
+}
+
+// The mean of the finite values of boxes of rows x cols.
+Values boxed(const Values& values, std::size_t rows, std::size_t cols) {
+    Values out;
+    for (std::size_t r = 0; r < values.size(); r += rows) {
+        auto& line = out.emplace_back();
+        for (std::size_t c = 0; c < values[0].size(); c += cols) {
+            double sum = 0;
+            int count = 0;
+            for (std::size_t i = r; i < std::min(r + rows, values.size()); ++i)
+                for (std::size_t j = c; j < std::min(c + cols, values[0].size()); ++j)
+                    if (std::isfinite(values[i][j])) sum += values[i][j], ++count;
+            line.push_back(count > 0 ? sum / count : NAN);
+        }
+    }
+    return out;
+}
+
+class MapDrawing {
+public:
+    MapDrawing(const Picture& picture, const HeatMap& map, const Screen& screen)
+        : picture_(picture), map_(map), screen_(screen), range_(value_range(map)) {
+        margin_ = columns_of(picture.y_label);
+        for (std::size_t i = 0; i < map.values.size(); ++i)
+            margin_ = std::max(margin_, columns_of(name_of(map.y_names, map.first_y, i)));
+        margin_ = std::min(margin_, screen.width / 3);
+    }
+
+    std::string text() {
+        const int cell = number_width();
+        return fits(cell) ? numbers(cell) + legend() : blocks() + legend();
+    }
+
+private:
+    int room() const { return screen_.width - margin_ - 1; }
+    std::size_t cols() const { return map_.values[0].size(); }
+
+    // Of a cell with its number and the space before it.
+    int number_width() const {
+        int width = 5;
+        for (std::size_t c = 0; c < map_.x_names.size(); ++c) width = std::max(width, columns_of(map_.x_names[c]) + 1);
+        for (const auto& row : map_.values)
+            for (const double value : row) width = std::max(width, columns_of(cell_text(value)) + 1);
+        return width;
+    }
+    bool fits(int cell) const { return map_.values.size() <= 24 && static_cast<int>(cols()) * cell <= room(); }
+    static std::string cell_text(double value) {
+        return std::isnan(value) ? "" : std::abs(value) < 1000 ? tools::fixed_text(value, 3) : axis_text(value);
+    }
+    std::string line_label(const std::string& name) const { return fitted(name, margin_, true) + " "; }
+    Color color_of(double value) const { return color_at(map_.diverging, range_.share(value)); }
+
+    std::string numbers(int cell) const {
+        std::string out = line_label(picture_.y_label);
+        for (std::size_t c = 0; c < cols(); ++c) out += fitted(name_of(map_.x_names, map_.first_x, c), cell, true);
+        out += "  " + picture_.x_label;
+        out = fitted(out, std::min(screen_.width, columns_of(out))) + "\n";
+        for (std::size_t r = 0; r < map_.values.size(); ++r) {
+            out += line_label(name_of(map_.y_names, map_.first_y, r));
+            for (const double value : map_.values[r]) {
+                const std::string text = fitted(cell_text(value), cell, true);
+                if (!screen_.color || !std::isfinite(value)) {
+                    out += text;
+                    continue;
+                }
+                const Color color = color_of(value);
+                const bool dark = 299 * color.red + 587 * color.green + 114 * color.blue < 128'000;
+                const Color ink = dark ? Color{255, 255, 255} : Color{0, 0, 0};
+                out += background(color, screen_) + foreground(ink, screen_) + text + std::string(reset);
+            }
+            out += "\n";
+        }
+        return out;
+    }
+
+    std::string blocks() {
+        const int wide = room(), per_line = screen_.color ? 2 : 1;
+        const std::size_t by_cols = (cols() + static_cast<std::size_t>(wide) - 1) / static_cast<std::size_t>(wide);
+        const std::size_t most = static_cast<std::size_t>(most_lines * per_line);
+        const std::size_t by_rows = (map_.values.size() + most - 1) / most;
+        const Values values = boxed(map_.values, by_rows, by_cols);
+        const int repeat = std::max(1, std::min(wide / static_cast<int>(values[0].size()), 8));
+        std::string out = line_label(picture_.y_label) + "\n";
+        for (std::size_t r = 0; r < values.size(); r += static_cast<std::size_t>(per_line)) {
+            out += line_label(name_of(map_.y_names, map_.first_y, r * by_rows));
+            for (std::size_t c = 0; c < values[0].size(); ++c) {
+                const double below = r + 1 < values.size() ? values[r + 1][c] : NAN;
+                out += screen_.color ? halves(values[r][c], below, repeat) : shade(values[r][c], repeat);
+            }
+            out += "\n";
+        }
+        out += x_axis(static_cast<int>(values[0].size()) * repeat);
+        if (by_rows > 1 || by_cols > 1)
+            out += line_label("") + "each cell is the mean of " + std::to_string(by_rows) + " x " +
+                   std::to_string(by_cols) + " values\n";
+        return out;
+    }
+    std::string shade(double value, int repeat) const {
+        if (!std::isfinite(value)) return std::string(static_cast<std::size_t>(repeat), ' ');
+        const auto level = static_cast<std::size_t>(std::clamp(range_.share(value) * 5, 0.0, 4.0));
+        std::string out;
+        for (int i = 0; i < repeat; ++i) out += shades[level];
+        return out;
+    }
+    std::string halves(double above, double below, int repeat) const {
+        const bool upper = std::isfinite(above), lower = std::isfinite(below);
+        if (!upper && !lower) return std::string(static_cast<std::size_t>(repeat), ' ');
+        std::string out = foreground(color_of(upper ? above : below), screen_);
+        if (upper && lower) out += background(color_of(below), screen_);
+        for (int i = 0; i < repeat; ++i) out += upper ? "▀" : "▄";
+        return out + std::string(reset);
+    }
+    std::string x_axis(int width) const {
+        const std::string first = name_of(map_.x_names, map_.first_x, 0);
+        const std::string last = name_of(map_.x_names, map_.first_x, cols() - 1);
+        const int middle = width - columns_of(first) - columns_of(last);
+        std::string label = picture_.x_label;
+        if (columns_of(label) + 2 <= middle)
+            return line_label("") + first +
+                   fitted(std::string(static_cast<std::size_t>((middle - columns_of(label)) / 2), ' ') + label,
+                          middle) +
+                   last + "\n";
+        return line_label("") + first + fitted("", std::max(middle, 1)) + last + "\n" + line_label("") + label + "\n";
+    }
+
+    // The scale of colours, or what each shade stands for.
+    std::string legend() const {
+        std::string out = line_label("");
+        if (!screen_.color) {
+            if (fits(number_width())) return map_.value_label.empty() ? "" : out + map_.value_label + "\n";
+            for (std::size_t i = 0; i < shades.size(); ++i) {
+                const double share = static_cast<double>(i) / 5;
+                out += std::string(shades[i]) + " from " + axis_text(range_.low + share * (range_.high - range_.low)) +
+                       "  ";
+            }
+            out += "to " + axis_text(range_.high);
+        } else {
+            out += axis_text(range_.low) + " ";
+            for (int i = 0; i < 24; ++i) out += background(color_at(map_.diverging, i / 23.0), screen_) + " ";
+            out += std::string(reset) + " " + axis_text(range_.high);
+        }
+        return out + (map_.value_label.empty() ? "" : "  " + map_.value_label) + "\n";
+    }
+
+    const Picture& picture_;
+    const HeatMap& map_;
+    const Screen& screen_;
+    Range range_;
+    int margin_ = 0; // columns of what stands left of a line, without the space
+};
+
+} // namespace
+
+std::string draw(const Picture& picture, const HeatMap& map, const Screen& screen) {
+    return picture.title + "\n\n" + MapDrawing(picture, map, screen).text();
+}
+
+} // namespace ordo::lab

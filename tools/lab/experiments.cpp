@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// The list of experiments: a file for one or a few related ones. A new one is its file and two lines here.
+#include "tools/lab/lab.h"
+
+#include "bench/shapes.h"
+#include "core/error.h"
+#include "encoding/spec.h"
+
+#include <cmath>
+#include <set>
+
+namespace ordo::lab {
+
+extern const Experiment heat_map_experiment;
+
+namespace {
+
+const Experiment* const list[] = {
+    &heat_map_experiment,
+};
+
+// An experiment that breaks its promises is a mistake in its file, found by any run of it.
+void expect(bool held, const Experiment& experiment, const std::string& thing, const char* promise) {
+    if (!held) fail(ErrorCode::failure, "lab ", experiment.name, ": ", printable(thing), ": expected ", promise);
+}
+
+void check(const Experiment& experiment, const Picture& picture) {
+    const auto promise = [&](bool held, const char* what) { expect(held, experiment, picture.name, what); };
+    promise(!picture.title.empty() && !picture.x_label.empty() && !picture.y_label.empty(), "a title and labels");
+    if (const auto* curves = std::get_if<Curves>(&picture.content)) {
+        promise(!curves->series.empty(), "a series");
+        for (const Series& series : curves->series) {
+            promise(series.x.size() == series.y.size(), "as many y as x");
+            promise(series.low.size() == series.high.size(), "as many upper ends as lower ones");
+            promise(series.low.empty() || series.low.size() == series.x.size(), "an interval for each point");
+        }
+        return;
+    }
+    const auto& map = std::get<HeatMap>(picture.content);
+    promise(!map.values.empty() && !map.values[0].empty(), "values");
+    for (const auto& row : map.values) promise(row.size() == map.values[0].size(), "rows of one length");
+    promise(map.x_names.empty() || map.x_names.size() == map.values[0].size(), "a name for each column");
+    promise(map.y_names.empty() || map.y_names.size() == map.values.size(), "a name for each row");
+}
+
+} // namespace
+
+std::span<const Experiment* const> experiments() {
+    return list;
+}
+
+const Experiment& find_experiment(std::string_view name) {
+    std::vector<std::string_view> names{"report"};
+    for (const Experiment* experiment : list) {
+        if (name == experiment->name) return *experiment;
+        names.push_back(experiment->name);
+    }
+    const std::string_view near = nearest(name, names);
+    fail(ErrorCode::usage, "lab: unknown experiment '", printable(name), "'",
+         near.empty() ? std::string("; ordo lab lists them") : "; did you mean " + std::string(near) + "?");
+}
+
+std::vector<std::string> Request::encodings(const std::string& fallback) const {
+    const auto given = arguments.all("encodings");
+    std::vector<std::string> lists(given.begin(), given.end());
+    if (lists.empty()) lists.push_back(fallback);
+    return bench::encoding_list(lists);
+}
+
+Result run(const Experiment& experiment, const Request& request) {
+    Result result = experiment.run(request);
+    expect(!result.found.empty(), experiment, "result", "a sentence that says what was found");
+    std::set<std::string> names;
+    for (const NamedFigures& table : result.tables) {
+        expect(names.insert(table.name).second, experiment, table.name, "a name of its own");
+        expect(!table.title.empty(), experiment, table.name, "a title");
+        for (const auto& row : table.figures.rows)
+            expect(row.size() == table.figures.columns.size(), experiment, table.name, "as many cells as columns");
+    }
+    for (const Picture& picture : result.pictures) {
+        expect(names.insert(picture.name).second, experiment, picture.name, "a name of its own");
+        check(experiment, picture);
+    }
+    return result;
+}
+
+} // namespace ordo::lab

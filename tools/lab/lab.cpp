@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// ordo lab: the experiments.
+#include "tools/lab/lab.h"
+
+#include "core/error.h"
+#include "tools/lab/plot.h"
+#include "tools/lab/render.h"
+#include "tools/machine.h"
+
+#include <algorithm>
+
+namespace ordo::tools {
+
+namespace {
+
+using lab::Experiment;
+
+constexpr Option options[] = {
+    {.letter = 's',
+     .name = "seed",
+     .kind = Kind::seed,
+     .value = "N",
+     .fallback = "1",
+     .help = "of everything that is drawn at random"},
+    {.name = "quick", .help = "less of what takes time: fewer seeds, lengths, tokens"},
+    {.name = "format",
+     .kind = Kind::choice,
+     .value = "FORMAT",
+     .fallback = "text",
+     .help =
+         "text|md|csv|json: csv has the tables alone, each after a line # NAME: TITLE if there are several; json has "
+         "everything, the numbers of the pictures too"},
+    {.name = "out",
+     .kind = Kind::path,
+     .value = "DIR",
+     .help = "also write there every picture as SVG and PNG, drawn by gnuplot, and every table and picture as CSV"},
+};
+constexpr Option some_options[] = {
+    {.name = "seeds",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = 1000,
+     .help = "how often what is random is repeated, with seeds that follow --seed"},
+    {.letter = 'p',
+     .name = "prompt",
+     .kind = Kind::text,
+     .value = "TEXT",
+     .repeatable = true,
+     .help = "a sentence in the place of those built in"},
+    {.name = "corpus",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "a text in the place of the one that is used otherwise"},
+    {.letter = 'm',
+     .name = "model",
+     .kind = Kind::path,
+     .value = "FILE",
+     .repeatable = true,
+     .help = "weights in the place of all shipped ones"},
+    {.name = "encodings",
+     .alias = "encoding",
+     .kind = Kind::text,
+     .value = "LIST",
+     .repeatable = true,
+     .help = "specs separated by ; or , or all for every registered encoding; none comes beside them"},
+    {.name = "length",
+     .kind = Kind::integers,
+     .value = "N,N,...",
+     .least = 1,
+     .most = 1 << 22,
+     .help = "lengths, in tokens"},
+    {.name = "dim", .kind = Kind::integer, .value = "D", .least = 1, .most = 65'536, .help = "width"},
+    {.name = "heads", .kind = Kind::integer, .value = "H", .least = 1, .most = 1'024, .help = "heads"},
+};
+constexpr OptionGroup groups[] = {
+    {"Every experiment", options}, {"Those that an experiment names", some_options}, common_group};
+
+std::string option_names(const Experiment& experiment) {
+    std::string names;
+    for (const std::string_view name : experiment.options) names += (names.empty() ? "--" : ", --") + std::string(name);
+    return names.empty() ? "none" : names;
+}
+
+// An option that is silently without effect would be worse than an error.
+void check_options(const Arguments& arguments, const Experiment& experiment) {
+    for (const Option& option : some_options)
+        if (arguments.has(option.name) &&
+            std::find(experiment.options.begin(), experiment.options.end(), option.name) == experiment.options.end())
+            fail(ErrorCode::usage, "lab: ", experiment.name, " does not heed --", option.name,
+                 "; of those that not all experiments have it heeds ", option_names(experiment));
+}
+
+std::string seconds_text(double seconds) {
+    return seconds < 90 ? fixed_text(seconds, 0) + " s" : fixed_text(seconds / 60, 0) + " min";
+}
+
+int list_experiments(const Arguments& arguments) {
+    for (const Option& option : some_options)
+        if (arguments.has(option.name))
+            fail(ErrorCode::usage, "lab: option --", option.name, ": expected an experiment");
+    Figures figures{{"experiment", "what it answers", "options", "time", "quick"}, {}};
+    for (const Experiment* experiment : lab::experiments())
+        figures.rows.push_back({std::string(experiment->name), std::string(experiment->summary),
+                                option_names(*experiment), seconds_text(experiment->seconds),
+                                seconds_text(experiment->quick_seconds)});
+    write_out(render(figures, parse_format(arguments.text("format"))));
+    return 0;
+}
+
+std::string shown(const Experiment& experiment, const lab::Result& result, const Arguments& arguments) {
+    switch (parse_format(arguments.text("format"))) {
+    case Format::md:
+        return lab::markdown_of(experiment, result, arguments.command());
+    case Format::csv:
+        return lab::csv_of(result);
+    case Format::json:
+        return json_text(lab::json_of(experiment, result, arguments.command()), 1);
+    case Format::text:
+        break;
+    }
+    return lab::text_of(experiment, result, lab::screen_of_stdout());
+}
+
+int run(const Arguments& arguments) {
+    if (!arguments.has_operand()) return list_experiments(arguments);
+    const Experiment& experiment = lab::find_experiment(arguments.operand());
+    if (!arguments.operand(1).empty())
+        fail(ErrorCode::usage, "lab: unexpected argument '", printable(arguments.operand(1)), "'");
+    check_options(arguments, experiment);
+    lab::Request request{.arguments = arguments,
+                         .seed = parse_seed(arguments.text("seed"), "option --seed"),
+                         .quick = arguments.has("quick")};
+    lab::Result result;
+    {
+        Progress progress(arguments.has("quiet"));
+        request.progress = [&](const std::string& line) { progress.show(std::string(experiment.name) + ": " + line); };
+        result = lab::run(experiment, request);
+    }
+    if (arguments.has("out")) {
+        const std::filesystem::path directory = arguments.text("out");
+        if (!lab::write_files(experiment, result, {directory, directory})) write_message(lab::no_gnuplot);
+    }
+    write_out(shown(experiment, result, arguments));
+    return 0;
+}
+
+} // namespace
+
+extern const Verb lab_verb;
+const Verb lab_verb{
+    .name = "lab",
+    .operand = "NAME DIR",
+    .summary = "experiments that settle arguments about positional encodings",
+    .details = "Without NAME the experiments are listed, with the options that each heeds and how long it takes on two "
+               "cores. An experiment prints what was expected, tables, pictures, and what was found.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools

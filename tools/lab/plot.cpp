@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Scripts for gnuplot. Text stands in single quotes, where only a quote is special, and nothing of it is markup.
+#include "tools/lab/plot.h"
+
+#include "tools/lab/draw.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr std::size_t title_columns = 90; // of a line of the title
+// Each cell as a rectangle, sharp at any size; a map of more cells is one image, or it would be megabytes.
+constexpr std::size_t most_pixels = 10'000;
+
+std::string literal(std::string_view text) {
+    std::string out = "'";
+    for (const char c : text) {
+        if (c == '\'') out += c;
+        out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+    return out + "'";
+}
+
+// A title in lines: gnuplot breaks them only where "\n" stands in double quotes.
+std::string title_lines(const std::string& title) {
+    std::string out;
+    std::size_t column = 0;
+    for (const char c : title) {
+        if (c == ' ' && column > title_columns) {
+            out += "\n";
+            column = 0;
+            continue;
+        }
+        out += c;
+        ++column;
+    }
+    std::string script;
+    for (std::size_t at = 0; at <= out.size();) {
+        const std::size_t end = std::min(out.find('\n', at), out.size());
+        script += (script.empty() ? "" : ".\"\\n\".") + literal(std::string_view(out).substr(at, end - at));
+        at = end + 1;
+    }
+    return script;
+}
+
+std::string color_text(Color color) {
+    char buffer[16];
+    std::snprintf(buffer, sizeof buffer, "#%02x%02x%02x", color.red, color.green, color.blue);
+    return literal(buffer);
+}
+
+// What a plot can place; gnuplot leaves the rest out.
+std::string number(double value) {
+    if (!std::isfinite(value)) return "NaN";
+    char buffer[32];
+    return {buffer, static_cast<std::size_t>(std::snprintf(buffer, sizeof buffer, "%.9g", value))};
+}
+
+std::string tics(const char* axis, const std::vector<std::string>& names) {
+    std::string out = "set " + std::string(axis) + "tics (";
+    for (std::size_t i = 0; i < names.size(); ++i)
+        out += (i > 0 ? ", " : "") + literal(names[i]) + " " + std::to_string(i);
+    return out + ")\n";
+}
+
+std::string palette(bool diverging) {
+    const auto& colors = map_colors(diverging);
+    std::string out = "set palette defined (";
+    for (std::size_t i = 0; i < colors.size(); ++i)
+        out += (i > 0 ? ", " : "") + std::to_string(i) + " " + color_text(colors[i]);
+    return out + ")\n";
+}
+
+std::string map_script(const HeatMap& map) {
+    const Range range = value_range(map);
+    const std::size_t cols = map.values[0].size(), rows = map.values.size();
+    std::string out = "$cells << END\n";
+    for (const auto& row : map.values) {
+        for (std::size_t c = 0; c < cols; ++c) out += (c > 0 ? " " : "") + number(row[c]);
+        out += "\n";
+    }
+    const double pad = range.high > range.low ? 0 : 0.5; // a map of one value
+    out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) + "\nset cbrange [" +
+           number(range.low - pad) + ":" + number(range.high + pad) + "]\n";
+    const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
+    if (!map.x_names.empty()) out += tics("x", map.x_names);
+    if (!map.y_names.empty()) out += tics("y", map.y_names);
+    out += "set xrange [" + number(x - 0.5) + ":" + number(x + static_cast<double>(cols) - 0.5) + "]\nset yrange [" +
+           number(y + static_cast<double>(rows) - 0.5) + ":" + number(y - 0.5) + "]\n";
+    if (cols <= 12 && map.x_names.empty()) out += "set xtics 1\n";
+    if (rows <= 12 && map.y_names.empty()) out += "set ytics 1\n";
+    out += "set tics out nomirror\nset format x '%.0f'\nset format y '%.0f'\nunset key\n";
+    return out + "plot $cells matrix using ($1+" + number(x) + "):($2+" + number(y) + "):3 with image" +
+           (cols * rows <= most_pixels ? " pixels\n" : "\n");
+}
+
+// One series as a plot element that reads the data block of its number.
+std::string element(const Curves& curves, const Series& series, std::size_t i) {
+    const std::string data = "$series" + std::to_string(i);
+    const std::string look = " linecolor rgb " + color_text(line_colors[i % line_colors.size()]) + " dashtype " +
+                             std::to_string(1 + i / line_colors.size()) + " linewidth 2";
+    const std::string title = series.label.empty() ? " notitle" : " title " + literal(series.label);
+    switch (series.style) {
+    case Series::Style::arrows:
+        return data + " using (" + number(curves.origin_x) + "):(" + number(curves.origin_y) + "):($1-" +
+               number(curves.origin_x) + "):($2-" + number(curves.origin_y) + ") with vectors filled head" + look +
+               title;
+    case Series::Style::points:
+        return data + " using 1:2 with points pointtype 7 pointsize 0.8" + look + title;
+    case Series::Style::line_points:
+        return data + " using 1:2 with linespoints pointtype 7 pointsize 0.6" + look + title;
+    case Series::Style::line:
+        break;
+    }
+    return data + " using 1:2 with lines" + look + title;
+}
+
+std::string curves_script(const Curves& curves) {
+    std::string out, bands, lines;
+    for (std::size_t i = 0; i < curves.series.size(); ++i) {
+        const Series& series = curves.series[i];
+        out += "$series" + std::to_string(i) + " << END\n";
+        for (std::size_t k = 0; k < series.x.size(); ++k) {
+            out += number(series.x[k]) + " " + number(series.y[k]);
+            if (!series.low.empty()) out += " " + number(series.low[k]) + " " + number(series.high[k]);
+            out += "\n";
+        }
+        out += "END\n";
+        lines += (lines.empty() ? "" : ", \\\n     ") + element(curves, series, i);
+        if (!series.low.empty())
+            bands += "$series" + std::to_string(i) +
+                     " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder linecolor rgb " +
+                     color_text(line_colors[i % line_colors.size()]) + " notitle, \\\n     ";
+    }
+    for (const Reference& reference : curves.references)
+        lines += ", \\\n     " + number(reference.y) + " with lines linecolor rgb '#888888' linewidth 1.5 dashtype " +
+                 std::to_string(2 + &reference - curves.references.data()) + " title " + literal(reference.label);
+    const Axes axes = axes_of(curves);
+    const auto end = [](double value, bool log) { return number(log ? std::pow(10, value) : value); };
+    const double pad = 0.04 * (axes.y.high - axes.y.low), pad_x = curves.square ? 0.04 * (axes.x.high - axes.x.low) : 0;
+    out += "set xrange [" + end(axes.x.low - pad_x, curves.log_x) + ":" + end(axes.x.high + pad_x, curves.log_x) +
+           "]\nset yrange [" + end(axes.y.low - pad, curves.log_y) + ":" + end(axes.y.high + pad, curves.log_y) + "]\n";
+    if (curves.log_x) out += "set logscale x\n";
+    if (curves.log_y) out += "set logscale y\n";
+    out += "set grid linecolor rgb '#dddddd' linetype 1\nset tics out nomirror\nset border 3\nset samples 2\n";
+    if (curves.square) out += "set size ratio -1\n";
+    const bool named = curves.series.size() > 1 || !curves.references.empty();
+    out += named ? "set key outside right top Left reverse\n" : "unset key\n";
+    return out + "plot " + bands + lines + "\n";
+}
+
+} // namespace
+
+std::string file_stem(const Experiment& experiment, std::string_view name) {
+    std::string stem = std::string(experiment.name) + "-" + std::string(name);
+    for (char& c : stem) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+        if (!plain) c = '-';
+    }
+    return stem;
+}
+
+std::string plot_script(const Picture& picture, const std::string& stem) {
+    const std::string size = " size 960,600 ";
+    const auto* map = std::get_if<HeatMap>(&picture.content);
+    std::string out = "# gnuplot 5: " + stem + "\nset encoding utf8\nset datafile missing 'NaN'\nset title " +
+                      title_lines(picture.title) + " noenhanced\nset xlabel " + literal(picture.x_label) +
+                      " noenhanced\nset ylabel " + literal(picture.y_label) + " noenhanced\n";
+    out += "set terminal svg" + size + "dynamic standalone noenhanced font 'sans,14' background 'white'\nset output " +
+           literal(stem + ".svg") + "\n";
+    out += map ? map_script(*map) : curves_script(std::get<Curves>(picture.content));
+    return out + "set terminal pngcairo" + size + "noenhanced font 'sans,11' background 'white'\nset output " +
+           literal(stem + ".png") + "\nreplot\n";
+}
+
+} // namespace ordo::lab

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/render.h"
+
+#include "tools/lab/draw.h"
+#include "tools/lab/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace ordo::lab {
+
+using tools::Cell;
+using tools::Figures;
+using tools::Format;
+using tools::OrderedJson;
+
+namespace {
+
+// A paragraph in lines of at most width columns; all but the first are indented.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+    std::string out;
+    std::size_t column = indent;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        std::size_t columns = 0; // a code point is a column, mostly
+        for (std::size_t i = at; i < end; ++i)
+            if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) ++columns;
+        if (column > indent && column + 1 + columns > width) {
+            out += "\n" + std::string(indent, ' ');
+            column = indent;
+        } else if (column > indent) {
+            out += ' ';
+            ++column;
+        }
+        out += text.substr(at, end - at);
+        column += columns;
+        at = end + 1;
+    }
+    return out;
+}
+
+std::string paragraphs(std::string_view heading, const std::vector<std::string>& lines, const Screen& screen) {
+    if (lines.empty()) return {};
+    std::string out = "\n" + std::string(heading) + ":\n";
+    for (const std::string& line : lines)
+        out += "  " + wrapped(line, static_cast<std::size_t>(std::max(screen.width, 20)), 2) + "\n";
+    return out;
+}
+
+std::string bullets(std::string_view heading, const std::vector<std::string>& lines) {
+    if (lines.empty()) return {};
+    std::string out = "**" + std::string(heading) + "**\n\n";
+    for (const std::string& line : lines) out += "- " + line + "\n";
+    return out + "\n";
+}
+
+Figures curve_figures(const Curves& curves) {
+    const bool intervals =
+        std::any_of(curves.series.begin(), curves.series.end(), [](const Series& s) { return !s.low.empty(); });
+    Figures figures{{"series", "x", "y"}, {}};
+    if (intervals) figures.columns.insert(figures.columns.end(), {"low", "high"});
+    for (const Series& series : curves.series)
+        for (std::size_t i = 0; i < series.x.size(); ++i) {
+            auto& row = figures.rows.emplace_back(figures.columns.size());
+            row[0] = series.label;
+            row[1] = series.x[i];
+            row[2] = series.y[i];
+            if (series.low.empty()) continue;
+            row[3] = series.low[i];
+            row[4] = series.high[i];
+        }
+    for (const Reference& reference : curves.references) {
+        auto& row = figures.rows.emplace_back(figures.columns.size());
+        row[0] = reference.label;
+        row[2] = reference.y;
+    }
+    return figures;
+}
+
+Figures map_figures(const Picture& picture, const HeatMap& map) {
+    Figures figures{{picture.y_label}, {}};
+    for (std::size_t i = 0; i < map.values[0].size(); ++i)
+        figures.columns.push_back(map.x_names.empty() ? std::to_string(map.first_x + static_cast<int>(i))
+                                                      : map.x_names[i]);
+    for (std::size_t i = 0; i < map.values.size(); ++i) {
+        auto& row = figures.rows.emplace_back(figures.columns.size());
+        if (map.y_names.empty())
+            row[0] = std::int64_t{map.first_y} + static_cast<std::int64_t>(i);
+        else
+            row[0] = map.y_names[i];
+        for (std::size_t c = 0; c < map.values[i].size(); ++c)
+            if (!std::isnan(map.values[i][c])) row[c + 1] = map.values[i][c];
+    }
+    return figures;
+}
+
+OrderedJson json_of(const NamedFigures& table) {
+    return {{"name", table.name}, {"title", table.title}, {"rows", tools::to_json(table.figures)}};
+}
+
+OrderedJson json_of(const Picture& picture) {
+    return {{"name", picture.name},
+            {"title", picture.title},
+            {"x", picture.x_label},
+            {"y", picture.y_label},
+            {"rows", tools::to_json(figures_of(picture))}};
+}
+
+} // namespace
+
+Screen screen_of_stdout() {
+    Screen screen;
+    if (!tools::stdout_is_terminal()) return screen;
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        screen.width = std::clamp<int>(size.ws_col, 40, 160);
+    const char* none = std::getenv("NO_COLOR");
+    const char* term = std::getenv("TERM");
+    if ((none && *none) || !term || std::string_view(term) == "dumb") return screen;
+    const char* depth = std::getenv("COLORTERM");
+    screen.color = true;
+    screen.true_color = depth && (std::string_view(depth) == "truecolor" || std::string_view(depth) == "24bit");
+    return screen;
+}
+
+Figures figures_of(const Picture& picture) {
+    if (const auto* curves = std::get_if<Curves>(&picture.content)) return curve_figures(*curves);
+    return map_figures(picture, std::get<HeatMap>(picture.content));
+}
+
+std::string text_of(const Experiment& experiment, const Result& result, const Screen& screen) {
+    std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary),
+                              static_cast<std::size_t>(std::max(screen.width, 20)), 0) +
+                      "\n";
+    out += paragraphs("expected", result.expected, screen);
+    for (const NamedFigures& table : result.tables)
+        out += "\n" + table.title + "\n\n" + tools::render(table.figures, Format::text);
+    for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
+    out += paragraphs("found", result.found, screen);
+    return out + paragraphs("notes", result.notes, screen);
+}
+
+std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
+                        const std::string& files) {
+    std::string out = "## " + std::string(experiment.name) + "\n\n" + std::string(experiment.summary) + "\n\n" +
+                      std::string(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
+    out += bullets("Expected", result.expected);
+    for (const NamedFigures& table : result.tables)
+        out += table.title + "\n\n" + tools::render(table.figures, Format::md) + "\n";
+    for (const Picture& picture : result.pictures)
+        out += files.empty() ? "```text\n" + draw(picture, {}) + "```\n\n"
+                             : "![" + picture.title + "](" + files + file_stem(experiment, picture.name) + ".svg)\n\n";
+    out += bullets("Found", result.found);
+    return out + bullets("Notes", result.notes);
+}
+
+std::string csv_of(const Result& result) {
+    std::vector<NamedFigures> tables = result.tables;
+    if (tables.empty())
+        for (const Picture& picture : result.pictures)
+            tables.push_back({picture.name, picture.title, figures_of(picture)});
+    std::string out;
+    for (const NamedFigures& table : tables) {
+        if (tables.size() > 1) out += "# " + table.name + ": " + table.title + "\n";
+        out += tools::render(table.figures, Format::csv);
+    }
+    return out;
+}
+
+OrderedJson json_of(const Experiment& experiment, const Result& result, const std::string& command) {
+    OrderedJson json{{"experiment", experiment.name},   {"command", command},    {"expected", result.expected},
+                     {"found", result.found},           {"notes", result.notes}, {"tables", OrderedJson::array()},
+                     {"pictures", OrderedJson::array()}};
+    for (const NamedFigures& table : result.tables) json["tables"].push_back(json_of(table));
+    for (const Picture& picture : result.pictures) json["pictures"].push_back(json_of(picture));
+    return json;
+}
+
+} // namespace ordo::lab
