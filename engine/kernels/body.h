@@ -6,124 +6,146 @@
 
 namespace {
 
-typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int i32x16 __attribute__((vector_size(64), aligned(4)));
-typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
-
-inline f32x16 load(const float* p) {
-    return *reinterpret_cast<const f32x16*>(p);
-}
-typedef unsigned short u16x16 __attribute__((vector_size(32), aligned(2), may_alias));
-typedef unsigned int u32x16 __attribute__((vector_size(64), aligned(4), may_alias));
-// 16 values of type f16 to float, exactly.
-typedef std::uint16_t half_t __attribute__((may_alias));
-inline f32x16 load(const half_t* p) {
+// As wide as the registers: wider ones would be carried through memory.
 #if defined(__AVX512F__)
-    return reinterpret_cast<f32x16>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+constexpr int lanes = 16;
+#elif defined(__AVX__)
+constexpr int lanes = 8;
+#else
+constexpr int lanes = 4;
+#endif
+typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+typedef int ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+typedef unsigned int words __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+
+inline floats load(const float* p) {
+    return *reinterpret_cast<const floats*>(p);
+}
+// Values of type f16 to float, exactly.
+typedef std::uint16_t half_t __attribute__((may_alias));
+inline floats load(const half_t* p) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<floats>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
 #elif defined(__F16C__)
-    f32x16 out;
-    auto* to = reinterpret_cast<float*>(&out);
-    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
-    _mm256_storeu_ps(to + 8, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 8))));
-    return out;
+    return reinterpret_cast<floats>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 #else
     // The bits of exponent and fraction in place of a float's, times 2^112 for the difference of the
     // biases, which makes subnormals right too. What is not finite gets the exponent that says so.
-    const u32x16 half = __builtin_convertvector(*reinterpret_cast<const u16x16*>(p), u32x16);
-    const u32x16 magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
-    const f32x16 value = reinterpret_cast<const f32x16&>(magnitude) * 0x1p112f;
-    const u32x16 wild = reinterpret_cast<u32x16>(magnitude >= (0x7c00u << 13)) & 0x7f800000u;
-    const u32x16 bits = reinterpret_cast<const u32x16&>(value) | wild | sign;
-    return reinterpret_cast<const f32x16&>(bits);
+    const words half =
+        reinterpret_cast<words>(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+    const words magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
+    const floats value = reinterpret_cast<const floats&>(magnitude) * 0x1p112f;
+    const words wild = reinterpret_cast<words>(magnitude >= (0x7c00u << 13)) & 0x7f800000u;
+    const words bits = reinterpret_cast<const words&>(value) | wild | sign;
+    return reinterpret_cast<const floats&>(bits);
 #endif
 }
-inline f32x16 load_part(const half_t* p, int n) {
-    half_t all[16] = {};
+inline floats load_part(const half_t* p, int n) {
+    half_t all[lanes] = {};
     for (int i = 0; i < n; ++i) all[i] = p[i];
     return load(all);
 }
-inline void store(float* p, f32x16 v) {
-    *reinterpret_cast<f32x16*>(p) = v;
+inline void store(float* p, floats v) {
+    *reinterpret_cast<floats*>(p) = v;
 }
-inline f32x16 splat(float s) {
-    return f32x16{} + s;
+inline floats splat(float s) {
+    return floats{} + s;
 }
-inline f32x16 load_part(const float* p, int n) {
-    f32x16 v{};
+inline floats load_part(const float* p, int n) {
+    floats v{};
     for (int i = 0; i < n; ++i) v[i] = p[i];
     return v;
 }
-inline void store_part(float* p, int n, f32x16 v) {
+inline void store_part(float* p, int n, floats v) {
     for (int i = 0; i < n; ++i) p[i] = v[i];
 }
+
+// What op makes of all that a vector holds, by a fixed tree: of halves until one is left.
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
-inline float sum(f32x16 v) { // a fixed tree, the same for every instruction set
-    const f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                    __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-    const f32x4 b = __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
-    const f32x4 c = b + __builtin_shufflevector(b, b, 2, 3, 0, 1);
-    return c[0] + c[1];
+typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
+template <class Op>
+inline float fold(f32x4 v, Op op) {
+    const f32x4 pair = op(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+    return op(pair[0], pair[1]);
+}
+template <class Op>
+inline float fold(f32x8 v, Op op) {
+    const f32x4 a = __builtin_shufflevector(v, v, 0, 1, 2, 3), b = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    return fold(op(a, b), op);
+}
+template <class Op>
+inline float fold(f32x16 v, Op op) {
+    const f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+    const f32x8 b = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    return fold(op(a, b), op);
+}
+inline float sum(floats v) {
+    return fold(v, [](auto a, auto b) { return a + b; });
+}
+inline float largest(floats v) {
+    return fold(v, [](auto a, auto b) { return a > b ? a : b; });
 }
 
 // exp(x) for x <= 88 by 2^n * e^r, |r| <= ln 2 / 2, and a polynomial of degree 6 (Cephes' expf, about
 // 1 ulp); below -87.3 the result is 0.
-inline f32x16 exp16(f32x16 x) {
-    const f32x16 low = splat(-87.3f);
-    const i32x16 tiny = x < low;
+inline floats exp_lanes(floats x) {
+    const floats low = splat(-87.3f);
+    const ints tiny = x < low;
     x = tiny ? low : x;
     x = x > splat(88.0f) ? splat(88.0f) : x;
-    f32x16 n = x * 1.44269504088896341f;
+    floats n = x * 1.44269504088896341f;
     n = (n + 12582912.0f) - 12582912.0f; // round to nearest: 1.5 * 2^23
-    f32x16 r = x - n * 0.693359375f;
+    floats r = x - n * 0.693359375f;
     r = r + n * 2.12194440e-4f;
-    f32x16 p = splat(1.9875691500e-4f);
+    floats p = splat(1.9875691500e-4f);
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    const i32x16 exponent = (__builtin_convertvector(n, i32x16) + 127) << 23;
-    const f32x16 result = p * reinterpret_cast<const f32x16&>(exponent);
-    return tiny ? f32x16{} : result;
+    const ints exponent = (__builtin_convertvector(n, ints) + 127) << 23;
+    const floats result = p * reinterpret_cast<const floats&>(exponent);
+    return tiny ? floats{} : result;
 }
 
-// f over x in steps of 16, the tail padded.
+// f over x in whole vectors, the tail padded.
 template <class F>
 inline void map(int n, const float* x, float* y, F f) {
     int i = 0;
-    for (; i + 16 <= n; i += 16) store(y + i, f(load(x + i), y + i, 16));
+    for (; i + lanes <= n; i += lanes) store(y + i, f(load(x + i), y + i, lanes));
     if (i < n) store_part(y + i, n - i, f(load_part(x + i, n - i), y + i, n - i));
 }
 
-// ROWS x (16 * VECTORS) elements of c stay in registers while k runs.
+// ROWS x (lanes * VECTORS) elements of c stay in registers while k runs.
 template <int ROWS, int VECTORS, class B>
 inline void tile(int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const B* b,
                  std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
-    f32x16 acc[ROWS][VECTORS] = {};
+    floats acc[ROWS][VECTORS] = {};
     for (int l = 0; l < k; ++l) {
-        f32x16 bv[VECTORS];
-        for (int v = 0; v < VECTORS; ++v) bv[v] = load(b + l * ldb + 16 * v);
+        floats bv[VECTORS];
+        for (int v = 0; v < VECTORS; ++v) bv[v] = load(b + l * ldb + lanes * v);
         for (int r = 0; r < ROWS; ++r) {
-            const f32x16 s = splat(a[r * a_row + l * a_col]);
+            const floats s = splat(a[r * a_row + l * a_col]);
             for (int v = 0; v < VECTORS; ++v) acc[r][v] += s * bv[v];
         }
     }
     for (int r = 0; r < ROWS; ++r)
         for (int v = 0; v < VECTORS; ++v) {
-            float* out = c + r * ldc + 16 * v;
-            f32x16 value = alpha * acc[r][v];
+            float* out = c + r * ldc + lanes * v;
+            floats value = alpha * acc[r][v];
             if (beta != 0) value += beta * load(out);
             store(out, value);
         }
 }
 
-// The columns left over, fewer than 16.
+// The columns left over, fewer than a vector has.
 template <class B>
 inline void tile_tail(int rows, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                       const B* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     for (int r = 0; r < rows; ++r) {
-        f32x16 acc{};
+        floats acc{};
         for (int l = 0; l < k; ++l) acc += splat(a[r * a_row + l * a_col]) * load_part(b + l * ldb, n);
         for (int j = 0; j < n; ++j) {
             float* out = c + r * ldc + j;
@@ -136,13 +158,14 @@ template <int ROWS, int VECTORS, class B>
 inline void panel(int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, const B* b,
                   std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     int j = 0;
-    for (; j + 16 * VECTORS <= n; j += 16 * VECTORS)
-        tile<ROWS, VECTORS>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
-    if (ROWS == 1 && j + 48 <= n) {
-        tile<ROWS, 3>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
-        j += 48;
-    }
-    for (; j + 16 <= n; j += 16) tile<ROWS, 1>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
+    const auto columns = [&]<int N>() {
+        for (; j + lanes * N <= n; j += lanes * N)
+            tile<ROWS, N>(k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
+    };
+    columns.template operator()<VECTORS>();
+    if (VECTORS > 2) columns.template operator()<VECTORS * 3 / 4>();
+    if (VECTORS > 2) columns.template operator()<VECTORS / 2>();
+    columns.template operator()<1>();
     if (j < n) tile_tail(ROWS, n - j, k, alpha, a, a_row, a_col, b + j, ldb, beta, c + j, ldc);
 }
 
@@ -153,7 +176,8 @@ inline void any_product(int m, int n, int k, float alpha, const float* a, std::p
     for (; i + ORDO_TILE_ROWS <= m; i += ORDO_TILE_ROWS)
         panel<ORDO_TILE_ROWS, ORDO_TILE_VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc,
                                                  ldc);
-    for (; i < m; ++i) panel<1, 4>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
+    for (; i < m; ++i)
+        panel<1, ORDO_ROW_VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
 }
 void product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
              const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
@@ -165,15 +189,15 @@ void product_halves(int m, int n, int k, float alpha, const float* a, std::ptrdi
 }
 
 float dot(int n, const float* x, const float* y) {
-    f32x16 a{}, b{}, c{}, d{};
+    floats a{}, b{}, c{}, d{};
     int i = 0;
-    for (; i + 64 <= n; i += 64) {
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
         a += load(x + i) * load(y + i);
-        b += load(x + i + 16) * load(y + i + 16);
-        c += load(x + i + 32) * load(y + i + 32);
-        d += load(x + i + 48) * load(y + i + 48);
+        b += load(x + i + lanes) * load(y + i + lanes);
+        c += load(x + i + 2 * lanes) * load(y + i + 2 * lanes);
+        d += load(x + i + 3 * lanes) * load(y + i + 3 * lanes);
     }
-    for (; i + 16 <= n; i += 16) a += load(x + i) * load(y + i);
+    for (; i + lanes <= n; i += lanes) a += load(x + i) * load(y + i);
     if (i < n) b += load_part(x + i, n - i) * load_part(y + i, n - i);
     return sum((a + b) + (c + d));
 }
@@ -201,18 +225,18 @@ inline f32x8 sums(const f32x16 (&v)[8]) {
 // One row of w by ROWS rows of x, in two sums each, whatever the tile. Memory is read as one stream,
 // which prefetchers follow best.
 template <int ROWS>
-inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, f32x16 (&total)[ROWS]) {
-    f32x16 even[ROWS] = {}, odd[ROWS] = {};
+inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, floats (&total)[ROWS]) {
+    floats even[ROWS] = {}, odd[ROWS] = {};
     int l = 0;
     for (; l + 32 <= k; l += 32) {
-        const f32x16 first = load(w + l), second = load(w + l + 16);
+        const floats first = load(w + l), second = load(w + l + lanes);
         for (int r = 0; r < ROWS; ++r) {
             even[r] += first * load(x + r * ldx + l);
-            odd[r] += second * load(x + r * ldx + l + 16);
+            odd[r] += second * load(x + r * ldx + l + lanes);
         }
     }
-    for (; l < k; l += 16) {
-        const int n = k - l < 16 ? k - l : 16;
+    for (; l < k; l += lanes) {
+        const int n = k - l < lanes ? k - l : lanes;
         for (int r = 0; r < ROWS; ++r) even[r] += load_part(w + l, n) * load_part(x + r * ldx + l, n);
     }
     for (int r = 0; r < ROWS; ++r) total[r] = even[r] + odd[r];
@@ -223,7 +247,7 @@ inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdi
                      std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     for (; row + ROWS <= rows; row += ROWS)
         for (int i = 0; i < m; ++i) {
-            alignas(64) f32x16 total[ROWS];
+            alignas(64) floats total[ROWS];
             dots_tile<ROWS>(k, w + i * ldw, x + row * ldx, ldx, total);
             float* const out = y + row * ldy + i;
             if constexpr (ROWS == 8) {
@@ -239,7 +263,7 @@ inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdi
 void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx, float* y,
           std::ptrdiff_t ldy) {
     int row = 0;
-    if (ORDO_DOTS_ROWS > 4) row = dots_rows<8>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
+    if constexpr (ORDO_DOTS_ROWS > 4) row = dots_rows<8>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
     if (ORDO_DOTS_ROWS > 2) row = dots_rows<4>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
     row = dots_rows<2>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
     dots_rows<1>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
@@ -248,13 +272,13 @@ void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const floa
 float max_row(int n, const float* x) {
     float best = x[0];
     int i = 0;
-    if (n >= 16) {
-        f32x16 m = load(x);
-        for (i = 16; i + 16 <= n; i += 16) {
-            const f32x16 v = load(x + i);
+    if (n >= lanes) {
+        floats m = load(x);
+        for (i = lanes; i + lanes <= n; i += lanes) {
+            const floats v = load(x + i);
             m = v > m ? v : m;
         }
-        for (int j = 0; j < 16; ++j) best = m[j] > best ? m[j] : best;
+        best = largest(m);
     }
     for (; i < n; ++i) best = x[i] > best ? x[i] : best;
     return best;
@@ -262,15 +286,15 @@ float max_row(int n, const float* x) {
 
 float exp_row(int n, float* x) {
     const float top = max_row(n, x);
-    f32x16 total{};
+    floats total{};
     int i = 0;
-    for (; i + 16 <= n; i += 16) {
-        const f32x16 e = exp16(load(x + i) - top);
+    for (; i + lanes <= n; i += lanes) {
+        const floats e = exp_lanes(load(x + i) - top);
         store(x + i, e);
         total += e;
     }
     if (i < n) {
-        const f32x16 e = exp16(load_part(x + i, n - i) - top);
+        const floats e = exp_lanes(load_part(x + i, n - i) - top);
         store_part(x + i, n - i, e);
         for (int j = 0; j < n - i; ++j) total[j] += e[j];
     }
@@ -287,16 +311,35 @@ void axpy(int n, float s, const float* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] += s * x[i];
 }
 
+typedef float half_floats __attribute__((vector_size(2 * lanes), aligned(4), may_alias));
+typedef float f32x2 __attribute__((vector_size(8), aligned(4), may_alias));
+inline f32x4 each_twice(f32x2 v) {
+    return __builtin_shufflevector(v, v, 0, 0, 1, 1);
+}
+inline f32x8 each_twice(f32x4 v) {
+    return __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3);
+}
+inline f32x16 each_twice(f32x8 v) {
+    return __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+}
+inline f32x4 neighbours_swapped(f32x4 v) {
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2);
+}
+inline f32x8 neighbours_swapped(f32x8 v) {
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+}
+inline f32x16 neighbours_swapped(f32x16 v) {
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+}
 void rotate_adjacent(int n, const float* cos, const float* sin, float direction, float* x) {
+    floats signs; // a cos - b s, b cos + a s
+    for (int i = 0; i < lanes; ++i) signs[i] = i % 2 == 0 ? -direction : direction;
     int k = 0;
-    for (; k + 8 <= n; k += 8) {
-        const f32x8 c = *reinterpret_cast<const f32x8*>(cos + k);
-        const f32x8 s = direction * *reinterpret_cast<const f32x8*>(sin + k);
-        const f32x16 v = load(x + 2 * k);
-        const f32x16 other = __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-        const f32x16 by_self = __builtin_shufflevector(c, c, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-        const f32x16 by_other = __builtin_shufflevector(-s, s, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
-        store(x + 2 * k, v * by_self + other * by_other);
+    for (; k + lanes / 2 <= n; k += lanes / 2) {
+        const floats c = each_twice(*reinterpret_cast<const half_floats*>(cos + k));
+        const floats s = each_twice(*reinterpret_cast<const half_floats*>(sin + k)) * signs;
+        const floats v = load(x + 2 * k);
+        store(x + 2 * k, v * c + neighbours_swapped(v) * s);
     }
     for (; k < n; ++k) {
         const float a = x[2 * k], b = x[2 * k + 1], s = direction * sin[k];
@@ -318,37 +361,37 @@ void subtract_distance(int n, float slope, int at, const int* positions, float* 
     }
 }
 
-inline f32x16 sigmoid16(f32x16 x) {
-    return 1.0f / (1.0f + exp16(-x));
+inline floats sigmoid(floats x) {
+    return 1.0f / (1.0f + exp_lanes(-x));
 }
 
 // tanh(u) = 1 - 2 / (exp(2u) + 1), with u = sqrt(2/pi) (x + 0.044715 x^3): Hendrycks and Gimpel,
 // arXiv 1606.08415.
-inline f32x16 gelu_inner(f32x16 x) {
+inline floats gelu_inner(floats x) {
     return 0.7978845608028654f * (x + 0.044715f * x * x * x);
 }
-inline f32x16 tanh16(f32x16 u) {
-    return 1.0f - 2.0f / (exp16(2.0f * u) + 1.0f);
+inline floats tanh_lanes(floats u) {
+    return 1.0f - 2.0f / (exp_lanes(2.0f * u) + 1.0f);
 }
 
 void silu(int n, const float* x, float* y) {
-    map(n, x, y, [](f32x16 v, float*, int) { return v * sigmoid16(v); });
+    map(n, x, y, [](floats v, float*, int) { return v * sigmoid(v); });
 }
 void gelu_tanh(int n, const float* x, float* y) {
     // (1 + tanh(u)) / 2 = 1 / (1 + exp(-2u)), which does not cancel for u < 0.
-    map(n, x, y, [](f32x16 v, float*, int) { return v * sigmoid16(2.0f * gelu_inner(v)); });
+    map(n, x, y, [](floats v, float*, int) { return v * sigmoid(2.0f * gelu_inner(v)); });
 }
 void silu_grad(int n, const float* x, float* dx) {
-    map(n, x, dx, [](f32x16 v, float* d, int lanes) {
-        const f32x16 s = sigmoid16(v);
-        return load_part(d, lanes) * (s * (1.0f + v * (1.0f - s)));
+    map(n, x, dx, [](floats v, float* d, int count) {
+        const floats s = sigmoid(v);
+        return load_part(d, count) * (s * (1.0f + v * (1.0f - s)));
     });
 }
 void gelu_tanh_grad(int n, const float* x, float* dx) {
-    map(n, x, dx, [](f32x16 v, float* d, int lanes) {
-        const f32x16 t = tanh16(gelu_inner(v));
-        const f32x16 inner = 0.7978845608028654f * (1.0f + 3 * 0.044715f * v * v);
-        return load_part(d, lanes) * (0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * inner);
+    map(n, x, dx, [](floats v, float* d, int count) {
+        const floats t = tanh_lanes(gelu_inner(v));
+        const floats inner = 0.7978845608028654f * (1.0f + 3 * 0.044715f * v * v);
+        return load_part(d, count) * (0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * inner);
     });
 }
 
