@@ -68,11 +68,28 @@ Axes axes_of(const Curves& curves) {
 
 std::string axis_text(double value) {
     if (!std::isfinite(value)) return tools::number_text(value);
-    if (std::abs(value) < 1e-12) return "0";
+    if (value == 0) return "0";
     char buffer[32];
     const double size = std::abs(value);
     const char* format = size >= 1e6 || size < 1e-4 ? "%.2e" : size >= 1000 ? "%.0f" : "%.3g";
     return {buffer, static_cast<std::size_t>(std::snprintf(buffer, sizeof buffer, format, value))};
+}
+
+std::vector<Tick> ticks_of(const Range& range, bool log, int count) {
+    std::vector<Tick> ticks;
+    const double span = range.high - range.low, slack = 1e-9 * span;
+    double step = log ? std::max(1.0, std::ceil(span / count)) : std::pow(10, std::floor(std::log10(span / count)));
+    if (!log)
+        for (const double factor : {1.0, 2.0, 5.0, 10.0})
+            if (span / (step * factor) <= count) {
+                step *= factor;
+                break;
+            }
+    for (double i = std::ceil((range.low - slack) / step); i * step <= range.high + slack; ++i)
+        ticks.push_back({i * step, axis_text(log ? std::pow(10, i * step) : i == 0 ? 0 : i * step)});
+    if (log && ticks.size() < 2) // less than two powers of ten
+        ticks = {{range.low, axis_text(std::pow(10, range.low))}, {range.high, axis_text(std::pow(10, range.high))}};
+    return ticks;
 }
 
 int columns_of(std::string_view text) {
@@ -91,6 +108,26 @@ std::string fitted(const std::string& text, int columns, bool right) {
     return text.substr(0, at);
 }
 
+std::string wrapped(std::string_view text, int width, int indent) {
+    std::string out;
+    int column = indent;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const int columns = columns_of(text.substr(at, end - at));
+        if (column > indent && column + 1 + columns > width) {
+            out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+            column = indent;
+        } else if (column > indent) {
+            out += ' ';
+            ++column;
+        }
+        out += text.substr(at, end - at);
+        column += columns;
+        at = end + 1;
+    }
+    return out;
+}
+
 std::string foreground(Color color, const Screen& screen) {
     return screen.color ? "\033[38;" + color_code(color, screen) + "m" : "";
 }
@@ -100,7 +137,8 @@ std::string background(Color color, const Screen& screen) {
 }
 
 std::string draw(const Picture& picture, const Screen& screen) {
-    return std::visit([&](const auto& content) { return draw(picture, content, screen); }, picture.content);
+    return wrapped(picture.title, screen.width, 0) + "\n\n" +
+           std::visit([&](const auto& content) { return draw(picture, content, screen); }, picture.content);
 }
 
 } // namespace ordo::lab

@@ -20,18 +20,25 @@ struct Axes {
 // Of all points, intervals, references and origins; in log10 where the axis is.
 Axes axes_of(const Curves& curves);
 
+struct Tick {
+    double at = 0; // on the axis: log10 of what it says where the axis is logarithmic
+    std::string text;
+};
+// About count round numbers.
+std::vector<Tick> ticks_of(const Range& range, bool log, int count);
+
 // Lines of at most screen.width columns, the title first. A heat map of few cells is written in numbers; of
 // more than fit, each cell shown is the mean of those that it stands for, which is said below.
 std::string draw(const Picture& picture, const Screen& screen);
 
-// For draw(): what stands between a picture's title and the next.
+// For draw(): what stands below a picture's title.
 std::string draw(const Picture& picture, const HeatMap& map, const Screen& screen);
 std::string draw(const Picture& picture, const Curves& curves, const Screen& screen);
 
-// A number of at most three significant digits for an axis.
-std::string axis_text(double value);
 // text cut or padded to a number of columns.
 std::string fitted(const std::string& text, int columns, bool right = false);
+// A paragraph in lines of at most width columns; all but the first are indented.
+std::string wrapped(std::string_view text, int width, int indent);
 // Columns that text takes: code points.
 int columns_of(std::string_view text);
 // Escape sequences that set the colour of what follows: of the characters, or behind them.

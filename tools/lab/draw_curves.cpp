@@ -10,7 +10,7 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr int lines = 20, margin = 9; // margin: of the numbers at the left
+constexpr int lines = 20, margin = 10; // margin: of the numbers at the left
 
 // A grid of characters with 2 x 4 dots each; a character belongs to the series that drew on it last.
 class Canvas {
@@ -22,7 +22,9 @@ public:
         unsigned dots = 0;
         int owner = -1; // series; -2: a reference line
     };
-    int columns() const { return columns_; }
+    // The characters that a value falls in.
+    int row_of(double y) const { return dot_y(y) / 4; }
+    int column_of(double x) const { return dot_x(x) / 2; }
     const Cell& at(int row, int column) const { return cells_[static_cast<std::size_t>(row * columns_ + column)]; }
 
     void point(double x, double y, int owner) { dot(dot_x(x), dot_y(y), owner); }
@@ -132,22 +134,34 @@ std::string legend(const Curves& curves, bool letters, const Screen& screen) {
     return out.empty() ? out : out + "\n";
 }
 
-std::string x_axis(const Picture& picture, const Curves& curves, const Range& x, int columns) {
-    const auto text = [&](double share) {
-        const double value = x.low + share * (x.high - x.low);
-        return axis_text(curves.log_x ? std::pow(10, value) : value);
-    };
-    const std::string first = text(0), middle = text(0.5), last = text(1);
-    std::string line =
-        first +
-        std::string(static_cast<std::size_t>(std::max(1, columns / 2 - columns_of(first) - columns_of(middle) / 2)),
-                    ' ') +
-        middle;
-    line +=
-        std::string(static_cast<std::size_t>(std::max(1, columns - columns_of(line) - columns_of(last))), ' ') + last;
-    const int before = std::max(0, (columns - columns_of(picture.x_label)) / 2);
-    return std::string(margin, ' ') + line + "\n" + std::string(static_cast<std::size_t>(margin + before), ' ') +
-           picture.x_label + (curves.log_x ? ", logarithmic" : "") + "\n";
+// The line below the canvas with a mark at each tick, the numbers below these, and the label.
+std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& canvas, const Range& x, int columns) {
+    std::vector<bool> marked(static_cast<std::size_t>(columns));
+    std::string numbers(static_cast<std::size_t>(margin), ' ');
+    for (const Tick& tick : ticks_of(x, curves.log_x, 6)) {
+        const int at = canvas.column_of(tick.at);
+        const int begin = std::min(margin + at - columns_of(tick.text) / 2, margin + columns - columns_of(tick.text));
+        marked[static_cast<std::size_t>(at)] = true;
+        if (begin < static_cast<int>(numbers.size()) && begin < margin) continue;
+        if (begin < static_cast<int>(numbers.size()) + (numbers.back() == ' ' ? 0 : 1))
+            continue; // would touch the last
+        numbers.resize(static_cast<std::size_t>(begin), ' ');
+        numbers += tick.text;
+    }
+    std::string line = std::string(static_cast<std::size_t>(margin - 1), ' ') + "└";
+    for (const bool mark : marked) line += mark ? "┬" : "─";
+    const std::string label = picture.x_label + (curves.log_x ? ", logarithmic" : "");
+    const int before = std::max(0, (columns - columns_of(label)) / 2);
+    return line + "\n" + numbers + "\n" + std::string(static_cast<std::size_t>(margin + before), ' ') + label + "\n";
+}
+
+// What stands left of each line.
+std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, const Range& y) {
+    std::vector<std::string> labels(lines);
+    for (const Tick& tick : ticks_of(y, curves.log_y, 5))
+        labels[static_cast<std::size_t>(canvas.row_of(tick.at))] = tick.text;
+    for (std::string& label : labels) label = fitted(label, margin - 2, true) + (label.empty() ? " │" : " ┤");
+    return labels;
 }
 
 } // namespace
@@ -161,19 +175,14 @@ std::string draw(const Picture& picture, const Curves& curves, const Screen& scr
         canvas.across(curves.log_y ? std::log10(reference.y) : reference.y);
     for (std::size_t i = 0; i < curves.series.size(); ++i)
         draw_series(canvas, curves, curves.series[i], static_cast<int>(i));
-    std::string out = picture.title + "\n\n" + picture.y_label + (curves.log_y ? ", logarithmic" : "") + "\n";
+    std::string out = picture.y_label + (curves.log_y ? ", logarithmic" : "") + "\n";
+    const std::vector<std::string> labels = y_axis(curves, canvas, axes.y);
     for (int row = 0; row < lines; ++row) {
-        const double value = axes.y.high - (axes.y.high - axes.y.low) * row / (lines - 1);
-        const bool labelled = row % 5 == 0 || row == lines - 1;
-        out += fitted(labelled ? axis_text(curves.log_y ? std::pow(10, value) : value) : "", margin - 2, true) +
-               (labelled ? " ┤" : " │");
-        std::string line;
+        std::string line = labels[static_cast<std::size_t>(row)];
         for (int column = 0; column < columns; ++column) line += cell_text(canvas.at(row, column), letters, screen);
         out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }
-    out += std::string(margin - 1, ' ') + "└";
-    for (int column = 0; column < columns; ++column) out += "─";
-    return out + "\n" + x_axis(picture, curves, axes.x, columns) + legend(curves, letters, screen);
+    return out + x_axis(picture, curves, canvas, axes.x, columns) + legend(curves, letters, screen);
 }
 
 } // namespace ordo::lab

@@ -172,7 +172,7 @@ private:
 } // namespace
 
 std::string draw(const Picture& picture, const HeatMap& map, const Screen& screen) {
-    return picture.title + "\n\n" + MapDrawing(picture, map, screen).text();
+    return MapDrawing(picture, map, screen).text();
 }
 
 } // namespace ordo::lab

@@ -12,11 +12,19 @@
 namespace ordo::lab {
 
 extern const Experiment heat_map_experiment;
+extern const Experiment waves_experiment;
+extern const Experiment division_term_experiment;
+extern const Experiment circle_experiment;
+extern const Experiment clusters_experiment;
 
 namespace {
 
 const Experiment* const list[] = {
-    &heat_map_experiment,
+    &heat_map_experiment,      //
+    &waves_experiment,         //
+    &division_term_experiment, //
+    &circle_experiment,        //
+    &clusters_experiment,      //
 };
 
 // An experiment that breaks its promises is a mistake in its file, found by any run of it.

@@ -11,20 +11,20 @@ namespace ordo::lab {
 // ---- Pictures ---------------------------------------------------------------------------------
 
 struct Series {
-    std::string label;
-    std::vector<double> x, y;                                                   // as many of each
-    std::vector<double> low, high;                                              // the interval around y; empty: none
+    std::string label = {};
+    std::vector<double> x = {}, y = {};                                         // as many of each
+    std::vector<double> low = {}, high = {};                                    // the interval around y; empty: none
     enum class Style { line, points, line_points, arrows } style = Style::line; // arrows start at Curves::origin
 };
 
 // A line across the picture: a bound, chance, what a perfect answer would have.
 struct Reference {
-    std::string label;
+    std::string label = {};
     double y = 0;
 };
 
 struct Curves {
-    std::vector<Series> series;
+    std::vector<Series> series = {};
     std::vector<Reference> references = {};
     bool log_x = false, log_y = false;
     bool square = false; // the same scale on both axes
@@ -33,7 +33,7 @@ struct Curves {
 
 // Cell (row, column) stands at y = first_y + row, x = first_x + column; row 0 is at the top.
 struct HeatMap {
-    std::vector<std::vector<double>> values; // not a number: left blank, as a mask is
+    std::vector<std::vector<double>> values = {}; // not a number: left blank, as a mask is
     int first_x = 0, first_y = 0;
     std::string value_label = {};                        // of the colour bar, with its unit
     std::vector<std::string> x_names = {}, y_names = {}; // in place of numbers; empty: numbers
@@ -46,6 +46,9 @@ struct Picture {
     std::string x_label, y_label;
     std::variant<Curves, HeatMap> content;
 };
+
+// A number in at most three significant digits, for a sentence or an axis.
+std::string axis_text(double value);
 
 // ---- Results ----------------------------------------------------------------------------------
 

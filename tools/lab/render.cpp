@@ -18,35 +18,24 @@ using tools::OrderedJson;
 
 namespace {
 
-// A paragraph in lines of at most width columns; all but the first are indented.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
-    std::string out;
-    std::size_t column = indent;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        std::size_t columns = 0; // a code point is a column, mostly
-        for (std::size_t i = at; i < end; ++i)
-            if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) ++columns;
-        if (column > indent && column + 1 + columns > width) {
-            out += "\n" + std::string(indent, ' ');
-            column = indent;
-        } else if (column > indent) {
-            out += ' ';
-            ++column;
-        }
-        out += text.substr(at, end - at);
-        column += columns;
-        at = end + 1;
-    }
-    return out;
-}
-
 std::string paragraphs(std::string_view heading, const std::vector<std::string>& lines, const Screen& screen) {
     if (lines.empty()) return {};
     std::string out = "\n" + std::string(heading) + ":\n";
-    for (const std::string& line : lines)
-        out += "  " + wrapped(line, static_cast<std::size_t>(std::max(screen.width, 20)), 2) + "\n";
+    for (const std::string& line : lines) out += "  " + wrapped(line, screen.width, 2) + "\n";
     return out;
+}
+
+// For a reader: doubles to six digits. CSV and JSON have all of them.
+std::string table_text(Figures figures, Format format) {
+    for (auto& row : figures.rows)
+        for (Cell& cell : row)
+            if (const double* value = std::get_if<double>(&cell);
+                value && figures.decimals < 0 && std::isfinite(*value)) {
+                char buffer[32];
+                std::snprintf(buffer, sizeof buffer, "%.6g", *value);
+                cell = std::strtod(buffer, nullptr);
+            }
+    return tools::render(figures, format);
 }
 
 std::string bullets(std::string_view heading, const std::vector<std::string>& lines) {
@@ -131,12 +120,11 @@ Figures figures_of(const Picture& picture) {
 }
 
 std::string text_of(const Experiment& experiment, const Result& result, const Screen& screen) {
-    std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary),
-                              static_cast<std::size_t>(std::max(screen.width, 20)), 0) +
-                      "\n";
+    std::string out =
+        wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) + "\n";
     out += paragraphs("expected", result.expected, screen);
     for (const NamedFigures& table : result.tables)
-        out += "\n" + table.title + "\n\n" + tools::render(table.figures, Format::text);
+        out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" + table_text(table.figures, Format::text);
     for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
     out += paragraphs("found", result.found, screen);
     return out + paragraphs("notes", result.notes, screen);
@@ -148,7 +136,7 @@ std::string markdown_of(const Experiment& experiment, const Result& result, cons
                       std::string(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
     out += bullets("Expected", result.expected);
     for (const NamedFigures& table : result.tables)
-        out += table.title + "\n\n" + tools::render(table.figures, Format::md) + "\n";
+        out += table.title + "\n\n" + table_text(table.figures, Format::md) + "\n";
     for (const Picture& picture : result.pictures)
         out += files.empty() ? "```text\n" + draw(picture, {}) + "```\n\n"
                              : "![" + picture.title + "](" + files + file_stem(experiment, picture.name) + ".svg)\n\n";
