@@ -6,16 +6,15 @@
 // cache at position 0. Its first token is not scored, and of overlapping windows a token is scored by
 // the first window that holds it.
 #include "core/error.h"
-#include "core/parallel.h"
 #include "model/model.h"
 #include "tools/documents.h"
 #include "tools/inputs.h"
 #include "tools/machine.h"
 #include "tools/output.h"
+#include "tools/scores.h"
 #include "tools/weights.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace ordo::tools {
@@ -56,57 +55,12 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, common_group};
 
-constexpr int first_bucket = 16; // buckets: 1 .. 15, 16 .. 31, 32 .. 63, 64 .. 127, ...
-
-struct Tally {
-    std::int64_t tokens = 0, bytes = 0;
-    double sum = 0, squares = 0; // of the negative log-likelihoods, in nats
-
-    void add(double nll, int n_bytes) {
-        ++tokens;
-        bytes += n_bytes;
-        sum += nll;
-        squares += nll * nll;
-    }
-    double mean() const { return sum / static_cast<double>(tokens); }
-    double standard_error() const {
-        const auto n = static_cast<double>(tokens);
-        return n < 2 ? std::numeric_limits<double>::quiet_NaN()
-                     : std::sqrt(std::max(0.0, squares / n - mean() * mean()) / (n - 1));
-    }
-};
-
 struct Scores {
     int length = 0, stride = 0;
     int longest = 0; // tokens of the longest window that there was
     Tally all;
     std::vector<Tally> buckets;
 };
-
-std::size_t bucket_of(int position) {
-    return static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(position / first_bucket)));
-}
-
-// -log softmax(logits)[target], in double.
-double nll_of(std::span<const float> logits, Token target) {
-    const double most = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(logit - most);
-    return most + std::log(sum) - logits[static_cast<std::size_t>(target)];
-}
-
-// The negative log-likelihoods of tokens 1 .. n - 1 of a window, [n - 1].
-std::vector<double> score_window(Session& session, std::span<const Token> window) {
-    std::vector<double> nll(window.size() - 1);
-    session.rewind(0);
-    session.feed_all(window.first(window.size() - 1), {}, [&](int first, View logits) {
-        parallel_for(logits.rows, 1, [&](std::ptrdiff_t i) {
-            const auto at = static_cast<std::size_t>(first + i);
-            nll[at] = nll_of({logits.row(static_cast<int>(i)), static_cast<std::size_t>(logits.cols)}, window[at + 1]);
-        });
-    });
-    return nll;
-}
 
 struct Request {
     int length, stride;
@@ -162,8 +116,7 @@ void add_rows(Figures& figures, const Scores& scores, bool by_position) {
     figures.rows.push_back(row_of(scores, "all", scores.all));
     for (std::size_t b = 0; by_position && b < scores.buckets.size(); ++b) {
         if (scores.buckets[b].tokens == 0) continue;
-        const int from = b == 0 ? 1 : first_bucket << (b - 1), to = std::min(scores.longest, first_bucket << b) - 1;
-        figures.rows.push_back(row_of(scores, std::to_string(from) + "-" + std::to_string(to), scores.buckets[b]));
+        figures.rows.push_back(row_of(scores, bucket_name(b, scores.longest), scores.buckets[b]));
     }
 }
 

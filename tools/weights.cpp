@@ -64,6 +64,16 @@ fs::path find_shipped(std::string_view name) {
     fail(ErrorCode::io, printable(name), ": not found in ", directory_list());
 }
 
+std::vector<fs::path> shipped_weights() {
+    std::vector<fs::path> all;
+    for (const fs::path& directory : weight_directories())
+        for (const fs::path& file : weight_files(directory))
+            if (std::none_of(all.begin(), all.end(),
+                             [&](const fs::path& other) { return other.filename() == file.filename(); }))
+                all.push_back(file);
+    return all;
+}
+
 fs::path find_weights(const std::string& spec, bool force) {
     for (const SpecItem& item : parse_spec(spec)) find_encoding(item.name);
     std::string trained, refused, broken;

@@ -34,6 +34,9 @@ std::vector<std::filesystem::path> weight_directories();
 // A shipped file by its name. Throws Error(io).
 std::filesystem::path find_shipped(std::string_view name);
 
+// All shipped weight files, by folder and name; of those of one name, the first in the order above.
+std::vector<std::filesystem::path> shipped_weights();
+
 // The shipped weights that were trained with an encoding; with force, weights of the same kind of
 // encoding do, and failing that those for rope. Throws Error.
 std::filesystem::path find_weights(const std::string& spec, bool force);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Runs an experiment of the lab as `ordo lab NAME` would, and finds figures in its tables.
+#pragma once
+
+#include "core/error.h"
+#include "tools/lab/lab.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace ordo::lab::test {
+
+inline constexpr tools::Option options[] = {
+    {.letter = 'p', .name = "prompt", .kind = tools::Kind::text, .value = "TEXT", .repeatable = true, .help = ""},
+    {.name = "corpus", .kind = tools::Kind::path, .value = "FILE", .help = ""},
+};
+inline constexpr tools::OptionGroup groups[] = {{"Lab", options}};
+inline constexpr tools::Verb verb{
+    .name = "lab", .operand = "NAME", .summary = "", .details = "", .groups = groups, .run = nullptr};
+
+// Quick, with seed 1.
+inline Result run(const Experiment& experiment, std::vector<const char*> words = {}) {
+    words.insert(words.begin(), experiment.name.data());
+    const tools::Arguments arguments(verb, words);
+    return experiment.run({.arguments = arguments, .seed = 1, .quick = true});
+}
+
+inline const tools::Figures& table(const Result& result, std::string_view name) {
+    for (const NamedFigures& figures : result.tables)
+        if (figures.name == name) return figures.figures;
+    fail(ErrorCode::failure, "no table ", name);
+}
+
+inline std::size_t column(const tools::Figures& figures, std::string_view name) {
+    const auto at = std::find(figures.columns.begin(), figures.columns.end(), name);
+    if (at == figures.columns.end()) fail(ErrorCode::failure, "no column ", name);
+    return static_cast<std::size_t>(at - figures.columns.begin());
+}
+
+inline double number(const tools::Cell& cell) {
+    if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
+    if (const auto* real = std::get_if<double>(&cell)) return *real;
+    return std::nan("");
+}
+
+// The number in a column of the first row whose cells of the columns named in `where` have those texts.
+inline double cell(const tools::Figures& figures, std::vector<std::pair<std::string, std::string>> where,
+                   std::string_view wanted) {
+    for (const auto& row : figures.rows)
+        if (std::all_of(where.begin(), where.end(), [&](const auto& is) {
+                const tools::Cell& c = row[column(figures, is.first)];
+                const auto* words = std::get_if<std::string>(&c);
+                return words ? *words == is.second : tools::number_text(number(c)) == is.second;
+            }))
+            return number(row[column(figures, wanted)]);
+    fail(ErrorCode::failure, "no such row");
+}
+
+} // namespace ordo::lab::test

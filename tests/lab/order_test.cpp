@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "encoding/registry.h"
+#include "tests/lab/lab_run.h"
+
+namespace ordo::lab {
+
+extern const Experiment order_experiment;
+
+namespace {
+
+using test::cell;
+
+const char* const kings = "King and Queen are awesome / Queen and King are awesome";
+const char* const cats = "the cat was chasing the mouse in the house / the mouse was chasing the cat in the house";
+
+TEST(LabOrder, EveryRegisteredEncodingIsAskedAboutEverySentence) {
+    const Result result = test::run(order_experiment);
+    EXPECT_EQ(test::table(result, "rows").rows.size(), 2 * registered_encodings().size());
+    EXPECT_EQ(result.found.size(), 2u);
+}
+
+// Addition of a row for the position tells two orders apart; nothing, or the same row for all, does not.
+TEST(LabOrder, SetsAreEqualWithoutPositionAndDifferWithIt) {
+    const Result result = test::run(order_experiment);
+    const tools::Figures& table = test::table(result, "rows");
+    for (const char* sentences : {kings, cats}) {
+        for (const char* name : {"none", "segment", "rope", "alibi"})
+            EXPECT_EQ(cell(table, {{"sentences", sentences}, {"encoding", name}}, "rows_differ"), 0) << name;
+        for (const char* name : {"sinusoidal", "learned", "rotate_stretch"})
+            EXPECT_GT(cell(table,
+                           {{"sentences", sentences},
+                            {"encoding", std::string(name) == "rotate_stretch" ? "rotate-stretch" : name}},
+                           "rows_differ"),
+                      1e-3)
+                << name;
+        // One causal layer without position is a bag of words; with position anywhere it is not.
+        EXPECT_LT(cell(table, {{"sentences", sentences}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-4);
+        for (const char* name : {"rope", "alibi", "sinusoidal"})
+            EXPECT_GT(cell(table, {{"sentences", sentences}, {"encoding", name}}, "one_layer_logits_differ"), 1e-3);
+    }
+}
+
+// PE of width 8: sin and cos of p and of p / 10.
+TEST(LabOrder, TraceAddsTheWavesToTheWordVectors) {
+    const Result result = test::run(order_experiment, {"-p", "a b a"});
+    const tools::Figures& trace = test::table(result, "trace");
+    ASSERT_EQ(trace.rows.size(), 9u);
+    for (int n = 0; n < 3; ++n) {
+        const double wave[] = {std::sin(n), std::cos(n), std::sin(n / 10.0), std::cos(n / 10.0)};
+        for (std::size_t j = 0; j < 4; ++j) {
+            const auto at = [&](const char* vector) {
+                return cell(trace, {{"position", std::to_string(n)}, {"vector", vector}}, "dim" + std::to_string(j));
+            };
+            EXPECT_NEAR(at("p"), wave[j], 1e-6);
+            EXPECT_NEAR(at("w = e + p"), at("e") + wave[j], 1e-6);
+        }
+    }
+    EXPECT_EQ(test::number(trace.rows[0][3]), test::number(trace.rows[6][3])); // the same word, the same e
+}
+
+TEST(LabOrder, OwnSentencesAreReversedOrCompared) {
+    const Result reversed = test::run(order_experiment, {"-p", "dog bites man"});
+    EXPECT_NE(reversed.found[0].find("\"man bites dog\""), std::string::npos) << reversed.found[0];
+    EXPECT_NE(reversed.found[0].find("(difference 0)"), std::string::npos) << reversed.found[0];
+    const Result other = test::run(order_experiment, {"-p", "dog bites man", "-p", "man likes dog"});
+    EXPECT_NE(other.found[0].find("not made of the same words"), std::string::npos) << other.found[0];
+    EXPECT_THROW(test::run(order_experiment, {"-p", "alone"}), Error);
+    EXPECT_THROW(test::run(order_experiment, {"-p", "a b", "-p", "b a", "-p", "c d"}), Error);
+}
+
+} // namespace
+} // namespace ordo::lab

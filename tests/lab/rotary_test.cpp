@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "tests/lab/lab_run.h"
+
+namespace ordo::lab {
+
+extern const Experiment rotary_experiment;
+
+namespace {
+
+using test::cell;
+
+class LabRotary : public testing::Test {
+protected:
+    static void SetUpTestSuite() { result = std::make_unique<Result>(test::run(rotary_experiment)); }
+    static void TearDownTestSuite() { result.reset(); }
+    static inline std::unique_ptr<Result> result;
+};
+
+// Su et al. 2021, eq. 16: the identity is exact, and the other sign is another matrix.
+TEST_F(LabRotary, ProductIsTheRotationOfTheDifference) {
+    const tools::Figures& table = test::table(*result, "product");
+    ASSERT_GE(table.rows.size(), 5u);
+    double other_sign = 0;
+    for (const auto& row : table.rows) {
+        EXPECT_LT(test::number(row[2]), 1e-12);
+        EXPECT_GT(test::number(row[3]), 0.1);
+        other_sign = std::max(other_sign, test::number(row[3]));
+    }
+    EXPECT_NEAR(other_sign, 2.0, 1e-3);
+}
+
+// cos and partial sums of the formula, worked out apart from the engine.
+TEST_F(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
+    const tools::Figures& table = test::table(*result, "distance");
+    const std::tuple<const char*, double, double> expected[] = {{"1", .970, 31.5},   {"5", .737, 20.9},
+                                                                {"10", .669, 18.0},  {"20", .608, 15.2},
+                                                                {"100", .477, 10.2}, {"1000", .159, 4.5}};
+    for (const auto& [distance, cosine, bound] : expected) {
+        EXPECT_NEAR(cell(table, {{"distance", distance}}, "aligned_mean_cos"), cosine, 6e-4) << distance;
+        EXPECT_NEAR(cell(table, {{"distance", distance}}, "bound_mean_abs_S"), bound, 0.06) << distance;
+    }
+}
+
+// The variance of a product of standard normal vectors is their width.
+TEST_F(LabRotary, RandomScoresAreNoiseAtEveryDistance) {
+    for (const auto& row : test::table(*result, "distance").rows) {
+        const double mean = test::number(row[1]), error = test::number(row[2]), deviation = test::number(row[3]);
+        EXPECT_LT(std::abs(mean), 5 * error);
+        EXPECT_NEAR(deviation, std::sqrt(128.0), 1.5);
+    }
+}
+
+TEST_F(LabRotary, PositiveExponentLeavesNoSlowPair) {
+    const tools::Figures& table = test::table(*result, "positive-exponent");
+    const double frequency[] = {1, 10, 100, 1000}, left[] = {1.0, -2.566, -.531, .974};
+    ASSERT_EQ(table.rows.size(), 4u);
+    for (std::size_t k = 0; k < 4; ++k) {
+        EXPECT_NEAR(test::number(table.rows[k][1]), 1 / frequency[k], 1e-12);
+        EXPECT_NEAR(test::number(table.rows[k][2]), frequency[k], 1e-9);
+        EXPECT_NEAR(test::number(table.rows[k][3]), left[k], 6e-4);
+    }
+}
+
+TEST_F(LabRotary, PairingsDifferByAPermutationAlone) {
+    const tools::Figures& checks = test::table(*result, "checks");
+    EXPECT_LT(cell(checks, {{"check", "halves, permuted, against adjacent"}}, "largest_difference"), 1e-5);
+    EXPECT_LT(cell(checks, {{"check", "both positions moved by 1000"}}, "largest_difference"), 1e-4);
+}
+
+} // namespace
+} // namespace ordo::lab

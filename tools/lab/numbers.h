@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Arithmetic in double that several experiments need, and figures for their sentences.
+#pragma once
+
+#include "core/random.h"
+#include "tools/lab/lab.h"
+
+#include <cmath>
+#include <sstream>
+
+namespace ordo::lab {
+
+using tools::Cell;
+using tools::Figures;
+using Vector = std::vector<double>;
+
+// Rows of floats or doubles, of one length.
+template <class A, class B>
+double dot(const A& a, const B& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < std::size(a); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    return sum;
+}
+template <class A>
+double norm(const A& a) {
+    return std::sqrt(dot(a, a));
+}
+template <class A, class B>
+double cosine(const A& a, const B& b) {
+    return dot(a, b) / (norm(a) * norm(b));
+}
+template <class A, class B>
+double distance(const A& a, const B& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < std::size(a); ++i) {
+        const double d = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+        sum += d * d;
+    }
+    return std::sqrt(sum);
+}
+// The largest absolute difference; infinite if the lengths differ.
+template <class A, class B>
+double largest_difference(const A& a, const B& b) {
+    if (std::size(a) != std::size(b)) return HUGE_VAL;
+    double most = 0;
+    for (std::size_t i = 0; i < std::size(a); ++i) {
+        const double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+        most = d <= most ? most : d; // not a number stays
+    }
+    return most;
+}
+
+inline std::span<float> row_span(View v, int i) {
+    return {v.row(i), static_cast<std::size_t>(v.cols)};
+}
+
+// An angle in (-pi, pi], what is left of it after whole turns.
+inline double turned(double angle) {
+    constexpr double two_pi = 6.283185307179586476925;
+    return std::remainder(angle, two_pi);
+}
+
+// Mean and spread of numbers that come one at a time (Welford 1962).
+class Sample {
+public:
+    void add(double x) {
+        ++n_;
+        const double d = x - mean_;
+        mean_ += d / static_cast<double>(n_);
+        squares_ += d * (x - mean_);
+    }
+    std::int64_t count() const { return n_; }
+    double mean() const { return mean_; }
+    double deviation() const { return n_ < 2 ? std::nan("") : std::sqrt(squares_ / static_cast<double>(n_ - 1)); }
+    double standard_error() const { return deviation() / std::sqrt(static_cast<double>(n_)); }
+
+private:
+    std::int64_t n_ = 0;
+    double mean_ = 0, squares_ = 0;
+};
+
+// Standard normal numbers of a seed and a stream.
+inline std::vector<float> normal_floats(std::size_t n, std::uint64_t seed, std::uint64_t stream, double deviation = 1) {
+    const Random random(seed, stream);
+    std::vector<float> out(n);
+    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(deviation * random.normal(i));
+    return out;
+}
+
+// A number for a sentence, to so many significant digits.
+inline std::string figure(double value, int digits = 3) {
+    std::ostringstream out;
+    out.imbue(std::locale::classic());
+    out.precision(digits);
+    out << value;
+    return out.str();
+}
+
+template <class... Parts>
+std::string text(const Parts&... parts) {
+    std::ostringstream out;
+    out.imbue(std::locale::classic());
+    (out << ... << parts);
+    return out.str();
+}
+
+inline Series series(std::string label, Series::Style style = Series::Style::line) {
+    Series empty;
+    empty.label = std::move(label);
+    empty.style = style;
+    return empty;
+}
+
+} // namespace ordo::lab

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// The same words in another order: what a model is given, and whether its answer can differ.
+#include "core/error.h"
+#include "model/model.h"
+#include "tools/lab/encodings.h"
+#include "tools/lab/lab.h"
+#include "tools/lab/numbers.h"
+
+#include <algorithm>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int width = 64, heads = 4, trace_width = 8, trace_columns = 4;
+
+struct Pair {
+    std::vector<std::string> first, second; // words
+};
+
+std::vector<std::string> words_of(const std::string& sentence) {
+    std::istringstream in(sentence);
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) words.push_back(word);
+    return words;
+}
+
+std::string sentence_of(const std::vector<std::string>& words) {
+    std::string sentence;
+    for (const std::string& word : words) sentence += (sentence.empty() ? "" : " ") + word;
+    return sentence;
+}
+
+std::vector<Pair> pairs_of(const Request& request) {
+    const auto prompts = request.arguments.all("prompt");
+    if (prompts.empty())
+        return {{words_of("King and Queen are awesome"), words_of("Queen and King are awesome")},
+                {words_of("the cat was chasing the mouse in the house"),
+                 words_of("the mouse was chasing the cat in the house")}};
+    if (prompts.size() > 2)
+        fail(ErrorCode::usage, "lab: order: expected --prompt once or twice, found it ", prompts.size(), " times");
+    Pair pair{words_of(prompts[0]), words_of(prompts.back())};
+    if (prompts.size() == 1) std::reverse(pair.second.begin(), pair.second.end());
+    for (const auto* words : {&pair.first, &pair.second})
+        if (words->size() < 2 || words->size() > 256)
+            fail(ErrorCode::usage, "lab: order: expected a sentence of 2 to 256 words, found ", words->size());
+    return {pair};
+}
+
+// Words as numbers: the same word, the same number, in both sentences.
+std::vector<Token> tokens_of(const std::vector<std::string>& words, std::vector<std::string>& vocabulary) {
+    std::vector<Token> tokens;
+    for (const std::string& word : words) {
+        const auto at = std::find(vocabulary.begin(), vocabulary.end(), word);
+        tokens.push_back(static_cast<Token>(at - vocabulary.begin()));
+        if (at == vocabulary.end()) vocabulary.push_back(word);
+    }
+    return tokens;
+}
+
+// Rows of a table of word vectors [n, d], normal with variance 1/d.
+std::vector<float> vectors_of(std::span<const Token> tokens, int d, std::uint64_t seed) {
+    std::vector<float> rows;
+    for (const Token token : tokens) {
+        const std::vector<float> row = normal_floats(static_cast<std::size_t>(d), seed,
+                                                     0x04d30000 + static_cast<std::uint64_t>(token), 1 / std::sqrt(d));
+        rows.insert(rows.end(), row.begin(), row.end());
+    }
+    return rows;
+}
+
+// How far the row of one that is farthest from all rows of the other is from the nearest of these (by the
+// largest difference of an element): 0 if and only if they are equal as sets.
+double one_way(View a, View b) {
+    double farthest = 0;
+    for (int i = 0; i < a.rows; ++i) {
+        double nearest = HUGE_VAL;
+        for (int j = 0; j < b.rows; ++j)
+            nearest = std::min(nearest, largest_difference(row_span(a, i), row_span(b, j)));
+        farthest = std::max(farthest, nearest);
+    }
+    return farthest;
+}
+
+struct Difference {
+    double rows = 0;   // of the sets of rows that the first layer reads
+    double logits = 0; // after the last word, of a model of one layer with random weights
+};
+
+Difference compare(const std::string& spec, const std::vector<Token>& first, const std::vector<Token>& second,
+                   int vocabulary, std::uint64_t seed) {
+    Blueprint trunk;
+    trunk.vocab_size = vocabulary;
+    trunk.context = static_cast<int>(std::max(first.size(), second.size()));
+    trunk.n_layers = 1;
+    trunk.d_model = width;
+    trunk.n_heads = trunk.n_kv_heads = heads;
+    trunk.d_head = width / heads;
+    trunk.d_ff = 2 * width;
+    const LooseEncoding encoding(spec, trunk.dims(), seed);
+    std::vector<float> a = vectors_of(first, width, seed), b = vectors_of(second, width, seed);
+    const View rows = view(a.data(), static_cast<int>(first.size()), width),
+               others = view(b.data(), static_cast<int>(second.size()), width);
+    encoding.embed(rows);
+    encoding.embed(others);
+
+    const Model model = random_model(trunk, spec, seed);
+    Session one(model), other(model);
+    const auto logits = one.feed(first), other_logits = other.feed(second);
+    return {std::max(one_way(rows, others), one_way(others, rows)), largest_difference(logits, other_logits)};
+}
+
+std::string acts_at(unsigned moments) {
+    std::string text;
+    for (const auto& [moment, name] :
+         {std::pair{moment_embed, "embeddings"}, {moment_rotate, "queries and keys"}, {moment_bias, "scores"}})
+        if (moments & moment) text += (text.empty() ? "" : ", ") + std::string(name);
+    return text.empty() ? "nowhere" : text;
+}
+
+// w_n = e_n + p_n of a sentence, as the texts have it: the embedding unscaled.
+Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
+    Figures figures{{"position", "word", "vector"}, {}, 4};
+    for (int j = 0; j < trace_columns; ++j) figures.columns.push_back("dim" + std::to_string(j));
+    const LooseEncoding encoding("sinusoidal:scale=1", {trace_width, 1, trace_width, 1, 256}, seed);
+    std::vector<std::string> vocabulary;
+    const std::vector<float> e = vectors_of(tokens_of(words, vocabulary), trace_width, seed);
+    std::vector<float> w = e, p(e.size());
+    const int n = static_cast<int>(words.size());
+    encoding.embed(view(w.data(), n, trace_width));
+    encoding.embed(view(p.data(), n, trace_width));
+    for (int i = 0; i < n; ++i)
+        for (const auto& [name, values] : {std::pair{"e", &e}, {"p", &p}, {"w = e + p", &w}}) {
+            std::vector<Cell> row{std::int64_t{i}, printable(words[static_cast<std::size_t>(i)]), std::string(name)};
+            for (int j = 0; j < trace_columns; ++j)
+                row.emplace_back(double{(*values)[static_cast<std::size_t>(i * trace_width + j)]});
+            figures.rows.push_back(std::move(row));
+        }
+    return figures;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "none" : text;
+}
+
+std::string judge(const Pair& pair, double bare, bool same_words, const std::vector<std::string>& apart,
+                  const std::vector<std::string>& alike) {
+    const std::string names =
+        text('"', printable(sentence_of(pair.first)), "\" and \"", printable(sentence_of(pair.second)), '"');
+    if (!same_words)
+        return text(names, " are not made of the same words: as sets of rows they differ by ", figure(bare),
+                    " even without position.");
+    return text(names, " are the same set of rows without position (difference ", figure(bare),
+                "). Encodings of the embedding stage that tell them apart: ", joined(apart),
+                "; those that leave the sets equal, because they act later, not at all, or alike on all rows: ",
+                joined(alike), ".");
+}
+
+Result run(const Request& request) {
+    Figures figures{{"sentences", "encoding", "acts_on", "rows_differ", "one_layer_logits_differ"}, {}, -1};
+    Result result;
+    const std::vector<Pair> pairs = pairs_of(request);
+    for (const Pair& pair : pairs) {
+        std::vector<std::string> vocabulary, apart, alike;
+        const std::vector<Token> first = tokens_of(pair.first, vocabulary), second = tokens_of(pair.second, vocabulary);
+        std::vector<Token> sorted = first, other = second;
+        std::sort(sorted.begin(), sorted.end());
+        std::sort(other.begin(), other.end());
+        double bare = 0;
+        for (const EncodingInfo* info : registered_encodings()) {
+            const std::string name(info->name);
+            const Difference d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
+            figures.rows.push_back({printable(sentence_of(pair.first)) + " / " + printable(sentence_of(pair.second)),
+                                    name, acts_at(info->moments), d.rows, d.logits});
+            (d.rows > 0 ? apart : alike).push_back(name);
+            if (info->moments == 0) bare = d.rows;
+        }
+        result.found.push_back(judge(pair, bare, sorted == other, apart, alike));
+    }
+    result.tables = {{"rows", "Largest difference between two sentences, as sets of rows and after the last word",
+                      std::move(figures)},
+                     {"trace",
+                      text("w_n = e_n + p_n of \"", printable(sentence_of(pairs[0].first)), "\", width ", trace_width,
+                           ", the first ", trace_columns, " columns"),
+                      trace(pairs[0].first, request.seed)}};
+    result.notes = {
+        text("rows_differ: the rows [words, ", width,
+             "] that the first layer reads, compared as sets: how far the row that fits worst is from the nearest of "
+             "the "
+             "other sentence. Exactly 0 means equal."),
+        "one_layer_logits_differ: after the last word, in a model of one layer with random weights. A difference of "
+        "the "
+        "order of 1e-6 is rounding: the sums are the same in another order. If the last words differ, so does the "
+        "query, "
+        "and the logits differ with any encoding.",
+        "Word vectors are drawn from the seed, and so are the rows of encodings that are trained; a word has the same "
+        "vector wherever it stands."};
+    return result;
+}
+
+constexpr std::string_view heeded[] = {"prompt"};
+
+} // namespace
+
+extern const Experiment order_experiment;
+const Experiment order_experiment{
+    .name = "order",
+    .summary = "can a model tell the same words in another order apart?",
+    .details =
+        "Two sentences of the same words as rows of word vectors, with every registered encoding; --prompt twice "
+        "for two sentences of your own, once for one and its reverse.",
+    .options = heeded,
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Rotate and stretch: what tells a position from the one a turn later, and what a norm leaves of it.
+// Ben Kurzion, "Investigating Transformer Positional Encodings" (github.com/benkurzion/Transformer).
+#include "ops/norm.h"
+#include "tools/lab/encodings.h"
+#include "tools/lab/lab.h"
+#include "tools/lab/numbers.h"
+
+#include <algorithm>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int width = 128;
+constexpr double pi = 3.14159265358979323846;
+
+std::string spec_of(int period) {
+    return "rotate-stretch:period=" + std::to_string(period);
+}
+
+// x [1, width] at a position.
+std::vector<float> at_position(const LooseEncoding& encoding, std::vector<float> x, int position) {
+    encoding.embed(view(x.data(), 1, width), position);
+    return x;
+}
+
+std::vector<float> normed(Norm kind, std::vector<float> x) {
+    std::vector<float> ones(width, 1.0f), zeros(width, 0.0f);
+    const View rows = view(x.data(), 1, width);
+    norm(kind, rows, view(ones.data(), 1, width), view(zeros.data(), 1, width), 1e-5f, rows);
+    return x;
+}
+
+// ---- What a norm does to it -------------------------------------------------------------------
+
+struct AfterNorm {
+    double stretch = 0;                                    // length at t + period over that at t
+    double rms = 0, layer = 0;                             // the largest difference after the norm, over many t
+    double cosine_rms = HUGE_VAL, cosine_layer = HUGE_VAL; // the least
+};
+
+AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) {
+    const LooseEncoding encoding(spec_of(period), {width, 1, width, 1, 4 * period});
+    AfterNorm worst;
+    for (int t = 0; t < period; ++t) {
+        const std::vector<float> here = at_position(encoding, x, t), later = at_position(encoding, x, t + period);
+        const std::vector<float> a = normed(Norm::rms, here), b = normed(Norm::rms, later);
+        const std::vector<float> c = normed(Norm::layer, here), d = normed(Norm::layer, later);
+        worst.stretch = norm(later) / norm(here);
+        worst.rms = std::max(worst.rms, largest_difference(a, b));
+        worst.layer = std::max(worst.layer, largest_difference(c, d));
+        worst.cosine_rms = std::min(worst.cosine_rms, cosine(a, b));
+        worst.cosine_layer = std::min(worst.cosine_layer, cosine(c, d));
+    }
+    figures.rows.push_back(
+        {std::int64_t{period}, worst.stretch, worst.cosine_rms, worst.rms, worst.cosine_layer, worst.layer});
+    return worst;
+}
+
+// ---- The scale --------------------------------------------------------------------------------
+
+// Length after over length before, of an embedding whose length is about 1, as N(0, 1/d) makes it.
+double shrink(const std::vector<float>& x, Figures& figures, Series& curve) {
+    const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
+    for (const int t : {0, 1, 3, 35, 36, 71, 72, 107, 108, 180, 359, 360}) {
+        const std::vector<float> y = at_position(encoding, x, t);
+        figures.rows.push_back(
+            {std::int64_t{t}, norm(x), norm(y), norm(y) / norm(x), 0.1 * (std::floor(t / 36.0) + 1) * norm(x)});
+    }
+    for (int t = 0; t <= 400; ++t) {
+        curve.x.push_back(t);
+        curve.y.push_back(norm(at_position(encoding, x, t)) / norm(x));
+    }
+    return norm(at_position(encoding, x, 0)) / norm(x);
+}
+
+// What twice the input gives, over what once gives: 2 if it were linear.
+double doubled(const std::vector<float>& x) {
+    const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
+    std::vector<float> twice = x;
+    for (float& v : twice) v *= 2;
+    return norm(at_position(encoding, twice, 5)) / norm(at_position(encoding, x, 5));
+}
+
+// ---- Collisions -------------------------------------------------------------------------------
+
+void collisions(int period, std::span<const std::pair<int, int>> pairs, Figures& figures) {
+    const LooseEncoding encoding(spec_of(period), {width, 1, width, 1, 256});
+    const Table table = encoding.table(2 * period + 2);
+    for (const auto& [i, j] : pairs) {
+        const auto &a = table.rows[static_cast<std::size_t>(i)], &b = table.rows[static_cast<std::size_t>(j)];
+        const double apart = std::abs(turned(b[1] - a[1]));
+        figures.rows.push_back({spec_of(period), std::int64_t{i}, std::int64_t{j}, a[1], b[1], apart, a[2], b[2]});
+    }
+}
+
+// Offsets at which a wave of one radian per position comes nearer to a whole number of turns than at any
+// offset before; and how far the rows of the sinusoidal table of width 8 and 128 are apart there.
+void near_collisions(Figures& figures) {
+    const LooseEncoding narrow("sinusoidal:scale=1", {8, 1, 8, 1, 1024}),
+        wide("sinusoidal:scale=1", {width, 1, width, 1, 1024});
+    const Table small = narrow.table(1000), large = wide.table(1000);
+    const std::vector<double> angles = column_of(narrow.table(1000, "angle"), 0);
+    double best = pi;
+    for (std::size_t offset = 1; offset < angles.size(); ++offset) {
+        const double apart = std::abs(turned(angles[offset]));
+        if (apart >= best) continue;
+        best = apart;
+        figures.rows.push_back({static_cast<std::int64_t>(offset), apart, distance(small.rows[0], small.rows[offset]),
+                                distance(large.rows[0], large.rows[offset])});
+    }
+}
+
+Result run(const Request& request) {
+    const std::vector<float> x = normal_floats(width, request.seed, 0x57e7, 1 / std::sqrt(double{width}));
+    Figures norms{{"period", "length_later_over_here", "rms_norm_least_cosine", "rms_norm_largest_difference",
+                   "layer_norm_least_cosine", "layer_norm_largest_difference"},
+                  {},
+                  7};
+    Figures scales{{"position", "length_before", "length_after", "after_over_before", "scale_of_the_formula"}, {}, 4};
+    Figures meets{
+        {"encoding", "position", "other", "angle", "other_angle", "apart", "stretch", "other_stretch"}, {}, 4};
+    Figures near{{"offset", "pair_0_off_by_radians", "row_distance_width_8", "row_distance_width_128"}, {}, 6};
+    Series curve = series("length after over length before");
+
+    const AfterNorm slow = after_norm(36, x, norms), fast = after_norm(6, x, norms);
+    const double first = shrink(x, scales, curve);
+    constexpr std::pair<int, int> slow_pairs[] = {{0, 36}, {1, 37}, {1, 36}}, fast_pairs[] = {{0, 6}, {1, 7}, {1, 6}};
+    collisions(36, slow_pairs, meets);
+    collisions(6, fast_pairs, meets);
+    near_collisions(near);
+
+    const auto number = [](const Cell& cell) { return std::get<double>(cell); };
+    const auto& last = near.rows.back();
+    Result result;
+    result.found = {
+        text("Positions t and t + 36 turn by the same angle and differ in length alone (", figure(slow.stretch),
+             " to 1 at first); after RMSNorm the cosine between them is at least ", figure(slow.cosine_rms, 8),
+             " and no element differs by more than ", figure(slow.rms), ", after LayerNorm ",
+             figure(slow.cosine_layer, 8), " and ", figure(slow.layer), "; with a period of 6 ", figure(fast.rms),
+             " and ", figure(fast.layer), ": what the first layer reads of a pre-norm model has lost the stretch."),
+        text("Positions 0 and 36 meet (angles ", figure(number(meets.rows[0][5])), " apart), and 1 and 37 (",
+             figure(number(meets.rows[1][5])), "), not 1 and 36, which are ", figure(number(meets.rows[2][5])),
+             " apart."),
+        text("An embedding of length ", figure(norm(x)), ", as N(0, 1/d) draws it, comes out ", figure(first),
+             " times as long in the first 36 positions: the stretch starts as a shrink. Doubling the input gives ",
+             figure(doubled(x)), " times the output: the scale |x| makes it quadratic."),
+        text("The sinusoidal table has no such period: its fastest wave comes within ", figure(number(last[1]), 2),
+             " rad of a whole turn at offset ", std::get<std::int64_t>(last[0]),
+             ", but there the rows of width 128 are still ", figure(number(last[3])), " apart.")};
+    result.notes = {"The norms' epsilon, 1e-5 beside a mean square of about 1e-4 for the shrunken rows, is why the "
+                    "differences after "
+                    "a norm are small but not 0: the shrink makes epsilon count.",
+                    "A model with this encoding can still learn order from the causal mask, and from the residual "
+                    "stream, which keeps "
+                    "the stretched rows beside what the normed ones are made into."};
+    Curves curves;
+    curves.series = {std::move(curve)};
+    result.pictures = {{"stretch", "An embedding of length 1 is shrunk tenfold at first, by less after each turn of 36",
+                        "position", "length after / length before", std::move(curves)}};
+    result.tables = {
+        {"after-norm", "Positions t and t + period of all t below a period, before and after a norm", std::move(norms)},
+        {"scale", "Lengths before and after, period 36", std::move(scales)},
+        {"collisions", "Angles in radians and stretches of pairs of positions", std::move(meets)},
+        {"near-collisions", "Offsets at which pair 0 of the sinusoidal table comes nearer to itself than at all before",
+         std::move(near)}};
+    return result;
+}
+
+} // namespace
+
+extern const Experiment stretch_experiment;
+const Experiment stretch_experiment{
+    .name = "stretch",
+    .summary = "what does a norm leave of rotate-stretch, and which positions does it confuse?",
+    .details =
+        "A random embedding of width 128 at positions a period apart, before and after RMSNorm and LayerNorm; its "
+        "length by position; angles of pairs of positions; near-collisions of the sinusoidal table.",
+    .options = {},
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab
