@@ -11,19 +11,11 @@
 
 namespace ordo::lab::test {
 
-inline constexpr tools::Option options[] = {
-    {.letter = 'p', .name = "prompt", .kind = tools::Kind::text, .value = "TEXT", .repeatable = true, .help = ""},
-    {.name = "corpus", .kind = tools::Kind::path, .value = "FILE", .help = ""},
-};
-inline constexpr tools::OptionGroup groups[] = {{"Lab", options}};
-inline constexpr tools::Verb verb{
-    .name = "lab", .operand = "NAME", .summary = "", .details = "", .groups = groups, .run = nullptr};
-
 // Quick, with seed 1.
 inline Result run(const Experiment& experiment, std::vector<const char*> words = {}) {
     words.insert(words.begin(), experiment.name.data());
-    const tools::Arguments arguments(verb, words);
-    return experiment.run({.arguments = arguments, .seed = 1, .quick = true});
+    const tools::Arguments arguments(tools::find_verb("lab"), words);
+    return lab::run(experiment, {.arguments = arguments, .seed = 1, .quick = true});
 }
 
 inline const tools::Figures& table(const Result& result, std::string_view name) {

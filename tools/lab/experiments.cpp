@@ -16,15 +16,23 @@ extern const Experiment waves_experiment;
 extern const Experiment division_term_experiment;
 extern const Experiment circle_experiment;
 extern const Experiment clusters_experiment;
+extern const Experiment worked_examples_experiment;
+extern const Experiment order_experiment;
+extern const Experiment rotary_experiment;
+extern const Experiment stretch_experiment;
 
 namespace {
 
 const Experiment* const list[] = {
-    &heat_map_experiment,      //
-    &waves_experiment,         //
-    &division_term_experiment, //
-    &circle_experiment,        //
-    &clusters_experiment,      //
+    &heat_map_experiment,        //
+    &waves_experiment,           //
+    &division_term_experiment,   //
+    &circle_experiment,          //
+    &clusters_experiment,        //
+    &worked_examples_experiment, //
+    &order_experiment,           //
+    &rotary_experiment,          //
+    &stretch_experiment,         //
 };
 
 // An experiment that breaks its promises is a mistake in its file, found by any run of it.

@@ -205,7 +205,7 @@ Slip positive_exponent(Figures& figures, Picture& picture) {
 }
 
 Picture decay_picture(const Figures& figures) {
-    Series cosines = series("aligned, q = k: mean cosine"), bounds = series("upper bound, of its value at 0");
+    Series cosines = series("q = k"), bounds = series("upper bound");
     const auto number = [](const Cell& cell) { return std::get<double>(cell); };
     for (const std::vector<Cell>& row : figures.rows) {
         const auto d = static_cast<double>(std::get<std::int64_t>(row[0]));
@@ -221,21 +221,8 @@ Picture decay_picture(const Figures& figures) {
             "distance in positions", "share of the value at distance 0", std::move(curves)};
 }
 
-Result run(const Request& request) {
-    const LooseEncoding rope("rope", head_of(width));
-    const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
-    Figures product_table{{"i", "j", "against_R_(j-i)", "against_R_(i-j)"}, {}, -1};
-    Figures table{
-        {"distance", "random_mean", "standard_error", "random_sd", "aligned_mean_cos", "bound_mean_abs_S"}, {}, 3};
-    Figures slip_table{{"pair", "frequency", "exponent_positive", "of_which_after_whole_turns"}, {}, 4};
-    Series spread = series("random q and k: mean, and one standard deviation", Series::Style::line_points);
-    Picture slip_picture;
-    const Products worst = products(rope, product_table);
-    const Noise noise = measure(rope, request, table, spread);
-    const Slip slip = positive_exponent(slip_table, slip_picture);
-    const double pairing = pairing_difference(request.seed), shifted = shift_error(rope, request.seed);
-
-    Series text_draw = series("the text's four numbers", Series::Style::points);
+Picture random_picture(Series spread) {
+    Series text_draw = series("four published", Series::Style::points);
     for (std::size_t i = 0; i < published.size(); ++i) {
         text_draw.x.push_back(published_at[i]);
         text_draw.y.push_back(published[i]);
@@ -243,13 +230,27 @@ Result run(const Request& request) {
     Curves random_curves;
     random_curves.series = {std::move(spread), std::move(text_draw)};
     random_curves.log_x = true;
-    random_curves.references = {{"0", 0}};
+    random_curves.references = {{"mean expected", 0}};
+    return {"random", "Scores of random vectors: the same noise at every distance (width 128)", "distance in positions",
+            "score q . k", std::move(random_curves)};
+}
+
+Result run(const Request& request) {
+    const LooseEncoding rope("rope", head_of(width));
+    const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
+    Figures product_table{{"i", "j", "against_R_(j-i)", "against_R_(i-j)"}, {}, -1};
+    Figures table{
+        {"distance", "random_mean", "standard_error", "random_sd", "aligned_mean_cos", "bound_mean_abs_S"}, {}, 3};
+    Figures slip_table{{"pair", "frequency", "exponent_positive", "of_which_after_whole_turns"}, {}, 4};
+    Series spread = series("mean and deviation", Series::Style::line_points);
+    Picture slip_picture;
+    const Products worst = products(rope, product_table);
+    const Noise noise = measure(rope, request, table, spread);
+    const Slip slip = positive_exponent(slip_table, slip_picture);
+    const double pairing = pairing_difference(request.seed), shifted = shift_error(rope, request.seed);
 
     Result result;
-    result.pictures = {{"random", "Scores of random vectors: the same noise at every distance (width 128)",
-                        "distance in positions", "score q . k", std::move(random_curves)},
-                       decay_picture(table),
-                       std::move(slip_picture)};
+    result.pictures = {random_picture(std::move(spread)), decay_picture(table), std::move(slip_picture)};
     const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
                                       ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
     result.found = {

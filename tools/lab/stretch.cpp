@@ -34,10 +34,11 @@ std::vector<float> normed(Norm kind, std::vector<float> x) {
 
 // ---- What a norm does to it -------------------------------------------------------------------
 
+// t against t + period, the worst over all t of a period.
 struct AfterNorm {
-    double stretch = 0;                                    // length at t + period over that at t
-    double rms = 0, layer = 0;                             // the largest difference after the norm, over many t
-    double cosine_rms = HUGE_VAL, cosine_layer = HUGE_VAL; // the least
+    double before = 0;                                     // length at t + period over that at t
+    double rms = 1, layer = 1;                             // the same after the norm
+    double rms_cosine = HUGE_VAL, layer_cosine = HUGE_VAL; // the least
 };
 
 AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) {
@@ -45,16 +46,17 @@ AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) 
     AfterNorm worst;
     for (int t = 0; t < period; ++t) {
         const std::vector<float> here = at_position(encoding, x, t), later = at_position(encoding, x, t + period);
-        const std::vector<float> a = normed(Norm::rms, here), b = normed(Norm::rms, later);
-        const std::vector<float> c = normed(Norm::layer, here), d = normed(Norm::layer, later);
-        worst.stretch = norm(later) / norm(here);
-        worst.rms = std::max(worst.rms, largest_difference(a, b));
-        worst.layer = std::max(worst.layer, largest_difference(c, d));
-        worst.cosine_rms = std::min(worst.cosine_rms, cosine(a, b));
-        worst.cosine_layer = std::min(worst.cosine_layer, cosine(c, d));
+        worst.before = std::max(worst.before, norm(later) / norm(here));
+        for (const Norm kind : {Norm::rms, Norm::layer}) {
+            const std::vector<float> a = normed(kind, here), b = normed(kind, later);
+            double& ratio = kind == Norm::rms ? worst.rms : worst.layer;
+            double& least = kind == Norm::rms ? worst.rms_cosine : worst.layer_cosine;
+            ratio = std::max(ratio, norm(b) / norm(a));
+            least = std::min(least, cosine(a, b));
+        }
     }
     figures.rows.push_back(
-        {std::int64_t{period}, worst.stretch, worst.cosine_rms, worst.rms, worst.cosine_layer, worst.layer});
+        {std::int64_t{period}, norm(x), worst.before, worst.rms, worst.rms_cosine, worst.layer, worst.layer_cosine});
     return worst;
 }
 
@@ -114,17 +116,20 @@ void near_collisions(Figures& figures) {
 
 Result run(const Request& request) {
     const std::vector<float> x = normal_floats(width, request.seed, 0x57e7, 1 / std::sqrt(double{width}));
-    Figures norms{{"period", "length_later_over_here", "rms_norm_least_cosine", "rms_norm_largest_difference",
-                   "layer_norm_least_cosine", "layer_norm_largest_difference"},
+    const std::vector<float> large = normal_floats(width, request.seed, 0x57e7);
+    Figures norms{{"period", "length", "ratio_before", "ratio_after_rms", "cosine_after_rms", "ratio_after_layer",
+                   "cosine_after_layer"},
                   {},
                   7};
     Figures scales{{"position", "length_before", "length_after", "after_over_before", "scale_of_the_formula"}, {}, 4};
     Figures meets{
         {"encoding", "position", "other", "angle", "other_angle", "apart", "stretch", "other_stretch"}, {}, 4};
     Figures near{{"offset", "pair_0_off_by_radians", "row_distance_width_8", "row_distance_width_128"}, {}, 6};
-    Series curve = series("length after over length before");
+    Series curve = series("period 36");
 
-    const AfterNorm slow = after_norm(36, x, norms), fast = after_norm(6, x, norms);
+    const AfterNorm slow = after_norm(36, x, norms), slow_large = after_norm(36, large, norms);
+    after_norm(6, x, norms);
+    after_norm(6, large, norms);
     const double first = shrink(x, scales, curve);
     constexpr std::pair<int, int> slow_pairs[] = {{0, 36}, {1, 37}, {1, 36}}, fast_pairs[] = {{0, 6}, {1, 7}, {1, 6}};
     collisions(36, slow_pairs, meets);
@@ -135,11 +140,13 @@ Result run(const Request& request) {
     const auto& last = near.rows.back();
     Result result;
     result.found = {
-        text("Positions t and t + 36 turn by the same angle and differ in length alone (", figure(slow.stretch),
-             " to 1 at first); after RMSNorm the cosine between them is at least ", figure(slow.cosine_rms, 8),
-             " and no element differs by more than ", figure(slow.rms), ", after LayerNorm ",
-             figure(slow.cosine_layer, 8), " and ", figure(slow.layer), "; with a period of 6 ", figure(fast.rms),
-             " and ", figure(fast.layer), ": what the first layer reads of a pre-norm model has lost the stretch."),
+        text("Positions t and t + 36 turn by the same angle and differ in length alone, ", figure(slow.before),
+             " to 1 in the first two turns. After RMSNorm the least cosine between them is ",
+             figure(slow.rms_cosine, 8), " and the lengths are as ", figure(slow_large.rms, 8),
+             " to 1, after LayerNorm ", figure(slow.layer_cosine, 8), " and ", figure(slow_large.layer, 8),
+             ": attention behind a norm cannot tell them apart."),
+        text("Only the norm's epsilon keeps a trace of the stretch, and only of small rows: an embedding of length ",
+             figure(norm(x)), " leaves lengths as ", figure(slow.rms), " to 1 with epsilon 1e-5."),
         text("Positions 0 and 36 meet (angles ", figure(number(meets.rows[0][5])), " apart), and 1 and 37 (",
              figure(number(meets.rows[1][5])), "), not 1 and 36, which are ", figure(number(meets.rows[2][5])),
              " apart."),
@@ -149,10 +156,7 @@ Result run(const Request& request) {
         text("The sinusoidal table has no such period: its fastest wave comes within ", figure(number(last[1]), 2),
              " rad of a whole turn at offset ", std::get<std::int64_t>(last[0]),
              ", but there the rows of width 128 are still ", figure(number(last[3])), " apart.")};
-    result.notes = {"The norms' epsilon, 1e-5 beside a mean square of about 1e-4 for the shrunken rows, is why the "
-                    "differences after "
-                    "a norm are small but not 0: the shrink makes epsilon count.",
-                    "A model with this encoding can still learn order from the causal mask, and from the residual "
+    result.notes = {"A model with this encoding can still learn order from the causal mask, and from the residual "
                     "stream, which keeps "
                     "the stretched rows beside what the normed ones are made into."};
     Curves curves;
@@ -160,7 +164,9 @@ Result run(const Request& request) {
     result.pictures = {{"stretch", "An embedding of length 1 is shrunk tenfold at first, by less after each turn of 36",
                         "position", "length after / length before", std::move(curves)}};
     result.tables = {
-        {"after-norm", "Positions t and t + period of all t below a period, before and after a norm", std::move(norms)},
+        {"after-norm",
+         "Positions t and t + period: the greatest ratio of lengths and the least cosine, over all t below a period",
+         std::move(norms)},
         {"scale", "Lengths before and after, period 36", std::move(scales)},
         {"collisions", "Angles in radians and stretches of pairs of positions", std::move(meets)},
         {"near-collisions", "Offsets at which pair 0 of the sinusoidal table comes nearer to itself than at all before",

@@ -53,15 +53,15 @@ void add_notebook(Result& result) {
     result.tables.push_back({"denominators", "10000^(2k/6)", figures_of(denominators, 4)});
     for (const auto& [part, title] :
          {std::pair{"angle", "position / denominator"}, {"sin", "the sine block"}, {"cos", "the cosine block"}})
-        result.tables.push_back({text("width-6-", part), text(title, ", 10 positions, width 6"),
-                                 figures_of(waves.table(10, part), 5, 0)});
+        result.tables.push_back(
+            {text("width-6-", part), text(title, ", 10 positions, width 6"), figures_of(waves.table(10, part), 5, 0)});
     result.tables.push_back({"width-6-stack", "sine and cosine stacked, [10, 3, 2] as rows of pairs",
                              figures_of(waves.table(10, "stack"), 4)});
     result.tables.push_back({"width-6", "PE, [10, 6]: the stack, flattened", figures_of(pe, 4, 0)});
     result.found.push_back(text("The notebook's tensors of width 6 are reproduced to the four decimals that it prints "
                                 "(largest difference ",
                                 figure(most), "), and its denominators 1, 21.5443 and 464.1590 to ", figure(relative),
-                                " of their size."));
+                                " of their size: the notebook computes in float."));
 }
 
 void add_small(Result& result) {
@@ -110,7 +110,7 @@ void add_alibi(Result& result) {
     const LooseEncoding one("alibi:max=0", {8, 1, 8, 1, 16}); // a slope of 1: the bare matrix
     result.tables.push_back({"alibi-3x3", "ALiBi's bias of three positions before the slope, row = query; masked: -inf",
                              figures_of(one.table(3), 0, 0)});
-    Figures slopes{{"heads", "head", "slope", "2^-n_of_it"}, {}, 6};
+    Figures slopes{{"heads", "head", "slope", "minus_log2"}, {}, 6};
     for (const int heads : {8, 12, 16}) {
         const LooseEncoding alibi("alibi", {8 * heads, heads, 8, 1, 16});
         for (const std::vector<double>& row : alibi.table(1, "slopes").rows)
@@ -139,7 +139,7 @@ void add_circle(Result& result) {
     }
     result.found.push_back(
         text("(1, 1) moved by positions 1 to 8 stays on the unit circle around (1, 1), off it by at most ",
-             figure(most), ", one radian a step: the pattern that \"is almost not discernible\"."));
+             figure(most), ", one radian a step: one of the texts sees \"almost no discernable pattern\" in it."));
     result.tables.push_back({"circle", "(1, 1) + PE(p), width 2", std::move(tips)});
 }
 
