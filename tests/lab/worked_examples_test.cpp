@@ -57,16 +57,5 @@ TEST_F(LabWorkedExamples, AlibiOfThreePositionsAndItsSlopes) {
         EXPECT_NEAR(cell(slopes, {{"heads", "12"}, {"head", std::to_string(8 + h)}}, "slope"), tail[h], 5e-5);
 }
 
-TEST_F(LabWorkedExamples, TipsOfTheEightArrows) {
-    const double x[] = {1.84, 1.91, 1.14, .24, .04, .72, 1.66, 1.99},
-                 y[] = {1.54, .58, .01, .35, 1.28, 1.96, 1.75, .85};
-    const tools::Figures& table = test::table(*result, "circle");
-    for (std::size_t i = 0; i < 8; ++i) {
-        EXPECT_NEAR(number(table.rows[i][1]), x[i], 6e-3);
-        EXPECT_NEAR(number(table.rows[i][2]), y[i], 6e-3);
-        EXPECT_NEAR(number(table.rows[i][3]), 1, 1e-12);
-    }
-}
-
 } // namespace
 } // namespace ordo::lab

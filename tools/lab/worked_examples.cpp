@@ -127,28 +127,11 @@ void add_alibi(Result& result) {
     result.tables.push_back({"alibi-slopes", "Slopes by head: m_0 is the first, m_(n-1) the last", std::move(slopes)});
 }
 
-// (1, 1) plus the table of width 2: the tips of the arrows that one of the texts draws.
-void add_circle(Result& result) {
-    const Table table = LooseEncoding(plain, {2, 1, 2, 1, 16}).table(8, {}, 1);
-    Figures tips{{"position", "x", "y", "distance_from_(1,1)"}, {}, 4};
-    double most = 0;
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-        const double radius = norm(table.rows[i]);
-        most = std::max(most, std::abs(radius - 1));
-        tips.rows.push_back({static_cast<std::int64_t>(i) + 1, 1 + table.rows[i][0], 1 + table.rows[i][1], radius});
-    }
-    result.found.push_back(
-        text("(1, 1) moved by positions 1 to 8 stays on the unit circle around (1, 1), off it by at most ",
-             figure(most), ", one radian a step: one of the texts sees \"almost no discernable pattern\" in it."));
-    result.tables.push_back({"circle", "(1, 1) + PE(p), width 2", std::move(tips)});
-}
-
 Result run(const Request&) {
     Result result;
     add_notebook(result);
     add_small(result);
     add_linear(result);
-    add_circle(result);
     add_alibi(result);
     result.notes = {"Everything is the engine's own table (ordo table SPEC --part NAME shows more of it); the scale "
                     "sqrt(d) of the embeddings, which none of the texts mentions, is left out, see ordo lab scale."};
@@ -162,7 +145,7 @@ const Experiment worked_examples_experiment{
     .name = "worked-examples",
     .summary = "are the tables right that the introductory texts work by hand?",
     .details = "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6, the shapes and ranges at "
-               "width 8 and 512, (1, 1) moved by eight positions, ALiBi's matrix and slopes.",
+               "width 8 and 512, ALiBi's matrix and slopes.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,
