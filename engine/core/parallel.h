@@ -6,6 +6,8 @@
 #include <omp.h>
 
 #include <cstddef>
+#include <exception>
+#include <vector>
 
 namespace ordo {
 
@@ -25,7 +27,8 @@ inline thread_local bool side_by_side = false; // this thread runs a team's code
 }
 
 // body() on every thread of one team, at most `most` of them, side by side. The loops below split their
-// indices among the team and end with a barrier, which is cheaper than a region for each. All else runs on every thread: it must write nothing that the threads share.
+// indices among the team and end with a barrier, which is cheaper than a region for each. All else runs
+// on every thread: it must write nothing that the threads share.
 template <class Body>
 void team(int most, const Body& body) {
     const int threads = omp_get_max_threads() < most ? omp_get_max_threads() : most;
@@ -76,6 +79,22 @@ void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {
     }
 #pragma omp parallel for schedule(dynamic, 1)
     for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+}
+
+// parallel_for_dynamic with a body that may throw: all the rest still runs, and then the exception of the
+// lowest index goes on to the caller.
+template <class Body>
+void parallel_for_throwing(std::ptrdiff_t n, const Body& body) {
+    std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n));
+    parallel_for_dynamic(n, [&](std::ptrdiff_t i) {
+        try {
+            body(i);
+        } catch (...) {
+            thrown[static_cast<std::size_t>(i)] = std::current_exception();
+        }
+    });
+    for (const std::exception_ptr& exception : thrown)
+        if (exception) std::rethrow_exception(exception);
 }
 
 // The same on at most slots threads: body(i, slot) may use the scratch memory of its slot, one of

@@ -12,11 +12,21 @@ namespace {
 
 constexpr int half_block = quant_block / 2;
 
+bool finite(std::uint16_t half) {
+    return (half & 0x7c00) != 0x7c00;
+}
+
 // False if the scale is not finite.
 bool write_scale(float scale, std::byte* block) {
     const std::uint16_t half = f16_from_float(scale);
     std::memcpy(block, &half, sizeof half);
-    return (half & 0x7c00) != 0x7c00;
+    return finite(half);
+}
+
+std::uint16_t scale_of(const std::byte* block) {
+    std::uint16_t half;
+    std::memcpy(&half, block, sizeof half);
+    return half;
 }
 
 // What divides by the scale. Blocks whose scale f16 rounds to 0 are zeros: of subnormals it would be infinite.
@@ -55,14 +65,19 @@ bool write_blocks(WeightType type, std::span<const float> values, std::span<std:
     return fits;
 }
 
+std::optional<std::size_t> wild_block(WeightType type, std::span<const std::byte> blocks) {
+    const std::size_t stride = row_bytes(type, quant_block);
+    for (std::size_t b = 0; b < blocks.size() / stride; ++b)
+        if (!finite(scale_of(blocks.data() + b * stride))) return b;
+    return std::nullopt;
+}
+
 void read_blocks(WeightType type, std::span<const std::byte> blocks, std::span<float> out) {
     const std::size_t stride = row_bytes(type, quant_block);
     for (std::size_t b = 0; b < out.size() / quant_block; ++b) {
         const std::byte* block = blocks.data() + b * stride;
         float* x = out.data() + b * quant_block;
-        std::uint16_t half;
-        std::memcpy(&half, block, sizeof half);
-        const float scale = f16_to_float(half);
+        const float scale = f16_to_float(scale_of(block));
         if (type == WeightType::q8_0) {
             for (int i = 0; i < quant_block; ++i)
                 x[i] = scale * static_cast<float>(static_cast<signed char>(block[2 + i]));

@@ -4,6 +4,7 @@
 
 #include "core/weight_type.h"
 
+#include <optional>
 #include <span>
 
 namespace ordo {
@@ -13,6 +14,8 @@ namespace ordo {
 //   q4_0: d = m / -8 with m the value of largest magnitude, q = min(15, floor(x / d + 8.5)), x = (q - 8) d
 // False if a scale does not fit f16.
 bool write_blocks(WeightType type, std::span<const float> values, std::span<std::byte> out);
+// The first block whose scale is not finite; none if all are.
+std::optional<std::size_t> wild_block(WeightType type, std::span<const std::byte> blocks);
 void read_blocks(WeightType type, std::span<const std::byte> blocks, std::span<float> out);
 
 } // namespace ordo

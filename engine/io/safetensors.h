@@ -60,6 +60,7 @@ public:
 
 private:
     void read_at(std::uint64_t offset, std::span<std::byte> out) const;
+    void read_part(const TensorInfo& tensor, std::size_t first, std::span<float> out) const;
     void parse_header(const SafetensorsLimits& limits);
     std::uint64_t header_length(const SafetensorsLimits& limits) const;
 

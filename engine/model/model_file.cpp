@@ -100,22 +100,21 @@ Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack e
         fail(ErrorCode::limit, file.where(), ": the weights take ", held, " bytes, more than the ", limit,
              " that they may");
 
+    // First the tokenizer: reading it takes memory that is free again when the weights want theirs.
+    std::unique_ptr<const Tokenizer> tokenizer;
+    const auto json = file.metadata().find(key_tokenizer);
+    if (json != file.metadata().end()) tokenizer = tokenizer_from_json(json->second, file.where() + ": tokenizer");
     std::vector<WeightType> types;
     for (std::size_t i = 0; i < found.size(); ++i) types.push_back(type_in_memory(*found[i], specs[i], options));
     TensorBlock tensors(specs, types);
     for (std::size_t i = 0; i < found.size(); ++i) {
-        read_tensor(file, *found[i], specs[i], tensors.values(i));
         if (quantised(types[i]) && stored_type(*found[i], specs[i]) == types[i]) {
-            std::vector<std::byte> blocks(found[i]->bytes);
-            file.read_raw(*found[i], blocks);
-            tensors.pack_blocks(i, blocks);
+            tensors.pack_blocks(i, read_stored_blocks(file, *found[i], specs[i]));
         } else {
+            read_tensor(file, *found[i], specs[i], tensors.values(i));
             tensors.pack(i, file.where());
         }
     }
-    std::unique_ptr<const Tokenizer> tokenizer;
-    const auto json = file.metadata().find(key_tokenizer);
-    if (json != file.metadata().end()) tokenizer = tokenizer_from_json(json->second, file.where() + ": tokenizer");
     // The file's word alone must not make tables larger than its weights: positions beyond still work.
     const auto affordable = static_cast<std::int64_t>(bytes / sizeof(float)) / blueprint.d_model;
     const auto positions = static_cast<int>(std::min<std::int64_t>(blueprint.context, affordable));

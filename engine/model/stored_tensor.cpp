@@ -7,6 +7,7 @@
 #include "ops/finite.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ordo {
@@ -28,15 +29,19 @@ std::vector<std::int64_t> expected_shape(const TensorInfo& info, const TensorSpe
     return shape_in_file(spec, stored_type(info, spec).value_or(WeightType::q8_0));
 }
 
+[[noreturn]] void not_finite(const Safetensors& file, const TensorInfo& tensor, std::span<const float> values,
+                             std::size_t first) {
+    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    fail(ErrorCode::model, file.where(), ": tensor '", printable(tensor.name), "': element ",
+         first + static_cast<std::size_t>(bad - values.begin()), " is ", *bad, ", which is not finite");
+}
+
 void check_finite(const Safetensors& file, const TensorInfo& tensor, std::span<float> values) {
     constexpr std::size_t cols = 1 << 16; // whatever the shape, which may be of any rank
     const std::size_t whole = values.size() / cols * cols;
-    if (all_finite(view(values.data(), static_cast<int>(whole / cols), cols)) &&
-        all_finite(view(values.data() + whole, 1, static_cast<int>(values.size() - whole))))
-        return;
-    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-    fail(ErrorCode::model, file.where(), ": tensor '", printable(tensor.name), "': element ", bad - values.begin(),
-         " is ", *bad, ", which is not finite");
+    if (!all_finite(view(values.data(), static_cast<int>(whole / cols), cols)) ||
+        !all_finite(view(values.data() + whole, 1, static_cast<int>(values.size() - whole))))
+        not_finite(file, tensor, values, 0);
 }
 
 } // namespace
@@ -67,13 +72,24 @@ const TensorInfo& find_tensor(const Safetensors& file, const TensorSpec& spec, E
 void read_tensor(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec, std::span<float> out) {
     const WeightType type = *stored_type(info, spec);
     if (quantised(type)) {
-        std::vector<std::byte> bytes(info.bytes);
-        file.read_raw(info, bytes);
-        read_blocks(type, bytes, out); // rows are whole blocks and lie side by side
-    } else {
-        file.read(info, out);
+        read_blocks(type, read_stored_blocks(file, info, spec), out); // rows are whole blocks and lie side by side
+        return;
     }
+    file.read(info, out);
     check_finite(file, info, out);
+}
+
+std::vector<std::byte> read_stored_blocks(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec) {
+    const WeightType type = *stored_type(info, spec);
+    std::vector<std::byte> blocks(info.bytes);
+    file.read_raw(info, blocks);
+    if (const std::optional<std::size_t> wild = wild_block(type, blocks)) {
+        const std::size_t bytes = row_bytes(type, quant_block);
+        std::array<float, quant_block> values{};
+        read_blocks(type, std::span(blocks).subspan(*wild * bytes, bytes), values);
+        not_finite(file, info, values, *wild * quant_block);
+    }
+    return blocks;
 }
 
 WeightType type_in_file(WeightType wanted, const TensorSpec& spec) {

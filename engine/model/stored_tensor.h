@@ -21,6 +21,9 @@ const TensorInfo& find_tensor(const Safetensors& file, const TensorSpec& spec, E
 // Its values as floats, one for each that the spec counts. Throws Error(model) for one that is not finite.
 void read_tensor(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec, std::span<float> out);
 
+// The bytes of one that is stored in blocks. Throws Error(model) for a scale that is not finite.
+std::vector<std::byte> read_stored_blocks(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec);
+
 // The type that a tensor gets in a file of weights of the type asked for: halves hold everything; beside
 // blocks the rules of type_within() hold.
 WeightType type_in_file(WeightType wanted, const TensorSpec& spec);

@@ -8,6 +8,7 @@
 #include "text/byte_alphabet.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace ordo {
 namespace {
@@ -99,14 +100,24 @@ std::vector<std::string_view> read_vocab(const Json& vocab, const std::string& w
     return spelled;
 }
 
-Token find_token(const Json& vocab, const std::string& spelled, const std::string& where) {
-    const auto at = vocab.find(spelled);
-    if (at == vocab.end()) fail(ErrorCode::model, where, ": \"", printable(spelled), "\" is not in the vocabulary");
-    return at->get<Token>();
+// Spellings to ids: three are looked up for each merge.
+using Ids = std::unordered_map<std::string_view, Token>;
+
+Ids ids_of(const std::vector<std::string_view>& spelled) {
+    Ids ids;
+    ids.reserve(spelled.size());
+    for (std::size_t id = 0; id < spelled.size(); ++id) ids.emplace(spelled[id], static_cast<Token>(id));
+    return ids;
+}
+
+Token find_token(const Ids& ids, std::string_view spelled, const std::string& where) {
+    const auto at = ids.find(spelled);
+    if (at == ids.end()) fail(ErrorCode::model, where, ": \"", printable(spelled), "\" is not in the vocabulary");
+    return at->second;
 }
 
 // "left right", or [left, right] as newer files have it.
-Merge read_merge(const Json& merge, const Json& vocab, const std::string& where) {
+Merge read_merge(const Json& merge, const Ids& ids, const std::string& where) {
     std::string left, right;
     if (merge.is_string()) {
         const auto& text = merge.get_ref<const std::string&>();
@@ -121,17 +132,17 @@ Merge read_merge(const Json& merge, const Json& vocab, const std::string& where)
     } else {
         fail(ErrorCode::model, where, ": expected two tokens, found ", describe(merge));
     }
-    return {find_token(vocab, left, where), find_token(vocab, right, where), find_token(vocab, left + right, where)};
+    return {find_token(ids, left, where), find_token(ids, right, where), find_token(ids, left + right, where)};
 }
 
-std::vector<Merge> read_merges(const Json& list, const Json& vocab, const std::string& where) {
+std::vector<Merge> read_merges(const Json& list, const Ids& ids, const std::string& where) {
     if (list.size() > max_vocab)
         fail(ErrorCode::model, where, ": expected at most ", max_vocab, " merges, found ", list.size());
     std::vector<Merge> merges;
     merges.reserve(list.size());
     std::vector<std::pair<std::uint64_t, std::size_t>> pairs; // with the merge's index
     for (std::size_t i = 0; i < list.size(); ++i) {
-        merges.push_back(read_merge(list[i], vocab, where + "[" + std::to_string(i) + "]"));
+        merges.push_back(read_merge(list[i], ids, where + "[" + std::to_string(i) + "]"));
         const auto left = static_cast<std::uint64_t>(merges.back().left);
         pairs.emplace_back(left << 32 | static_cast<std::uint64_t>(merges.back().right), i);
     }
@@ -237,7 +248,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, std::strin
         parts.added =
             read_added_tokens(get_array(root, "added_tokens", where), vocab, std::string(where) + ": added_tokens");
     parts.tokens = read_bytes(spelled, AddedTokens(parts.added), in_model + ".vocab");
-    parts.merges = read_merges(get_array(model, "merges", in_model), vocab, in_model + ".merges");
+    parts.merges = read_merges(get_array(model, "merges", in_model), ids_of(spelled), in_model + ".merges");
     return std::make_unique<BpeTokenizer>(std::move(parts));
 }
 
