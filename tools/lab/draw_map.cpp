@@ -107,6 +107,7 @@ private:
                 const double below = r + 1 < values.size() ? values[r + 1][c] : NAN;
                 out += screen_.color ? halves(values[r][c], below, repeat) : shade(values[r][c], repeat);
             }
+            out.erase(out.find_last_not_of(' ') + 1);
             out += "\n";
         }
         out += x_axis(static_cast<int>(values[0].size()) * repeat);
@@ -148,12 +149,10 @@ private:
         std::string out = line_label("");
         if (!screen_.color) {
             if (fits(number_width())) return map_.value_label.empty() ? "" : out + map_.value_label + "\n";
-            for (std::size_t i = 0; i < shades.size(); ++i) {
-                const double share = static_cast<double>(i) / 5;
-                out += std::string(shades[i]) + " from " + axis_text(range_.low + share * (range_.high - range_.low)) +
-                       "  ";
-            }
-            out += "to " + axis_text(range_.high);
+            for (std::size_t i = 0; i < shades.size(); ++i)
+                out += axis_text(range_.low + static_cast<double>(i) / 5 * (range_.high - range_.low)) + " " +
+                       std::string(shades[i]) + " ";
+            out += axis_text(range_.high);
         } else {
             out += axis_text(range_.low) + " ";
             for (int i = 0; i < 24; ++i) out += background(color_at(map_.diverging, i / 23.0), screen_) + " ";

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "encoding/spec.h"
 
-#include <cmath>
 #include <set>
 
 namespace ordo::lab {
@@ -17,23 +16,31 @@ extern const Experiment division_term_experiment;
 extern const Experiment circle_experiment;
 extern const Experiment clusters_experiment;
 extern const Experiment worked_examples_experiment;
+extern const Experiment slopes_experiment;
+extern const Experiment angles_experiment;
+extern const Experiment tables_experiment;
 extern const Experiment order_experiment;
 extern const Experiment rotary_experiment;
 extern const Experiment stretch_experiment;
 
 namespace {
 
+// clang-format off
 const Experiment* const list[] = {
-    &heat_map_experiment,        //
-    &waves_experiment,           //
-    &division_term_experiment,   //
-    &circle_experiment,          //
-    &clusters_experiment,        //
-    &worked_examples_experiment, //
-    &order_experiment,           //
-    &rotary_experiment,          //
-    &stretch_experiment,         //
+    &heat_map_experiment,
+    &waves_experiment,
+    &division_term_experiment,
+    &circle_experiment,
+    &clusters_experiment,
+    &worked_examples_experiment,
+    &slopes_experiment,
+    &angles_experiment,
+    &tables_experiment,
+    &order_experiment,
+    &rotary_experiment,
+    &stretch_experiment,
 };
+// clang-format on
 
 // An experiment that breaks its promises is a mistake in its file, found by any run of it.
 void expect(bool held, const Experiment& experiment, const std::string& thing, const char* promise) {

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "tools/lab/plot.h"
 #include "tools/lab/render.h"
+#include "tools/lab/report.h"
 #include "tools/machine.h"
 
 #include <algorithm>
@@ -91,10 +92,6 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
                  "; of those that not all experiments have it heeds ", option_names(experiment));
 }
 
-std::string seconds_text(double seconds) {
-    return seconds < 90 ? fixed_text(seconds, 0) + " s" : fixed_text(seconds / 60, 0) + " min";
-}
-
 int list_experiments(const Arguments& arguments) {
     for (const Option& option : some_options)
         if (arguments.has(option.name))
@@ -102,28 +99,44 @@ int list_experiments(const Arguments& arguments) {
     Figures figures{{"experiment", "what it answers", "options", "time", "quick"}, {}};
     for (const Experiment* experiment : lab::experiments())
         figures.rows.push_back({std::string(experiment->name), std::string(experiment->summary),
-                                option_names(*experiment), seconds_text(experiment->seconds),
-                                seconds_text(experiment->quick_seconds)});
+                                option_names(*experiment), lab::duration_text(experiment->seconds),
+                                lab::duration_text(experiment->quick_seconds)});
+    double all = 0, all_quick = 0;
+    for (const Experiment* experiment : lab::experiments())
+        all += experiment->seconds, all_quick += experiment->quick_seconds;
+    figures.rows.push_back({std::string("report"), std::string("all of them, as a page in a directory DIR"),
+                            std::string("DIR"), lab::duration_text(all), lab::duration_text(all_quick)});
     write_out(render(figures, parse_format(arguments.text("format"))));
     return 0;
 }
 
 std::string shown(const Experiment& experiment, const lab::Result& result, const Arguments& arguments) {
+    const std::string command = lab::command_of(experiment.name, arguments);
     switch (parse_format(arguments.text("format"))) {
     case Format::md:
-        return lab::markdown_of(experiment, result, arguments.command());
+        return lab::markdown_of(experiment, result, command, arguments.has("out") ? arguments.text("out") : "");
     case Format::csv:
         return lab::csv_of(result);
     case Format::json:
-        return json_text(lab::json_of(experiment, result, arguments.command()), 1);
+        return json_text(lab::json_of(experiment, result, command), 1);
     case Format::text:
         break;
     }
     return lab::text_of(experiment, result, lab::screen_of_stdout());
 }
 
+int report(const Arguments& arguments) {
+    if (arguments.operand(1).empty()) fail(ErrorCode::usage, "lab: report: expected a directory, found none");
+    for (const OptionGroup& group : std::span(groups).first(2))
+        for (const Option& option : group.options)
+            if (arguments.has(option.name) && option.name != "seed" && option.name != "quick")
+                fail(ErrorCode::usage, "lab: report does not heed --", option.name, ", only --seed and --quick");
+    return lab::write_report(arguments, arguments.operand(1), lab::experiments());
+}
+
 int run(const Arguments& arguments) {
     if (!arguments.has_operand()) return list_experiments(arguments);
+    if (arguments.operand() == "report") return report(arguments);
     const Experiment& experiment = lab::find_experiment(arguments.operand());
     if (!arguments.operand(1).empty())
         fail(ErrorCode::usage, "lab: unexpected argument '", printable(arguments.operand(1)), "'");
@@ -153,7 +166,11 @@ const Verb lab_verb{
     .operand = "NAME DIR",
     .summary = "experiments that settle arguments about positional encodings",
     .details = "Without NAME the experiments are listed, with the options that each heeds and how long it takes on two "
-               "cores. An experiment prints what was expected, tables, pictures, and what was found.",
+               "cores. An experiment prints what was expected, tables, pictures, and what was found. ordo lab report "
+               "DIR runs all "
+               "of them and writes DIR/index.html, a page that needs no other file, DIR/report.md, DIR/pictures and "
+               "DIR/data; it heeds "
+               "--seed and --quick.",
     .groups = groups,
     .run = run};
 

@@ -72,7 +72,8 @@ struct Request {
     const tools::Arguments& arguments;
     std::uint64_t seed = 1;
     bool quick = false; // less of everything that takes time: fewer seeds, tokens, lengths
-    // Called with a line on how far it is; shows it on a terminal.
+    // Shows a line on a terminal that says how far it is. To be called often, and from one thread outside of parallel
+    // loops: it is here that a report notices Ctrl-C, and leaves by an exception.
     std::function<void(const std::string&)> progress = [](const std::string&) {};
 
     // A whole number as given, or what the experiment takes without one.

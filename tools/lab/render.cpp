@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -25,23 +26,18 @@ std::string paragraphs(std::string_view heading, const std::vector<std::string>&
     return out;
 }
 
-// For a reader: doubles to six digits. CSV and JSON have all of them.
-std::string table_text(Figures figures, Format format) {
-    for (auto& row : figures.rows)
-        for (Cell& cell : row)
-            if (const double* value = std::get_if<double>(&cell);
-                value && figures.decimals < 0 && std::isfinite(*value)) {
-                char buffer[32];
-                std::snprintf(buffer, sizeof buffer, "%.6g", *value);
-                cell = std::strtod(buffer, nullptr);
-            }
-    return tools::render(figures, format);
+// In Markdown text a tag would begin at <.
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        out += c == '<' ? "&lt;" : c == '[' || c == ']' ? "\\" + std::string(1, c) : std::string(1, c);
+    return out;
 }
 
 std::string bullets(std::string_view heading, const std::vector<std::string>& lines) {
     if (lines.empty()) return {};
     std::string out = "**" + std::string(heading) + "**\n\n";
-    for (const std::string& line : lines) out += "- " + line + "\n";
+    for (const std::string& line : lines) out += "- " + escaped(line) + "\n";
     return out + "\n";
 }
 
@@ -114,6 +110,31 @@ Screen screen_of_stdout() {
     return screen;
 }
 
+std::string text_of(const Picture& picture, const Screen& screen) {
+    return draw(picture, screen);
+}
+
+Figures for_readers(Figures figures) {
+    for (auto& row : figures.rows)
+        for (Cell& cell : row)
+            if (const double* value = std::get_if<double>(&cell);
+                value && figures.decimals < 0 && std::isfinite(*value)) {
+                char buffer[32];
+                std::snprintf(buffer, sizeof buffer, "%.6g", *value);
+                cell = std::strtod(buffer, nullptr);
+            }
+    return figures;
+}
+
+std::string duration_text(double seconds) {
+    return seconds < 90 ? tools::fixed_text(seconds, 0) + " s" : tools::fixed_text(seconds / 60, 0) + " min";
+}
+
+std::string file_text(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 Figures figures_of(const Picture& picture) {
     if (const auto* curves = std::get_if<Curves>(&picture.content)) return curve_figures(*curves);
     return map_figures(picture, std::get<HeatMap>(picture.content));
@@ -124,22 +145,28 @@ std::string text_of(const Experiment& experiment, const Result& result, const Sc
         wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) + "\n";
     out += paragraphs("expected", result.expected, screen);
     for (const NamedFigures& table : result.tables)
-        out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" + table_text(table.figures, Format::text);
+        out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
+               tools::render(for_readers(table.figures), Format::text);
     for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
     out += paragraphs("found", result.found, screen);
     return out + paragraphs("notes", result.notes, screen);
 }
 
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
-                        const std::string& files) {
-    std::string out = "## " + std::string(experiment.name) + "\n\n" + std::string(experiment.summary) + "\n\n" +
-                      std::string(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
+                        const std::filesystem::path& pictures) {
+    std::string out = "## " + std::string(experiment.name) + "\n\n" + escaped(experiment.summary) + "\n\n" +
+                      escaped(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
     out += bullets("Expected", result.expected);
     for (const NamedFigures& table : result.tables)
-        out += table.title + "\n\n" + table_text(table.figures, Format::md) + "\n";
-    for (const Picture& picture : result.pictures)
-        out += files.empty() ? "```text\n" + draw(picture, {}) + "```\n\n"
-                             : "![" + picture.title + "](" + files + file_stem(experiment, picture.name) + ".svg)\n\n";
+        out += escaped(table.title) + "\n\n" + tools::render(for_readers(table.figures), Format::md) + "\n";
+    for (const Picture& picture : result.pictures) {
+        const std::string file = file_stem(experiment, picture.name) + ".svg";
+        std::error_code error;
+        if (!pictures.empty() && std::filesystem::exists(pictures / file, error))
+            out += "![" + escaped(picture.title) + "](" + pictures.filename().string() + "/" + file + ")\n\n";
+        else
+            out += "```text\n" + draw(picture, {}) + "```\n\n";
+    }
     out += bullets("Found", result.found);
     return out + bullets("Notes", result.notes);
 }

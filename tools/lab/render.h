@@ -17,15 +17,27 @@ Screen screen_of_stdout();
 
 std::string text_of(const Experiment& experiment, const Result& result, const Screen& screen);
 
-// files: where the pictures are, with a slash at the end ("pictures/"); empty: they are drawn in characters.
+// pictures: the folder that their files are in, named as "FOLDER/FILE.svg"; what has no file is drawn in characters.
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
-                        const std::string& files = {});
+                        const std::filesystem::path& pictures = {});
 
 // The tables one after another; if there is more than one, each after a line "# NAME: TITLE". Without any, the
 // pictures in their place.
 std::string csv_of(const Result& result);
 
 tools::OrderedJson json_of(const Experiment& experiment, const Result& result, const std::string& command);
+
+// A picture in characters, the title first.
+std::string text_of(const Picture& picture, const Screen& screen);
+
+// Numbers to six digits, as many as a reader can use. CSV and JSON have all of them.
+tools::Figures for_readers(tools::Figures figures);
+
+// "40 s", "12 min"
+std::string duration_text(double seconds);
+
+// All of a file; empty if there is none.
+std::string file_text(const std::filesystem::path& path);
 
 // The numbers of a picture: x, y and the interval of each series, or the matrix with its names.
 tools::Figures figures_of(const Picture& picture);

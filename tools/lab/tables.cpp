@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// The table of every registered encoding as a picture, whatever it is a table of.
+#include "core/error.h"
+#include "encoding/registry.h"
+#include "model/model.h"
+#include "tools/lab/lab.h"
+#include "tools/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ordo::lab {
+
+namespace {
+
+struct Size {
+    int length, width, heads;
+};
+
+// What tells columns apart when each holds one kind of number: "position,angle,scale", not "dim0,dim1".
+bool is_matrix(const std::vector<std::string>& header) {
+    const auto& name = header.front();
+    return !name.empty() && name.back() >= '0' && name.back() <= '9';
+}
+
+double shown(double value) {
+    return std::isfinite(value) ? value : NAN;
+}
+
+bool has_negative(const std::vector<std::vector<double>>& values) {
+    return std::any_of(values.begin(), values.end(), [](const auto& row) {
+        return std::any_of(row.begin(), row.end(), [](double value) { return value < 0; });
+    });
+}
+
+bool has_positive(const std::vector<std::vector<double>>& values) {
+    return std::any_of(values.begin(), values.end(), [](const auto& row) {
+        return std::any_of(row.begin(), row.end(), [](double value) { return value > 0; });
+    });
+}
+
+HeatMap heat_map(std::vector<std::vector<double>> values, const std::string& label) {
+    for (auto& row : values)
+        for (double& value : row) value = shown(value);
+    const bool both = has_negative(values) && has_positive(values);
+    return {.values = std::move(values), .value_label = label, .diverging = both};
+}
+
+// "key0" is "key".
+std::string word_of(std::string name) {
+    while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.pop_back();
+    return name;
+}
+
+// A picture for every kind of number in a table: of a matrix one, otherwise one for each column after those that
+// say where its rows stand ("position", "pair"), over these.
+std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table) {
+    std::vector<Picture> pictures;
+    if (is_matrix(table.header)) {
+        const std::string columns = word_of(table.header.front());
+        const bool bias = columns == "key";
+        pictures.push_back(
+            {name,
+             spec + ": " + (bias ? "added to the score of each query and key" : "the table, a row for each position"),
+             bias ? "key" : "dimension", bias ? "query" : "position", heat_map(table.rows, "value")});
+        return pictures;
+    }
+    const bool pairs = table.header.size() > 1 && table.header[1] == "pair";
+    for (std::size_t c = pairs ? 2 : 1; c < table.header.size(); ++c) {
+        const std::string& column = table.header[c];
+        const std::string stem = name + "-" + column, title = spec + ": " + column + " at each " + table.header[0];
+        if (!pairs) {
+            Series series;
+            for (const auto& row : table.rows) {
+                series.x.push_back(row[0]);
+                series.y.push_back(row[c]);
+            }
+            pictures.push_back({stem, title, table.header[0], column, Curves{.series = {std::move(series)}}});
+            continue;
+        }
+        std::vector<std::vector<double>> values;
+        for (const auto& row : table.rows) {
+            if (row[1] == 0) values.emplace_back();
+            values.back().push_back(row[c]);
+        }
+        pictures.push_back({stem, title + " and pair", "pair", table.header[0], heat_map(std::move(values), column)});
+    }
+    return pictures;
+}
+
+// Shows an encoding's main table, of the first and the last head if they differ.
+void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size) {
+    size.length = std::min(size.length, encoding.max_position());
+    const bool by_head = (encoding.moments() & moment_bias) && size.heads > 1;
+    for (const int head : by_head ? std::vector<int>{0, size.heads - 1} : std::vector<int>{0}) {
+        const Table table = encoding.table({.length = size.length, .head = head, .width = size.width});
+        const std::string stem = by_head ? name + "-head-" + std::to_string(head) : name;
+        const std::string title =
+            by_head ? encoding.spec() + ", head " + std::to_string(head) + " of " + std::to_string(size.heads)
+                    : encoding.spec();
+        double least = HUGE_VAL, most = -HUGE_VAL;
+        for (const auto& row : table.rows)
+            for (const double value : row)
+                if (std::isfinite(value)) least = std::min(least, value), most = std::max(most, value);
+        std::string parts;
+        for (const std::string& part : encoding.table_parts()) parts += (parts.empty() ? "" : ", ") + part;
+        summary.figures.rows.push_back({title, static_cast<std::int64_t>(table.rows.size()),
+                                        static_cast<std::int64_t>(table.header.size()), least, most, parts});
+        for (Picture& picture : pictures_of(stem, title, table)) result.pictures.push_back(std::move(picture));
+    }
+}
+
+// An encoding with tensors is shown as the shipped weights have it.
+void add_trained(Result& result, NamedFigures& summary, const std::string& spec, const std::string& name, Size size) {
+    std::filesystem::path file;
+    try {
+        file = tools::find_weights(spec, false);
+    } catch (const Error&) {
+        result.notes.push_back(spec +
+                               ": its table is trained, and no shipped weights have one: there is nothing to show.");
+        return;
+    }
+    const Model model = Model::load(file, LoadOptions{});
+    const Dims dims = model.impl().blueprint.dims();
+    for (const auto& encoding : model.impl().encodings.items())
+        if (!encoding->tensors().empty())
+            add_tables(result, summary, *encoding, name, {size.length, dims.d_model, dims.n_heads});
+    result.notes.push_back(spec + ": as trained, in " + file.filename().string() + ".");
+}
+
+Result run(const Request& request) {
+    const int heads = request.integer("heads", 8);
+    const Size size{static_cast<int>(request.integers("length", {32}).front()), request.integer("dim", 64), heads};
+    const Dims dims{size.width, heads, size.width, 1, 256}; // whoever turns heads turns --dim columns
+    Result result;
+    NamedFigures summary{"tables",
+                         "The main table of each encoding; ordo table NAME --part PART has the others",
+                         {{"encoding", "rows", "columns", "least", "most", "parts"}, {}}};
+    std::map<std::string, int> names; // how often each was met: one encoding may come with several parameters
+    for (const std::string& sum : request.encodings("all"))
+        for (std::size_t at = 0; at < sum.size();) {
+            const std::size_t end = std::min(sum.find('+', at), sum.size());
+            const std::string spec = sum.substr(at, end - at);
+            at = end + 1;
+            request.progress(spec);
+            std::string name = spec.substr(0, spec.find(':'));
+            if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
+            for (const auto& encoding : make_encodings(spec, dims)) // none for "none"
+                if (encoding->tensors().empty())
+                    add_tables(result, summary, *encoding, name, size);
+                else
+                    add_trained(result, summary, spec, name, size);
+        }
+    result.found = {std::to_string(summary.figures.rows.size()) + " tables of " + std::to_string(names.size()) +
+                    " registered or named encodings; none has no table, since it adds nothing."};
+    result.tables = {std::move(summary)};
+    return result;
+}
+
+constexpr std::string_view options[] = {"encodings", "length", "dim", "heads"};
+
+} // namespace
+
+extern const Experiment tables_experiment;
+const Experiment tables_experiment = {
+    .name = "tables",
+    .summary = "the table of every registered encoding: what it adds, turns by, or takes from a score",
+    .details = "The main table of each of --encodings (all), for --length (32) positions, --dim (64) columns and "
+               "--heads (8) heads: "
+               "of a bias the first and the last head. An encoding whose table is trained is shown as the shipped "
+               "weights have it.",
+    .options = options,
+    .seconds = 2,
+    .quick_seconds = 2,
+    .run = run};
+
+} // namespace ordo::lab
