@@ -10,14 +10,6 @@ namespace ordo::lab {
 
 namespace {
 
-// The nearest of the 6 x 6 x 6 colours that every terminal with 256 has.
-std::string color_code(Color color, const Screen& screen) {
-    const auto text = [](int value) { return std::to_string(value); };
-    if (screen.true_color) return "2;" + text(color.red) + ";" + text(color.green) + ";" + text(color.blue);
-    const auto level = [](std::uint8_t value) { return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40; };
-    return "5;" + text(16 + 36 * level(color.red) + 6 * level(color.green) + level(color.blue));
-}
-
 void widen(Range& range, double value) {
     if (!std::isfinite(value)) return;
     range.low = std::min(range.low, value);
@@ -128,12 +120,25 @@ std::string wrapped(std::string_view text, int width, int indent) {
     return out;
 }
 
-std::string foreground(Color color, const Screen& screen) {
-    return screen.color ? "\033[38;" + color_code(color, screen) + "m" : "";
+std::string color_code(Color color, const Screen& screen) {
+    const auto text = [](int value) { return std::to_string(value); };
+    if (screen.true_color) return "2;" + text(color.red) + ";" + text(color.green) + ";" + text(color.blue);
+    // The nearest of the 6 x 6 x 6 colours that every terminal with 256 has.
+    const auto level = [](std::uint8_t value) { return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40; };
+    return "5;" + text(16 + 36 * level(color.red) + 6 * level(color.green) + level(color.blue));
 }
 
-std::string background(Color color, const Screen& screen) {
-    return screen.color ? "\033[48;" + color_code(color, screen) + "m" : "";
+std::string color_code(bool diverging, double share, const Screen& screen) {
+    if (screen.true_color) return color_code(color_at(diverging, share), screen);
+    return "5;" + std::to_string(code_at(diverging, share));
+}
+
+std::string foreground(const std::string& code, const Screen& screen) {
+    return screen.color ? "\033[38;" + code + "m" : "";
+}
+
+std::string background(const std::string& code, const Screen& screen) {
+    return screen.color ? "\033[48;" + code + "m" : "";
 }
 
 std::string draw(const Picture& picture, const Screen& screen) {

@@ -41,9 +41,12 @@ std::string fitted(const std::string& text, int columns, bool right = false);
 std::string wrapped(std::string_view text, int width, int indent);
 // Columns that text takes: code points.
 int columns_of(std::string_view text);
-// Escape sequences that set the colour of what follows: of the characters, or behind them.
-std::string foreground(Color color, const Screen& screen);
-std::string background(Color color, const Screen& screen);
+// Colours as escape sequences name them: of a line, or of a value's share of a heat map's range.
+std::string color_code(Color color, const Screen& screen);
+std::string color_code(bool diverging, double share, const Screen& screen);
+// The sequences that set them for what follows: for the characters, or behind them. Nothing without colour.
+std::string foreground(const std::string& code, const Screen& screen);
+std::string background(const std::string& code, const Screen& screen);
 inline constexpr std::string_view reset = "\033[0m";
 
 } // namespace ordo::lab

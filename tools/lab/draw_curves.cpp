@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Curves in characters: eight dots to a character (Unicode's Braille patterns) where colour tells the series
-// apart or there is one; otherwise a letter for each.
+// Curves in characters: eight dots to a character (Unicode's Braille patterns) where colours tell the
+// series apart or there is one; otherwise a letter for each.
 #include "tools/lab/draw.h"
 
 #include <algorithm>
@@ -94,16 +94,16 @@ std::string letter(int series) {
     return std::string(1, letters[static_cast<std::size_t>(series) % letters.size()]);
 }
 
-Color line_color(int series) {
-    return line_colors[static_cast<std::size_t>(series) % line_colors.size()];
+// text in the colour of a series.
+std::string colored(const std::string& text, int series, const Screen& screen) {
+    const Color color = line_colors[static_cast<std::size_t>(series) % line_colors.size()];
+    return screen.color ? foreground(color_code(color, screen), screen) + text + std::string(reset) : text;
 }
 
 std::string cell_text(const Canvas::Cell& cell, bool letters, const Screen& screen) {
     if (cell.dots == 0) return " ";
     if (cell.owner < 0) return letters ? "-" : braille(cell.dots);
-    if (letters) return letter(cell.owner);
-    const std::string color = foreground(line_color(cell.owner), screen);
-    return color + braille(cell.dots) + (color.empty() ? "" : std::string(reset));
+    return colored(letters ? letter(cell.owner) : braille(cell.dots), cell.owner, screen);
 }
 
 std::string legend(const Curves& curves, bool letters, const Screen& screen) {
@@ -111,8 +111,7 @@ std::string legend(const Curves& curves, bool letters, const Screen& screen) {
     if (curves.series.size() > 1 || !curves.references.empty())
         for (std::size_t i = 0; i < curves.series.size(); ++i) {
             const int number = static_cast<int>(i);
-            const std::string color = foreground(line_color(number), screen);
-            const std::string key = letters ? letter(number) : color + "━━" + (color.empty() ? "" : std::string(reset));
+            const std::string key = colored(letters ? letter(number) : "━━", number, screen);
             entries.emplace_back(key + " " + curves.series[i].label,
                                  (letters ? 2 : 3) + columns_of(curves.series[i].label));
         }
@@ -169,7 +168,7 @@ std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, cons
 std::string draw(const Picture& picture, const Curves& curves, const Screen& screen) {
     const Axes axes = axes_of(curves);
     const int columns = std::min(screen.width - margin - 1, curves.square ? 2 * lines : 120);
-    const bool letters = !screen.color && curves.series.size() > 1;
+    const bool letters = curves.series.size() > (screen.color ? line_colors.size() : 1);
     Canvas canvas(columns, axes);
     for (const Reference& reference : curves.references)
         canvas.across(curves.log_y ? std::log10(reference.y) : reference.y);

@@ -68,13 +68,17 @@ private:
         return std::isnan(value) ? "" : std::abs(value) < 1000 ? tools::fixed_text(value, 3) : axis_text(value);
     }
     std::string line_label(const std::string& name) const { return fitted(name, margin_, true) + " "; }
-    Color color_of(double value) const { return color_at(map_.diverging, range_.share(value)); }
+    // A line or more under the map.
+    std::string below(const std::string& text) const {
+        return line_label("") + wrapped(text, screen_.width, margin_ + 1) + "\n";
+    }
+    std::string code_of(double value) const { return color_code(map_.diverging, range_.share(value), screen_); }
 
     std::string numbers(int cell) const {
         std::string out = line_label(picture_.y_label);
         for (std::size_t c = 0; c < cols(); ++c) out += fitted(name_of(map_.x_names, map_.first_x, c), cell, true);
         out += "  " + picture_.x_label;
-        out = fitted(out, std::min(screen_.width, columns_of(out))) + "\n";
+        out = fitted(out, std::min(screen_.width, columns_of(out))) + "\n"; // a long label is cut
         for (std::size_t r = 0; r < map_.values.size(); ++r) {
             out += line_label(name_of(map_.y_names, map_.first_y, r));
             for (const double value : map_.values[r]) {
@@ -83,10 +87,10 @@ private:
                     out += text;
                     continue;
                 }
-                const Color color = color_of(value);
+                const Color color = color_at(map_.diverging, range_.share(value));
                 const bool dark = 299 * color.red + 587 * color.green + 114 * color.blue < 128'000;
-                const Color ink = dark ? Color{255, 255, 255} : Color{0, 0, 0};
-                out += background(color, screen_) + foreground(ink, screen_) + text + std::string(reset);
+                const std::string ink = color_code(dark ? Color{255, 255, 255} : Color{0, 0, 0}, screen_);
+                out += background(code_of(value), screen_) + foreground(ink, screen_) + text + std::string(reset);
             }
             out += "\n";
         }
@@ -103,17 +107,19 @@ private:
         std::string out = line_label(picture_.y_label) + "\n";
         for (std::size_t r = 0; r < values.size(); r += static_cast<std::size_t>(per_line)) {
             out += line_label(name_of(map_.y_names, map_.first_y, r * by_rows));
+            std::string colors; // those in force
             for (std::size_t c = 0; c < values[0].size(); ++c) {
-                const double below = r + 1 < values.size() ? values[r + 1][c] : NAN;
-                out += screen_.color ? halves(values[r][c], below, repeat) : shade(values[r][c], repeat);
+                const double lower = r + 1 < values.size() ? values[r + 1][c] : NAN;
+                out += screen_.color ? halves(values[r][c], lower, repeat, colors) : shade(values[r][c], repeat);
             }
+            if (!colors.empty()) out += reset;
             out.erase(out.find_last_not_of(' ') + 1);
             out += "\n";
         }
         out += x_axis(static_cast<int>(values[0].size()) * repeat);
         if (by_rows > 1 || by_cols > 1)
-            out += line_label("") + "each cell is the mean of " + std::to_string(by_rows) + " x " +
-                   std::to_string(by_cols) + " values\n";
+            out += below("each cell is the mean of " + std::to_string(by_rows) + " x " + std::to_string(by_cols) +
+                         " values");
         return out;
     }
     std::string shade(double value, int repeat) const {
@@ -123,13 +129,17 @@ private:
         for (int i = 0; i < repeat; ++i) out += shades[level];
         return out;
     }
-    std::string halves(double above, double below, int repeat) const {
-        const bool upper = std::isfinite(above), lower = std::isfinite(below);
-        if (!upper && !lower) return std::string(static_cast<std::size_t>(repeat), ' ');
-        std::string out = foreground(color_of(upper ? above : below), screen_);
-        if (upper && lower) out += background(color_of(below), screen_);
-        for (int i = 0; i < repeat; ++i) out += upper ? "▀" : "▄";
-        return out + std::string(reset);
+    // colors: the sequence that was written last, and the new one after.
+    std::string halves(double above, double lower, int repeat, std::string& colors) const {
+        const bool up = std::isfinite(above), down = std::isfinite(lower);
+        std::string wanted;
+        if (up || down) wanted = foreground(code_of(up ? above : lower), screen_);
+        if (up && down) wanted += background(code_of(lower), screen_);
+        std::string out;
+        if (wanted != colors) out = std::string(colors.empty() ? "" : reset) + wanted;
+        colors = wanted;
+        for (int i = 0; i < repeat; ++i) out += up ? "▀" : down ? "▄" : " ";
+        return out;
     }
     std::string x_axis(int width) const {
         const std::string first = name_of(map_.x_names, map_.first_x, 0);
@@ -141,24 +151,33 @@ private:
                    fitted(std::string(static_cast<std::size_t>((middle - columns_of(label)) / 2), ' ') + label,
                           middle) +
                    last + "\n";
-        return line_label("") + first + fitted("", std::max(middle, 1)) + last + "\n" + line_label("") + label + "\n";
+        return line_label("") + first + fitted("", std::max(middle, 1)) + last + "\n" + below(label);
     }
 
     // The scale of colours, or what each shade stands for.
     std::string legend() const {
-        std::string out = line_label("");
-        if (!screen_.color) {
-            if (fits(number_width())) return map_.value_label.empty() ? "" : out + map_.value_label + "\n";
+        const std::string low = axis_text(range_.low), high = axis_text(range_.high);
+        std::string out;
+        int columns = 0;
+        if (screen_.color) {
+            const int scale = std::clamp(room() - columns_of(low) - columns_of(high) - 2, 2, 24);
+            out = low + " ";
+            for (int i = 0; i < scale; ++i)
+                out += background(color_code(map_.diverging, i / (scale - 1.0), screen_), screen_) + " ";
+            out += std::string(reset) + " " + high;
+            columns = columns_of(low) + scale + 2 + columns_of(high);
+        } else if (!fits(number_width())) {
             for (std::size_t i = 0; i < shades.size(); ++i)
                 out += axis_text(range_.low + static_cast<double>(i) / 5 * (range_.high - range_.low)) + " " +
                        std::string(shades[i]) + " ";
-            out += axis_text(range_.high);
-        } else {
-            out += axis_text(range_.low) + " ";
-            for (int i = 0; i < 24; ++i) out += background(color_at(map_.diverging, i / 23.0), screen_) + " ";
-            out += std::string(reset) + " " + axis_text(range_.high);
+            out += high;
+            columns = columns_of(out);
         }
-        return out + (map_.value_label.empty() ? "" : "  " + map_.value_label) + "\n";
+        if (columns == 0) return map_.value_label.empty() ? "" : below(map_.value_label);
+        if (map_.value_label.empty()) return line_label("") + out + "\n";
+        if (columns + 2 + columns_of(map_.value_label) <= room())
+            return line_label("") + out + "  " + map_.value_label + "\n";
+        return line_label("") + out + "\n" + below(map_.value_label);
     }
 
     const Picture& picture_;

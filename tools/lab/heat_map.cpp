@@ -32,10 +32,10 @@ std::int64_t sign_changes(const Table& table, std::size_t column) {
 NamedFigures by_column(const Table& table) {
     NamedFigures out{
         "columns-128x8", "128 x 8: each column", {{"dimension", "wavelength", "least", "most", "sign changes"}, {}, 4}};
+    const Table frequencies = sinusoidal_table(static_cast<int>(table.header.size()), 1, 0, "div_term");
     for (std::size_t c = 0; c < table.header.size(); ++c) {
         const auto [least, most] = range_of(table, c);
-        const double wavelength =
-            2 * M_PI * std::pow(10000.0, static_cast<double>(c / 2 * 2) / static_cast<double>(table.header.size()));
+        const double wavelength = 2 * M_PI / frequencies.rows[c / 2][1];
         out.figures.rows.push_back({static_cast<std::int64_t>(c), wavelength, least, most, sign_changes(table, c)});
     }
     return out;

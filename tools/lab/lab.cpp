@@ -7,6 +7,7 @@
 #include "tools/lab/render.h"
 #include "tools/lab/report.h"
 #include "tools/machine.h"
+#include "tools/signals.h"
 
 #include <algorithm>
 
@@ -131,7 +132,11 @@ int report(const Arguments& arguments) {
         for (const Option& option : group.options)
             if (arguments.has(option.name) && option.name != "seed" && option.name != "quick")
                 fail(ErrorCode::usage, "lab: report does not heed --", option.name, ", only --seed and --quick");
-    return lab::write_report(arguments, arguments.operand(1), lab::experiments());
+    const std::filesystem::path directory = arguments.operand(1);
+    stop_softly();
+    const int code = lab::write_report(arguments, directory, lab::experiments());
+    write_out((directory / "index.html").string() + "\n" + (directory / "report.md").string() + "\n");
+    return code;
 }
 
 int run(const Arguments& arguments) {

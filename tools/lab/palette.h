@@ -45,11 +45,21 @@ inline constexpr std::array<Color, 7> line_colors{{{0x00, 0x72, 0xb2},
                                                    {0x56, 0xb4, 0xe9},
                                                    {0x55, 0x55, 0x55}}};
 
+// About the same of the 256 colours that terminals number, whose own nearest ones would be muddy.
+inline constexpr std::array<std::uint8_t, 11> diverging_codes{54, 61, 98, 140, 183, 231, 223, 215, 208, 166, 130};
+inline constexpr std::array<std::uint8_t, 11> rising_codes{53, 54, 60, 24, 30, 36, 72, 77, 113, 148, 220};
+
 inline constexpr const std::array<Color, 11>& map_colors(bool diverging) {
     return diverging ? diverging_colors : rising_colors;
 }
 
-// share in [0, 1], between the neighbours in proportion.
+// share in [0, 1].
+inline int code_at(bool diverging, double share) {
+    const auto& codes = diverging ? diverging_codes : rising_codes;
+    return codes[static_cast<std::size_t>(share * static_cast<double>(codes.size() - 1) + 0.5)];
+}
+
+// The same, between the neighbours in proportion.
 inline Color color_at(bool diverging, double share) {
     const auto& colors = map_colors(diverging);
     const double at = share * static_cast<double>(colors.size() - 1);

@@ -12,8 +12,8 @@ namespace ordo::lab {
 namespace {
 
 constexpr std::size_t title_columns = 90; // of a line of the title
-// Each cell as a rectangle, sharp at any size; a map of more cells is one image, or it would be megabytes.
-constexpr std::size_t most_pixels = 10'000;
+// Of a map in an SVG file, where an image would be smoothed. More would take megabytes.
+constexpr std::size_t most_rectangles = 10'000;
 
 std::string literal(std::string_view text) {
     std::string out = "'";
@@ -93,8 +93,14 @@ std::string map_script(const HeatMap& map) {
     if (cols <= 12 && map.x_names.empty()) out += "set xtics 1\n";
     if (rows <= 12 && map.y_names.empty()) out += "set ytics 1\n";
     out += "set tics out nomirror\nset format x '%.0f'\nset format y '%.0f'\nunset key\n";
-    return out + "plot $cells matrix using ($1+" + number(x) + "):($2+" + number(y) + "):3 with image" +
-           (cols * rows <= most_pixels ? " pixels\n" : "\n");
+    return out;
+}
+
+// Cells as rectangles, if they are few, or as one image.
+std::string map_plot(const HeatMap& map, bool rectangles) {
+    const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
+    return "plot $cells matrix using ($1+" + number(x) + "):($2+" + number(y) + "):3 with image" +
+           (rectangles && map.values.size() * map.values[0].size() <= most_rectangles ? " pixels\n" : "\n");
 }
 
 // One series as a plot element that reads the data block of its number.
@@ -109,7 +115,7 @@ std::string element(const Curves& curves, const Series& series, std::size_t i) {
                number(curves.origin_x) + "):($2-" + number(curves.origin_y) + ") with vectors filled head" + look +
                title;
     case Series::Style::points:
-        return data + " using 1:2 with points pointtype 7 pointsize 0.8" + look + title;
+        return data + " using 1:2 with points pointtype 7 pointsize 1" + look + title;
     case Series::Style::line_points:
         return data + " using 1:2 with linespoints pointtype 7 pointsize 0.6" + look + title;
     case Series::Style::line:
@@ -119,7 +125,7 @@ std::string element(const Curves& curves, const Series& series, std::size_t i) {
 }
 
 std::string curves_script(const Curves& curves) {
-    std::string out, bands, lines;
+    std::string out;
     for (std::size_t i = 0; i < curves.series.size(); ++i) {
         const Series& series = curves.series[i];
         out += "$series" + std::to_string(i) + " << END\n";
@@ -129,27 +135,38 @@ std::string curves_script(const Curves& curves) {
             out += "\n";
         }
         out += "END\n";
-        lines += (lines.empty() ? "" : ", \\\n     ") + element(curves, series, i);
-        if (!series.low.empty())
-            bands += "$series" + std::to_string(i) +
-                     " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder linecolor rgb " +
-                     color_text(line_colors[i % line_colors.size()]) + " notitle, \\\n     ";
     }
-    for (const Reference& reference : curves.references)
-        lines += ", \\\n     " + number(reference.y) + " with lines linecolor rgb '#888888' linewidth 1.5 dashtype " +
-                 std::to_string(2 + &reference - curves.references.data()) + " title " + literal(reference.label);
     const Axes axes = axes_of(curves);
     const auto end = [](double value, bool log) { return number(log ? std::pow(10, value) : value); };
-    const double pad = 0.04 * (axes.y.high - axes.y.low), pad_x = curves.square ? 0.04 * (axes.x.high - axes.x.low) : 0;
+    const double pad = 0.04 * (axes.y.high - axes.y.low);
+    const double pad_x = curves.square ? 0.04 * (axes.x.high - axes.x.low) : 0;
     out += "set xrange [" + end(axes.x.low - pad_x, curves.log_x) + ":" + end(axes.x.high + pad_x, curves.log_x) +
            "]\nset yrange [" + end(axes.y.low - pad, curves.log_y) + ":" + end(axes.y.high + pad, curves.log_y) + "]\n";
-    if (curves.log_x) out += "set logscale x\n";
-    if (curves.log_y) out += "set logscale y\n";
+    if (curves.log_x) out += "set logscale x\nset format x '%g'\n";
+    if (curves.log_y) out += "set logscale y\nset format y '%g'\n";
     out += "set grid linecolor rgb '#dddddd' linetype 1\nset tics out nomirror\nset border 3\nset samples 2\n";
     if (curves.square) out += "set size ratio -1\n";
     const bool named = curves.series.size() > 1 || !curves.references.empty();
-    out += named ? "set key outside right top Left reverse\n" : "unset key\n";
-    return out + "plot " + bands + lines + "\n";
+    return out + (named ? "set key outside right top Left reverse\n" : "unset key\n");
+}
+
+// Intervals below, then the series, then what they are compared to.
+std::string curves_plot(const Curves& curves) {
+    std::vector<std::string> elements;
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        if (!curves.series[i].low.empty())
+            elements.push_back(
+                "$series" + std::to_string(i) +
+                " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder linecolor rgb " +
+                color_text(line_colors[i % line_colors.size()]) + " notitle");
+    for (std::size_t i = 0; i < curves.series.size(); ++i) elements.push_back(element(curves, curves.series[i], i));
+    for (std::size_t i = 0; i < curves.references.size(); ++i)
+        elements.push_back(number(curves.references[i].y) +
+                           " with lines linecolor rgb '#888888' linewidth 1.5 dashtype " + std::to_string(2 + i) +
+                           " title " + literal(curves.references[i].label));
+    std::string out = "plot ";
+    for (const std::string& text : elements) out += (out.size() > 5 ? ", \\\n     " : "") + text;
+    return out + "\n";
 }
 
 } // namespace
@@ -164,16 +181,18 @@ std::string file_stem(const Experiment& experiment, std::string_view name) {
 }
 
 std::string plot_script(const Picture& picture, const std::string& stem) {
-    const std::string size = " size 960,600 ";
     const auto* map = std::get_if<HeatMap>(&picture.content);
     std::string out = "# gnuplot 5: " + stem + "\nset encoding utf8\nset datafile missing 'NaN'\nset title " +
                       title_lines(picture.title) + " noenhanced\nset xlabel " + literal(picture.x_label) +
                       " noenhanced\nset ylabel " + literal(picture.y_label) + " noenhanced\n";
-    out += "set terminal svg" + size + "dynamic standalone noenhanced font 'sans,14' background 'white'\nset output " +
-           literal(stem + ".svg") + "\n";
     out += map ? map_script(*map) : curves_script(std::get<Curves>(picture.content));
-    return out + "set terminal pngcairo" + size + "noenhanced font 'sans,11' background 'white'\nset output " +
-           literal(stem + ".png") + "\nreplot\n";
+    const auto file = [&](const std::string& terminal, const char* suffix) {
+        return "set terminal " + terminal + " noenhanced background 'white'\nset output " + literal(stem + suffix) +
+               "\n" +
+               (map ? map_plot(*map, terminal.starts_with("svg")) : curves_plot(std::get<Curves>(picture.content)));
+    };
+    out += file("svg size 960,600 dynamic standalone font 'sans,14'", ".svg");
+    return out + file("pngcairo size 960,600 font 'sans,11'", ".png") + "set output\n";
 }
 
 } // namespace ordo::lab

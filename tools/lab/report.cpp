@@ -148,7 +148,6 @@ std::string page_markdown(std::span<const Outcome> outcomes, const Setting& sett
 int write_report(const tools::Arguments& arguments, const fs::path& directory,
                  std::span<const Experiment* const> list) {
     const bool quiet = arguments.has("quiet");
-    tools::stop_softly();
     std::vector<Outcome> outcomes;
     {
         Run run(arguments, directory, list);
@@ -164,7 +163,6 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
     fs::create_directories(directory, error); // a file in its place is found below
     write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
     write_file(directory / "report.md", page_markdown(outcomes, setting, directory / "pictures"));
-    tools::write_out((directory / "index.html").string() + "\n" + (directory / "report.md").string() + "\n");
     if (tools::stop_signal()) return tools::stop_code();
     bool failed = false;
     for (const Outcome& outcome : outcomes) {

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// A result as text, Markdown, CSV, JSON, HTML and a script for gnuplot: whatever it holds.
+#include "tests/lab/run.h"
+#include "tests/temp_dir.h"
+#include "tools/lab/draw.h"
+#include "tools/lab/plot.h"
+#include "tools/lab/render.h"
+#include "tools/lab/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::test;
+using lab::Curves;
+using lab::HeatMap;
+using lab::Picture;
+using lab::Series;
+
+const lab::Experiment nasty{
+    .name = "nasty", .summary = "a < b & c", .details = "\"quoted\"", .options = {}, .run = nullptr};
+
+std::string without_escapes(const std::string& text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i)
+        if (text[i] == '\033')
+            i = text.find('m', i);
+        else
+            out += text[i];
+    return out;
+}
+
+int widest(const std::string& text) {
+    std::istringstream lines(without_escapes(text));
+    int most = 0;
+    for (std::string line; std::getline(lines, line);) most = std::max(most, lab::columns_of(line));
+    return most;
+}
+
+std::vector<Picture> awkward_pictures() {
+    std::vector<std::vector<double>> tall(300, std::vector<double>(3, 1)), wide(2, std::vector<double>(1000, -1));
+    tall[7][1] = NAN, wide[1][0] = -INFINITY;
+    const std::vector<double> x{1, 2, 3}, y{1e-30, NAN, 1e30};
+    return {
+        {"tall", "tall", "x", "y", HeatMap{.values = tall}},
+        {"wide", "wide", "a label that is as long as this one, and a good deal longer than most", "y",
+         HeatMap{.values = wide, .diverging = false}},
+        {"blank", "blank", "x", "y", HeatMap{.values = {{NAN, NAN}}}},
+        {"names", "names", "x", "y",
+         HeatMap{.values = {{1, 2}, {3, 4}}, .x_names = {"königlich", "b"}, .y_names = {std::string(70, 'n'), "z"}}},
+        {"one", "one", "x", "y", Curves{.series = {{.label = "a", .x = {5}, .y = {5}}}}},
+        {"none", "none", "x", "y", Curves{.series = {{.label = "a"}}}},
+        {"log", std::string(200, 't') + " and more", "x", "y",
+         Curves{.series = {{.label = "a", .x = x, .y = y}, {.label = std::string(90, 'l'), .x = x, .y = y}},
+                .references = {{"chance", 0.5}},
+                .log_x = true,
+                .log_y = true}},
+        {"zero", "a logarithm of zero", "x", "y",
+         Curves{.series = {{.x = {0, 1}, .y = {-1, 0}}}, .log_x = true, .log_y = true}},
+        {"arrows", "arrows", "x", "y",
+         Curves{.series = {{.x = x, .y = x, .style = Series::Style::arrows}}, .square = true}},
+        {"interval", "interval", "x", "y",
+         Curves{.series = {{.label = "a",
+                            .x = x,
+                            .y = x,
+                            .low = {0, 1, NAN},
+                            .high = {2, 3, NAN},
+                            .style = Series::Style::line_points}}}},
+    };
+}
+
+TEST(LabDraw, FitsTheScreenWhateverThePictureHolds) {
+    for (Picture picture : awkward_pictures()) {
+        SCOPED_TRACE(picture.name);
+        if (picture.name == "log") picture.title = "a title of words " + std::string(60, 't') + " that goes on";
+        for (const int width : {40, 80, 133})
+            for (const bool color : {false, true}) {
+                const std::string text = lab::draw(picture, {.width = width, .color = color});
+                EXPECT_NE(text.find(picture.title.substr(0, 5)), std::string::npos);
+                if (picture.name != "log") { // whose words are longer than a screen
+                    EXPECT_LE(widest(text), width);
+                }
+                EXPECT_EQ(text.find('\033') != std::string::npos,
+                          color && picture.name != "none" && picture.name != "zero")
+                    << text;
+            }
+    }
+}
+
+TEST(LabDraw, SmallMapsAreNumbersAndLargeOnesShades) {
+    const Picture small{"s", "small", "column", "row", HeatMap{.values = {{-1, 0.5}, {NAN, 2}}, .first_y = 3}};
+    EXPECT_EQ(lab::draw(small, {}), "small\n\nrow       0      1  column\n  3  -1.000  0.500\n  4          2.000\n");
+    std::vector<std::vector<double>> ramp(2);
+    for (int c = 0; c < 40; ++c) ramp[0].push_back(c), ramp[1].push_back(NAN);
+    const std::string text = lab::draw({"r", "ramp", "x", "y", HeatMap{.values = ramp, .diverging = false}}, {});
+    EXPECT_NE(text.find("········░░░░░░░░▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓████████\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("0 · 7.8 ░ 15.6 ▒ 23.4 ▓ 31.2 █ 39"), std::string::npos) << text;
+}
+
+// Two values to a character, in their own colours; what is blank has none.
+TEST(LabDraw, ColouredMapsUseHalfBlocks) {
+    std::vector<std::vector<double>> values(40, std::vector<double>(30, 1));
+    values[1] = std::vector<double>(30, -1);
+    values[39] = std::vector<double>(30, NAN);
+    const std::string text = lab::draw({"c", "c", "x", "y", HeatMap{.values = values}}, {.width = 80, .color = true});
+    EXPECT_NE(text.find("\033[38;5;130m\033[48;5;54m▀"), std::string::npos);
+    EXPECT_NE(text.find("\033[38;5;130m▀"), std::string::npos); // the last line has an upper half only
+    const std::string deep =
+        lab::draw({"c", "c", "x", "y", HeatMap{.values = values}}, {.width = 80, .color = true, .true_color = true});
+    EXPECT_NE(deep.find("\033[38;2;127;59;8m"), std::string::npos);
+}
+
+TEST(LabDraw, CurvesRunWhereTheyShould) {
+    Series rising{.label = "up", .x = {}, .y = {}}, falling{.label = "down", .x = {}, .y = {}};
+    for (int i = 0; i <= 100; ++i) {
+        rising.x.push_back(i), rising.y.push_back(i);
+        falling.x.push_back(i), falling.y.push_back(100 - i);
+    }
+    std::istringstream text(lab::draw({"c", "c", "x", "y", Curves{.series = {rising, falling}}}, {}));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    ASSERT_GT(lines.size(), 23u);
+    EXPECT_NE(lines[3].find("100 ┤b"), std::string::npos); // the first line of the canvas: down starts here, up ends
+    EXPECT_EQ(lines[3].back(), 'a');
+    EXPECT_NE(lines[22].find("0 ┤a"), std::string::npos);
+    EXPECT_EQ(lines[22].back(), 'b');
+    EXPECT_NE(lines.back().find("a up   b down"), std::string::npos);
+}
+
+TEST(LabDraw, TicksAreRoundNumbers) {
+    const auto texts = [](lab::Range range, bool log) {
+        std::string all;
+        for (const lab::Tick& tick : lab::ticks_of(range, log, 5)) all += tick.text + " ";
+        return all;
+    };
+    EXPECT_EQ(texts({0, 1}, false), "0 0.2 0.4 0.6 0.8 1 ");
+    EXPECT_EQ(texts({-1, 1}, false), "-1 -0.5 0 0.5 1 ");
+    EXPECT_EQ(texts({3, 97}, false), "20 40 60 80 ");
+    EXPECT_EQ(texts({0, 4}, true), "1 10 100 1000 10000 ");
+    EXPECT_EQ(texts({0.1, 0.4}, true), "1.26 2.51 "); // no power of ten between
+}
+
+lab::Result small_result() {
+    lab::Result result;
+    result.expected = {"x < y"};
+    result.found = {"a | b, [c] & 1/3"};
+    result.tables = {
+        {"one", "first", {{"name", "value"}, {{std::string("a,\"b\""), 1.0 / 3}, {std::string("<i>"), std::nan("")}}}},
+        {"two", "second", {{"n"}, {{std::int64_t{7}}}}}};
+    result.pictures = {{"p", "a 'picture'", "x", "y",
+                        Curves{.series = {{.label = "s", .x = {1}, .y = {2}}}, .references = {{"r", 3}}}}};
+    return result;
+}
+
+TEST(LabRender, CsvHasAllDigitsAndNamesSeveralTables) {
+    lab::Result result = small_result();
+    EXPECT_EQ(lab::csv_of(result),
+              "# one: first\nname,value\n\"a,\"\"b\"\"\",0.3333333333333333\n<i>,nan\n# two: second\nn\n7\n");
+    result.tables.pop_back();
+    EXPECT_TRUE(lab::csv_of(result).starts_with("name,value\n"));
+    result.tables.clear();
+    EXPECT_EQ(lab::csv_of(result), "series,x,y\ns,1,2\nr,,3\n");
+}
+
+TEST(LabRender, JsonHasEverything) {
+    const Json json = Json::parse(tools::json_text(lab::json_of(nasty, small_result(), "ordo lab nasty"), 1));
+    EXPECT_EQ(json["command"], "ordo lab nasty");
+    EXPECT_EQ(json["found"][0], "a | b, [c] & 1/3");
+    EXPECT_EQ(json["tables"][0]["rows"][0]["value"], 1.0 / 3);
+    EXPECT_TRUE(json["tables"][0]["rows"][1]["value"].is_null());
+    EXPECT_EQ(json["pictures"][0]["rows"][0]["y"], 2);
+    EXPECT_EQ(json["pictures"][0]["title"], "a 'picture'");
+}
+
+TEST(LabRender, MarkdownKeepsTextFromBecomingMarkup) {
+    const std::string text = lab::markdown_of(nasty, small_result(), "ordo lab nasty");
+    EXPECT_NE(text.find("- x &lt; y\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\\[c\\]"), std::string::npos);
+    EXPECT_NE(text.find("0.333333 |"), std::string::npos); // six digits for a reader
+    EXPECT_NE(text.find("```text\na 'picture'"), std::string::npos);
+}
+
+TEST(LabRender, MapsKeepTheirNamesAndBlanks) {
+    const auto figures =
+        lab::figures_of({"m", "m", "key", "query", HeatMap{.values = {{NAN, 2}}, .first_x = 5, .y_names = {"q"}}});
+    EXPECT_EQ(tools::render(figures, tools::Format::csv), "query,5,6\nq,,2\n");
+}
+
+TEST(LabPlot, FileNamesAreSafe) {
+    EXPECT_EQ(lab::file_stem(nasty, "a b/../c;d"), "nasty-a-b-..-c-d");
+}
+
+TEST(LabPlot, TextStaysText) {
+    const Picture picture{"p", "it's `id` \"$HOME\" {/Bold x}\nnew", "x'y", "z",
+                          Curves{.series = {{.label = "'; system('id'); '", .x = {1}, .y = {2}}, {.label = "b"}}}};
+    const std::string script = lab::plot_script(picture, "stem");
+    EXPECT_NE(script.find("set title 'it''s `id` \"$HOME\" {/Bold x}'.\"\\n\".'new' noenhanced"), std::string::npos)
+        << script;
+    EXPECT_NE(script.find("title '''; system(''id''); '''"), std::string::npos);
+    EXPECT_NE(script.find("set output 'stem.svg'"), std::string::npos);
+}
+
+// With the real gnuplot, where it is installed.
+TEST(LabPlot, AnyPictureCanBeDrawn) {
+    const TempDir directory;
+    for (const Picture& picture : awkward_pictures()) {
+        SCOPED_TRACE(picture.name);
+        put_file(directory / (picture.name + ".gp"), lab::plot_script(picture, picture.name));
+        if (!lab::run_gnuplot(directory / (picture.name + ".gp"))) GTEST_SKIP() << lab::no_gnuplot;
+        EXPECT_TRUE(file_content(directory / (picture.name + ".png")).starts_with("\x89PNG"));
+        EXPECT_NE(file_content(directory / (picture.name + ".svg")).find("</svg>"), std::string::npos);
+    }
+}
+
+TEST(LabPage, NothingBecomesMarkup) {
+    EXPECT_EQ(lab::escaped_html("<a href=\"x\">'&'\x1b</a>"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;");
+    const std::vector<lab::Outcome> outcomes{
+        {.experiment = &nasty, .command = "ordo lab <script>", .result = small_result()},
+        {.experiment = &nasty, .error = "<b>failed</b>"}};
+    const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
+    for (const char* tag : {"<script", "<b>", "<i>"}) EXPECT_EQ(page.find(tag), std::string::npos) << tag;
+    EXPECT_NE(page.find("a &lt; b &amp; c"), std::string::npos);
+    EXPECT_NE(page.find("&lt;b&gt;failed&lt;/b&gt;"), std::string::npos);
+    EXPECT_EQ(page.find("http"), std::string::npos); // nothing from elsewhere
+}
+
+TEST(LabReport, CommandsCanBePasted) {
+    const std::vector<std::string> words{"order",    "--quick", "-p",       "it's",         "--seed", "7",
+                                         "--format", "md",      "--corpus", "/a/b/c d.txt", "-q"};
+    EXPECT_EQ(lab::command_of("order", lab_arguments(words)),
+              "ordo lab order --seed 7 --quick --prompt 'it'\\''s' --corpus 'c d.txt'");
+}
+
+} // namespace

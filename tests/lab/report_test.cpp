@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// The files that the lab writes: of one experiment, and the report of several.
+#include "tests/lab/run.h"
+#include "tests/tools/program.h"
+#include "tools/lab/plot.h"
+#include "tools/lab/report.h"
+
+#include "core/error.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::test;
+
+lab::Result good(const lab::Request& request) {
+    lab::Result result;
+    result.found = {"seed " + std::to_string(request.seed)};
+    result.tables = {{"t", "a table", {{"n"}, {{std::int64_t{3}}}}}};
+    result.pictures = {{"p", "a picture", "x", "y", lab::Curves{.series = {{.label = "s", .x = {1, 2}, .y = {2, 3}}}}}};
+    return result;
+}
+lab::Result failing(const lab::Request&) {
+    fail(ErrorCode::limit, "too <long>");
+}
+lab::Result silent(const lab::Request&) {
+    return {};
+}
+
+constexpr lab::Experiment good_experiment{
+    .name = "good", .summary = "works", .details = "d", .options = {}, .run = good};
+constexpr lab::Experiment failing_experiment{
+    .name = "failing", .summary = "fails", .details = "d", .options = {}, .run = failing};
+constexpr lab::Experiment silent_experiment{
+    .name = "silent", .summary = "says nothing", .details = "d", .options = {}, .run = silent};
+
+TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
+    const TempDir directory;
+    put_file(directory / "mine.txt", "kept");
+    const lab::Experiment* const list[] = {&failing_experiment, &good_experiment, &silent_experiment};
+    EXPECT_EQ(lab::write_report(lab_arguments({"report", "x", "--seed", "5", "-q"}), directory.path(), list), 1);
+    const std::string page = file_content(directory / "index.html"), text = file_content(directory / "report.md");
+    for (const std::string& all : {page, text}) {
+        EXPECT_NE(all.find("too &lt;long&gt;"), std::string::npos);
+        EXPECT_NE(all.find("seed 5"), std::string::npos);
+        EXPECT_NE(all.find("ordo lab good --seed 5"), std::string::npos);
+        EXPECT_NE(all.find("a sentence that says what was found"), std::string::npos); // which silent broke
+    }
+    EXPECT_EQ(file_content(directory / "data" / "good-t.csv"), "n\n3\n");
+    EXPECT_EQ(file_content(directory / "data" / "good-p.csv"), "series,x,y\ns,1,2\ns,2,3\n");
+    EXPECT_TRUE(std::filesystem::exists(directory / "pictures" / "good-p.gp"));
+    EXPECT_EQ(file_content(directory / "mine.txt"), "kept");
+    const lab::Experiment* const one[] = {&good_experiment};
+    EXPECT_EQ(lab::write_report(lab_arguments({"report", "x", "-q"}), directory.path(), one), 0);
+}
+
+TEST(LabReport, ADirectoryThatCannotBeIsAnError) {
+    const TempDir directory;
+    put_file(directory / "file", "");
+    const lab::Experiment* const list[] = {&good_experiment};
+    EXPECT_THROW(lab::write_report(lab_arguments({"report", "x", "-q"}), directory / "file", list), Error);
+}
+
+// The experiments that follow the first do not start, and the page has what was done.
+TEST(LabReport, CtrlCEndsItWithWhatIsDone) {
+    const TempDir directory;
+    const Outcome outcome =
+        run_program({"lab", "report", directory.path().string(), "--quick"},
+                    {.signal = SIGINT, .signal_file = (directory / "data/heat-map-128x8.csv").string()});
+    EXPECT_EQ(outcome.code, 130) << outcome.err;
+    EXPECT_FALSE(outcome.died);
+    EXPECT_NE(file_content(directory / "index.html").find("stopped by a signal"), std::string::npos);
+}
+
+TEST(LabReport, HeedsOnlyTwoOptions) {
+    expect_error(run_program({"lab", "report"}), 2, "expected a directory");
+    expect_error(run_program({"lab", "report", "x", "--format", "csv"}), 2, "report does not heed --format");
+    expect_error(run_program({"lab", "report", "x", "--dim", "8"}), 2, "report does not heed --dim");
+}
+
+// A gnuplot of our own in PATH; nothing: there is none.
+Outcome plot(const TempDir& directory, const std::string& gnuplot) {
+    const std::filesystem::path bin = directory / "bin";
+    std::filesystem::create_directory(bin);
+    if (!gnuplot.empty()) {
+        put_file(bin / "gnuplot", "#!/bin/sh\n" + gnuplot + "\n");
+        chmod((bin / "gnuplot").c_str(), 0755);
+    }
+    return run_program({"lab", "circle", "--format", "csv", "--out", (directory / "o u't").string()},
+                       {.environment = {{"PATH", bin.string()}}});
+}
+
+TEST(LabFiles, WithoutGnuplotScriptsAndCsvRemain) {
+    const TempDir directory;
+    const Outcome outcome = plot(directory, "");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find("apt-get install gnuplot-nox"), std::string::npos);
+    EXPECT_TRUE(outcome.out.starts_with("position,x,y"));
+    EXPECT_NE(file_content(directory / "o u't/circle-arrows.gp").find("set output 'circle-arrows.svg'"),
+              std::string::npos);
+    EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.csv").starts_with("series,x,y\n"));
+    EXPECT_EQ(file_content(directory / "o u't/circle-tips.csv"), outcome.out);
+}
+
+TEST(LabFiles, AFailingGnuplotIsAnError) {
+    const TempDir directory;
+    expect_error(plot(directory, "echo cannot plot $2 >&2; exit 3"), 1,
+                 "circle-arrows.gp: cannot plot ./circle-arrows.gp");
+}
+
+TEST(LabFiles, GnuplotRunsWhereTheFilesAre) {
+    const TempDir directory;
+    const Outcome outcome = plot(directory, "[ -e ./circle-arrows.gp ] && [ \"$1\" = -d ] && echo done >ran");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(file_content(directory / "o u't/ran"), "done\n");
+}
+
+// With the real one, where it is installed.
+TEST(LabFiles, PicturesAreDrawn) {
+    const TempDir directory;
+    const Outcome outcome =
+        run_program({"lab", "division-term", "--format", "json", "--out", directory.path().string()});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    if (!outcome.err.empty()) GTEST_SKIP() << outcome.err;
+    const std::string svg = file_content(directory / "division-term-linear.svg");
+    EXPECT_NE(svg.find("radians per position"), std::string::npos);
+    EXPECT_NE(svg.find("The division term of 512 dimensions"), std::string::npos);
+    EXPECT_TRUE(file_content(directory / "division-term-linear.png").starts_with("\x89PNG"));
+}
+
+} // namespace
