@@ -11,11 +11,19 @@
 
 namespace ordo::lab::test {
 
+// A command line of `ordo lab`: "heat-map", "--quick".
+inline tools::Arguments arguments_of(const std::vector<const char*>& words) {
+    return {tools::find_verb("lab"), words};
+}
+
 // Quick, with seed 1.
 inline Result run(const Experiment& experiment, std::vector<const char*> words = {}) {
     words.insert(words.begin(), experiment.name.data());
-    const tools::Arguments arguments(tools::find_verb("lab"), words);
+    const tools::Arguments arguments = arguments_of(words);
     return lab::run(experiment, {.arguments = arguments, .seed = 1, .quick = true});
+}
+inline Result run(std::string_view name, const std::vector<const char*>& words = {}) {
+    return run(find_experiment(name), words);
 }
 
 inline const tools::Figures& table(const Result& result, std::string_view name) {
@@ -47,6 +55,19 @@ inline double cell(const tools::Figures& figures, std::vector<std::pair<std::str
             }))
             return number(row[column(figures, wanted)]);
     fail(ErrorCode::failure, "no such row");
+}
+
+// The same by the number of the row.
+inline double cell(const Result& result, std::string_view name, std::size_t row, std::string_view wanted) {
+    const tools::Figures& figures = table(result, name);
+    return number(figures.rows.at(row).at(column(figures, wanted)));
+}
+
+template <class Content>
+const Content& picture(const Result& result, std::string_view name) {
+    for (const Picture& found : result.pictures)
+        if (found.name == name) return std::get<Content>(found.content);
+    fail(ErrorCode::failure, "no picture ", name);
 }
 
 } // namespace ordo::lab::test

@@ -2,7 +2,7 @@
 // The tables and pictures of encodings: figures from the papers' formulas, and those that the introductory texts
 // print.
 #include "encoding/registry.h"
-#include "tests/lab/run.h"
+#include "tests/lab/lab_run.h"
 #include "tests/tools/models.h"
 #include "tools/lab/tsne.h"
 
@@ -13,6 +13,9 @@ namespace {
 
 using namespace ordo;
 using namespace ordo::test;
+using namespace ordo::lab::test;
+using lab::Curves;
+using lab::HeatMap;
 
 double sinusoid(int position, int column, int d) {
     const double angle = position / std::pow(10000.0, (column - column % 2) / static_cast<double>(d));
@@ -20,21 +23,21 @@ double sinusoid(int position, int column, int d) {
 }
 
 TEST(LabHeatMap, HoldsTheTableOfThePaper) {
-    const lab::Result result = run_lab({"heat-map"});
-    const auto& small = heat_map(result, "128x8");
+    const lab::Result result = run("heat-map");
+    const auto& small = picture<HeatMap>(result, "128x8");
     ASSERT_EQ(small.values.size(), 128u);
     for (int p = 0; p < 128; ++p)
         for (int c = 0; c < 8; ++c)
             EXPECT_NEAR(small.values[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)], sinusoid(p, c, 8),
                         1e-12);
-    const auto& far = heat_map(result, "100x512-from-50000");
+    const auto& far = picture<HeatMap>(result, "100x512-from-50000");
     EXPECT_EQ(far.first_y, 50000);
     EXPECT_NEAR(far.values.at(99).at(510), sinusoid(50099, 510, 512), 1e-9);
 }
 
 // Even dimensions at 0 and odd ones at 1: near the start only.
 TEST(LabHeatMap, TheSlowestPairLeavesItsStart) {
-    const lab::Result result = run_lab({"heat-map"});
+    const lab::Result result = run("heat-map");
     EXPECT_NEAR(cell(result, "last-pair", 0, "most"), 0.0103, 5e-5);
     EXPECT_NEAR(cell(result, "last-pair", 1, "least"), 0.99995, 5e-6);
     EXPECT_NEAR(cell(result, "last-pair", 2, "least"), std::sin(5000 * std::pow(10000.0, -510 / 512.0)), 1e-9);
@@ -45,7 +48,7 @@ TEST(LabHeatMap, TheSlowestPairLeavesItsStart) {
 }
 
 TEST(LabWaves, ThreeWordsSampleFourDimensions) {
-    const lab::Result result = run_lab({"waves"});
+    const lab::Result result = run("waves");
     const double printed[3][4] = {{0, 1, 0, 1}, {.8415, .5403, .0100, 1.0000}, {.9093, -.4161, .0200, .9998}};
     for (std::size_t p = 0; p < 3; ++p)
         for (std::size_t c = 0; c < 4; ++c)
@@ -58,31 +61,30 @@ TEST(LabWaves, ThreeWordsSampleFourDimensions) {
 }
 
 TEST(LabWaves, TransposingAndCurvesMoveNoValue) {
-    const lab::Result result = run_lab({"waves"});
-    const auto& turned = heat_map(result, "transposed");
+    const lab::Result result = run("waves");
+    const auto& turned = picture<HeatMap>(result, "transposed");
     ASSERT_EQ(turned.values.size(), 8u);
     EXPECT_NEAR(turned.values[3].at(7), sinusoid(7, 3, 8), 1e-12);
-    const auto& odd = curves(result, "odd-dimensions").series.at(2); // position 50
+    const auto& odd = picture<Curves>(result, "odd-dimensions").series.at(2); // position 50
     EXPECT_EQ(odd.x.at(4), 9);
     EXPECT_NEAR(odd.y.at(4), sinusoid(50, 9, 512), 1e-12);
 }
 
 TEST(LabDivisionTerm, BothFormsAreOne) {
-    const lab::Result result = run_lab({"division-term"});
+    const lab::Result result = run("division-term");
     const double last[] = {0.01, 1 / 464.1588834, 0.001, std::pow(10000.0, -62 / 64.0), 1.0366e-4};
     for (std::size_t row = 0; row < 5; ++row) {
         EXPECT_NEAR(cell(result, "forms", row, "the last"), last[row], 1e-4 * last[row]);
         EXPECT_EQ(cell(result, "forms", row, "k = 0"), 1);
         EXPECT_LT(cell(result, "forms", row, "largest relative difference"), 1e-14);
     }
-    EXPECT_EQ(run_lab({"division-term", "--dim", "10"}).tables[0].figures.rows.size(), 5u);
-    EXPECT_NEAR(cell(run_lab({"division-term", "--dim", "10"}), "forms", 4, "the last"), std::pow(10000.0, -0.8),
-                1e-12);
+    EXPECT_EQ(run("division-term", {"--dim", "10"}).tables[0].figures.rows.size(), 5u);
+    EXPECT_NEAR(cell(run("division-term", {"--dim", "10"}), "forms", 4, "the last"), std::pow(10000.0, -0.8), 1e-12);
 }
 
 // As an image of the same arrows has them, to two digits.
 TEST(LabCircle, TipsLieOnTheCircle) {
-    const lab::Result result = run_lab({"circle"});
+    const lab::Result result = run("circle");
     const double tips[8][2] = {{1.84, 1.54}, {1.91, .58}, {1.14, .01},  {.24, .35},
                                {.04, 1.28},  {.72, 1.96}, {1.66, 1.75}, {1.99, .85}};
     for (std::size_t i = 0; i < 8; ++i) {
@@ -96,8 +98,8 @@ TEST(LabCircle, TipsLieOnTheCircle) {
 }
 
 TEST(LabClusters, DistancesExplainThem) {
-    const lab::Result result = run_lab({"clusters"});
-    const auto& eight = curves(result, "distance").series.at(0).y; // / sqrt(8)
+    const lab::Result result = run("clusters");
+    const auto& eight = picture<Curves>(result, "distance").series.at(0).y; // / sqrt(8)
     EXPECT_NEAR(eight.at(1) * std::sqrt(8), .9641, 5e-5);
     EXPECT_NEAR(eight.at(6) * std::sqrt(8), .6577, 5e-5);
     EXPECT_NEAR(eight.at(63) * std::sqrt(8), .6453, 5e-5);
@@ -143,7 +145,7 @@ TEST(LabTsne, KeepsTwoCloudsApart) {
 }
 
 TEST(LabSlopes, AreThePublishedOnes) {
-    const lab::Result result = run_lab({"slopes"});
+    const lab::Result result = run("slopes");
     for (int h = 0; h < 8; ++h)
         EXPECT_NEAR(cell(result, "slopes", 7, "m" + std::to_string(h)), std::exp2(-(h + 1)), 1e-15);
     const double twelve[] = {.7071, .3536, .1768, .0884};
@@ -156,32 +158,32 @@ TEST(LabSlopes, AreThePublishedOnes) {
 }
 
 TEST(LabSlopes, TheMatrixIsBlankWhereTheMaskIs) {
-    const lab::Result result = run_lab({"slopes", "--heads", "3", "--length", "5"});
-    const auto& last = heat_map(result, "head-2").values; // of 3 heads the third has 2^-2
+    const lab::Result result = run("slopes", {"--heads", "3", "--length", "5"});
+    const auto& last = picture<HeatMap>(result, "head-2").values; // of 3 heads the third has 2^-2
     for (std::size_t i = 0; i < 5; ++i)
         for (std::size_t j = 0; j < 5; ++j)
             if (j > i)
                 EXPECT_TRUE(std::isnan(last[i][j]));
             else
                 EXPECT_EQ(last[i][j], -0.25 * static_cast<double>(i - j));
-    const auto& weight = curves(result, "weight").series.at(2);
+    const auto& weight = picture<Curves>(result, "weight").series.at(2);
     EXPECT_NEAR(weight.y.at(3), std::exp(-0.75), 1e-12);
-    EXPECT_EQ(run_lab({"slopes", "--heads", "1"}).pictures.size(), 3u);
+    EXPECT_EQ(run("slopes", {"--heads", "1"}).pictures.size(), 3u);
 }
 
 // The mean of the cosines, for a head of 128 and theta = 10000.
 TEST(LabAngles, AlignedVectorsDecay) {
-    const lab::Result result = run_lab({"angles"});
+    const lab::Result result = run("angles");
     const double mean[] = {1, .970, .737, .669, .608, .477, .159};
     for (std::size_t row = 0; row < 7; ++row)
         EXPECT_NEAR(cell(result, "scores", row, "theta = 10000"), mean[row], 6e-4);
-    EXPECT_NEAR(heat_map(result, "cosines").values.at(9).at(32), std::cos(9 * 0.01), 1e-12);
+    EXPECT_NEAR(picture<HeatMap>(result, "cosines").values.at(9).at(32), std::cos(9 * 0.01), 1e-12);
     EXPECT_NEAR(cell(result, "frequencies", 2, "positions per turn"), 2 * M_PI * 10, 1e-9); // pair 16 of 64
 }
 
 TEST(LabTables, ShowEveryRegisteredEncoding) {
     setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
-    const lab::Result result = run_lab({"tables", "--length", "6", "--dim", "8", "--heads", "2"});
+    const lab::Result result = run("tables", {"--length", "6", "--dim", "8", "--heads", "2"});
     unsetenv("ORDO_WEIGHTS");
     std::string shown;
     for (const lab::Picture& picture : result.pictures) shown += picture.name + "\n";
@@ -190,18 +192,18 @@ TEST(LabTables, ShowEveryRegisteredEncoding) {
         if (info->moments != 0) {
             EXPECT_NE(shown.find(info->name), std::string::npos) << info->name;
         }
-    EXPECT_EQ(heat_map(result, "alibi-head-0").values.at(5).at(1), -4 * 0.0625); // of 2 heads
-    EXPECT_NEAR(heat_map(result, "rope-angle").values.at(5).at(1), 0.5, 1e-12);  // 5 / 10000^(2/8)
-    EXPECT_NEAR(curves(result, "rotate-stretch-angle").series.at(0).y.at(3), 2 * M_PI * 3 / 36, 1e-12);
+    EXPECT_EQ(picture<HeatMap>(result, "alibi-head-0").values.at(5).at(1), -4 * 0.0625); // of 2 heads
+    EXPECT_NEAR(picture<HeatMap>(result, "rope-angle").values.at(5).at(1), 0.5, 1e-12);  // 5 / 10000^(2/8)
+    EXPECT_NEAR(picture<Curves>(result, "rotate-stretch-angle").series.at(0).y.at(3), 2 * M_PI * 3 / 36, 1e-12);
 }
 
 TEST(LabTables, SpecsOfOneNameHaveFilesOfTheirOwn) {
     const lab::Result result =
-        run_lab({"tables", "--encodings", "rotate-stretch:period=6;rotate-stretch:period=36", "--length", "8"});
+        run("tables", {"--encodings", "rotate-stretch:period=6;rotate-stretch:period=36", "--length", "8"});
     EXPECT_EQ(result.pictures.size(), 4u);
-    EXPECT_NEAR(curves(result, "rotate-stretch-scale").series.at(0).y.at(7), 0.2, 1e-12);
-    EXPECT_NEAR(curves(result, "rotate-stretch-2-scale").series.at(0).y.at(7), 0.1, 1e-12);
-    EXPECT_THROW(run_lab({"tables", "--encodings", "nothing"}), Error);
+    EXPECT_NEAR(picture<Curves>(result, "rotate-stretch-scale").series.at(0).y.at(7), 0.2, 1e-12);
+    EXPECT_NEAR(picture<Curves>(result, "rotate-stretch-2-scale").series.at(0).y.at(7), 0.1, 1e-12);
+    EXPECT_THROW(run("tables", {"--encodings", "nothing"}), Error);
 }
 
 } // namespace

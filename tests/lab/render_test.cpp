@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A result as text, Markdown, CSV, JSON, HTML and a script for gnuplot: whatever it holds.
-#include "tests/lab/run.h"
+#include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tools/lab/draw.h"
 #include "tools/lab/plot.h"
@@ -229,9 +229,9 @@ TEST(LabPage, NothingBecomesMarkup) {
 }
 
 TEST(LabReport, CommandsCanBePasted) {
-    const std::vector<std::string> words{"order",    "--quick", "-p",       "it's",         "--seed", "7",
+    const std::vector<const char*> words{"order",    "--quick", "-p",       "it's",         "--seed", "7",
                                          "--format", "md",      "--corpus", "/a/b/c d.txt", "-q"};
-    EXPECT_EQ(lab::command_of("order", lab_arguments(words)),
+    EXPECT_EQ(lab::command_of("order", lab::test::arguments_of(words)),
               "ordo lab order --seed 7 --quick --prompt 'it'\\''s' --corpus 'c d.txt'");
 }
 

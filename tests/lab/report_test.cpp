@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The files that the lab writes: of one experiment, and the report of several.
-#include "tests/lab/run.h"
+#include "tests/lab/lab_run.h"
 #include "tests/tools/program.h"
 #include "tools/lab/plot.h"
 #include "tools/lab/report.h"
@@ -40,7 +40,8 @@ TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
     const TempDir directory;
     put_file(directory / "mine.txt", "kept");
     const lab::Experiment* const list[] = {&failing_experiment, &good_experiment, &silent_experiment};
-    EXPECT_EQ(lab::write_report(lab_arguments({"report", "x", "--seed", "5", "-q"}), directory.path(), list), 1);
+    EXPECT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "--seed", "5", "-q"}), directory.path(), list),
+              1);
     const std::string page = file_content(directory / "index.html"), text = file_content(directory / "report.md");
     for (const std::string& all : {page, text}) {
         EXPECT_NE(all.find("too &lt;long&gt;"), std::string::npos);
@@ -53,14 +54,14 @@ TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
     EXPECT_TRUE(std::filesystem::exists(directory / "pictures" / "good-p.gp"));
     EXPECT_EQ(file_content(directory / "mine.txt"), "kept");
     const lab::Experiment* const one[] = {&good_experiment};
-    EXPECT_EQ(lab::write_report(lab_arguments({"report", "x", "-q"}), directory.path(), one), 0);
+    EXPECT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), one), 0);
 }
 
 TEST(LabReport, ADirectoryThatCannotBeIsAnError) {
     const TempDir directory;
     put_file(directory / "file", "");
     const lab::Experiment* const list[] = {&good_experiment};
-    EXPECT_THROW(lab::write_report(lab_arguments({"report", "x", "-q"}), directory / "file", list), Error);
+    EXPECT_THROW(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory / "file", list), Error);
 }
 
 // The experiments that follow the first do not start, and the page has what was done.

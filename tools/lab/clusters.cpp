@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which rows of the sinusoidal table are near each other: a t-SNE map, and the exact distances that explain it.
-#include "tools/lab/lab.h"
+#include "tools/lab/numbers.h"
 #include "tools/lab/sinusoid.h"
 #include "tools/lab/tsne.h"
 
@@ -14,13 +14,6 @@ namespace {
 
 constexpr int rows = 128, narrow = 8;
 constexpr double perplexity = 4;
-
-template <class Row>
-double distance(const Row& a, const Row& b) {
-    double sum = 0;
-    for (std::size_t c = 0; c < a.size(); ++c) sum += (a[c] - b[c]) * (a[c] - b[c]);
-    return std::sqrt(sum);
-}
 
 struct Profile {
     std::vector<double> mean; // by offset; 0 at offset 0
