@@ -13,15 +13,21 @@ namespace {
 
 constexpr int tile_rows = 32; // queries whose scores are held at once
 
-// out [x.cols, x.rows] = x^T
+// Keys in whole vectors: those beyond the last are zeros, and what is computed of them is not used.
+int padded(int keys) {
+    return (keys + 15) / 16 * 16;
+}
+
+// out [x.cols, padded(x.rows)] = x^T
 void transpose(View x, float* out) {
+    const int stride = padded(x.rows);
     for (int i = 0; i < x.rows; ++i)
-        for (int j = 0; j < x.cols; ++j) out[j * x.rows + i] = x.row(i)[j];
+        for (int j = 0; j < x.cols; ++j) out[j * stride + i] = x.row(i)[j];
 }
 
 // Of one thread.
 std::size_t scratch_floats(const AttentionShape& shape) {
-    return static_cast<std::size_t>(shape.length) * static_cast<std::size_t>(2 * shape.d_head + 2 * tile_rows);
+    return static_cast<std::size_t>(padded(shape.length)) * static_cast<std::size_t>(2 * shape.d_head + 2 * tile_rows);
 }
 
 } // namespace
@@ -30,7 +36,7 @@ std::size_t Attention::floats(const AttentionShape& shape) {
     return scratch_floats(shape) * static_cast<std::size_t>(thread_count());
 }
 
-// With T for length: keys and values transposed [e, T], two score tiles [tile_rows, T].
+// With T for the padded length: keys and values transposed [e, T], two score tiles [tile_rows, T].
 struct Attention::Scratch {
     float *keys_t, *values_t;
     float *weights, *d_scores;
@@ -40,7 +46,7 @@ Attention::Attention(const AttentionShape& shape)
     : shape_(shape), scratch_floats_(scratch_floats(shape)), scratch_(floats(shape)) {}
 
 Attention::Scratch Attention::scratch_of_thread() {
-    const auto t = static_cast<std::size_t>(shape_.length), e = static_cast<std::size_t>(shape_.d_head);
+    const auto t = static_cast<std::size_t>(padded(shape_.length)), e = static_cast<std::size_t>(shape_.d_head);
     float* p = scratch_.data() + scratch_floats_ * static_cast<std::size_t>(thread_index());
     return {p, p + t * e, p + 2 * t * e, p + 2 * t * e + tile_rows * t};
 }
@@ -53,11 +59,11 @@ int Attention::visible(int first, int rows) const {
 // s.weights [rows, visible] = softmax(scale * q k^T + bias) for a tile of queries.
 void Attention::weights(const Scratch& s, View q, int first, int rows, const EncodingStack& encodings,
                         Positions positions, int layer, int head) const {
-    const int length = shape_.length, n_keys = visible(first, rows);
+    const int length = shape_.length, stride = padded(length), n_keys = visible(first, rows);
     const Kernels& k = kernels();
-    k.product(rows, n_keys, shape_.d_head, shape_.scale, q.row(first), q.stride, 1, s.keys_t, length, 0, s.weights,
-              length);
-    const View tile{s.weights, rows, n_keys, length};
+    k.product(rows, padded(n_keys), shape_.d_head, shape_.scale, q.row(first), q.stride, 1, s.keys_t, stride, 0,
+              s.weights, stride);
+    const View tile{s.weights, rows, n_keys, stride};
     encodings.bias(tile, layer, head,
                    positions.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows)),
                    positions.first(static_cast<std::size_t>(n_keys)));
@@ -77,7 +83,8 @@ void Attention::weights(const Scratch& s, View q, int first, int rows, const Enc
 }
 
 void Attention::forward(View qkv, const EncodingStack& encodings, Positions positions, View out, int layer) {
-    const int length = shape_.length, e = shape_.d_head, group = shape_.n_heads / shape_.n_kv_heads;
+    const int length = shape_.length, stride = padded(length), e = shape_.d_head;
+    const int group = shape_.n_heads / shape_.n_kv_heads;
     parallel_for_dynamic(shape_.batch * shape_.n_kv_heads, [&](std::ptrdiff_t work) {
         const int sequence = static_cast<int>(work) / shape_.n_kv_heads,
                   kv = static_cast<int>(work) % shape_.n_kv_heads;
@@ -90,7 +97,7 @@ void Attention::forward(View qkv, const EncodingStack& encodings, Positions posi
             for (int first = 0; first < length; first += tile_rows) {
                 const int n = std::min(tile_rows, length - first);
                 weights(s, q, first, n, encodings, positions, layer, head);
-                kernels().product(n, e, visible(first, n), 1, s.weights, length, 1, values.data, values.stride, 0,
+                kernels().product(n, e, visible(first, n), 1, s.weights, stride, 1, values.data, values.stride, 0,
                                   result.row(first) + head * e, result.stride);
             }
         }
@@ -101,7 +108,8 @@ void Attention::forward(View qkv, const EncodingStack& encodings, Positions posi
 // dQ = scale dS K,  dK = scale dS^T Q  (Dao et al. 2022, arXiv 2205.14135, appendix B).
 void Attention::backward(View qkv, View out, View dout, const EncodingStack& encodings, Positions positions, View dqkv,
                          int layer) {
-    const int length = shape_.length, e = shape_.d_head, group = shape_.n_heads / shape_.n_kv_heads;
+    const int length = shape_.length, stride = padded(length), e = shape_.d_head;
+    const int group = shape_.n_heads / shape_.n_kv_heads;
     parallel_for_dynamic(shape_.batch * shape_.n_kv_heads, [&](std::ptrdiff_t work) {
         const int sequence = static_cast<int>(work) / shape_.n_kv_heads,
                   kv = static_cast<int>(work) % shape_.n_kv_heads;
@@ -124,17 +132,18 @@ void Attention::backward(View qkv, View out, View dout, const EncodingStack& enc
             for (int first = 0; first < length; first += tile_rows) {
                 const int n = std::min(tile_rows, length - first), n_keys = visible(first, n);
                 weights(s, q, first, n, encodings, positions, layer, head);
-                k.product(n, n_keys, e, 1, d_o.row(first), d_o.stride, 1, s.values_t, length, 0, s.d_scores, length);
-                k.product(n_keys, e, n, 1, s.weights, 1, length, d_o.row(first), d_o.stride, 1, dv.data, dv.stride);
+                k.product(n, padded(n_keys), e, 1, d_o.row(first), d_o.stride, 1, s.values_t, stride, 0, s.d_scores,
+                          stride);
+                k.product(n_keys, e, n, 1, s.weights, 1, stride, d_o.row(first), d_o.stride, 1, dv.data, dv.stride);
                 for (int r = 0; r < n; ++r) {
                     const float d = k.dot(e, d_o.row(first + r), o.row(first + r));
-                    const float* p = s.weights + r * length;
-                    float* ds = s.d_scores + r * length;
+                    const float* p = s.weights + r * stride;
+                    float* ds = s.d_scores + r * stride;
                     for (int j = 0; j < n_keys; ++j) ds[j] = p[j] * (ds[j] - d);
                 }
-                k.product(n, e, n_keys, shape_.scale, s.d_scores, length, 1, keys.data, keys.stride, 0, dq.row(first),
+                k.product(n, e, n_keys, shape_.scale, s.d_scores, stride, 1, keys.data, keys.stride, 0, dq.row(first),
                           dq.stride);
-                k.product(n_keys, e, n, shape_.scale, s.d_scores, 1, length, q.row(first), q.stride, 1, dk.data,
+                k.product(n_keys, e, n, shape_.scale, s.d_scores, 1, stride, q.row(first), q.stride, 1, dk.data,
                           dk.stride);
             }
         }

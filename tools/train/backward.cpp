@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/train/backward.h"
 
-#include "core/blas.h"
 #include "core/parallel.h"
 #include "kernels/kernels.h"
 #include "ops/activation.h"
@@ -43,16 +42,29 @@ Moments moments(Norm norm, float eps, const float* x, int d) {
 
 } // namespace
 
-void linear(View x, View w, View bias, View y) {
-    gemm(x, Transpose::no, w, Transpose::yes, y);
+void gemm_alone(View a, Transpose ta, View b, Transpose tb, View c, float beta) {
+    const int k = ta == Transpose::no ? a.cols : a.rows;
+    Tensor turned; // [k, n]: the kernel reads b's rows
+    if (tb == Transpose::yes) {
+        turned = Tensor(k, c.cols);
+        for (int j = 0; j < c.cols; ++j)
+            for (int l = 0; l < k; ++l) turned.data()[l * c.cols + j] = b.row(j)[l];
+        b = turned.view();
+    }
+    const std::ptrdiff_t a_row = ta == Transpose::no ? a.stride : 1, a_col = ta == Transpose::no ? 1 : a.stride;
+    kernels().product(c.rows, c.cols, k, 1, a.data, a_row, a_col, b.data, b.stride, beta, c.data, c.stride);
+}
+
+void linear(Gemm product, View x, View w, View bias, View y) {
+    product(x, Transpose::no, w, Transpose::yes, y, 0);
     if (bias.data)
         parallel_for(y.rows, 64,
                      [&](std::ptrdiff_t i) { kernels().add(y.cols, bias.data, y.row(static_cast<int>(i))); });
 }
 
-void linear_backward(View dy, View x, View w, View dx, bool accumulate, View dw, View dbias) {
-    if (dx.data) gemm(dy, Transpose::no, w, Transpose::no, dx, accumulate ? 1.0f : 0.0f);
-    gemm(dy, Transpose::yes, x, Transpose::no, dw, 1.0f);
+void linear_backward(Gemm product, View dy, View x, View w, View dx, bool accumulate, View dw, View dbias) {
+    if (dx.data) product(dy, Transpose::no, w, Transpose::no, dx, accumulate ? 1.0f : 0.0f);
+    product(dy, Transpose::yes, x, Transpose::no, dw, 1.0f);
     if (dbias.data) sum_rows(dy.rows, dbias, [&](int i, float* sum) { kernels().add(dy.cols, dy.row(i), sum); });
 }
 
@@ -132,7 +144,8 @@ void activation_backward(Activation activation, bool gated, View in, View dy, Vi
     });
 }
 
-double cross_entropy(View h, View head, std::span<const Token> targets, View dh, View dhead, View logits) {
+double cross_entropy(Gemm product, View h, View head, std::span<const Token> targets, View dh, View dhead,
+                     View logits) {
     const auto scored = std::count_if(targets.begin(), targets.end(), [](Token t) { return t >= 0; });
     if (scored == 0) return 0;
     const int vocab = head.rows;
@@ -141,7 +154,7 @@ double cross_entropy(View h, View head, std::span<const Token> targets, View dh,
     for (int first = 0; first < h.rows; first += logits.rows) {
         const int rows = std::min(logits.rows, h.rows - first);
         const View part = rows_of(h, first, rows), scores = rows_of(logits, 0, rows);
-        gemm(part, Transpose::no, head, Transpose::yes, scores);
+        product(part, Transpose::no, head, Transpose::yes, scores, 0);
         parallel_for(rows, 1, [&](std::ptrdiff_t row) {
             float* x = scores.row(static_cast<int>(row));
             const auto i = static_cast<std::size_t>(first + row);
@@ -155,8 +168,8 @@ double cross_entropy(View h, View head, std::span<const Token> targets, View dh,
             if (target >= 0) x[target] -= share;
         });
         if (!dh.data) continue;
-        gemm(scores, Transpose::no, head, Transpose::no, rows_of(dh, first, rows));
-        gemm(scores, Transpose::yes, part, Transpose::no, dhead, 1.0f);
+        product(scores, Transpose::no, head, Transpose::no, rows_of(dh, first, rows), 0);
+        product(scores, Transpose::yes, part, Transpose::no, dhead, 1.0f);
     }
     double total = 0;
     for (const double l : loss) total += l;

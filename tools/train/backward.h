@@ -4,17 +4,24 @@
 // n: rows (tokens of the whole batch), d: d_model, e: d_head.
 #pragma once
 
+#include "core/blas.h"
 #include "core/tensor.h"
 #include "encoding/registry.h"
 #include "model/blueprint.h"
 
 namespace ordo::train {
 
+// What computes the matrix products: gemm(), which is BLAS and has threads of its own, or gemm_alone().
+using Gemm = void (*)(View a, Transpose ta, View b, Transpose tb, View c, float beta);
+// gemm() by the engine's kernels on the calling thread, which BLAS may not be called on inside a parallel
+// loop: for many small networks that are trained side by side, each on one thread.
+void gemm_alone(View a, Transpose ta, View b, Transpose tb, View c, float beta);
+
 // y [n, m] = x [n, k] w^T + bias; bias may have no data.
-void linear(View x, View w, View bias, View y);
+void linear(Gemm product, View x, View w, View bias, View y);
 // dx = dy w (or is added to, with accumulate; dx without data is not computed); dw += dy^T x;
 // dbias += column sums of dy.
-void linear_backward(View dy, View x, View w, View dx, bool accumulate, View dw, View dbias);
+void linear_backward(Gemm product, View dy, View x, View w, View dx, bool accumulate, View dw, View dbias);
 
 // x is the input of the norm. dx = the gradient (or is added to); dweight and dbias [1, d] are added to.
 void norm_backward(Norm norm, float eps, View x, View weight, View dy, View dx, bool accumulate, View dweight,
@@ -58,6 +65,6 @@ private:
 
 // Mean of -log softmax(h head^T)[target] over the rows whose target is >= 0, in nats. If dh has data,
 // writes d/dh and adds to dhead. logits: scratch [some rows, vocab].
-double cross_entropy(View h, View head, std::span<const Token> targets, View dh, View dhead, View logits);
+double cross_entropy(Gemm product, View h, View head, std::span<const Token> targets, View dh, View dhead, View logits);
 
 } // namespace ordo::train

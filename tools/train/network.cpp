@@ -71,12 +71,13 @@ struct Network::Layer {
     Tensor out;          // [rows, d] post-norm only: the input of the last norm
 };
 
-Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& parameters, int batch, int length)
-    : blueprint_(trainable(b)), encodings_(encodings), parameters_(parameters), rows_(batch * length), length_(length),
-      attention_(attention_shape(b, batch, length)), stream_(rows_, b.d_model), norm_in_(rows_, b.d_model),
-      final_(rows_, b.d_model), d_stream_(rows_, b.d_model), branch_(rows_, b.d_model), branch2_(rows_, b.d_model),
-      d_heads_(rows_, heads_width(b)), d_qkv_(rows_, qkv_width(b)), d_act_(rows_, b.d_ff), d_in_(rows_, inner_width(b)),
-      logits_(std::min(rows_, head_rows), b.vocab_size) {
+Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& parameters, int batch, int length,
+                 Gemm product)
+    : blueprint_(trainable(b)), encodings_(encodings), parameters_(parameters), product_(product),
+      rows_(batch * length), length_(length), attention_(attention_shape(b, batch, length)), stream_(rows_, b.d_model),
+      norm_in_(rows_, b.d_model), final_(rows_, b.d_model), d_stream_(rows_, b.d_model), branch_(rows_, b.d_model),
+      branch2_(rows_, b.d_model), d_heads_(rows_, heads_width(b)), d_qkv_(rows_, qkv_width(b)), d_act_(rows_, b.d_ff),
+      d_in_(rows_, inner_width(b)), logits_(std::min(rows_, head_rows), b.vocab_size) {
     for (int i = 0; i < b.n_layers; ++i) {
         Layer layer;
         for (Tensor* t : {&layer.in, &layer.attention_in, &layer.middle, &layer.feed_in, &layer.out})
@@ -128,7 +129,7 @@ double Network::pass(std::span<const Token> tokens, std::span<const Token> targe
 
     const std::string head = blueprint_.tied_head ? "embedding" : "head";
     const View d_final = backward ? branch_.view() : View{};
-    const double result = cross_entropy(final_.view(), weight(head), targets, d_final,
+    const double result = cross_entropy(product_, final_.view(), weight(head), targets, d_final,
                                         parameters_.grad(head + ".weight"), logits_.view());
     if (!backward) return result;
 
@@ -254,11 +255,11 @@ void Network::attention_forward(Layer& layer, int index, View in, Positions posi
     const std::string qkv = layer_name(index, "attention.qkv"), o = layer_name(index, "attention.out");
     const View x = layer.qkv.view();
     const int e = blueprint_.d_head, heads = blueprint_.n_heads, kv = blueprint_.n_kv_heads;
-    linear(in, weight(qkv), bias(qkv), x);
+    linear(product_, in, weight(qkv), bias(qkv), x);
     encodings_.rotate(cols_of(x, 0, heads * e), heads, positions_, Role::query, index);
     encodings_.rotate(cols_of(x, heads * e, kv * e), kv, positions_, Role::key, index);
     attention_.forward(x, encodings_, positions, layer.heads.view(), index);
-    linear(layer.heads.view(), weight(o), bias(o), out);
+    linear(product_, layer.heads.view(), weight(o), bias(o), out);
 }
 
 void Network::attention_backward(Layer& layer, int index, View in, Positions positions, View dout, View d_in,
@@ -266,33 +267,33 @@ void Network::attention_backward(Layer& layer, int index, View in, Positions pos
     const std::string qkv = layer_name(index, "attention.qkv"), o = layer_name(index, "attention.out");
     const View dx = d_qkv_.view();
     const int e = blueprint_.d_head, heads = blueprint_.n_heads, kv = blueprint_.n_kv_heads;
-    linear_backward(dout, layer.heads.view(), weight(o), d_heads_.view(), false, parameters_.grad(o + ".weight"),
-                    parameters_.grad(o + ".bias"));
+    linear_backward(product_, dout, layer.heads.view(), weight(o), d_heads_.view(), false,
+                    parameters_.grad(o + ".weight"), parameters_.grad(o + ".bias"));
     attention_.backward(layer.qkv.view(), layer.heads.view(), d_heads_.view(), encodings_, positions, dx, index);
     encodings_.rotate_backward(cols_of(dx, 0, heads * e), heads, positions_, Role::query, index);
     encodings_.rotate_backward(cols_of(dx, heads * e, kv * e), kv, positions_, Role::key, index);
-    linear_backward(dx, in, weight(qkv), d_in, accumulate, parameters_.grad(qkv + ".weight"),
+    linear_backward(product_, dx, in, weight(qkv), d_in, accumulate, parameters_.grad(qkv + ".weight"),
                     parameters_.grad(qkv + ".bias"));
 }
 
 void Network::feed_forward(Layer& layer, View in, View out) {
     const int index = static_cast<int>(&layer - layers_.data());
     const std::string first = layer_name(index, "feed_forward.in"), second = layer_name(index, "feed_forward.out");
-    linear(in, weight(first), bias(first), layer.inner.view());
+    linear(product_, in, weight(first), bias(first), layer.inner.view());
     if (blueprint_.gated)
         activate_gated(blueprint_.activation, layer.inner.view(), layer.activated.view());
     else
         activate(blueprint_.activation, layer.inner.view(), layer.activated.view());
-    linear(layer.activated.view(), weight(second), bias(second), out);
+    linear(product_, layer.activated.view(), weight(second), bias(second), out);
 }
 
 void Network::feed_backward(Layer& layer, View in, View dout, View d_in, bool accumulate) {
     const int index = static_cast<int>(&layer - layers_.data());
     const std::string first = layer_name(index, "feed_forward.in"), second = layer_name(index, "feed_forward.out");
-    linear_backward(dout, layer.activated.view(), weight(second), d_act_.view(), false,
+    linear_backward(product_, dout, layer.activated.view(), weight(second), d_act_.view(), false,
                     parameters_.grad(second + ".weight"), parameters_.grad(second + ".bias"));
     activation_backward(blueprint_.activation, blueprint_.gated, layer.inner.view(), d_act_.view(), d_in_.view());
-    linear_backward(d_in_.view(), in, weight(first), d_in, accumulate, parameters_.grad(first + ".weight"),
+    linear_backward(product_, d_in_.view(), in, weight(first), d_in, accumulate, parameters_.grad(first + ".weight"),
                     parameters_.grad(first + ".bias"));
 }
 

@@ -47,9 +47,11 @@ struct Dropout {
 
 class Network {
 public:
-    // Up to batch sequences of length tokens at once. The encodings are bound to the parameters. Throws
-    // Error(usage) for a blueprint with a soft cap.
-    Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length);
+    // Up to batch sequences of length tokens at once. The encodings are bound to the parameters. With
+    // gemm_alone several networks may compute at once, each on a thread. Throws Error(usage) for a blueprint
+    // with a soft cap.
+    Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length,
+            Gemm product = gemm);
     ~Network();
     // What the activations and their gradients take. A double, as it may be more than 64 bits hold.
     static double floats(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length);
@@ -82,6 +84,7 @@ private:
     Blueprint blueprint_;
     EncodingStack& encodings_;
     Parameters& parameters_;
+    Gemm product_;
     int rows_, length_;
     Attention attention_;
     std::vector<Layer> layers_;
