@@ -22,6 +22,7 @@ extern const Experiment tables_experiment;
 extern const Experiment order_experiment;
 extern const Experiment rotary_experiment;
 extern const Experiment stretch_experiment;
+extern const Experiment word_order_experiment;
 
 namespace {
 
@@ -39,6 +40,7 @@ const Experiment* const list[] = {
     &order_experiment,
     &rotary_experiment,
     &stretch_experiment,
+    &word_order_experiment,
 };
 // clang-format on
 

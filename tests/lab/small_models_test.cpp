@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Training side by side: the same numbers as through BLAS, the same bits on any number of threads, and what a
+// layer without position can and cannot know.
+#include "core/parallel.h"
+#include "core/random.h"
+#include "tools/lab/word_questions.h"
+#include "tools/train/network.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <set>
+
+namespace ordo::lab {
+namespace {
+
+Meter silent_meter() {
+    return {1, "", [](const std::string&) {}};
+}
+
+std::vector<std::string> all_specs() {
+    std::vector<std::string> specs;
+    for (const EncodingInfo* info : registered_encodings()) specs.emplace_back(info->name);
+    return specs;
+}
+
+class LabSmallModels : public testing::Test {
+protected:
+    void SetUp() override { set_threads(1); }
+    void TearDown() override { set_threads(threads_); }
+    int threads_ = thread_count();
+};
+
+Tensor random_matrix(int rows, int cols, std::uint64_t stream) {
+    Tensor t(rows, cols);
+    const Random random(3, stream);
+    for (std::size_t i = 0; i < t.size(); ++i) t.data()[i] = static_cast<float>(random.normal(i));
+    return t;
+}
+
+TEST_F(LabSmallModels, ProductOnOneThread) {
+    constexpr int m = 7, n = 19, k = 33;
+    for (const Transpose ta : {Transpose::no, Transpose::yes})
+        for (const Transpose tb : {Transpose::no, Transpose::yes})
+            for (const float beta : {0.0f, 1.0f}) {
+                Tensor a = ta == Transpose::no ? random_matrix(m, k, 1) : random_matrix(k, m, 1);
+                Tensor b = tb == Transpose::no ? random_matrix(k, n, 2) : random_matrix(n, k, 2);
+                Tensor c = random_matrix(m, n, 3), before = random_matrix(m, n, 3);
+                train::gemm_alone(a.view(), ta, b.view(), tb, c.view(), beta);
+                for (int i = 0; i < m; ++i)
+                    for (int j = 0; j < n; ++j) {
+                        double sum = beta * static_cast<double>(before.view().row(i)[j]);
+                        for (int l = 0; l < k; ++l)
+                            sum += static_cast<double>(ta == Transpose::no ? a.view().row(i)[l] : a.view().row(l)[i]) *
+                                   (tb == Transpose::no ? b.view().row(l)[j] : b.view().row(j)[l]);
+                        EXPECT_NEAR(c.view().row(i)[j], sum, 1e-4);
+                    }
+            }
+}
+
+// The gradients through BLAS are held against the oracle elsewhere.
+TEST_F(LabSmallModels, SameLossAndGradientAsThroughBlas) {
+    Recipe r = chase_recipe(2, 1);
+    for (const std::string& spec : all_specs()) {
+        std::vector<Token> tokens(static_cast<std::size_t>(r.batch * r.length)), targets = tokens;
+        r.draw(1, 0, tokens, targets);
+        double loss[2];
+        std::vector<float> grads[2];
+        for (const int i : {0, 1}) {
+            EncodingStack encodings(spec, r.trunk.dims());
+            train::Parameters parameters(r.trunk, encodings);
+            parameters.initialise(9);
+            train::Network network(r.trunk, encodings, parameters, r.batch, r.length,
+                                   i == 0 ? gemm : train::gemm_alone);
+            loss[i] = network.loss_and_grad(tokens, targets);
+            grads[i].assign(parameters.grads().begin(), parameters.grads().end());
+        }
+        EXPECT_NEAR(loss[0], loss[1], 1e-5) << spec;
+        double norm = 0, difference = 0;
+        for (std::size_t j = 0; j < grads[0].size(); ++j) {
+            norm += grads[0][j] * grads[0][j];
+            difference += (grads[0][j] - grads[1][j]) * (grads[0][j] - grads[1][j]);
+        }
+        EXPECT_GT(norm, 0);
+        EXPECT_LT(std::sqrt(difference / norm), 1e-4) << spec;
+    }
+}
+
+// Logits after a few steps, of two seeds of every encoding at once.
+std::vector<std::vector<float>> trained_logits(int threads) {
+    set_threads(threads);
+    const std::vector<std::string> specs = all_specs();
+    const Recipe r = chase_recipe(2, 3);
+    Meter meter = silent_meter();
+    std::vector<std::vector<float>> out(2 * specs.size());
+    side_by_side(static_cast<int>(out.size()), [&](int i) {
+        const Model model = small_model(r, specs[static_cast<std::size_t>(i) / 2],
+                                        1 + static_cast<std::uint64_t>(i % 2), r.length, meter);
+        Session session = small_session(model, r.length);
+        const std::span<const float> logits = session.feed(std::vector<Token>{0, 1, 11, 2, 12});
+        out[static_cast<std::size_t>(i)].assign(logits.begin(), logits.end());
+    });
+    return out;
+}
+
+TEST_F(LabSmallModels, SameBitsOnAnyNumberOfThreads) {
+    const auto one = trained_logits(1);
+    EXPECT_NE(one[0], one[1]); // seeds
+    EXPECT_NE(one[0], one[2]); // encodings
+    for (const int threads : {2, 3, 8}) EXPECT_EQ(trained_logits(threads), one) << threads;
+}
+
+TEST_F(LabSmallModels, LearnsTheCorpusByHeart) {
+    const WordCorpus corpus = built_in_corpus();
+    const Prompts prompts = prompts_of(corpus);
+    Meter meter = silent_meter();
+    const Recipe r = corpus_recipe(corpus, 150);
+    const Answers a = answers_of(corpus, prompts, small_model(r, "rope", 1, r.length, meter));
+    EXPECT_LT(a.loss, entropy_after_beginnings(corpus) + 0.05);
+    EXPECT_GT(a.loss, entropy_after_beginnings(corpus) - 1e-3); // no model can be below it
+    EXPECT_GT(a.food_in_place, 0.9);
+    EXPECT_LT(a.food_next, 0.01);
+}
+
+// One layer without position reads a bag of words: the two orders are one, and each right answer costs a wrong one.
+TEST_F(LabSmallModels, OneLayerWithoutPositionIsABagOfWords) {
+    Meter meter = silent_meter();
+    int silent = 0;
+    for (const std::string& spec : all_specs()) {
+        const Recipe one = chase_recipe(1, 20), two = chase_recipe(2, 20);
+        const Chase c1 = ask_chase(small_model(one, spec, 4, one.length, meter), 4),
+                    c2 = ask_chase(small_model(two, spec, 4, two.length, meter), 4);
+        EXPECT_GT(c2.change, 1e-5) << spec; // the mask gives the order away
+        if (!says_nothing_of_position(spec, one.trunk.dims())) {
+            EXPECT_GT(c1.change, 1e-5) << spec;
+            continue;
+        }
+        ++silent;
+        EXPECT_LT(c1.change, 1e-6) << spec;
+        EXPECT_EQ(c1.accuracy, 0.5) << spec;
+    }
+    EXPECT_GE(silent, 1);
+}
+
+TEST_F(LabSmallModels, WhatSaysNothingOfPosition) {
+    const Dims dims = chase_recipe(1, 1).trunk.dims();
+    for (const char* spec : {"none", "segment"}) EXPECT_TRUE(says_nothing_of_position(spec, dims)) << spec;
+    for (const char* spec :
+         {"rope", "alibi", "sinusoidal", "learned", "rotate-stretch", "segment+learned", "segment+alibi"})
+        EXPECT_FALSE(says_nothing_of_position(spec, dims)) << spec;
+}
+
+// Sentences "A chases B hunter A" or "A chases B prey B", of the pairs that are not kept back, in both orders.
+TEST_F(LabSmallModels, ChasesInTraining) {
+    const Recipe r = chase_recipe(1, 1);
+    const auto length = static_cast<std::size_t>(r.length);
+    std::vector<Token> tokens(static_cast<std::size_t>(r.batch) * length), targets = tokens;
+    std::set<std::array<Token, 3>> seen;
+    for (int step = 0; step < 60; ++step) {
+        r.draw(2, step, tokens, targets);
+        for (std::size_t i = 0; i < tokens.size(); i += length) {
+            const Token first = tokens[i + 1], second = tokens[i + 3], question = tokens[i + 4];
+            ASSERT_EQ(tokens[i], 0);
+            ASSERT_EQ(tokens[i + 2], 11);
+            ASSERT_TRUE(question == 12 || question == 13);
+            ASSERT_EQ(targets[i + 4], question == 12 ? first : second);
+            for (std::size_t j = 0; j < 4; ++j) ASSERT_EQ(targets[i + j], tokens[i + j + 1]);
+            seen.insert({first, second, question});
+        }
+    }
+    EXPECT_EQ(seen.size(), 4u * (45 - chase_kept));
+    for (const auto& [first, second, question] : seen) EXPECT_TRUE(seen.contains({second, first, question}));
+}
+
+TEST_F(LabSmallModels, ThrowsWhatABodyThrew) {
+    set_threads(3);
+    std::atomic<int> done = 0;
+    try {
+        side_by_side(8, [&](int i) {
+            if (i == 2 || i == 5) throw Error(ErrorCode::failure, std::to_string(i));
+            ++done;
+        });
+        FAIL();
+    } catch (const Error& e) {
+        EXPECT_STREQ(e.what(), "2");
+    }
+    EXPECT_EQ(done, 6);
+}
+
+} // namespace
+} // namespace ordo::lab

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Counts of a corpus small enough to count by hand, and the built-in one against what `word-order` says of it.
+#include "tools/lab/word_corpus.h"
+#include "tools/lab/word_questions.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ordo::lab {
+namespace {
+
+// (end) 0, a 1, b 2, c 3, d 4
+WordCorpus tiny() {
+    return parse_corpus("a b c\n\n  a b d  \nb a\n", "tiny");
+}
+
+void expect_near(const Distribution& found, const Distribution& expected) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12) << i;
+}
+
+TEST(LabWordCorpus, ByHand) {
+    const WordCorpus corpus = tiny();
+    EXPECT_EQ(corpus.words, (std::vector<std::string>{"(end)", "a", "b", "c", "d"}));
+    EXPECT_EQ(corpus.sentences, (std::vector<std::vector<Token>>{{1, 2, 3}, {1, 2, 4}, {2, 1}}));
+    EXPECT_EQ(corpus.longest, 3u);
+    EXPECT_EQ(corpus.find("d"), 4);
+    EXPECT_EQ(corpus.find("(end)"), -1);
+    expect_near(uniform(corpus), {0.2, 0.2, 0.2, 0.2, 0.2});
+    expect_near(unigram(corpus), {3 / 11.0, 3 / 11.0, 3 / 11.0, 1 / 11.0, 1 / 11.0});
+    expect_near(after_word(corpus, 1), {1 / 3.0, 0, 2 / 3.0, 0, 0});       // b, b, end
+    expect_near(after_word(corpus, 2), {0, 1 / 3.0, 0, 1 / 3.0, 1 / 3.0}); // c, d, a
+    expect_near(after_beginning(corpus, std::vector<Token>{1, 2}), {0, 0, 0, 0.5, 0.5});
+    expect_near(after_beginning(corpus, std::vector<Token>{2, 1}), {1, 0, 0, 0, 0});
+    expect_near(after_beginning(corpus, {}), {0, 2 / 3.0, 1 / 3.0, 0, 0});
+    EXPECT_TRUE(after_beginning(corpus, std::vector<Token>{2, 2}).empty());
+    // Three first words leave ln 3 - 2/3 ln 2 each, two third words ln 2 each, the other six nothing.
+    EXPECT_NEAR(entropy_after_beginnings(corpus),
+                (3 * (std::log(3.0) - 2 / 3.0 * std::log(2.0)) + 2 * std::log(2.0)) / 11, 1e-12);
+}
+
+TEST(LabWordCorpus, JensenShannon) {
+    EXPECT_NEAR(js_distance({1, 0}, {0, 1}), std::sqrt(std::log(2.0)), 1e-12);
+    EXPECT_EQ(js_distance({0.25, 0.75}, {0.25, 0.75}), 0);
+    // m = (3/4, 1/4): 1/2 ln 4/3 + 1/2 (1/2 ln 2/3 + 1/2 ln 2)
+    const double by_hand = std::log(4 / 3.0) / 2 + (std::log(2 / 3.0) / 2 + std::log(2.0) / 2) / 2;
+    EXPECT_NEAR(js_distance({1, 0}, {0.5, 0.5}), std::sqrt(by_hand), 1e-12);
+    EXPECT_NEAR(js_distance({0.5, 0.5}, {1, 0}), std::sqrt(by_hand), 1e-12);
+}
+
+TEST(LabWordCorpus, RefusesWhatItCannotUse) {
+    EXPECT_THROW(parse_corpus("", "x"), Error);
+    EXPECT_THROW(parse_corpus(" \n \n", "x"), Error);
+    std::string line;
+    for (int i = 0; i < 65; ++i) line += "w ";
+    EXPECT_THROW(parse_corpus(line, "x"), Error);
+    EXPECT_NO_THROW(parse_corpus(line.substr(2), "x"));
+    EXPECT_THROW(prompts_of(tiny()), Error);
+}
+
+TEST(LabWordCorpus, BuiltIn) {
+    const WordCorpus corpus = built_in_corpus();
+    std::size_t words = 0;
+    const Token good = corpus.find("good"), is = corpus.find("is");
+    for (const auto& sentence : corpus.sentences) {
+        words += sentence.size();
+        for (std::size_t i = 0; i + 1 < sentence.size(); ++i)
+            EXPECT_FALSE(sentence[i] == good && sentence[i + 1] == is);
+    }
+    EXPECT_EQ(corpus.sentences.size(), 20u);
+    EXPECT_EQ(words, 86u);
+    EXPECT_EQ(corpus.words.size() - 1, 34u);
+}
+
+// What is counted here by eye: of "is" 11 times good 3, warm 2, fresh 2, a, brown, cold once, sweet 2 ... the two
+// sentences that begin with "food is" go on with good and warm.
+TEST(LabWordCorpus, ReferenceLines) {
+    const WordCorpus corpus = built_in_corpus();
+    const Prompts prompts = prompts_of(corpus);
+    Distribution after_is(corpus.words.size()), food_is(corpus.words.size());
+    const struct {
+        const char* word;
+        int count;
+    } counts[] = {{"good", 3}, {"warm", 2}, {"fresh", 2}, {"a", 1}, {"brown", 1}, {"cold", 1}, {"sweet", 2}};
+    for (const auto& [word, count] : counts) after_is[static_cast<std::size_t>(corpus.find(word))] = count / 12.0;
+    food_is[static_cast<std::size_t>(corpus.find("good"))] = food_is[static_cast<std::size_t>(corpus.find("warm"))] =
+        0.5;
+
+    const Answers by_heart = answers_of(corpus, prompts);
+    EXPECT_NEAR(by_heart.food_is, js_distance(food_is, after_is), 1e-12);
+    EXPECT_EQ(by_heart.food_is_truth, 0);
+    EXPECT_TRUE(std::isnan(by_heart.good_is));
+    EXPECT_EQ(by_heart.food_next, 0);
+    EXPECT_EQ(by_heart.right_next, 1);    // one
+    EXPECT_EQ(by_heart.food_in_place, 1); // ... large group of
+    EXPECT_NEAR(by_heart.loss, entropy_after_beginnings(corpus), 1e-12);
+
+    const Answers guess = answers_of(corpus, prompts, uniform(corpus));
+    EXPECT_NEAR(guess.food_next, 1 / 35.0, 1e-12);
+    EXPECT_NEAR(guess.loss, std::log(35.0), 1e-12);
+    const Answers counted = answers_of(corpus, prompts, unigram(corpus));
+    EXPECT_NEAR(counted.food_next, 7 / 106.0, 1e-12); // seven times food among 86 words and 20 ends
+}
+
+} // namespace
+} // namespace ordo::lab
