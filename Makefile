@@ -87,6 +87,7 @@ INTRINSICS := -Wno-maybe-uninitialized # g++ 12 warns of its own header (GCC bug
 endif
 %/engine/kernels/avx512.o %/engine/kernels/avx512.cpp: FILE_FLAGS := -march=x86-64-v4 $(INTRINSICS)
 %/engine/kernels/avx512vnni.o %/engine/kernels/avx512vnni.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni $(INTRINSICS)
+%/engine/kernels/avx512bf16.o %/engine/kernels/avx512bf16.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 $(INTRINSICS)
 $(foreach f,io text encoding,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
 ifeq ($(MODE),asan)
 $(BUILD)/tests/%.o: FILE_FLAGS := -Wno-maybe-uninitialized # g++ 12 sees one in std::regex that is none

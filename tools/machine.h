@@ -20,7 +20,7 @@ inline constexpr Option common_options[] = {
      .kind = Kind::text,
      .value = "NAME",
      .fallback = "auto",
-     .help = "instruction set of the kernels: auto, baseline, avx2, avx512 or avx512vnni"},
+     .help = "instruction set of the kernels: auto, baseline, avx2, avx512, avx512vnni or avx512bf16"},
     {.letter = 'q', .name = "quiet", .help = "nothing but errors on stderr: no progress, timings, seed or warnings"},
     {.letter = 'v', .name = "verbose", .help = "say more on stderr: the model file, its encoding, the threads"},
     {.letter = 'h', .name = "help", .help = "this list"},

@@ -7,11 +7,12 @@
 
 namespace ordo {
 
-extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels, avx512vnni_kernels;
+extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels, avx512vnni_kernels, avx512bf16_kernels;
 
 namespace {
 
-const Kernels* const sets[] = {&baseline_kernels, &avx2_kernels, &avx512_kernels, &avx512vnni_kernels};
+const Kernels* const sets[] = {&baseline_kernels, &avx2_kernels, &avx512_kernels, &avx512vnni_kernels,
+                               &avx512bf16_kernels};
 
 bool has_f16c() { // clang 14 cannot be asked by name
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -28,7 +29,8 @@ std::size_t runnable() {
                            __builtin_cpu_supports("avx512cd") != 0, __builtin_cpu_supports("avx512dq") != 0,
                            __builtin_cpu_supports("avx512vl") != 0})
         if (!has) return 2;
-    return __builtin_cpu_supports("avx512vnni") ? 4 : 3;
+    if (!__builtin_cpu_supports("avx512vnni")) return 3;
+    return __builtin_cpu_supports("avx512bf16") ? 5 : 4;
 }
 
 const Kernels*& chosen() {

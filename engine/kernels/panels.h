@@ -80,6 +80,57 @@ void half_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff
     }
 }
 
+// ---- Halves by halves -------------------------------------------------------------------------
+
+#if defined(__AVX512BF16__)
+// As half_tile of Bf16Panel, with rows of bf16: a broadcast pair of x meets pairs of 16 outputs.
+template <int ROWS>
+inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
+                      std::ptrdiff_t ldy, int outputs) {
+    alignas(64) floats acc[ROWS][panel_vectors] = {};
+    for (int l = 0; l < pairs; ++l)
+        for (int v = 0; v < panel_vectors; ++v) {
+            const __m512i weights = _mm512_loadu_si512(w + static_cast<std::ptrdiff_t>(l) * 128 + 64 * v);
+            for (int r = 0; r < ROWS; ++r) {
+                int pair;
+                __builtin_memcpy(&pair, x + r * ldx + 2 * l, sizeof pair);
+                acc[r][v] = reinterpret_cast<floats>(
+                    _mm512_dpbf16_ps(reinterpret_cast<__m512>(acc[r][v]), reinterpret_cast<__m512bh>(weights),
+                                     reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair))));
+            }
+        }
+    for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, acc[r]);
+}
+
+template <int ROWS>
+inline int pair_rows(int row, int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx,
+                     float* y, std::ptrdiff_t ldy, int outputs) {
+    for (; row + ROWS <= rows; row += ROWS) pair_tile<ROWS>(pairs, w, x + row * ldx, ldx, y + row * ldy, ldy, outputs);
+    return row;
+}
+
+void pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const std::uint16_t* x,
+                  std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
+    for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
+        const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs, pairs = (k + 1) / 2;
+        int row = pair_rows<ORDO_PANEL_ROWS>(0, rows, pairs, w, x, ldx, y + at, ldy, left);
+        row = pair_rows<4>(row, rows, pairs, w, x, ldx, y + at, ldy, left);
+        pair_rows<1>(row, rows, pairs, w, x, ldx, y + at, ldy, left);
+    }
+}
+
+void round_to_bf16(int n, const float* x, std::uint16_t* y) {
+    for (int i = 0; i < n; i += lanes) {
+        const floats v = n - i < lanes ? load_part(x + i, n - i) : load(x + i);
+        const auto rounded = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(v));
+        __builtin_memcpy(y + i, &rounded, 2 * static_cast<std::size_t>(n - i < lanes ? n - i : lanes));
+    }
+}
+#else
+constexpr ordo::PairProduct pair_product = nullptr;
+constexpr void (*round_to_bf16)(int, const float*, std::uint16_t*) = nullptr;
+#endif
+
 // ---- Quantised ------------------------------------------------------------------------------
 
 // Sums of four products of bytes each, added to acc: weights [lanes][4] by the same four activations.
@@ -308,7 +359,8 @@ void quantise_row(int n, const float* x, signed char* q, float* scales, int* sum
 
 #define ORDO_KERNELS(name)                                                                                             \
     {                                                                                                                  \
-        name, product, product_halves, dots, half_product<F16Panel>, half_product<Bf16Panel>, quant_product<Q8Block>,  \
-            quant_product<Q4Block>, quantise_row, exp_row, max_row, scale, add, axpy, dot, rotate_adjacent,            \
-            rotate_halves, subtract_distance, silu, gelu_tanh, silu_grad, gelu_tanh_grad, adamw                        \
+        name, product, product_halves, dots, half_product<F16Panel>, half_product<Bf16Panel>, pair_product,            \
+            round_to_bf16, quant_product<Q8Block>, quant_product<Q4Block>, quantise_row, exp_row, max_row, scale, add, \
+            axpy, dot, rotate_adjacent, rotate_halves, subtract_distance, silu, gelu_tanh, silu_grad, gelu_tanh_grad,  \
+            adamw                                                                                                      \
     }

@@ -35,7 +35,7 @@ struct BlockScratch {
     View attended; // [n, n_heads d_head]
     View hidden;   // [n, d_ff or 2 d_ff]
     AttentionScratch* attention;
-    QuantScratch* quant;
+    RowScratch* quant;
 };
 
 // x [n, d], in place: the rows of the parts, as attention() takes them.

@@ -5,7 +5,7 @@
 
 namespace ordo {
 
-void feed_forward(const FeedForward& w, View x, QuantScratch& scratch, View hidden, View y) {
+void feed_forward(const FeedForward& w, View x, RowScratch& scratch, View hidden, View y) {
     const View active = cols_of(hidden, 0, w.out.weight.cols());
     linear(x, w.in, scratch, hidden);
     if (w.gated)

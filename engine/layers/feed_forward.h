@@ -14,6 +14,6 @@ struct FeedForward {
 };
 
 // y = out(f(in(x))), or gated out(f(gate(x)) * up(x)). x, y [n, d]; hidden [n, d_ff or 2 d_ff] is scratch.
-void feed_forward(const FeedForward& w, View x, QuantScratch& scratch, View hidden, View y);
+void feed_forward(const FeedForward& w, View x, RowScratch& scratch, View hidden, View y);
 
 } // namespace ordo

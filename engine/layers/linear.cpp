@@ -32,26 +32,38 @@ void for_outputs(int outputs, int block, std::int64_t work, const Body& body) {
 
 } // namespace
 
-QuantScratch::QuantScratch(int rows, int cols)
-    : values_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)), scales_(values_.size() / quant_block),
-      sums_(values_.size() / quant_block) {}
-
-std::uint64_t QuantScratch::bytes(int rows, int cols) {
-    const std::uint64_t values = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols);
-    return values + values / quant_block * (sizeof(float) + sizeof(int));
+// Quantised: [rows, cols] values, then a scale and a sum for each 32 of them, 1.25 bytes a number at most.
+std::uint64_t RowScratch::bytes(int rows, int cols) {
+    return sizeof(std::uint16_t) * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(pair_stride(cols));
 }
 
-QuantRows QuantScratch::quantise(View x) {
+RowScratch::RowScratch(int rows, int cols) : memory_(static_cast<std::size_t>(bytes(rows, cols))) {}
+
+QuantRows RowScratch::quantise(View x) {
     const Kernels& k = kernels();
-    const std::ptrdiff_t blocks = x.cols / quant_block;
+    const std::ptrdiff_t blocks = x.cols / quant_block, all = blocks * x.rows;
+    auto* const values = reinterpret_cast<signed char*>(memory_.data());
+    auto* const scales = reinterpret_cast<float*>(values + all * quant_block);
+    int* const sums = reinterpret_cast<int*>(scales + all);
     parallel_for(x.rows, std::max(1, elements_per_thread / x.cols), [&](std::ptrdiff_t i) {
-        k.quantise_row(x.cols, x.row(static_cast<int>(i)), values_.data() + i * x.cols, scales_.data() + i * blocks,
-                       sums_.data() + i * blocks);
+        k.quantise_row(x.cols, x.row(static_cast<int>(i)), values + i * x.cols, scales + i * blocks, sums + i * blocks);
     });
-    return {values_.data(), scales_.data(), sums_.data(), x.cols};
+    return {values, scales, sums, x.cols};
 }
 
-void linear(View x, const Linear& w, QuantScratch& scratch, View y) {
+const std::uint16_t* RowScratch::round_to_bf16(View x) {
+    const Kernels& k = kernels();
+    auto* const values = reinterpret_cast<std::uint16_t*>(memory_.data());
+    const std::ptrdiff_t stride = pair_stride(x.cols);
+    parallel_for(x.rows, std::max(1, elements_per_thread / x.cols), [&](std::ptrdiff_t i) {
+        std::uint16_t* const row = values + i * stride;
+        k.round_to_bf16(x.cols, x.row(static_cast<int>(i)), row);
+        if (x.cols % 2 != 0) row[x.cols] = 0;
+    });
+    return values;
+}
+
+void linear(View x, const Linear& w, RowScratch& scratch, View y) {
     const Kernels& k = kernels();
     const Matrix& weight = w.weight;
     const std::int64_t work = std::int64_t{x.rows} * x.cols * y.cols;
@@ -79,6 +91,13 @@ void linear(View x, const Linear& w, QuantScratch& scratch, View y) {
         for_outputs(y.cols, block, work, [&](int first, int count) {
             product(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), rows,
                     y.data + first, y.stride);
+            bias(first, count);
+        });
+    } else if (weight.type() == WeightType::bf16 && k.product_bf16_pairs != nullptr) {
+        const std::uint16_t* const rows = scratch.round_to_bf16(x);
+        for_outputs(y.cols, block, work, [&](int first, int count) {
+            k.product_bf16_pairs(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), rows,
+                                 RowScratch::pair_stride(x.cols), y.data + first, y.stride);
             bias(first, count);
         });
     } else {

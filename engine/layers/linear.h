@@ -11,27 +11,28 @@ struct Linear {
     View bias;     // [1, m], or no data
 };
 
-// Room for the rows of a product with quantised weights, which are quantised themselves.
-class QuantScratch {
+// Room for the rows of a product whose weights want them in another form than floats.
+class RowScratch {
 public:
-    QuantScratch() = default;
-    QuantScratch(int rows, int cols);
+    RowScratch() = default;
+    RowScratch(int rows, int cols); // up to so many
     static std::uint64_t bytes(int rows, int cols);
 
     // x [n, k], k a multiple of 32, in blocks of 32 with one scale each.
     QuantRows quantise(View x);
+    // x [n, k] as bf16, where the kernels can; rows lie pair_stride(k) apart.
+    const std::uint16_t* round_to_bf16(View x);
+    static std::ptrdiff_t pair_stride(int k) { return (std::ptrdiff_t{k} + 1) / 2 * 2; }
 
 private:
-    Buffer<signed char> values_;
-    Buffer<float> scales_;
-    Buffer<int> sums_;
+    Buffer<std::byte> memory_; // of one form at a time
 };
 
 // Up to so many rows, products with f32 weights run on our own kernels, which read the weights once and
 // in place; more are left to BLAS, which must not be called from within a team.
 inline constexpr int most_rows_without_blas = 8;
 
-// y [n, m] = x [n, k] * weight^T + bias. scratch: for n rows of k, if the weights are quantised.
-void linear(View x, const Linear& w, QuantScratch& scratch, View y);
+// y [n, m] = x [n, k] * weight^T + bias. scratch: for n rows of k, if the weights are quantised or bf16.
+void linear(View x, const Linear& w, RowScratch& scratch, View y);
 
 } // namespace ordo

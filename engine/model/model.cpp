@@ -218,8 +218,8 @@ bool Weights::any(WeightType type) const {
     return found;
 }
 
-bool Weights::quantised() const {
-    return any(WeightType::q8_0) || any(WeightType::q4_0);
+bool Weights::convert_rows() const {
+    return any(WeightType::q8_0) || any(WeightType::q4_0) || any(WeightType::bf16);
 }
 
 // ---- Making ---------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ struct Weights {
     NormWeights final_norm;
     Linear head; // [vocab, d]; the embedding if tied
 
-    bool quantised() const; // any of the matrices
+    bool convert_rows() const; // whether products may want their rows in another form than floats
     bool any(WeightType type) const;
 };
 

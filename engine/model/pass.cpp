@@ -34,7 +34,7 @@ Pass::Pass(const Model::Impl& model, int rows, int head_rows, int capacity) : mo
     hidden_ = Tensor(rows, hidden_width(b));
     logits_ = Tensor(head_rows, b.vocab_size);
     attention_ = AttentionScratch(model.shape.attention, capacity);
-    if (model.weights.quantised()) quant_ = QuantScratch(rows, widest_input(b));
+    if (model.weights.convert_rows()) rows_scratch_ = RowScratch(rows, widest_input(b));
 }
 
 std::uint64_t Pass::bytes(const Model::Impl& model, int rows, int head_rows, int capacity) {
@@ -43,7 +43,7 @@ std::uint64_t Pass::bytes(const Model::Impl& model, int rows, int head_rows, int
     const std::uint64_t floats = static_cast<std::uint64_t>(rows) * row +
                                  static_cast<std::uint64_t>(head_rows) * static_cast<std::uint64_t>(b.vocab_size) +
                                  AttentionScratch::floats(model.shape.attention, capacity);
-    return sizeof(float) * floats + (model.weights.quantised() ? QuantScratch::bytes(rows, widest_input(b)) : 0);
+    return sizeof(float) * floats + (model.weights.convert_rows() ? RowScratch::bytes(rows, widest_input(b)) : 0);
 }
 
 void Pass::not_finite(const std::string& stage) const {
@@ -81,8 +81,8 @@ void Pass::enter(const PassRows& in, View rows) {
 }
 
 void Pass::layer(int i, const PassRows& in, View rows) {
-    const BlockScratch scratch{normed_.view(), branch_.view(), qkv_.view(), attended_.view(),
-                               hidden_.view(), &attention_,    &quant_};
+    const BlockScratch scratch{normed_.view(), branch_.view(), qkv_.view(),   attended_.view(),
+                               hidden_.view(), &attention_,    &rows_scratch_};
     block(model_->shape, model_->weights.blocks[static_cast<std::size_t>(i)], model_->encodings, i, in.parts, scratch,
           rows);
 }
@@ -112,7 +112,7 @@ View Pass::head(View rows) {
         if (m.blueprint.final_norm)
             norm(m.blueprint.norm, rows, m.weights.final_norm.weight, m.weights.final_norm.bias, m.blueprint.norm_eps,
                  in);
-        linear(in, m.weights.head, quant_, out);
+        linear(in, m.weights.head, rows_scratch_, out);
     });
     if (!all_finite(out)) not_finite("the head"); // before the cap, which would hide it
     if (m.blueprint.final_softcap != 0) soft_cap(m.blueprint.final_softcap, out);

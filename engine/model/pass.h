@@ -40,7 +40,7 @@ private:
     Tensor qkv_, attended_, hidden_;
     Tensor logits_; // [head_rows, vocab]
     AttentionScratch attention_;
-    QuantScratch quant_;
+    RowScratch rows_scratch_;
 };
 
 } // namespace ordo

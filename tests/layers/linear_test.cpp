@@ -28,7 +28,7 @@ struct Layer {
     }
     View in() { return cols_of(x.view(), x.cols() - weight.cols(), weight.cols()); }
     void run(bool with_bias) {
-        QuantScratch none;
+        RowScratch none;
         linear(in(), {weight.view(), with_bias ? bias.view() : View{}}, none, y.view());
     }
     Tensor x, weight, bias, y;
@@ -62,7 +62,7 @@ TEST(LinearLayer, AFewRowsHaveTheBitsThatEachHasAlone) {
             Layer layer(s);
             layer.run(false);
             Tensor alone(s.n, s.m);
-            QuantScratch none;
+            RowScratch none;
             for (int i = 0; i < s.n; ++i)
                 linear(rows_of(layer.in(), i, 1), {layer.weight.view(), {}}, none, rows_of(alone.view(), i, 1));
             EXPECT_EQ(std::memcmp(layer.y.data(), alone.data(), alone.size() * sizeof(float)), 0)

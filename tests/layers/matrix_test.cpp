@@ -123,18 +123,28 @@ TEST_P(PackedMatrix, RefusesWhatItCannotHold) {
 struct Shape {
     int rows, k, outputs;
 };
+const Shape odd_shapes[] = {{1, 33, 40}, {13, 7, 33}}; // only halves have no blocks
 const Shape shapes[] = {{1, 32, 1},   {1, 288, 97}, {2, 64, 31},  {3, 96, 65},   {5, 32, 33},   {6, 160, 64},
                         {7, 64, 128}, {8, 96, 40},  {11, 32, 96}, {13, 288, 70}, {25, 128, 64}, {40, 64, 200}};
 
-// The product of the weights as they are held and, if they are quantised, of the rows as these are.
+std::vector<Shape> shapes_of(WeightType type) {
+    std::vector<Shape> all(std::begin(shapes), std::end(shapes));
+    if (!quantised(type)) all.insert(all.end(), std::begin(odd_shapes), std::end(odd_shapes));
+    return all;
+}
+
+// The product of the weights as they are held and of the rows as these meet them: quantised, or rounded
+// where the instruction set has products of bf16 pairs.
 double expected_output(const Packed& packed, View x, const QuantRows& quantised_x, int row, int output) {
+    const bool pairs = packed.matrix.type() == WeightType::bf16 && kernels().product_bf16_pairs != nullptr;
     const std::vector<float> w = packed.row(output);
     const bool q = quantised(packed.matrix.type());
     double sum = 0;
     for (std::size_t k = 0; k < w.size(); ++k) {
         const std::size_t at = static_cast<std::size_t>(row) * w.size() + k;
-        const double value =
-            q ? quantised_x.scales[at / 32] * static_cast<double>(quantised_x.values[at]) : double{x.row(row)[k]};
+        const double value = q       ? quantised_x.scales[at / 32] * static_cast<double>(quantised_x.values[at])
+                             : pairs ? double{bf16_to_float(bf16_from_float(x.row(row)[k]))}
+                                     : double{x.row(row)[k]};
         sum += value * w[k];
     }
     return sum;
@@ -143,12 +153,12 @@ double expected_output(const Packed& packed, View x, const QuantRows& quantised_
 TEST_P(PackedMatrix, ProductsAgreeWithDoublesOnEveryInstructionSet) {
     for (const Kernels* set : available_kernels()) {
         select_kernels(set->name);
-        for (const Shape& s : shapes) {
+        for (const Shape& s : shapes_of(GetParam())) {
             const Packed packed(GetParam(), random_tensor(s.outputs, s.k, 3));
             Tensor x = random_tensor(s.rows, s.k, 4), bias = random_tensor(1, s.outputs, 5), y(s.rows, s.outputs);
-            QuantScratch scratch(s.rows, s.k), copy(s.rows, s.k);
+            RowScratch scratch(s.rows, s.k), copy(s.rows, s.k);
             linear(x.view(), {packed.matrix, bias.view()}, scratch, y.view());
-            const QuantRows quantised_x = copy.quantise(x.view());
+            const QuantRows quantised_x = quantised(GetParam()) ? copy.quantise(x.view()) : QuantRows{};
             double error = 0, magnitude = 0;
             for (int i = 0; i < s.rows; ++i)
                 for (int j = 0; j < s.outputs; ++j) {
@@ -168,7 +178,7 @@ TEST_P(PackedMatrix, ARowHasTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
         const int rows = 29, k = 352, outputs = 500;
         const Packed packed(GetParam(), random_tensor(outputs, k, 6));
         Tensor x = random_tensor(rows, k, 7), together(rows, outputs), alone(rows, outputs);
-        QuantScratch scratch(rows, k);
+        RowScratch scratch(rows, k);
         for (const int threads : {1, 2, 3, 8}) {
             set_threads(threads);
             linear(x.view(), {packed.matrix, {}}, scratch, together.view());
@@ -210,7 +220,7 @@ TEST(QuantisedRows, AreTheNearestLevels) {
         x.view().row(2)[40] = std::numeric_limits<float>::infinity();
         x.view().row(1)[95] = std::numeric_limits<float>::quiet_NaN();
         for (int k = 0; k < 32; ++k) x.view().row(1)[k] = 0;
-        QuantScratch scratch(3, 96);
+        RowScratch scratch(3, 96);
         const QuantRows q = scratch.quantise(x.view());
         for (int i = 0; i < 3; ++i)
             for (int b = 0; b < 3; ++b) {
