@@ -46,12 +46,16 @@ std::string bucket_name(std::size_t bucket, int longest) {
 }
 
 std::vector<double> score_window(Session& session, std::span<const Token> window) {
-    std::vector<double> nll(window.size() - 1);
     session.rewind(0);
-    session.feed_all(window.first(window.size() - 1), {}, [&](int first, View logits) {
+    return score_continuation(session, window);
+}
+
+std::vector<double> score_continuation(Session& session, std::span<const Token> tokens) {
+    std::vector<double> nll(tokens.size() - 1);
+    session.feed_all(tokens.first(tokens.size() - 1), {}, [&](int first, View logits) {
         parallel_for(logits.rows, 1, [&](std::ptrdiff_t i) {
             const auto at = static_cast<std::size_t>(first + i);
-            nll[at] = nll_of({logits.row(static_cast<int>(i)), static_cast<std::size_t>(logits.cols)}, window[at + 1]);
+            nll[at] = nll_of({logits.row(static_cast<int>(i)), static_cast<std::size_t>(logits.cols)}, tokens[at + 1]);
         });
     });
     return nll;

@@ -23,5 +23,7 @@ std::string bucket_name(std::size_t bucket, int longest);
 
 // The negative log-likelihoods of tokens 1 .. n - 1 of a window, [n - 1], from an empty cache on.
 std::vector<double> score_window(Session& session, std::span<const Token> window);
+// The same after the tokens that the session holds.
+std::vector<double> score_continuation(Session& session, std::span<const Token> tokens);
 
 } // namespace ordo::tools

@@ -23,6 +23,8 @@ extern const Experiment order_experiment;
 extern const Experiment rotary_experiment;
 extern const Experiment stretch_experiment;
 extern const Experiment word_order_experiment;
+extern const Experiment extrapolate_experiment;
+extern const Experiment swap_experiment;
 
 namespace {
 
@@ -41,6 +43,8 @@ const Experiment* const list[] = {
     &rotary_experiment,
     &stretch_experiment,
     &word_order_experiment,
+    &extrapolate_experiment,
+    &swap_experiment,
 };
 // clang-format on
 

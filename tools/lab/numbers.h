@@ -79,6 +79,22 @@ private:
     double mean_ = 0, squares_ = 0;
 };
 
+inline Sample sample_of(std::span<const double> values) {
+    Sample sample;
+    for (const double v : values) sample.add(v);
+    return sample;
+}
+
+struct Difference {
+    double mean = 0, error = 0; // its standard error
+};
+// Of numbers that belong together one by one.
+inline Difference difference(std::span<const double> a, std::span<const double> b) {
+    Sample sample;
+    for (std::size_t i = 0; i < a.size(); ++i) sample.add(a[i] - b[i]);
+    return {sample.mean(), sample.standard_error()};
+}
+
 // Standard normal numbers of a seed and a stream.
 inline std::vector<float> normal_floats(std::size_t n, std::uint64_t seed, std::uint64_t stream, double deviation = 1) {
     const Random random(seed, stream);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "tests/lab/lab_run.h"
+#include "tools/lab/extrapolation.h"
+
+#include "io/file.h"
+#include "tools/inputs.h"
+#include "tools/weights.h"
+
+namespace ordo::lab {
+
+extern const Experiment extrapolate_experiment;
+
+namespace {
+
+using test::number;
+
+// One model that is known to stop and one that is not.
+const char* const learned = "weights/learned.safetensors";
+const char* const rope = "weights/rope.safetensors";
+
+TEST(LabExtrapolate, LearnedStopsAtItsTableAndSaysSo) {
+    const Result result = test::run(extrapolate_experiment,
+                                    {"--model", learned, "--length", "128,256,512", "--corpus", "weights/heldout.txt"});
+    EXPECT_EQ(test::table(result, "last").rows.size(), 2u);
+    EXPECT_NE(result.found[0].find("a window of 512 is refused (learned: position 256, the table has 256)"),
+              std::string::npos)
+        << result.found[0];
+    bool came_true = false;
+    for (const std::string& sentence : result.found)
+        came_true |= sentence.find("As expected, learned: stops at its table") != std::string::npos;
+    EXPECT_TRUE(came_true);
+}
+
+// The whole windows at one length are `ordo perplexity`'s: here by a Session fed one token at a time.
+TEST(LabExtrapolate, SameTokensAtEveryLengthScoredAsASessionDoes) {
+    const Result result =
+        test::run(extrapolate_experiment, {"--model", rope, "--length", "64,256", "--corpus", "weights/heldout.txt"});
+    const tools::Figures& table = test::table(result, "lengths");
+    ASSERT_EQ(table.rows.size(), 4u);
+    for (const std::size_t window : {0, 1})
+        EXPECT_EQ(number(table.rows[window][4]), number(table.rows[window + 2][4])); // tokens
+    EXPECT_EQ(number(table.rows[2][8]), 0);                                          // 256 is the trained length
+
+    const Model model = Model::load(rope);
+    const std::vector<tools::Document> documents =
+        tools::read_documents(tools::read_input("weights/heldout.txt", tools::most_text), model, "weights/heldout.txt");
+    Session session(model, {.capacity = 64, .chunk = 64, .first_position = 0});
+    double sum = 0;
+    int count = 0, used = 0;
+    for (const tools::Document& document : documents) {
+        if (document.tokens.size() < 256 || used++ >= 2) continue;
+        const std::size_t n = document.tokens.size() / 256 * 256;
+        for (std::size_t start = 0; start < n; start += 64) {
+            session.rewind(0);
+            for (std::size_t at = start; at + 1 < start + 64; ++at) {
+                const auto logits = session.feed(std::span(document.tokens).subspan(at, 1));
+                double z = 0;
+                for (const float logit : logits) z += std::exp(static_cast<double>(logit));
+                sum += std::log(z) - static_cast<double>(logits[static_cast<std::size_t>(document.tokens[at + 1])]);
+                ++count;
+            }
+        }
+    }
+    EXPECT_EQ(number(table.rows[0][4]), count);
+    EXPECT_NEAR(number(table.rows[0][5]), sum / count, 1e-4);
+}
+
+TEST(LabExtrapolate, LengthsMustDivideOneAnother) {
+    EXPECT_THROW(test::run(extrapolate_experiment, {"--model", rope, "--length", "100,256"}), Error);
+    EXPECT_THROW(test::run(extrapolate_experiment, {"--model", rope, "--length", "64,128"}),
+                 Error); // not the trained one
+}
+
+Extrapolation made_up(const char* encoding, double near, double far) {
+    Extrapolation one;
+    one.name = one.encoding = encoding;
+    one.context = 100;
+    for (int i = 0; i < 50; ++i) {
+        one.last[100].push_back(near + 0.01 * (i % 3));
+        one.last[800].push_back(far + 0.01 * (i % 5));
+    }
+    return one;
+}
+
+TEST(LabExtrapolate, MissesAreReported) {
+    const auto verdict = [](const std::vector<Extrapolation>& all, const std::string& about) {
+        Result result;
+        judge(all, result);
+        for (const std::string& sentence : result.found)
+            if (sentence.find(about) != std::string::npos) return sentence.substr(0, 6);
+        return std::string();
+    };
+    const char* const rises = "rope: the last tokens cost more at 8x";
+    EXPECT_EQ(verdict({made_up("rope", 1, 2)}, rises), "As exp");
+    EXPECT_EQ(verdict({made_up("rope", 2, 1)}, rises), "MISSED");
+    EXPECT_EQ(verdict({made_up("rope", 1, 0.99)}, rises), "Undeci");
+    EXPECT_EQ(verdict({}, rises), "");
+    const char* const better = "alibi: the last tokens cost less than with rope";
+    EXPECT_EQ(verdict({made_up("rope", 1, 2), made_up("alibi", 1, 1)}, better), "As exp");
+    EXPECT_EQ(verdict({made_up("rope", 1, 2), made_up("alibi", 1, 3)}, better), "MISSED");
+}
+
+} // namespace
+} // namespace ordo::lab

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// Perplexity of windows shorter and longer than a model was trained on: the same tokens at every length.
+// Press, Smith and Lewis 2022, "Train Short, Test Long", arXiv 2108.12409, asked it first.
+#include "core/error.h"
+#include "model/model.h"
+#include "tools/lab/extrapolation.h"
+#include "tools/lab/numbers.h"
+
+#include <algorithm>
+
+namespace ordo::lab {
+
+namespace {
+
+// Lengths that the trained context is multiplied by.
+constexpr double multiples[] = {0.25, 0.5, 1, 2, 4, 8};
+
+std::vector<int> lengths_of(const Request& request, int context) {
+    std::vector<int> lengths;
+    if (!request.arguments.has("length"))
+        for (const double multiple : multiples) lengths.push_back(std::max(2, static_cast<int>(multiple * context)));
+    else
+        for (const std::int64_t length : request.arguments.integers("length"))
+            lengths.push_back(static_cast<int>(length));
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        if (lengths[i] < 2 || (i > 0 && (lengths[i] <= lengths[i - 1] || lengths[i] % lengths[i - 1] != 0)))
+            fail(ErrorCode::usage, "lab: extrapolate: lengths: expected each a multiple of the one before, found ",
+                 lengths[i], i > 0 ? text(" after ", lengths[i - 1]) : std::string());
+    if (std::find(lengths.begin(), lengths.end(), context) == lengths.end())
+        fail(ErrorCode::usage, "lab: extrapolate: lengths: expected the trained ", context, " among them");
+    return lengths;
+}
+
+// What a pass over windows of one length yields.
+struct AtLength {
+    Vector whole;                      // nll of the tokens that are not the first of a window of any length
+    Vector last;                       // of the last tokens before each end
+    std::vector<tools::Tally> buckets; // of whole, by position in the window
+};
+
+struct Plan {
+    std::vector<int> lengths;
+    int tail = 0, step = 0;    // tokens scored before an end, tokens between ends
+    std::size_t documents = 0; // at most; 0: all
+};
+
+AtLength measure(const Model& model, std::span<const tools::Document> documents, const Plan& plan, int length) {
+    const int shortest = plan.lengths.front(), longest = plan.lengths.back();
+    Session session(model, {.capacity = length, .chunk = 256, .first_position = 0});
+    AtLength out;
+    std::size_t used = 0;
+    for (const tools::Document& document : documents) {
+        const auto n = static_cast<int>(document.tokens.size());
+        const std::span<const Token> tokens = document.tokens;
+        const auto window = [&](int first, int count) {
+            return tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+        };
+        if (n < longest || (plan.documents != 0 && used++ >= plan.documents)) continue;
+        for (int start = 0; start < n / longest * longest; start += length) {
+            const Vector nll = tools::score_window(session, window(start, length));
+            for (int at = 1; at < length; ++at) {
+                if ((start + at) % shortest == 0) continue;
+                const double value = nll[static_cast<std::size_t>(at) - 1];
+                const std::size_t bucket = tools::bucket_of(at);
+                if (out.buckets.size() <= bucket) out.buckets.resize(bucket + 1);
+                out.whole.push_back(value);
+                out.buckets[bucket].add(value, document.bytes[static_cast<std::size_t>(start + at)]);
+            }
+        }
+        for (int end = longest; end <= n; end += plan.step) {
+            const int fed = length - plan.tail - 1; // whose answers nobody asks for
+            session.rewind(0);
+            if (fed > 0) session.feed(window(end - length, fed));
+            const Vector nll = tools::score_continuation(session, window(end - length + fed, plan.tail + 1));
+            out.last.insert(out.last.end(), nll.begin(), nll.end());
+        }
+    }
+    return out;
+}
+
+// A row for each length and kind of window, with errors.
+void add_rows(Figures& figures, const Extrapolation& one, int length) {
+    const double multiple = static_cast<double>(length) / one.context;
+    for (const auto& [window, values] : {std::pair{"whole", &one.whole}, {"last", &one.last}}) {
+        const Sample s = sample_of(values->at(length));
+        const Difference d = difference(values->at(length), values->at(one.context));
+        figures.rows.push_back({one.name, std::int64_t{length}, multiple, std::string(window), s.count(), s.mean(),
+                                s.standard_error(), std::exp(s.mean()), d.mean, d.error});
+    }
+}
+
+// What one model does at all lengths that its encoding does not refuse.
+Extrapolation run_model(const Trained& trained, const Request& request, const Text& held,
+                        std::vector<std::string>& refusals) {
+    const Model model = Model::load(trained.file);
+    const std::vector<tools::Document> documents = documents_of(held, model);
+    Plan plan{lengths_of(request, trained.context), 0, request.quick ? 256 : 64, request.quick ? 2u : 0u};
+    plan.tail = std::min(32, plan.lengths.front() - 1);
+    const auto longest = static_cast<std::size_t>(plan.lengths.back());
+    if (std::none_of(documents.begin(), documents.end(),
+                     [&](const tools::Document& d) { return d.tokens.size() >= longest; }))
+        fail(ErrorCode::usage, held.name, ": expected a document of ", longest, " tokens or more, found none");
+
+    Extrapolation out;
+    out.name = trained.name;
+    out.encoding = trained.encoding.substr(0, trained.encoding.find(':'));
+    out.context = trained.context;
+    for (const int length : plan.lengths) {
+        request.progress(trained.name + ", length " + std::to_string(length));
+        try {
+            AtLength at = measure(model, documents, plan, length);
+            out.whole[length] = std::move(at.whole);
+            out.last[length] = std::move(at.last);
+            out.longest = length;
+            out.positions = std::move(at.buckets);
+        } catch (const Error& error) {
+            if (error.code != ErrorCode::limit) throw;
+            out.refused = length;
+            refusals.push_back(text(trained.name, " stops: a window of ", length, " is refused (", error.what(), ")."));
+            break; // so are all longer ones
+        }
+    }
+    return out;
+}
+
+// Perplexity, a row for each length, a column for each model.
+Figures by_length(std::span<const Extrapolation> all, bool last) {
+    Figures figures{{"of_trained"}, {}, 2};
+    std::map<double, std::vector<Cell>> rows;
+    for (std::size_t m = 0; m < all.size(); ++m) {
+        figures.columns.push_back(all[m].name);
+        for (const auto& [length, values] : last ? all[m].last : all[m].whole) {
+            std::vector<Cell>& row = rows[static_cast<double>(length) / all[m].context];
+            row.resize(1 + all.size());
+            row[1 + m] = std::exp(sample_of(values).mean());
+        }
+    }
+    for (auto& [multiple, row] : rows) {
+        row[0] = multiple;
+        figures.rows.push_back(std::move(row));
+    }
+    return figures;
+}
+
+// Perplexity by position in the longest windows that a model can take.
+Figures by_position(std::span<const Extrapolation> all) {
+    Figures figures{{"position"}, {}, 2};
+    std::size_t most = 0;
+    for (const Extrapolation& one : all) {
+        figures.columns.push_back(one.name);
+        most = std::max(most, one.positions.size());
+    }
+    for (std::size_t bucket = 0; bucket < most; ++bucket) {
+        std::vector<Cell> row(1 + all.size());
+        row[0] = tools::bucket_name(bucket, std::numeric_limits<int>::max());
+        for (std::size_t m = 0; m < all.size(); ++m)
+            if (bucket < all[m].positions.size() && all[m].positions[bucket].tokens > 0)
+                row[1 + m] = std::exp(all[m].positions[bucket].mean());
+        figures.rows.push_back(std::move(row));
+    }
+    return figures;
+}
+
+Picture picture_of(std::span<const Extrapolation> all, bool last) {
+    Curves curves;
+    curves.log_x = curves.log_y = true;
+    for (const Extrapolation& one : all) {
+        Series& curve = curves.series.emplace_back(series(one.name, Series::Style::line_points));
+        for (const auto& [length, nll] : last ? one.last : one.whole) {
+            curve.x.push_back(static_cast<double>(length) / one.context);
+            curve.y.push_back(std::exp(sample_of(nll).mean()));
+        }
+    }
+    return {last ? "last-curve" : "whole-curve",
+            last ? "Perplexity of the last tokens of a window" : "Perplexity of all tokens of a window",
+            "window, in trained lengths", "perplexity", std::move(curves)};
+}
+
+Result run(const Request& request) {
+    const std::vector<Trained> models = trained_models(request);
+    const Text held = held_out(request);
+    Figures lengths{{"model", "length", "of_trained", "window", "tokens", "nll", "standard_error", "ppl", "nll_over_1x",
+                     "error_over_1x"},
+                    {},
+                    3};
+    Result result;
+    std::vector<Extrapolation> all;
+    for (const Trained& trained : models) {
+        all.push_back(run_model(trained, request, held, result.found));
+        for (const auto& [length, values] : all.back().whole) add_rows(lengths, all.back(), length);
+    }
+    result.tables = {
+        {"last", text("Perplexity of the last tokens of windows, ", held.name), by_length(all, true)},
+        {"whole", text("Perplexity of whole windows, ", held.name), by_length(all, false)},
+        {"position", "Perplexity by position in the longest windows that a model can take", by_position(all)},
+        {"lengths", "Nats per token with standard errors, and the difference to the same tokens at the trained length",
+         std::move(lengths)}};
+    judge(all, result);
+    result.pictures = {picture_of(all, false), picture_of(all, true)};
+    result.notes = {
+        "window whole: documents cut into disjoint windows of the length; the same tokens are scored at every length, "
+        "which leaves out those that are the first of a window at any length. window last: the last tokens before ends "
+        "that are the same at every length; each has the whole window before it, so that a longer window can only help "
+        "a "
+        "model that can use it.",
+        "nll_over_1x is the mean difference to the same tokens at the trained length, with its standard error over "
+        "tokens "
+        "as if these were independent; in a text they are not quite, and one trained model of each kind says nothing "
+        "of "
+        "what another seed would give.",
+        "In whole windows a shorter window has more tokens with little before them; that is why perplexity falls up to "
+        "the "
+        "trained length even for a model that could not use more context.",
+        "Models of this size show shapes, not the published gaps: those are of 247M parameters on another text."};
+    return result;
+}
+
+constexpr std::string_view heeded[] = {"model", "corpus", "length"};
+
+} // namespace
+
+extern const Experiment extrapolate_experiment;
+const Experiment extrapolate_experiment{
+    .name = "extrapolate",
+    .summary = "what happens to perplexity beyond the length that a model was trained on?",
+    .details = "Every shipped weight file at 0.25x to 8x of its trained context, whole windows and last tokens, by "
+               "position, beside figures of the ALiBi paper. What was expected was written before any of it was run.",
+    .options = heeded,
+    .seconds = 240,
+    .quick_seconds = 30,
+    .run = run};
+
+} // namespace ordo::lab

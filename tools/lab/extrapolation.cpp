@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/extrapolation.h"
+
+#include "tools/lab/numbers.h"
+
+#include <algorithm>
+
+namespace ordo::lab {
+
+namespace {
+
+// One encoding at two multiples of the trained length, or two encodings at one.
+struct Expectation {
+    enum class Kind { rises, holds, better, refuses } kind;
+    std::string_view encoding, other; // other: of better
+    double multiple;
+};
+
+// Written before anything was measured, from figure 1 of the ALiBi paper and from what the formulas say;
+// misses are reported, not mended. An empty name stands for every encoding.
+constexpr Expectation expectations[] = {
+    {Expectation::Kind::rises, "", "", 0.25},
+    {Expectation::Kind::holds, "alibi", "", 8},
+    {Expectation::Kind::rises, "rope", "", 8},
+    {Expectation::Kind::rises, "sinusoidal", "", 8},
+    {Expectation::Kind::rises, "none", "", 8},
+    {Expectation::Kind::rises, "rotate-stretch", "", 8},
+    {Expectation::Kind::refuses, "learned", "", 2},
+    {Expectation::Kind::better, "alibi", "rope", 8},
+    {Expectation::Kind::better, "rope", "sinusoidal", 8},
+    {Expectation::Kind::better, "none", "sinusoidal", 8},
+};
+
+std::string wording(const Expectation& e) {
+    const std::string name = e.encoding.empty() ? "every encoding" : std::string(e.encoding);
+    switch (e.kind) {
+    case Expectation::Kind::rises:
+        return text(name, ": the last tokens cost more at ", e.multiple, "x than at 1x");
+    case Expectation::Kind::holds:
+        return text(name, ": the last tokens cost no more at ", e.multiple, "x than at 1x");
+    case Expectation::Kind::better:
+        return text(name, ": the last tokens cost less than with ", e.other, " at ", e.multiple, "x");
+    case Expectation::Kind::refuses:
+        break;
+    }
+    return text(name, ": stops at its table, before ", e.multiple, "x");
+}
+
+// The last tokens at a multiple of the trained length; null if they were not measured.
+const Vector* last_at(const Extrapolation& one, double multiple) {
+    const auto at = one.last.find(static_cast<int>(multiple * one.context));
+    return at == one.last.end() ? nullptr : &at->second;
+}
+
+enum class Verdict { untested, held, undecided, missed };
+
+struct Judgement {
+    Verdict verdict = Verdict::untested; // the worst of all cases
+    std::string figures;
+
+    void add(Verdict one, const std::string& figure) {
+        verdict = std::max(verdict, one);
+        figures += (figures.empty() ? "" : "; ") + figure;
+    }
+    // The same tokens at two lengths, or with two models: two standard errors decide.
+    void compare(const std::string& name, const Vector& a, const Vector& b, Expectation::Kind kind) {
+        const Difference d = difference(a, b);
+        const bool above = d.mean > 2 * d.error, below = d.mean < -2 * d.error;
+        const bool rises = kind == Expectation::Kind::rises, holds = kind == Expectation::Kind::holds;
+        const bool held = rises ? above : holds ? !above : below, missed = rises ? below : above;
+        add(held     ? Verdict::held
+            : missed ? Verdict::missed
+                     : Verdict::undecided,
+            text(name, " ", figure(std::exp(sample_of(a).mean()), 4), " and ", figure(std::exp(sample_of(b).mean()), 4),
+                 ", in nats ", figure(d.mean, 2), " +- ", figure(d.error, 2)));
+    }
+};
+
+Judgement judge_one(const Expectation& e, std::span<const Extrapolation> all) {
+    Judgement out;
+    for (const Extrapolation& one : all) {
+        if (!e.encoding.empty() && one.encoding != e.encoding) continue;
+        const Vector *far = last_at(one, e.multiple), *near = last_at(one, 1);
+        if (e.kind == Expectation::Kind::refuses) {
+            if (far)
+                out.add(Verdict::missed, text(one.name, " answered"));
+            else if (one.refused != 0)
+                out.add(Verdict::held, text(one.name, " refuses ", one.refused));
+        } else if (e.kind == Expectation::Kind::better) {
+            for (const Extrapolation& other : all)
+                if (const Vector* theirs = other.encoding == e.other ? last_at(other, e.multiple) : nullptr;
+                    far && theirs && far->size() == theirs->size())
+                    out.compare(text(one.name, " and ", other.name), *far, *theirs, e.kind);
+        } else if (far && near) {
+            out.compare(text(one.name, " at ", e.multiple, "x and 1x"), *far, *near, e.kind);
+        }
+    }
+    return out;
+}
+
+Figures published() {
+    // Press et al. 2022, tables 2 and figure 1: WikiText-103, 247M parameters, trained on 512 tokens.
+    Figures figures{{"encoding", "perplexity_at_512", "beyond_512"}, {}, 2};
+    for (const auto& [name, perplexity, shape] :
+         {std::tuple{"sinusoidal", 20.05, "best some 20 to 50 tokens further, then rises steeply"},
+          {"rotary", 20.07, "best about 200 tokens further, then rises"},
+          {"T5 bias", 19.65, "best about 600 to 800 tokens further, then rises"},
+          {"ALiBi", 19.73, "falls to two or three times the length, then stays"}})
+        figures.rows.push_back({std::string(name), perplexity, std::string(shape)});
+    return figures;
+}
+
+} // namespace
+
+void judge(std::span<const Extrapolation> all, Result& result) {
+    int held = 0, tested = 0;
+    std::vector<std::string> sentences;
+    for (const Expectation& e : expectations) {
+        result.expected.push_back(wording(e));
+        const Judgement judgement = judge_one(e, all);
+        if (judgement.verdict == Verdict::untested) continue;
+        ++tested;
+        held += judgement.verdict == Verdict::held;
+        const char* verdict = judgement.verdict == Verdict::held     ? "As expected, "
+                              : judgement.verdict == Verdict::missed ? "MISSED: expected "
+                                                                     : "Undecided (some differences are within two "
+                                                                       "standard errors): expected ";
+        sentences.push_back(text(verdict, wording(e), " (perplexities: ", judgement.figures, ")."));
+    }
+    result.found.push_back(text(held, " of ", tested, " expectations that could be tested came true."));
+    result.found.insert(result.found.end(), sentences.begin(), sentences.end());
+    result.tables.push_back({"published",
+                             "Published, for the shape: Press et al. 2022 (arXiv 2108.12409), table 2 and "
+                             "figure 1, WikiText-103, 247M parameters, trained on 512 tokens",
+                             published()});
+}
+
+} // namespace ordo::lab
