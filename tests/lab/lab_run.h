@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "tools/lab/lab.h"
 
 #include <gtest/gtest.h>
@@ -16,10 +17,15 @@ inline tools::Arguments arguments_of(const std::vector<const char*>& words) {
     return {tools::find_verb("lab"), words};
 }
 
-// Quick, with seed 1.
+// Quick, with seed 1, on one thread: other tests may run beside.
 inline Result run(const Experiment& experiment, std::vector<const char*> words = {}) {
     words.insert(words.begin(), experiment.name.data());
     const tools::Arguments arguments = arguments_of(words);
+    struct Threads {
+        int before = thread_count();
+        ~Threads() { set_threads(before); }
+    } const threads;
+    set_threads(1);
     return lab::run(experiment, {.arguments = arguments, .seed = 1, .quick = true});
 }
 inline Result run(std::string_view name, const std::vector<const char*>& words = {}) {

@@ -23,6 +23,7 @@ extern const Experiment order_experiment;
 extern const Experiment rotary_experiment;
 extern const Experiment stretch_experiment;
 extern const Experiment word_order_experiment;
+extern const Experiment nope_experiment;
 extern const Experiment extrapolate_experiment;
 extern const Experiment swap_experiment;
 
@@ -43,6 +44,7 @@ const Experiment* const list[] = {
     &rotary_experiment,
     &stretch_experiment,
     &word_order_experiment,
+    &nope_experiment,
     &extrapolate_experiment,
     &swap_experiment,
 };

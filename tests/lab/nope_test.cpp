@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "encoding/registry.h"
+#include "model/model.h"
+#include "tests/lab/lab_run.h"
+#include "tests/model/small_models.h"
+#include "tools/lab/hidden_states.h"
+#include "tools/lab/ridge.h"
+
+namespace ordo::lab {
+
+extern const Experiment nope_experiment;
+
+namespace {
+
+using test::cell;
+using test::number;
+
+// The head applied to the last hidden state by hand is what a session answers.
+TEST(LabHiddenStates, LastOneGivesTheLogitsOfASession) {
+    Blueprint b = small_blueprint();
+    b.tied_head = true;
+    for (const char* encoding : {"none", "sinusoidal", "rope", "alibi", "learned"}) {
+        const Model model = random_model(b, encoding, 5);
+        const std::vector<Token> tokens = random_tokens(40, b.vocab_size, 6);
+        std::vector<Tensor> states = hidden_states(model, tokens);
+        ASSERT_EQ(states.size(), 3u);
+        const Rows logits = logits_of(model, tokens);
+        const reference::Tensors tensors = tensors_of(model);
+        const reference::Matrix &gain = tensors.at("final_norm.weight"), &head = tensors.at("embedding.weight");
+        for (int i = 0; i < 40; ++i) {
+            const float* x = states[2].view().row(i);
+            double square = 0, logit = 0;
+            for (int j = 0; j < b.d_model; ++j) square += static_cast<double>(x[j]) * x[j] / b.d_model;
+            for (int j = 0; j < b.d_model; ++j)
+                logit += x[j] / std::sqrt(square + double{b.norm_eps}) * gain.at(0, j) * head.at(17, j);
+            EXPECT_NEAR(logit, logits[static_cast<std::size_t>(i)][17], 1e-4) << encoding << " " << i;
+        }
+    }
+}
+
+// y = 3 a - 2 b + 5 is recovered; a penalty that dwarfs the data leaves the mean.
+TEST(LabRidge, FindsAPlaneAndShrinksToTheMean) {
+    std::vector<float> rows;
+    std::vector<double> y;
+    const Random random(1, 2);
+    double mean = 0;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        const float a = static_cast<float>(random.normal(2 * i)), c = static_cast<float>(7 + random.normal(2 * i + 1));
+        rows.insert(rows.end(), {a, c, 1.0f}); // the third column is constant
+        y.push_back(3 * double{a} - 2 * double{c} + 5);
+        mean += y.back() / 200;
+    }
+    const Ridge plane(rows, 3, y, 1e-12), flat(rows, 3, y, 1e9);
+    const float at[] = {1, 2, 1};
+    EXPECT_NEAR(plane.predict(at), 3 - 4 + 5, 1e-6);
+    EXPECT_NEAR(flat.predict(at), mean, 1e-6);
+}
+
+class LabNope : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        result = std::make_unique<Result>(
+            test::run(nope_experiment, {"--model", "weights/none.safetensors", "--model",
+                                        "weights/sinusoidal.safetensors", "--corpus", "weights/heldout.txt"}));
+    }
+    static void TearDownTestSuite() { result.reset(); }
+    static inline std::unique_ptr<Result> result;
+};
+
+TEST_F(LabNope, CountsTokensExactly) {
+    const tools::Figures& table = test::table(*result, "count");
+    for (const char* t : {"1", "2", "3", "4", "10", "100", "1000"})
+        EXPECT_NEAR(cell(table, {{"tokens", t}}, "state") * std::atof(t), 1, 1e-6) << t;
+}
+
+TEST_F(LabNope, OneLayerIsABagOfWordsAndTwoAreNot) {
+    const tools::Figures& table = test::table(*result, "bag-of-words");
+    EXPECT_EQ(table.rows.size(), 3 * registered_encodings().size());
+    const auto differ = [&](const char* layers, const char* encoding) {
+        return cell(table, {{"layers", layers}, {"encoding", encoding}}, "logits_differ_by");
+    };
+    EXPECT_LT(differ("1", "none"), 1e-4);
+    EXPECT_LT(differ("1", "segment"), 1e-4);
+    for (const char* layers : {"2", "4"}) EXPECT_GT(differ(layers, "none"), 1e-2);
+    for (const char* encoding : {"rope", "alibi", "sinusoidal", "learned"}) EXPECT_GT(differ("1", encoding), 1e-2);
+}
+
+// Positions 0 .. 255 are 64 away from their mean on average; waves that are added can be read at once, and
+// without them the embedding knows nothing while later layers do.
+TEST_F(LabNope, ProbeReadsPositions) {
+    const tools::Figures& table = test::table(*result, "probe");
+    const auto error = [&](const char* model, const char* layer) {
+        return cell(table, {{"model", model}, {"layer", layer}}, "mean_absolute_error");
+    };
+    EXPECT_NEAR(number(table.rows[0][4]), 64, 1e-9);
+    EXPECT_LT(error("sinusoidal", "0"), 20);
+    EXPECT_GT(error("none", "0"), 55);
+    EXPECT_LT(error("none", "3"), 45);
+}
+
+} // namespace
+} // namespace ordo::lab

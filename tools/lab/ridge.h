@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Linear regression with a penalty on the weights, in closed form (Hoerl and Kennard 1970).
+#pragma once
+
+#include "ordo.h"
+
+namespace ordo::lab {
+
+// Minimises mean (y - w . z - c)^2 + penalty |w|^2 over rows x, z being x with its columns brought to mean 0
+// and variance 1. All in double.
+class Ridge {
+public:
+    // rows: each of d floats, one after the other; y: one for each row, at least two.
+    Ridge(std::span<const float> rows, int d, std::span<const double> y, double penalty);
+    double predict(std::span<const float> row) const;
+
+private:
+    std::vector<double> weights_; // of the columns as they are
+    double constant_ = 0;
+};
+
+} // namespace ordo::lab
