@@ -9,7 +9,6 @@ extern const Experiment swap_experiment;
 namespace {
 
 using test::cell;
-using test::number;
 
 class LabSwap : public testing::Test {
 protected:

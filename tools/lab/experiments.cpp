@@ -24,8 +24,10 @@ extern const Experiment rotary_experiment;
 extern const Experiment stretch_experiment;
 extern const Experiment word_order_experiment;
 extern const Experiment nope_experiment;
+extern const Experiment scale_experiment;
 extern const Experiment extrapolate_experiment;
 extern const Experiment swap_experiment;
+extern const Experiment errata_experiment;
 
 namespace {
 
@@ -45,8 +47,10 @@ const Experiment* const list[] = {
     &stretch_experiment,
     &word_order_experiment,
     &nope_experiment,
+    &scale_experiment,
     &extrapolate_experiment,
     &swap_experiment,
+    &errata_experiment,
 };
 // clang-format on
 

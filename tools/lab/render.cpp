@@ -81,6 +81,35 @@ Figures map_figures(const Picture& picture, const HeatMap& map) {
     return figures;
 }
 
+// Whether a row holds a sentence, which a column beside others would be too narrow for.
+bool has_sentences(const Figures& figures) {
+    constexpr std::size_t long_text = 80;
+    for (const auto& row : figures.rows)
+        for (const Cell& cell : row)
+            if (const auto* words = std::get_if<std::string>(&cell); words && words->size() > long_text) return true;
+    return false;
+}
+
+// Rows one after another, a line or more for each cell.
+std::string records(const Figures& figures, const Screen& screen) {
+    std::size_t widest = 0;
+    for (const std::string& name : figures.columns) widest = std::max(widest, name.size());
+    std::string out;
+    for (const auto& row : figures.rows) {
+        out += out.empty() ? "" : "\n";
+        for (std::size_t j = 0; j < row.size(); ++j) {
+            std::string value;
+            if (const auto* words = std::get_if<std::string>(&row[j])) value = *words;
+            if (const auto* number = std::get_if<double>(&row[j])) value = tools::number_text(*number);
+            if (const auto* integer = std::get_if<std::int64_t>(&row[j])) value = std::to_string(*integer);
+            if (const auto* truth = std::get_if<bool>(&row[j])) value = *truth ? "true" : "false";
+            const std::string name = figures.columns[j] + std::string(widest + 2 - figures.columns[j].size(), ' ');
+            out += name + wrapped(value, screen.width, static_cast<int>(name.size())) + "\n";
+        }
+    }
+    return out;
+}
+
 OrderedJson json_of(const NamedFigures& table) {
     return {{"name", table.name}, {"title", table.title}, {"rows", tools::to_json(table.figures)}};
 }
@@ -146,7 +175,8 @@ std::string text_of(const Experiment& experiment, const Result& result, const Sc
     out += paragraphs("expected", result.expected, screen);
     for (const NamedFigures& table : result.tables)
         out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
-               tools::render(for_readers(table.figures), Format::text);
+               (has_sentences(table.figures) ? records(for_readers(table.figures), screen)
+                                             : tools::render(for_readers(table.figures), Format::text));
     for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
     out += paragraphs("found", result.found, screen);
     return out + paragraphs("notes", result.notes, screen);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "tests/lab/lab_run.h"
+#include "tools/lab/slips.h"
+
+namespace ordo::lab {
+
+extern const Experiment errata_experiment;
+extern const Experiment scale_experiment;
+
+namespace {
+
+using test::number;
+
+// The figures that the notebook prints for its class, of width 12 for d = 6.
+TEST(LabSlips, ClassWithoutParentheses) {
+    const std::vector<Vector> table = table_without_parentheses(10, 6);
+    ASSERT_EQ(table[1].size(), 12u);
+    const double one[] = {-9.9749e-01, -7.0741e-02, 4.6416e-04, 1, 4.6416e-08, 1, 4.6416e-12, 1},
+                 four[] = {-2.7943e-01, 9.6017e-01, 1.8566e-03, 1, 1.8566e-07, 1};
+    for (std::size_t j = 0; j < std::size(one); ++j) EXPECT_NEAR(table[1][j] / one[j], 1, 1e-4) << j;
+    for (std::size_t j = 0; j < std::size(four); ++j) EXPECT_NEAR(table[4][j] / four[j], 1, 1e-4) << j;
+}
+
+// 16 heads of width 8 and 4 tokens: head h reads token h / 4 alone, and the merged rows see the last token.
+TEST(LabSlips, ReshapedHeadsLeakAndTransposedOnesDoNot) {
+    for (const double change : leak(HeadSplit::transposed, 4, 128, 16, 1)) EXPECT_EQ(change, 0);
+    const Vector wrong = leak(HeadSplit::reshaped, 4, 128, 16, 1);
+    ASSERT_EQ(wrong.size(), 3u);
+    for (const double change : wrong) EXPECT_GT(change, 1e-2);
+}
+
+TEST(LabSlips, SoftmaxGradientIsOfTheWeights) {
+    const SoftmaxGradient g = softmax_gradient(8, 1);
+    EXPECT_LT(g.right, 1e-7);
+    EXPECT_GT(g.from_gradient, 0.5);
+}
+
+class LabErrata : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        result = std::make_unique<Result>(
+            test::run(errata_experiment, {"--model", "weights/none.safetensors", "--model", "weights/rope.safetensors",
+                                          "--corpus", "weights/heldout.txt"}));
+    }
+    static void TearDownTestSuite() { result.reset(); }
+    static std::string figure_of(int n) {
+        for (const auto& row : test::table(*result, "claims").rows)
+            if (number(row[0]) == n) return std::get<std::string>(row[4]);
+        return {};
+    }
+    static void expect(int n, const char* phrase) {
+        EXPECT_NE(figure_of(n).find(phrase), std::string::npos) << n << ": " << figure_of(n);
+    }
+    static inline std::unique_ptr<Result> result;
+};
+
+TEST_F(LabErrata, HasEveryClaimOnceWithAFigureAndACommand) {
+    const tools::Figures& table = test::table(*result, "claims");
+    ASSERT_EQ(table.rows.size(), 28u);
+    for (std::size_t i = 0; i < 28; ++i) {
+        EXPECT_EQ(number(table.rows[i][0]), static_cast<double>(i + 1));
+        for (std::size_t j = 1; j < 6; ++j) EXPECT_FALSE(std::get<std::string>(table.rows[i][j]).empty()) << i + 1;
+    }
+}
+
+// Figures worked out apart from this program, from the formulas.
+TEST_F(LabErrata, FiguresAreThoseOfTheFormulas) {
+    expect(1, "12 columns; row 1 = -0.99749, -0.070741, 0.00046416");
+    expect(2, "2154.4 in the place of 1");
+    expect(3, "distance at offset 1: 0.964, 6: 0.658, 63: 0.645; offset 63 is the nearest for 128 of 128");
+    expect(4, "pair 0 at offset 44: 0.0177 rad off a whole turn, 710: 6e-05");
+    expect(5, "dim 510 in [0, 0.0102");
+    expect(6, "R_-11: 2");
+    expect(8, "1, 10, 100, 1000 rad a step, which is 1, -2.57, -0.531, 0.974");
+    expect(9, "of at most 0.8326");
+    expect(9, "\"carbohydrates are\" is 0 in a corpus");
+    expect(11, "32 x 70656 = 2260992");
+    expect(13, "2 of 2");
+    expect(14, "32 of 64 frequencies at or below 1e-4");
+    expect(14, "the slowest 1.3e-08");
+    expect(15, "(510, 511)");
+    expect(17, "m_7 = 0.00390625 = 2^-8; 12 heads end in 0.7071, 0.3536, 0.1768, 0.08839");
+    expect(19, "keeps 0.988 of the weight, the fastest 0.12");
+    expect(23, "0 and 36 are 0 rad apart, of 1 and 37 0, of 1 and 36 0.175");
+    expect(24, "starts at 0.1");
+    expect(25, "differs by 0;");
+    expect(26, "3 sines, 2 cosines");
+    expect(27, "|PE| = 16");
+    expect(28, "(20 %)");
+}
+
+// |PE| = sqrt(d/2), |e| = 1 for N(0, 1/d); sqrt(d) times that with the scale.
+TEST(LabScale, WavesAreRootOfHalfTheWidthLong) {
+    const Result r = test::run(scale_experiment, {"--model", "weights/sinusoidal.safetensors"});
+    for (const auto& row : test::table(r, "lengths").rows) {
+        const double d = number(row[0]);
+        EXPECT_NEAR(number(row[2]), std::sqrt(d / 2), 1e-9);
+        EXPECT_NEAR(number(row[3]) / std::sqrt(d / 2), 1, 0.1);
+        EXPECT_NEAR(number(row[4]) * std::sqrt(2), 1, 0.1);
+    }
+    const auto& trained = test::table(r, "trained").rows.at(0);
+    EXPECT_NEAR(number(trained[4]), 8, 1e-5);                                   // sqrt(128 / 2)
+    EXPECT_NEAR(number(trained[3]) / number(trained[2]), std::sqrt(128), 1e-3); // the scale
+}
+
+} // namespace
+} // namespace ordo::lab
