@@ -95,7 +95,8 @@ bool run_gnuplot(const fs::path& script) {
     return true;
 }
 
-bool write_files(const Experiment& experiment, const Result& result, const Folders& folders) {
+bool write_files(const Experiment& experiment, const Result& result, const Folders& folders,
+                 const std::function<void(const std::string&)>& progress) {
     make_directory(folders.data);
     make_directory(folders.pictures);
     const auto csv = [&](std::string_view name, const tools::Figures& figures) {
@@ -104,10 +105,15 @@ bool write_files(const Experiment& experiment, const Result& result, const Folde
     bool drawn = true;
     for (const NamedFigures& table : result.tables) csv(table.name, table.figures);
     for (const Picture& picture : result.pictures) {
+        progress("picture " + picture.name);
         csv(picture.name, figures_of(picture));
         const std::string stem = file_stem(experiment, picture.name);
         const fs::path script = folders.pictures / (stem + ".gp");
         write_file(script, plot_script(picture, stem));
+        for (const char* suffix : {".svg", ".png"}) { // of another run: they must not pass for this one's
+            std::error_code error;
+            fs::remove(folders.pictures / (stem + suffix), error);
+        }
         drawn = drawn && run_gnuplot(script);
     }
     return drawn;

@@ -115,7 +115,7 @@ std::string shown(const Experiment& experiment, const lab::Result& result, const
     const std::string command = lab::command_of(experiment.name, arguments);
     switch (parse_format(arguments.text("format"))) {
     case Format::md:
-        return lab::markdown_of(experiment, result, command, arguments.has("out") ? arguments.text("out") : "");
+        return lab::markdown_of(experiment, result, command, arguments.text("out"), arguments.text("out"));
     case Format::csv:
         return lab::csv_of(result);
     case Format::json:
@@ -150,15 +150,16 @@ int run(const Arguments& arguments) {
                          .seed = parse_seed(arguments.text("seed"), "option --seed"),
                          .quick = arguments.has("quick")};
     lab::Result result;
+    bool drawn = true;
     {
         Progress progress(arguments.has("quiet"));
         request.progress = [&](const std::string& line) { progress.show(std::string(experiment.name) + ": " + line); };
         result = lab::run(experiment, request);
-    }
-    if (arguments.has("out")) {
         const std::filesystem::path directory = arguments.text("out");
-        if (!lab::write_files(experiment, result, {directory, directory})) write_message(lab::no_gnuplot);
+        if (arguments.has("out"))
+            drawn = lab::write_files(experiment, result, {directory, directory}, request.progress);
     }
+    if (!drawn) write_message(lab::no_gnuplot);
     write_out(shown(experiment, result, arguments));
     return 0;
 }

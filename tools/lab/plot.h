@@ -21,8 +21,9 @@ struct Folders {
     std::filesystem::path data, pictures; // CSV; scripts, SVG and PNG
 };
 // A CSV file for every table and every picture, and for every picture its script, SVG and PNG. False if the
-// pictures could not be drawn for want of gnuplot. Throws Error.
-bool write_files(const Experiment& experiment, const Result& result, const Folders& folders);
+// pictures could not be drawn for want of gnuplot. progress is called before each picture. Throws Error.
+bool write_files(const Experiment& experiment, const Result& result, const Folders& folders,
+                 const std::function<void(const std::string&)>& progress);
 
 // What to do about it.
 inline constexpr std::string_view no_gnuplot =

@@ -156,7 +156,8 @@ Figures for_readers(Figures figures) {
 }
 
 std::string duration_text(double seconds) {
-    return seconds < 90 ? tools::fixed_text(seconds, 0) + " s" : tools::fixed_text(seconds / 60, 0) + " min";
+    return seconds < 90 ? tools::fixed_text(std::max(seconds, 1.0), 0) + " s"
+                        : tools::fixed_text(seconds / 60, 0) + " min";
 }
 
 std::string file_text(const std::filesystem::path& path) {
@@ -183,7 +184,7 @@ std::string text_of(const Experiment& experiment, const Result& result, const Sc
 }
 
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
-                        const std::filesystem::path& pictures) {
+                        const std::filesystem::path& pictures, const std::string& link) {
     std::string out = "## " + std::string(experiment.name) + "\n\n" + escaped(experiment.summary) + "\n\n" +
                       escaped(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
     out += bullets("Expected", result.expected);
@@ -193,7 +194,7 @@ std::string markdown_of(const Experiment& experiment, const Result& result, cons
         const std::string file = file_stem(experiment, picture.name) + ".svg";
         std::error_code error;
         if (!pictures.empty() && std::filesystem::exists(pictures / file, error))
-            out += "![" + escaped(picture.title) + "](" + pictures.filename().string() + "/" + file + ")\n\n";
+            out += "![" + escaped(picture.title) + "](<" + link + "/" + file + ">)\n\n";
         else
             out += "```text\n" + draw(picture, {}) + "```\n\n";
     }

@@ -17,9 +17,10 @@ Screen screen_of_stdout();
 
 std::string text_of(const Experiment& experiment, const Result& result, const Screen& screen);
 
-// pictures: the folder that their files are in, named as "FOLDER/FILE.svg"; what has no file is drawn in characters.
+// pictures: the folder that their SVG files are in, and link what the text calls it; what has no file is drawn in
+// characters.
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
-                        const std::filesystem::path& pictures = {});
+                        const std::filesystem::path& pictures = {}, const std::string& link = {});
 
 // The tables one after another; if there is more than one, each after a line "# NAME: TITLE". Without any, the
 // pictures in their place.

@@ -66,8 +66,9 @@ private:
         try {
             request.progress({});
             outcome.result = run(experiment, request);
-            request.progress("pictures");
-            drawn_ = write_files(experiment, outcome.result, {directory_ / "data", directory_ / "pictures"}) && drawn_;
+            drawn_ = write_files(experiment, outcome.result, {directory_ / "data", directory_ / "pictures"},
+                                 request.progress) &&
+                     drawn_;
         } catch (const Stopped&) {
             outcome.error = stopped;
         } catch (const Error& error) {
@@ -136,7 +137,7 @@ std::string page_markdown(std::span<const Outcome> outcomes, const Setting& sett
     out += "\n";
     for (const Outcome& outcome : outcomes) {
         if (outcome.error.empty())
-            out += markdown_of(*outcome.experiment, outcome.result, outcome.command, pictures);
+            out += markdown_of(*outcome.experiment, outcome.result, outcome.command, pictures, "pictures");
         else
             out += "## " + std::string(outcome.experiment->name) + "\n\n```sh\n" + outcome.command +
                    "\n```\n\n**No result:** " + escaped_html(outcome.error) + "\n\n";
@@ -157,8 +158,9 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
         outcomes = run.all();
         if (!run.drawn()) tools::write_message(no_gnuplot);
     }
+    const fs::path name = directory.has_filename() ? directory.filename() : directory.parent_path().filename();
     const Setting setting{tools::version_text(), bench::cpu_name(),
-                          command_of("report", arguments) + " " + directory.filename().string()};
+                          command_of("report", arguments) + " " + shell_word(name.string())};
     std::error_code error;
     fs::create_directories(directory, error); // a file in its place is found below
     write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
