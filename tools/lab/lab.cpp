@@ -81,7 +81,7 @@ constexpr OptionGroup groups[] = {
 std::string option_names(const Experiment& experiment) {
     std::string names;
     for (const std::string_view name : experiment.options) names += (names.empty() ? "--" : ", --") + std::string(name);
-    return names.empty() ? "none" : names;
+    return names;
 }
 
 // An option that is silently without effect would be worse than an error.
@@ -90,23 +90,24 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
         if (arguments.has(option.name) &&
             std::find(experiment.options.begin(), experiment.options.end(), option.name) == experiment.options.end())
             fail(ErrorCode::usage, "lab: ", experiment.name, " does not heed --", option.name,
-                 "; of those that not all experiments have it heeds ", option_names(experiment));
+                 experiment.options.empty() ? "" : "; beside those of every experiment it heeds ",
+                 option_names(experiment));
 }
 
 int list_experiments(const Arguments& arguments) {
     for (const Option& option : some_options)
         if (arguments.has(option.name))
             fail(ErrorCode::usage, "lab: option --", option.name, ": expected an experiment");
-    Figures figures{{"experiment", "what it answers", "options", "time", "quick"}, {}};
-    for (const Experiment* experiment : lab::experiments())
-        figures.rows.push_back({std::string(experiment->name), std::string(experiment->summary),
-                                option_names(*experiment), lab::duration_text(experiment->seconds),
-                                lab::duration_text(experiment->quick_seconds)});
+    Figures figures{{"experiment", "time", "quick", "what it answers", "options"}, {}};
     double all = 0, all_quick = 0;
-    for (const Experiment* experiment : lab::experiments())
+    for (const Experiment* experiment : lab::experiments()) {
+        figures.rows.push_back({std::string(experiment->name), lab::duration_text(experiment->seconds),
+                                lab::duration_text(experiment->quick_seconds), std::string(experiment->summary),
+                                option_names(*experiment)});
         all += experiment->seconds, all_quick += experiment->quick_seconds;
-    figures.rows.push_back({std::string("report"), std::string("all of them, as a page in a directory DIR"),
-                            std::string("DIR"), lab::duration_text(all), lab::duration_text(all_quick)});
+    }
+    figures.rows.push_back({std::string("report"), lab::duration_text(all), lab::duration_text(all_quick),
+                            std::string("all of them, as a page in the directory DIR"), std::string()});
     write_out(render(figures, parse_format(arguments.text("format"))));
     return 0;
 }

@@ -139,7 +139,9 @@ std::string curves_script(const Curves& curves) {
     const Axes axes = axes_of(curves);
     const auto end = [](double value, bool log) { return number(log ? std::pow(10, value) : value); };
     const double pad = 0.04 * (axes.y.high - axes.y.low);
-    const double pad_x = curves.square ? 0.04 * (axes.x.high - axes.x.low) : 0;
+    const bool marks = std::any_of(curves.series.begin(), curves.series.end(),
+                                   [](const Series& series) { return series.style != Series::Style::line; });
+    const double pad_x = marks ? 0.02 * (axes.x.high - axes.x.low) : 0; // or they would be cut in halves
     out += "set xrange [" + end(axes.x.low - pad_x, curves.log_x) + ":" + end(axes.x.high + pad_x, curves.log_x) +
            "]\nset yrange [" + end(axes.y.low - pad, curves.log_y) + ":" + end(axes.y.high + pad, curves.log_y) + "]\n";
     if (curves.log_x) out += "set logscale x\nset format x '%g'\n";

@@ -131,7 +131,7 @@ void add_trained(Result& result, NamedFigures& summary, const std::string& spec,
 
 Result run(const Request& request) {
     const int heads = request.integer("heads", 8);
-    const Size size{static_cast<int>(request.integers("length", {32}).front()), request.integer("dim", 64), heads};
+    const Size size{static_cast<int>(request.integers("length", {48}).front()), request.integer("dim", 64), heads};
     const Dims dims{size.width, heads, size.width, 1, 256}; // whoever turns heads turns --dim columns
     Result result;
     NamedFigures summary{"tables",
@@ -166,7 +166,7 @@ extern const Experiment tables_experiment;
 const Experiment tables_experiment = {
     .name = "tables",
     .summary = "the table of every registered encoding: what it adds, turns by, or takes from a score",
-    .details = "The main table of each of --encodings (all), for --length (32) positions, --dim (64) columns and "
+    .details = "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
                "--heads (8) heads: "
                "of a bias the first and the last head. An encoding whose table is trained is shown as the shipped "
                "weights have it.",
