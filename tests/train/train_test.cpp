@@ -152,6 +152,27 @@ TEST_F(Training, GoesOnFromTheWeightsOfAFile) {
     EXPECT_NEAR(second.validation_loss, first.validation_loss, 1e-4);
 }
 
+TEST_F(Training, RefusesWeightsOfAnotherTrunkWhoseTensorsHaveTheSameShapes) {
+    Options o = options("first");
+    o.tokens = 24 * 3;
+    run(o);
+    Options next = options("second");
+    next.init = o.out;
+    next.blueprint.n_heads *= 2;
+    next.blueprint.n_kv_heads *= 2;
+    next.blueprint.d_head /= 2;
+    try {
+        run(next);
+        FAIL() << "expected an error";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code, ErrorCode::model);
+        EXPECT_NE(std::string(e.what()).find("blueprint: d_head: expected the trunk's"), std::string::npos) << e.what();
+    }
+    next.blueprint = o.blueprint;
+    next.blueprint.context /= 2;
+    EXPECT_NO_THROW(run(next));
+}
+
 TEST_F(Training, FinishesOnTheSecondCorpus) {
     Options o = options("run");
     o.tokens = 24 * 3 * 60;

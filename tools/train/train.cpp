@@ -3,6 +3,7 @@
 
 #include "core/blas.h"
 #include "core/error.h"
+#include "io/json.h"
 #include "io/safetensors.h"
 #include "model/model_file.h"
 #include "text/bpe_trainer.h"
@@ -39,9 +40,21 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Options& o) {
     return train_bpe(read_file(o.corpus, most_bytes), o.blueprint.vocab_size);
 }
 
+// What shapes do not show, such as the number of heads, has to agree too.
+void check_trunk(const Options& o, const Safetensors& file) {
+    const std::string where = file.where() + ": blueprint";
+    const Json has = parse_json(to_json(read_blueprint(file), true), where);
+    const Json wants = parse_json(to_json(o.blueprint, true), where);
+    for (const auto& [key, value] : wants.items())
+        if (key != "architecture" && key != "context" && has.at(key) != value)
+            fail(ErrorCode::model, where, ": ", key, ": expected the trunk's ", describe(value), ", found ",
+                 describe(has.at(key)));
+}
+
 // Takes over the tensors of a weight file that have the same name and shape; the rest start fresh.
 void load_initial(const Options& o, Parameters& parameters) {
     const Safetensors file = Safetensors::open(o.init);
+    check_trunk(o, file);
     for (int i = 0; i < parameters.count(); ++i) {
         const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
         const View v = parameters.value(i);
