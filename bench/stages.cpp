@@ -24,7 +24,7 @@ public:
         : b_(b), encodings_(encodings), load_(load), chunk_(load.n_gen > 0 ? 1 : chunk), x_(load.tokens(), b.d_model),
           qkv_(std::min(chunk_, load.tokens()), (b.n_heads + 2 * b.n_kv_heads) * b.d_head),
           scores_({b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window, b.attention_softcap},
-                  load.n_depth + load.tokens()) {
+                  load.n_depth + load.tokens(), 1) {
         for (int i = 0; i < load.n_depth + load.tokens(); ++i) positions_.push_back(i);
     }
 

@@ -8,6 +8,8 @@
 #define ORDO_DOTS_ROWS 2   // rows of x that meet a row of weights at once
 #define ORDO_PANEL_ROWS 1  // rows of x against a panel of halves
 #define ORDO_QUANT_ROWS 1  // and of quantised weights
+#include "kernels/vectors.h"
+
 #include "kernels/body.h"
 #include "kernels/panels.h"
 

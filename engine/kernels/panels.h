@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products with packed weights, included by one file per instruction set after body.h; the layout is
+// Products with packed weights, included by one file per instruction set after vectors.h; the layout is
 // described in kernels.h. Every output is one chain of additions over ascending k, whatever the rows,
 // panels and threads around it: a row of a batch has the bits that it has alone.
 

@@ -20,12 +20,26 @@ Range visible(const AttentionShape& shape, int index, int total) {
     return {shape.window == 0 ? 0 : std::max(0, index + 1 - shape.window), index + 1};
 }
 
+constexpr int keys_of_part = 8 * KvCache::block;
+
 int columns_for(const AttentionShape& shape, int capacity) {
     constexpr int block = KvCache::block;
     // A tile of queries spans window + tile - 1 keys, which may begin and end inside a block.
     if (shape.window != 0 && shape.window < capacity)
         capacity = std::min(capacity, shape.window + AttentionScratch::tile + 2 * block);
     return (capacity + block - 1) / block * block;
+}
+
+// One part is computed as a whole, without a second step.
+int parts_for(int columns) {
+    const int parts = (columns + keys_of_part - 1) / keys_of_part;
+    return parts == 1 ? 0 : parts;
+}
+
+// How many parts the keys are cut into that one query sees, from the start of the first one's block.
+int parts_of(Range seen) {
+    const int start = seen.first / KvCache::block * KvCache::block;
+    return (seen.last - start + keys_of_part - 1) / keys_of_part;
 }
 
 // One tile of the queries of one head.
@@ -37,40 +51,87 @@ struct TileJob {
     int layer, first, total;
     bool biased;
 
-    void run(int head, int row, int rows, AttentionScratch& scratch, int slot) const {
+    Range seen(int row) const { return visible(shape, first + row, total); }
+    int kv_head(int head) const { return head / (shape.n_heads / shape.n_kv_heads); }
+    View gathered(int head, int row, int rows) const {
+        return cols_of(rows_of(out, row, rows), head * shape.d_head, shape.d_head);
+    }
+
+    // The scores of some rows for the keys of a range that begins with a block: scaled, capped and biased.
+    View score(int head, int row, int rows, Range keys, AttentionScratch& scratch, int slot) const {
         constexpr int block = KvCache::block;
-        const int e = shape.d_head, kv_head = head / (shape.n_heads / shape.n_kv_heads);
-        const int last = visible(shape, first + row + rows - 1, total).last;
-        const int start = visible(shape, first + row, total).first / block * block; // whole blocks
-        const View scores = scratch.scores(slot, rows, last - start);
-        const View mine = cols_of(rows_of(q, row, rows), head * e, e);
-        for (int token = start; token < last; token += block) {
+        const View scores = scratch.scores(slot, rows, keys.last - keys.first);
+        const View mine = cols_of(rows_of(q, row, rows), head * shape.d_head, shape.d_head);
+        for (int token = keys.first; token < keys.last; token += block) {
             // Whole vectors: the columns past the last token are never read.
-            const int width = std::min(block, (last - token + 15) / 16 * 16);
-            cache.multiply_keys(layer, kv_head, token / block, shape.scale, mine,
-                                cols_of(scores, token - start, width));
+            const int width = std::min(block, (keys.last - token + 15) / 16 * 16);
+            cache.multiply_keys(layer, kv_head(head), token / block, shape.scale, mine,
+                                cols_of(scores, token - keys.first, width));
         }
         if (shape.softcap != 0) soft_cap(shape.softcap, scores);
         const Positions positions = cache.positions();
         if (biased)
             encodings.bias(scores, layer, head,
                            positions.subspan(static_cast<std::size_t>(first + row), static_cast<std::size_t>(rows)),
-                           positions.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(last - start)));
+                           positions.subspan(static_cast<std::size_t>(keys.first),
+                                             static_cast<std::size_t>(keys.last - keys.first)));
+        return scores;
+    }
+
+    void run(int head, int row, int rows, AttentionScratch& scratch, int slot) const {
+        const int start = seen(row).first / KvCache::block * KvCache::block, last = seen(row + rows - 1).last;
+        const View scores = score(head, row, rows, {start, last}, scratch, slot);
         for (int i = 0; i < rows; ++i) {
-            const Range seen = visible(shape, first + row + i, total);
-            softmax_row(last - start, seen.first - start, seen.last - start, scores.row(i));
+            const Range own = seen(row + i);
+            softmax_row(last - start, own.first - start, own.last - start, scores.row(i));
         }
-        cache.multiply_values(layer, kv_head, start, scores, cols_of(rows_of(out, row, rows), head * e, e));
+        cache.multiply_values(layer, kv_head(head), start, scores, gathered(head, row, rows));
+    }
+
+    // The first row's keys of one part: the average of their values, and what they weigh.
+    void average(int head, int part, int sequence, AttentionScratch& scratch, int slot) const {
+        const Range all = seen(0);
+        const int start = all.first / KvCache::block * KvCache::block + part * keys_of_part;
+        const int last = std::min(all.last, start + keys_of_part);
+        const View scores = score(head, 0, 1, {start, last}, scratch, slot);
+        scratch.weights(sequence, head)[part] =
+            softmax_part(last - start, std::max(all.first, start) - start, last - start, scores.row(0));
+        cache.multiply_values(layer, kv_head(head), start, scores, rows_of(scratch.averages(sequence, head), part, 1));
+    }
+    void combine(int head, int sequence, AttentionScratch& scratch) const {
+        const Kernels& k = kernels();
+        const int parts = parts_of(seen(0));
+        const View averages = scratch.averages(sequence, head);
+        float* const weights = scratch.weights(sequence, head);
+        softmax_row(parts, 0, parts, weights);
+        float* const to = gathered(head, 0, 1).row(0);
+        std::fill(to, to + shape.d_head, 0.0f);
+        for (int p = 0; p < parts; ++p) k.axpy(shape.d_head, weights[p], averages.row(p), to);
     }
 };
 
 } // namespace
 
-AttentionScratch::AttentionScratch(const AttentionShape& shape, int capacity)
-    : scores_(floats(shape, capacity)), slots_(thread_count()), columns_(columns_for(shape, capacity)) {}
+AttentionScratch::AttentionScratch(const AttentionShape& shape, int capacity, int sequences)
+    : slots_(thread_count()), columns_(columns_for(shape, capacity)), parts_(parts_for(columns_)),
+      n_heads_(shape.n_heads), d_head_(shape.d_head) {
+    scores_ = Buffer<float>(static_cast<std::size_t>(slots_) * tile * static_cast<std::size_t>(columns_));
+    parts_of_heads_ = Buffer<float>(static_cast<std::size_t>(part_floats()) * static_cast<std::size_t>(n_heads_) *
+                                    static_cast<std::size_t>(sequences));
+}
 
-std::uint64_t AttentionScratch::floats(const AttentionShape& shape, int capacity) {
-    return static_cast<std::uint64_t>(thread_count()) * tile * static_cast<std::uint64_t>(columns_for(shape, capacity));
+std::uint64_t AttentionScratch::floats(const AttentionShape& shape, int capacity, int sequences) {
+    const int columns = columns_for(shape, capacity);
+    const auto of_head = static_cast<std::uint64_t>(parts_for(columns)) * static_cast<std::uint64_t>(shape.d_head + 1);
+    return static_cast<std::uint64_t>(thread_count()) * tile * static_cast<std::uint64_t>(columns) +
+           static_cast<std::uint64_t>(sequences) * static_cast<std::uint64_t>(shape.n_heads) * of_head;
+}
+
+View AttentionScratch::averages(int i, int head) {
+    return view(parts_of_heads_.data() + (std::ptrdiff_t{i} * n_heads_ + head) * part_floats(), parts_, d_head_);
+}
+float* AttentionScratch::weights(int i, int head) {
+    return averages(i, head).data + std::ptrdiff_t{parts_} * d_head_;
 }
 
 View AttentionScratch::scores(int slot, int rows, int keys) {
@@ -85,7 +146,7 @@ public:
     PartJob(const AttentionShape& shape, const EncodingStack& encodings, int layer, const Part& part, int top, View qkv,
             View out)
         : shape_(shape), encodings_(encodings), layer_(layer), part_(part), group_(shape.n_heads / shape.n_kv_heads),
-          qkv_(rows_of(qkv, top, part.rows)), out_(rows_of(out, top, part.rows)) {}
+          sequence_(top), qkv_(rows_of(qkv, top, part.rows)), out_(rows_of(out, top, part.rows)) {}
 
     // Some rows' queries and keys of some key/value heads get their positions; keys and values are cached.
     void enter(int row, int rows, int kv_head, int heads) const {
@@ -107,41 +168,82 @@ public:
 
     // A tile of queries of one head.
     void gather(int row, int rows, int head, AttentionScratch& scratch, int slot) const {
-        const bool biased = (encodings_.moments() & moment_bias) != 0;
-        const View q = cols_of(qkv_, 0, shape_.n_heads * shape_.d_head);
-        TileJob{shape_, encodings_, *part_.cache, q, out_, layer_, part_.first, part_.first + part_.rows, biased}.run(
-            head, row, rows, scratch, slot);
+        tile().run(head, row, rows, scratch, slot);
     }
+
+    // Of a single row: how many parts its keys are in.
+    int parts() const { return parts_of(tile().seen(0)); }
+    void gather_part(int head, int part, AttentionScratch& scratch, int slot) const {
+        if (part < parts()) tile().average(head, part, sequence_, scratch, slot);
+    }
+    void combine(int head, AttentionScratch& scratch) const { tile().combine(head, sequence_, scratch); }
 
     // One row's query heads that share a key/value head, from start to end.
     void decode(int kv_head, AttentionScratch& scratch, int slot) const {
         enter(0, 1, kv_head, 1);
-        for (int head = kv_head * group_; head < (kv_head + 1) * group_; ++head) gather(0, 1, head, scratch, slot);
+        const int n = parts();
+        for (int head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
+            if (n == 1) {
+                gather(0, 1, head, scratch, slot);
+                continue;
+            }
+            for (int part = 0; part < n; ++part) gather_part(head, part, scratch, slot);
+            combine(head, scratch);
+        }
     }
 
 private:
+    TileJob tile() const {
+        const bool biased = (encodings_.moments() & moment_bias) != 0;
+        const View q = cols_of(qkv_, 0, shape_.n_heads * shape_.d_head);
+        return {shape_, encodings_, *part_.cache, q, out_, layer_, part_.first, part_.first + part_.rows, biased};
+    }
+
     const AttentionShape& shape_;
     const EncodingStack& encodings_;
     int layer_;
     const Part& part_;
-    int group_; // query heads that share a key/value head
+    int group_;    // query heads that share a key/value head
+    int sequence_; // its number, where each has a single row
     View qkv_, out_;
 };
+
+} // namespace
+
+namespace {
+
+// Rows that are alone in their sequences.
+void decode(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
+            View qkv, AttentionScratch& scratch, View out) {
+    const auto job = [&](std::ptrdiff_t row) {
+        return PartJob(shape, encodings, layer, parts[static_cast<std::size_t>(row)], static_cast<int>(row), qkv, out);
+    };
+    const std::ptrdiff_t n = qkv.rows, kv_heads = shape.n_kv_heads, heads = shape.n_heads;
+    int most_parts = 0;
+    for (std::ptrdiff_t row = 0; row < n; ++row) most_parts = std::max(most_parts, job(row).parts());
+    if (most_parts == 1 || n * kv_heads >= scratch.slots()) {
+        parallel_for_slots(n * kv_heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
+            job(i / kv_heads).decode(static_cast<int>(i % kv_heads), scratch, slot);
+        });
+        return;
+    }
+    parallel_for_slots(n * kv_heads, scratch.slots(), [&](std::ptrdiff_t i, int) {
+        job(i / kv_heads).enter(0, 1, static_cast<int>(i % kv_heads), 1);
+    });
+    parallel_for_slots(n * heads * most_parts, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
+        const std::ptrdiff_t head = i / most_parts;
+        job(head / heads).gather_part(static_cast<int>(head % heads), static_cast<int>(i % most_parts), scratch, slot);
+    });
+    parallel_for_slots(n * heads, scratch.slots(),
+                       [&](std::ptrdiff_t i, int) { job(i / heads).combine(static_cast<int>(i % heads), scratch); });
+}
 
 } // namespace
 
 void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
                View qkv, AttentionScratch& scratch, View out) {
     const int n = qkv.rows;
-    if (parts.front().rows == 1) {
-        parallel_for_slots(static_cast<std::ptrdiff_t>(n) * shape.n_kv_heads, scratch.slots(),
-                           [&](std::ptrdiff_t i, int slot) {
-                               const int row = static_cast<int>(i) / shape.n_kv_heads;
-                               PartJob(shape, encodings, layer, parts[static_cast<std::size_t>(row)], row, qkv, out)
-                                   .decode(static_cast<int>(i) % shape.n_kv_heads, scratch, slot);
-                           });
-        return;
-    }
+    if (parts.front().rows == 1) return decode(shape, encodings, layer, parts, qkv, scratch, out);
     const PartJob job(shape, encodings, layer, parts.front(), 0, qkv, out);
     constexpr int rows_at_once = 16;
     parallel_for((n + rows_at_once - 1) / rows_at_once, std::max(1, 8192 / (rows_at_once * qkv.cols)),

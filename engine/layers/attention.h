@@ -20,22 +20,29 @@ struct AttentionShape {
     float softcap = 0; // of scaled scores, before the bias; 0: none
 };
 
-// Memory for the scores of one tile of queries, per thread.
+// Memory for the scores of one tile of queries, per thread, and for what single queries gather from parts of
+// a long sequence.
 class AttentionScratch {
 public:
     static constexpr int tile = 24; // queries; a multiple of what the kernels take at once
 
     AttentionScratch() = default;
-    // For as many threads as there are now; more will not be used.
-    AttentionScratch(const AttentionShape& shape, int capacity);
-    static std::uint64_t floats(const AttentionShape& shape, int capacity);
+    // For as many threads as there are now; more will not be used. sequences: rows that are alone in theirs.
+    AttentionScratch(const AttentionShape& shape, int capacity, int sequences);
+    static std::uint64_t floats(const AttentionShape& shape, int capacity, int sequences);
 
     int slots() const { return slots_; }
     View scores(int slot, int rows, int keys);
+    // Of the i-th sequence and a head: an average of values [d_head] for each part of the keys, then a weight each.
+    View averages(int i, int head);
+    float* weights(int i, int head);
 
 private:
-    Buffer<float> scores_; // [slots, tile, columns]
-    int slots_ = 1, columns_ = 0;
+    std::ptrdiff_t part_floats() const { return std::ptrdiff_t{parts_} * (d_head_ + 1); }
+
+    Buffer<float> scores_;         // [slots, tile, columns]
+    Buffer<float> parts_of_heads_; // [sequences, heads, parts * (d_head + 1)]
+    int slots_ = 1, columns_ = 0, parts_ = 0, n_heads_ = 0, d_head_ = 0;
 };
 
 // Rows of one sequence: the tokens from index first on, before which its cache holds the others.
@@ -48,6 +55,9 @@ struct Part {
 // parts, one part after the other: either a single part, or parts of one row each. The tokens' positions
 // stand in the caches. Rotates queries and keys in place, caches keys and values, and writes what the
 // queries gather to out [n, n_heads * d_head].
+// A single query sees a long sequence in parts of 512 keys, whose averages are then weighed against each other
+// (as Flash-Decoding does, Dao et al. 2023): where heads are fewer than threads, threads share the parts. What
+// is computed depends on the length alone.
 // A causal query sees the tokens of its sequence up to its own index, at most window of them; a
 // bidirectional one sees all of them.
 void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,

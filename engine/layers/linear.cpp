@@ -63,7 +63,7 @@ const std::uint16_t* RowScratch::round_to_bf16(View x) {
     return values;
 }
 
-void linear(View x, const Linear& w, RowScratch& scratch, View y) {
+void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_rows) {
     const Kernels& k = kernels();
     const Matrix& weight = w.weight;
     const std::int64_t work = std::int64_t{x.rows} * x.cols * y.cols;
@@ -93,7 +93,7 @@ void linear(View x, const Linear& w, RowScratch& scratch, View y) {
                     y.data + first, y.stride);
             bias(first, count);
         });
-    } else if (weight.type() == WeightType::bf16 && k.product_bf16_pairs != nullptr) {
+    } else if (weight.type() == WeightType::bf16 && bf16_rows == Bf16Rows::rounded && k.product_bf16_pairs != nullptr) {
         const std::uint16_t* const rows = scratch.round_to_bf16(x);
         for_outputs(y.cols, block, work, [&](int first, int count) {
             k.product_bf16_pairs(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), rows,

@@ -32,7 +32,10 @@ private:
 // in place; more are left to BLAS, which must not be called from within a team.
 inline constexpr int most_rows_without_blas = 8;
 
+// How rows meet bf16: rounded to it where the kernels multiply pairs, or always as floats.
+enum class Bf16Rows { rounded, floats };
+
 // y [n, m] = x [n, k] * weight^T + bias. scratch: for n rows of k, if the weights are quantised or bf16.
-void linear(View x, const Linear& w, RowScratch& scratch, View y);
+void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows = Bf16Rows::rounded);
 
 } // namespace ordo

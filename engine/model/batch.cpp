@@ -23,13 +23,13 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
     if (m.blueprint.mask == Mask::bidirectional)
         fail(ErrorCode::usage, m.where, ": a bidirectional model does not move on token by token");
     const int capacity = max_tokens == 0 ? m.blueprint.context : max_tokens;
-    const std::uint64_t bytes = Pass::bytes(m, max_sessions, max_sessions, capacity);
+    const std::uint64_t bytes = Pass::bytes(m, max_sessions, max_sessions, capacity, max_sessions);
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, "batch: ", max_sessions, " sessions take ", bytes, " bytes, more than the ",
              default_memory_limit(), " that they may");
     try {
         impl_ = std::make_unique<Impl>(
-            Impl{&model, max_sessions, capacity, Pass(m, max_sessions, max_sessions, capacity), {}, {}});
+            Impl{&model, max_sessions, capacity, Pass(m, max_sessions, max_sessions, capacity, max_sessions), {}, {}});
         impl_->positions.reserve(static_cast<std::size_t>(max_sessions));
         impl_->parts.reserve(static_cast<std::size_t>(max_sessions));
     } catch (const std::bad_alloc&) {

@@ -17,10 +17,10 @@ struct PassRows {
 class Pass {
 public:
     Pass() = default;
-    // For at most rows rows, of which the logits of head_rows are computed at a time, and sequences of at
-    // most capacity tokens. Throws std::bad_alloc.
-    Pass(const Model::Impl& model, int rows, int head_rows, int capacity);
-    static std::uint64_t bytes(const Model::Impl& model, int rows, int head_rows, int capacity);
+    // For at most rows rows, of which the logits of head_rows are computed at a time, of so many sequences of
+    // at most capacity tokens. Throws std::bad_alloc.
+    Pass(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences);
+    static std::uint64_t bytes(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences);
 
     // Through all layers: the rows [n, d] that the head reads. The caches hold the tokens afterwards.
     // Throws Error(model) if a layer yields values that are not finite, and nothing else.

@@ -67,13 +67,13 @@ Session::Impl::Impl(const Model& of, const SessionOptions& wanted)
       head_rows(head_rows_at_once(of.impl(), chunk)) {
     const Blueprint& b = of.impl().blueprint;
     const std::uint64_t bytes = KvCache::bytes(b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache) +
-                                Pass::bytes(of.impl(), chunk, head_rows, capacity);
+                                Pass::bytes(of.impl(), chunk, head_rows, capacity, 1);
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, "session: ", capacity, " tokens take ", bytes, " bytes, more than the ",
              default_memory_limit(), " that they may");
     try {
         cache = KvCache(b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache);
-        pass = Pass(of.impl(), chunk, head_rows, capacity);
+        pass = Pass(of.impl(), chunk, head_rows, capacity, 1);
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, "session: not enough memory for ", capacity, " tokens (", bytes, " bytes)");
     }

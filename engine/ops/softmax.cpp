@@ -9,12 +9,28 @@
 
 namespace ordo {
 
-void softmax_row(int n, int first, int last, float* row) {
+namespace {
+
+// Returns the sum of exp(row[j] - max row).
+float normalise(int n, int first, int last, float* row) {
     const Kernels& k = kernels();
     const int visible = last - first;
     std::fill(row, row + first, 0.0f);
-    k.scale(visible, 1.0f / k.exp_row(visible, row + first), row + first);
+    const float total = k.exp_row(visible, row + first);
+    k.scale(visible, 1.0f / total, row + first);
     std::fill(row + last, row + n, 0.0f);
+    return total;
+}
+
+} // namespace
+
+void softmax_row(int n, int first, int last, float* row) {
+    normalise(n, first, last, row);
+}
+
+float softmax_part(int n, int first, int last, float* row) {
+    const float most = kernels().max_row(last - first, row + first);
+    return most + std::log(normalise(n, first, last, row));
 }
 
 void soft_cap(float cap, View x) {

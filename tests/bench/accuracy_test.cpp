@@ -95,7 +95,8 @@ private:
     int threads_ = thread_count();
 };
 
-// Against the same weights: what is left is the order of sums.
+// Against the same weights: what is left is the order of sums, and for bf16 inputs that are rounded to 8 bits
+// of precision where the kernels multiply pairs.
 TEST_P(WeightTypeGates, HalvesComputeWhatTheirWeightsInF32Do) {
     const test::TempDir dir;
     const Model shipped = load(file(), "f32");

@@ -27,7 +27,7 @@ std::vector<Tensor> hidden_states(const Model& model, std::span<const Token> tok
     const int heads = b.n_heads * b.d_head, hidden = b.gated ? 2 * b.d_ff : b.d_ff;
     Tensor x(n, b.d_model), normed(n, b.d_model), branch(n, b.d_model), attended(n, heads), inner(n, hidden);
     Tensor qkv(n, (b.n_heads + 2 * b.n_kv_heads) * b.d_head);
-    AttentionScratch attention(m.shape.attention, n);
+    AttentionScratch attention(m.shape.attention, n, 1);
     RowScratch converted(n, std::max({b.d_model, heads, b.d_ff}));
     KvCache cache(b.n_layers, b.n_kv_heads, b.d_head, n);
     std::iota(cache.positions().begin(), cache.positions().end(), 0);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Vectors of floats in GCC's vector types, included by one file per instruction set before body.h and
+// panels.h. None of the three uses an inline function of any other header: a copy compiled for AVX-512 could
+// be the one that the linker keeps.
+
+#include <immintrin.h>
+
+namespace {
+
+// As wide as the registers: wider ones would be carried through memory.
+#if defined(__AVX512F__)
+constexpr int lanes = 16;
+#elif defined(__AVX__)
+constexpr int lanes = 8;
+#else
+constexpr int lanes = 4;
+#endif
+typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+typedef int ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+typedef unsigned int words __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+
+inline floats load(const float* p) {
+    return *reinterpret_cast<const floats*>(p);
+}
+// Values of type f16 to float, exactly.
+typedef std::uint16_t half_t __attribute__((may_alias));
+inline floats load(const half_t* p) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<floats>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#elif defined(__F16C__)
+    return reinterpret_cast<floats>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#else
+    // The bits of exponent and fraction in place of a float's, times 2^112 for the difference of the
+    // biases, which makes subnormals right too. What is not finite gets the exponent that says so.
+    const words half =
+        reinterpret_cast<words>(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+    const words magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
+    const floats value = reinterpret_cast<const floats&>(magnitude) * 0x1p112f;
+    const words wild = reinterpret_cast<words>(magnitude >= (0x7c00u << 13)) & 0x7f800000u;
+    const words bits = reinterpret_cast<const words&>(value) | wild | sign;
+    return reinterpret_cast<const floats&>(bits);
+#endif
+}
+inline floats load_part(const half_t* p, int n) {
+    half_t all[lanes] = {};
+    for (int i = 0; i < n; ++i) all[i] = p[i];
+    return load(all);
+}
+inline void store(float* p, floats v) {
+    *reinterpret_cast<floats*>(p) = v;
+}
+inline floats splat(float s) {
+    return floats{} + s;
+}
+inline floats load_part(const float* p, int n) {
+    floats v{};
+    for (int i = 0; i < n; ++i) v[i] = p[i];
+    return v;
+}
+inline void store_part(float* p, int n, floats v) {
+    for (int i = 0; i < n; ++i) p[i] = v[i];
+}
+
+// What op makes of all that a vector holds, by a fixed tree: of halves until one is left.
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
+template <class Op>
+inline float fold(f32x4 v, Op op) {
+    const f32x4 pair = op(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+    return op(pair[0], pair[1]);
+}
+template <class Op>
+inline float fold(f32x8 v, Op op) {
+    const f32x4 a = __builtin_shufflevector(v, v, 0, 1, 2, 3), b = __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    return fold(op(a, b), op);
+}
+template <class Op>
+inline float fold(f32x16 v, Op op) {
+    const f32x8 a = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+    const f32x8 b = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    return fold(op(a, b), op);
+}
+inline float sum(floats v) {
+    return fold(v, [](auto a, auto b) { return a + b; });
+}
+inline float largest(floats v) {
+    return fold(v, [](auto a, auto b) { return a > b ? a : b; });
+}
+
+// exp(x) for x <= 88 by 2^n * e^r, |r| <= ln 2 / 2, and a polynomial of degree 6 (Cephes' expf, about
+// 1 ulp); below -87.3 the result is 0.
+inline floats exp_lanes(floats x) {
+    const floats low = splat(-87.3f);
+    const ints tiny = x < low;
+    x = tiny ? low : x;
+    x = x > splat(88.0f) ? splat(88.0f) : x;
+    floats n = x * 1.44269504088896341f;
+    n = (n + 12582912.0f) - 12582912.0f; // round to nearest: 1.5 * 2^23
+    floats r = x - n * 0.693359375f;
+    r = r + n * 2.12194440e-4f;
+    floats p = splat(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    const ints exponent = (__builtin_convertvector(n, ints) + 127) << 23;
+    const floats result = p * reinterpret_cast<const floats&>(exponent);
+    return tiny ? floats{} : result;
+}
+
+// f over x in whole vectors, the tail padded.
+template <class F>
+inline void map(int n, const float* x, float* y, F f) {
+    int i = 0;
+    for (; i + lanes <= n; i += lanes) store(y + i, f(load(x + i), y + i, lanes));
+    if (i < n) store_part(y + i, n - i, f(load_part(x + i, n - i), y + i, n - i));
+}
+
+} // namespace
