@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `ordo lab word-order` refuses; what it computes is tested part by part beside this.
+// What `ordo lab word-order` and `ordo lab tasks` refuse; what they compute is tested part by part beside this.
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 
@@ -9,6 +9,12 @@
 namespace {
 
 using namespace ordo::test;
+
+TEST(LabTrainedExperiments, RefuseTasksThatThereAreNot) {
+    expect_error(run_program({"lab", "tasks", "--tasks", "copy,sort"}), 2, "found 'sort'");
+    expect_error(run_program({"lab", "tasks", "--tasks", ""}), 2, "option --tasks");
+    expect_error(run_program({"lab", "tasks", "--encodings", "ropes"}), 2, "ropes");
+}
 
 TEST(LabTrainedExperiments, RefuseCorporaWithoutTheQuestions) {
     const TempDir dir;

@@ -27,6 +27,7 @@ extern const Experiment nope_experiment;
 extern const Experiment scale_experiment;
 extern const Experiment extrapolate_experiment;
 extern const Experiment swap_experiment;
+extern const Experiment tasks_experiment;
 extern const Experiment errata_experiment;
 
 namespace {
@@ -50,6 +51,7 @@ const Experiment* const list[] = {
     &scale_experiment,
     &extrapolate_experiment,
     &swap_experiment,
+    &tasks_experiment,
     &errata_experiment,
 };
 // clang-format on

@@ -72,6 +72,10 @@ constexpr Option some_options[] = {
      .least = 1,
      .most = 1 << 22,
      .help = "lengths, in tokens"},
+    {.name = "tasks",
+     .kind = Kind::text,
+     .value = "NAME,...",
+     .help = "some of copy, reverse, recall, parity, addition"},
     {.name = "dim", .kind = Kind::integer, .value = "D", .least = 1, .most = 65'536, .help = "width"},
     {.name = "heads", .kind = Kind::integer, .value = "H", .least = 1, .most = 1'024, .help = "heads"},
 };

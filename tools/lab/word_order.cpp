@@ -350,7 +350,7 @@ const Experiment word_order_experiment = {
         "learn \"cat chases mouse hunter cat\" and \"... prey mouse\" over ordered pairs of ten animals and are asked "
         "about pairs that they never saw.",
     .options = options,
-    .seconds = 100,
+    .seconds = 90,
     .quick_seconds = 30,
     .run = run};
 

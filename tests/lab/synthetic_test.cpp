@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Every example of every task against a checker that reads the text and solves it anew.
+#include "tools/lab/synthetic.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace ordo::lab {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+    std::istringstream in(text);
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) words.push_back(word);
+    return words;
+}
+
+struct Parts {
+    std::vector<std::string> question, answer; // before and behind "="
+};
+Parts parts_of(const Example& example) {
+    const std::vector<std::string> words = split(text_of(example));
+    const auto equals = std::find(words.begin(), words.end(), "=");
+    EXPECT_EQ(words.at(0), ">");
+    return {{words.begin() + 1, equals}, {equals + 1, words.end()}};
+}
+
+std::vector<std::string> with_end(std::vector<std::string> words) {
+    words.emplace_back(".");
+    return words;
+}
+
+// Lowest digit first, digit by digit with the numbers as a person would add them: as integers.
+std::vector<std::string> sum_of(const std::vector<std::string>& question) {
+    const auto plus = std::find(question.begin(), question.end(), "+");
+    const auto number = [](auto first, auto last) {
+        std::string digits;
+        for (auto i = first; i != last; ++i) digits.insert(0, *i);
+        return std::stoull(digits);
+    };
+    unsigned long long sum = number(question.begin(), plus) + number(plus + 1, question.end());
+    std::vector<std::string> out;
+    for (auto i = question.begin(); i <= plus; ++i, sum /= 10) out.push_back(std::to_string(sum % 10)); // one more
+    EXPECT_EQ(sum, 0u);
+    return out;
+}
+
+void check_recall(const Parts& parts) {
+    std::map<std::string, std::string> stored;
+    for (std::size_t i = 0; i < parts.question.size(); i += 2) stored[parts.question[i]] = parts.question.at(i + 1);
+    EXPECT_EQ(stored.size() * 2, parts.question.size()); // no key twice
+    std::set<std::string> asked;
+    for (std::size_t i = 0; i < parts.answer.size(); i += 2) {
+        EXPECT_EQ(stored.at(parts.answer[i]), parts.answer.at(i + 1));
+        asked.insert(parts.answer[i]);
+    }
+    EXPECT_EQ(asked.size(), stored.size()); // each once
+}
+
+void check(std::string_view task, const Parts& parts) {
+    if (task == "copy") {
+        EXPECT_EQ(parts.answer, with_end(parts.question));
+    } else if (task == "reverse") {
+        EXPECT_EQ(parts.answer, with_end({parts.question.rbegin(), parts.question.rend()}));
+    } else if (task == "recall") {
+        check_recall(parts);
+    } else if (task == "parity") {
+        std::vector<std::string> odd;
+        for (auto i = parts.question.begin(); i != parts.question.end(); ++i)
+            odd.push_back(std::count(parts.question.begin(), i + 1, "1") % 2 != 0 ? "1" : "0");
+        EXPECT_EQ(parts.answer, with_end(odd));
+    } else if (task == "addition") {
+        EXPECT_EQ(parts.answer, with_end(sum_of(parts.question)));
+    } else {
+        FAIL() << "no checker for " << task;
+    }
+}
+
+TEST(LabSyntheticTasks, AnswersAreRight) {
+    for (const Task& task : tasks())
+        for (const int length : {1, 2, task.trained, 4 * task.trained})
+            for (std::uint64_t index = 0; index < 50; ++index) {
+                const Example example = task.make(5, index, length);
+                SCOPED_TRACE(std::string(task.name) + ": " + text_of(example));
+                check(task.name, parts_of(example));
+                ASSERT_EQ(static_cast<int>(example.tokens.size()), task.tokens(length));
+                ASSERT_EQ(example.scored.size(), example.tokens.size());
+                for (const Token token : example.tokens) EXPECT_TRUE(token >= 0 && token < task.vocab);
+            }
+}
+
+// Nothing before "=" is scored; behind it everything, but for the keys that recall asks.
+TEST(LabSyntheticTasks, ScoresTheAnswer) {
+    for (const Task& task : tasks()) {
+        const Example example = task.make(1, 7, 3);
+        const std::vector<std::string> words = split(text_of(example));
+        const auto equals = static_cast<std::size_t>(std::find(words.begin(), words.end(), "=") - words.begin());
+        for (std::size_t i = 0; i < words.size(); ++i)
+            EXPECT_EQ(example.scored[i], i > equals && words[i][0] != 'K') << task.name << " " << i;
+    }
+}
+
+TEST(LabSyntheticTasks, DrawnFromSeedAndIndexAlone) {
+    for (const Task& task : tasks()) {
+        EXPECT_EQ(task.make(1, 2, 8).tokens, task.make(1, 2, 8).tokens) << task.name;
+        EXPECT_NE(task.make(1, 2, 8).tokens, task.make(1, 3, 8).tokens) << task.name;
+        EXPECT_NE(task.make(1, 2, 8).tokens, task.make(2, 2, 8).tokens) << task.name;
+        std::set<Token> seen; // all of the alphabet comes up
+        for (std::uint64_t i = 0; i < 200; ++i)
+            for (const Token token : task.make(1, i, task.trained).tokens) seen.insert(token);
+        // Start, "=" and, where an answer ends, "."; letters, digits and "+", digits and keys, or bits.
+        const std::map<std::string_view, std::size_t> alphabet{
+            {"copy", 29}, {"reverse", 29}, {"recall", 28}, {"parity", 5}, {"addition", 14}};
+        EXPECT_EQ(seen.size(), alphabet.at(task.name)) << task.name;
+    }
+}
+
+TEST(LabSyntheticTasks, Find) {
+    EXPECT_EQ(find_task("parity").name, "parity");
+    EXPECT_THROW(find_task("parities"), Error);
+}
+
+} // namespace
+} // namespace ordo::lab
