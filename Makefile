@@ -133,7 +133,8 @@ build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
 	$(Q)clang-tidy --quiet $< -- $(filter-out -W%,$(FLAGS) $(FILE_FLAGS)) 2>$@.log || { cat $@.log >&2; false; }
 	@touch $@
 
-.SECONDARY:
+# Kept, and made again when one is missing, as .SECONDARY would not.
+.PRECIOUS: $(BUILD)/%.o
 -include $(patsubst %.cpp,$(BUILD)/%.d,$(SOURCES))
 
 # ---- Targets ----------------------------------------------------------------------------------
