@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace ordo::lab {
 
@@ -86,7 +87,13 @@ std::string map_script(const HeatMap& map) {
     out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) + "\nset cbrange [" +
            number(range.low - pad) + ":" + number(range.high + pad) + "]\n";
     const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
-    if (!map.x_names.empty()) out += tics("x", map.x_names);
+    if (!map.x_names.empty()) {
+        constexpr std::size_t room = 90; // letters side by side below a map
+        std::size_t longest = 0;
+        for (const std::string& name : map.x_names) longest = std::max(longest, name.size());
+        if (longest * map.x_names.size() > room) out += "set xtics rotate by -30\n";
+        out += tics("x", map.x_names);
+    }
     if (!map.y_names.empty()) out += tics("y", map.y_names);
     out += "set xrange [" + number(x - 0.5) + ":" + number(x + static_cast<double>(cols) - 0.5) + "]\nset yrange [" +
            number(y + static_cast<double>(rows) - 0.5) + ":" + number(y - 0.5) + "]\n";
@@ -124,6 +131,18 @@ std::string element(const Curves& curves, const Series& series, std::size_t i) {
     return data + " using 1:2 with lines" + look + title;
 }
 
+// On a logarithmic axis gnuplot labels powers of ten alone: a few values that are measured are labelled each.
+std::string measured_tics(const Curves& curves) {
+    constexpr std::size_t most = 10;
+    std::set<double> values;
+    for (const Series& series : curves.series)
+        for (const double x : series.x)
+            if (values.insert(x); values.size() > most) return "";
+    std::string out;
+    for (const double x : values) out += (out.empty() ? "set xtics (" : ", ") + number(x);
+    return out + ")\n";
+}
+
 std::string curves_script(const Curves& curves) {
     std::string out;
     for (std::size_t i = 0; i < curves.series.size(); ++i) {
@@ -144,7 +163,7 @@ std::string curves_script(const Curves& curves) {
     const double pad_x = marks ? 0.02 * (axes.x.high - axes.x.low) : 0; // or they would be cut in halves
     out += "set xrange [" + end(axes.x.low - pad_x, curves.log_x) + ":" + end(axes.x.high + pad_x, curves.log_x) +
            "]\nset yrange [" + end(axes.y.low - pad, curves.log_y) + ":" + end(axes.y.high + pad, curves.log_y) + "]\n";
-    if (curves.log_x) out += "set logscale x\nset format x '%g'\n";
+    if (curves.log_x) out += "set logscale x\nset format x '%g'\n" + measured_tics(curves);
     if (curves.log_y) out += "set logscale y\nset format y '%g'\n";
     out += "set grid linecolor rgb '#dddddd' linetype 1\nset tics out nomirror\nset border 3\nset samples 2\n";
     if (curves.square) out += "set size ratio -1\n";
