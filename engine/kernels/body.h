@@ -113,7 +113,7 @@ template <int ROWS>
 inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, floats (&total)[ROWS]) {
     floats even[ROWS] = {}, odd[ROWS] = {};
     int l = 0;
-    for (; l + 32 <= k; l += 32) {
+    for (; l + 2 * lanes <= k; l += 2 * lanes) {
         const floats first = load(w + l), second = load(w + l + lanes);
         for (int r = 0; r < ROWS; ++r) {
             even[r] += first * load(x + r * ldx + l);

@@ -34,23 +34,27 @@ struct Layer {
     Tensor x, weight, bias, y;
 };
 
-TEST(LinearLayer, AgreesWithDoubles) {
-    for (const Shape& s : {Shape{1, 1, 1}, {1, 40, 257}, {1, 300, 33}, {2, 17, 5}, {7, 128, 96}, {64, 100, 130}})
-        for (const bool with_bias : {false, true}) {
-            Layer layer(s, 5);
-            layer.run(with_bias);
-            double error = 0, magnitude = 0;
-            for (int i = 0; i < s.n; ++i)
-                for (int j = 0; j < s.m; ++j) {
-                    double expected = with_bias ? layer.bias.data()[j] : 0;
-                    for (int l = 0; l < s.k; ++l)
-                        expected += static_cast<double>(layer.in().row(i)[l]) * layer.weight.view().row(j)[l];
-                    const double found = layer.y.view().row(i)[j];
-                    error += (found - expected) * (found - expected);
-                    magnitude += expected * expected;
-                }
-            EXPECT_LE(error / magnitude, 1e-12) << s.n << " x " << s.k << " x " << s.m;
-        }
+TEST(LinearLayer, AgreesWithDoublesOnEveryInstructionSet) {
+    for (const Kernels* set : available_kernels()) {
+        select_kernels(set->name);
+        for (const Shape& s : {Shape{1, 1, 1}, {1, 40, 257}, {1, 300, 33}, {2, 17, 5}, {7, 128, 96}, {64, 100, 130}})
+            for (const bool with_bias : {false, true}) {
+                Layer layer(s, 5);
+                layer.run(with_bias);
+                double error = 0, magnitude = 0;
+                for (int i = 0; i < s.n; ++i)
+                    for (int j = 0; j < s.m; ++j) {
+                        double expected = with_bias ? layer.bias.data()[j] : 0;
+                        for (int l = 0; l < s.k; ++l)
+                            expected += static_cast<double>(layer.in().row(i)[l]) * layer.weight.view().row(j)[l];
+                        const double found = layer.y.view().row(i)[j];
+                        error += (found - expected) * (found - expected);
+                        magnitude += expected * expected;
+                    }
+                EXPECT_LE(error / magnitude, 1e-12) << set->name << ": " << s.n << " x " << s.k << " x " << s.m;
+            }
+    }
+    select_kernels("auto");
 }
 
 // As many rows as go without BLAS.

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Every inner loop of every instruction set that this machine runs, against the same in double, at lengths
+// around each width of a vector. (exp_row, softmax and activations: tests/ops; packed products: tests/layers.)
+#include "kernels/kernels.h"
+
+#include "core/random.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <vector>
+
+namespace ordo {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats random_floats(int n, std::uint64_t stream) {
+    Floats values(static_cast<std::size_t>(n));
+    const Random random(5, stream);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(random.normal(i));
+    return values;
+}
+
+std::vector<int> lengths() {
+    std::vector<int> all(70);
+    std::iota(all.begin(), all.end(), 1);
+    all.insert(all.end(), {127, 128, 129, 352, 1001});
+    return all;
+}
+
+class KernelSet : public testing::TestWithParam<const Kernels*> {
+protected:
+    const Kernels& k = *GetParam();
+};
+
+TEST_P(KernelSet, DotsOfAnyLength) {
+    for (const int n : lengths())
+        for (const int rows : {1, 2, 3, 5, 8, 9}) {
+            const int m = 3, ldw = n + 1, ldx = n + 2;
+            const Floats w = random_floats(m * ldw, 1), x = random_floats(rows * ldx, 2);
+            Floats y(static_cast<std::size_t>(rows * m));
+            k.dots(rows, m, n, w.data(), ldw, x.data(), ldx, y.data(), m);
+            for (int r = 0; r < rows; ++r)
+                for (int i = 0; i < m; ++i) {
+                    double expected = 0;
+                    for (int l = 0; l < n; ++l) expected += double{w.data()[i * ldw + l]} * x.data()[r * ldx + l];
+                    ASSERT_NEAR(y.data()[r * m + i], expected, 2e-6 * n) << n << " long, row " << r << " of " << rows;
+                }
+        }
+}
+
+TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
+    for (const int n : lengths()) {
+        const Floats x = random_floats(n, 3), before = random_floats(n, 4);
+        double dot = 0;
+        float most = x[0];
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            dot += double{x[i]} * before[i];
+            most = std::max(most, x[i]);
+        }
+        EXPECT_NEAR(k.dot(n, x.data(), before.data()), dot, 2e-6 * n) << n;
+        EXPECT_EQ(k.max_row(n, x.data()), most) << n;
+        Floats scaled = before, sum = before, axpy = before, far = before;
+        std::vector<int> positions(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) positions[i] = static_cast<int>(i * 7 % 1000);
+        k.scale(n, 1.5f, scaled.data());
+        k.add(n, x.data(), sum.data());
+        k.axpy(n, -0.75f, x.data(), axpy.data());
+        k.subtract_distance(n, 0.25f, 500, positions.data(), far.data());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            EXPECT_EQ(scaled[i], before[i] * 1.5f);
+            EXPECT_EQ(sum[i], before[i] + x[i]);
+            EXPECT_NEAR(axpy[i], before[i] - 0.75 * x[i], 1e-6);
+            EXPECT_NEAR(far[i], before[i] - 0.25 * std::abs(500 - positions[i]), 2e-5);
+        }
+    }
+}
+
+// Su et al. 2021, equation 34: (a cos - b sin, a sin + b cos); the direction -1 turns back.
+TEST_P(KernelSet, RotatesNeighboursAndHalves) {
+    for (const int n : lengths())
+        for (const float direction : {1.0f, -1.0f}) {
+            Floats cos(static_cast<std::size_t>(n)), sin = cos;
+            for (std::size_t i = 0; i < cos.size(); ++i) {
+                cos[i] = std::cos(0.1f * static_cast<float>(i));
+                sin[i] = std::sin(0.1f * static_cast<float>(i));
+            }
+            const Floats before = random_floats(2 * n, 6);
+            Floats adjacent = before, halves = before;
+            k.rotate_adjacent(n, cos.data(), sin.data(), direction, adjacent.data());
+            k.rotate_halves(n, cos.data(), sin.data(), direction, halves.data(), halves.data() + n);
+            for (std::size_t i = 0; i < cos.size(); ++i) {
+                const double c = cos[i], s = double{direction} * sin[i];
+                const auto expect_turned = [&](std::size_t at, std::size_t other, const Floats& found) {
+                    const double a = before[at], b = before[other];
+                    EXPECT_NEAR(found[at], a * c - b * s, 1e-6) << n << " pairs, pair " << i;
+                    EXPECT_NEAR(found[other], a * s + b * c, 1e-6) << n << " pairs, pair " << i;
+                };
+                expect_turned(2 * i, 2 * i + 1, adjacent);
+                expect_turned(i, i + cos.size(), halves);
+            }
+        }
+}
+
+// c = alpha * a * b + beta * c with a as it is and transposed.
+TEST_P(KernelSet, ProductsOfAnyShape) {
+    for (const auto& [m, n, depth] : {std::tuple{1, 1, 1},
+                                      {1, 64, 33},
+                                      {1, 48, 16},
+                                      {1, 37, 5},
+                                      {2, 100, 7},
+                                      {6, 64, 64},
+                                      {7, 33, 20},
+                                      {13, 130, 48},
+                                      {24, 17, 96}})
+        for (const bool transposed : {false, true})
+            for (const float beta : {0.0f, 0.5f}) {
+                const Floats a = random_floats(m * depth, 7), b = random_floats(depth * (n + 3), 8);
+                const Floats before = random_floats(m * (n + 1), 9);
+                Floats c = before;
+                k.product(m, n, depth, 1.25f, a.data(), transposed ? 1 : depth, transposed ? m : 1, b.data(), n + 3,
+                          beta, c.data(), n + 1);
+                for (int i = 0; i < m; ++i)
+                    for (int j = 0; j < n; ++j) {
+                        double expected = 0;
+                        for (int l = 0; l < depth; ++l)
+                            expected +=
+                                double{a.data()[transposed ? l * m + i : i * depth + l]} * b.data()[l * (n + 3) + j];
+                        expected = 1.25 * expected + double{beta} * before.data()[i * (n + 1) + j];
+                        ASSERT_NEAR(c.data()[i * (n + 1) + j], expected, 1e-6 * (depth + 2))
+                            << m << " x " << n << " x " << depth;
+                    }
+            }
+}
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, KernelSet,
+                         testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
+                         [](const auto& set) { return std::string(set.param->name); });
+
+} // namespace
+} // namespace ordo
