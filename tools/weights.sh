@@ -1,18 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Trains the shipped weights: one trunk, one corpus, one seed, one order, one budget; only the
-# encoding differs. `make weights CORPUS=DIR` calls it.
-#   [WORK=DIR] tools/weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
+# encoding differs. `make weights CORPUS=DIR` calls it, and `make seeds CORPUS=DIR` for the runs that
+# tell what differs by the encoding from what differs by chance.
+#   [SEEDS="1 2 3"] [TOKENS=N] [FINISH_TOKENS=N] [WORK=DIR] tools/weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
 # CORPUS_DIR holds stories.train.txt, stories.val.txt and simple.train.txt, each as it is or with .xz.
-# Runs two at a time on one thread each and goes on from WORK/NAME.checkpoint where one exists. What is
-# unpacked, logged and saved on the way lies in WORK (build/weights); a file that is finished comes to
-# OUT_DIR with its card, NAME.safetensors and NAME.md. The same bits come out only on the same type of CPU.
+# Runs two at a time on one thread each and goes on from a checkpoint in WORK (build/weights) where one
+# exists. What is unpacked, logged and saved on the way lies there; what is finished comes to OUT_DIR with
+# its card, NAME.safetensors and NAME.md, or NAME-SEED.* with SEEDS. The same bits
+# come out only of the same version on the same type of CPU.
 set -eu
-[ $# -ge 3 ] || { sed -n '3,9p' "$0"; exit 2; }
-ordo=$(readlink -f "$1") corpus=$2 out=$3
-shift 3
-here=$(cd "$(dirname "$0")" && pwd)
-work=${WORK:-$here/../build/weights}
+[ $# -ge 3 ] || { sed -n '3,12p' "$0"; exit 2; }
+export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-8400000}" FINISH_TOKENS="${FINISH_TOKENS:-1600000}"
 
 encoding_of() { # the spec of a file's name
     case $1 in
@@ -25,7 +24,7 @@ text() { # NAME: its path, unpacked if need be; half of a text is never taken fo
     if [ -e "$corpus/$1" ]; then
         echo "$corpus/$1"
     elif [ -e "$corpus/$1.xz" ]; then
-        xz -dc "$corpus/$1.xz" >"$work/$1.part" && mv "$work/$1.part" "$work/$1" && echo "$work/$1"
+        xz -dc "$corpus/$1.xz" >"$WORK/$1.part" && mv "$WORK/$1.part" "$WORK/$1" && echo "$WORK/$1"
     else
         echo "weights: $corpus/$1: not found, nor with .xz" >&2
         return 5
@@ -34,41 +33,41 @@ text() { # NAME: its path, unpacked if need be; half of a text is never taken fo
 
 deliver() { # NAME: first to OUT_DIR, then to its place there, so that no half of a file ever has the name
     for file in "$1.safetensors" "$1.md"; do
-        cp "$work/$file" "$out/$file.part" && mv "$out/$file.part" "$out/$file" || return
+        cp "$WORK/$file" "$OUT/$file.part" && mv "$OUT/$file.part" "$OUT/$file" || return
     done
 }
 
-train() {
-    OMP_NUM_THREADS=1 "$ordo" train --threads 1 --encoding "$(encoding_of "$1")" --out "$work/$1.safetensors" \
-        --corpus "$stories" --val "$validation" --finish "$simple" --finish-tokens 1600000 \
-        --tokens 8400000 --batch 8 --lr 0.003 --seed 1 \
-        --checkpoint "$work/$1.checkpoint" --resume --log "$work/$1.csv" 2>"$work/$1.log" &&
-        "$here/card.sh" "$ordo" "$work/$1.safetensors" >"$work/$1.md" && deliver "$1" && rm -f "$work/$1.checkpoint" &&
-        return
-    echo "weights: $1 failed: $(tail -n 1 "$work/$1.log")" >&2
-    return 1
+train() { # NAME SEED
+    name=$1${SEEDS:+-$2}
+    [ -z "$SEEDS" ] || [ ! -e "$OUT/$name.safetensors" ] || return 0
+    echo "weights: $name"
+    OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" --out "$WORK/$name.safetensors" \
+        --corpus "$STORIES" --val "$VALIDATION" --finish "$SIMPLE" --finish-tokens "$FINISH_TOKENS" \
+        --tokens "$TOKENS" --batch 8 --lr 0.003 --seed "$2" \
+        --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" 2>"$WORK/$name.log" &&
+        "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" >"$WORK/$name.md" && deliver "$name" &&
+        rm -f "$WORK/$name.checkpoint" && return
+    echo "weights: $name failed: $(tail -n 1 "$WORK/$name.log")" >&2
+    return 255 # nothing more is begun
 }
 
-mkdir -p "$work" "$out"
-stories=$(text stories.train.txt)
-validation=$(text stories.val.txt)
-simple=$(text simple.train.txt)
-if [ $# -eq 0 ]; then
-    set -- rope none learned sinusoidal alibi rotate-stretch-36 rotate-stretch-6
+if [ "$1" = --one ]; then
+    train "$2" "$3"
+    exit
 fi
-status=0
-while [ $# -gt 0 ]; do
-    echo "weights: $1${2:+ and $2}"
-    train "$1" &
-    first=$!
-    second=
-    if [ $# -gt 1 ]; then
-        train "$2" &
-        second=$!
-    fi
-    wait "$first" || status=1
-    [ -z "$second" ] || wait "$second" || status=1
-    [ "$status" -eq 0 ] || exit 1
-    shift
-    [ $# -eq 0 ] || shift
-done
+
+ORDO=$(readlink -f "$1")
+corpus=$2
+OUT=$3
+shift 3
+TOOLS=$(cd "$(dirname "$0")" && pwd)
+WORK=${WORK:-$TOOLS/../build/weights}
+mkdir -p "$WORK" "$OUT"
+STORIES=$(text stories.train.txt)
+VALIDATION=$(text stories.val.txt)
+SIMPLE=$(text simple.train.txt)
+export ORDO OUT TOOLS WORK STORIES VALIDATION SIMPLE
+[ $# -gt 0 ] || set -- rope none learned sinusoidal alibi rotate-stretch-36 rotate-stretch-6
+for seed in ${SEEDS:-1}; do
+    for name; do echo "$name $seed"; done
+done | xargs -L 1 -P 2 "$0" --one || exit 1
