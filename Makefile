@@ -139,7 +139,7 @@ build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
 
 # ---- Targets ----------------------------------------------------------------------------------
 
-.PHONY: all run test weights bench results lint format asan tsan fuzz test-add-encoding install uninstall clean help
+.PHONY: all run test weights seeds bench results lint format asan tsan fuzz test-add-encoding install uninstall clean help
 .PHONY: lib program test-binary fuzzers tidy
 all: lib program ## libordo.a and the program ordo
 lib: $(BUILD)/libordo.a
@@ -176,6 +176,10 @@ test-add-encoding: program test-binary ## prove that a new encoding is one file 
 weights: program ## CORPUS=DIR: train the shipped weights again, by way of build/weights, two at a time
 	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
 	@tools/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
+seeds: program ## CORPUS=DIR: train three seeds of a smaller budget, and take bench/results/seeds*.csv and the README's table again
+	@[ -n "$(CORPUS)" ] || { echo "make seeds: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
+	@bench/seeds.sh $(BUILD) "$(CORPUS)"
+	@tools/readme_table.sh
 bench: program $(BENCHES) ## what each encoding costs on this machine, and how fast it trains
 	@$(BUILD)/ordo bench --encodings all
 	@$(BUILD)/bench_training

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Prints the card of a weight file that tools/weights.sh has trained: nothing in it is typed.
-#   tools/card.sh ORDO FILE >CARD.md
+#   tools/card.sh ORDO FILE LOG >CARD.md
+# LOG is what `ordo train --log` wrote.
 # The greedy sample is also a golden test (tests/golden/weights_test.cpp).
 set -eu
-[ $# -eq 2 ] || { sed -n '3,6p' "$0"; exit 2; }
-ordo=$1 file=$2
+[ $# -eq 3 ] || { sed -n '3,7p' "$0"; exit 2; }
+ordo=$1 file=$2 log=$3
 info=$("$ordo" info "$file")
 of() { # the value of a line "KEY: VALUE" of the info
     printf '%s\n' "$info" | sed -n "s/^ *$1: //p" | head -n 1
@@ -13,6 +14,42 @@ of() { # the value of a line "KEY: VALUE" of the info
 prompt="Once upon a time"
 step=$(($(of batch) * $(of context)))
 finish_seen=$(($(of finish.tokens) / step * step)) # asked for in tokens, given in whole steps
+
+# A chart of the log's losses: a dot is the mean of the steps of a sixtieth of the run, an o the held-out loss.
+curve() {
+    awk -F, -v rows=16 -v columns=60 '
+    NR > 1 { last = $2 }
+    NR > 1 && $4 != "" { step[++n] = $2; loss[n] = $4 }
+    NR > 1 && $7 != "" { at[++m] = $2; held[m] = $7 }
+    function mark(x, y, sign,    row) {
+        row = int((top - y) / (top - bottom) * (rows - 1) + 0.5)
+        if (row >= 0 && row < rows) chart[row, x] = sign
+    }
+    function column(tokens) { return int((tokens - 1) / last * columns) }
+    END {
+        for (i = 1; i <= n; ++i) { sum[column(step[i])] += loss[i]; ++count[column(step[i])] }
+        top = -1e9; bottom = 1e9
+        for (x = 0; x < columns; ++x) {
+            if (!count[x]) continue
+            mean[x] = sum[x] / count[x]
+            if (mean[x] > top) top = mean[x]
+            if (mean[x] < bottom) bottom = mean[x]
+        }
+        for (i = 1; i <= m; ++i) if (held[i] < bottom) bottom = held[i]
+        for (x = 0; x < columns; ++x) if (count[x]) mark(x, mean[x], ".")
+        for (i = 1; i <= m; ++i) mark(column(at[i]), held[i], "o")
+        for (row = 0; row < rows; ++row) {
+            line = sprintf("%5.2f |", top - (top - bottom) * row / (rows - 1))
+            for (x = 0; x < columns; ++x) line = line ((row, x) in chart ? chart[row, x] : " ")
+            sub(/ +$/, "", line)
+            print line
+        }
+        line = "      +"
+        for (x = 0; x < columns; ++x) line = line "-"
+        print line
+        printf "       0%*s\n", columns - 1, sprintf("%.1f million tokens", last / 1e6)
+    }' "$log"
+}
 
 cat <<EOF
 # $(basename "$file")
@@ -28,6 +65,15 @@ cat <<EOF
 | held-out loss | $(of validation_loss) nats a token on \`$(of validation)\` |
 | corpus | \`$(of corpus)\`, SHA-256 \`$(of corpus.sha256)\` |
 | command | \`$(of command)\` |
+
+## Loss
+
+Nats per token; \`.\` in training, mean of a sixtieth of the run, \`o\` on the held-out text. The last part of the run is on
+simpler text.
+
+\`\`\`text
+$(curve)
+\`\`\`
 
 The weight files of this folder are one experiment: the same trunk, corpus, seed, order of the data and
 budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again.

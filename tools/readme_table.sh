@@ -23,7 +23,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 "$ordo" encodings --format csv >"$scratch/registered.csv"
 # Figures that were not taken yet leave their cells empty.
-for name in heldout encodings; do
+for name in heldout seeds encodings; do
     if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$scratch/"; else : >"$scratch/$name.csv"; fi
 done
 
@@ -57,6 +57,8 @@ function linked(paper,    id, out) { # every "arXiv 1706.03762" as a link
 function cell(text) { gsub(/\|/, "\\|", text); return text == "" ? "–" : text }
 function percent(own, whole) { return sprintf("%.2f %% (%+.1f %%)", own, whole) }
 
+function interval(mean, half) { return sprintf("%+.3f ± %.3f", column(mean), column(half)) }
+
 FNR == 1 {
     split("", at)
     n = fields($0, f)
@@ -77,6 +79,15 @@ file == "heldout.csv" {
     tag[name, count[name]] = label
     scored = column("tokens")
 }
+file == "seeds.csv" {
+    name = base(column("encoding"))
+    label = column("encoding")
+    label = label == name ? "" : " (" substr(label, length(name) + 2) ")"
+    part = name in buys ? ", " : ""
+    seeds = column("seeds")
+    buys[name] = buys[name] part (name == "none" ? "reference" : interval("minus_none", "half_minus") label)
+    beyond[name] = beyond[name] part (column("more_at_4x") == "" ? "refused" : interval("more_at_4x", "half_more")) label
+}
 file == "encodings.csv" {
     name = base(column("encoding"))
     own = column("stage_percent"); whole = column("diff_median")
@@ -87,8 +98,8 @@ file == "encodings.csv" {
 }
 file == "registered.csv" {
     if (!header++) {
-        print "| encoding | moment | file | paper | held-out loss | overhead in prefill | overhead in decode |"
-        print "|---|---|---|---|--:|--:|--:|"
+        print "| encoding | moment | paper | held-out loss | against `none` | at 4x the length | overhead in prefill | overhead in decode |"
+        print "|---|---|---|--:|--:|--:|--:|--:|"
     }
     name = column("name")
     source = name
@@ -96,18 +107,24 @@ file == "registered.csv" {
     losses = ""
     for (i = 1; i <= count[name]; ++i)
         losses = losses (i > 1 ? ", " : "") loss[name, i] (count[name] > 1 ? " (" tag[name, i] ")" : "")
-    print "| `" name "` | " cell(column("moments")) " | [" source ".cpp](engine/encoding/" source ".cpp) | " \
-        cell(linked(column("paper"))) " | " cell(losses) " | " cell(prefill[name]) " | " cell(decode[name]) " |"
+    print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("moments")) " | " cell(linked(column("paper"))) " | " \
+        cell(losses) " | " cell(buys[name]) " | " cell(beyond[name]) " | " cell(prefill[name]) " | " cell(decode[name]) " |"
 }
 END {
     if (broken) exit 1
-    if (scored) print "\nHeld-out loss: nats per token over " scored " tokens of [weights/heldout.txt](weights/heldout.txt)."
+    if (scored) print "\nHeld-out loss: nats per token of the shipped file over " scored " tokens of [weights/heldout.txt](weights/heldout.txt)."
+    if (seeds) {
+        print "\nAgainst `none`: that loss less the one of the run of the same seed without an encoding, mean of " seeds " seeds of a smaller,"
+        print "equal budget and half of its 95 % interval. At 4x the length: what the same last tokens of a window cost more when it"
+        print "is four times the trained length. `make seeds` trains them and asks `ordo lab compare`;"
+        print "[bench/results/seeds-pairs.csv](bench/results/seeds-pairs.csv) has each pair of encodings."
+    }
     if (cpu) {
         print "\nOverhead: the calls of the encoding alone, as a share of a pass without any; in brackets the measured difference of"
         print "whole passes, of which less than 3 % is noise. " cpu ", " threads " threads, " rounds " rounds, trunk `" shape "`, prefill of"
         print prompt " tokens, decode of " gen "; [bench/README.md](bench/README.md) has the commands."
     }
-}' "$scratch/heldout.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
+}' "$scratch/heldout.csv" "$scratch/seeds.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '
 /^<!-- encodings:end -->$/ { inside = 0 }

@@ -47,7 +47,8 @@ std::filesystem::path model_path(const Arguments& arguments);
 // What a model file says of itself, without its tensors being read. Throws Error.
 struct ModelFacts {
     Blueprint blueprint;
-    std::string encoding; // canonical
+    std::string encoding;                      // canonical
+    std::map<std::string, std::string> record; // all of its metadata
 };
 ModelFacts read_facts(const std::filesystem::path& file);
 

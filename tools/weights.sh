@@ -44,8 +44,8 @@ train() { # NAME SEED
     OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" --out "$WORK/$name.safetensors" \
         --corpus "$STORIES" --val "$VALIDATION" --finish "$SIMPLE" --finish-tokens "$FINISH_TOKENS" \
         --tokens "$TOKENS" --batch 8 --lr 0.003 --seed "$2" \
-        --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" 2>"$WORK/$name.log" &&
-        "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" >"$WORK/$name.md" && deliver "$name" &&
+        --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" >"$WORK/$name.log" 2>&1 &&
+        "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" "$WORK/$name.csv" >"$WORK/$name.md" && deliver "$name" &&
         rm -f "$WORK/$name.checkpoint" && return
     echo "weights: $name failed: $(tail -n 1 "$WORK/$name.log")" >&2
     return 255 # nothing more is begun

@@ -25,9 +25,11 @@ train)
     done
     [ "$(cat "$corpus" "$val" "$finish")" = "$(printf 'train\nheld-out\nsimple')" ] || exit 9
     [ ! -e "$checkpoint" ] || echo "went on" >&2
-    echo state >"$checkpoint" && echo step >"$log"
+    echo state >"$checkpoint" && printf '%s\n' step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss 1,2048,0,8,1,0, 1,2048,,,,,7 \
+        2,4096,0,6,1,0, >"$log"
     [ "$encoding" != none ] || { echo "ordo: no more" >&2 && exit 1; }
-    echo "$encoding $resume $tokens" >"$out"
+    echo "$encoding $resume $tokens $finish_tokens $seed" >"$out"
+    echo "tokens: $tokens"
     ;;
 esac
 EOF
@@ -70,8 +72,9 @@ check 'files and cards are all that is delivered' lists "$out" alibi.md alibi.sa
 check 'the rest stays in the work folder' lists "$WORK" alibi.csv alibi.log alibi.md alibi.safetensors rope.csv rope.log \
     rope.md rope.safetensors rotate-stretch-36.csv rotate-stretch-36.log rotate-stretch-36.md \
     rotate-stretch-36.safetensors simple.train.txt stories.val.txt
-check 'the encoding of a name' grep -qx 'rotate-stretch:period=36 yes 8400000' "$out/rotate-stretch-36.safetensors"
+check 'the encoding of a name' grep -qx 'rotate-stretch:period=36 yes 8400000 1600000 1' "$out/rotate-stretch-36.safetensors"
 check 'the card holds what the program says' grep -q 'the last 1599488 of them' "$out/alibi.md"
+check 'the card shows the loss from its highest to its lowest' sh -c "grep -A 16 '^ 8.00 | *[.]$' '$out/alibi.md' | grep -q '^ 6.00 | *[.]$'"
 check 'nothing is written into the corpus' lists "$corpus" simple.train.txt.xz stories.train.txt stories.val.txt.xz
 
 # One that fails keeps its checkpoint and ends the script, the other of the two is finished.
@@ -81,6 +84,17 @@ check 'and keeps no other from its end' [ -e "$out/learned.md" ]
 check 'but what would follow' [ ! -e "$out/sinusoidal.safetensors" ]
 goes_on() { ! weights none && grep -qx 'went on' "$WORK/none.log"; }
 check 'the next run goes on' goes_on
+
+# Several seeds, of another budget.
+rm -r "$out" "$WORK"
+seeds() { SEEDS="1 2" TOKENS=500 FINISH_TOKENS=100 weights rope alibi; }
+check 'two seeds of two encodings' seeds
+check 'are four files' lists "$out" alibi-1.md alibi-1.safetensors alibi-2.md alibi-2.safetensors rope-1.md \
+    rope-1.safetensors rope-2.md rope-2.safetensors
+check 'each of its seed and budget' grep -qx 'rope:* yes 500 100 2' "$out/rope-2.safetensors"
+rm "$out/rope-1.safetensors"
+missing_only() { [ "$(seeds | grep '^weights: ')" = 'weights: rope-1' ]; }
+check 'one that is missing is trained alone' missing_only
 
 rm "$corpus/stories.val.txt.xz"
 missing() { weights rope 2>&1 | grep -x "weights: $corpus/stories.val.txt: not found, nor with .xz"; }

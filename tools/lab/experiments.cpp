@@ -25,6 +25,7 @@ extern const Experiment stretch_experiment;
 extern const Experiment word_order_experiment;
 extern const Experiment nope_experiment;
 extern const Experiment scale_experiment;
+extern const Experiment compare_experiment;
 extern const Experiment extrapolate_experiment;
 extern const Experiment swap_experiment;
 extern const Experiment tasks_experiment;
@@ -49,6 +50,7 @@ const Experiment* const list[] = {
     &word_order_experiment,
     &nope_experiment,
     &scale_experiment,
+    &compare_experiment,
     &extrapolate_experiment,
     &swap_experiment,
     &tasks_experiment,

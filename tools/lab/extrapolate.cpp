@@ -2,7 +2,6 @@
 // Perplexity of windows shorter and longer than a model was trained on: the same tokens at every length.
 // Press, Smith and Lewis 2022, "Train Short, Test Long", arXiv 2108.12409, asked it first.
 #include "core/error.h"
-#include "model/model.h"
 #include "tools/lab/extrapolation.h"
 #include "tools/lab/numbers.h"
 
@@ -31,53 +30,6 @@ std::vector<int> lengths_of(const Request& request, int context) {
     return lengths;
 }
 
-// What a pass over windows of one length yields.
-struct AtLength {
-    Vector whole;                      // nll of the tokens that are not the first of a window of any length
-    Vector last;                       // of the last tokens before each end
-    std::vector<tools::Tally> buckets; // of whole, by position in the window
-};
-
-struct Plan {
-    std::vector<int> lengths;
-    int tail = 0, step = 0;    // tokens scored before an end, tokens between ends
-    std::size_t documents = 0; // at most; 0: all
-};
-
-AtLength measure(const Model& model, std::span<const tools::Document> documents, const Plan& plan, int length) {
-    const int shortest = plan.lengths.front(), longest = plan.lengths.back();
-    Session session(model, {.capacity = length, .chunk = 256, .first_position = 0});
-    AtLength out;
-    std::size_t used = 0;
-    for (const tools::Document& document : documents) {
-        const auto n = static_cast<int>(document.tokens.size());
-        const std::span<const Token> tokens = document.tokens;
-        const auto window = [&](int first, int count) {
-            return tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-        };
-        if (n < longest || (plan.documents != 0 && used++ >= plan.documents)) continue;
-        for (int start = 0; start < n / longest * longest; start += length) {
-            const Vector nll = tools::score_window(session, window(start, length));
-            for (int at = 1; at < length; ++at) {
-                if ((start + at) % shortest == 0) continue;
-                const double value = nll[static_cast<std::size_t>(at) - 1];
-                const std::size_t bucket = tools::bucket_of(at);
-                if (out.buckets.size() <= bucket) out.buckets.resize(bucket + 1);
-                out.whole.push_back(value);
-                out.buckets[bucket].add(value, document.bytes[static_cast<std::size_t>(start + at)]);
-            }
-        }
-        for (int end = longest; end <= n; end += plan.step) {
-            const int fed = length - plan.tail - 1; // whose answers nobody asks for
-            session.rewind(0);
-            if (fed > 0) session.feed(window(end - length, fed));
-            const Vector nll = tools::score_continuation(session, window(end - length + fed, plan.tail + 1));
-            out.last.insert(out.last.end(), nll.begin(), nll.end());
-        }
-    }
-    return out;
-}
-
 // A row for each length and kind of window, with errors.
 void add_rows(Figures& figures, const Extrapolation& one, int length) {
     const double multiple = static_cast<double>(length) / one.context;
@@ -87,40 +39,6 @@ void add_rows(Figures& figures, const Extrapolation& one, int length) {
         figures.rows.push_back({one.name, std::int64_t{length}, multiple, std::string(window), s.count(), s.mean(),
                                 s.standard_error(), std::exp(s.mean()), d.mean, d.error});
     }
-}
-
-// What one model does at all lengths that its encoding does not refuse.
-Extrapolation run_model(const Trained& trained, const Request& request, const Text& held,
-                        std::vector<std::string>& refusals) {
-    const Model model = Model::load(trained.file);
-    const std::vector<tools::Document> documents = documents_of(held, model);
-    Plan plan{lengths_of(request, trained.context), 0, request.quick ? 256 : 64, request.quick ? 2u : 0u};
-    plan.tail = std::min(32, plan.lengths.front() - 1);
-    const auto longest = static_cast<std::size_t>(plan.lengths.back());
-    if (std::none_of(documents.begin(), documents.end(),
-                     [&](const tools::Document& d) { return d.tokens.size() >= longest; }))
-        fail(ErrorCode::usage, held.name, ": expected a document of ", longest, " tokens or more, found none");
-
-    Extrapolation out;
-    out.name = trained.name;
-    out.encoding = trained.encoding.substr(0, trained.encoding.find(':'));
-    out.context = trained.context;
-    for (const int length : plan.lengths) {
-        request.progress(trained.name + ", length " + std::to_string(length));
-        try {
-            AtLength at = measure(model, documents, plan, length);
-            out.whole[length] = std::move(at.whole);
-            out.last[length] = std::move(at.last);
-            out.longest = length;
-            out.positions = std::move(at.buckets);
-        } catch (const Error& error) {
-            if (error.code != ErrorCode::limit) throw;
-            out.refused = length;
-            refusals.push_back(text(trained.name, " stops: a window of ", length, " is refused (", error.what(), ")."));
-            break; // so are all longer ones
-        }
-    }
-    return out;
 }
 
 // Perplexity, a row for each length, a column for each model.
@@ -186,7 +104,11 @@ Result run(const Request& request) {
     Result result;
     std::vector<Extrapolation> all;
     for (const Trained& trained : models) {
-        all.push_back(run_model(trained, request, held, result.found));
+        const Model model = Model::load(trained.file);
+        Plan plan{lengths_of(request, trained.context)};
+        if (request.quick) plan.step = 256, plan.documents = 2;
+        all.push_back(extrapolate(trained, model, documents_of(held, model), plan, request.progress));
+        if (!all.back().refusal.empty()) result.found.push_back(all.back().refusal);
         for (const auto& [length, values] : all.back().whole) add_rows(lengths, all.back(), length);
     }
     result.tables = {

@@ -32,20 +32,6 @@ std::vector<Other> encodings_of(std::span<const Trained> models) {
     return all;
 }
 
-// Nats of the first tokens of a text in windows of the trained length, at most so many.
-Vector score(const Model& model, const Text& text, std::size_t most) {
-    Session session(model);
-    const auto length = static_cast<std::size_t>(model.context());
-    Vector all;
-    for (const tools::Document& document : documents_of(text, model))
-        for (std::size_t start = 0; start + 1 < document.tokens.size() && all.size() < most; start += length) {
-            const std::size_t count = std::min(length, document.tokens.size() - start);
-            for (const double nll : tools::score_window(session, std::span(document.tokens).subspan(start, count)))
-                if (all.size() < most) all.push_back(nll);
-        }
-    return all;
-}
-
 // Empty if it ran, or why it does not.
 std::string try_score(const Trained& trained, const Other& other, bool force, const Text& text, std::size_t most,
                       Vector& out) {
@@ -54,7 +40,7 @@ std::string try_score(const Trained& trained, const Other& other, bool force, co
     options.force_encoding = force;
     try {
         const Model model = Model::load(trained.file, options);
-        if (most > 0) out = score(model, text, most);
+        if (most > 0) out = score(model, documents_of(text, model), most);
         return {};
     } catch (const Error& error) {
         if (error.code == ErrorCode::io) throw;

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "tools/inputs.h"
+#include "tools/scores.h"
 #include "tools/weights.h"
 
 namespace ordo::lab {
@@ -32,6 +33,19 @@ Text held_out(const Request& request) {
 
 std::vector<tools::Document> documents_of(const Text& text, const Model& model) {
     return tools::read_documents(text.text, model, text.name);
+}
+
+std::vector<double> score(const Model& model, std::span<const tools::Document> documents, std::size_t most) {
+    Session session(model);
+    const auto length = static_cast<std::size_t>(model.context());
+    std::vector<double> all;
+    for (const tools::Document& document : documents)
+        for (std::size_t start = 0; start + 1 < document.tokens.size() && all.size() < most; start += length) {
+            const std::size_t count = std::min(length, document.tokens.size() - start);
+            for (const double nll : tools::score_window(session, std::span(document.tokens).subspan(start, count)))
+                if (all.size() < most) all.push_back(nll);
+        }
+    return all;
 }
 
 } // namespace ordo::lab

@@ -25,4 +25,8 @@ struct Text {
 Text held_out(const Request& request);
 std::vector<tools::Document> documents_of(const Text& text, const Model& model);
 
+// Nats of the first tokens of documents in windows of the trained length, as `ordo perplexity` cuts them; at most so many.
+std::vector<double> score(const Model& model, std::span<const tools::Document> documents,
+                          std::size_t most = std::numeric_limits<std::size_t>::max());
+
 } // namespace ordo::lab
