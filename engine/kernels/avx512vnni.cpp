@@ -2,12 +2,6 @@
 // -march=x86-64-v4 -mavx512vnni: products of bytes in one instruction (Ice Lake, 2019; Zen 4, 2022).
 #include "kernels/kernels.h"
 
-#define ORDO_TILE_ROWS 6 // with ORDO_TILE_VECTORS: as many accumulators as the registers hold
-#define ORDO_TILE_VECTORS 2
-#define ORDO_ROW_VECTORS 4 // of a single row, where chains of additions are short of company
-#define ORDO_DOTS_ROWS 8   // rows of x that meet a row of weights at once
-#define ORDO_PANEL_ROWS 12 // rows of x against a panel of halves
-#define ORDO_QUANT_ROWS 6  // and of quantised weights
 #include "kernels/vectors.h"
 
 #include "kernels/body.h"

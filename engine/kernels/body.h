@@ -58,11 +58,10 @@ template <class B>
 inline void any_product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                         const B* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     int i = 0;
-    for (; i + ORDO_TILE_ROWS <= m; i += ORDO_TILE_ROWS)
-        panel<ORDO_TILE_ROWS, ORDO_TILE_VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc,
-                                                 ldc);
+    for (; i + tiles.rows <= m; i += tiles.rows)
+        panel<tiles.rows, tiles.vectors>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
     for (; i < m; ++i)
-        panel<1, ORDO_ROW_VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
+        panel<1, tiles.row_vectors>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
 }
 void product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
              const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
@@ -148,8 +147,8 @@ inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdi
 void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx, float* y,
           std::ptrdiff_t ldy) {
     int row = 0;
-    if constexpr (ORDO_DOTS_ROWS > 4) row = dots_rows<8>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
-    if (ORDO_DOTS_ROWS > 2) row = dots_rows<4>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
+    if constexpr (tiles.dots_rows > 4) row = dots_rows<8>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
+    if (tiles.dots_rows > 2) row = dots_rows<4>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
     row = dots_rows<2>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
     dots_rows<1>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
 }

@@ -72,10 +72,10 @@ void half_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff
                   std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
-        int row = half_rows<Panel, ORDO_PANEL_ROWS>(0, rows, k, w, x, ldx, y + at, ldy, left);
-        if (ORDO_PANEL_ROWS > 8) row = half_rows<Panel, 8>(row, rows, k, w, x, ldx, y + at, ldy, left);
-        if (ORDO_PANEL_ROWS > 4) row = half_rows<Panel, 4>(row, rows, k, w, x, ldx, y + at, ldy, left);
-        if (ORDO_PANEL_ROWS > 2) row = half_rows<Panel, 2>(row, rows, k, w, x, ldx, y + at, ldy, left);
+        int row = half_rows<Panel, tiles.half_rows>(0, rows, k, w, x, ldx, y + at, ldy, left);
+        if (tiles.half_rows > 8) row = half_rows<Panel, 8>(row, rows, k, w, x, ldx, y + at, ldy, left);
+        if (tiles.half_rows > 4) row = half_rows<Panel, 4>(row, rows, k, w, x, ldx, y + at, ldy, left);
+        if (tiles.half_rows > 2) row = half_rows<Panel, 2>(row, rows, k, w, x, ldx, y + at, ldy, left);
         half_rows<Panel, 1>(row, rows, k, w, x, ldx, y + at, ldy, left);
     }
 }
@@ -113,7 +113,7 @@ void pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff
                   std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs, pairs = (k + 1) / 2;
-        int row = pair_rows<ORDO_PANEL_ROWS>(0, rows, pairs, w, x, ldx, y + at, ldy, left);
+        int row = pair_rows<tiles.half_rows>(0, rows, pairs, w, x, ldx, y + at, ldy, left);
         row = pair_rows<4>(row, rows, pairs, w, x, ldx, y + at, ldy, left);
         pair_rows<1>(row, rows, pairs, w, x, ldx, y + at, ldy, left);
     }
@@ -318,9 +318,9 @@ void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
                    float* y, std::ptrdiff_t ldy) {
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
-        int row = quant_rows<Block, ORDO_QUANT_ROWS>(0, rows, k, w, x, y + at, ldy, left);
-        if (ORDO_QUANT_ROWS > 4) row = quant_rows<Block, 4>(row, rows, k, w, x, y + at, ldy, left);
-        if (ORDO_QUANT_ROWS > 2) row = quant_rows<Block, 2>(row, rows, k, w, x, y + at, ldy, left);
+        int row = quant_rows<Block, tiles.quant_rows>(0, rows, k, w, x, y + at, ldy, left);
+        if (tiles.quant_rows > 4) row = quant_rows<Block, 4>(row, rows, k, w, x, y + at, ldy, left);
+        if (tiles.quant_rows > 2) row = quant_rows<Block, 2>(row, rows, k, w, x, y + at, ldy, left);
         quant_rows<Block, 1>(row, rows, k, w, x, y + at, ldy, left);
     }
 }

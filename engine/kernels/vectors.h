@@ -7,14 +7,27 @@
 
 namespace {
 
-// As wide as the registers: wider ones would be carried through memory.
+// Vectors are as wide as the registers: wider ones would be carried through memory. A tile has as many
+// accumulators as the registers hold.
+struct Tiles {
+    int lanes;         // floats of a vector
+    int rows, vectors; // gemm: rows of a against vectors of b
+    int row_vectors;   // of a single row, where chains of additions are short of company
+    int dots_rows;     // rows of x that meet a row of weights at once
+    int half_rows;     // rows of x against a panel of halves
+    int quant_rows;    // and of quantised weights
+};
 #if defined(__AVX512F__)
-constexpr int lanes = 16;
+constexpr Tiles tiles{
+    .lanes = 16, .rows = 6, .vectors = 2, .row_vectors = 4, .dots_rows = 8, .half_rows = 12, .quant_rows = 6};
 #elif defined(__AVX__)
-constexpr int lanes = 8;
+constexpr Tiles tiles{
+    .lanes = 8, .rows = 6, .vectors = 2, .row_vectors = 8, .dots_rows = 4, .half_rows = 3, .quant_rows = 2};
 #else
-constexpr int lanes = 4;
+constexpr Tiles tiles{
+    .lanes = 4, .rows = 2, .vectors = 4, .row_vectors = 8, .dots_rows = 2, .half_rows = 1, .quant_rows = 1};
 #endif
+constexpr int lanes = tiles.lanes;
 typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 typedef int ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 typedef unsigned int words __attribute__((vector_size(4 * lanes), aligned(4), may_alias));

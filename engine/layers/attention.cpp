@@ -20,7 +20,7 @@ Range visible(const AttentionShape& shape, int index, int total) {
     return {shape.window == 0 ? 0 : std::max(0, index + 1 - shape.window), index + 1};
 }
 
-constexpr int keys_of_part = 8 * KvCache::block;
+constexpr int keys_of_span = 8 * KvCache::block;
 
 int columns_for(const AttentionShape& shape, int capacity) {
     constexpr int block = KvCache::block;
@@ -30,16 +30,16 @@ int columns_for(const AttentionShape& shape, int capacity) {
     return (capacity + block - 1) / block * block;
 }
 
-// One part is computed as a whole, without a second step.
-int parts_for(int columns) {
-    const int parts = (columns + keys_of_part - 1) / keys_of_part;
-    return parts == 1 ? 0 : parts;
+// A single span is computed as a whole, without a second step.
+int spans_for(int columns) {
+    const int spans = (columns + keys_of_span - 1) / keys_of_span;
+    return spans == 1 ? 0 : spans;
 }
 
-// How many parts the keys are cut into that one query sees, from the start of the first one's block.
-int parts_of(Range seen) {
+// How many spans the keys are cut into that one query sees, from the start of the first one's block.
+int spans_of(Range seen) {
     const int start = seen.first / KvCache::block * KvCache::block;
-    return (seen.last - start + keys_of_part - 1) / keys_of_part;
+    return (seen.last - start + keys_of_span - 1) / keys_of_span;
 }
 
 // One tile of the queries of one head.
@@ -88,50 +88,50 @@ struct TileJob {
         cache.multiply_values(layer, kv_head(head), start, scores, gathered(head, row, rows));
     }
 
-    // The first row's keys of one part: the average of their values, and what they weigh.
-    void average(int head, int part, int sequence, AttentionScratch& scratch, int slot) const {
+    // The first row's keys of one span: the average of their values, and what they weigh.
+    void average(int head, int span, int sequence, AttentionScratch& scratch, int slot) const {
         const Range all = seen(0);
-        const int start = all.first / KvCache::block * KvCache::block + part * keys_of_part;
-        const int last = std::min(all.last, start + keys_of_part);
+        const int start = all.first / KvCache::block * KvCache::block + span * keys_of_span;
+        const int last = std::min(all.last, start + keys_of_span);
         const View scores = score(head, 0, 1, {start, last}, scratch, slot);
-        scratch.weights(sequence, head)[part] =
+        scratch.weights(sequence, head)[span] =
             softmax_part(last - start, std::max(all.first, start) - start, last - start, scores.row(0));
-        cache.multiply_values(layer, kv_head(head), start, scores, rows_of(scratch.averages(sequence, head), part, 1));
+        cache.multiply_values(layer, kv_head(head), start, scores, rows_of(scratch.averages(sequence, head), span, 1));
     }
     void combine(int head, int sequence, AttentionScratch& scratch) const {
         const Kernels& k = kernels();
-        const int parts = parts_of(seen(0));
+        const int spans = spans_of(seen(0));
         const View averages = scratch.averages(sequence, head);
         float* const weights = scratch.weights(sequence, head);
-        softmax_row(parts, 0, parts, weights);
+        softmax_row(spans, 0, spans, weights);
         float* const to = gathered(head, 0, 1).row(0);
         std::fill(to, to + shape.d_head, 0.0f);
-        for (int p = 0; p < parts; ++p) k.axpy(shape.d_head, weights[p], averages.row(p), to);
+        for (int i = 0; i < spans; ++i) k.axpy(shape.d_head, weights[i], averages.row(i), to);
     }
 };
 
 } // namespace
 
 AttentionScratch::AttentionScratch(const AttentionShape& shape, int capacity, int sequences)
-    : slots_(thread_count()), columns_(columns_for(shape, capacity)), parts_(parts_for(columns_)),
+    : slots_(thread_count()), columns_(columns_for(shape, capacity)), spans_(spans_for(columns_)),
       n_heads_(shape.n_heads), d_head_(shape.d_head) {
     scores_ = Buffer<float>(static_cast<std::size_t>(slots_) * tile * static_cast<std::size_t>(columns_));
-    parts_of_heads_ = Buffer<float>(static_cast<std::size_t>(part_floats()) * static_cast<std::size_t>(n_heads_) *
+    spans_of_heads_ = Buffer<float>(static_cast<std::size_t>(span_floats()) * static_cast<std::size_t>(n_heads_) *
                                     static_cast<std::size_t>(sequences));
 }
 
 std::uint64_t AttentionScratch::floats(const AttentionShape& shape, int capacity, int sequences) {
     const int columns = columns_for(shape, capacity);
-    const auto of_head = static_cast<std::uint64_t>(parts_for(columns)) * static_cast<std::uint64_t>(shape.d_head + 1);
+    const auto of_head = static_cast<std::uint64_t>(spans_for(columns)) * static_cast<std::uint64_t>(shape.d_head + 1);
     return static_cast<std::uint64_t>(thread_count()) * tile * static_cast<std::uint64_t>(columns) +
            static_cast<std::uint64_t>(sequences) * static_cast<std::uint64_t>(shape.n_heads) * of_head;
 }
 
 View AttentionScratch::averages(int i, int head) {
-    return view(parts_of_heads_.data() + (std::ptrdiff_t{i} * n_heads_ + head) * part_floats(), parts_, d_head_);
+    return view(spans_of_heads_.data() + (std::ptrdiff_t{i} * n_heads_ + head) * span_floats(), spans_, d_head_);
 }
 float* AttentionScratch::weights(int i, int head) {
-    return averages(i, head).data + std::ptrdiff_t{parts_} * d_head_;
+    return averages(i, head).data + std::ptrdiff_t{spans_} * d_head_;
 }
 
 View AttentionScratch::scores(int slot, int rows, int keys) {
@@ -171,23 +171,23 @@ public:
         tile().run(head, row, rows, scratch, slot);
     }
 
-    // Of a single row: how many parts its keys are in.
-    int parts() const { return parts_of(tile().seen(0)); }
-    void gather_part(int head, int part, AttentionScratch& scratch, int slot) const {
-        if (part < parts()) tile().average(head, part, sequence_, scratch, slot);
+    // Of a single row: how many spans its keys are in.
+    int spans() const { return spans_of(tile().seen(0)); }
+    void gather_span(int head, int span, AttentionScratch& scratch, int slot) const {
+        if (span < spans()) tile().average(head, span, sequence_, scratch, slot);
     }
     void combine(int head, AttentionScratch& scratch) const { tile().combine(head, sequence_, scratch); }
 
     // One row's query heads that share a key/value head, from start to end.
     void decode(int kv_head, AttentionScratch& scratch, int slot) const {
         enter(0, 1, kv_head, 1);
-        const int n = parts();
+        const int n = spans();
         for (int head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
             if (n == 1) {
                 gather(0, 1, head, scratch, slot);
                 continue;
             }
-            for (int part = 0; part < n; ++part) gather_part(head, part, scratch, slot);
+            for (int span = 0; span < n; ++span) gather_span(head, span, scratch, slot);
             combine(head, scratch);
         }
     }
@@ -208,10 +208,6 @@ private:
     View qkv_, out_;
 };
 
-} // namespace
-
-namespace {
-
 // Rows that are alone in their sequences.
 void decode(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
             View qkv, AttentionScratch& scratch, View out) {
@@ -219,9 +215,9 @@ void decode(const AttentionShape& shape, const EncodingStack& encodings, int lay
         return PartJob(shape, encodings, layer, parts[static_cast<std::size_t>(row)], static_cast<int>(row), qkv, out);
     };
     const std::ptrdiff_t n = qkv.rows, kv_heads = shape.n_kv_heads, heads = shape.n_heads;
-    int most_parts = 0;
-    for (std::ptrdiff_t row = 0; row < n; ++row) most_parts = std::max(most_parts, job(row).parts());
-    if (most_parts == 1 || n * kv_heads >= scratch.slots()) {
+    int most_spans = 0;
+    for (std::ptrdiff_t row = 0; row < n; ++row) most_spans = std::max(most_spans, job(row).spans());
+    if (most_spans == 1 || n * kv_heads >= scratch.slots()) {
         parallel_for_slots(n * kv_heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
             job(i / kv_heads).decode(static_cast<int>(i % kv_heads), scratch, slot);
         });
@@ -230,9 +226,9 @@ void decode(const AttentionShape& shape, const EncodingStack& encodings, int lay
     parallel_for_slots(n * kv_heads, scratch.slots(), [&](std::ptrdiff_t i, int) {
         job(i / kv_heads).enter(0, 1, static_cast<int>(i % kv_heads), 1);
     });
-    parallel_for_slots(n * heads * most_parts, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
-        const std::ptrdiff_t head = i / most_parts;
-        job(head / heads).gather_part(static_cast<int>(head % heads), static_cast<int>(i % most_parts), scratch, slot);
+    parallel_for_slots(n * heads * most_spans, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
+        const std::ptrdiff_t head = i / most_spans;
+        job(head / heads).gather_span(static_cast<int>(head % heads), static_cast<int>(i % most_spans), scratch, slot);
     });
     parallel_for_slots(n * heads, scratch.slots(),
                        [&](std::ptrdiff_t i, int) { job(i / heads).combine(static_cast<int>(i % heads), scratch); });

@@ -20,7 +20,7 @@ struct AttentionShape {
     float softcap = 0; // of scaled scores, before the bias; 0: none
 };
 
-// Memory for the scores of one tile of queries, per thread, and for what single queries gather from parts of
+// Memory for the scores of one tile of queries, per thread, and for what single queries gather from spans of
 // a long sequence.
 class AttentionScratch {
 public:
@@ -33,16 +33,16 @@ public:
 
     int slots() const { return slots_; }
     View scores(int slot, int rows, int keys);
-    // Of the i-th sequence and a head: an average of values [d_head] for each part of the keys, then a weight each.
+    // Of the i-th sequence and a head: an average of values [d_head] for each span of the keys, then a weight each.
     View averages(int i, int head);
     float* weights(int i, int head);
 
 private:
-    std::ptrdiff_t part_floats() const { return std::ptrdiff_t{parts_} * (d_head_ + 1); }
+    std::ptrdiff_t span_floats() const { return std::ptrdiff_t{spans_} * (d_head_ + 1); }
 
     Buffer<float> scores_;         // [slots, tile, columns]
-    Buffer<float> parts_of_heads_; // [sequences, heads, parts * (d_head + 1)]
-    int slots_ = 1, columns_ = 0, parts_ = 0, n_heads_ = 0, d_head_ = 0;
+    Buffer<float> spans_of_heads_; // [sequences, heads, spans * (d_head + 1)]
+    int slots_ = 1, columns_ = 0, spans_ = 0, n_heads_ = 0, d_head_ = 0;
 };
 
 // Rows of one sequence: the tokens from index first on, before which its cache holds the others.
@@ -55,8 +55,8 @@ struct Part {
 // parts, one part after the other: either a single part, or parts of one row each. The tokens' positions
 // stand in the caches. Rotates queries and keys in place, caches keys and values, and writes what the
 // queries gather to out [n, n_heads * d_head].
-// A single query sees a long sequence in parts of 512 keys, whose averages are then weighed against each other
-// (as Flash-Decoding does, Dao et al. 2023): where heads are fewer than threads, threads share the parts. What
+// A single query sees a long sequence in spans of 512 keys, whose averages are then weighed against each other
+// (as Flash-Decoding does, Dao et al. 2023): where heads are fewer than threads, threads share the spans. What
 // is computed depends on the length alone.
 // A causal query sees the tokens of its sequence up to its own index, at most window of them; a
 // bidirectional one sees all of them.
