@@ -29,6 +29,14 @@ lab::Result silent(const lab::Request&) {
     return {};
 }
 
+int runs = 0;
+lab::Result counting(const lab::Request& request) {
+    ++runs;
+    return good(request);
+}
+
+constexpr lab::Experiment counting_experiment{
+    .name = "counting", .summary = "counts", .details = "d", .options = {}, .run = counting};
 constexpr lab::Experiment good_experiment{
     .name = "good", .summary = "works", .details = "d", .options = {}, .run = good};
 constexpr lab::Experiment failing_experiment{
@@ -60,8 +68,10 @@ TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
 TEST(LabReport, ADirectoryThatCannotBeIsAnError) {
     const TempDir directory;
     put_file(directory / "file", "");
-    const lab::Experiment* const list[] = {&good_experiment};
+    const lab::Experiment* const list[] = {&counting_experiment};
+    runs = 0;
     EXPECT_THROW(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory / "file", list), Error);
+    EXPECT_EQ(runs, 0); // found out before minutes of work
 }
 
 // The experiments that follow the first do not start, and the page has what was done.

@@ -61,18 +61,18 @@ std::string read_all(int fd) {
     }
 }
 
-void make_directory(const fs::path& directory) {
-    std::error_code error;
-    fs::create_directories(directory, error);
-    if (error) fail(ErrorCode::io, printable(directory.string()), ": ", error.message());
-}
-
 // A PATH without gnuplot is one thing, a PATH that is not there another.
 bool is_missing(int error) {
     return error == ENOENT || error == EACCES || error == ENOTDIR;
 }
 
 } // namespace
+
+void make_directory(const fs::path& directory) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    if (error) fail(ErrorCode::io, printable(directory.string()), ": ", error.message());
+}
 
 bool run_gnuplot(const fs::path& script) {
     Pipe pipe;

@@ -16,6 +16,9 @@ std::string plot_script(const Picture& picture, const std::string& stem);
 // printed if it fails.
 bool run_gnuplot(const std::filesystem::path& script);
 
+// With those above it. Throws Error(io).
+void make_directory(const std::filesystem::path& directory);
+
 // Where a result's files go; the directories are made as needed.
 struct Folders {
     std::filesystem::path data, pictures; // CSV; scripts, SVG and PNG

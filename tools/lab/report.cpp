@@ -149,7 +149,16 @@ std::string page_markdown(std::span<const Outcome> outcomes, const Setting& sett
 int write_report(const tools::Arguments& arguments, const fs::path& directory,
                  std::span<const Experiment* const> list) {
     const bool quiet = arguments.has("quiet");
+    const fs::path name = directory.has_filename() ? directory.filename() : directory.parent_path().filename();
+    const Setting setting{tools::version_text(), bench::cpu_name(),
+                          command_of("report", arguments) + " " + shell_word(name.string())};
     std::vector<Outcome> outcomes;
+    const auto write_pages = [&] {
+        write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
+        write_file(directory / "report.md", page_markdown(outcomes, setting, directory / "pictures"));
+    };
+    make_directory(directory);
+    write_pages(); // a place that cannot be written to is found out before the minutes that follow
     {
         Run run(arguments, directory, list);
         if (!quiet)
@@ -158,13 +167,7 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
         outcomes = run.all();
         if (!run.drawn()) tools::write_message(no_gnuplot);
     }
-    const fs::path name = directory.has_filename() ? directory.filename() : directory.parent_path().filename();
-    const Setting setting{tools::version_text(), bench::cpu_name(),
-                          command_of("report", arguments) + " " + shell_word(name.string())};
-    std::error_code error;
-    fs::create_directories(directory, error); // a file in its place is found below
-    write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
-    write_file(directory / "report.md", page_markdown(outcomes, setting, directory / "pictures"));
+    write_pages();
     if (tools::stop_signal()) return tools::stop_code();
     bool failed = false;
     for (const Outcome& outcome : outcomes) {
