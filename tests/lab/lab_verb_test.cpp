@@ -48,4 +48,29 @@ TEST(LabVerb, RefusesWhatAnExperimentDoesNotHeed) {
     expect_error(run_program({"lab", "heat-map", "--seed", "x"}), 2, "--seed");
 }
 
+// What a table or a picture would be too large for, or cannot have.
+TEST(LabVerb, RefusesSizesThatAnExperimentCannotShow) {
+    expect_error(run_program({"lab", "slopes", "--length", "4194304"}), 2, "--length: expected at most 2048");
+    expect_error(run_program({"lab", "slopes", "--length", "8,16"}), 2, "--length: expected one value");
+    expect_error(run_program({"lab", "tables", "--length", "2049"}), 2, "--length: expected at most 2048");
+    expect_error(run_program({"lab", "tables", "--length", "64", "--dim", "16385"}), 2, "--dim: expected 2 to 16384");
+    expect_error(run_program({"lab", "tables", "--dim", "1"}), 2, "--dim: expected 2 to");
+    expect_error(run_program({"lab", "angles", "--dim", "3"}), 2, "--dim: expected an even width, found 3");
+}
+
+TEST(LabVerb, TakesSizesAtTheirEnds) {
+    for (const std::vector<std::string>& options : {std::vector<std::string>{"slopes", "--heads", "1", "--length", "1"},
+                                                    {"slopes", "--heads", "5", "--length", "2048"},
+                                                    {"angles", "--dim", "2"},
+                                                    {"division-term", "--dim", "1"},
+                                                    {"division-term", "--dim", "3"},
+                                                    {"tables", "--length", "1", "--heads", "5"},
+                                                    {"tables", "--encodings", "none"}}) {
+        std::vector<std::string> words{"lab"};
+        words.insert(words.end(), options.begin(), options.end());
+        const Outcome outcome = run_program(words);
+        EXPECT_EQ(outcome.code, 0) << options[0] << ": " << outcome.err;
+    }
+}
+
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // RoPE: the angle of each pair at each position, and what aligned queries and keys score at a distance.
+#include "core/error.h"
 #include "core/tensor.h"
 #include "tools/lab/lab.h"
 
@@ -60,6 +61,7 @@ NamedFigures angle_table(int width) {
 
 Result run(const Request& request) {
     const int width = request.integer("dim", 128);
+    if (width % 2 != 0) fail(ErrorCode::usage, "option --dim: expected an even width, found ", width);
     std::vector<int> distances;
     for (int d = 1; d <= most_distance; d = std::max(d + 1, static_cast<int>(d * 1.02))) distances.push_back(d);
     Curves curves{.log_x = true};

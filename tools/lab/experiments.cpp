@@ -99,6 +99,17 @@ const Experiment& find_experiment(std::string_view name) {
          near.empty() ? std::string("; ordo lab lists them") : "; did you mean " + std::string(near) + "?");
 }
 
+int Request::only(std::string_view option, int fallback, int most) const {
+    if (!arguments.has(option)) return fallback;
+    const auto given = arguments.integers(option);
+    if (given.size() != 1)
+        fail(ErrorCode::usage, "option --", option, ": expected one value for this experiment, found ", given.size());
+    if (given[0] > most)
+        fail(ErrorCode::usage, "option --", option, ": expected at most ", most, " for this experiment, found ",
+             given[0]);
+    return static_cast<int>(given[0]);
+}
+
 std::vector<std::string> Request::encodings(const std::string& fallback) const {
     const auto given = arguments.all("encodings");
     std::vector<std::string> lists(given.begin(), given.end());

@@ -80,9 +80,9 @@ struct Request {
     int integer(std::string_view option, int fallback) const {
         return arguments.has(option) ? arguments.integer(option) : fallback;
     }
-    std::vector<std::int64_t> integers(std::string_view option, std::vector<std::int64_t> fallback) const {
-        return arguments.has(option) ? arguments.integers(option) : std::move(fallback);
-    }
+    // The same of an option that takes a list, where one value makes sense. Throws Error(usage) if several are given,
+    // or one that is more than most.
+    int only(std::string_view option, int fallback, int most) const;
     // The specs that --encodings names, or those that the experiment takes without it; "all" is every registered one.
     std::vector<std::string> encodings(const std::string& fallback) const;
 };

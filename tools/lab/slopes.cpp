@@ -9,10 +9,14 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr int most_heads = 16;
+constexpr int most_heads = 16, most_length = 2048;
+
+Dims dims_of(int heads) {
+    return {8 * heads, heads, 8, 1, 256};
+}
 
 std::vector<double> slopes_of(int heads) {
-    const auto encodings = make_encodings("alibi", {8 * heads, heads, 8, 1, 256});
+    const auto encodings = make_encodings("alibi", dims_of(heads));
     std::vector<double> slopes;
     for (const auto& row : encodings[0]->table({.part = "slopes"}).rows) slopes.push_back(row[1]);
     return slopes;
@@ -20,7 +24,7 @@ std::vector<double> slopes_of(int heads) {
 
 // The causal bias of one head, [length, length]; what the mask hides is blank.
 std::vector<std::vector<double>> matrix_of(int heads, int head, int length) {
-    const auto encodings = make_encodings("alibi", {8 * heads, heads, 8, 1, 256});
+    const auto encodings = make_encodings("alibi", dims_of(heads));
     auto rows = encodings[0]->table({.length = length, .head = head}).rows;
     for (auto& row : rows)
         for (double& value : row)
@@ -59,10 +63,12 @@ NamedFigures worked_matrix(int heads, int head) {
 }
 
 Picture weights_picture(int heads, int length) {
+    const auto encodings = make_encodings("alibi", dims_of(heads));
     Curves curves;
     for (int h = 0; h < heads; ++h) {
         // The last query's row, from its own key back: -m D.
-        const auto row = matrix_of(heads, h, length).back();
+        std::vector<double> row(static_cast<std::size_t>(length));
+        encodings[0]->table_rows({.length = length, .head = h}).fill(length - 1, row);
         Series& series = curves.series.emplace_back(Series{.label = "head " + std::to_string(h)});
         for (int distance = 0; distance < length; ++distance) {
             series.x.push_back(distance);
@@ -89,7 +95,7 @@ Picture all_slopes() {
 
 Result run(const Request& request) {
     const int heads = request.integer("heads", 8);
-    const int length = static_cast<int>(request.integers("length", {24}).front());
+    const int length = request.only("length", 24, most_length);
     Result result;
     result.tables = {slope_table(), worked_matrix(heads, 0)};
     result.pictures = {all_slopes()};

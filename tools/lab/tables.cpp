@@ -14,6 +14,8 @@ namespace ordo::lab {
 
 namespace {
 
+constexpr int most_length = 2048, most_cells = 1 << 20; // of a table that is kept as a picture
+
 struct Size {
     int length, width, heads;
 };
@@ -131,7 +133,10 @@ void add_trained(Result& result, NamedFigures& summary, const std::string& spec,
 
 Result run(const Request& request) {
     const int heads = request.integer("heads", 8);
-    const Size size{static_cast<int>(request.integers("length", {48}).front()), request.integer("dim", 64), heads};
+    const Size size{request.only("length", 48, most_length), request.integer("dim", 64), heads};
+    if (size.width < 2 || size.width > most_cells / size.length)
+        fail(ErrorCode::usage, "option --dim: expected 2 to ", most_cells / size.length, " for --length ", size.length,
+             ", found ", size.width);
     const Dims dims{size.width, heads, size.width, 1, 256}; // whoever turns heads turns --dim columns
     Result result;
     NamedFigures summary{"tables",
