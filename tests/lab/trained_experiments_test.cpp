@@ -26,4 +26,19 @@ TEST(LabTrainedExperiments, RefuseCorporaWithoutTheQuestions) {
     expect_error(run_program({"lab", "word-order", "--corpus", (dir.path() / "none.txt").string()}), 5, "none.txt");
 }
 
+// Of a corpus in which neither "food is" nor "good is" begins a sentence, and food follows "carbohydrates are".
+TEST(LabTrainedExperiments, SayWhatACorpusDoesNotLetThemAsk) {
+    const TempDir dir;
+    std::ofstream(dir.path() / "own.txt") << "the food is good\ncarbohydrates are food\n";
+    const Outcome outcome = run_program({"lab", "word-order", "--seeds", "1", "--encodings", "none", "--format", "json",
+                                         "--corpus", (dir.path() / "own.txt").string(), "-t", "1"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    for (const char* phrase : {"Expectation 1 could not be tested", "Expectation 2 could not be tested",
+                               "Expectation 3 could not be tested", "Expectation 5 could not be tested",
+                               "the corpus known by heart at -,", "which begins no sentence of the corpus"})
+        EXPECT_NE(outcome.out.find(phrase), std::string::npos) << phrase;
+    for (const char* phrase : {"nan", "inf to", "1 seeds", "second `none`", "the corpus goes on with another word"})
+        EXPECT_EQ(outcome.out.find(phrase), std::string::npos) << phrase;
+}
+
 } // namespace

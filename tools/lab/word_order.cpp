@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 namespace ordo::lab {
 
@@ -202,48 +203,58 @@ NamedFigures chase_table(const std::vector<Row>& rows) {
 constexpr double near = 0.05;     // of distances that count as the same
 constexpr double rounding = 1e-4; // of probabilities in float
 
-// Each expectation with the models that miss it; a comparison with what cannot be asked is not made.
+// Empty: this cannot be asked of the model, or not of this corpus.
+using Held = std::optional<bool>;
+
+// Each expectation with the models that miss it.
 class Expectations {
 public:
-    void add(std::string text, bool (*held)(const Row&, const Lines&), const std::vector<Row>& rows,
+    void add(std::string text, Held (*held)(const Row&, const Lines&), const std::vector<Row>& rows,
              const Lines& lines) {
         std::string misses;
-        for (const Row& row : rows)
-            if (!held(row, lines)) misses += (misses.empty() ? "" : ", ") + row.encoding;
+        int asked = 0;
+        for (const Row& row : rows) {
+            const Held answer = held(row, lines);
+            asked += answer.has_value();
+            if (answer == false) misses += (misses.empty() ? "" : ", ") + row.encoding;
+        }
         const std::string number = "Expectation " + std::to_string(texts.size() + 1);
-        outcome.push_back(misses.empty() ? number + " held for every model."
-                                         : number + " was missed by " + misses + ".");
+        outcome.push_back(asked == 0       ? number + " could not be tested on these models and this corpus."
+                          : misses.empty() ? number + " held for all of " + std::to_string(asked) + " models asked."
+                                           : number + " was missed by " + misses + ", of " + std::to_string(asked) +
+                                                 " models asked.");
         texts.push_back(std::move(text));
     }
     std::vector<std::string> texts, outcome;
 };
 
-bool learns_conditional(const Row& row, const Lines& lines) {
-    if (std::isnan(lines.conditional.food_is_truth)) return true;
+Held learns_conditional(const Row& row, const Lines& lines) {
+    if (std::isnan(lines.conditional.food_is_truth)) return {};
     return mean_over(row.trained, &Answers::food_is_truth).mean < near &&
            mean_over(row.trained, &Answers::food_is_truth).mean < lines.unigram.food_is_truth;
 }
-bool published_measure_meets_its_line(const Row& row, const Lines& lines) {
-    if (std::isnan(lines.conditional.food_is)) return true;
+Held published_measure_meets_its_line(const Row& row, const Lines& lines) {
+    if (std::isnan(lines.conditional.food_is)) return {};
     return std::abs(mean_over(row.trained, &Answers::food_is).mean - lines.conditional.food_is) < near;
 }
-bool food_is_not_next(const Row& row, const Lines& lines) {
-    if (!(lines.conditional.food_next == 0)) return true; // the corpus has it there, or nothing
+Held food_is_not_next(const Row& row, const Lines& lines) {
+    if (!(lines.conditional.food_next == 0)) return {}; // the corpus has it there, or nothing
     return mean_over(row.trained, &Answers::food_next).mean < lines.uniform.food_next / 2 &&
            (std::isnan(lines.conditional.food_in_place) ||
             mean_over(row.trained, &Answers::food_in_place).mean > lines.conditional.food_in_place / 2);
 }
 // The bag of the words before the last decides all: the two orders are one, and half of the answers are right.
-bool silent_is_a_bag(const Row& row, const Lines&) {
-    if (!row.silent) return true;
+Held silent_is_a_bag(const Row& row, const Lines&) {
+    if (!row.silent) return {};
     return std::all_of(row.chase[0].begin(), row.chase[0].end(),
                        [](const Chase& c) { return c.accuracy == 0.5 && c.change < rounding; });
 }
-bool others_see_order(const Row& row, const Lines&) {
-    return row.silent || !(mean_over(row.chase[0], &Chase::accuracy).mean < 0.75);
+Held others_see_order(const Row& row, const Lines&) {
+    if (row.silent) return {};
+    return mean_over(row.chase[0], &Chase::accuracy).mean >= 0.75;
 }
-bool all_see_order_at_two(const Row& row, const Lines&) {
-    return !(mean_over(row.chase[1], &Chase::accuracy).mean < 0.75);
+Held all_see_order_at_two(const Row& row, const Lines&) {
+    return mean_over(row.chase[1], &Chase::accuracy).mean >= 0.75;
 }
 
 Expectations expectations_of(const std::vector<Row>& rows, const Lines& lines) {
@@ -267,6 +278,10 @@ Expectations expectations_of(const std::vector<Row>& rows, const Lines& lines) {
     return e;
 }
 
+// "0.1 to 0.2"; "-" where this corpus does not let it be asked.
+std::string number_of(double value, int decimals) {
+    return std::isnan(value) ? "-" : fixed_text(value, decimals);
+}
 std::string range_text(const std::vector<Row>& rows, double Answers::*value, int decimals) {
     double least = HUGE_VAL, most = -HUGE_VAL;
     for (const Row& row : rows) {
@@ -274,23 +289,26 @@ std::string range_text(const std::vector<Row>& rows, double Answers::*value, int
         least = std::min(least, mean);
         most = std::max(most, mean);
     }
-    return fixed_text(least, decimals) + " to " + fixed_text(most, decimals);
+    return least > most ? "-" : fixed_text(least, decimals) + " to " + fixed_text(most, decimals);
 }
 
-std::vector<std::string> notes_of(const Plan& plan) {
-    return {
+std::vector<std::string> notes_of(const Plan& plan, const std::vector<Row>& rows, const Lines& lines) {
+    std::vector<std::string> notes{
         "js_food_is and js_good_is: distance of the model's next word after the prompt from the words that follow "
         "\"is\" anywhere in the corpus; js_to_conditional: from those that follow in sentences that begin so. "
         "Distances are square roots of the Jensen-Shannon divergence in nats and at most sqrt(ln 2) = 0.8326. "
         "_ci95: half of the 95 % confidence interval of the mean over " +
-            std::to_string(plan.seeds) + " seeds (t distribution).",
+            std::to_string(plan.seeds) + (plan.seeds == 1 ? " seed: none." : " seeds (t distribution)."),
         "js_food_is cannot rank encodings: a model that predicts nothing but what follows \"is\", deaf to \"food\", "
         "would have 0, and one that knows each sentence stands at the line of the corpus.",
         "js_good_is cannot rank them either: if no sentence begins with \"good is\" nothing in training says what "
         "follows, a great distance is as likely a sign of noise as of insight, and an untrained network has one for "
         "free.",
-        "p_food_next: the corpus goes on with another word, so the right answer is 0, not a high one; p_right_next and "
-        "p_food_in_place ask for what is there.",
+        lines.conditional.food_next == 0
+            ? "p_food_next: the corpus goes on with another word, so the right answer is 0, not a high one; "
+              "p_right_next and p_food_in_place ask for what is there."
+            : "p_food_next: P(food) in this corpus is " + number_of(lines.conditional.food_next, 4) +
+                  " there (-: no sentence begins so); p_right_next and p_food_in_place ask for what is there.",
         "The published figures (Ben Kurzion, github.com/benkurzion/Transformer, another corpus and vocabulary): after "
         "\"food is\" 0.679 to 0.722, after \"good is\" 0.635 to 0.719, P(food) 0.0014 to 0.0258. Uniform guessing has "
         "0.7285 there if its vocabulary is the 40 tokens of that program; heads were split across features rather than "
@@ -299,10 +317,11 @@ std::vector<std::string> notes_of(const Plan& plan) {
         "trained for " +
             std::to_string(plan.corpus_steps) + " steps (" + std::to_string(plan.chase_steps) +
             " on the question of order) and asked through the engine's own inference. The published one has attention "
-            "alone, of 16 heads on 128.",
-        "A sentence has one segment, so that segment adds the same to each word: it stands here as a second `none` "
-        "with "
-        "another start."};
+            "alone, of 16 heads on 128."};
+    if (std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.encoding == "segment"; }))
+        notes.emplace_back("A sentence has one segment, so that segment adds the same to each word: it stands here as "
+                           "a second `none` with another start.");
+    return notes;
 }
 
 Result run(const Request& request) {
@@ -318,19 +337,22 @@ Result run(const Request& request) {
     result.pictures = {
         picture_of("food-is", "After \"food is\": distance from the words that follow \"is\", 95 % intervals",
                    &Answers::food_is, rows, lines),
-        picture_of("good-is", "After \"good is\", which the corpus lacks: distance from the words that follow \"is\"",
+        picture_of("good-is",
+                   std::string("After \"good is\"") +
+                       (std::isnan(lines.conditional.good_is) ? ", which begins no sentence of the corpus" : "") +
+                       ": distance from the words that follow \"is\"",
                    &Answers::good_is, rows, lines)};
     result.found = {"After \"food is\" all models stand at " + range_text(rows, &Answers::food_is, 3) +
-                        ", the corpus known by heart at " + fixed_text(lines.conditional.food_is, 3) +
+                        ", the corpus known by heart at " + number_of(lines.conditional.food_is, 3) +
                         ", an untrained network at " +
-                        fixed_text(mean_over(lines.untrained, &Answers::food_is).mean, 3) + "; after \"good is\" at " +
+                        number_of(mean_over(lines.untrained, &Answers::food_is).mean, 3) + "; after \"good is\" at " +
                         range_text(rows, &Answers::good_is, 3) + " and " +
-                        fixed_text(mean_over(lines.untrained, &Answers::good_is).mean, 3) + ".",
+                        number_of(mean_over(lines.untrained, &Answers::good_is).mean, 3) + ".",
                     "P(food) right after \"carbohydrates are\" is " + range_text(rows, &Answers::food_next, 4) +
                         " (chance " + fixed_text(lines.uniform.food_next, 4) + "), and where the corpus has it " +
                         range_text(rows, &Answers::food_in_place, 4) + "."};
     for (std::string& outcome : expectations.outcome) result.found.push_back(std::move(outcome));
-    result.notes = notes_of(plan);
+    result.notes = notes_of(plan, rows, lines);
     return result;
 }
 
