@@ -69,6 +69,28 @@ TEST(LabExtrapolate, LengthsMustDivideOneAnother) {
     EXPECT_THROW(test::run(extrapolate_experiment, {"--model", rope, "--length", "100,256"}), Error);
     EXPECT_THROW(test::run(extrapolate_experiment, {"--model", rope, "--length", "64,128"}),
                  Error); // not the trained one
+    try {
+        test::run(extrapolate_experiment, {"--model", rope, "--length", "1,256"});
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_STREQ(error.what(), "option --length: expected lengths of 2 tokens or more, found 1");
+    }
+}
+
+TEST(LabExtrapolate, SaysThatNothingCouldBeTested) {
+    Result result;
+    judge({}, result);
+    EXPECT_EQ(result.found.at(0), "None of the expectations could be tested with these models and lengths.");
+}
+
+// Press et al. 2022, table 2: what is best stands nowhere above what it is compared with.
+TEST(LabExtrapolate, PublishedFiguresAgreeWithOneAnother) {
+    Result result;
+    judge({}, result);
+    const tools::Figures& published = test::table(result, "published");
+    ASSERT_EQ(published.rows.size(), 4u);
+    for (const auto& row : published.rows)
+        for (const std::size_t column : {1, 4, 5, 6}) EXPECT_LE(number(row[2]), number(row[column]));
 }
 
 Extrapolation made_up(const char* encoding, double near, double far) {

@@ -14,7 +14,7 @@ namespace {
 // Lengths that the trained context is multiplied by.
 constexpr double multiples[] = {0.25, 0.5, 1, 2, 4, 8};
 
-std::vector<int> lengths_of(const Request& request, int context) {
+std::vector<int> lengths_of(const Request& request, const std::string& model, int context) {
     std::vector<int> lengths;
     if (!request.arguments.has("length"))
         for (const double multiple : multiples) lengths.push_back(std::max(2, static_cast<int>(multiple * context)));
@@ -22,11 +22,14 @@ std::vector<int> lengths_of(const Request& request, int context) {
         for (const std::int64_t length : request.arguments.integers("length"))
             lengths.push_back(static_cast<int>(length));
     for (std::size_t i = 0; i < lengths.size(); ++i)
-        if (lengths[i] < 2 || (i > 0 && (lengths[i] <= lengths[i - 1] || lengths[i] % lengths[i - 1] != 0)))
-            fail(ErrorCode::usage, "lab: extrapolate: lengths: expected each a multiple of the one before, found ",
-                 lengths[i], i > 0 ? text(" after ", lengths[i - 1]) : std::string());
+        if (i == 0 && lengths[i] < 2)
+            fail(ErrorCode::usage, "option --length: expected lengths of 2 tokens or more, found ", lengths[i]);
+        else if (i > 0 && (lengths[i] <= lengths[i - 1] || lengths[i] % lengths[i - 1] != 0))
+            fail(ErrorCode::usage, "option --length: expected each a multiple of the one before, found ", lengths[i],
+                 " after ", lengths[i - 1]);
     if (std::find(lengths.begin(), lengths.end(), context) == lengths.end())
-        fail(ErrorCode::usage, "lab: extrapolate: lengths: expected the trained ", context, " among them");
+        fail(ErrorCode::usage, "option --length: expected the ", context, " that ", model,
+             " was trained on among them, found only others");
     return lengths;
 }
 
@@ -105,7 +108,7 @@ Result run(const Request& request) {
     std::vector<Extrapolation> all;
     for (const Trained& trained : models) {
         const Model model = Model::load(trained.file);
-        Plan plan{lengths_of(request, trained.context)};
+        Plan plan{lengths_of(request, trained.name, trained.context)};
         if (request.quick) plan.step = 256, plan.documents = 2;
         all.push_back(extrapolate(trained, model, documents_of(held, model), plan, request.progress));
         if (!all.back().refusal.empty()) result.found.push_back(all.back().refusal);
@@ -133,7 +136,10 @@ Result run(const Request& request) {
         "In whole windows a shorter window has more tokens with little before them; that is why perplexity falls up to "
         "the "
         "trained length even for a model that could not use more context.",
-        "Models of this size show shapes, not the published gaps: those are of 247M parameters on another text."};
+        "Models of this size show shapes, not the published gaps: those are of 247M parameters on another text. What "
+        "the last tokens of windows are here the paper measures by sliding windows (its tables 13 to 15): from 512 to "
+        "3072 tokens the perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from "
+        "17.98 to 18.3 (ALiBi); so what ALiBi gains in whole windows is that fewer tokens have little before them."};
     return result;
 }
 
