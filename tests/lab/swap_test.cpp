@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "encoding/registry.h"
 #include "tests/lab/lab_run.h"
+#include "tests/temp_dir.h"
+
+#include <fstream>
 
 namespace ordo::lab {
 
@@ -43,6 +46,19 @@ TEST_F(LabSwap, TheOwnEncodingCostsNothingMoreAndAnotherDoes) {
 TEST_F(LabSwap, NothingIsSwappedWithoutForce) {
     const std::string all = std::to_string(2 * (registered_encodings().size() - 1));
     EXPECT_NE(result->found.back().find(all + " of " + all), std::string::npos) << result->found.back();
+}
+
+TEST(LabSwapCorpus, AnEmptyOneIsAnErrorOfTheText) {
+    const ordo::test::TempDir directory;
+    const std::string empty = (directory.path() / "empty.txt").string();
+    std::ofstream(empty) << "";
+    try {
+        test::run(swap_experiment, {"--model", "weights/rope.safetensors", "--corpus", empty.c_str()});
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::usage) << error.what();
+        EXPECT_NE(std::string(error.what()).find("empty.txt: expected"), std::string::npos) << error.what();
+    }
 }
 
 } // namespace

@@ -66,9 +66,8 @@ struct Swaps {
 void run_one(const Trained& trained, std::span<const Other> others, const Request& request, const Text& held,
              Swaps& swaps) {
     const std::size_t most = request.quick ? 1024 : 8192;
-    Vector own;
-    const std::string broken = try_score(trained, {trained.name, trained.encoding}, false, held, most, own);
-    if (!broken.empty()) fail(ErrorCode::model, broken);
+    const Model model = Model::load(trained.file);
+    const Vector own = score(model, documents_of(held, model), most);
     std::vector<double>& row = swaps.map.values.emplace_back();
     swaps.map.y_names.push_back(trained.name);
     for (const Other& other : others) {
