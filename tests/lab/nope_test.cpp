@@ -4,6 +4,7 @@
 #include "tests/lab/lab_run.h"
 #include "tests/model/small_models.h"
 #include "tools/lab/hidden_states.h"
+#include "tools/lab/probe.h"
 #include "tools/lab/ridge.h"
 
 namespace ordo::lab {
@@ -54,6 +55,19 @@ TEST(LabRidge, FindsAPlaneAndShrinksToTheMean) {
     const float at[] = {1, 2, 1};
     EXPECT_NEAR(plane.predict(at), 3 - 4 + 5, 1e-6);
     EXPECT_NEAR(flat.predict(at), mean, 1e-6);
+}
+
+// One long document before the others does not take the windows that are held out.
+TEST(LabProbe, HoldsOutWindowsHoweverLongTheFirstDocumentIs) {
+    const Model model = Model::load("weights/none.safetensors");
+    std::string text;
+    for (int document = 0; document < 3; ++document) {
+        for (int i = 0; i < (document == 0 ? 12'000 : 1'500); ++i) text += i % 3 == 0 ? " the cat" : " sat";
+        text += "<|endoftext|>";
+    }
+    const Probe p = probe(model, {"made up", text}, 12);
+    EXPECT_EQ(p.fitted, 8);
+    EXPECT_EQ(p.held_out, 4);
 }
 
 class LabNope : public testing::Test {

@@ -23,10 +23,11 @@ Windows windows_of(std::span<const tools::Document> documents, int length, int m
         const std::span<const Token> tokens = document.tokens;
         const auto size = static_cast<std::size_t>(length);
         if (tokens.size() < size) continue;
-        auto& list = document_number++ % 3 == 2 ? windows.test : windows.fit;
-        for (std::size_t start = 0; start + size <= tokens.size(); start += size)
-            if (windows.fit.size() + windows.test.size() < static_cast<std::size_t>(most))
-                list.push_back(tokens.subspan(start, size));
+        const bool held_out = document_number++ % 3 == 2;
+        auto& list = held_out ? windows.test : windows.fit;
+        const auto room = static_cast<std::size_t>(held_out ? most / 3 : most - most / 3);
+        for (std::size_t start = 0; start + size <= tokens.size() && list.size() < room; start += size)
+            list.push_back(tokens.subspan(start, size));
     }
     return windows;
 }
