@@ -59,6 +59,8 @@ std::vector<Picture> awkward_pictures() {
                 .references = {{"chance", 0.5}},
                 .log_x = true,
                 .log_y = true}},
+        {"far", "numbers that differ by less than an axis can tell", "x", "y",
+         Curves{.series = {{.label = "a", .x = {1e17, 1e17 + 16}, .y = {1, 1 + 1e-15}}}}},
         {"zero", "a logarithm of zero", "x", "y",
          Curves{.series = {{.x = {0, 1}, .y = {-1, 0}}}, .log_x = true, .log_y = true}},
         {"arrows", "arrows", "x", "y",

@@ -16,11 +16,13 @@ void widen(Range& range, double value) {
     range.high = std::max(range.high, value);
 }
 
-// An axis needs a length.
+// An axis needs a length, and one that its numbers can be told apart on.
 Range closed(Range range) {
     if (range.low > range.high) return {0, 1};
-    if (range.low == range.high) return {range.low - 0.5, range.high + 0.5};
-    return range;
+    const double size = std::max(std::abs(range.low), std::abs(range.high)), least = 1e-9 * size;
+    if (range.high - range.low > least) return range;
+    const double half = std::max(0.5, least);
+    return {range.low - half, range.high + half};
 }
 
 } // namespace
