@@ -223,7 +223,7 @@ NamedFigures summary_of(const Plan& plan, const AllScores& all) {
 
 // ---- What was expected ------------------------------------------------------------------------
 
-// From best to worst beyond the trained length (Kazemnejad et al. 2023, figure 2; their rotary turns a quarter of
+// From best to worst beyond the trained length (Kazemnejad et al. 2023, figure 1; their rotary turns a quarter of
 // a head). T5's bias, which stands beside NoPE there, is not compared.
 const std::vector<std::string> published_order = {"none", "alibi", "rope:width=" + std::to_string(d_head / 4),
                                                   "sinusoidal"};
@@ -301,11 +301,11 @@ std::string found_of(const Plan& plan, std::size_t t, const std::vector<Scores>&
             (best == plan.encodings.size() || beyond(scores[e]) > beyond(scores[best])))
             best = e;
     }
-    std::string out = std::string(plan.tasks[t]->name) + ": learnt (exact match of 0.9 at the trained length) by " +
-                      (learnt.empty() ? "none of them" : learnt);
+    std::string out = std::string(plan.tasks[t]->name) + ": learnt (exact match of " + fixed_text(solved, 1) +
+                      " at the trained length) by " + (learnt.empty() ? "none of them" : learnt);
     if (!missed.empty() && !learnt.empty()) out += "; not by " + missed;
     if (best < plan.encodings.size())
-        out += "; of those furthest beyond it: " + plan.encodings[best] + ", " + fixed_text(beyond(scores[best]), 3) +
+        out += "; of these " + plan.encodings[best] + " does best beyond it, " + fixed_text(beyond(scores[best]), 3) +
                " of tokens";
     return out + ".";
 }
@@ -317,12 +317,12 @@ std::vector<std::string> notes_of(const Plan& plan, const std::vector<std::strin
             std::to_string(plan.samples) +
             " examples at each length, the same for all, through the engine's own "
             "inference. exact: all tokens of an answer right, its end included; token: each predicted from a right "
-            "beginning; least and most: of the " +
-            std::to_string(plan.seeds) + " seeds.",
+            "beginning; least and most: of " +
+            std::to_string(plan.seeds) + (plan.seeds == 1 ? " seed." : " seeds."),
         "What an encoding has not learnt at the trained length says nothing of how far it would carry.",
         "Models of this size show a shape, not the published gaps.",
-        "An encoding with a table of positions (learned) has rows for the trained length and refuses longer ones: its "
-        "cells there are empty."};
+        "Cells are empty where an encoding has no positions for so many tokens: a trained table (learned) has rows for "
+        "the trained length alone."};
     if (plan.effort < 1) notes.push_back("--quick trains " + fixed_text(100 * plan.effort, 0) + " % of the steps.");
     for (const std::string& spec : left_out)
         notes.push_back(spec + " is left out: it adds the same to every token here, and would be a second `none`.");
