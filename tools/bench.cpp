@@ -101,10 +101,10 @@ constexpr Option shape_options[] = {
      .value = "FILE",
      .help = "run the weights of FILE in the place of random ones"},
     {.name = "dtype",
-     .kind = Kind::choice,
-     .value = "TYPE",
+     .kind = Kind::text,
+     .value = "TYPES",
      .fallback = "f32",
-     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in memory; with --model as stored"},
+     .help = "some of f32, f16, bf16, q8_0, q4_0: of the weights in memory; with --model as stored"},
     {.name = "layers", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "change a shape: layers"},
     {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "width"},
     {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "query heads"},
@@ -158,21 +158,22 @@ Blueprint shape_of(const Arguments& arguments, std::string_view name) {
     return b;
 }
 
-Trunk random_trunk(const Arguments& arguments, const std::string& name) {
+Trunk random_trunk(const Arguments& arguments, const std::string& name, WeightType type) {
     const Blueprint b = shape_of(arguments, name);
     const std::uint64_t most = default_memory_limit();
-    const std::uint64_t need = packed_bytes(tensor_list(b), weight_type(arguments.text("dtype")));
+    const std::uint64_t need = packed_bytes(tensor_list(b), type);
     if (need > most)
         fail(ErrorCode::limit, "shape '", printable(name), "': expected at most ", most, " bytes of weights, found ",
              need);
-    return {name, random_model(b, "none", 1, weight_type(arguments.text("dtype")))};
+    return {name, random_model(b, "none", 1, type)};
 }
 
-Trunk open_trunk(const Arguments& arguments, const std::string& name) {
+// dtype: of random weights, or if it was given.
+Trunk open_trunk(const Arguments& arguments, const std::string& name, const std::string& dtype) {
     const std::string file = model_file(arguments);
     LoadOptions load;
-    if (arguments.has("dtype")) load.dtype = arguments.text("dtype");
-    Trunk trunk = file.empty() ? random_trunk(arguments, name)
+    if (arguments.has("dtype")) load.dtype = dtype;
+    Trunk trunk = file.empty() ? random_trunk(arguments, name, weight_type(dtype))
                                : Trunk{std::filesystem::path(file).filename().string(), Model::load(file, load)};
     if (trunk.model.impl().blueprint.mask == Mask::bidirectional)
         fail(ErrorCode::usage, printable(trunk.name), ": expected a causal model, found one that cannot decode");
@@ -246,19 +247,22 @@ int run(const Arguments& arguments) {
     if (loads.empty()) fail(ErrorCode::usage, "bench: expected tokens to feed, found -p 0 and -n 0");
     const bool file = !model_file(arguments).empty();
     const std::vector<std::string> names = bench::split_names(arguments.text("shape"));
+    const std::vector<std::string> dtypes = bench::split_names(arguments.text("dtype"));
+    for (const std::string& dtype : dtypes) weight_type(dtype); // an unknown one is found before anything runs
     if (const int busy = bench::other_runnable_tasks(); busy > 0 && !quiet)
         write_message("bench: the machine is not quiet (" + std::to_string(busy) + " other tasks run)");
 
     std::vector<BenchResult> results;
     Progress progress(quiet);
-    for (const std::string& name : names) {
-        const Trunk trunk = open_trunk(arguments, name);
-        std::vector<std::string> lists(arguments.all("encodings").begin(), arguments.all("encodings").end());
-        if (lists.empty()) lists.push_back(file ? trunk.model.encoding() : "all");
-        const bench::Plan plan{bench::encoding_list(lists), arguments.integer("repetitions"),
-                               arguments.integer("ubatch-size")};
-        for (BenchResult& r : run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
-    }
+    for (const std::string& name : names)
+        for (const std::string& dtype : dtypes) {
+            const Trunk trunk = open_trunk(arguments, name, dtype);
+            std::vector<std::string> lists(arguments.all("encodings").begin(), arguments.all("encodings").end());
+            if (lists.empty()) lists.push_back(file ? trunk.model.encoding() : "all");
+            const bench::Plan plan{bench::encoding_list(lists), arguments.integer("repetitions"),
+                                   arguments.integer("ubatch-size")};
+            for (BenchResult& r : run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
+        }
     write_bench(results, parse_format(arguments.text("format")), quiet);
     return 0;
 }
@@ -266,13 +270,13 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb bench_verb;
-const Verb bench_verb{
-    .name = "bench",
-    .operand = "MODEL",
-    .summary = "what each positional encoding costs",
-    .details = "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests. Columns are llama-bench's where "
-               "they mean the same.",
-    .groups = groups,
-    .run = run};
+const Verb bench_verb{.name = "bench",
+                      .operand = "MODEL",
+                      .summary = "what each positional encoding costs",
+                      .details = "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests of each of "
+                                 "--dtype f32,q8_0. Columns are llama-bench's where "
+                                 "they mean the same.",
+                      .groups = groups,
+                      .run = run};
 
 } // namespace ordo::tools
