@@ -24,6 +24,7 @@ std::string reseeded(std::string file, char seed, std::size_t spoilt, const char
 
 // Nats per token of a document in windows of 256, from a Session that is fed one token at a time.
 double loss(const std::filesystem::path& file, const std::string& text) {
+    const test::OneThread alone;
     const Model model = Model::load(file);
     std::vector<Token> tokens = model.encode(text);
     tokens.insert(tokens.begin(), model.end_of_text()); // a document begins with it
@@ -102,6 +103,18 @@ TEST_F(LabCompare, OneSeedTellsNothingOfChance) {
 TEST_F(LabCompare, FilesThatWereTrainedOtherwiseAreNamed) {
     put_file(path("short"), reseeded(file_content(path("none-1")), '4', 0, "\"tokens\":\"8398848\""));
     EXPECT_TRUE(says(compare({"rope-1", "short"}), "NOT CONTROLLED: short differ from rope-1 in tokens"));
+}
+
+TEST_F(LabCompare, ShortDocumentsLeaveTheLongerWindowsOut) {
+    const std::string whole = text;
+    text = text.substr(0, 2000);
+    put_file(*directory / "text.txt", text);
+    const Result result = compare({"rope-1"});
+    EXPECT_TRUE(says(result, "no document of text.txt has 1024 tokens"));
+    EXPECT_NEAR(cell(table(result, "loss"), {{"encoding", "rope"}}, "nll"), loss(path("rope-1"), text), 1e-4);
+    EXPECT_TRUE(std::isnan(cell(table(result, "loss"), {{"encoding", "rope"}}, "more_at_4x")));
+    text = whole;
+    put_file(*directory / "text.txt", text);
 }
 
 TEST_F(LabCompare, TwoRunsOfOneSeedAreRefused) {

@@ -17,15 +17,23 @@ inline tools::Arguments arguments_of(const std::vector<const char*>& words) {
     return {tools::find_verb("lab"), words};
 }
 
-// Quick, with seed 1, on one thread: other tests may run beside.
+// On one thread: other tests may run beside.
+class OneThread {
+public:
+    OneThread() { set_threads(1); }
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+    ~OneThread() { set_threads(before_); }
+
+private:
+    int before_ = thread_count();
+};
+
+// Quick, with seed 1.
 inline Result run(const Experiment& experiment, std::vector<const char*> words = {}) {
     words.insert(words.begin(), experiment.name.data());
     const tools::Arguments arguments = arguments_of(words);
-    struct Threads {
-        int before = thread_count();
-        ~Threads() { set_threads(before); }
-    } const threads;
-    set_threads(1);
+    const OneThread alone;
     return lab::run(experiment, {.arguments = arguments, .seed = 1, .quick = true});
 }
 inline Result run(std::string_view name, const std::vector<const char*>& words = {}) {

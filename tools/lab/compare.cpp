@@ -8,6 +8,7 @@
 #include "tools/weights.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ordo::lab {
 
@@ -19,9 +20,9 @@ constexpr int beyond = 4; // trained lengths of the longer windows
 constexpr const char* conditions[] = {"corpus.sha256", "finish.sha256", "finish.tokens", "tokens", "batch", "lr"};
 
 struct Run {
-    std::string file, seed;
-    double nll = 0;                // of all tokens in windows of the trained length
-    double farther = std::nan(""); // what the last tokens cost more in windows of 4x that; NaN: refused
+    std::string file, seed, why_not; // what was not measured
+    double nll = 0;                  // of all tokens in windows of the trained length
+    double farther = std::nan("");   // what the last tokens cost more in windows of 4x that; NaN: not measured
 };
 
 // The runs of one encoding, by seed.
@@ -56,9 +57,18 @@ Run measure(const Trained& trained, const Text& held, const Request& request) {
     run.nll = sample_of(score(model, documents, request.quick ? 4096 : std::numeric_limits<std::size_t>::max())).mean();
     Plan plan{{trained.context, beyond * trained.context}};
     if (request.quick) plan.step = 256, plan.documents = 2;
+    const auto longest = static_cast<std::size_t>(plan.lengths.back());
+    if (std::none_of(documents.begin(), documents.end(),
+                     [&](const tools::Document& document) { return document.tokens.size() >= longest; })) {
+        run.why_not = text("Beyond the trained length nothing was measured: no document of ", held.name, " has ",
+                           longest, " tokens.");
+        return run;
+    }
     const Extrapolation far = extrapolate(trained, model, documents, plan, request.progress);
     if (far.last.size() == 2)
         run.farther = difference(far.last.at(beyond * trained.context), far.last.at(trained.context)).mean;
+    else
+        run.why_not = far.refusal;
     return run;
 }
 
@@ -89,6 +99,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
     const Text held = held_out(request);
     const tools::ModelFacts first = tools::read_facts(models[0].file);
     std::map<std::string, std::string> unlike; // files by the condition that sets them apart from the first
+    std::set<std::string> refusals;
     std::vector<Group> groups;
     for (const Trained& trained : models) {
         const tools::ModelFacts facts = tools::read_facts(trained.file);
@@ -106,8 +117,10 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
                  ": expected another seed than that of ", twin->second.file, ", found ", key, " again");
         Run run = measure(trained, held, request);
         run.seed = key;
+        if (!run.why_not.empty()) refusals.insert(run.why_not);
         group->runs.emplace(key, std::move(run));
     }
+    for (const std::string& refusal : refusals) result.found.push_back(refusal);
     name_groups(groups);
     std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.loss() < b.loss(); });
     for (const auto& [condition, names] : unlike)
