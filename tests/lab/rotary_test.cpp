@@ -41,6 +41,20 @@ TEST_F(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
     }
 }
 
+// The mean of the cosines of 100 theta^(-2k/128), worked out apart from the engine.
+TEST_F(LabRotary, GreaterBasesDecayLater) {
+    const auto& curves = test::picture<Curves>(*result, "bases").series;
+    ASSERT_EQ(curves.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+        const double theta = std::pow(100.0, static_cast<double>(i) + 1);
+        for (const std::size_t at : {0u, 9u, 40u}) {
+            double mean = 0;
+            for (int k = 0; k < 64; ++k) mean += std::cos(curves[i].x[at] * std::pow(theta, -k / 64.0)) / 64;
+            EXPECT_NEAR(curves[i].y[at], mean, 1e-5) << theta << " " << at;
+        }
+    }
+}
+
 // The variance of a product of standard normal vectors is their width.
 TEST_F(LabRotary, RandomScoresAreNoiseAtEveryDistance) {
     for (const auto& row : test::table(*result, "distance").rows) {

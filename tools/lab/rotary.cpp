@@ -14,11 +14,8 @@ namespace ordo::lab {
 namespace {
 
 constexpr int width = 128, small_width = 8;
+constexpr const char* bases[] = {"100", "10000", "1000000"};
 constexpr std::array distances = {0, 1, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000};
-
-Dims head_of(int d) {
-    return {d, 1, d, 1, 4096};
-}
 
 // ---- R_i^T R_j --------------------------------------------------------------------------------
 
@@ -153,7 +150,7 @@ double shift_error(const LooseEncoding& rope, std::uint64_t seed) {
 // What the pairing by halves turns, its columns put in the order of the adjacent one, minus what that turns.
 double pairing_difference(std::uint64_t seed) {
     constexpr int rows = 64;
-    const LooseEncoding adjacent("rope", head_of(width)), halves("rope:pairing=halves", head_of(width));
+    const LooseEncoding adjacent("rope", dims_of(width)), halves("rope:pairing=halves", dims_of(width));
     std::vector<float> x = normal_floats(rows * width, seed, 0x905), y(x.size());
     const View a = view(x.data(), rows, width), b = view(y.data(), rows, width);
     const auto each_pair = [&](const auto& body) {
@@ -182,7 +179,7 @@ struct Slip {
 
 // base^(+2k/d), as in the code beside one of the texts, is a base of 1/10000.
 Slip positive_exponent(Figures& figures, Picture& picture) {
-    const LooseEncoding right("rope", head_of(small_width)), slipped("rope:theta=0.0001", head_of(small_width));
+    const LooseEncoding right("rope", dims_of(small_width)), slipped("rope:theta=0.0001", dims_of(small_width));
     const Vector f = column_of(right.table(1, "frequency"), 1), g = column_of(slipped.table(1, "frequency"), 1);
     for (std::size_t k = 0; k < f.size(); ++k)
         figures.rows.push_back({static_cast<std::int64_t>(k), f[k], g[k], turned(g[k])});
@@ -221,6 +218,23 @@ Picture decay_picture(const Figures& figures) {
             "distance in positions", "share of the value at distance 0", std::move(curves)};
 }
 
+// Aligned scores for several bases; what stands at a distance of 100 goes to at_100.
+Picture bases_picture(std::vector<double>& at_100) {
+    constexpr int most_distance = 4096;
+    Curves curves{.references = {{"no turn", 1}, {"orthogonal", 0}}, .log_x = true};
+    for (const char* base : bases) {
+        const LooseEncoding rope(std::string("rope:theta=") + base, dims_of(width));
+        Series& curve = curves.series.emplace_back(series(std::string("theta = ") + base));
+        for (int d = 1; d <= most_distance; d = std::max(d + 1, static_cast<int>(d * 1.02))) {
+            curve.x.push_back(d);
+            curve.y.push_back(aligned(rope, width, d));
+        }
+        at_100.push_back(aligned(rope, width, 100));
+    }
+    return {"bases", text("Score of equal vectors by distance (width ", width, "), for several bases theta"),
+            "distance in positions", "score / width", std::move(curves)};
+}
+
 Picture random_picture(Series spread) {
     Series text_draw = series("four published", Series::Style::points);
     for (std::size_t i = 0; i < published.size(); ++i) {
@@ -236,11 +250,10 @@ Picture random_picture(Series spread) {
 }
 
 Result run(const Request& request) {
-    const LooseEncoding rope("rope", head_of(width));
+    const LooseEncoding rope("rope", dims_of(width));
     const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
     Figures product_table{{"i", "j", "against_R_(j-i)", "against_R_(i-j)"}, {}, -1};
-    Figures table{
-        {"distance", "random_mean", "standard_error", "random_sd", "aligned_mean_cos", "bound_mean_abs_S"}, {}, 3};
+    Figures table{{"distance", "random_mean", "error", "random_sd", "aligned_mean_cos", "bound_mean_abs_S"}, {}, 3};
     Figures slip_table{{"pair", "frequency", "exponent_positive", "of_which_after_whole_turns"}, {}, 4};
     Series spread = series("mean and deviation", Series::Style::line_points);
     Picture slip_picture;
@@ -250,7 +263,9 @@ Result run(const Request& request) {
     const double pairing = pairing_difference(request.seed), shifted = shift_error(rope, request.seed);
 
     Result result;
-    result.pictures = {random_picture(std::move(spread)), decay_picture(table), std::move(slip_picture)};
+    std::vector<double> at_100; // of each base
+    result.pictures = {random_picture(std::move(spread)), decay_picture(table), bases_picture(at_100),
+                       std::move(slip_picture)};
     const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
                                       ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
     result.found = {
@@ -268,6 +283,9 @@ Result run(const Request& request) {
              figure(bound(frequencies, 1)), " at 1, ", figure(bound(frequencies, 100)), " at 100, ",
              figure(bound(frequencies, 1000)), " at 1000; farther out it rises again (",
              figure(bound(frequencies, 5000)), " at 5000)."),
+        text("The greater the base theta, the later: at distance 100 aligned vectors score ", figure(at_100[0]), ", ",
+             figure(at_100[1]), " and ", figure(at_100[2]), " for theta = ", bases[0], ", ", bases[1], " and ",
+             bases[2], "."),
         text("With the exponent's sign lost the aligned score moves by ", figure(slip.slipped),
              " from one distance to the next, against ", figure(slip.right),
              ": no pair is slow, so every one of them aliases."),
@@ -300,8 +318,9 @@ const Experiment rotary_experiment{
     .name = "rotary",
     .summary = "does a rotary score depend on the distance alone, and does it decay?",
     .details =
-        "R_i^T R_j against R_(j-i) and R_(i-j) in double; scores of random vectors by distance, of equal ones, and "
-        "the bound of RoFormer's section 3.4.3; the frequencies of an exponent with the wrong sign; the two "
+        "R_i^T R_j against R_(j-i) and R_(i-j) in double; scores of random vectors by distance, of equal ones for "
+        "three bases, and the bound of RoFormer's section 3.4.3; the frequencies of an exponent with the wrong sign; "
+        "the two "
         "pairings of columns.",
     .options = {},
     .seconds = 1,
