@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The vector (1, 1) moved by each of the positions 1 to 8: where the tips of the arrows lie.
+#include "tools/lab/encodings.h"
 #include "tools/lab/lab.h"
-#include "tools/lab/sinusoid.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,14 +15,14 @@ constexpr int first = 1, last = 8;
 Series unit_circle() {
     Series circle{.label = "circle of radius 1 about (1, 1)"};
     for (int i = 0; i <= 120; ++i) {
-        circle.x.push_back(1 + std::cos(2 * M_PI * i / 120));
-        circle.y.push_back(1 + std::sin(2 * M_PI * i / 120));
+        circle.x.push_back(1 + std::cos(2 * std::numbers::pi * i / 120));
+        circle.y.push_back(1 + std::sin(2 * std::numbers::pi * i / 120));
     }
     return circle;
 }
 
 Result run(const Request&) {
-    const Table table = sinusoidal_table(2, last - first + 1, first);
+    const Table table = sinusoidal_table(2, last - first + 1, {}, first);
     NamedFigures tips{"tips",
                       "(1, 1) moved by each position",
                       {{"position", "x", "y", "distance from (1, 1), less 1", "turned by, radians"}, {}}};

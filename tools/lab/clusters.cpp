@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which rows of the sinusoidal table are near each other: a t-SNE map, and the exact distances that explain it.
+#include "tools/lab/encodings.h"
 #include "tools/lab/numbers.h"
-#include "tools/lab/sinusoid.h"
 #include "tools/lab/tsne.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::map<std::int64_t, std::int64_t> nearest_offsets(const Points& points) {
 std::string counts_text(const std::map<std::int64_t, std::int64_t>& counts) {
     std::string text;
     for (const auto& [offset, count] : counts)
-        text += (text.empty() ? "" : ", ") + std::to_string(offset) + " (" + std::to_string(count) + " rows)";
+        append(text, std::to_string(offset) + " (" + std::to_string(count) + " rows)");
     return text;
 }
 

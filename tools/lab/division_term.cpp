@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The division term: what positions are multiplied by, exp(-2k ln(10000)/d), and the same as a power.
+#include "tools/lab/encodings.h"
 #include "tools/lab/lab.h"
-#include "tools/lab/sinusoid.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,11 +16,11 @@ struct Forms {
 
 Forms forms_of(int d) {
     Forms forms;
-    for (const auto& row : sinusoidal_table(d, 1, 0, "div_term").rows) {
+    for (const auto& row : sinusoidal_table(d, 1, "div_term").rows) {
         forms.pair.push_back(row[0]);
         forms.by_exp.push_back(row[1]);
     }
-    for (const auto& row : sinusoidal_table(d, 1, 0, "denominator").rows) forms.by_power.push_back(1 / row[1]);
+    for (const auto& row : sinusoidal_table(d, 1, "denominator").rows) forms.by_power.push_back(1 / row[1]);
     return forms;
 }
 

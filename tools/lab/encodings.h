@@ -13,7 +13,7 @@ public:
     LooseEncoding(std::string_view spec, const Dims& dims, std::uint64_t seed = 1);
 
     const EncodingStack& stack() const { return stack_; }
-    // One of its tables; see Encoding::table_rows.
+    // One of its tables; see Encoding::table.
     Table table(int length, std::string_view part = {}, int start = 0, int head = 0) const;
     // Rows x [n, d] with their encoding, at positions start, start + 1, ...
     void embed(View x, int start = 0) const;
@@ -23,6 +23,17 @@ private:
     EncodingStack stack_;
     std::vector<Tensor> tensors_;
 };
+
+// Of a model with so many heads of a width; what else it has does not matter to an encoding without tensors.
+inline Dims dims_of(int d_head, int heads = 1) {
+    return {d_head * heads, heads, d_head, 1, 256};
+}
+
+// Rows start .. start + length - 1 of the sinusoidal table that is added, [length, width], or another part of it.
+Table sinusoidal_table(int width, int length, std::string_view part = {}, int start = 0);
+
+// ALiBi's slope of each head.
+std::vector<double> alibi_slopes(int heads);
 
 // One column of a table.
 std::vector<double> column_of(const Table& table, std::size_t column);

@@ -11,12 +11,8 @@ namespace ordo::lab {
 
 namespace {
 
-Dims head_of(int d, int heads = 1) {
-    return {d * heads, heads, d, 1, 256};
-}
-
 std::string products() {
-    const LooseEncoding rope("rope", head_of(8));
+    const LooseEncoding rope("rope", dims_of(8));
     const auto matrix = [&](int t) { return rope.table(1, "matrix", t).rows; };
     const auto three = matrix(3), fourteen = matrix(14), eleven = matrix(11);
     double right = 0, other = 0;
@@ -40,11 +36,11 @@ std::string counting() {
 }
 
 std::string positive_exponent() {
-    const Vector w = column_of(LooseEncoding("rope:theta=0.0001", head_of(8)).table(1, "frequency"), 1);
+    const Vector w = column_of(LooseEncoding("rope:theta=0.0001", dims_of(8)).table(1, "frequency"), 1);
     std::string list, left;
     for (const double theta : w) {
-        list += (list.empty() ? "" : ", ") + figure(theta, 4);
-        left += (left.empty() ? "" : ", ") + figure(turned(theta));
+        append(list, figure(theta, 4));
+        append(left, figure(turned(theta)));
     }
     return text("width 8: ", list, " rad a step, which is ", left, " after whole turns");
 }
@@ -52,7 +48,7 @@ std::string positive_exponent() {
 std::string leaks(std::uint64_t seed) {
     const auto figures = [](const Vector& v) {
         std::string list;
-        for (const double x : v) list += (list.empty() ? "" : ", ") + figure(x, 2);
+        for (const double x : v) append(list, figure(x, 2));
         return list;
     };
     return text("changing the last of 4 tokens changes positions 0 to 2 by ",
@@ -69,7 +65,7 @@ std::string parameters() {
 // Relative error of the gradient of w . embed(x) against central differences; and of none at all, dx = w.
 std::string gradients(std::uint64_t seed) {
     const SoftmaxGradient softmax = softmax_gradient(8, seed);
-    const LooseEncoding stretch("rotate-stretch", head_of(16));
+    const LooseEncoding stretch("rotate-stretch", dims_of(16));
     const std::vector<float> x = normal_floats(16, seed, 0xe0), w = normal_floats(16, seed, 0xe1);
     const int positions[] = {40};
     std::vector<float> analytic = w, at = x;
@@ -92,10 +88,9 @@ std::string gradients(std::uint64_t seed) {
 }
 
 std::string slopes() {
-    const auto of = [](int n) { return column_of(LooseEncoding("alibi", head_of(8, n)).table(1, "slopes"), 1); };
-    const Vector eight = of(8), twelve = of(12);
+    const Vector eight = alibi_slopes(8), twelve = alibi_slopes(12);
     std::string tail;
-    for (std::size_t h = 8; h < 12; ++h) tail += (tail.empty() ? "" : ", ") + figure(twelve[h], 4);
+    for (std::size_t h = 8; h < 12; ++h) append(tail, figure(twelve[h], 4));
     return text("8 heads: m_0 = ", figure(eight[0]), ", m_7 = ", figure(eight[7], 6), " = 2^-", -std::log2(eight[7]),
                 "; 12 heads end in ", tail, ", not in 2^(-8h/12) = ", figure(std::exp2(-8.0), 4));
 }
@@ -113,7 +108,7 @@ std::string scales(std::uint64_t seed) {
 }
 
 std::string decays() {
-    const Vector m = column_of(LooseEncoding("alibi", head_of(8, 16)).table(1, "slopes"), 1);
+    const Vector m = alibi_slopes(16);
     return text("16 heads, 3 words away: the slowest keeps ", figure(std::exp(-3 * m.back())),
                 " of the weight, the fastest ", figure(std::exp(-3 * m.front())));
 }
@@ -124,8 +119,7 @@ std::string reversals(std::uint64_t seed) {
     std::string list;
     for (const EncodingInfo* info : registered_encodings())
         if (info->moments & (moment_rotate | moment_bias))
-            list += (list.empty() ? "" : ", ") +
-                    text(info->name, " ", figure(permute(std::string(info->name), 1, seed).difference));
+            append(list, text(info->name, " ", figure(permute(std::string(info->name), 1, seed).difference)));
     return text("earlier tokens permuted, the last answer changes by: ", list);
 }
 

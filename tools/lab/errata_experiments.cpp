@@ -23,7 +23,7 @@ std::string reference_lines() {
     for (const std::size_t words : {3, 4, 5}) {
         Distribution next(guess.size());
         std::fill_n(next.begin(), words, 1.0 / static_cast<double>(words));
-        guesses += (guesses.empty() ? "" : ", ") + figure(js_distance(guess, next), 4);
+        append(guesses, figure(js_distance(guess, next), 4));
     }
     const WordCorpus corpus = built_in_corpus();
     const Distribution after = after_beginning(corpus, corpus.tokens("carbohydrates are"));

@@ -11,17 +11,9 @@ namespace ordo::lab {
 
 namespace {
 
-Dims width_of(int d) {
-    return {d, 1, d, 1, 256};
-}
-
-Table waves(int d, int rows, std::string_view part = {}) {
-    return LooseEncoding("sinusoidal:scale=1", width_of(d)).table(rows, part);
-}
-
 std::string class_test() {
     const std::vector<Vector> wrong = table_without_parentheses(10, 6);
-    const Table right = waves(6, 10);
+    const Table right = sinusoidal_table(6, 10);
     double slow = 0, right_slow = 0;
     for (std::size_t p = 0; p + 1 < wrong.size(); ++p) {
         slow = std::max(slow, largest_difference(std::span(wrong[p]).subspan(2), std::span(wrong[p + 1]).subspan(2)));
@@ -34,7 +26,7 @@ std::string class_test() {
 }
 
 std::string periods() {
-    const Table table = waves(8, 128);
+    const Table table = sinusoidal_table(8, 128);
     int nearest_is_63 = 0;
     for (std::size_t i = 0; i < 128; ++i) {
         std::size_t best = i == 0 ? 1 : 0;
@@ -42,7 +34,7 @@ std::string periods() {
             if (j != i && distance(table.rows[i], table.rows[j]) < distance(table.rows[i], table.rows[best])) best = j;
         nearest_is_63 += std::max(i, best) - std::min(i, best) == 63;
     }
-    const Table wide = waves(512, 64);
+    const Table wide = sinusoidal_table(512, 64);
     const auto apart = [](const Table& t, std::size_t offset) { return figure(distance(t.rows[0], t.rows[offset])); };
     return text("distance at offset 1: ", apart(table, 1), ", 6: ", apart(table, 6), ", 63: ", apart(table, 63),
                 "; offset 63 is the nearest for ", nearest_is_63, " of 128 rows; at width 512: 1: ", apart(wide, 1),
@@ -50,8 +42,8 @@ std::string periods() {
 }
 
 std::string near_collisions() {
-    const Vector angles = column_of(waves(8, 711, "angle"), 0);
-    const Table wide = waves(128, 711);
+    const Vector angles = column_of(sinusoidal_table(8, 711, "angle"), 0);
+    const Table wide = sinusoidal_table(128, 711);
     double least = HUGE_VAL;
     for (std::size_t offset = 1; offset < wide.rows.size(); ++offset)
         least = std::min(least, distance(wide.rows[0], wide.rows[offset]));
@@ -61,7 +53,7 @@ std::string near_collisions() {
 }
 
 std::string late_dimensions() {
-    const LooseEncoding encoding("sinusoidal:scale=1", width_of(512));
+    const LooseEncoding encoding("sinusoidal:scale=1", dims_of(512));
     const auto range = [&](int rows, int step, std::size_t column) {
         double least = 1, most = -1;
         for (int p = 0; p < rows; p += step) {
@@ -77,7 +69,7 @@ std::string late_dimensions() {
 
 std::string doubled_exponent() {
     // theta -> theta^2: 10000^(-2 (2k) / d)
-    const LooseEncoding right("rope", width_of(128)), wrong("rope:theta=100000000", width_of(128));
+    const LooseEncoding right("rope", dims_of(128)), wrong("rope:theta=100000000", dims_of(128));
     const Vector f = column_of(right.table(1, "frequency"), 1), g = column_of(wrong.table(1, "frequency"), 1);
     const auto below = [](const Vector& v) {
         return std::count_if(v.begin(), v.end(), [](double w) { return w < 1.000001e-4; });
@@ -87,7 +79,7 @@ std::string doubled_exponent() {
 }
 
 std::string circle() {
-    const Table table = waves(2, 9);
+    const Table table = sinusoidal_table(2, 9);
     double off = 0, step = 0;
     for (std::size_t p = 1; p < table.rows.size(); ++p) {
         off = std::max(off, std::abs(norm(table.rows[p]) - 1));
@@ -100,17 +92,17 @@ std::string circle() {
 std::string segments(std::uint64_t seed) {
     std::vector<float> x(10 * 8);
     const View rows = view(x.data(), 10, 8);
-    LooseEncoding("segment", width_of(8), seed).embed(rows);
+    LooseEncoding("segment", dims_of(8), seed).embed(rows);
     double most = 0;
     for (int i = 1; i < 10; ++i) most = std::max(most, largest_difference(row_span(rows, 0), row_span(rows, i)));
-    const Table table = waves(8, 5);
+    const Table table = sinusoidal_table(8, 5);
     return text("what a segment adds at positions 0 to 9 differs by ", figure(most), "; a table of ", table.rows.size(),
                 " x ", table.rows[0].size(), " has a row for each position, whatever the vocabulary");
 }
 
 std::string norms() {
     constexpr int d = 512;
-    const double pe = norm(waves(d, 1).rows[0]);
+    const double pe = norm(sinusoidal_table(d, 1).rows[0]);
     return text("width ", d, ": |PE| = ", figure(pe), " beside embeddings of length 1, ", figure(pe),
                 " times as long; after the scale sqrt(d) ", figure(pe / std::sqrt(d)), " times");
 }
@@ -127,7 +119,8 @@ std::vector<Erratum> errata_of_tables(const Request& request) {
          "right",
          class_test(), "ordo lab worked-examples"},
         {2, notebook, "odd columns: 10000^(i - 1/d)", "10000^((i-1)/d), as its table has it",
-         text("width 6, i = 1: ", figure(slip, 5), " in the place of ", figure(waves(6, 1, "denominator").rows[0][1])),
+         text("width 6, i = 1: ", figure(slip, 5), " in the place of ",
+              figure(sinusoidal_table(6, 1, "denominator").rows[0][1])),
          "ordo table sinusoidal --dim 6 --part denominator"},
         {3, study_notes, "clusters of period 6 and 63: positions are biased",
          "right, and exact: distance depends on the offset alone, 6 is nearly a turn and 63 ten; a matter of 8 columns",
@@ -150,8 +143,9 @@ std::vector<Erratum> errata_of_tables(const Request& request) {
          "ordo table sinusoidal --transpose; ordo lab order"},
         {26, "Positional Encoding; LLM study notes", "code for any d; \"100 samples with 20 features\"",
          "an odd d has a sine more than cosines; the matrix there is 128 x 8",
-         text("width 5: ", waves(5, 1, "sin").header.size(), " sines, ", waves(5, 1, "cos").header.size(),
-              " cosines; the matrix of the text: ", waves(8, 128).rows.size(), " x ", waves(8, 128).rows[0].size()),
+         text("width 5: ", sinusoidal_table(5, 1, "sin").header.size(), " sines, ",
+              sinusoidal_table(5, 1, "cos").header.size(), " cosines; the matrix of the text: ",
+              sinusoidal_table(8, 128).rows.size(), " x ", sinusoidal_table(8, 128).rows[0].size()),
          "ordo table sinusoidal --dim 5"},
         {27, all_texts, "embedding + PE, nothing else", "Vaswani et al. multiply the embedding by sqrt(d) first",
          norms(), "ordo lab scale"},

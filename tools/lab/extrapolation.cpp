@@ -60,7 +60,7 @@ struct Judgement {
 
     void add(Verdict one, const std::string& figure) {
         verdict = std::max(verdict, one);
-        figures += (figures.empty() ? "" : "; ") + figure;
+        append(figures, figure, "; ");
     }
     // The same tokens at two lengths, or with two models: two standard errors decide.
     void compare(const std::string& name, const Vector& a, const Vector& b, Expectation::Kind kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Heat maps of the sinusoidal table: near its start, and where positions are no longer small against 10,000.
+#include "tools/lab/encodings.h"
 #include "tools/lab/lab.h"
-#include "tools/lab/sinusoid.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +21,12 @@ Picture heat_map(const Table& table, const std::string& name, int start) {
             HeatMap{.values = table.rows, .first_y = start, .value_label = "value added"}};
 }
 
+std::pair<double, double> range_of(const Table& table, std::size_t column) {
+    const std::vector<double> values = column_of(table, column);
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return {*least, *most};
+}
+
 // How often a column changes its sign from one row to the next.
 std::int64_t sign_changes(const Table& table, std::size_t column) {
     std::int64_t count = 0;
@@ -32,10 +38,10 @@ std::int64_t sign_changes(const Table& table, std::size_t column) {
 NamedFigures by_column(const Table& table) {
     NamedFigures out{
         "columns-128x8", "128 x 8: each column", {{"dimension", "wavelength", "least", "most", "sign changes"}, {}, 4}};
-    const Table frequencies = sinusoidal_table(static_cast<int>(table.header.size()), 1, 0, "div_term");
+    const Table frequencies = sinusoidal_table(static_cast<int>(table.header.size()), 1, "div_term");
     for (std::size_t c = 0; c < table.header.size(); ++c) {
         const auto [least, most] = range_of(table, c);
-        const double wavelength = 2 * M_PI / frequencies.rows[c / 2][1];
+        const double wavelength = 2 * std::numbers::pi / frequencies.rows[c / 2][1];
         out.figures.rows.push_back({static_cast<std::int64_t>(c), wavelength, least, most, sign_changes(table, c)});
     }
     return out;
@@ -52,7 +58,7 @@ Result run(const Request&) {
                       "100 x 512 from three starts: the slowest pair of columns",
                       {{"start", "dimension", "least", "most"}, {}, 6}};
     for (const int start : far_starts) {
-        const Table table = sinusoidal_table(512, 100, start);
+        const Table table = sinusoidal_table(512, 100, {}, start);
         result.pictures.push_back(heat_map(table, "100x512-from-" + std::to_string(start), start));
         for (const std::size_t column : {510u, 511u}) {
             const auto [least, most] = range_of(table, column);

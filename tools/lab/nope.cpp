@@ -50,7 +50,7 @@ Bags bags(const Request& request, Figures& figures) {
                 if (layers == 1) bags.one_scale = p.scale;
             } else if (layers == 1) {
                 if (p.difference < 1e-4 * p.scale)
-                    bags.blind += (bags.blind.empty() ? "" : ", ") + std::string(info->name);
+                    append(bags.blind, info->name);
                 else
                     bags.least_with_position = std::min(bags.least_with_position, p.difference);
             }
@@ -100,7 +100,7 @@ Result run(const Request& request) {
     const Bags found = bags(request, bag_table);
     Probes probes = run_probes(request);
     std::string probed;
-    for (const std::string& sentence : probes.sentences) probed += (probed.empty() ? "" : "; ") + sentence;
+    for (const std::string& sentence : probes.sentences) append(probed, sentence, "; ");
     const double guess = probes.curves.references.at(0).y;
 
     Result result;

@@ -5,7 +5,9 @@
 #include "core/random.h"
 #include "tools/lab/lab.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <sstream>
 
 namespace ordo::lab {
@@ -50,14 +52,23 @@ double largest_difference(const A& a, const B& b) {
     return most;
 }
 
+template <class A>
+Vector softmax(const A& scores) {
+    Vector p(std::begin(scores), std::end(scores));
+    const double most = *std::max_element(p.begin(), p.end());
+    double sum = 0;
+    for (double& x : p) sum += x = std::exp(x - most);
+    for (double& x : p) x /= sum;
+    return p;
+}
+
 inline std::span<float> row_span(View v, int i) {
     return {v.row(i), static_cast<std::size_t>(v.cols)};
 }
 
 // An angle in (-pi, pi], what is left of it after whole turns.
 inline double turned(double angle) {
-    constexpr double two_pi = 6.283185307179586476925;
-    return std::remainder(angle, two_pi);
+    return std::remainder(angle, 2 * std::numbers::pi);
 }
 
 // Mean and spread of numbers that come one at a time (Welford 1962).
@@ -118,6 +129,12 @@ std::string text(const Parts&... parts) {
     out.imbue(std::locale::classic());
     (out << ... << parts);
     return out.str();
+}
+
+// Makes "a, b" of "a".
+inline void append(std::string& list, std::string_view item, std::string_view separator = ", ") {
+    if (!list.empty()) list += separator;
+    list += item;
 }
 
 inline Series series(std::string label, Series::Style style = Series::Style::line) {

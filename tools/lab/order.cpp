@@ -27,7 +27,7 @@ std::vector<std::string> words_of(const std::string& sentence) {
 
 std::string sentence_of(const std::vector<std::string>& words) {
     std::string sentence;
-    for (const std::string& word : words) sentence += (sentence.empty() ? "" : " ") + word;
+    for (const std::string& word : words) append(sentence, word, " ");
     return sentence;
 }
 
@@ -82,13 +82,13 @@ double one_way(View a, View b) {
     return farthest;
 }
 
-struct Difference {
+struct Contrast {
     double rows = 0;   // of the sets of rows that the first layer reads
     double logits = 0; // after the last word, of a model of one layer with random weights
 };
 
-Difference compare(const std::string& spec, const std::vector<Token>& first, const std::vector<Token>& second,
-                   int vocabulary, std::uint64_t seed) {
+Contrast compare(const std::string& spec, const std::vector<Token>& first, const std::vector<Token>& second,
+                 int vocabulary, std::uint64_t seed) {
     Blueprint trunk;
     trunk.vocab_size = vocabulary;
     trunk.context = static_cast<int>(std::max(first.size(), second.size()));
@@ -114,7 +114,7 @@ std::string acts_at(unsigned moments) {
     std::string text;
     for (const auto& [moment, name] :
          {std::pair{moment_embed, "embeddings"}, {moment_rotate, "queries and keys"}, {moment_bias, "scores"}})
-        if (moments & moment) text += (text.empty() ? "" : ", ") + std::string(name);
+        if (moments & moment) append(text, name);
     return text.empty() ? "nowhere" : text;
 }
 
@@ -141,7 +141,7 @@ Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
 
 std::string joined(const std::vector<std::string>& names) {
     std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    for (const std::string& name : names) append(text, name);
     return text.empty() ? "none" : text;
 }
 
@@ -171,7 +171,7 @@ Result run(const Request& request) {
         double bare = 0;
         for (const EncodingInfo* info : registered_encodings()) {
             const std::string name(info->name);
-            const Difference d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
+            const Contrast d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
             figures.rows.push_back({printable(sentence_of(pair.first)) + " / " + printable(sentence_of(pair.second)),
                                     name, acts_at(info->moments), d.rows, d.logits});
             (d.rows > 0 ? apart : alike).push_back(name);

@@ -39,14 +39,6 @@ Matrix times(const Matrix& a, const Matrix& b) {
     return out;
 }
 
-Vector softmax(Vector s) {
-    const double most = *std::max_element(s.begin(), s.end());
-    double sum = 0;
-    for (double& v : s) sum += v = std::exp(v - most);
-    for (double& v : s) v /= sum;
-    return s;
-}
-
 // Where element c of row t of head h lies in [T, d].
 std::pair<std::size_t, std::size_t> place(HeadSplit split, std::size_t h, std::size_t t, std::size_t c,
                                           std::size_t tokens, std::size_t e, std::size_t d) {
@@ -73,7 +65,7 @@ Matrix attend(const Attention& w, const Matrix& x, HeadSplit split, std::size_t 
             for (std::size_t j = 0; j <= i; ++j)
                 for (std::size_t c = 0; c < e; ++c)
                     scores[j] += at(q, h, i, c) * at(k, h, j, c) / std::sqrt(static_cast<double>(e));
-            scores = softmax(std::move(scores));
+            scores = softmax(scores);
             for (std::size_t j = 0; j <= i; ++j)
                 for (std::size_t c = 0; c < e; ++c) merged[i][h * e + c] += scores[j] * at(v, h, j, c);
         }

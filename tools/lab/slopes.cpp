@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ALiBi's slopes, its matrices, and what they do to a weight: e^(-m D) at distance D.
+#include "tools/lab/encodings.h"
 #include "tools/lab/lab.h"
 
 #include <algorithm>
@@ -11,21 +12,9 @@ namespace {
 
 constexpr int most_heads = 16, most_length = 2048;
 
-Dims dims_of(int heads) {
-    return {8 * heads, heads, 8, 1, 256};
-}
-
-std::vector<double> slopes_of(int heads) {
-    const auto encodings = make_encodings("alibi", dims_of(heads));
-    std::vector<double> slopes;
-    for (const auto& row : encodings[0]->table({.part = "slopes"}).rows) slopes.push_back(row[1]);
-    return slopes;
-}
-
 // The causal bias of one head, [length, length]; what the mask hides is blank.
 std::vector<std::vector<double>> matrix_of(int heads, int head, int length) {
-    const auto encodings = make_encodings("alibi", dims_of(heads));
-    auto rows = encodings[0]->table({.length = length, .head = head}).rows;
+    auto rows = LooseEncoding("alibi", dims_of(8, heads)).table(length, {}, 0, head).rows;
     for (auto& row : rows)
         for (double& value : row)
             if (std::isinf(value)) value = NAN;
@@ -38,7 +27,7 @@ NamedFigures slope_table() {
     for (int n = 1; n <= most_heads; ++n) {
         auto& row = out.figures.rows.emplace_back(out.figures.columns.size());
         row[0] = std::int64_t{n};
-        const std::vector<double> slopes = slopes_of(n);
+        const std::vector<double> slopes = alibi_slopes(n);
         for (std::size_t h = 0; h < slopes.size(); ++h) row[h + 1] = slopes[h];
     }
     return out;
@@ -63,7 +52,7 @@ NamedFigures worked_matrix(int heads, int head) {
 }
 
 Picture weights_picture(int heads, int length) {
-    const auto encodings = make_encodings("alibi", dims_of(heads));
+    const auto encodings = make_encodings("alibi", dims_of(8, heads));
     Curves curves;
     for (int h = 0; h < heads; ++h) {
         // The last query's row, from its own key back: -m D.
@@ -85,7 +74,7 @@ Picture all_slopes() {
     HeatMap map{.values = {}, .first_y = 1, .value_label = "log2 of the slope", .diverging = false};
     for (int n = 1; n <= most_heads; ++n) {
         auto& row = map.values.emplace_back(most_heads, NAN);
-        const std::vector<double> slopes = slopes_of(n);
+        const std::vector<double> slopes = alibi_slopes(n);
         for (std::size_t h = 0; h < slopes.size(); ++h) row[h] = std::log2(slopes[h]);
     }
     return {"slopes-by-heads",
@@ -110,7 +99,7 @@ Result run(const Request& request) {
     bias_of(0);
     if (heads > 1) bias_of(heads - 1);
     result.pictures.push_back(weights_picture(heads, length));
-    const std::vector<double> slopes = slopes_of(heads), sixteen = slopes_of(16), twelve = slopes_of(12);
+    const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
     const auto kept = [](double slope) { return tools::fixed_text(std::exp(-3 * slope), 3); };
     const auto slope_text = [](double slope) { return tools::fixed_text(slope, 4); };
     result.found = {

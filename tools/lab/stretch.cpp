@@ -13,7 +13,6 @@ namespace ordo::lab {
 namespace {
 
 constexpr int width = 128;
-constexpr double pi = 3.14159265358979323846;
 
 std::string spec_of(int period) {
     return "rotate-stretch:period=" + std::to_string(period);
@@ -104,7 +103,7 @@ void near_collisions(Figures& figures) {
         wide("sinusoidal:scale=1", {width, 1, width, 1, 1024});
     const Table small = narrow.table(1000), large = wide.table(1000);
     const std::vector<double> angles = column_of(narrow.table(1000, "angle"), 0);
-    double best = pi;
+    double best = std::numbers::pi;
     for (std::size_t offset = 1; offset < angles.size(); ++offset) {
         const double apart = std::abs(turned(angles[offset]));
         if (apart >= best) continue;

@@ -2,8 +2,8 @@
 #include "tools/lab/synthetic.h"
 
 #include "core/error.h"
-#include "core/random.h"
 #include "encoding/spec.h"
+#include "tools/lab/numbers.h"
 
 #include <algorithm>
 
@@ -162,7 +162,7 @@ const Task& find_task(std::string_view name) {
     std::string names;
     for (const Task& task : list) {
         if (task.name == name) return task;
-        names += (names.empty() ? "" : ", ") + std::string(task.name);
+        append(names, task.name);
     }
     fail(ErrorCode::usage, "option --tasks: expected some of ", names, ", found '", printable(name), "'");
 }

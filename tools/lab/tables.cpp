@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "encoding/registry.h"
 #include "model/model.h"
-#include "tools/lab/lab.h"
+#include "tools/lab/numbers.h"
 #include "tools/weights.h"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
             for (const double value : row)
                 if (std::isfinite(value)) least = std::min(least, value), most = std::max(most, value);
         std::string parts;
-        for (const std::string& part : encoding.table_parts()) parts += (parts.empty() ? "" : ", ") + part;
+        for (const std::string& part : encoding.table_parts()) append(parts, part);
         summary.figures.rows.push_back({title, static_cast<std::int64_t>(table.rows.size()),
                                         static_cast<std::int64_t>(table.header.size()), least, most, parts});
         for (Picture& picture : pictures_of(stem, title, table)) result.pictures.push_back(std::move(picture));

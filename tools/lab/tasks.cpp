@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Do encodings carry what was learnt on short sequences to longer ones? The question and the tasks are those of
 // Kazemnejad et al. 2023, arXiv 2305.19466, at a size that trains on the spot.
-#include "tools/lab/lab.h"
+#include "tools/lab/numbers.h"
 #include "tools/lab/small_models.h"
 #include "tools/lab/synthetic.h"
 
@@ -231,7 +231,7 @@ constexpr double far_times = 2;
 
 std::vector<std::string> expected() {
     std::string order;
-    for (const std::string& spec : published_order) order += (order.empty() ? "" : ", ") + spec;
+    for (const std::string& spec : published_order) append(order, spec);
     return {"Beyond the trained length the share of right tokens falls in the published order: " + order +
                 " (Kazemnejad et al. 2023), on every task that both neighbours of the order learn.",
             "No encoding solves a task at " + tools::number_text(far_times) +
@@ -296,7 +296,7 @@ std::string found_of(const Plan& plan, std::size_t t, const std::vector<Scores>&
     std::size_t best = plan.encodings.size();
     for (std::size_t e = 0; e < plan.encodings.size(); ++e) {
         std::string& list = is_solved(scores[e]) ? learnt : missed;
-        list += (list.empty() ? "" : ", ") + plan.encodings[e];
+        append(list, plan.encodings[e]);
         if (is_solved(scores[e]) && !std::isnan(beyond(scores[e])) &&
             (best == plan.encodings.size() || beyond(scores[e]) > beyond(scores[best])))
             best = e;

@@ -3,7 +3,7 @@
 // Encodings", asked of models whose attention is causal and whose gradients are right, beside the lines without
 // which the answers mean nothing; and a question that only order can answer.
 #include "io/file.h"
-#include "tools/lab/lab.h"
+#include "tools/lab/numbers.h"
 #include "tools/lab/statistics.h"
 #include "tools/lab/word_questions.h"
 
@@ -216,7 +216,7 @@ public:
         for (const Row& row : rows) {
             const Held answer = held(row, lines);
             asked += answer.has_value();
-            if (answer == false) misses += (misses.empty() ? "" : ", ") + row.encoding;
+            if (answer == false) append(misses, row.encoding);
         }
         const std::string number = "Expectation " + std::to_string(texts.size() + 1);
         outcome.push_back(asked == 0       ? number + " could not be tested on these models and this corpus."

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/word_questions.h"
 
-#include "core/random.h"
+#include "tools/lab/numbers.h"
 
 #include <algorithm>
 #include <array>
@@ -13,15 +13,6 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-Distribution softmax(std::span<const float> logits) {
-    Distribution p(logits.begin(), logits.end());
-    const double most = *std::max_element(p.begin(), p.end());
-    double sum = 0;
-    for (double& x : p) sum += x = std::exp(x - most);
-    for (double& x : p) x /= sum;
-    return p;
-}
-
 // Of the word after a sentence that begins so.
 Distribution next_word(Session& session, std::span<const Token> beginning) {
     std::vector<Token> tokens{0};
@@ -30,7 +21,7 @@ Distribution next_word(Session& session, std::span<const Token> beginning) {
     return softmax(session.feed(tokens));
 }
 
-double distance(const Distribution& p, const Distribution& q) {
+double js_or_none(const Distribution& p, const Distribution& q) {
     return p.empty() || q.empty() ? none : js_distance(p, q);
 }
 double probability(const Distribution& p, Token word) {
@@ -45,9 +36,9 @@ Answers ask(const WordCorpus& corpus, const Prompts& prompts, const Next& next) 
     const Distribution food_is = next(prompts.food_is), carbohydrates_are = next(prompts.carbohydrates_are);
     const auto right = static_cast<Token>(std::max_element(truth.begin(), truth.end()) - truth.begin());
     Answers a;
-    a.food_is = distance(food_is, after_is);
-    a.food_is_truth = distance(food_is, after_beginning(corpus, prompts.food_is));
-    a.good_is = distance(next(prompts.good_is), after_is);
+    a.food_is = js_or_none(food_is, after_is);
+    a.food_is_truth = js_or_none(food_is, after_beginning(corpus, prompts.food_is));
+    a.good_is = js_or_none(next(prompts.good_is), after_is);
     a.food_next = probability(carbohydrates_are, prompts.food);
     a.right_next = truth.empty() ? none : probability(carbohydrates_are, right);
     a.food_in_place = prompts.before_food.empty() ? none : probability(next(prompts.before_food), prompts.food);
