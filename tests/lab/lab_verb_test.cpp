@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <set>
+#include <sstream>
 
 namespace {
 
@@ -23,6 +24,15 @@ TEST(LabVerb, ListsEveryExperimentWithWhatItAnswers) {
         for (const std::string_view option : experiment->options)
             EXPECT_NE((*row)["options"].get<std::string>().find("--" + std::string(option)), std::string::npos);
     }
+}
+
+TEST(LabVerb, TheListFitsATerminal) {
+    const Outcome outcome = run_program({"lab"});
+    EXPECT_EQ(outcome.code, 0);
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+    for (const lab::Experiment* experiment : lab::experiments())
+        EXPECT_NE(outcome.out.find("\n" + std::string(experiment->name) + " "), std::string::npos) << experiment->name;
 }
 
 TEST(LabVerb, ExperimentsAreDescribedOnceAndWell) {

@@ -10,9 +10,6 @@ namespace {
 
 using test::cell;
 
-const char* const kings = "King and Queen are awesome / Queen and King are awesome";
-const char* const cats = "the cat was chasing the mouse in the house / the mouse was chasing the cat in the house";
-
 TEST(LabOrder, EveryRegisteredEncodingIsAskedAboutEverySentence) {
     const Result result = test::run(order_experiment);
     EXPECT_EQ(test::table(result, "rows").rows.size(), 2 * registered_encodings().size());
@@ -23,20 +20,20 @@ TEST(LabOrder, EveryRegisteredEncodingIsAskedAboutEverySentence) {
 TEST(LabOrder, SetsAreEqualWithoutPositionAndDifferWithIt) {
     const Result result = test::run(order_experiment);
     const tools::Figures& table = test::table(result, "rows");
-    for (const char* sentences : {kings, cats}) {
+    for (const char* pair : {"1", "2"}) {
         for (const char* name : {"none", "segment", "rope", "alibi"})
-            EXPECT_EQ(cell(table, {{"sentences", sentences}, {"encoding", name}}, "rows_differ"), 0) << name;
+            EXPECT_EQ(cell(table, {{"pair", pair}, {"encoding", name}}, "rows_differ"), 0) << name;
         for (const char* name : {"sinusoidal", "learned", "rotate_stretch"})
-            EXPECT_GT(cell(table,
-                           {{"sentences", sentences},
-                            {"encoding", std::string(name) == "rotate_stretch" ? "rotate-stretch" : name}},
-                           "rows_differ"),
-                      1e-3)
+            EXPECT_GT(
+                cell(table,
+                     {{"pair", pair}, {"encoding", std::string(name) == "rotate_stretch" ? "rotate-stretch" : name}},
+                     "rows_differ"),
+                1e-3)
                 << name;
         // One causal layer without position is a bag of words; with position anywhere it is not.
-        EXPECT_LT(cell(table, {{"sentences", sentences}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-4);
+        EXPECT_LT(cell(table, {{"pair", pair}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-4);
         for (const char* name : {"rope", "alibi", "sinusoidal"})
-            EXPECT_GT(cell(table, {{"sentences", sentences}, {"encoding", name}}, "one_layer_logits_differ"), 1e-3);
+            EXPECT_GT(cell(table, {{"pair", pair}, {"encoding", name}}, "one_layer_logits_differ"), 1e-3);
     }
 }
 

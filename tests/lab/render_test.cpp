@@ -75,6 +75,33 @@ std::vector<Picture> awkward_pictures() {
     };
 }
 
+// Every number is shown once, and every block of columns begins with what tells its rows apart.
+TEST(LabText, AWideTableFitsTheScreen) {
+    tools::Figures wide{{"model", "length"}, {}, 3};
+    for (int c = 0; c < 14; ++c) wide.columns.push_back("column_" + std::to_string(c));
+    for (int r = 0; r < 2; ++r) {
+        auto& row = wide.rows.emplace_back();
+        row = {std::string("m") + std::to_string(r), std::int64_t{256}};
+        for (int c = 0; c < 14; ++c) row.emplace_back(100 * r + c + 0.5);
+    }
+    lab::Result result;
+    result.tables = {{"t", "wide", wide}};
+    for (const int width : {40, 80, 160}) {
+        const std::string text = lab::text_of(nasty, result, {.width = width});
+        EXPECT_LE(widest(text), width) << text;
+        const auto times = [&](const std::string& what) {
+            int count = 0;
+            for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+            return count;
+        };
+        for (int c = 0; c < 14; ++c) {
+            EXPECT_EQ(times(" " + std::to_string(c) + ".500"), 1) << text;
+            EXPECT_EQ(times(" " + std::to_string(100 + c) + ".500"), 1) << text;
+        }
+        EXPECT_EQ(times("m1 "), times("model  length")) << text;
+    }
+}
+
 TEST(LabDraw, FitsTheScreenWhateverThePictureHolds) {
     for (Picture picture : awkward_pictures()) {
         SCOPED_TRACE(picture.name);

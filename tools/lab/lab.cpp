@@ -3,6 +3,7 @@
 #include "tools/lab/lab.h"
 
 #include "core/error.h"
+#include "tools/lab/draw.h"
 #include "tools/lab/plot.h"
 #include "tools/lab/render.h"
 #include "tools/lab/report.h"
@@ -29,9 +30,8 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help =
-         "text|md|csv|json: csv has the tables alone, each after a line # NAME: TITLE if there are several; json has "
-         "everything, the numbers of the pictures too"},
+     .help = "text|md|csv|json: csv has the tables alone, each after a line # NAME: TITLE if there are several; json "
+             "has everything, the numbers of the pictures too"},
     {.name = "out",
      .kind = Kind::path,
      .value = "DIR",
@@ -98,6 +98,24 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
                  option_names(experiment));
 }
 
+// The list for a terminal: what an experiment answers in as many lines as it needs, then its options.
+std::string listed(const Figures& figures, int width) {
+    constexpr int name_column = 17, time_column = 8;
+    const auto cell = [](const auto& row, std::size_t i) { return std::get<std::string>(row[i]); };
+    std::string out;
+    const auto line = [&](const std::string& name, const std::string& time, const std::string& quick,
+                          const std::string& rest) {
+        const std::string begin =
+            lab::fitted(name, name_column) + lab::fitted(time, time_column) + lab::fitted(quick, time_column);
+        out += begin + lab::wrapped(rest, width, static_cast<int>(begin.size())) + "\n";
+    };
+    line(figures.columns[0], figures.columns[1], figures.columns[2], "what it answers (options that it heeds)");
+    for (const auto& row : figures.rows)
+        line(cell(row, 0), cell(row, 1), cell(row, 2),
+             cell(row, 3) + (cell(row, 4).empty() ? "" : " (" + cell(row, 4) + ")"));
+    return out;
+}
+
 int list_experiments(const Arguments& arguments) {
     for (const Option& option : some_options)
         if (arguments.has(option.name))
@@ -112,7 +130,8 @@ int list_experiments(const Arguments& arguments) {
     }
     figures.rows.push_back({std::string("report"), lab::duration_text(all), lab::duration_text(all_quick),
                             std::string("all of them, as a page in the directory DIR"), std::string()});
-    write_out(render(figures, parse_format(arguments.text("format"))));
+    const Format format = parse_format(arguments.text("format"));
+    write_out(format == Format::text ? listed(figures, lab::screen_of_stdout().width) : render(figures, format));
     return 0;
 }
 
@@ -176,12 +195,10 @@ const Verb lab_verb{
     .name = "lab",
     .operand = "NAME DIR",
     .summary = "experiments that settle arguments about positional encodings",
-    .details = "Without NAME the experiments are listed, with the options that each heeds and how long it takes on two "
-               "cores. An experiment prints what was expected, tables, pictures, and what was found. ordo lab report "
-               "DIR runs all "
-               "of them and writes DIR/index.html, a page that needs no other file, DIR/report.md, DIR/pictures and "
-               "DIR/data; it heeds "
-               "--seed and --quick.",
+    .details = "Without NAME the experiments are listed, with the options that each heeds and how long it takes on "
+               "two cores. An experiment prints what was expected, tables, pictures, and what was found. ordo lab "
+               "report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
+               "DIR/report.md, DIR/pictures and DIR/data; it heeds --seed and --quick.",
     .groups = groups,
     .run = run};
 

@@ -145,10 +145,13 @@ std::string joined(const std::vector<std::string>& names) {
     return text.empty() ? "none" : text;
 }
 
+std::string names_of(const Pair& pair) {
+    return text('"', printable(sentence_of(pair.first)), "\" and \"", printable(sentence_of(pair.second)), '"');
+}
+
 std::string judge(const Pair& pair, double bare, bool same_words, const std::vector<std::string>& apart,
                   const std::vector<std::string>& alike) {
-    const std::string names =
-        text('"', printable(sentence_of(pair.first)), "\" and \"", printable(sentence_of(pair.second)), '"');
+    const std::string names = names_of(pair);
     if (!same_words)
         return text(names, " are not made of the same words: as sets of rows they differ by ", figure(bare),
                     " even without position.");
@@ -159,10 +162,13 @@ std::string judge(const Pair& pair, double bare, bool same_words, const std::vec
 }
 
 Result run(const Request& request) {
-    Figures figures{{"sentences", "encoding", "acts_on", "rows_differ", "one_layer_logits_differ"}, {}, -1};
+    Figures figures{{"pair", "encoding", "acts_on", "rows_differ", "one_layer_logits_differ"}, {}, -1};
+    std::string sentences; // the pairs by number
     Result result;
     const std::vector<Pair> pairs = pairs_of(request);
     for (const Pair& pair : pairs) {
+        const auto number = static_cast<std::int64_t>(result.found.size() + 1);
+        append(sentences, text(number, ": ", names_of(pair)), "; ");
         std::vector<std::string> vocabulary, apart, alike;
         const std::vector<Token> first = tokens_of(pair.first, vocabulary), second = tokens_of(pair.second, vocabulary);
         std::vector<Token> sorted = first, other = second;
@@ -172,31 +178,27 @@ Result run(const Request& request) {
         for (const EncodingInfo* info : registered_encodings()) {
             const std::string name(info->name);
             const Contrast d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
-            figures.rows.push_back({printable(sentence_of(pair.first)) + " / " + printable(sentence_of(pair.second)),
-                                    name, acts_at(info->moments), d.rows, d.logits});
+            figures.rows.push_back({number, name, acts_at(info->moments), d.rows, d.logits});
             (d.rows > 0 ? apart : alike).push_back(name);
             if (info->moments == 0) bare = d.rows;
         }
         result.found.push_back(judge(pair, bare, sorted == other, apart, alike));
     }
-    result.tables = {{"rows", "Largest difference between two sentences, as sets of rows and after the last word",
-                      std::move(figures)},
-                     {"trace",
-                      text("w_n = e_n + p_n of \"", printable(sentence_of(pairs[0].first)), "\", width ", trace_width,
-                           ", the first ", trace_columns, " columns"),
-                      trace(pairs[0].first, request.seed)}};
-    result.notes = {
-        text("rows_differ: the rows [words, ", width,
-             "] that the first layer reads, compared as sets: how far the row that fits worst is from the nearest of "
-             "the "
-             "other sentence. Exactly 0 means equal."),
-        "one_layer_logits_differ: after the last word, in a model of one layer with random weights. A difference of "
-        "the "
-        "order of 1e-6 is rounding: the sums are the same in another order. If the last words differ, so does the "
-        "query, "
-        "and the logits differ with any encoding.",
-        "Word vectors are drawn from the seed, and so are the rows of encodings that are trained; a word has the same "
-        "vector wherever it stands."};
+    result.tables = {
+        {"rows", "Largest difference between two sentences, as sets of rows and after the last word; pair " + sentences,
+         std::move(figures)},
+        {"trace",
+         text("w_n = e_n + p_n of \"", printable(sentence_of(pairs[0].first)), "\", width ", trace_width,
+              ", the first ", trace_columns, " columns"),
+         trace(pairs[0].first, request.seed)}};
+    result.notes = {text("rows_differ: the rows [words, ", width,
+                         "] that the first layer reads, compared as sets: how far the row that fits worst is from the "
+                         "nearest of the other sentence. Exactly 0 means equal."),
+                    "one_layer_logits_differ: after the last word, in a model of one layer with random weights. A "
+                    "difference of the order of 1e-6 is rounding: the sums are the same in another order. If the last "
+                    "words differ, so does the query, and the logits differ with any encoding.",
+                    "Word vectors are drawn from the seed, and so are the rows of encodings that are trained; a word "
+                    "has the same vector wherever it stands."};
     return result;
 }
 
@@ -208,9 +210,8 @@ extern const Experiment order_experiment;
 const Experiment order_experiment{
     .name = "order",
     .summary = "can a model tell the same words in another order apart?",
-    .details =
-        "Two sentences of the same words as rows of word vectors, with every registered encoding; --prompt twice "
-        "for two sentences of your own, once for one and its reverse.",
+    .details = "Two sentences of the same words as rows of word vectors, with every registered encoding; --prompt "
+               "twice for two sentences of your own, once for one and its reverse.",
     .options = heeded,
     .seconds = 1,
     .quick_seconds = 1,

@@ -110,6 +110,52 @@ std::string records(const Figures& figures, const Screen& screen) {
     return out;
 }
 
+int widest(std::string_view text) {
+    int most = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        most = std::max(most, columns_of(text.substr(at, end - at)));
+        at = end + 1;
+    }
+    return most;
+}
+
+// The first columns of a table and those of [from, to).
+Figures part_of(const Figures& figures, std::size_t first, std::size_t from, std::size_t to) {
+    Figures part{{}, {}, figures.decimals};
+    const auto take = [&](auto& out, const auto& all) {
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (i < first || (i >= from && i < to)) out.push_back(all[i]);
+    };
+    take(part.columns, figures.columns);
+    for (const auto& row : figures.rows) take(part.rows.emplace_back(), row);
+    return part;
+}
+
+// Of a table that is wider than the screen, blocks of its columns below each other: each begins with those that tell
+// the rows apart, the first ones that hold words or whole numbers.
+std::string blocks(const Figures& figures, const Screen& screen) {
+    std::string whole = tools::render(figures, Format::text);
+    const std::size_t n = figures.columns.size();
+    if (widest(whole) <= screen.width || figures.rows.empty()) return whole;
+    std::size_t keys = 1;
+    while (keys < n && (std::holds_alternative<std::string>(figures.rows[0][keys]) ||
+                        std::holds_alternative<std::int64_t>(figures.rows[0][keys])))
+        ++keys;
+    while (keys > 1 && 2 * widest(tools::render(part_of(figures, keys, 0, 0), Format::text)) > screen.width) --keys;
+    std::string out;
+    for (std::size_t at = keys, end = 0; at < n; at = end) {
+        std::string block;
+        for (end = at; end < n; ++end) {
+            std::string wider = tools::render(part_of(figures, keys, at, end + 1), Format::text);
+            if (end > at && widest(wider) > screen.width) break;
+            block = std::move(wider);
+        }
+        out += (out.empty() ? "" : "\n") + block;
+    }
+    return out;
+}
+
 OrderedJson json_of(const NamedFigures& table) {
     return {{"name", table.name}, {"title", table.title}, {"rows", tools::to_json(table.figures)}};
 }
@@ -177,7 +223,7 @@ std::string text_of(const Experiment& experiment, const Result& result, const Sc
     for (const NamedFigures& table : result.tables)
         out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
                (has_sentences(table.figures) ? records(for_readers(table.figures), screen)
-                                             : tools::render(for_readers(table.figures), Format::text));
+                                             : blocks(for_readers(table.figures), screen));
     for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
     out += paragraphs("found", result.found, screen);
     return out + paragraphs("notes", result.notes, screen);
