@@ -200,6 +200,17 @@ TEST(LabTables, ShowEveryRegisteredEncoding) {
     EXPECT_NEAR(picture<Curves>(result, "rotate-stretch-angle").series.at(0).y.at(3), 2 * M_PI * 3 / 36, 1e-12);
 }
 
+// Each kind of number by itself: the positions beside them are none.
+TEST(LabTables, ExtentIsOfWhatATableHolds) {
+    const lab::Result result = run("tables", {"--encodings", "none;rope;rotate-stretch", "--length", "37"});
+    const tools::Figures& summary = table(result, "tables");
+    EXPECT_EQ(cell(summary, {{"table", "rope-cos"}}, "most"), 1);
+    EXPECT_GE(cell(summary, {{"table", "rope-cos"}}, "least"), -1);
+    EXPECT_EQ(cell(summary, {{"table", "rope-angle"}}, "most"), 36); // pair 0 at position 36
+    EXPECT_NEAR(cell(summary, {{"table", "rotate-stretch-scale"}}, "most"), 0.2, 1e-12);
+    EXPECT_EQ(result.found.at(0), "5 tables of 2 encodings; nothing to show of none.");
+}
+
 TEST(LabTables, SpecsOfOneNameHaveFilesOfTheirOwn) {
     const lab::Result result =
         run("tables", {"--encodings", "rotate-stretch:period=6;rotate-stretch:period=36", "--length", "8"});

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "encoding/registry.h"
 #include "model/model.h"
+#include "tools/lab/draw.h"
 #include "tools/lab/numbers.h"
 #include "tools/weights.h"
 
@@ -26,27 +27,14 @@ bool is_matrix(const std::vector<std::string>& header) {
     return !name.empty() && name.back() >= '0' && name.back() <= '9';
 }
 
-double shown(double value) {
-    return std::isfinite(value) ? value : NAN;
-}
-
-bool has_negative(const std::vector<std::vector<double>>& values) {
-    return std::any_of(values.begin(), values.end(), [](const auto& row) {
-        return std::any_of(row.begin(), row.end(), [](double value) { return value < 0; });
-    });
-}
-
-bool has_positive(const std::vector<std::vector<double>>& values) {
-    return std::any_of(values.begin(), values.end(), [](const auto& row) {
-        return std::any_of(row.begin(), row.end(), [](double value) { return value > 0; });
-    });
-}
-
 HeatMap heat_map(std::vector<std::vector<double>> values, const std::string& label) {
     for (auto& row : values)
-        for (double& value : row) value = shown(value);
-    const bool both = has_negative(values) && has_positive(values);
-    return {.values = std::move(values), .value_label = label, .diverging = both};
+        for (double& value : row)
+            if (!std::isfinite(value)) value = NAN;
+    HeatMap map{.values = std::move(values), .value_label = label, .diverging = false};
+    const Range range = value_range(map);
+    map.diverging = range.low < 0 && range.high > 0;
+    return map;
 }
 
 // "key0" is "key".
@@ -91,6 +79,19 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
     return pictures;
 }
 
+// Its name, rows, columns, least and most.
+std::vector<Cell> extent_of(const Picture& picture) {
+    if (const auto* map = std::get_if<HeatMap>(&picture.content)) {
+        HeatMap plain{.values = map->values, .diverging = false};
+        const Range range = value_range(plain);
+        return {picture.name, static_cast<std::int64_t>(map->values.size()),
+                static_cast<std::int64_t>(map->values[0].size()), range.low, range.high};
+    }
+    const std::vector<double>& y = std::get<Curves>(picture.content).series[0].y;
+    const auto [least, most] = std::minmax_element(y.begin(), y.end());
+    return {picture.name, static_cast<std::int64_t>(y.size()), std::int64_t{1}, *least, *most};
+}
+
 // Shows an encoding's main table, of the first and the last head if they differ.
 void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size) {
     size.length = std::min(size.length, encoding.max_position());
@@ -101,15 +102,10 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
         const std::string title =
             by_head ? encoding.spec() + ", head " + std::to_string(head) + " of " + std::to_string(size.heads)
                     : encoding.spec();
-        double least = HUGE_VAL, most = -HUGE_VAL;
-        for (const auto& row : table.rows)
-            for (const double value : row)
-                if (std::isfinite(value)) least = std::min(least, value), most = std::max(most, value);
-        std::string parts;
-        for (const std::string& part : encoding.table_parts()) append(parts, part);
-        summary.figures.rows.push_back({title, static_cast<std::int64_t>(table.rows.size()),
-                                        static_cast<std::int64_t>(table.header.size()), least, most, parts});
-        for (Picture& picture : pictures_of(stem, title, table)) result.pictures.push_back(std::move(picture));
+        for (Picture& picture : pictures_of(stem, title, table)) {
+            summary.figures.rows.push_back(extent_of(picture));
+            result.pictures.push_back(std::move(picture));
+        }
     }
 }
 
@@ -140,8 +136,10 @@ Result run(const Request& request) {
     const Dims dims{size.width, heads, size.width, 1, 256}; // whoever turns heads turns --dim columns
     Result result;
     NamedFigures summary{"tables",
-                         "The main table of each encoding; ordo table NAME --part PART has the others",
-                         {{"encoding", "rows", "columns", "least", "most", "parts"}, {}}};
+                         "The main table of each encoding, what it holds apart; ordo table NAME --part PART has others",
+                         {{"table", "rows", "columns", "least", "most"}, {}}};
+    int shown = 0;
+    std::string empty;                // encodings that there is nothing to show of
     std::map<std::string, int> names; // how often each was met: one encoding may come with several parameters
     for (const std::string& sum : request.encodings("all"))
         for (std::size_t at = 0; at < sum.size();) {
@@ -151,14 +149,20 @@ Result run(const Request& request) {
             request.progress(spec);
             std::string name = spec.substr(0, spec.find(':'));
             if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
+            const std::size_t before = summary.figures.rows.size();
             for (const auto& encoding : make_encodings(spec, dims)) // none for "none"
                 if (encoding->tensors().empty())
                     add_tables(result, summary, *encoding, name, size);
                 else
                     add_trained(result, summary, spec, name, size);
+            if (summary.figures.rows.size() > before)
+                ++shown;
+            else
+                append(empty, spec);
         }
-    result.found = {std::to_string(summary.figures.rows.size()) + " tables of " + std::to_string(names.size()) +
-                    " registered or named encodings; none has no table, since it adds nothing."};
+    result.found = {text(summary.figures.rows.size(), " tables of ", shown, shown == 1 ? " encoding" : " encodings",
+                         empty.empty() ? "" : "; nothing to show of ", empty, ".")};
+    if (names.contains("none")) result.notes.push_back("none: adds nothing, and so has no table.");
     result.tables = {std::move(summary)};
     return result;
 }
@@ -172,9 +176,8 @@ const Experiment tables_experiment = {
     .name = "tables",
     .summary = "the table of every registered encoding: what it adds, turns by, or takes from a score",
     .details = "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
-               "--heads (8) heads: "
-               "of a bias the first and the last head. An encoding whose table is trained is shown as the shipped "
-               "weights have it.",
+               "--heads (8) heads: of a bias the first and the last head. An encoding whose table is trained is shown "
+               "as the shipped weights have it.",
     .options = options,
     .seconds = 2,
     .quick_seconds = 2,
