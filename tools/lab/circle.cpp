@@ -66,8 +66,7 @@ const Experiment circle_experiment = {
     .name = "circle",
     .summary = "the vector (1, 1) moved by positions 1 to 8: is there a pattern?",
     .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). A picture of the "
-               "arrows alone "
-               "looks unpredictable; the circle that their tips lie on is what is missing from it.",
+               "arrows alone looks unpredictable; the circle that their tips lie on is what is missing from it.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

@@ -112,10 +112,9 @@ Result run(const Request& request) {
     const auto points = tsne(sinusoidal_table(narrow, rows).rows, perplexity, request.seed);
     const auto in_map = nearest_offsets(points);
     Result result;
-    result.expected = {
-        "With 8 dimensions rows are near each other at offset 6, nearly a turn of the fastest pair, and at 63, nearly "
-        "ten turns of it and one of the second pair.",
-        "With many dimensions neighbouring positions are the nearest."};
+    result.expected = {"With 8 dimensions rows are near each other at offset 6, nearly a turn of the fastest pair, and "
+                       "at 63, nearly ten turns of it and one of the second pair.",
+                       "With many dimensions neighbouring positions are the nearest."};
     const auto order = by_nearness(profiles[0]);
     const auto text = [&](std::size_t offset) { return tools::fixed_text(profiles[0].mean[offset], 4); };
     result.found = {
@@ -127,8 +126,7 @@ Result run(const Request& request) {
             std::to_string(by_nearness(profiles[2])[0]) + ": the clusters are an artefact of 8 dimensions.",
         "In the t-SNE map a position's nearest neighbour lies at offset " + counts_text(in_map) + "."};
     result.notes = {"t-SNE keeps neighbours, not distances: how far its clusters lie apart means nothing, and another "
-                    "--seed gives another map. "
-                    "The exact profile needs none of it."};
+                    "--seed gives another map. The exact profile needs none of it."};
     result.tables = {std::move(nearest)};
     result.pictures = {map_picture(points), profile_picture(widths, profiles)};
     return result;
@@ -140,9 +138,8 @@ extern const Experiment clusters_experiment;
 const Experiment clusters_experiment = {
     .name = "clusters",
     .summary = "why t-SNE of the sinusoidal table shows clusters: which positions are near each other",
-    .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity 4, "
-               "beside the "
-               "distance of two rows by their offset, with 8, 64 and 512 dimensions.",
+    .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity "
+               "4, beside the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
     .options = {},
     .seconds = 2,
     .quick_seconds = 2,

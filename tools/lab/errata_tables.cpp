@@ -115,8 +115,7 @@ std::vector<Erratum> errata_of_tables(const Request& request) {
     return {
         {1, notebook, "the output of the class is the encoding",
          "parentheses are missing: 10000^(k - 1/d) over all k, sine and cosine of each; the notebook's own table by "
-         "hand is "
-         "right",
+         "hand is right",
          class_test(), "ordo lab worked-examples"},
         {2, notebook, "odd columns: 10000^(i - 1/d)", "10000^((i-1)/d), as its table has it",
          text("width 6, i = 1: ", figure(slip, 5), " in the place of ",

@@ -126,16 +126,12 @@ Result run(const Request& request) {
         "window whole: documents cut into disjoint windows of the length; the same tokens are scored at every length, "
         "which leaves out those that are the first of a window at any length. window last: the last tokens before ends "
         "that are the same at every length; each has the whole window before it, so that a longer window can only help "
-        "a "
-        "model that can use it.",
+        "a model that can use it.",
         "nll_over_1x is the mean difference to the same tokens at the trained length, with its standard error over "
-        "tokens "
-        "as if these were independent; in a text they are not quite, and one trained model of each kind says nothing "
-        "of "
-        "what another seed would give.",
+        "tokens as if these were independent; in a text they are not quite, and one trained model of each kind says "
+        "nothing of what another seed would give.",
         "In whole windows a shorter window has more tokens with little before them; that is why perplexity falls up to "
-        "the "
-        "trained length even for a model that could not use more context.",
+        "the trained length even for a model that could not use more context.",
         "Models of this size show shapes, not the published gaps: those are of 247M parameters on another text. What "
         "the last tokens of windows are here the paper measures by sliding windows (its tables 13 to 15): from 512 to "
         "3072 tokens the perplexity goes from 18.35 to 360.12 (sinusoidal), from 17.92 to 30.77 (T5 bias) and from "

@@ -128,10 +128,10 @@ void judge(std::span<const Extrapolation> all, Result& result) {
         if (judgement.verdict == Verdict::untested) continue;
         ++tested;
         held += judgement.verdict == Verdict::held;
-        const char* verdict = judgement.verdict == Verdict::held     ? "As expected, "
-                              : judgement.verdict == Verdict::missed ? "MISSED: expected "
-                                                                     : "Undecided (some differences are within two "
-                                                                       "standard errors): expected ";
+        const char* verdict = judgement.verdict == Verdict::held ? "As expected, "
+                              : judgement.verdict == Verdict::missed
+                                  ? "MISSED: expected "
+                                  : "Undecided (some differences are within two standard errors): expected ";
         sentences.push_back(text(verdict, wording(e), " (perplexities: ", judgement.figures, ")."));
     }
     result.found.push_back(

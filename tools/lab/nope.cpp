@@ -121,8 +121,8 @@ Result run(const Request& request) {
         "still knows its last token, which is the query: \"1 2 3\" and \"3 2 1\" differ for any model.",
         text("The probe is a ridge regression in closed form on ", probes.fitted,
              " windows of the trained length, tested on ", probes.held_out,
-             " windows of other documents. It is linear: what it cannot read may still be there. The "
-             "first token of a document is <|endoftext|>, other windows begin in the middle of one."),
+             " windows of other documents. It is linear: what it cannot read may still be there. The first token of a "
+             "document is <|endoftext|>, other windows begin in the middle of one."),
         "An encoding that acts on queries, keys or scores need not leave the position in the hidden states: a large "
         "error there is no fault."};
     result.tables = {
@@ -143,8 +143,8 @@ extern const Experiment nope_experiment;
 const Experiment nope_experiment{
     .name = "nope",
     .summary = "what can a causal model know of order without any encoding?",
-    .details = "Hand-set weights that count tokens; random models of one, two and four layers whose earlier tokens are "
-               "permuted; a probe for the position in each layer of every shipped model.",
+    .details = "Hand-set weights that count tokens; random models of one, two and four layers whose earlier tokens "
+               "are permuted; a probe for the position in each layer of every shipped model.",
     .options = heeded,
     .seconds = 20,
     .quick_seconds = 6,

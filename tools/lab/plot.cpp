@@ -178,12 +178,11 @@ std::string curves_plot(const Curves& curves) {
         if (curves.series[i].low.empty()) continue;
         const std::string color = color_text(line_colors[i % line_colors.size()]);
         const bool bars = curves.series[i].style == Series::Style::points; // a band would join what is apart
-        elements.push_back("$series" + std::to_string(i) +
-                           (bars ? " using 1:2:3:4 with yerrorbars pointsize 0 linewidth 2 linecolor rgb " + color
-                                 : " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder "
-                                   "linecolor rgb " +
-                                       color) +
-                           " notitle");
+        elements.push_back(
+            "$series" + std::to_string(i) +
+            (bars ? " using 1:2:3:4 with yerrorbars pointsize 0 linewidth 2 linecolor rgb " + color
+                  : " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder linecolor rgb " + color) +
+            " notitle");
     }
     for (std::size_t i = 0; i < curves.series.size(); ++i) elements.push_back(element(curves, curves.series[i], i));
     for (std::size_t i = 0; i < curves.references.size(); ++i)

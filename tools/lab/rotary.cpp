@@ -293,11 +293,9 @@ Result run(const Request& request) {
              figure(pairing), ", rounding of float."),
     };
     result.notes = {"The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3; it multiplies max |h_(j+1) "
-                    "- h_j|, which "
-                    "is unknown until q and k are, and says nothing of random ones.",
+                    "- h_j|, which is unknown until q and k are, and says nothing of random ones.",
                     "The four numbers are published in the README of github.com/benkurzion/Transformer, whose vectors "
-                    "and width are "
-                    "not given."};
+                    "and width are not given."};
     Figures checks{{"check", "largest_difference"},
                    {{std::string("both positions moved by 1000"), shifted},
                     {std::string("halves, permuted, against adjacent"), pairing}},
@@ -317,11 +315,9 @@ extern const Experiment rotary_experiment;
 const Experiment rotary_experiment{
     .name = "rotary",
     .summary = "does a rotary score depend on the distance alone, and does it decay?",
-    .details =
-        "R_i^T R_j against R_(j-i) and R_(i-j) in double; scores of random vectors by distance, of equal ones for "
-        "three bases, and the bound of RoFormer's section 3.4.3; the frequencies of an exponent with the wrong sign; "
-        "the two "
-        "pairings of columns.",
+    .details = "R_i^T R_j against R_(j-i) and R_(i-j) in double; scores of random vectors by distance, of equal ones "
+               "for three bases, and the bound of RoFormer's section 3.4.3; the frequencies of an exponent with the "
+               "wrong sign; the two pairings of columns.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

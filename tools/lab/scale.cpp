@@ -72,14 +72,14 @@ Result run(const Request& request) {
 
     Result result;
     result.found = {text("At width 512 the waves are ", figure(at_512),
-                         " times as long as word vectors drawn from N(0, 1/d); "
-                         "with the scale sqrt(d), which none of the introductory texts mentions, ",
+                         " times as long as word vectors drawn from N(0, 1/d); with the scale sqrt(d), which none of "
+                         "the introductory texts mentions, ",
                          figure(scaled_512), " times.")};
     result.notes = {
         "A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of about 1. "
         "Embeddings drawn from N(0, 1), as PyTorch's nn.Embedding has them, have sqrt(d) and need no scale.",
-        "Training moves lengths: the second table has those of trained weights. An encoding that adds nothing "
-        "of its own, but turns or stretches, has 0 there."};
+        "Training moves lengths: the second table has those of trained weights. An encoding that adds nothing of its "
+        "own, but turns or stretches, has 0 there."};
     result.tables = {{"lengths", "Lengths of a word vector from N(0, 1/d) and of a row of waves", std::move(table)}};
     if (!trained.rows.empty())
         result.tables.push_back(
@@ -97,9 +97,8 @@ extern const Experiment scale_experiment;
 const Experiment scale_experiment{
     .name = "scale",
     .summary = "why are embeddings multiplied by sqrt(d) before waves are added?",
-    .details =
-        "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and without "
-        "it; the same in trained weights.",
+    .details = "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and "
+               "without it; the same in trained weights.",
     .options = heeded,
     .seconds = 1,
     .quick_seconds = 1,

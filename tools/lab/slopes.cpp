@@ -125,8 +125,8 @@ const Experiment slopes_experiment = {
     .name = "slopes",
     .summary = "ALiBi: the slope of each head, the matrices, and what is left of a weight at a distance",
     .details = "Slopes for 1 to 16 heads, the bias of three tokens, of the steepest and the gentlest of --heads (8) "
-               "over --length "
-               "(24) positions, and e^(-mD) for every head. Press, Smith and Lewis 2022, arXiv 2108.12409, section 3.",
+               "over --length (24) positions, and e^(-mD) for every head. Press, Smith and Lewis 2022, arXiv "
+               "2108.12409, section 3.",
     .options = options,
     .seconds = 1,
     .quick_seconds = 1,

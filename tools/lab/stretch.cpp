@@ -156,8 +156,7 @@ Result run(const Request& request) {
              " rad of a whole turn at offset ", std::get<std::int64_t>(last[0]),
              ", but there the rows of width 128 are still ", figure(number(last[3])), " apart.")};
     result.notes = {"A model with this encoding can still learn order from the causal mask, and from the residual "
-                    "stream, which keeps "
-                    "the stretched rows beside what the normed ones are made into."};
+                    "stream, which keeps the stretched rows beside what the normed ones are made into."};
     Curves curves;
     curves.series = {std::move(curve)};
     result.pictures = {{"stretch", "An embedding of length 1 is shrunk tenfold at first, by less after each turn of 36",
@@ -179,9 +178,8 @@ extern const Experiment stretch_experiment;
 const Experiment stretch_experiment{
     .name = "stretch",
     .summary = "what does a norm leave of rotate-stretch, and which positions does it confuse?",
-    .details =
-        "A random embedding of width 128 at positions a period apart, before and after RMSNorm and LayerNorm; its "
-        "length by position; angles of pairs of positions; near-collisions of the sinusoidal table.",
+    .details = "A random embedding of width 128 at positions a period apart, before and after RMSNorm and LayerNorm; "
+               "its length by position; angles of pairs of positions; near-collisions of the sinusoidal table.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

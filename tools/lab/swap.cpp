@@ -130,21 +130,18 @@ Result run(const Request& request) {
         result.found.push_back(text("The swap that matters least is ", swaps.least_pair, " (", figure(swaps.least, 2),
                                     " nats per token more), the one that matters most ", swaps.most_pair, " (",
                                     figure(swaps.most, 2), ")."));
-    result.found.push_back(
-        text(swaps.refused.rows.size(),
-             " pairs cannot run at all, for want of the other encoding's tensors or of dimensions that "
-             "it needs; the table says why."));
+    result.found.push_back(text(swaps.refused.rows.size(),
+                                " pairs cannot run at all, for want of the other encoding's tensors or of "
+                                "dimensions that it needs; the table says why."));
     result.found.push_back(text("Without --force-encoding ", swaps.unforced_refused, " of ", swaps.unforced,
                                 " pairs of different encodings are refused."));
     result.notes = {
-        "A model that runs with an encoding that it never saw shows what its weights rely on, not what the "
-        "other encoding "
-        "is worth: that takes training with it.",
+        "A model that runs with an encoding that it never saw shows what its weights rely on, not what the other "
+        "encoding is worth: that takes training with it.",
         "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves: weights trained with it have small "
         "embeddings, which the others leave as they are, and the other way round.",
         text("Text: ", held.name,
-             ", windows of the trained length, the same tokens for every pair; standard errors over "
-             "tokens.")};
+             ", windows of the trained length, the same tokens for every pair; standard errors over tokens.")};
     result.tables.push_back({"matrix", "Nats per token: a row for the weights, a column for the encoding they run with",
                              matrix_of(swaps.map)});
     if (!swaps.refused.rows.empty())

@@ -204,10 +204,10 @@ Picture picture_of(const Plan& plan, std::size_t t, const std::vector<Scores>& s
 }
 
 NamedFigures summary_of(const Plan& plan, const AllScores& all) {
-    NamedFigures out{"summary",
-                     "Each task at its trained length (exact) and, mean over the longer ones, share of right tokens "
-                     "(beyond)",
-                     {{"encoding"}, {}, 3}};
+    NamedFigures out{
+        "summary",
+        "Each task at its trained length (exact) and, mean over the longer ones, share of right tokens (beyond)",
+        {{"encoding"}, {}, 3}};
     for (const Task* task : plan.tasks)
         for (const char* what : {"_exact", "_beyond"}) out.figures.columns.push_back(std::string(task->name) + what);
     for (std::size_t e = 0; e < plan.encodings.size(); ++e) {
@@ -315,9 +315,8 @@ std::vector<std::string> notes_of(const Plan& plan, const std::vector<std::strin
         "Every model: 3 layers, d_model 64, 4 heads of 16, gated feed-forward of 128; AdamW; the lengths that each "
         "table names, one as often as another; the same examples in the same order for each encoding. " +
             std::to_string(plan.samples) +
-            " examples at each length, the same for all, through the engine's own "
-            "inference. exact: all tokens of an answer right, its end included; token: each predicted from a right "
-            "beginning; least and most: of " +
+            " examples at each length, the same for all, through the engine's own inference. exact: all tokens of an "
+            "answer right, its end included; token: each predicted from a right beginning; least and most: of " +
             std::to_string(plan.seeds) + (plan.seeds == 1 ? " seed." : " seeds."),
         "What an encoding has not learnt at the trained length says nothing of how far it would carry.",
         "Models of this size show a shape, not the published gaps.",
@@ -378,10 +377,10 @@ extern const Experiment tasks_experiment;
 const Experiment tasks_experiment = {
     .name = "tasks",
     .summary = "which encodings carry what was learnt on short sequences to longer ones",
-    .details =
-        "Copy, reverse, recall, parity and addition, learnt on the spot by a small model for each encoding and seed, "
-        "then asked at 1 to 4 times the trained length. After Kazemnejad et al. 2023, arXiv 2305.19466; its rotary "
-        "encoding turns a quarter of each head, so that rope stands here with its full width and with a quarter.",
+    .details = "Copy, reverse, recall, parity and addition, learnt on the spot by a small model for each encoding and "
+               "seed, then asked at 1 to 4 times the trained length. After Kazemnejad et al. 2023, arXiv 2305.19466; "
+               "its rotary encoding turns a quarter of each head, so that rope stands here with its full width and "
+               "with a quarter.",
     .options = options,
     .seconds = 1800,
     .quick_seconds = 180,

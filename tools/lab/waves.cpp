@@ -139,11 +139,9 @@ extern const Experiment waves_experiment;
 const Experiment waves_experiment = {
     .name = "waves",
     .summary = "the sinusoidal table as curves, along the positions and along the dimensions",
-    .details =
-        "4 dimensions with three words marked, 8 dimensions and the same transposed, 512 dimensions at positions 1, "
-        "10, 50 "
-        "and 99. Properties that hold at any width are checked on 1,000 rows. Vaswani et al. 2017, arXiv 1706.03762, "
-        "section 3.5.",
+    .details = "4 dimensions with three words marked, 8 dimensions and the same transposed, 512 dimensions at "
+               "positions 1, 10, 50 and 99. Properties that hold at any width are checked on 1,000 rows. Vaswani et "
+               "al. 2017, arXiv 1706.03762, section 3.5.",
     .options = {},
     .seconds = 2,
     .quick_seconds = 2,

@@ -296,8 +296,8 @@ std::vector<std::string> notes_of(const Plan& plan, const std::vector<Row>& rows
     std::vector<std::string> notes{
         "js_food_is and js_good_is: distance of the model's next word after the prompt from the words that follow "
         "\"is\" anywhere in the corpus; js_to_conditional: from those that follow in sentences that begin so. "
-        "Distances are square roots of the Jensen-Shannon divergence in nats and at most sqrt(ln 2) = 0.8326. "
-        "_ci95: half of the 95 % confidence interval of the mean over " +
+        "Distances are square roots of the Jensen-Shannon divergence in nats and at most sqrt(ln 2) = 0.8326. _ci95: "
+        "half of the 95 % confidence interval of the mean over " +
             std::to_string(plan.seeds) + (plan.seeds == 1 ? " seed: none." : " seeds (t distribution)."),
         "js_food_is cannot rank encodings: a model that predicts nothing but what follows \"is\", deaf to \"food\", "
         "would have 0, and one that knows each sentence stands at the line of the corpus.",
@@ -364,13 +364,12 @@ extern const Experiment word_order_experiment;
 const Experiment word_order_experiment = {
     .name = "word-order",
     .summary = "what three questions about the next word can tell, and which encodings tell the order of words",
-    .details =
-        "For each encoding and seed a model of one layer learns twenty sentences (--corpus for others: a sentence a "
-        "line) and is asked for the next word after \"food is\", \"good is\" and \"carbohydrates are\", as in Ben "
-        "Kurzion, Investigating Transformer Positional Encodings (github.com/benkurzion/Transformer), beside what "
-        "guessing, word counts, an untrained network and the corpus itself answer. Then models of one and two layers "
-        "learn \"cat chases mouse hunter cat\" and \"... prey mouse\" over ordered pairs of ten animals and are asked "
-        "about pairs that they never saw.",
+    .details = "For each encoding and seed a model of one layer learns twenty sentences (--corpus for others: a "
+               "sentence a line) and is asked for the next word after \"food is\", \"good is\" and \"carbohydrates "
+               "are\", as in Ben Kurzion, Investigating Transformer Positional Encodings "
+               "(github.com/benkurzion/Transformer), beside what guessing, word counts, an untrained network and the "
+               "corpus itself answer. Then models of one and two layers learn \"cat chases mouse hunter cat\" and "
+               "\"... prey mouse\" over ordered pairs of ten animals and are asked about pairs that they never saw.",
     .options = options,
     .seconds = 90,
     .quick_seconds = 30,

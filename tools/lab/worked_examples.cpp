@@ -72,10 +72,10 @@ void add_notebook(Result& result) {
                                  figures_of(sinusoidal_table(6, 10, part), 5, "position")});
     result.tables.push_back({"width-6-stack", "sine and cosine stacked, [10, 3, 2]: a row for each pair", stack()});
     result.tables.push_back({"width-6", "PE, [10, 6]: the stack, flattened", figures_of(pe, 4, "position")});
-    result.found.push_back(text("The notebook's tensors of width 6 are reproduced to the four decimals that it prints "
-                                "(largest difference ",
-                                figure(most), "), and its denominators 1, 21.5443 and 464.1590 to ", figure(relative),
-                                " of their size: the notebook computes in float."));
+    result.found.push_back(text(
+        "The notebook's tensors of width 6 are reproduced to the four decimals that it prints (largest difference ",
+        figure(most), "), and its denominators 1, 21.5443 and 464.1590 to ", figure(relative),
+        " of their size: the notebook computes in float."));
 }
 
 void add_small(Result& result) {
@@ -126,8 +126,7 @@ Result run(const Request&) {
     add_linear(result);
     result.notes = {"Everything is the engine's own table (ordo table SPEC --part NAME shows more of it); the scale "
                     "sqrt(d) of the embeddings, which none of the texts mentions, is left out, see ordo lab scale. "
-                    "ordo lab waves draws the same waves, ordo lab slopes has "
-                    "ALiBi's matrix and slopes."};
+                    "ordo lab waves draws the same waves, ordo lab slopes has ALiBi's matrix and slopes."};
     return result;
 }
 
@@ -137,8 +136,8 @@ extern const Experiment worked_examples_experiment;
 const Experiment worked_examples_experiment{
     .name = "worked-examples",
     .summary = "are the tables right that the introductory texts work by hand?",
-    .details = "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6, the shapes and ranges at "
-               "width 8 and 512, PE(p + k) as a rotation of PE(p).",
+    .details = "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6, the shapes and ranges "
+               "at width 8 and 512, PE(p + k) as a rotation of PE(p).",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,
