@@ -55,7 +55,7 @@ Run measure(const Trained& trained, const Text& held, const Request& request) {
     Run run;
     run.file = trained.name;
     run.nll = sample_of(score(model, documents, request.quick ? 4096 : std::numeric_limits<std::size_t>::max())).mean();
-    Plan plan{{trained.context, beyond * trained.context}};
+    WindowPlan plan{{trained.context, beyond * trained.context}};
     if (request.quick) plan.step = 256, plan.documents = 2;
     const auto longest = static_cast<std::size_t>(plan.lengths.back());
     if (std::none_of(documents.begin(), documents.end(),

@@ -108,7 +108,7 @@ Result run(const Request& request) {
     std::vector<Extrapolation> all;
     for (const Trained& trained : models) {
         const Model model = Model::load(trained.file);
-        Plan plan{lengths_of(request, trained.name, trained.context)};
+        WindowPlan plan{.lengths = lengths_of(request, trained.name, trained.context), .text = held.name};
         if (request.quick) plan.step = 256, plan.documents = 2;
         all.push_back(extrapolate(trained, model, documents_of(held, model), plan, request.progress));
         if (!all.back().refusal.empty()) result.found.push_back(all.back().refusal);

@@ -21,15 +21,16 @@ struct Extrapolation {
     std::vector<tools::Tally> positions;
 };
 
-struct Plan {
+struct WindowPlan {
     std::vector<int> lengths;  // rising, each a multiple of the one before
     int step = 64;             // tokens from one end of a window to the next, where only the last are scored
     std::size_t documents = 0; // at most; 0: all
+    std::string text = {};     // the name of what the documents are from
 };
 // What a model does at all lengths that its encoding does not refuse, in documents that have the longest; of a window's
 // last tokens at most 32 are scored. Throws Error(usage) if no document is so long.
 Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<const tools::Document> documents,
-                          const Plan& plan, const std::function<void(const std::string&)>& progress);
+                          const WindowPlan& plan, const std::function<void(const std::string&)>& progress);
 
 // Writes what was expected, whether it came so, and the published figures.
 void judge(std::span<const Extrapolation> all, Result& result);

@@ -17,7 +17,7 @@ struct AtLength {
     std::vector<tools::Tally> buckets; // of whole, by position in the window
 };
 
-AtLength measure(const Model& model, std::span<const tools::Document> documents, const Plan& plan, int length) {
+AtLength measure(const Model& model, std::span<const tools::Document> documents, const WindowPlan& plan, int length) {
     const int shortest = plan.lengths.front(), longest = plan.lengths.back();
     Session session(model, {.capacity = length, .chunk = 256, .first_position = 0});
     const int tail = std::min(32, shortest - 1);
@@ -55,12 +55,11 @@ AtLength measure(const Model& model, std::span<const tools::Document> documents,
 } // namespace
 
 Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<const tools::Document> documents,
-                          const Plan& plan, const std::function<void(const std::string&)>& progress) {
+                          const WindowPlan& plan, const std::function<void(const std::string&)>& progress) {
     const auto longest = static_cast<std::size_t>(plan.lengths.back());
     if (std::none_of(documents.begin(), documents.end(),
                      [&](const tools::Document& d) { return d.tokens.size() >= longest; }))
-        fail(ErrorCode::usage, trained.name, ": held-out text: expected a document of ", longest,
-             " tokens or more, found none");
+        fail(ErrorCode::usage, plan.text, ": expected a document of ", longest, " tokens or more, found none");
 
     Extrapolation out;
     out.name = trained.name;
