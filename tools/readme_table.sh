@@ -23,7 +23,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 "$ordo" encodings --format csv >"$scratch/registered.csv"
 # Figures that were not taken yet leave their cells empty.
-for name in heldout seeds encodings; do
+for name in heldout seeds seeds-runs encodings; do
     if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$scratch/"; else : >"$scratch/$name.csv"; fi
 done
 
@@ -88,6 +88,7 @@ file == "seeds.csv" {
     buys[name] = buys[name] part (name == "none" ? "reference" : interval("minus_none", "half_minus") label)
     beyond[name] = beyond[name] part (column("more_at_4x") == "" ? "refused" : interval("more_at_4x", "half_more")) label
 }
+file == "seeds-runs.csv" { budget = sprintf("%.1f", column("tokens") / 1e6) }
 file == "encodings.csv" {
     name = base(column("encoding"))
     own = column("stage_percent"); whole = column("diff_median")
@@ -114,17 +115,17 @@ END {
     if (broken) exit 1
     if (scored) print "\nHeld-out loss: nats per token of the shipped file over " scored " tokens of [weights/heldout.txt](weights/heldout.txt)."
     if (seeds) {
-        print "\nAgainst `none`: that loss less the one of the run of the same seed without an encoding, mean of " seeds " seeds of a smaller,"
-        print "equal budget and half of its 95 % interval. At 4x the length: what the same last tokens of a window cost more when it"
-        print "is four times the trained length. `make seeds` trains them and asks `ordo lab compare`;"
-        print "[bench/results/seeds-pairs.csv](bench/results/seeds-pairs.csv) has each pair of encodings."
+        print "\nAgainst `none`: that loss less the one of the run of the same seed without an encoding, mean of " seeds " seeds of"
+        print budget " million tokens each and half of its 95 % interval; what comes first may change with more training. At 4x the"
+        print "length: what the same last tokens of a window cost more when it is four times the trained length, in the same runs."
+        print "`make seeds` trains them and asks `ordo lab compare`; [bench/results/seeds-pairs.csv](bench/results/seeds-pairs.csv) has each pair of encodings."
     }
     if (cpu) {
         print "\nOverhead: the calls of the encoding alone, as a share of a pass without any; in brackets the measured difference of"
         print "whole passes, of which less than 3 % is noise. " cpu ", " threads " threads, " rounds " rounds, trunk `" shape "`, prefill of"
         print prompt " tokens, decode of " gen "; [bench/README.md](bench/README.md) has the commands."
     }
-}' "$scratch/heldout.csv" "$scratch/seeds.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
+}' "$scratch/heldout.csv" "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '
 /^<!-- encodings:end -->$/ { inside = 0 }

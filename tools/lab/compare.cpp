@@ -20,9 +20,10 @@ constexpr int beyond = 4; // trained lengths of the longer windows
 constexpr const char* conditions[] = {"corpus.sha256", "finish.sha256", "finish.tokens", "tokens", "batch", "lr"};
 
 struct Run {
-    std::string file, seed, why_not; // what was not measured
-    double nll = 0;                  // of all tokens in windows of the trained length
-    double farther = std::nan("");   // what the last tokens cost more in windows of 4x that; NaN: not measured
+    std::string file, tokens;      // seen in training
+    std::string why_not;           // what was not measured
+    double nll = 0;                // of all tokens in windows of the trained length
+    double farther = std::nan(""); // what the last tokens cost more in windows of 4x that; NaN: not measured
 };
 
 // The runs of one encoding, by seed.
@@ -116,7 +117,8 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
             fail(ErrorCode::usage, "lab: compare: ", trained.name, ": ", trained.encoding,
                  ": expected another seed than that of ", twin->second.file, ", found ", key, " again");
         Run run = measure(trained, held, request);
-        run.seed = key;
+        if (const auto tokens = facts.record.find("tokens"); tokens != facts.record.end())
+            run.tokens = printable(tokens->second);
         if (!run.why_not.empty()) refusals.insert(run.why_not);
         group->runs.emplace(key, std::move(run));
     }
@@ -189,10 +191,10 @@ Figures losses(const std::vector<Group>& groups) {
 }
 
 Figures runs(const std::vector<Group>& groups) {
-    Figures figures{{"file", "encoding", "seed", "nll", "more_at_4x"}, {}, 4};
+    Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x"}, {}, 4};
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs)
-            figures.rows.push_back({run.file, group.name, seed, run.nll, shown(run.farther)});
+            figures.rows.push_back({run.file, group.name, seed, run.tokens, run.nll, shown(run.farther)});
     return figures;
 }
 
@@ -245,7 +247,7 @@ const Experiment compare_experiment{.name = "compare",
                                                "one seed. Files that were not trained alike "
                                                "are named.",
                                     .options = heeded,
-                                    .seconds = 60,
+                                    .seconds = 90,
                                     .quick_seconds = 15,
                                     .run = run};
 
