@@ -77,63 +77,6 @@ std::size_t heap_bytes(const std::string& text) {
     return text.size() < 16 ? 0 : text.size() + 32;
 }
 
-class TreeBuilder final : public JsonEvents {
-public:
-    TreeBuilder(std::string_view where, std::size_t text_bytes)
-        : where_(where), budget_((std::size_t{60} << 20) + 2 * text_bytes) {}
-
-    void begin_object() override {
-        charge(64);
-        open_.push_back(place(Json::object()));
-    }
-    void begin_array() override {
-        charge(32);
-        open_.push_back(place(Json::array()));
-    }
-    void end_object() override { open_.pop_back(); }
-    void end_array() override { open_.pop_back(); }
-    void value(Json&& scalar) override {
-        if (scalar.is_string()) charge(48 + heap_bytes(scalar.get_ref<const std::string&>()));
-        place(std::move(scalar));
-    }
-    void key(std::string&& name) override {
-        charge(96 + heap_bytes(name)); // a node of std::map
-        auto& members = open_.back()->get_ref<Json::object_t&>();
-        const auto [at, inserted] = members.emplace(std::move(name), nullptr);
-        if (!inserted) fail(ErrorCode::model, where_, ": key '", printable(at->first), "' appears twice");
-        member_ = &at->second;
-    }
-    Json take() { return std::move(root_); }
-
-private:
-    // Estimates of what the allocator takes for a thing, its own share included.
-    void charge(std::size_t bytes) {
-        if (bytes > budget_) fail(ErrorCode::model, where_, ": JSON that takes too much memory for its size");
-        budget_ -= bytes;
-    }
-    // Only the innermost open container grows, so the addresses in open_ stay valid.
-    Json* place(Json&& value) {
-        if (open_.empty()) {
-            root_ = std::move(value);
-            return &root_;
-        }
-        if (open_.back()->is_array()) {
-            charge(3 * sizeof(Json)); // a full array is copied to one of twice its size
-            auto& items = open_.back()->get_ref<Json::array_t&>();
-            items.push_back(std::move(value));
-            return &items.back();
-        }
-        *member_ = std::move(value);
-        return member_;
-    }
-
-    std::string_view where_;
-    std::size_t budget_; // bytes that may yet be taken
-    Json root_;
-    std::vector<Json*> open_;
-    Json* member_ = nullptr; // of the innermost object, the one whose key was read last
-};
-
 [[noreturn]] void wrong_value(std::string_view where, std::string_view key, const std::string& expected,
                               const Json& found) {
     fail(ErrorCode::model, where, ": '", printable(key), "': expected ", expected, ", found ", describe(found));
@@ -145,6 +88,55 @@ std::string shortest(double number) {
 }
 
 } // namespace
+
+// ---- The tree -----------------------------------------------------------------------------------
+
+void JsonTree::begin_object() {
+    charge(64);
+    open_.push_back(place(Json::object()));
+}
+
+void JsonTree::begin_array() {
+    charge(32);
+    open_.push_back(place(Json::array()));
+}
+
+void JsonTree::value(Json&& scalar) {
+    if (scalar.is_string()) charge(48 + heap_bytes(scalar.get_ref<const std::string&>()));
+    place(std::move(scalar));
+}
+
+void JsonTree::key(std::string&& name) {
+    charge(96 + heap_bytes(name)); // a node of std::map
+    auto& members = open_.back()->get_ref<Json::object_t&>();
+    const auto [at, inserted] = members.emplace(std::move(name), nullptr);
+    if (!inserted) fail(ErrorCode::model, where_, ": key '", printable(at->first), "' appears twice");
+    member_ = &at->second;
+}
+
+// Estimates of what the allocator takes for a thing, its own share included.
+void JsonTree::charge(std::size_t bytes) {
+    if (bytes > budget_) fail(ErrorCode::model, where_, ": JSON that takes too much memory for its size");
+    budget_ -= bytes;
+}
+
+// Only the innermost open container grows, so the addresses in open_ stay valid.
+Json* JsonTree::place(Json&& value) {
+    if (open_.empty()) {
+        root_ = std::move(value);
+        return &root_;
+    }
+    if (open_.back()->is_array()) {
+        charge(3 * sizeof(Json)); // a full array is copied to one of twice its size
+        auto& items = open_.back()->get_ref<Json::array_t&>();
+        items.push_back(std::move(value));
+        return &items.back();
+    }
+    *member_ = std::move(value);
+    return member_;
+}
+
+// ---- Parsing ----------------------------------------------------------------------------------
 
 void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events) {
     if (text.size() > limits.bytes)
@@ -159,10 +151,12 @@ void parse_json(std::string_view text, std::string_view where, const JsonLimits&
 }
 
 Json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {
-    TreeBuilder tree(where, text.size());
+    JsonTree tree(where, text.size());
     parse_json(text, where, limits, tree);
     return tree.take();
 }
+
+// ---- Members ----------------------------------------------------------------------------------
 
 const Json* find_member(const Json& object, std::string_view key) {
     if (!object.is_object()) return nullptr;

@@ -21,9 +21,6 @@ struct JsonLimits {
 inline constexpr JsonLimits json_header_limits{std::size_t{16} << 20, 16};
 inline constexpr JsonLimits json_tokenizer_limits{std::size_t{64} << 20, 64};
 
-// The tree may take 60 MiB and twice the text, so that with the text and its file no more than 64 MiB and
-// four times the file is ever held: a member of six bytes costs a hundred in memory. A vocabulary of
-// 200,000 tokens takes the half of it.
 Json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = json_header_limits);
 
 // The same text as events, for a reader that needs no tree. What a handler throws stops the parser.
@@ -39,6 +36,33 @@ public:
     virtual void value(Json&& scalar) = 0; // null, boolean, number or string
 };
 void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events);
+
+// The tree of the events that it is handed; a key that comes twice is refused. It may take 60 MiB and twice
+// the text, so that with the text and its file no more than 64 MiB and four times the file is ever held: a
+// member of six bytes costs a hundred in memory.
+class JsonTree final : public JsonEvents {
+public:
+    JsonTree(std::string_view where, std::size_t text_bytes)
+        : where_(where), budget_((std::size_t{60} << 20) + 2 * text_bytes) {}
+
+    void begin_object() override;
+    void key(std::string&& name) override;
+    void end_object() override { open_.pop_back(); }
+    void begin_array() override;
+    void end_array() override { open_.pop_back(); }
+    void value(Json&& scalar) override;
+    Json take() { return std::move(root_); }
+
+private:
+    void charge(std::size_t bytes);
+    Json* place(Json&& value);
+
+    std::string_view where_;
+    std::size_t budget_; // bytes that may yet be taken
+    Json root_;
+    std::vector<Json*> open_;
+    Json* member_ = nullptr; // of the innermost object, the one whose key was read last
+};
 
 // Members of an object, checked. Each throws Error(model) naming where, the key, what was expected and
 // what was found: a key missing, of another type or out of range. A number such as 3.0 is not an

@@ -30,6 +30,7 @@ public:
     std::size_t longest() const override { return longest_; }
     Token end_of_text() const override { return end_of_text_; }
     std::string to_json() const override;
+    const MergeTable& merges() const { return merges_; }
 
 private:
     void encode_text(std::string_view text, std::vector<Token>& out) const;

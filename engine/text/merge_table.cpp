@@ -9,19 +9,16 @@
 namespace ordo {
 
 // Sorted arrays rather than a hash: a file chooses its ids, and could choose them to collide.
-MergeTable::MergeTable(std::vector<Merge> merges, std::size_t n_tokens) : merges_(std::move(merges)) {
-    std::vector<std::uint32_t> order(merges_.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::tie(merges_[a].left, merges_[a].right, a) < std::tie(merges_[b].left, merges_[b].right, b);
-    });
-    entries_.reserve(merges_.size());
-    first_of_.assign(n_tokens + 1, 0);
-    for (const std::uint32_t rank : order) {
-        entries_.push_back({merges_[rank].right, rank});
-        ++first_of_[static_cast<std::size_t>(merges_[rank].left) + 1];
-    }
+MergeTable::MergeTable(std::vector<Merge> merges, std::size_t n_tokens)
+    : merges_(std::move(merges)), entries_(merges_.size()), first_of_(n_tokens + 1) {
+    for (const Merge& merge : merges_) ++first_of_[static_cast<std::size_t>(merge.left) + 1];
     std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
+    std::vector<std::uint32_t> next(first_of_.begin(), first_of_.end() - 1);
+    for (std::uint32_t rank = 0; rank < merges_.size(); ++rank)
+        entries_[next[static_cast<std::size_t>(merges_[rank].left)]++] = {merges_[rank].right, rank};
+    for (std::size_t left = 0; left < n_tokens; ++left)
+        std::sort(entries_.begin() + first_of_[left], entries_.begin() + first_of_[left + 1],
+                  [](Entry a, Entry b) { return std::tie(a.right, a.rank) < std::tie(b.right, b.rank); });
 }
 
 std::uint32_t MergeTable::rank(Token left, Token right) const {

@@ -3,17 +3,16 @@
 // model BPE over GPT-2's byte alphabet, cut by ByteLevel. That library keeps components it does not
 // know out of the result; here each is an error, since tokens that are nearly right ruin a model.
 #include "core/error.h"
-#include "io/json.h"
 #include "text/bpe_tokenizer.h"
 #include "text/byte_alphabet.h"
+#include "text/tokenizer_file.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <bit>
+#include <functional>
 
 namespace ordo {
 namespace {
-
-constexpr std::size_t max_vocab = std::size_t{1} << 22;
 
 // ---- Reading ----------------------------------------------------------------------------------
 
@@ -84,13 +83,14 @@ void check_model(const Json& model, std::string_view where) {
 }
 
 // Ids to the vocabulary's own spelling of them.
-std::vector<std::string_view> read_vocab(const Json& vocab, const std::string& where) {
-    if (vocab.size() > max_vocab)
-        fail(ErrorCode::model, where, ": expected at most ", max_vocab, " entries, found ", vocab.size());
-    std::vector<std::string_view> spelled(vocab.size());
-    for (const auto& [key, value] : vocab.items()) {
-        const auto last = static_cast<std::int64_t>(vocab.size()) - 1;
-        const auto id = static_cast<std::size_t>(get_int(vocab, key, where, 0, last));
+std::vector<std::string_view> read_vocab(const TokenizerFile& file, const std::string& where) {
+    std::vector<std::string_view> spelled(file.vocab.size());
+    for (std::size_t i = 0; i < file.vocab.size(); ++i) {
+        const std::string_view key = file.vocab[i];
+        const auto id = static_cast<std::size_t>(file.ids[i]);
+        if (id >= spelled.size())
+            fail(ErrorCode::model, where, ": '", printable(key), "': expected an integer from 0 to ",
+                 spelled.size() - 1, ", found ", id);
         if (key.empty()) fail(ErrorCode::model, where, ": expected tokens of at least a byte, found an empty one");
         if (!spelled[id].empty())
             fail(ErrorCode::model, where, ": id ", id, ": expected one token, found \"", printable(spelled[id]),
@@ -100,57 +100,62 @@ std::vector<std::string_view> read_vocab(const Json& vocab, const std::string& w
     return spelled;
 }
 
-// Spellings to ids: three are looked up for each merge.
-using Ids = std::unordered_map<std::string_view, Token>;
-
-Ids ids_of(const std::vector<std::string_view>& spelled) {
-    Ids ids;
-    ids.reserve(spelled.size());
-    for (std::size_t id = 0; id < spelled.size(); ++id) ids.emplace(spelled[id], static_cast<Token>(id));
-    return ids;
-}
-
-Token find_token(const Ids& ids, std::string_view spelled, const std::string& where) {
-    const auto at = ids.find(spelled);
-    if (at == ids.end()) fail(ErrorCode::model, where, ": \"", printable(spelled), "\" is not in the vocabulary");
-    return at->second;
-}
-
-// "left right", or [left, right] as newer files have it.
-Merge read_merge(const Json& merge, const Ids& ids, const std::string& where) {
-    std::string left, right;
-    if (merge.is_string()) {
-        const auto& text = merge.get_ref<const std::string&>();
-        const std::size_t space = text.find(' ');
-        if (space == text.npos || text.find(' ', space + 1) != text.npos)
-            fail(ErrorCode::model, where, ": expected two tokens and a space between, found ", describe(merge));
-        left = text.substr(0, space);
-        right = text.substr(space + 1);
-    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-        left = merge[0].get<std::string>();
-        right = merge[1].get<std::string>();
-    } else {
-        fail(ErrorCode::model, where, ": expected two tokens, found ", describe(merge));
+// Spellings to ids, of which three are looked up for each merge: a table at most half full, in which a
+// spelling stands at the first free place from that which its hash names.
+class Ids {
+public:
+    Ids(const std::vector<std::string_view>& spelled, const std::string& where)
+        : spelled_(spelled), places_(std::bit_ceil(2 * spelled.size() + 1), absent) {
+        for (std::size_t id = 0; id < spelled.size(); ++id) {
+            Token& place = places_[place_of(spelled[id])];
+            if (place != absent) fail(ErrorCode::model, where, ": key '", printable(spelled[id]), "' appears twice");
+            place = static_cast<Token>(id);
+        }
     }
-    return {find_token(ids, left, where), find_token(ids, right, where), find_token(ids, left + right, where)};
-}
+    // absent if there is none.
+    Token find(std::string_view spelled) const { return places_[place_of(spelled)]; }
 
-std::vector<Merge> read_merges(const Json& list, const Ids& ids, const std::string& where) {
-    if (list.size() > max_vocab)
-        fail(ErrorCode::model, where, ": expected at most ", max_vocab, " merges, found ", list.size());
+    static constexpr Token absent = -1;
+
+private:
+    // Where it stands, or would.
+    std::size_t place_of(std::string_view spelled) const {
+        const std::size_t mask = places_.size() - 1;
+        std::size_t i = std::hash<std::string_view>()(spelled) & mask;
+        while (places_[i] != absent && spelled_[static_cast<std::size_t>(places_[i])] != spelled) i = (i + 1) & mask;
+        return i;
+    }
+
+    const std::vector<std::string_view>& spelled_;
+    std::vector<Token> places_;
+};
+
+std::vector<Merge> read_merges(const PackedStrings& pairs, const Ids& ids, const std::string& where) {
     std::vector<Merge> merges;
-    merges.reserve(list.size());
-    std::vector<std::pair<std::uint64_t, std::size_t>> pairs; // with the merge's index
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        merges.push_back(read_merge(list[i], ids, where + "[" + std::to_string(i) + "]"));
-        const auto left = static_cast<std::uint64_t>(merges.back().left);
-        pairs.emplace_back(left << 32 | static_cast<std::uint64_t>(merges.back().right), i);
+    merges.reserve(pairs.size() / 2);
+    const auto find = [&](std::string_view spelled) {
+        const Token id = ids.find(spelled);
+        if (id == Ids::absent)
+            fail(ErrorCode::model, where, "[", merges.size(), "]: \"", printable(spelled),
+                 "\" is not in the vocabulary");
+        return id;
+    };
+    std::string product;
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+        const std::string_view left = pairs[i], right = pairs[i + 1];
+        product.assign(left).append(right);
+        const Token left_id = find(left), right_id = find(right);
+        merges.push_back({left_id, right_id, find(product)});
     }
-    std::sort(pairs.begin(), pairs.end());
-    for (std::size_t i = 1; i < pairs.size(); ++i)
-        if (pairs[i].first == pairs[i - 1].first)
-            fail(ErrorCode::model, where, "[", pairs[i].second, "]: repeats merge ", pairs[i - 1].second);
     return merges;
+}
+
+void check_repeats(const MergeTable& table, const std::string& where) {
+    for (std::size_t i = 0; i < table.merges().size(); ++i) {
+        const Merge& merge = table.merges()[i];
+        if (const std::uint32_t first = table.rank(merge.left, merge.right); first != i)
+            fail(ErrorCode::model, where, "[", i, "]: repeats merge ", first);
+    }
 }
 
 AddedToken read_added_token(const Json& object, const std::string& where) {
@@ -161,7 +166,7 @@ AddedToken read_added_token(const Json& object, const std::string& where) {
     if (token.content.empty() || token.content.size() > AddedTokens::max_length)
         fail(ErrorCode::model, where, ": content: expected 1 to ", AddedTokens::max_length, " bytes, found ",
              token.content.size());
-    token.id = static_cast<Token>(get_int(object, "id", where, 0, max_vocab - 1));
+    token.id = static_cast<Token>(get_int(object, "id", where, 0, TokenizerFile::max_entries - 1));
     token.special = get_bool(object, "special", where);
     token.normalized = get_bool(object, "normalized", where);
     return token;
@@ -169,19 +174,20 @@ AddedToken read_added_token(const Json& object, const std::string& where) {
 
 // An added token either repeats an entry of the vocabulary or takes the next free id. One that stands in
 // the byte alphabet for other bytes than its own would make those bytes decode to something else.
-std::vector<AddedToken> read_added_tokens(const Json& list, const Json& vocab, const std::string& where) {
+std::vector<AddedToken> read_added_tokens(const Json& list, const Ids& ids, std::size_t vocab_size,
+                                          const std::string& where) {
     std::vector<AddedToken> tokens;
-    std::size_t next_id = vocab.size();
+    std::size_t next_id = vocab_size;
     for (std::size_t i = 0; i < list.size(); ++i) {
         const std::string here = where + "[" + std::to_string(i) + "]";
         AddedToken token = read_added_token(list[i], here);
-        const auto at = vocab.find(token.content);
-        const auto expected = at != vocab.end() ? at->get<std::size_t>() : next_id++;
+        const Token known = ids.find(token.content);
+        const auto expected = known != Ids::absent ? static_cast<std::size_t>(known) : next_id++;
         if (static_cast<std::size_t>(token.id) != expected)
             fail(ErrorCode::model, here, ": \"", printable(token.content), "\": expected id ", expected, ", found ",
                  token.id);
         const auto bytes = unspell_bytes(token.content);
-        if (at != vocab.end() && bytes && *bytes != token.content)
+        if (known != Ids::absent && bytes && *bytes != token.content)
             fail(ErrorCode::model, here, ": \"", printable(token.content),
                  "\" is the vocabulary's spelling of other bytes");
         tokens.push_back(std::move(token));
@@ -199,13 +205,14 @@ std::vector<AddedToken> read_added_tokens(const Json& list, const Json& vocab, c
 std::vector<std::string> read_bytes(const std::vector<std::string_view>& spelled, const AddedTokens& added,
                                     const std::string& where) {
     std::vector<std::string> tokens;
+    tokens.reserve(spelled.size());
     std::array<bool, 256> present{};
     for (const std::string_view key : spelled) {
-        const auto bytes = unspell_bytes(key);
+        auto bytes = unspell_bytes(key);
         if (!bytes && added.find(key) == nullptr)
             fail(ErrorCode::model, where, ": \"", printable(key), "\" is not in GPT-2's byte alphabet");
         if (bytes && bytes->size() == 1) present[static_cast<unsigned char>(bytes->front())] = true;
-        tokens.push_back(bytes ? *bytes : std::string(key));
+        tokens.push_back(bytes ? std::move(*bytes) : std::string(key));
     }
     if (const auto at = std::find(present.begin(), present.end(), false); at != present.end()) {
         const auto byte = at - present.begin();
@@ -236,20 +243,24 @@ void write_added_tokens(std::vector<AddedToken> tokens, std::string& out) {
 } // namespace
 
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, std::string_view where) {
-    const Json root = parse_json(json, where, json_tokenizer_limits);
+    const TokenizerFile file = read_tokenizer_file(json, where);
     const std::string in_model = std::string(where) + ": model";
-    check_pipeline(root, where);
-    const Json& model = get_object(root, "model", where);
+    check_pipeline(file.rest, where);
+    const Json& model = get_object(file.rest, "model", where);
     check_model(model, in_model);
-    const Json& vocab = get_object(model, "vocab", in_model);
-    const std::vector<std::string_view> spelled = read_vocab(vocab, in_model + ".vocab");
+    get_object(model, "vocab", in_model);
+    get_array(model, "merges", in_model);
+    const std::vector<std::string_view> spelled = read_vocab(file, in_model + ".vocab");
+    const Ids ids(spelled, in_model + ".vocab");
     BpeParts parts;
-    if (find_member(root, "added_tokens") != nullptr)
-        parts.added =
-            read_added_tokens(get_array(root, "added_tokens", where), vocab, std::string(where) + ": added_tokens");
+    if (find_member(file.rest, "added_tokens") != nullptr)
+        parts.added = read_added_tokens(get_array(file.rest, "added_tokens", where), ids, spelled.size(),
+                                        std::string(where) + ": added_tokens");
     parts.tokens = read_bytes(spelled, AddedTokens(parts.added), in_model + ".vocab");
-    parts.merges = read_merges(get_array(model, "merges", in_model), ids_of(spelled), in_model + ".merges");
-    return std::make_unique<BpeTokenizer>(std::move(parts));
+    parts.merges = read_merges(file.merges, ids, in_model + ".merges");
+    auto tokenizer = std::make_unique<BpeTokenizer>(std::move(parts));
+    check_repeats(tokenizer->merges(), in_model + ".merges");
+    return tokenizer;
 }
 
 std::string BpeTokenizer::to_json() const {

@@ -74,6 +74,16 @@ TEST(TokenizerJson, TellsGpt2sFormsApartFromOthers) {
     EXPECT_EQ(tokenizer_from_json(root.dump(), "tok.json")->end_of_text(), -1); // nothing marks it as one
 }
 
+// What is read apart from the rest is told by its place, not by its name alone.
+TEST(TokenizerJson, KnowsVocabularyAndMergesByTheirPlace) {
+    Json root = sample();
+    root["decoder"]["vocab"] = {{"a", "not an id"}};
+    EXPECT_NE(refusal(root.dump()).find("decoder: unknown key 'vocab'"), std::string::npos);
+    root = sample();
+    root["merges"] = {7};
+    EXPECT_NE(refusal(root.dump()).find("unknown key 'merges'"), std::string::npos);
+}
+
 TEST(TokenizerJson, RoundTrips) {
     const std::string corpus = text_samples::random_text(1, 2000);
     const std::unique_ptr<Tokenizer> tokenizers[] = {make_byte_tokenizer(), train_bpe(corpus, 600),
@@ -182,6 +192,9 @@ TEST(TokenizerJson, RefusesBrokenVocabularies) {
         {[](Json& r) { r["model"]["vocab"]["ab"] = 256.5; }, "ab"},
         {[](Json& r) { r["model"]["vocab"]["ab"] = "256"; }, "ab"},
         {[](Json& r) { r["model"]["vocab"]["ab"] = nullptr; }, "ab"},
+        {[](Json& r) { r["model"]["vocab"]["ab"] = Json::array({256}); }, "'ab': expected an integer"},
+        {[](Json& r) { r["model"]["vocab"]["ab"] = r["model"]["vocab"]; }, "'ab': expected an integer"},
+        {[](Json& r) { r["model"] = Json::array({r["model"]}); }, "'model': expected an object, found an array"},
         {[](Json& r) {
              r["model"]["vocab"].erase("bc");
              r["model"]["vocab"][""] = 258;
@@ -204,6 +217,9 @@ TEST(TokenizerJson, RefusesBrokenVocabularies) {
     std::string json = sample().dump();
     json.replace(json.find("\"vocab\":{"), 9, twice);
     EXPECT_NE(refusal(json), "accepted");
+    json = sample().dump(); // every id is there once, and a spelling twice
+    json.replace(json.find("\"bc\":258"), 8, "\"ab\":258");
+    EXPECT_NE(refusal(json).find("key 'ab' appears twice"), std::string::npos) << refusal(json);
 }
 
 TEST(TokenizerJson, RefusesBrokenMerges) {
@@ -229,6 +245,13 @@ TEST(TokenizerJson, RefusesBrokenMerges) {
          },
          "merges[0]: expected two tokens"},
         {[](Json& r) { r["model"]["merges"][0] = 7; }, "merges[0]: expected two tokens, found 7"},
+        {[](Json& r) { r["model"]["merges"][2] = Json::array({"b"}); }, "merges[2]: expected two tokens"},
+        {[](Json& r) { r["model"]["merges"][2] = Json::array(); }, "merges[2]: expected two tokens, found an array"},
+        {[](Json& r) {
+             r["model"]["merges"][1] = Json::array({"ab", Json::array({"c"})});
+         },
+         "merges[1]: expected two"},
+        {[](Json& r) { r["model"]["merges"][1] = Json::object(); }, "merges[1]: expected two tokens, found an object"},
     });
 }
 

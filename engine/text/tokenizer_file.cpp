@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "text/tokenizer_file.h"
+
+#include "core/error.h"
+
+namespace ordo {
+namespace {
+
+class TokenizerEvents final : public JsonEvents {
+public:
+    TokenizerEvents(std::string_view where, std::size_t text_bytes)
+        : where_(std::string(where) + ": model."), tree_(where, text_bytes) {}
+
+    void begin_object() override {
+        if (in_ == In::vocab) wrong_id(Json::object());
+        if (in_ == In::merges) begin_merge();
+        if (in_ != In::rest) wrong_merge("an object");
+        if (in_model() && member_ == "vocab") in_ = In::vocab;
+        ++depth_;
+        tree_.begin_object();
+    }
+    void end_object() override {
+        leave([&] { tree_.end_object(); });
+    }
+
+    void begin_array() override {
+        if (in_ == In::vocab) wrong_id(Json::array());
+        if (in_ == In::pair) wrong_merge("an array");
+        if (in_ == In::merges) {
+            begin_merge();
+            in_ = In::pair;
+            return;
+        }
+        if (in_model() && member_ == "merges") in_ = In::merges;
+        ++depth_;
+        tree_.begin_array();
+    }
+    void end_array() override {
+        if (in_ != In::pair) return leave([&] { tree_.end_array(); });
+        if (file_.merges.size() % 2 != 0 || file_.merges.size() / 2 != n_merges_) wrong_merge("an array");
+        in_ = In::merges;
+    }
+
+    void key(std::string&& name) override {
+        if (in_ == In::vocab) {
+            if (file_.vocab.size() == TokenizerFile::max_entries) too_many("vocab", "entries");
+            file_.vocab.add(name);
+            return;
+        }
+        if (depth_ == 1) {
+            section_ = name;
+            member_.clear();
+        } else if (depth_ == 2) {
+            member_ = name;
+        }
+        tree_.key(std::move(name));
+    }
+
+    void value(Json&& scalar) override {
+        switch (in_) {
+        case In::rest:
+            return tree_.value(std::move(scalar));
+        case In::vocab:
+            if (!scalar.is_number_unsigned() || scalar.get<std::uint64_t>() >= TokenizerFile::max_entries)
+                wrong_id(std::move(scalar));
+            return file_.ids.push_back(scalar.get<int>());
+        case In::merges:
+            begin_merge();
+            return add_merge(scalar);
+        case In::pair:
+            if (!scalar.is_string() || file_.merges.size() == 2 * n_merges_) wrong_merge("an array");
+            file_.merges.add(scalar.get_ref<const std::string&>());
+        }
+    }
+
+    TokenizerFile take() {
+        file_.rest = tree_.take();
+        return std::move(file_);
+    }
+
+private:
+    enum class In { rest, vocab, merges, pair };
+
+    // Before a value: it is a member of the member "model" of the whole.
+    bool in_model() const { return depth_ == 2 && section_ == "model"; }
+
+    template <class End>
+    void leave(const End& end) {
+        in_ = In::rest; // nothing nests in the vocabulary, and of what does in the merges a pair has its own end
+        --depth_;
+        end();
+    }
+
+    void begin_merge() {
+        if (n_merges_ == TokenizerFile::max_entries) too_many("merges", "merges");
+        ++n_merges_;
+    }
+    // "left right"; newer files have [left, right].
+    void add_merge(const Json& merge) {
+        if (!merge.is_string()) wrong_merge(describe(merge));
+        const auto& text = merge.get_ref<const std::string&>();
+        const std::size_t space = text.find(' ');
+        if (space == text.npos || text.find(' ', space + 1) != text.npos)
+            wrong_merge(describe(merge), " and a space between");
+        file_.merges.add(std::string_view(text).substr(0, space));
+        file_.merges.add(std::string_view(text).substr(space + 1));
+    }
+
+    [[noreturn]] void wrong_merge(const std::string& found, const char* more = "") const {
+        fail(ErrorCode::model, where_, "merges[", n_merges_ - 1, "]: expected two tokens", more, ", found ", found);
+    }
+    [[noreturn]] void wrong_id(Json&& found) const {
+        const std::string key(file_.vocab[file_.vocab.size() - 1]);
+        get_int(Json{{key, std::move(found)}}, key, where_ + "vocab", 0, TokenizerFile::max_entries - 1);
+        fail(ErrorCode::failure, where_, "vocab: not an id"); // get_int has thrown
+    }
+    [[noreturn]] void too_many(const char* member, const char* things) const {
+        fail(ErrorCode::model, where_, member, ": expected at most ", TokenizerFile::max_entries, " ", things,
+             ", found more");
+    }
+
+    std::string where_;
+    JsonTree tree_;
+    TokenizerFile file_;
+    In in_ = In::rest;
+    int depth_ = 0;                // of what the tree has open
+    std::string section_, member_; // the last keys of the whole, and of what stands there
+    std::size_t n_merges_ = 0;
+};
+
+} // namespace
+
+TokenizerFile read_tokenizer_file(std::string_view json, std::string_view where) {
+    TokenizerEvents events(where, json.size());
+    parse_json(json, where, json_tokenizer_limits, events);
+    return events.take();
+}
+
+} // namespace ordo
