@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "core/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace ordo {
 namespace {
 
@@ -34,6 +37,16 @@ std::size_t matching(std::string_view text, const Lead& l) {
     return n;
 }
 
+// How many of the first bytes are ASCII, in steps of eight.
+std::size_t ascii_prefix(std::string_view text) {
+    std::size_t n = 0;
+    for (std::uint64_t eight = 0; n + sizeof eight <= text.size(); n += sizeof eight) {
+        std::memcpy(&eight, text.data() + n, sizeof eight);
+        if ((eight & 0x8080808080808080) != 0) break;
+    }
+    return n;
+}
+
 } // namespace
 
 std::size_t utf8_length(std::string_view text) {
@@ -54,6 +67,8 @@ std::size_t utf8_complete_prefix(std::string_view text) {
 
 bool utf8_valid(std::string_view text) {
     while (!text.empty()) {
+        text.remove_prefix(ascii_prefix(text));
+        if (text.empty()) break;
         const std::size_t length = utf8_length(text);
         if (length == 0) return false;
         text.remove_prefix(length);

@@ -66,6 +66,19 @@ TEST(Utf8, RefusesWhatTable37LeavesOut) {
     EXPECT_FALSE(utf8_valid("good\xff"));
 }
 
+// Wherever it stands among ASCII, which is skipped in larger steps.
+TEST(Utf8, FindsOneWrongByteAnywhere) {
+    for (std::size_t size = 1; size < 26; ++size)
+        for (std::size_t at = 0; at < size; ++at) {
+            std::string text(size, 'a');
+            text[at] = '\x80';
+            EXPECT_FALSE(utf8_valid(text)) << at << " of " << size;
+            if (at + 1 == size) continue;
+            text.replace(at, 2, "\u00e9");
+            EXPECT_TRUE(utf8_valid(text)) << at << " of " << size;
+        }
+}
+
 TEST(Utf8, CompletePrefixHoldsBackOnlyWhatCouldStillBeCompleted) {
     for (const std::uint32_t point : {0x41u, 0xe9u, 0x20acu, 0xd7ffu, 0xe000u, 0x1f600u, 0x10ffffu}) {
         const std::string text = spread(point);
