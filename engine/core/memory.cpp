@@ -12,26 +12,37 @@ namespace {
 
 std::atomic<std::size_t> mapped_now{0};
 
+// Below, a huge page would often be cleared for the sake of a few bytes of it.
+constexpr std::size_t least_on_huge_pages = 2 * huge_page;
+
 std::size_t whole_pages(std::size_t bytes) {
-    return (bytes + huge_page - 1) / huge_page * huge_page;
+    return bytes < least_on_huge_pages ? bytes : (bytes + huge_page - 1) / huge_page * huge_page;
+}
+
+std::byte* map(std::size_t bytes) {
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<std::byte*>(memory);
+}
+
+std::byte* map_huge_pages(std::size_t size) {
+    // One page more than needed; what lies before and behind the aligned part goes back.
+    std::byte* const begin = map(size + huge_page);
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    const std::size_t before = (huge_page - address % huge_page) % huge_page;
+    if (before != 0) munmap(begin, before);
+    munmap(begin + before + size, huge_page - before);
+    madvise(begin + before, size, MADV_HUGEPAGE); // a wish; small pages do too
+    return begin + before;
 }
 
 } // namespace
 
 void* map_zeros(std::size_t bytes) {
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
-    // One page more than needed; what lies before and behind the aligned part goes back.
-    const std::size_t size = whole_pages(bytes), mapped = size + huge_page;
-    void* const raw = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) throw std::bad_alloc();
-    auto* const begin = static_cast<std::byte*>(raw);
-    const auto address = reinterpret_cast<std::uintptr_t>(raw);
-    const std::size_t before = (huge_page - address % huge_page) % huge_page;
-    if (before != 0) munmap(begin, before);
-    munmap(begin + before + size, huge_page - before);
-    madvise(begin + before, size, MADV_HUGEPAGE); // a wish; small pages do too
+    void* const memory = bytes < least_on_huge_pages ? map(bytes) : map_huge_pages(whole_pages(bytes));
     mapped_now += bytes;
-    return begin + before;
+    return memory;
 }
 
 void unmap(void* memory, std::size_t bytes) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Large pieces of memory from the system: zeros, which become resident only when they are touched, on
+// Memory from the system: zeros, which become resident only when they are touched. Large pieces come on
 // huge pages where the system grants them, so that a stream of weights misses the TLB less often.
 #pragma once
 
@@ -8,8 +8,10 @@
 namespace ordo {
 
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+// From here on a buffer is worth a call of the system: most of it may never be touched.
+inline constexpr std::size_t least_mapped = std::size_t{256} << 10;
 
-// Aligned to a huge page. Throws std::bad_alloc.
+// Aligned to a page; two huge pages and more to a huge one. Throws std::bad_alloc.
 void* map_zeros(std::size_t bytes);
 void unmap(void* memory, std::size_t bytes) noexcept;
 // What map_zeros() has given and not got back, in bytes: the heap's own figures do not count it.

@@ -30,7 +30,7 @@ public:
         if (size == 0) return;
         if (size > (std::numeric_limits<std::size_t>::max() - 64) / sizeof(T)) throw std::bad_alloc();
         const std::size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
-        if (bytes >= 2 * huge_page) {
+        if (bytes >= least_mapped) {
             data_ = {static_cast<T*>(map_zeros(bytes)), Free{bytes}};
             return;
         }
