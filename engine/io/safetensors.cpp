@@ -116,18 +116,19 @@ void Safetensors::read(const TensorInfo& tensor, std::span<float> out) const {
     if (out.size() != tensor.elements)
         fail(ErrorCode::failure, where_, ": tensor '", printable(tensor.name), "': asked for ", out.size(),
              " values of ", tensor.elements);
-    if (tensor.dtype != "F32" && tensor.dtype != "F16" && tensor.dtype != "BF16")
-        fail(ErrorCode::model, where_, ": tensor '", printable(tensor.name),
-             "': expected dtype F32, F16 or BF16, found ", tensor.dtype);
-    constexpr std::size_t part = std::size_t{1} << 20; // values
     parallel_for_throwing(static_cast<std::ptrdiff_t>((out.size() + part - 1) / part), [&](std::ptrdiff_t i) {
         const std::size_t first = static_cast<std::size_t>(i) * part;
         read_part(tensor, first, out.subspan(first, std::min(part, out.size() - first)));
     });
 }
 
-// out: the tensor's values from `first` on.
 void Safetensors::read_part(const TensorInfo& tensor, std::size_t first, std::span<float> out) const {
+    if (!((Checked(first) + Checked(out.size())) <= Checked(tensor.elements)))
+        fail(ErrorCode::failure, where_, ": tensor '", printable(tensor.name), "': asked for ", out.size(),
+             " values from ", first, " on, of ", tensor.elements);
+    if (tensor.dtype != "F32" && tensor.dtype != "F16" && tensor.dtype != "BF16")
+        fail(ErrorCode::model, where_, ": tensor '", printable(tensor.name),
+             "': expected dtype F32, F16 or BF16, found ", tensor.dtype);
     if (tensor.dtype == "F32") return read_at(tensor.offset + 4 * first, std::as_writable_bytes(out));
     const bool f16 = tensor.dtype == "F16";
     std::vector<std::uint16_t> halves(std::min<std::size_t>(out.size(), 32'768));

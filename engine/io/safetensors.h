@@ -55,12 +55,15 @@ public:
     // The values of a tensor of dtype F32, F16 or BF16 as floats; out has tensor.elements of them.
     // Throws Error(model) for any other dtype, Error(io) if the file cannot be read any more.
     void read(const TensorInfo& tensor, std::span<float> out) const;
+    // The same for as many of the values as out has, from `first` on, by the calling thread alone.
+    void read_part(const TensorInfo& tensor, std::size_t first, std::span<float> out) const;
+    // Values that are worth a thread: those of a huge page, which is cleared when it is first written to.
+    static constexpr std::size_t part = std::size_t{1} << 19;
     // The bytes as stored; out has tensor.bytes of them.
     void read_raw(const TensorInfo& tensor, std::span<std::byte> out) const;
 
 private:
     void read_at(std::uint64_t offset, std::span<std::byte> out) const;
-    void read_part(const TensorInfo& tensor, std::size_t first, std::span<float> out) const;
     void parse_header(const SafetensorsLimits& limits);
     std::uint64_t header_length(const SafetensorsLimits& limits) const;
 

@@ -3,9 +3,11 @@
 
 #include "core/blas.h"
 #include "core/error.h"
+#include "core/parallel.h"
 #include "model/stored_tensor.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace ordo {
@@ -89,6 +91,49 @@ std::uint64_t bytes_in_memory(std::span<const TensorSpec> specs, std::span<const
     return bytes;
 }
 
+// A part of a tensor's values, for one thread to read.
+struct Part {
+    const TensorInfo* tensor;
+    std::size_t first;
+    std::span<float> values;
+};
+
+// The weights, and meanwhile beside(), which reads the tokenizer: that waits for the processor where weights
+// wait for memory. If both fail, the error is beside()'s.
+TensorBlock read_weights(const Safetensors& file, const std::vector<TensorSpec>& specs,
+                         std::span<const TensorInfo* const> found, const LoadOptions& options,
+                         const std::function<void()>& beside) {
+    std::vector<WeightType> types;
+    for (std::size_t i = 0; i < found.size(); ++i) types.push_back(type_in_memory(*found[i], specs[i], options));
+    TensorBlock tensors(specs, types);
+    std::vector<Part> parts;
+    std::vector<std::size_t> others; // tensors that are packed or unpacked, each by all threads
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (types[i] != WeightType::f32 || quantised(*stored_type(*found[i], specs[i]))) {
+            others.push_back(i);
+            continue;
+        }
+        const std::span<float> values = tensors.values(i);
+        for (std::size_t first = 0; first < values.size(); first += Safetensors::part)
+            parts.push_back(
+                {found[i], first, values.subspan(first, std::min(Safetensors::part, values.size() - first))});
+    }
+    parallel_for_throwing(static_cast<std::ptrdiff_t>(1 + parts.size()), [&](std::ptrdiff_t i) {
+        if (i == 0) return beside();
+        const Part& part = parts[static_cast<std::size_t>(i - 1)];
+        read_tensor_part(file, *part.tensor, part.first, part.values);
+    });
+    for (const std::size_t i : others) {
+        if (quantised(types[i]) && stored_type(*found[i], specs[i]) == types[i]) {
+            tensors.pack_blocks(i, read_stored_blocks(file, *found[i], specs[i]));
+        } else {
+            read_tensor(file, *found[i], specs[i], tensors.values(i));
+            tensors.pack(i, file.where());
+        }
+    }
+    return tensors;
+}
+
 Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack encodings, bool as_trained,
             const LoadOptions& options) {
     const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
@@ -100,21 +145,11 @@ Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack e
         fail(ErrorCode::limit, file.where(), ": the weights take ", held, " bytes, more than the ", limit,
              " that they may");
 
-    // First the tokenizer: reading it takes memory that is free again when the weights want theirs.
     std::unique_ptr<const Tokenizer> tokenizer;
-    const auto json = file.metadata().find(key_tokenizer);
-    if (json != file.metadata().end()) tokenizer = tokenizer_from_json(json->second, file.where() + ": tokenizer");
-    std::vector<WeightType> types;
-    for (std::size_t i = 0; i < found.size(); ++i) types.push_back(type_in_memory(*found[i], specs[i], options));
-    TensorBlock tensors(specs, types);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        if (quantised(types[i]) && stored_type(*found[i], specs[i]) == types[i]) {
-            tensors.pack_blocks(i, read_stored_blocks(file, *found[i], specs[i]));
-        } else {
-            read_tensor(file, *found[i], specs[i], tensors.values(i));
-            tensors.pack(i, file.where());
-        }
-    }
+    TensorBlock tensors = read_weights(file, specs, found, options, [&] {
+        const auto json = file.metadata().find(key_tokenizer);
+        if (json != file.metadata().end()) tokenizer = tokenizer_from_json(json->second, file.where() + ": tokenizer");
+    });
     // The file's word alone must not make tables larger than its weights: positions beyond still work.
     const auto affordable = static_cast<std::int64_t>(bytes / sizeof(float)) / blueprint.d_model;
     const auto positions = static_cast<int>(std::min<std::int64_t>(blueprint.context, affordable));

@@ -2,6 +2,7 @@
 #include "model/stored_tensor.h"
 
 #include "core/error.h"
+#include "core/parallel.h"
 #include "io/blocks.h"
 #include "model/model.h"
 #include "ops/finite.h"
@@ -36,14 +37,6 @@ std::vector<std::int64_t> expected_shape(const TensorInfo& info, const TensorSpe
          first + static_cast<std::size_t>(bad - values.begin()), " is ", *bad, ", which is not finite");
 }
 
-void check_finite(const Safetensors& file, const TensorInfo& tensor, std::span<float> values) {
-    constexpr std::size_t cols = 1 << 16; // whatever the shape, which may be of any rank
-    const std::size_t whole = values.size() / cols * cols;
-    if (!all_finite(view(values.data(), static_cast<int>(whole / cols), cols)) ||
-        !all_finite(view(values.data() + whole, 1, static_cast<int>(values.size() - whole))))
-        not_finite(file, tensor, values, 0);
-}
-
 } // namespace
 
 std::optional<WeightType> stored_type(const TensorInfo& info, const TensorSpec& spec) {
@@ -75,8 +68,17 @@ void read_tensor(const Safetensors& file, const TensorInfo& info, const TensorSp
         read_blocks(type, read_stored_blocks(file, info, spec), out); // rows are whole blocks and lie side by side
         return;
     }
-    file.read(info, out);
-    check_finite(file, info, out);
+    constexpr std::size_t part = Safetensors::part;
+    parallel_for_throwing(static_cast<std::ptrdiff_t>((out.size() + part - 1) / part), [&](std::ptrdiff_t i) {
+        const std::size_t first = static_cast<std::size_t>(i) * part;
+        read_tensor_part(file, info, first, out.subspan(first, std::min(part, out.size() - first)));
+    });
+}
+
+void read_tensor_part(const Safetensors& file, const TensorInfo& info, std::size_t first, std::span<float> out) {
+    file.read_part(info, first, out);
+    // Now, while the values are still in the cache.
+    if (!all_finite(view(out.data(), 1, static_cast<int>(out.size())))) not_finite(file, info, out, first);
 }
 
 std::vector<std::byte> read_stored_blocks(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec) {

@@ -20,6 +20,9 @@ const TensorInfo& find_tensor(const Safetensors& file, const TensorSpec& spec, E
 
 // Its values as floats, one for each that the spec counts. Throws Error(model) for one that is not finite.
 void read_tensor(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec, std::span<float> out);
+// The same for a part of one that is not stored in blocks, by the calling thread alone: as many values as
+// out has, from `first` on.
+void read_tensor_part(const Safetensors& file, const TensorInfo& info, std::size_t first, std::span<float> out);
 
 // The bytes of one that is stored in blocks. Throws Error(model) for a scale that is not finite.
 std::vector<std::byte> read_stored_blocks(const Safetensors& file, const TensorInfo& info, const TensorSpec& spec);

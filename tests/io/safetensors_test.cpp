@@ -53,6 +53,10 @@ TEST(SafetensorsReader, ReadsAHandMadeFile) {
     EXPECT_EQ(w[1], -2.0f);
     EXPECT_EQ(h, 1.0f);
     EXPECT_EQ(b, -1.0f);
+    float second;
+    file.read_part(*file.find("w"), 1, {&second, 1});
+    EXPECT_EQ(second, -2.0f);
+    EXPECT_THROW(file.read_part(*file.find("w"), 2, {&second, 1}), Error);
     EXPECT_EQ(file.find("b")->shape, (std::vector<std::int64_t>{1, 1}));
     EXPECT_EQ(file.find("none")->elements, 0u);
     EXPECT_EQ(file.find("one")->elements, 1u);
