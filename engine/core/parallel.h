@@ -81,20 +81,33 @@ void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {
     for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
 }
 
-// parallel_for_dynamic with a body that may throw: all the rest still runs, and then the exception of the
-// lowest index goes on to the caller.
-template <class Body>
-void parallel_for_throwing(std::ptrdiff_t n, const Body& body) {
-    std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n));
-    parallel_for_dynamic(n, [&](std::ptrdiff_t i) {
+// beside() on the calling thread, while the others begin with body(i) for i in [0, n), which it then joins. Both
+// may throw: all the rest still runs, and then the exception of beside(), or else of the lowest index, goes on
+// to the caller.
+template <class Beside, class Body>
+void parallel_for_beside(const Beside& beside, std::ptrdiff_t n, const Body& body) {
+    std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n) + 1);
+    const auto guarded = [&](std::ptrdiff_t at, const auto& call) {
         try {
-            body(i);
+            call();
         } catch (...) {
-            thrown[static_cast<std::size_t>(i)] = std::current_exception();
+            thrown[static_cast<std::size_t>(at)] = std::current_exception();
         }
-    });
+    };
+#pragma omp parallel if (n > 0 && omp_get_max_threads() > 1 && !omp_in_parallel())
+    {
+#pragma omp master
+        guarded(0, beside);
+#pragma omp for schedule(dynamic, 1)
+        for (std::ptrdiff_t i = 0; i < n; ++i) guarded(1 + i, [&] { body(i); });
+    }
     for (const std::exception_ptr& exception : thrown)
         if (exception) std::rethrow_exception(exception);
+}
+// parallel_for_dynamic with a body that may throw, in the same way.
+template <class Body>
+void parallel_for_throwing(std::ptrdiff_t n, const Body& body) {
+    parallel_for_beside([] {}, n, body);
 }
 
 // The same on at most slots threads: body(i, slot) may use the scratch memory of its slot, one of

@@ -99,7 +99,8 @@ struct Part {
 };
 
 // The weights, and meanwhile beside(), which reads the tokenizer: that waits for the processor where weights
-// wait for memory. If both fail, the error is beside()'s.
+// wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose heap has room from
+// reading the header; another thread's would grow beside it.
 TensorBlock read_weights(const Safetensors& file, const std::vector<TensorSpec>& specs,
                          std::span<const TensorInfo* const> found, const LoadOptions& options,
                          const std::function<void()>& beside) {
@@ -118,9 +119,8 @@ TensorBlock read_weights(const Safetensors& file, const std::vector<TensorSpec>&
             parts.push_back(
                 {found[i], first, values.subspan(first, std::min(Safetensors::part, values.size() - first))});
     }
-    parallel_for_throwing(static_cast<std::ptrdiff_t>(1 + parts.size()), [&](std::ptrdiff_t i) {
-        if (i == 0) return beside();
-        const Part& part = parts[static_cast<std::size_t>(i - 1)];
+    parallel_for_beside(beside, static_cast<std::ptrdiff_t>(parts.size()), [&](std::ptrdiff_t i) {
+        const Part& part = parts[static_cast<std::size_t>(i)];
         read_tensor_part(file, *part.tensor, part.first, part.values);
     });
     for (const std::size_t i : others) {
