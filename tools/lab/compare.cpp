@@ -100,7 +100,6 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
     const Text held = held_out(request);
     const tools::ModelFacts first = tools::read_facts(models[0].file);
     std::map<std::string, std::string> unlike; // files by the condition that sets them apart from the first
-    std::set<std::string> refusals;
     std::vector<Group> groups;
     for (const Trained& trained : models) {
         const tools::ModelFacts facts = tools::read_facts(trained.file);
@@ -119,10 +118,8 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
         Run run = measure(trained, held, request);
         if (const auto tokens = facts.record.find("tokens"); tokens != facts.record.end())
             run.tokens = printable(tokens->second);
-        if (!run.why_not.empty()) refusals.insert(run.why_not);
         group->runs.emplace(key, std::move(run));
     }
-    for (const std::string& refusal : refusals) result.found.push_back(refusal);
     name_groups(groups);
     std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.loss() < b.loss(); });
     for (const auto& [condition, names] : unlike)
@@ -217,6 +214,11 @@ Result run(const Request& request) {
     Result result;
     const std::vector<Group> groups = measure_all(request, result);
     Figures pairs = judge(groups, result);
+    std::set<std::string> refusals;
+    for (const Group& group : groups)
+        for (const auto& [seed, one] : group.runs)
+            if (!one.why_not.empty()) refusals.insert(one.why_not);
+    result.found.insert(result.found.end(), refusals.begin(), refusals.end());
     result.tables = {
         {"loss", "Held-out nats per token, mean over the seeds and half of the 95 % interval", losses(groups)},
         {"pairs", "Differences between runs of one seed, the better encoding first", std::move(pairs)},
