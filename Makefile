@@ -176,6 +176,8 @@ test-add-encoding: program test-binary ## prove that a new encoding is one file 
 weights: program ## CORPUS=DIR: train the shipped weights again, by way of build/weights, two at a time
 	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
 	@tools/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
+	@bench/results.sh $(BUILD) heldout accuracy
+	@tools/readme_table.sh
 seeds: program ## CORPUS=DIR: train three seeds of a smaller budget, and take bench/results/seeds*.csv and the README's table again
 	@[ -n "$(CORPUS)" ] || { echo "make seeds: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
 	@bench/seeds.sh $(BUILD) "$(CORPUS)"

@@ -1,50 +1,76 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Takes the figures of bench/results again. bench/README.md says what they mean; the machine should be
-# doing nothing else.
-#   results.sh BUILD
+# Takes the figures of bench/results again, or some of them. bench/README.md says what they mean; for those that
+# are times the machine should be doing nothing else.
+#   results.sh BUILD [heldout|accuracy|encodings|training ...]
 set -eu
+[ $# -ge 1 ] || { sed -n '3,5p' "$0"; exit 2; }
 cd "$(dirname "$0")/.."
-ordo=$1/ordo
+build=$1
+ordo=$build/ordo
+shift
+[ $# -gt 0 ] || set -- heldout accuracy encodings training
 results=bench/results
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$results"
 
-{
-    sed -n 's/^model name[^:]*: /CPU: /p' /proc/cpuinfo | sort | uniq -c | sed 's/^ *\([0-9]*\) \(.*\)/\2 (\1 logical)/'
-    uname -sm
-    "$ordo" --version
-} >"$results/machine.txt"
+machine() {
+    {
+        sed -n 's/^model name[^:]*: /CPU: /p' /proc/cpuinfo | sort | uniq -c |
+            sed 's/^ *\([0-9]*\) \(.*\)/\2 (\1 logical)/'
+        uname -sm
+        "$ordo" --version
+    } >"$results/machine.txt"
+}
 
 # perplexity's columns, with the file and its encoding before them.
-for file in weights/*.safetensors; do
-    [ -e "$file" ] || { echo "results: weights/: expected weight files, found none" >&2; exit 1; }
-    spec=$("$ordo" info "$file" | sed -n 's/^encoding: //p')
-    "$ordo" perplexity -q -m "$file" --format csv >"$scratch/figures"
-    awk -v file="$(basename "$file")" -v spec="$spec" -v first="$([ -s "$scratch/heldout" ] || echo 1)" '
-        NR == 1 { if (first) print "file,encoding," $0; next }
-        { print file ",\"" spec "\"," $0 }' "$scratch/figures" >>"$scratch/heldout"
-done
-cp "$scratch/heldout" "$results/heldout.csv"
+heldout() {
+    for file in weights/*.safetensors; do
+        [ -e "$file" ] || { echo "results: weights/: expected weight files, found none" >&2; exit 1; }
+        spec=$("$ordo" info "$file" | sed -n 's/^encoding: //p')
+        "$ordo" perplexity -q -m "$file" --format csv >"$scratch/figures"
+        awk -v file="$(basename "$file")" -v spec="$spec" -v first="$([ -s "$scratch/heldout" ] || echo 1)" '
+            NR == 1 { if (first) print "file,encoding," $0; next }
+            { print file ",\"" spec "\"," $0 }' "$scratch/figures" >>"$scratch/heldout"
+    done
+    cp "$scratch/heldout" "$results/heldout.csv"
+}
 
 # What each weight type costs, as convert records it.
-echo "file,dtype,bytes,tokens,kl,top1" >"$scratch/accuracy"
-for file in weights/*.safetensors; do
-    for dtype in f16 bf16 q8_0 q4_0; do
-        "$ordo" convert -q "$file" "$scratch/converted" --dtype "$dtype"
-        "$ordo" info "$scratch/converted" >"$scratch/info"
-        recorded() { sed -n "s/^  accuracy\.$1: //p" "$scratch/info"; }
-        echo "$(basename "$file"),$dtype,$(wc -c <"$scratch/converted"),$(recorded tokens),$(recorded kl),$(recorded top1)" \
-            >>"$scratch/accuracy"
+accuracy() {
+    recorded() { sed -n "s/^  accuracy\.$1: //p" "$scratch/info"; }
+    echo "file,dtype,bytes,tokens,kl,top1" >"$scratch/accuracy"
+    for file in weights/*.safetensors; do
+        for dtype in f16 bf16 q8_0 q4_0; do
+            "$ordo" convert -q "$file" "$scratch/converted" --dtype "$dtype"
+            "$ordo" info "$scratch/converted" >"$scratch/info"
+            figures=$(wc -c <"$scratch/converted"),$(recorded tokens),$(recorded kl),$(recorded top1)
+            echo "$(basename "$file"),$dtype,$figures" >>"$scratch/accuracy"
+        done
     done
-done
-cp "$scratch/accuracy" "$results/accuracy.csv"
+    cp "$scratch/accuracy" "$results/accuracy.csv"
+}
 
-"$ordo" bench -q --encodings all -r 40 --format csv >"$scratch/encodings"
-cp "$scratch/encodings" "$results/encodings.csv"
+encodings() {
+    "$ordo" bench -q --encodings all -r 40 --format csv >"$scratch/encodings"
+    cp "$scratch/encodings" "$results/encodings.csv"
+}
 
-for trunk in '' --gated; do
-    "$1/bench_training" -q $trunk --format csv >"$scratch/training"
-    cp "$scratch/training" "$results/training${trunk#-}.csv"
+training() {
+    for trunk in '' --gated; do
+        "$build/bench_training" -q $trunk --format csv >"$scratch/training"
+        cp "$scratch/training" "$results/training${trunk#-}.csv"
+    done
+}
+
+for part; do
+    case $part in
+    heldout | accuracy) "$part" ;;
+    encodings | training)
+        machine
+        "$part"
+        ;;
+    *) echo "results: $part: expected heldout, accuracy, encodings or training" >&2; exit 2 ;;
+    esac
 done
