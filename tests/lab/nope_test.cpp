@@ -87,6 +87,17 @@ TEST_F(LabNope, CountsTokensExactly) {
         EXPECT_NEAR(cell(table, {{"tokens", t}}, "state") * std::atof(t), 1, 1e-6) << t;
 }
 
+// ALiBi's own scores are proved against the oracle elsewhere.
+TEST_F(LabNope, CountsOfTheFirstLayerAreDistancesInTheSecond) {
+    const tools::Figures& table = test::table(*result, "distance");
+    for (const char* t : {"1", "2", "3", "10", "30", "100"}) {
+        EXPECT_LT(cell(table, {{"tokens", t}}, "off_alibi"), 1e-4) << t;
+        if (std::string_view(t) != "1") {
+            EXPECT_GT(cell(table, {{"tokens", t}}, "off_content"), 1e-2) << t;
+        }
+    }
+}
+
 TEST_F(LabNope, OneLayerIsABagOfWordsAndTwoAreNot) {
     const tools::Figures& table = test::table(*result, "bag-of-words");
     EXPECT_EQ(table.rows.size(), 3 * registered_encodings().size());

@@ -33,6 +33,43 @@ double count_tokens(Figures& figures) {
     return worst;
 }
 
+struct Relative {
+    double off = 0, content_off = 0; // the largest differences of logits
+    double largest = 0;              // logit
+};
+
+// The model that measures distances with counts beside the one that has ALiBi, and beside its content alone.
+Relative measure_distances(const Request& request, Figures& figures) {
+    constexpr int most = 100;
+    const auto logits = [&](const Model& model) {
+        std::vector<Token> tokens{counting_start};
+        const Random random(request.seed, 0xd15);
+        for (std::uint64_t i = 1; i < most; ++i)
+            tokens.push_back(static_cast<Token>(1 + random.below(i, relative_vocabulary - 1)));
+        std::vector<std::vector<float>> rows;
+        Session session(model);
+        session.feed_all(tokens, {}, [&](int, View all) {
+            for (int i = 0; i < all.rows; ++i) rows.emplace_back(all.row(i), all.row(i) + all.cols);
+        });
+        return rows;
+    };
+    const auto own = logits(relative_model(most, request.seed)),
+               alibi = logits(content_model(most, request.seed, relative_encoding)),
+               content = logits(content_model(most, request.seed, "none"));
+    Relative found;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const double off = largest_difference(own[i], alibi[i]), content_off = largest_difference(own[i], content[i]);
+        found.off = std::max(found.off, off);
+        found.content_off = std::max(found.content_off, content_off);
+        for (const float logit : own[i]) found.largest = std::max(found.largest, std::abs(double{logit}));
+        const std::size_t t = i + 1;
+        if (t <= 3 || t == 10 || t == 30 || t == most)
+            figures.rows.push_back(
+                {static_cast<std::int64_t>(t), double{own[i][0]}, double{alibi[i][0]}, off, content_off});
+    }
+    return found;
+}
+
 struct Bags {
     double one = 0, one_scale = 0, two = 0, four = 0; // of the empty encoding
     double least_with_position = HUGE_VAL;            // at one layer, of encodings that tell orders apart
@@ -96,7 +133,9 @@ Probes run_probes(const Request& request) {
 Result run(const Request& request) {
     Figures counts{{"tokens", "state", "one_over_t", "relative_error", "one_over_state"}, {}, -1};
     Figures bag_table{{"layers", "encoding", "logits_differ_by", "largest_logit"}, {}, -1};
+    Figures distances{{"tokens", "logit", "logit_alibi", "off_alibi", "off_content"}, {}, -1};
     const double off = count_tokens(counts);
+    const Relative relative = measure_distances(request, distances);
     const Bags found = bags(request, bag_table);
     Probes probes = run_probes(request);
     std::string probed;
@@ -107,6 +146,12 @@ Result run(const Request& request) {
     result.found = {
         text("Hand-set weights without any encoding yield 1/t after t tokens, up to ", figure(off),
              " of it for t = 1 to 1000: the causal mask is enough to count, and weights that do it exist."),
+        text(
+            "In a second layer such counts become distances: hand-set weights of two layers without encoding answer as "
+            "one layer with ",
+            relative_encoding, " does, to ", figure(relative.off, 2), " of logits up to ", figure(relative.largest, 2),
+            " for 1 to 100 tokens; the same contents without distances answer otherwise, by up to ",
+            figure(relative.content_off, 2), "."),
         text("Permuting the tokens before the last changes the last answer of one layer without encoding by ",
              figure(found.one, 2), " beside logits of ", figure(found.one_scale, 2),
              ", which is rounding: a bag of words. With two layers it changes by ", figure(found.two),
@@ -127,6 +172,8 @@ Result run(const Request& request) {
         "error there is no fault."};
     result.tables = {
         {"count", "What one layer of attention with hand-set weights and no encoding yields", std::move(counts)},
+        {"distance", "Logits of two layers with hand-set weights and no encoding beside those of one layer with ALiBi",
+         std::move(distances)},
         {"bag-of-words", "Change of the last token's logits when the tokens before it are permuted, random weights",
          std::move(bag_table)},
         {"probe", "Error of a linear probe for the position, in positions", std::move(probes.figures)}};
@@ -140,14 +187,15 @@ constexpr std::string_view heeded[] = {"model", "corpus"};
 } // namespace
 
 extern const Experiment nope_experiment;
-const Experiment nope_experiment{
-    .name = "nope",
-    .summary = "what can a causal model know of order without any encoding?",
-    .details = "Hand-set weights that count tokens; random models of one, two and four layers whose earlier tokens "
-               "are permuted; a probe for the position in each layer of every shipped model.",
-    .options = heeded,
-    .seconds = 20,
-    .quick_seconds = 6,
-    .run = run};
+const Experiment nope_experiment{.name = "nope",
+                                 .summary = "what can a causal model know of order without any encoding?",
+                                 .details =
+                                     "Hand-set weights that count tokens, and that measure distances; random models of "
+                                     "one, two and four layers whose earlier tokens "
+                                     "are permuted; a probe for the position in each layer of every shipped model.",
+                                 .options = heeded,
+                                 .seconds = 20,
+                                 .quick_seconds = 6,
+                                 .run = run};
 
 } // namespace ordo::lab
