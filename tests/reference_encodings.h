@@ -140,14 +140,16 @@ inline std::vector<double> alibi_slopes(int n, double max) {
 
 class AlibiPosition final : public Position {
 public:
-    AlibiPosition(const Values& values, int n_heads) : slopes_(alibi_slopes(n_heads, values.number("max"))) {}
+    AlibiPosition(const Values& values, int n_heads)
+        : slopes_(alibi_slopes(n_heads, values.number("max"))), power_(values.number("power")) {}
     double bias(int, int head, int query, int key) const override {
         const double distance = query > key ? double(query) - key : double(key) - query;
-        return -slopes_[static_cast<std::size_t>(head)] * distance;
+        return -slopes_[static_cast<std::size_t>(head)] * std::pow(distance, power_);
     }
 
 private:
     std::vector<double> slopes_;
+    double power_;
 };
 
 // Kurzion: theta = 2 pi / 36; vec <- scale * R_t vec with scale = (floor(t/36) + 1) * 0.1 * |vec|, R_t written

@@ -97,5 +97,27 @@ TEST(Alibi, IsSymmetricAndAddedAtAnyDistanceExactly) {
     EXPECT_EQ(scores.view().row(1)[4], 0);
 }
 
+// -m D^power, whether the distance is one that was prepared or not.
+TEST(Alibi, FallsWithAPowerOfTheDistance) {
+    for (const double power : {0.5, 2.0}) {
+        const auto encoding = alibi(2, "alibi:power=" + std::to_string(power)); // 1/16 and 1/256
+        const Table table = encoding->table({.length = 5, .head = 1});
+        for (int distance = 0; distance < 5; ++distance)
+            EXPECT_EQ(table.rows[4][static_cast<std::size_t>(4 - distance)], -std::pow(distance, power) / 256);
+        for (const int prepared : {0, 3, 600}) {
+            encoding->prepare(prepared);
+            const std::vector<int> queries = {4, 500}, keys = {0, 1, 3, 4, 500, 100000000};
+            Tensor scores(2, 6);
+            for (std::size_t i = 0; i < scores.size(); ++i) scores.data()[i] = 1;
+            encoding->bias(scores.view(), 0, 1, queries, keys);
+            for (std::size_t i = 0; i < queries.size(); ++i)
+                for (std::size_t j = 0; j < keys.size(); ++j) {
+                    const double expected = 1 - std::pow(std::abs(double(queries[i]) - keys[j]), power) / 256;
+                    EXPECT_NEAR(scores.view().row(static_cast<int>(i))[j], expected, 1e-6 * std::abs(expected));
+                }
+        }
+    }
+}
+
 } // namespace
 } // namespace ordo

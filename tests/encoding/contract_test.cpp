@@ -32,6 +32,7 @@ std::vector<Case> all_cases() {
         "rope:theta=100,width=4",
         "rope:pairing=halves,width=6",
         "alibi:max=4",
+        "alibi:power=0.5",
         "learned:offset=2,length=98",
         "sinusoidal:scale=1,layout=halves",
         "sinusoidal:law=tensor2tensor,offset=5",

@@ -37,7 +37,7 @@ std::vector<Case> cases() {
          {"sinusoidal:layout=halves,offset=3", "sinusoidal:law=tensor2tensor,scale=1", "rope:pairing=halves",
           "sinusoidal:layout=halves,law=tensor2tensor,base=500.5,scale=0.25", "rope:theta=500,width=4",
           "rope:pairing=halves,width=2", "learned:length=64,offset=2", "segment:count=5", "alibi:max=2.5",
-          "rotate-stretch:period=6,step=0.3", "rotate-stretch:period=1"})
+          "alibi:power=2", "rotate-stretch:period=6,step=0.3", "rotate-stretch:period=1"})
         for (const Dims& dims : {even_dims, odd_dims}) all.push_back({spec, dims});
     return all;
 }

@@ -48,7 +48,7 @@ TEST(Spec, CanonicalFormHasEveryParameter) {
     EXPECT_EQ(canonical("none+none"), "none");
     EXPECT_EQ(canonical("rope"), "rope:theta=10000,pairing=adjacent,width=8");
     EXPECT_EQ(canonical("rope:width=4,theta=10000.50"), "rope:theta=10000.5,pairing=adjacent,width=4");
-    EXPECT_EQ(canonical("alibi"), "alibi:max=8");
+    EXPECT_EQ(canonical("alibi"), "alibi:max=8,power=1");
     EXPECT_EQ(canonical("learned"), "learned:length=64,offset=0");
     EXPECT_EQ(canonical("segment"), "segment:count=2");
     EXPECT_EQ(canonical("rotate-stretch"), "rotate-stretch:period=36,step=0.1");
@@ -63,7 +63,7 @@ TEST(Spec, EqualNumbersAreEqualInCanonicalForm) {
     EXPECT_EQ(canonical("rope:theta=010000.000"), canonical("rope"));
     EXPECT_EQ(canonical("rope:theta=500000"), "rope:theta=500000,pairing=adjacent,width=8");
     EXPECT_EQ(canonical("alibi:max=-0"), canonical("alibi:max=0.0"));
-    EXPECT_EQ(canonical("alibi:max=-0"), "alibi:max=0");
+    EXPECT_EQ(canonical("alibi:max=-0"), "alibi:max=0,power=1");
 }
 
 TEST(Spec, WritesTheShortestPlainDecimal) {

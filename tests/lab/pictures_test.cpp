@@ -159,6 +159,7 @@ TEST(LabSlopes, AreThePublishedOnes) {
     // Of 16 heads at distance 3, e^(-3 2^-8) and e^(-3 2^-0.5).
     EXPECT_NE(result.found.at(1).find("keeps 0.988"), std::string::npos);
     EXPECT_NE(result.found.at(1).find("0.120 in the fastest"), std::string::npos);
+    EXPECT_NE(result.found.at(1).find("square of the distance the fastest keeps 0.002"), std::string::npos); // e^-6.4
 }
 
 TEST(LabSlopes, TheMatrixIsBlankWhereTheMaskIs) {
@@ -172,7 +173,12 @@ TEST(LabSlopes, TheMatrixIsBlankWhereTheMaskIs) {
                 EXPECT_EQ(last[i][j], -0.25 * static_cast<double>(i - j));
     const auto& weight = picture<Curves>(result, "weight").series.at(2);
     EXPECT_NEAR(weight.y.at(3), std::exp(-0.75), 1e-12);
-    EXPECT_EQ(run("slopes", {"--heads", "1"}).pictures.size(), 3u);
+    EXPECT_EQ(run("slopes", {"--heads", "1"}).pictures.size(), 4u);
+    // Head 1 of 3 has 2^-8, and so the square of 4 leaves e^-(1/16), its root e^-(1/128).
+    const auto& shapes = picture<Curves>(result, "shapes").series;
+    EXPECT_NEAR(shapes.at(0).y.at(4), std::exp(-1 / 128.0), 1e-12);
+    EXPECT_EQ(shapes.at(1).y, picture<Curves>(result, "weight").series.at(1).y);
+    EXPECT_NEAR(shapes.at(2).y.at(4), std::exp(-1 / 16.0), 1e-12);
 }
 
 TEST(LabAngles, ArePositionsTimesThePowersOfTheBase) {

@@ -60,7 +60,7 @@ TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {
     const Outcome info = run_program({"info", path("w.safetensors"), "--format", "json"});
     expect_success(info);
     const Json json = parse_json(info.out, "info");
-    EXPECT_EQ(json["encoding"], "alibi:max=8");
+    EXPECT_EQ(json["encoding"], "alibi:max=8,power=1");
     EXPECT_EQ(json["blueprint"]["d_model"], 16);
     EXPECT_EQ(json["blueprint"]["n_kv_heads"], 2);
     const std::string command = json["record"]["command"];

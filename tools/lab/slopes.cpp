@@ -2,6 +2,7 @@
 // ALiBi's slopes, its matrices, and what they do to a weight: e^(-m D) at distance D.
 #include "tools/lab/encodings.h"
 #include "tools/lab/lab.h"
+#include "tools/lab/numbers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -51,23 +52,44 @@ NamedFigures worked_matrix(int heads, int head) {
     return out;
 }
 
-Picture weights_picture(int heads, int length) {
-    const auto encodings = make_encodings("alibi", dims_of(8, heads));
-    Curves curves;
-    for (int h = 0; h < heads; ++h) {
-        // The last query's row, from its own key back: -m D.
-        std::vector<double> row(static_cast<std::size_t>(length));
-        encodings[0]->table_rows({.length = length, .head = h}).fill(length - 1, row);
-        Series& series = curves.series.emplace_back(Series{.label = "head " + std::to_string(h)});
-        for (int distance = 0; distance < length; ++distance) {
-            series.x.push_back(distance);
-            series.y.push_back(std::exp(row[static_cast<std::size_t>(length - 1 - distance)]));
-        }
+// What one head leaves of a weight at each distance.
+Series kept_by(const char* spec, int heads, int head, int length, std::string label) {
+    const auto encodings = make_encodings(spec, dims_of(8, heads));
+    // The last query's row, from its own key back.
+    std::vector<double> row(static_cast<std::size_t>(length));
+    encodings[0]->table_rows({.length = length, .head = head}).fill(length - 1, row);
+    Series series{.label = std::move(label)};
+    for (int distance = 0; distance < length; ++distance) {
+        series.x.push_back(distance);
+        series.y.push_back(std::exp(row[static_cast<std::size_t>(length - 1 - distance)]));
     }
+    return series;
+}
+
+constexpr const char* distance_label = "distance D, in positions";
+constexpr const char* factor_label = "factor on the weight before the sum";
+
+// Other shapes of the decay, of the head in the middle.
+Picture shapes_picture(int heads, int length) {
+    Curves curves;
+    const int head = (heads - 1) / 2;
+    for (const char* power : {"0.5", "1", "2"})
+        curves.series.push_back(kept_by(text("alibi:power=", power).c_str(), heads, head, length,
+                                        text("power ", power, std::string_view(power) == "1" ? ", ALiBi" : "")));
+    return {"shapes",
+            text("Other shapes of decay, e^(-m D^power), head ", head, " of ", heads,
+                 ": past distance 1 a root is milder, a square harsher"),
+            distance_label, factor_label, std::move(curves)};
+}
+
+Picture weights_picture(int heads, int length) {
+    Curves curves;
+    for (int h = 0; h < heads; ++h)
+        curves.series.push_back(kept_by("alibi", heads, h, length, "head " + std::to_string(h)));
     return {"weight",
             "What is left of a weight at each distance, " + std::to_string(heads) +
                 " heads: e^(-mD), steep heads see only what is near",
-            "distance D, in positions", "factor on the weight before the sum", std::move(curves)};
+            distance_label, factor_label, std::move(curves)};
 }
 
 Picture all_slopes() {
@@ -99,15 +121,18 @@ Result run(const Request& request) {
     bias_of(0);
     if (heads > 1) bias_of(heads - 1);
     result.pictures.push_back(weights_picture(heads, length));
+    result.pictures.push_back(shapes_picture(heads, length));
     const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
-    const auto kept = [](double slope) { return tools::fixed_text(std::exp(-3 * slope), 3); };
+    const auto kept = [](double slope, double raised = 3) { return tools::fixed_text(std::exp(-raised * slope), 3); };
     const auto slope_text = [](double slope) { return tools::fixed_text(slope, 4); };
     result.found = {
         "With " + std::to_string(heads) + " heads the slopes run from " + axis_text(slopes.front()) + " to " +
             axis_text(*std::min_element(slopes.begin(), slopes.end())) + ".",
         "With 16 heads a weight at distance 3 keeps " + kept(*std::min_element(sixteen.begin(), sixteen.end())) +
             " of itself in the slowest head and " + kept(sixteen.front()) +
-            " in the fastest, before the weights are made to sum to 1.",
+            " in the fastest, before the weights are made to sum to 1. With the square of the distance the fastest "
+            "keeps " +
+            kept(sixteen.front(), 9) + ", with its root " + kept(sixteen.front(), std::sqrt(3.0)) + ".",
         "12 heads have the slopes of 8 and then " + slope_text(twelve[8]) + " " + slope_text(twelve[9]) + " " +
             slope_text(twelve[10]) + " " + slope_text(twelve[11]) + ", every other one of 16, not 2^(-8h/12)."};
     result.notes = {"Linear in the scores is exponential in the weights. The bias is added after the scores are "
@@ -125,7 +150,8 @@ const Experiment slopes_experiment = {
     .name = "slopes",
     .summary = "ALiBi: the slope of each head, the matrices, and what is left of a weight at a distance",
     .details = "Slopes for 1 to 16 heads, the bias of three tokens, of the steepest and the gentlest of --heads (8) "
-               "over --length (24) positions, and e^(-mD) for every head. Press, Smith and Lewis 2022, arXiv "
+               "over --length (24) positions, and e^(-mD) for every head. Decays that are "
+               "not linear (alibi:power=P) beside it. Press, Smith and Lewis 2022, arXiv "
                "2108.12409, section 3.",
     .options = options,
     .seconds = 1,
