@@ -57,6 +57,7 @@ function linked(paper,    id, out) { # every "arXiv 1706.03762" as a link
 function cell(text) { gsub(/\|/, "\\|", text); return text == "" ? "–" : text }
 function percent(own, whole) { return sprintf("%.2f %% (%+.1f %%)", own, whole) }
 
+function listed(list, value, label) { return value == "" ? list : list (list == "" ? "" : ", ") value (label == "" ? "" : " (" label ")") }
 function interval(mean, half) { return sprintf("%+.3f ± %.3f", column(mean), column(half)) }
 
 FNR == 1 {
@@ -82,11 +83,10 @@ file == "heldout.csv" {
 file == "seeds.csv" {
     name = base(column("encoding"))
     label = column("encoding")
-    label = label == name ? "" : " (" substr(label, length(name) + 2) ")"
-    part = name in buys ? ", " : ""
+    sub(/^[^:]*:?/, "", label)
     seeds = column("seeds")
-    buys[name] = buys[name] part (name == "none" ? "reference" : interval("minus_none", "half_minus") label)
-    beyond[name] = beyond[name] part (column("more_at_4x") == "" ? "refused" : interval("more_at_4x", "half_more")) label
+    buys[name, label] = name == "none" ? "reference" : interval("minus_none", "half_minus")
+    beyond[name, label] = column("more_at_4x") == "" ? "refused" : interval("more_at_4x", "half_more")
 }
 file == "seeds-runs.csv" { budget = sprintf("%.1f", column("tokens") / 1e6) }
 file == "encodings.csv" {
@@ -105,11 +105,15 @@ file == "registered.csv" {
     name = column("name")
     source = name
     gsub(/-/, "_", source)
-    losses = ""
-    for (i = 1; i <= count[name]; ++i)
-        losses = losses (i > 1 ? ", " : "") loss[name, i] (count[name] > 1 ? " (" tag[name, i] ")" : "")
+    losses = bought = farther = ""
+    for (i = 1; i <= (count[name] ? count[name] : 1); ++i) {
+        label = count[name] > 1 ? tag[name, i] : ""
+        losses = listed(losses, loss[name, i], label)
+        bought = listed(bought, buys[name, label], label)
+        farther = listed(farther, beyond[name, label], label)
+    }
     print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("moments")) " | " cell(linked(column("paper"))) " | " \
-        cell(losses) " | " cell(buys[name]) " | " cell(beyond[name]) " | " cell(prefill[name]) " | " cell(decode[name]) " |"
+        cell(losses) " | " cell(bought) " | " cell(farther) " | " cell(prefill[name]) " | " cell(decode[name]) " |"
 }
 END {
     if (broken) exit 1
