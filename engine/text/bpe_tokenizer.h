@@ -33,8 +33,6 @@ public:
     const MergeTable& merges() const { return merges_; }
 
 private:
-    void encode_text(std::string_view text, std::vector<Token>& out) const;
-
     std::vector<std::string> tokens_; // the bytes of each id, added ones included
     std::size_t model_size_ = 0;      // ids below are the BPE's own
     std::size_t longest_ = 0;         // in bytes

@@ -9,7 +9,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
+#include <cstring>
+#include <random>
 
 namespace ordo {
 namespace {
@@ -101,11 +102,14 @@ std::vector<std::string_view> read_vocab(const TokenizerFile& file, const std::s
 }
 
 // Spellings to ids, of which three are looked up for each merge: a table at most half full, in which a
-// spelling stands at the first free place from that which its hash names.
+// spelling stands at the first free place from that which its hash names. The hash has keys of the process, since a
+// file that knew it could choose spellings that collide. It folds products of 128 bits, as wyhash does.
 class Ids {
 public:
     Ids(const std::vector<std::string_view>& spelled, const std::string& where)
         : spelled_(spelled), places_(std::bit_ceil(2 * spelled.size() + 1), absent) {
+        std::random_device device;
+        for (std::uint64_t& key : keys_) key = std::uint64_t{device()} << 32 | device();
         for (std::size_t id = 0; id < spelled.size(); ++id) {
             Token& place = places_[place_of(spelled[id])];
             if (place != absent) fail(ErrorCode::model, where, ": key '", printable(spelled[id]), "' appears twice");
@@ -121,13 +125,29 @@ private:
     // Where it stands, or would.
     std::size_t place_of(std::string_view spelled) const {
         const std::size_t mask = places_.size() - 1;
-        std::size_t i = std::hash<std::string_view>()(spelled) & mask;
+        std::size_t i = hash(spelled) & mask;
         while (places_[i] != absent && spelled_[static_cast<std::size_t>(places_[i])] != spelled) i = (i + 1) & mask;
         return i;
     }
 
+    std::uint64_t hash(std::string_view spelled) const {
+        const auto mix = [](std::uint64_t a, std::uint64_t b) {
+            __extension__ using Wide = unsigned __int128;
+            const Wide product = Wide{a} * b;
+            return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+        };
+        std::uint64_t h = keys_[0] ^ spelled.size();
+        for (; !spelled.empty(); spelled.remove_prefix(std::min<std::size_t>(8, spelled.size()))) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, spelled.data(), std::min<std::size_t>(8, spelled.size()));
+            h = mix(word ^ keys_[1], h ^ keys_[2]);
+        }
+        return h;
+    }
+
     const std::vector<std::string_view>& spelled_;
     std::vector<Token> places_;
+    std::uint64_t keys_[3];
 };
 
 std::vector<Merge> read_merges(const PackedStrings& pairs, const Ids& ids, const std::string& where) {

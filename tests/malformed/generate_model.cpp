@@ -277,6 +277,22 @@ void add_blueprints(Files& files) {
     });
 }
 
+// 2^bits texts that libstdc++'s hash of strings (MurmurHash64A) does not tell apart, whatever its seed. It mixes each 8
+// bytes by themselves, w -> (w m ^ w m >> 47) m, before it adds them to its state. These two words are mixed to values
+// that differ in the highest bit alone: twice the one and twice the other leave the same state.
+std::vector<std::string> colliding_texts(int bits) {
+    const std::string one = "w4wXÍĘ", other = "w44r^sl'";
+    std::vector<std::string> texts{""};
+    for (int bit = 0; bit < bits; ++bit) {
+        const std::size_t n = texts.size();
+        for (std::size_t i = 0; i < n; ++i) {
+            texts.push_back(texts[i] + other + other);
+            texts[i] += one + one;
+        }
+    }
+    return texts;
+}
+
 void add_texts(Files& files) {
     add(files, "m04-no-encoding", [](Parts& p) { p.metadata.erase("encoding"); });
     for (const auto& [name, spec] :
@@ -301,6 +317,14 @@ void add_texts(Files& files) {
         std::string text = "{";
         for (int i = 0; i < 1'000'000; ++i) text += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":0";
         p.metadata["tokenizer"] = text + "}";
+    });
+    add(files, "m06-tokenizer-whose-spellings-collide", [](Parts& p) {
+        Json json = Json::parse(p.metadata["tokenizer"]);
+        for (const std::string& text : colliding_texts(15)) {
+            const auto id = json["model"]["vocab"].size();
+            json["model"]["vocab"][text] = id;
+        }
+        p.metadata["tokenizer"] = json.dump();
     });
     add(files, "m06-blueprint-of-three-million-zeros", [](Parts& p) {
         std::string text = "[0";
