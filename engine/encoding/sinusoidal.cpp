@@ -180,6 +180,7 @@ const EncodingInfo sinusoidal_encoding = {
     .paper = "Vaswani et al. 2017, arXiv 1706.03762",
     .formula = "x_p -> scale x_p + PE(p + offset)\n"
                "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))\n"
+               "by index: PE(p, i) = sin(p / base^(i/d)), i even;  cos(p / base^((i-1)/d)), i odd\n"
                "law=tensor2tensor: k/max(n-1, 1) for 2k/d, k < n = floor(d/2); an odd d ends in a zero",
     .moments = moment_embed,
     .shift_invariant = false,

@@ -45,5 +45,49 @@ TEST_F(LabWorkedExamples, NotebookOfWidthSix) {
     EXPECT_NE(result->found[0].find("reproduced"), std::string::npos);
 }
 
+// As the notebook prints its class's output, rows 1 and 4, over its own right table.
+TEST_F(LabWorkedExamples, ClassBesideTheRightTable) {
+    const tools::Figures& table = test::table(*result, "class-test");
+    ASSERT_EQ(table.rows.size(), 20u); // 10 positions, each twice
+    ASSERT_EQ(table.columns.size(), 14u);
+    const double one[] = {-9.9749e-01, -7.0741e-02, 4.6416e-04, 1, 4.6416e-08, 1,
+                          4.6416e-12,  1,           4.6416e-16, 1, 4.6416e-20, 1};
+    for (std::size_t j = 0; j < 12; ++j) EXPECT_NEAR(number(table.rows[2][j + 2]) / one[j], 1, 1e-5) << j;
+    EXPECT_NEAR(number(table.rows[8][4]), 1.8566e-03, 1e-7);
+    EXPECT_NEAR(number(table.rows[3][2]), .8415, 5.1e-5);
+    EXPECT_NEAR(number(table.rows[3][4]), .0464, 5.1e-5);
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(table.rows[3][8])); // the right one has 6
+}
+
+TEST_F(LabWorkedExamples, SegmentsAddOneRowToAllTheirWords) {
+    const tools::Figures& table = test::table(*result, "segments");
+    ASSERT_EQ(table.rows.size(), 18u); // p, s and the sum of six words
+    for (std::size_t i = 0; i < 6; ++i) {
+        const std::size_t p = 3 * i, s = p + 1, segment = 3 * (i / 3 * 3) + 1;
+        for (std::size_t j = 3; j < 7; ++j) {
+            EXPECT_EQ(number(table.rows[s][j]), number(table.rows[segment][j]));
+            EXPECT_NE(number(table.rows[1][j]), number(table.rows[10][j]));
+            EXPECT_NEAR(number(table.rows[s + 1][j]), number(table.rows[p][j]) + number(table.rows[s][j]), 1e-6);
+        }
+        EXPECT_NEAR(number(table.rows[p][3]), std::sin(static_cast<double>(i)), 1e-6);
+    }
+}
+
+// U(-b, b) with b = 1/sqrt(10) has a deviation of b / sqrt(3).
+TEST_F(LabWorkedExamples, KaimingStartIsUniform) {
+    const auto at = [](const char* what) { return test::cell(*result, "learned-start", 0, what); };
+    const double bound = 1 / std::sqrt(10);
+    EXPECT_NEAR(at("most"), bound, 1e-3 * bound);
+    EXPECT_NEAR(at("least"), -bound, 1e-3 * bound);
+    EXPECT_NEAR(at("deviation"), bound / std::sqrt(3), 0.01 * bound);
+}
+
+TEST_F(LabWorkedExamples, ShapesAreThoseOfTheTexts) {
+    std::vector<std::string> shapes;
+    for (const auto& row : test::table(*result, "shapes").rows) shapes.push_back(std::get<std::string>(row[1]));
+    EXPECT_EQ(shapes,
+              (std::vector<std::string>{"(128, 1, 8)", "(256)", "(100, 512)", "(10, 3)", "(10, 3, 2)", "(10, 6)"}));
+}
+
 } // namespace
 } // namespace ordo::lab

@@ -6,11 +6,22 @@
 
 namespace ordo::lab {
 
+// For one line of a terminal, and in full.
+struct Claim {
+    std::string_view brief, whole;
+};
+struct Evidence {
+    std::string brief, whole;
+};
+
 struct Erratum {
     int number;
-    std::string_view source, claim, fact;
-    std::string figure;       // computed by this run
-    std::string_view command; // that shows more
+    std::string_view source;
+    Claim claim;
+    std::string_view verdict; // wrong, right, or partly: right within limits that the fact names
+    std::string_view fact;
+    Evidence figure;          // computed by this run
+    std::string_view command; // that shows more; "-" if none does
 };
 
 // The texts: four posts and notebooks, a study with its repository.

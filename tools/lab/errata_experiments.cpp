@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/encodings.h"
 #include "tools/lab/errata.h"
-#include "tools/lab/slips.h"
+#include "tools/lab/numbers.h"
+#include "tools/lab/study.h"
 #include "tools/lab/trained.h"
-#include "tools/lab/word_corpus.h"
 
 #include "core/error.h"
 #include "ops/norm.h"
@@ -15,27 +15,22 @@ namespace ordo::lab {
 
 namespace {
 
-std::string reference_lines() {
-    // The study's first table: sinusoidal, ALiBi, rotary, none, custom.
-    constexpr double published[] = {.72238, .70442, .71397, .71689, .67857};
-    const Distribution guess(40, 1.0 / 40); // of its 40 words
-    std::string guesses;
-    for (const std::size_t words : {3, 4, 5}) {
-        Distribution next(guess.size());
-        std::fill_n(next.begin(), words, 1.0 / static_cast<double>(words));
-        append(guesses, figure(js_distance(guess, next), 4));
-    }
-    const WordCorpus corpus = built_in_corpus();
-    const Distribution after = after_beginning(corpus, corpus.tokens("carbohydrates are"));
-    return text("first experiment, published: ", figure(*std::min_element(published, std::end(published)), 4), " to ",
-                figure(*std::max_element(published, std::end(published)), 4), ", of at most ",
-                figure(std::sqrt(std::log(2.0)), 4), "; a uniform guess among its 40 words is ", guesses,
-                " from 3, 4, 5 equally likely ones; third: P(food) right after \"carbohydrates are\" is ",
-                figure(after[static_cast<std::size_t>(corpus.find("food"))]), " in a corpus of the kind, by chance ",
-                figure(1.0 / 40));
+std::string range(std::span<const double> values) {
+    return text(figure(*std::min_element(values.begin(), values.end())), " to ",
+                figure(*std::max_element(values.begin(), values.end())));
 }
 
-std::string refusals(const std::vector<Trained>& models) {
+Evidence reference_lines() {
+    using namespace study_data;
+    const Lines line = lines();
+    return {text(range(food_is), "; unigram ", figure(line.unigram)),
+            text("distances, 1: ", range(food_is), ", 2: ", range(good_is), "; the words of its corpus, guessed ",
+                 "evenly: ", figure(line.uniform, 4), ", by their counts: ", figure(line.unigram, 4),
+                 ", known by heart: ", figure(line.by_heart, 4), "; of at most ", figure(std::sqrt(std::log(2.0)), 4),
+                 "; 3: P(food) ", range(food_next), ", by chance ", figure(1.0 / vocabulary), ", in the corpus 0")};
+}
+
+Evidence refusals(const std::vector<Trained>& models) {
     int pairs = 0, refused = 0;
     for (const Trained& one : models)
         for (const Trained& other : models) {
@@ -49,10 +44,11 @@ std::string refusals(const std::vector<Trained>& models) {
                 ++refused;
             }
         }
-    return text(refused, " of ", pairs, " pairs of shipped weights and another's encoding are refused unless forced");
+    return {text(refused, " of ", pairs, " pairs refused"),
+            text(refused, " of ", pairs, " pairs of shipped weights and another's encoding are refused unless forced")};
 }
 
-std::string standard_start(const Request& request, const std::vector<Trained>& models) {
+Evidence standard_start(const Request& request, const std::vector<Trained>& models) {
     for (const Trained& trained : models) {
         if (trained.encoding != "none") continue;
         const Model model = Model::load(trained.file);
@@ -64,24 +60,27 @@ std::string standard_start(const Request& request, const std::vector<Trained>& m
             for (const double nll : tools::score_window(session, std::span(document.tokens).first(n)))
                 tally.add(nll, 0);
         }
-        return text(trained.name, ", trained from random weights: perplexity ", figure(std::exp(tally.mean())), " on ",
-                    tally.tokens, " held-out tokens; a uniform guess has ", model.vocab_size());
+        const std::string perplexity = figure(std::exp(tally.mean()));
+        return {text("perplexity ", perplexity, " of ", model.vocab_size()),
+                text(trained.name, ", trained from random weights: perplexity ", perplexity, " on ", tally.tokens,
+                     " held-out tokens; a uniform guess has ", model.vocab_size())};
     }
-    return "no weights without encoding are at hand";
+    return {"no weights at hand", "no weights without encoding are at hand"};
 }
 
 constexpr int width = 128;
 
-std::string turns() {
+Evidence turns() {
     const Table table = LooseEncoding("rotate-stretch", {8, 1, 8, 1, 256}).table(38);
     const auto apart = [&](std::size_t i, std::size_t j) {
         return figure(std::abs(turned(table.rows[j][1] - table.rows[i][1])));
     };
-    return text("angles of 0 and 36 are ", apart(0, 36), " rad apart, of 1 and 37 ", apart(1, 37), ", of 1 and 36 ",
-                apart(1, 36));
+    return {text(apart(1, 36), " rad apart; 1 and 37: ", apart(1, 37)),
+            text("angles of 0 and 36 are ", apart(0, 36), " rad apart, of 1 and 37 ", apart(1, 37), ", of 1 and 36 ",
+                 apart(1, 36))};
 }
 
-std::string stretches(std::uint64_t seed) {
+Evidence stretches(std::uint64_t seed) {
     const LooseEncoding stretch("rotate-stretch", {width, 1, width, 1, 256});
     std::vector<float> here = normal_floats(width, seed, 0xe4), ones(width, 1.0f);
     std::vector<float> unit = here;
@@ -95,20 +94,22 @@ std::string stretches(std::uint64_t seed) {
     const double before = norm(later) / norm(here);
     for (std::vector<float>* row : {&here, &later})
         rms_norm(view(row->data(), 1, width), view(ones.data(), 1, width), 1e-5f, view(row->data(), 1, width));
-    return text("positions 5 and 41: lengths as 1 to ", figure(before), ", after RMSNorm as 1 to ",
-                figure(norm(later) / norm(here), 6), ", cosine ", figure(cosine(here, later), 8),
-                "; an embedding of length 1 starts at ", figure(shrunk));
+    const std::string same = figure(cosine(here, later), 8);
+    return {text("5 and 41 after RMSNorm: cosine ", same),
+            text("positions 5 and 41: lengths as 1 to ", figure(before), ", after RMSNorm as 1 to ",
+                 figure(norm(later) / norm(here), 6), ", cosine ", same, "; an embedding of length 1 starts at ",
+                 figure(shrunk))};
 }
 
 // Pairs of neighbouring words that stand in two sentences, once the ends of sentences are gone.
-std::string crossings() {
-    constexpr std::string_view sentences[] = {"food is good", "carbohydrates are a type of food group"}; // of the study
-    int words = 0;
-    for (const std::string_view s : sentences) words += 1 + static_cast<int>(std::count(s.begin(), s.end(), ' '));
-    constexpr int all_words = 91, all_sentences = 19; // of the corpus in the study's repository
-    return text("its two quoted sentences make ", words - 1, " neighbours, one of them \"good carbohydrates\"; of the ",
-                all_words - 1, " in the corpus ", all_sentences - 1, " run from one sentence into the next (",
-                figure(100.0 * (all_sentences - 1) / (all_words - 1)), " %); prompts of two words have one distance");
+Evidence crossings() {
+    constexpr int neighbours = study_data::words - 1, across = study_data::sentences - 1;
+    const std::string share = figure(100.0 * across / neighbours);
+    return {text(share, " % of neighbours cross an end"),
+            text("of the ", neighbours, " pairs of neighbours in its corpus ", across, " (", share,
+                 " %) stand in two sentences, such as \"food carbohydrates\"; the prompt \"good is\", which it never "
+                 "has, is a context of 2 words, positions 0 and 1 of ",
+                 study_data::length)};
 }
 
 } // namespace
@@ -116,21 +117,53 @@ std::string crossings() {
 std::vector<Erratum> errata_of_experiments(const Request& request) {
     const std::vector<Trained> models = trained_models(request);
     return {
-        {9, study, "three experiments: custom best, sinusoidal best, custom worst",
-         "all near what guessing yields; in the third the right answer has probability 0", reference_lines(),
+        {9,
+         study,
+         {"three experiments rank encodings",
+          "1, after \"food is\" less is better: custom; 2, after \"good is\" more is better: sinusoidal; 3, P(food) "
+          "after \"carbohydrates are\" should be high: sinusoidal, and custom is worst"},
+         "wrong",
+         "1: none is nearer than the counts of its words are; 2: an even guess has more than any of them; 3: the "
+         "corpus goes on with another word, so that the lowest, custom, is the best, and the others stand near chance",
+         reference_lines(),
          "ordo lab word-order"},
-        {13, study_code, "all parameter files are run with one global encoding",
-         "weights must name theirs, and another be refused", refusals(models), "ordo lab swap"},
-        {22, study, "weights without encoding must be set as in the theorem; refusing perplexity is fishy",
+        {13,
+         study_code,
+         {"one encoding for all files", "all parameter files are run with one global encoding"},
+         "wrong",
+         "weights must name theirs, and another be refused",
+         refusals(models),
+         "ordo lab swap"},
+        {22,
+         study,
+         {"NoPE must start as its theorem",
+          "weights without encoding must be set as in the theorem; refusing perplexity is fishy"},
+         "wrong",
          "a theorem says that weights exist; training finds some from random ones, and its authors later published "
          "language models",
-         standard_start(request, models), "ordo perplexity --encoding none; ordo lab nope"},
-        {23, study, "positions 1 and 36 rotate the same", "0 and 36 do, and 1 and 37", turns(), "ordo lab stretch"},
-        {24, study, "the stretch tells positions apart",
+         standard_start(request, models),
+         "ordo perplexity --encoding none; ordo lab nope"},
+        {23,
+         study,
+         {"positions 1 and 36 are alike", "positions 1 and 36 rotate the same"},
+         "wrong",
+         "0 and 36 do, and 1 and 37",
+         turns(),
+         "ordo lab stretch"},
+        {24,
+         study,
+         {"stretch tells positions apart", "the stretch tells positions apart"},
+         "partly",
          "a norm takes it away; before, it shrinks tenfold, and 4 tokens never reach its second step",
-         stretches(request.seed), "ordo lab stretch"},
-        {28, study_code, "sentences separated by full stops", "the data has none: sentences run together", crossings(),
-         "ordo lab word-order"},
+         stretches(request.seed),
+         "ordo lab stretch"},
+        {28,
+         study_code,
+         {"full stops end sentences", "sentences separated by full stops"},
+         "wrong",
+         "the data has none: sentences run together",
+         crossings(),
+         "-"},
     };
 }
 

@@ -74,17 +74,23 @@ Matrix attend(const Attention& w, const Matrix& x, HeadSplit split, std::size_t 
 
 } // namespace
 
-Vector leak(HeadSplit split, int tokens, int d, int heads, std::uint64_t seed) {
-    const double deviation = 1 / std::sqrt(d);
-    const Attention w{random_matrix(d, d, deviation, seed, 0x1ea0), random_matrix(d, d, deviation, seed, 0x1ea1),
-                      random_matrix(d, d, deviation, seed, 0x1ea2), random_matrix(d, d, deviation, seed, 0x1ea3)};
-    Matrix x = random_matrix(tokens, d, 1, seed, 0x1ea4);
+Leak leak(HeadSplit split, int tokens, int d, int heads, std::uint64_t seed) {
+    const double embedding = 1 / std::sqrt(d), projection = 1 / std::sqrt(d + d / heads), out = 1 / std::sqrt(2 * d);
+    const Attention w{random_matrix(d, d, projection, seed, 0x1ea0), random_matrix(d, d, projection, seed, 0x1ea1),
+                      random_matrix(d, d, projection, seed, 0x1ea2), random_matrix(d, d, out, seed, 0x1ea3)};
+    Matrix x = random_matrix(tokens + 1, d, embedding, seed, 0x1ea4);
+    const Vector another = x.back();
+    x.pop_back();
     const Matrix before = attend(w, x, split, static_cast<std::size_t>(heads));
-    for (double& v : x.back()) v = -v; // another last token
+    x.back() = another;
     const Matrix after = attend(w, x, split, static_cast<std::size_t>(heads));
-    Vector changes;
-    for (std::size_t t = 0; t + 1 < x.size(); ++t) changes.push_back(largest_difference(before[t], after[t]));
-    return changes;
+    Leak leak;
+    Sample outputs;
+    for (const Vector& row : before)
+        for (const double v : row) outputs.add(v);
+    leak.deviation = outputs.deviation();
+    for (std::size_t t = 0; t + 1 < x.size(); ++t) leak.changes.push_back(largest_difference(before[t], after[t]));
+    return leak;
 }
 
 SoftmaxGradient softmax_gradient(int n, std::uint64_t seed) {

@@ -10,13 +10,18 @@ namespace ordo::lab {
 // 0 .. d - 1, a sine and a cosine of each, [rows, 2 d]. From a notebook's "Test the class".
 std::vector<Vector> table_without_parentheses(int rows, int d);
 
-// One layer of causal attention with random weights, T tokens of width d: how much the outputs of the tokens
-// before the last change when the last token does, [T - 1] largest differences.
+// One layer of causal attention, T tokens of width d, embeddings and weights drawn as a study's code draws its own
+// (deviations 1/sqrt(d), 1/sqrt(d + e) and, for the output, 1/sqrt(2 d)): how much the outputs of the tokens before
+// the last change when another token takes the last place.
 enum class HeadSplit {
     transposed, // [T, d] as [T, heads, e], then the two first axes swapped
     reshaped    // [T, d] read straight as [heads, T, e], merged as if it had been transposed
 };
-Vector leak(HeadSplit split, int tokens, int d, int heads, std::uint64_t seed);
+struct Leak {
+    Vector changes;       // largest difference of each of the T - 1 tokens
+    double deviation = 0; // of the outputs themselves
+};
+Leak leak(HeadSplit split, int tokens, int d, int heads, std::uint64_t seed);
 
 // The gradient of a loss through a softmax, relative error against central differences.
 struct SoftmaxGradient {

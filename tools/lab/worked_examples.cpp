@@ -3,6 +3,7 @@
 #include "tools/lab/encodings.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/numbers.h"
+#include "tools/lab/slips.h"
 
 #include <algorithm>
 
@@ -78,6 +79,130 @@ void add_notebook(Result& result) {
         " of their size: the notebook computes in float."));
 }
 
+// What the notebook prints where it tests its class, row 1: 12 columns in the place of 6.
+constexpr double notebook_class[] = {-9.9749e-01, -7.0741e-02, 4.6416e-04, 1, 4.6416e-08, 1,
+                                     4.6416e-12,  1,           4.6416e-16, 1, 4.6416e-20, 1};
+
+// The table of a class whose exponent lost its parentheses, and beside its columns those that it should have.
+void add_class(Result& result) {
+    const std::vector<Vector> wrong = table_without_parentheses(10, 6);
+    const Table right = sinusoidal_table(6, 10);
+    Figures figures{{"position", "table"}, {}, -1};
+    for (std::size_t j = 0; j < wrong[0].size(); ++j) figures.columns.push_back("dim" + std::to_string(j));
+    double most = 0;
+    for (std::size_t j = 0; j < wrong[1].size(); ++j)
+        most = std::max(most, std::abs(wrong[1][j] / notebook_class[j] - 1));
+    for (std::size_t p = 0; p < wrong.size(); ++p)
+        for (const auto& [name, row] : {std::pair{"class", &wrong[p]}, {"right", &right.rows[p]}}) {
+            std::vector<Cell>& cells = figures.rows.emplace_back();
+            cells = {static_cast<std::int64_t>(p), std::string(name)};
+            for (const double v : *row) cells.emplace_back(std::strtod(figure(v, 5).c_str(), nullptr));
+            cells.resize(figures.columns.size()); // the right table is half as wide
+        }
+    result.tables.push_back({"class-test",
+                             "What the notebook's class yields, to five digits as printed there, over the right table: "
+                             "10000^(k - 1/6) for k = 0 to 5, with a sine and a cosine of each",
+                             std::move(figures)});
+    Sample fast, slow;
+    for (const Vector& row : wrong) {
+        fast.add(row[0]);
+        slow.add(row[2]);
+    }
+    result.found.push_back(text("The notebook's class prints ", wrong[0].size(),
+                                " columns for a width of 6 (reproduced "
+                                "to ",
+                                figure(most),
+                                " of their size): its exponent lacks parentheses. Columns 0 and 1 "
+                                "vary, by a deviation of ",
+                                figure(fast.deviation()), "; column 2 by ", figure(slow.deviation()),
+                                ", and the others less."));
+}
+
+// Two kinds of trained rows beside each other: w = e + p + s, the rows as they start.
+void add_segments(Result& result) {
+    constexpr int d = 8, shown = 4;
+    const std::vector<int> positions = {0, 1, 2, 3, 4, 5}, segments = {0, 0, 0, 1, 1, 1};
+    const auto rows = static_cast<int>(positions.size());
+    const auto added = [&](const char* spec) {
+        std::vector<float> x(positions.size() * d);
+        LooseEncoding(spec, dims_of(d)).stack().embed(view(x.data(), rows, d), {positions, segments});
+        return x;
+    };
+    const std::vector<float> p = added("sinusoidal"), s = added("segment"), both = added("sinusoidal+segment");
+    Figures figures{{"position", "segment", "vector"}, {}, 4};
+    for (int j = 0; j < shown; ++j) figures.columns.push_back("dim" + std::to_string(j));
+    double most = 0;
+    for (std::size_t i = 0; i < positions.size(); ++i)
+        for (const auto& [name, x] : {std::pair{"p", &p}, {"s", &s}, {"p + s", &both}}) {
+            std::vector<Cell>& cells = figures.rows.emplace_back();
+            cells = {std::int64_t{positions[i]}, std::int64_t{segments[i]}, std::string(name)};
+            for (std::size_t j = 0; j < shown; ++j) cells.emplace_back(double{(*x)[i * d + j]});
+        }
+    for (std::size_t i = 0; i < p.size(); ++i)
+        most = std::max(most, std::abs(double{both[i]} - double{p[i]} - double{s[i]}));
+    result.tables.push_back({"segments",
+                             text("What position and segment add to six words, three in each of two segments: p, s and "
+                                  "their sum, width ",
+                                  d, ", the first ", shown, " columns"),
+                             std::move(figures)});
+    result.found.push_back(text("Segments stand beside any encoding (here sinusoidal+segment, as a spec has it): the "
+                                "engine adds p + s, off by at most ",
+                                figure(most),
+                                ". All words of a segment get the "
+                                "same s."));
+}
+
+// Rows of learned positions as they start: nn.init.kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(d), 1/sqrt(d)), since
+// its bound is sqrt(2 / (1 + a^2)) sqrt(3 / d) (He et al. 2015, arXiv 1502.01852); the engine draws normal numbers.
+void add_start(Result& result, std::uint64_t seed) {
+    constexpr int rows = 5000, d = 10;
+    constexpr double a_squared = 5;
+    const double bound = std::sqrt(2 / (1 + a_squared)) * std::sqrt(3.0 / d);
+    const Random random(seed, 0x5aa7);
+    Vector kaiming, engine;
+    for (std::uint64_t i = 0; i < rows * d; ++i) kaiming.push_back(bound * (2 * random.uniform(i) - 1));
+    std::vector<float> x(std::size_t{rows} * d);
+    LooseEncoding("learned:length=5000", dims_of(d), seed).embed(view(x.data(), rows, d));
+    engine.assign(x.begin(), x.end());
+    Figures figures{{"start", "rows", "width", "least", "most", "deviation"}, {}, 4};
+    for (const auto& [name, values] : {std::pair{"Kaiming, uniform", &kaiming}, {"this engine, normal", &engine}})
+        figures.rows.push_back({std::string(name), std::int64_t{rows}, std::int64_t{d},
+                                *std::min_element(values->begin(), values->end()),
+                                *std::max_element(values->begin(), values->end()), sample_of(*values).deviation()});
+    result.tables.push_back({"learned-start", "Rows of learned positions before training", std::move(figures)});
+    result.found.push_back(text("Learned positions start in the text as Kaiming's uniform numbers with a = sqrt(5), "
+                                "which is U(-1/sqrt(d), 1/sqrt(d)): +-",
+                                figure(bound), " at width ", d, ", deviation ", figure(bound / std::sqrt(3)),
+                                " (drawn: ", figure(sample_of(kaiming).deviation()), ")."));
+}
+
+// The shapes that the texts print, of tables of the engine.
+void add_shapes(Result& result) {
+    const auto size = [](int width, int length, const char* part) {
+        const Table table = sinusoidal_table(width, length, part);
+        return std::pair{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(table.rows[0].size())};
+    };
+    const auto [rows, d] = size(8, 128, "");
+    const auto [words, wide] = size(512, 100, "");
+    const auto frequencies = size(512, 1, "div_term").first;
+    const auto [positions, pairs] = size(6, 10, "angle");
+    const auto stacked = size(6, 10, "stack").first;
+    const auto [flat, columns] = size(6, 10, "");
+    Figures figures{{"what", "shape", "axes"}, {}, -1};
+    const auto add = [&figures](const char* what, const std::string& shape, const char* axes) {
+        figures.rows.push_back({std::string(what), shape, std::string(axes)});
+    };
+    add("table of width 8, unsqueezed", text("(", rows, ", 1, ", d, ")"), "position, batch, dimension");
+    add("division term of width 512", text("(", frequencies, ")"), "pair");
+    add("table of width 512", text("(", words, ", ", wide, ")"), "position, dimension");
+    add("notebook: position / denominator", text("(", positions, ", ", pairs, ")"), "position, pair");
+    add("notebook: sine and cosine stacked", text("(", positions, ", ", stacked / positions, ", 2)"),
+        "position, pair, sine or cosine");
+    add("notebook: flattened", text("(", flat, ", ", columns, ")"), "position, dimension");
+    result.tables.push_back(
+        {"shapes", "Shapes; the axis of 1 is the batch: each sequence of one gets the same rows", std::move(figures)});
+}
+
 void add_small(Result& result) {
     const Table three = sinusoidal_table(4, 3), table = sinusoidal_table(8, 128), wide = sinusoidal_table(512, 100);
     const std::size_t frequencies = sinusoidal_table(512, 1, "div_term").rows.size();
@@ -119,11 +244,15 @@ void add_linear(Result& result) {
                                 "; that is what \"supports relative positioning\" means."));
 }
 
-Result run(const Request&) {
+Result run(const Request& request) {
     Result result;
     add_notebook(result);
+    add_class(result);
     add_small(result);
     add_linear(result);
+    add_segments(result);
+    add_start(result, request.seed);
+    add_shapes(result);
     result.notes = {"Everything is the engine's own table (ordo table SPEC --part NAME shows more of it); the scale "
                     "sqrt(d) of the embeddings, which none of the texts mentions, is left out, see ordo lab scale. "
                     "ordo lab waves draws the same waves, ordo lab slopes has ALiBi's matrix and slopes."};
@@ -136,8 +265,10 @@ extern const Experiment worked_examples_experiment;
 const Experiment worked_examples_experiment{
     .name = "worked-examples",
     .summary = "are the tables right that the introductory texts work by hand?",
-    .details = "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6, the shapes and ranges "
-               "at width 8 and 512, PE(p + k) as a rotation of PE(p).",
+    .details =
+        "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6 and the output of its class, "
+        "the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments beside positions, "
+        "how learned positions start.",
     .options = {},
     .seconds = 1,
     .quick_seconds = 1,

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Figures that "Investigating Transformer Positional Encodings" published, and the lines that it lacks: what the
+// counts of its corpus yield. Both from github.com/benkurzion/Transformer, Ben_Kurzion_Project_Report.md and
+// sample_data.txt.
+#pragma once
+
+#include <array>
+
+namespace ordo::lab::study_data {
+
+// Sinusoidal, ALiBi, rotary, none, custom, and custom with a period of 6, which the first experiment lacks.
+inline constexpr std::array food_is = {.72238, .70442, .71397, .71689, .67857};         // distance, less is better
+inline constexpr std::array good_is = {.71945, .69849, .70073, .70651, .63541, .68950}; // distance, more is better
+inline constexpr std::array food_next = {.024842, .019396, .022546,
+                                         .019546, .001367, .025811}; // P(food), more is better
+
+inline constexpr int sentences = 19, words = 91; // of the corpus; its program runs them together
+inline constexpr int vocabulary = 40, heads = 16, width = 128, length = 4, batch = 32;
+
+// Jensen-Shannon distance from the words that follow "is".
+struct Lines {
+    double uniform = 0;  // of a guess among the vocabulary
+    double unigram = 0;  // of how often each word occurs
+    double by_heart = 0; // of what follows "food is"
+};
+Lines lines();
+
+} // namespace ordo::lab::study_data
