@@ -57,12 +57,36 @@ TEST(LabOrder, TraceAddsTheWavesToTheWordVectors) {
 
 TEST(LabOrder, OwnSentencesAreReversedOrCompared) {
     const Result reversed = test::run(order_experiment, {"-p", "dog bites man"});
-    EXPECT_NE(reversed.found[0].find("\"man bites dog\""), std::string::npos) << reversed.found[0];
-    EXPECT_NE(reversed.found[0].find("(difference 0)"), std::string::npos) << reversed.found[0];
+    ASSERT_EQ(reversed.found.size(), 2u);
+    EXPECT_NE(reversed.found[0].find("\"bites dog man\""), std::string::npos) << reversed.found[0];
+    EXPECT_NE(reversed.found[1].find("\"man bites dog\""), std::string::npos) << reversed.found[1];
+    for (const std::string& found : reversed.found) EXPECT_NE(found.find("(difference 0)"), std::string::npos) << found;
+    // With its last word in place the order alone differs, which one layer without position does not see.
+    const tools::Figures& table = test::table(reversed, "rows");
+    EXPECT_LT(cell(table, {{"pair", "1"}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-4);
+    EXPECT_GT(cell(table, {{"pair", "1"}, {"encoding", "rope"}}, "one_layer_logits_differ"), 1e-3);
+    EXPECT_GT(cell(table, {{"pair", "2"}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-3);
     const Result other = test::run(order_experiment, {"-p", "dog bites man", "-p", "man likes dog"});
     EXPECT_NE(other.found[0].find("not made of the same words"), std::string::npos) << other.found[0];
+    const Result twice = test::run(order_experiment, {"-p", "a b", "-p", "a b"});
+    EXPECT_NE(twice.found[0].find("one sentence, given twice"), std::string::npos) << twice.found[0];
     EXPECT_THROW(test::run(order_experiment, {"-p", "alone"}), Error);
     EXPECT_THROW(test::run(order_experiment, {"-p", "a b", "-p", "b a", "-p", "c d"}), Error);
+}
+
+TEST(LabOrder, PalindromesAreComparedInAnotherOrder) {
+    const Result result = test::run(order_experiment, {"-p", "dog bites dog"});
+    ASSERT_EQ(result.found.size(), 2u);
+    EXPECT_NE(result.found[0].find("\"bites dog dog\""), std::string::npos) << result.found[0];
+    EXPECT_NE(result.found[0].find("tell them apart: sinusoidal"), std::string::npos) << result.found[0];
+    EXPECT_NE(result.found[1].find("reads the same from its end"), std::string::npos) << result.found[1];
+    EXPECT_EQ(test::table(result, "rows").rows.size(), registered_encodings().size());
+    const Result other = test::run(order_experiment, {"-p", "dog dog bites"}); // the reverse of all but the last is it
+    ASSERT_EQ(other.found.size(), 1u);
+    EXPECT_NE(other.found[0].find("\"bites dog dog\""), std::string::npos) << other.found[0];
+    const Result same = test::run(order_experiment, {"-p", "no no no"});
+    ASSERT_EQ(same.found.size(), 1u);
+    EXPECT_NE(same.found[0].find("have no other order"), std::string::npos) << same.found[0];
 }
 
 } // namespace

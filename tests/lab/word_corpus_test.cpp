@@ -56,7 +56,25 @@ TEST(LabWordCorpus, RefusesWhatItCannotUse) {
     for (int i = 0; i < 65; ++i) line += "w ";
     EXPECT_THROW(parse_corpus(line, "x"), Error);
     EXPECT_NO_THROW(parse_corpus(line.substr(2), "x"));
-    EXPECT_THROW(prompts_of(tiny()), Error);
+}
+
+// A corpus that lacks a word of a prompt is not asked it, and is asked the others.
+TEST(LabWordCorpus, AsksWhatItHasTheWordsFor) {
+    EXPECT_EQ(missing_words(built_in_corpus()), "");
+    EXPECT_EQ(missing_words(tiny()), "'food', 'is', 'good', 'carbohydrates', 'are'");
+    const WordCorpus letters = tiny();
+    const Answers none = answers_of(letters, prompts_of(letters), uniform(letters));
+    for (const double answer :
+         {none.food_is, none.food_is_truth, none.good_is, none.food_next, none.right_next, none.food_in_place})
+        EXPECT_TRUE(std::isnan(answer));
+    EXPECT_NEAR(none.loss, std::log(5.0), 1e-12);
+
+    const WordCorpus own = parse_corpus("food is good\nthe food is red\n", "own");
+    EXPECT_EQ(missing_words(own), "'carbohydrates', 'are'");
+    const Answers some = answers_of(own, prompts_of(own));
+    EXPECT_NEAR(some.food_is, js_distance({0, 0, 0, 1, 0, 0}, {0, 0, 0, 0.5, 0, 0.5}), 1e-12); // good of good and red
+    EXPECT_EQ(some.food_is_truth, 0);
+    EXPECT_TRUE(std::isnan(some.food_next));
 }
 
 TEST(LabWordCorpus, BuiltIn) {

@@ -39,12 +39,20 @@ std::vector<Pair> pairs_of(const Request& request) {
                  words_of("the mouse was chasing the cat in the house")}};
     if (prompts.size() > 2)
         fail(ErrorCode::usage, "lab: order: expected --prompt once or twice, found it ", prompts.size(), " times");
-    Pair pair{words_of(prompts[0]), words_of(prompts.back())};
-    if (prompts.size() == 1) std::reverse(pair.second.begin(), pair.second.end());
+    const Pair pair{words_of(prompts[0]), words_of(prompts.back())};
     for (const auto* words : {&pair.first, &pair.second})
         if (words->size() < 2 || words->size() > 256)
             fail(ErrorCode::usage, "lab: order: expected a sentence of 2 to 256 words, found ", words->size());
-    return {pair};
+    if (prompts.size() == 2) return {pair};
+    // The last word is the query: it stays, so that the order alone differs. A reverse that reads the same as the
+    // sentence is left out; both do only if all words are one.
+    std::vector<Pair> pairs;
+    for (const std::ptrdiff_t kept : {1, 0}) {
+        Pair reversed = pair;
+        std::reverse(reversed.second.begin(), reversed.second.end() - kept);
+        if (reversed.first != reversed.second) pairs.push_back(std::move(reversed));
+    }
+    return pairs.empty() ? std::vector{pair} : pairs;
 }
 
 // Words as numbers: the same word, the same number, in both sentences.
@@ -141,12 +149,16 @@ Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
 
 std::string joined(const std::vector<std::string>& names) {
     std::string text;
-    for (const std::string& name : names) append(text, name);
-    return text.empty() ? "none" : text;
+    for (const std::string& name : names) append(text, name == "none" ? "`none`" : name);
+    return text.empty() ? "no encoding" : text;
 }
 
 std::string names_of(const Pair& pair) {
     return text('"', printable(sentence_of(pair.first)), "\" and \"", printable(sentence_of(pair.second)), '"');
+}
+
+bool one_word(const std::vector<std::string>& words) {
+    return std::all_of(words.begin(), words.end(), [&words](const std::string& word) { return word == words[0]; });
 }
 
 std::string judge(const Pair& pair, double bare, bool same_words, const std::vector<std::string>& apart,
@@ -155,6 +167,10 @@ std::string judge(const Pair& pair, double bare, bool same_words, const std::vec
     if (!same_words)
         return text(names, " are not made of the same words: as sets of rows they differ by ", figure(bare),
                     " even without position.");
+    if (pair.first == pair.second)
+        return text(names, " are one sentence, ",
+                    one_word(pair.first) ? "whose words have no other order" : "given twice",
+                    ": no encoding can tell it from itself.");
     return text(names, " are the same set of rows without position (difference ", figure(bare),
                 "). Encodings of the embedding stage that tell them apart: ", joined(apart),
                 "; those that leave the sets equal, because they act later, not at all, or alike on all rows: ",
@@ -184,6 +200,12 @@ Result run(const Request& request) {
         }
         result.found.push_back(judge(pair, bare, sorted == other, apart, alike));
     }
+    const std::vector<std::string>& words = pairs[0].first;
+    if (request.arguments.all("prompt").size() == 1 && !one_word(words) &&
+        std::equal(words.begin(), words.end(), words.rbegin()))
+        result.found.push_back(text('"', printable(sentence_of(words)),
+                                    "\" reads the same from its end: no encoding can "
+                                    "tell it from its reverse, which is left out."));
     result.tables = {
         {"rows", "Largest difference between two sentences, as sets of rows and after the last word; pair " + sentences,
          std::move(figures)},
@@ -196,7 +218,8 @@ Result run(const Request& request) {
                          "nearest of the other sentence. Exactly 0 means equal."),
                     "one_layer_logits_differ: after the last word, in a model of one layer with random weights. A "
                     "difference of the order of 1e-6 is rounding: the sums are the same in another order. If the last "
-                    "words differ, so does the query, and the logits differ with any encoding.",
+                    "words differ, so does the query, and the logits differ with any encoding, `none` too; a sentence "
+                    "of your own is therefore reversed with its last word kept in place first, then as a whole.",
                     "Word vectors are drawn from the seed, and so are the rows of encodings that are trained; a word "
                     "has the same vector wherever it stands."};
     return result;
@@ -210,8 +233,10 @@ extern const Experiment order_experiment;
 const Experiment order_experiment{
     .name = "order",
     .summary = "can a model tell the same words in another order apart?",
-    .details = "Two sentences of the same words as rows of word vectors, with every registered encoding; --prompt "
-               "twice for two sentences of your own, once for one and its reverse.",
+    .details =
+        "Two sentences of the same words as rows of word vectors, with every registered encoding; --prompt "
+        "twice for two sentences of your own, once for one, the same with all but its last word reversed, and its "
+        "reverse.",
     .options = heeded,
     .seconds = 1,
     .quick_seconds = 1,

@@ -101,7 +101,7 @@ struct Noise {
 };
 
 constexpr std::array published_at = {1, 5, 10, 20};
-constexpr std::array published = {-1.503, 2.943, 0.302, -1.874}; // github.com/benkurzion/Transformer, README
+constexpr std::array published = {-1.503, 2.943, 0.302, -1.874}; // github.com/benkurzion/Transformer, project report
 
 Noise measure(const LooseEncoding& rope, const Request& request, Figures& figures, Series& spread) {
     const std::size_t draws = request.quick ? 1000 : 5000;
@@ -270,13 +270,16 @@ Result run(const Request& request) {
                                       ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
     result.found = {
         text("R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
-             figure(worst.backward), ": the paper's identity is right, the text's doubt is about its sign convention."),
+             figure(worst.backward),
+             ": the paper's identity is right, and the doubt of \"Investigating Transformer Positional Encodings\" is "
+             "about "
+             "its sign convention."),
         text("Moving both positions by 1000 changes a score by at most ", figure(shifted),
              " (rounding of float): it depends on the distance alone."),
         text("Random q and k of width 128: at every distance the mean is 0 (from ", figure(noise.least_mean), " to ",
              figure(noise.most_mean), ", at most ", figure(noise.farthest), " standard errors off) and the spread ",
-             figure(noise.deviation), "; the text's four numbers are one such draw, as is this one: ", one_draw,
-             "; in ", figure(100 * noise.falling), " % of draws the four happen to fall in order."),
+             figure(noise.deviation), "; the four numbers published there are one such draw, as is this one: ",
+             one_draw, "; in ", figure(100 * noise.falling), " % of draws the four happen to fall in order."),
         text("Aligned vectors lose with distance: a mean cosine of ", figure(aligned(rope, width, 1)), " at 1, ",
              figure(aligned(rope, width, 10)), " at 10, ", figure(aligned(rope, width, 100)), " at 100, ",
              figure(aligned(rope, width, 1000)), " at 1000. What the paper says decays is an upper bound, here ",
@@ -292,10 +295,14 @@ Result run(const Request& request) {
         text("Pairing neighbours or halves is the same function after a permutation of columns: a difference of ",
              figure(pairing), ", rounding of float."),
     };
-    result.notes = {"The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3; it multiplies max |h_(j+1) "
-                    "- h_j|, which is unknown until q and k are, and says nothing of random ones.",
-                    "The four numbers are published in the README of github.com/benkurzion/Transformer, whose vectors "
-                    "and width are not given."};
+    result.notes = {
+        "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3; it multiplies max |h_(j+1) "
+        "- h_j|, which is unknown until q and k are, and says nothing of random ones.",
+        "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
+        "(Investigating Transformer Positional Encodings), which gives neither vectors nor width.",
+        "distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) of "
+        "random q and k; aligned_mean_cos: the score of q = k = (1, ..., 1) over the width; "
+        "bound_mean_abs_S: the bound."};
     Figures checks{{"check", "largest_difference"},
                    {{std::string("both positions moved by 1000"), shifted},
                     {std::string("halves, permuted, against adjacent"), pairing}},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/study.h"
 
+#include "tools/lab/numbers.h"
 #include "tools/lab/word_corpus.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace ordo::lab::study_data {
@@ -25,10 +27,30 @@ double from_after_is(const Counts& counts) {
     return js_distance(shares(counts), shares(after_is));
 }
 
+std::string range(std::span<const double> values, int decimals) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return tools::fixed_text(*least, decimals) + " to " + tools::fixed_text(*most, decimals);
+}
+
 } // namespace
 
 Lines lines() {
     return {from_after_is(one_each), from_after_is(anywhere), from_after_is(after_food_is)};
+}
+
+std::string beside() {
+    const Lines line = lines();
+    return text(
+        "The published figures (Ben Kurzion, github.com/benkurzion/Transformer, another corpus and vocabulary): "
+        "after \"food is\" ",
+        range(food_is, 3), ", after \"good is\" ", range(good_is, 3), ", P(food) ", range(food_next, 4), ". Of the ",
+        vocabulary,
+        " tokens of that program and the counts of its corpus an "
+        "even guess has ",
+        figure(line.uniform, 4), ", the unigram ", figure(line.unigram, 4), " and what follows \"food is\" ",
+        figure(line.by_heart, 4), "; an even guess has P(food) ", figure(1.0 / vocabulary),
+        " and that corpus 0. Heads were split across features rather than words, so "
+        "that encodings and mask never met the order of words.");
 }
 
 } // namespace ordo::lab::study_data

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 namespace ordo::lab::study_data {
 
@@ -24,5 +25,7 @@ struct Lines {
     double by_heart = 0; // of what follows "food is"
 };
 Lines lines();
+// The figures beside the lines, for a note.
+std::string beside();
 
 } // namespace ordo::lab::study_data

@@ -167,6 +167,28 @@ const Task& find_task(std::string_view name) {
     fail(ErrorCode::usage, "option --tasks: expected some of ", names, ", found '", printable(name), "'");
 }
 
+double training_tokens(const Task& task) {
+    return static_cast<double>(task.steps) * task.batch * (task.tokens(task.trained) - 1);
+}
+
+std::string training_shares(std::span<const Task* const> some) {
+    double all = 0;
+    for (const Task* task : some) all += training_tokens(*task);
+    std::string shares;
+    for (const Task* task : some)
+        append(shares, text(task->name, " ", tools::fixed_text(100 * training_tokens(*task) / all, 0), " %"));
+    return shares;
+}
+
+double largest_training_share() {
+    double all = 0, most = 0;
+    for (const Task& task : list) {
+        all += training_tokens(task);
+        most = std::max(most, training_tokens(task));
+    }
+    return most / all;
+}
+
 std::string text_of(const Example& example) {
     std::string text;
     for (const Token token : example.tokens) {

@@ -28,6 +28,12 @@ struct Task {
 std::span<const Task> tasks();
 // Throws Error(usage) with the names that there are.
 const Task& find_task(std::string_view name);
+// Tokens that a model is trained on in all steps.
+double training_tokens(const Task& task);
+// "copy 40 %, parity 60 %": what each has of theirs together.
+std::string training_shares(std::span<const Task* const> some);
+// Of all tasks' tokens, what the longest has.
+double largest_training_share();
 // An example as a person would write it: "= start, letters, digits".
 std::string text_of(const Example& example);
 

@@ -14,7 +14,7 @@ struct WordCorpus {
 
     // -1 if the corpus does not have it.
     Token find(std::string_view word) const;
-    // Throws Error(failure) if the corpus lacks a word.
+    // Empty if the corpus lacks a word.
     std::vector<Token> tokens(std::string_view words) const;
 };
 

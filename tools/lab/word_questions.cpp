@@ -25,23 +25,30 @@ double js_or_none(const Distribution& p, const Distribution& q) {
     return p.empty() || q.empty() ? none : js_distance(p, q);
 }
 double probability(const Distribution& p, Token word) {
-    return p.empty() ? none : p[static_cast<std::size_t>(word)];
+    return p.empty() || word < 0 ? none : p[static_cast<std::size_t>(word)];
 }
+
+constexpr const char* prompt_words[] = {"food", "is", "good", "carbohydrates", "are"};
 
 // next(beginning) is a Distribution.
 template <class Next>
 Answers ask(const WordCorpus& corpus, const Prompts& prompts, const Next& next) {
-    const Distribution after_is = after_word(corpus, prompts.is);
-    const Distribution truth = after_beginning(corpus, prompts.carbohydrates_are);
-    const Distribution food_is = next(prompts.food_is), carbohydrates_are = next(prompts.carbohydrates_are);
+    const auto after = [](const std::vector<Token>& prompt, const auto& distribution) {
+        return prompt.empty() ? Distribution() : distribution(prompt);
+    };
+    const auto in_corpus = [&corpus](std::span<const Token> beginning) { return after_beginning(corpus, beginning); };
+    const Distribution after_is = prompts.is < 0 ? Distribution() : after_word(corpus, prompts.is);
+    const Distribution truth = after(prompts.carbohydrates_are, in_corpus);
+    const Distribution food_is = after(prompts.food_is, next),
+                       carbohydrates_are = after(prompts.carbohydrates_are, next);
     const auto right = static_cast<Token>(std::max_element(truth.begin(), truth.end()) - truth.begin());
     Answers a;
     a.food_is = js_or_none(food_is, after_is);
-    a.food_is_truth = js_or_none(food_is, after_beginning(corpus, prompts.food_is));
-    a.good_is = js_or_none(next(prompts.good_is), after_is);
+    a.food_is_truth = js_or_none(food_is, after(prompts.food_is, in_corpus));
+    a.good_is = js_or_none(after(prompts.good_is, next), after_is);
     a.food_next = probability(carbohydrates_are, prompts.food);
     a.right_next = truth.empty() ? none : probability(carbohydrates_are, right);
-    a.food_in_place = prompts.before_food.empty() ? none : probability(next(prompts.before_food), prompts.food);
+    a.food_in_place = probability(after(prompts.before_food, next), prompts.food);
     double nats = 0, words = 0;
     for (const auto& sentence : corpus.sentences)
         for (std::size_t i = 0; i <= sentence.size(); ++i, ++words)
@@ -53,9 +60,9 @@ Answers ask(const WordCorpus& corpus, const Prompts& prompts, const Next& next) 
 } // namespace
 
 Prompts prompts_of(const WordCorpus& corpus) {
-    Prompts p{corpus.tokens("food is"), corpus.tokens("good is"), corpus.tokens("carbohydrates are"), {}, 0, 0};
-    p.food = p.food_is[0];
-    p.is = p.food_is[1];
+    Prompts p{corpus.tokens("food is"), corpus.tokens("good is"), corpus.tokens("carbohydrates are"), {},
+              corpus.find("food"),      corpus.find("is")};
+    if (p.carbohydrates_are.empty() || p.food < 0) return p;
     for (const auto& sentence : corpus.sentences) {
         if (!p.before_food.empty() || sentence.size() < 2 ||
             !std::equal(p.carbohydrates_are.begin(), p.carbohydrates_are.end(), sentence.begin()))
@@ -64,6 +71,13 @@ Prompts prompts_of(const WordCorpus& corpus) {
         if (food != sentence.end()) p.before_food = {sentence.begin(), food};
     }
     return p;
+}
+
+std::string missing_words(const WordCorpus& corpus) {
+    std::string missing;
+    for (const char* word : prompt_words)
+        if (corpus.find(word) < 0) append(missing, text("'", word, "'"));
+    return missing;
 }
 
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Distribution& always) {

@@ -20,12 +20,14 @@ struct Answers {
     double loss = 0;          // nats a word over the corpus
 };
 
+// Empty, or -1: the corpus lacks a word of it, so that it cannot be asked.
 struct Prompts {
-    std::vector<Token> food_is, good_is, carbohydrates_are, before_food; // before_food: empty if there is none
+    std::vector<Token> food_is, good_is, carbohydrates_are, before_food; // before_food: also if there is none
     Token food, is;
 };
-// Throws Error(failure) if the corpus lacks a word of the prompts.
 Prompts prompts_of(const WordCorpus& corpus);
+// The words of the prompts that the corpus lacks: "'carbohydrates', 'are'".
+std::string missing_words(const WordCorpus& corpus);
 
 // What a distribution that does not look at the prompt answers.
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Distribution& always);
