@@ -171,7 +171,7 @@ struct LoadOptions {
     std::string encoding;        // a spec; empty: the one that the weights were trained with
     bool force_encoding = false; // allow another one than that, if only by a parameter
     std::string dtype;           // of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
-    int context = 0;             // positions to prepare for; 0: the trained context
+    int context = 0;             // positions to prepare tables for; 0: the trained context. Others work, more slowly
     std::size_t max_memory = 0;  // bytes that weights may take; 0: four fifths of physical memory
     std::function<void(std::string_view)> on_warning;
 };
@@ -182,7 +182,8 @@ public:
     // Reads an Ordo safetensors file. Throws Error.
     static Model load(const std::filesystem::path& file, const LoadOptions& options = {});
     // The same with an encoding of the caller's own in the place of the trained one. Its tensors are
-    // looked up in the file as "encoding.NAME.TENSOR", NAME being spec() up to the first ':'.
+    // looked up in the file as "encoding.NAME.TENSOR", NAME being spec() up to the first ':'. What options say of
+    // the encoding is not heeded.
     static Model load(const std::filesystem::path& file, std::unique_ptr<Encoding> encoding,
                       const LoadOptions& options = {});
     Model(Model&&) noexcept;
@@ -196,7 +197,8 @@ public:
     std::string metadata(std::string_view key) const; // of the file; empty if absent
     Token end_of_text() const;                        // -1 if the tokenizer has none
 
-    // Text to tokens. With special, the text of a special token becomes that token.
+    // Text to tokens. With special, the text of a special token becomes that token. This, decode() and generate()
+    // throw Error(model) without a tokenizer.
     std::vector<Token> encode(std::string_view text, bool special = false) const;
     // Tokens to bytes; may end inside a UTF-8 sequence. Throws Error(limit) for an id out of range.
     std::string decode(std::span<const Token> tokens) const;
@@ -213,7 +215,7 @@ private:
 enum class CacheType { f32, f16 };
 
 struct SessionOptions {
-    int capacity = 0;       // tokens that fit; 0: the trained context
+    int capacity = 0;       // tokens that fit; 0: the trained context, or what the encoding has left of it
     int chunk = 256;        // tokens processed at once in prefill
     int first_position = 0; // position id of the first token
     CacheType cache = CacheType::f32;
@@ -222,17 +224,18 @@ struct SessionOptions {
 // One sequence: its key/value cache and scratch. All memory is allocated by the constructor.
 class Session {
 public:
-    // The model must outlive the session. Throws Error(limit) if the encoding cannot reach the capacity
-    // or memory does not suffice, Error(usage) for an option out of its range.
+    // The model must outlive the session; it may be moved. Throws Error(limit) if the encoding cannot reach the
+    // capacity, if that is more than 2^22 tokens, or if memory does not suffice, Error(usage) for an option out of
+    // its range.
     explicit Session(const Model& model, const SessionOptions& options = {});
     Session(Session&&) noexcept;
     Session& operator=(Session&&) noexcept;
     ~Session();
 
     // Appends tokens (at least one) and returns the logits after the last, [vocab_size], valid until
-    // the next call. segments: one for each token, or empty. Throws Error(limit) for a token out of
-    // range or a full cache, Error(model) if a layer yields values that are not finite; the session
-    // is then as before the call. A bidirectional model takes its whole input in one call, whatever
+    // the next call. segments: one for each token, or empty. Throws Error(limit) for a token or segment out of
+    // range or a full cache, Error(usage) for no tokens or another number of segments, Error(model) if a layer
+    // yields values that are not finite; the session is then as before the call. A bidirectional model takes its whole input in one call, whatever
     // the chunk: Error(usage) if the session is not empty.
     std::span<const float> feed(std::span<const Token> tokens, std::span<const int> segments = {});
     // The same, handing the logits after every token to the callback: rows [n, vocab_size] of
@@ -242,7 +245,6 @@ public:
 
     int size() const; // tokens in the cache
     int capacity() const;
-    const Model& model() const;
     // Forgets all but the first size tokens. Throws Error(limit) if there are fewer, Error(usage) for
     // a bidirectional model, where every token depends on all, unless to forget all or none.
     void rewind(int size);
@@ -327,7 +329,7 @@ struct Generation {
 // Continues a prompt, which is preceded by the end-of-text token if there is one, as documents are in
 // training. on_text receives the continuation piece by piece, whole UTF-8 sequences only (one that is
 // cut short by the end is left out), and stops it by returning false. Throws Error(limit) for a prompt
-// longer than the session, Error(usage) for a model that is not causal.
+// longer than the session, Error(usage) for a model that is not causal, an empty stop text, or nothing to begin with.
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options = {},
                     const std::function<bool(std::string_view)>& on_text = {});
 

@@ -7,7 +7,7 @@
 namespace ordo {
 
 struct Batch::Impl {
-    const Model* model;
+    const Model::Impl* model;
     int max_sessions, max_tokens;
     Pass pass;
     std::vector<int> positions; // of the tokens of one call
@@ -29,7 +29,7 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
              default_memory_limit(), " that they may");
     try {
         impl_ = std::make_unique<Impl>(
-            Impl{&model, max_sessions, capacity, Pass(m, max_sessions, max_sessions, capacity, max_sessions), {}, {}});
+            Impl{&m, max_sessions, capacity, Pass(m, max_sessions, max_sessions, capacity, max_sessions), {}, {}});
         impl_->positions.reserve(static_cast<std::size_t>(max_sessions));
         impl_->parts.reserve(static_cast<std::size_t>(max_sessions));
     } catch (const std::bad_alloc&) {
@@ -50,7 +50,7 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
              " sessions, found ", tokens.size(), " tokens and ", segments.size(), " segments");
     for (std::size_t i = 0; i < sessions.size(); ++i) {
         const Session::Impl& s = *sessions[i]->impl_;
-        if (&s.model->impl() != &b.model->impl()) fail(ErrorCode::usage, "batch: session ", i, " is of another model");
+        if (s.model != b.model) fail(ErrorCode::usage, "batch: session ", i, " is of another model");
         if (std::find(sessions.begin(), sessions.begin() + static_cast<std::ptrdiff_t>(i), sessions[i]) !=
             sessions.begin() + static_cast<std::ptrdiff_t>(i))
             fail(ErrorCode::usage, "batch: session ", i, " is there twice");

@@ -98,8 +98,8 @@ struct Part {
     std::span<float> values;
 };
 
-// The weights, and meanwhile beside(), which reads the tokenizer: that waits for the processor where weights
-// wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose heap has room from
+// The weights, and beside() while those are read that stay floats: it reads the tokenizer, which waits for the processor
+// where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose heap has room from
 // reading the header; another thread's would grow beside it.
 TensorBlock read_weights(const Safetensors& file, const std::vector<TensorSpec>& specs,
                          std::span<const TensorInfo* const> found, const LoadOptions& options,

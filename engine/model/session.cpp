@@ -62,18 +62,18 @@ struct Rollback {
 
 } // namespace
 
-Session::Impl::Impl(const Model& of, const SessionOptions& wanted)
-    : model(&of), capacity(checked_capacity(of.impl(), wanted)), chunk(rows_at_once(of.impl(), wanted, capacity)),
-      head_rows(head_rows_at_once(of.impl(), chunk)) {
-    const Blueprint& b = of.impl().blueprint;
+Session::Impl::Impl(const Model::Impl& of, const SessionOptions& wanted)
+    : model(&of), capacity(checked_capacity(of, wanted)), chunk(rows_at_once(of, wanted, capacity)),
+      head_rows(head_rows_at_once(of, chunk)) {
+    const Blueprint& b = of.blueprint;
     const std::uint64_t bytes = KvCache::bytes(b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache) +
-                                Pass::bytes(of.impl(), chunk, head_rows, capacity, 1);
+                                Pass::bytes(of, chunk, head_rows, capacity, 1);
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, "session: ", capacity, " tokens take ", bytes, " bytes, more than the ",
              default_memory_limit(), " that they may");
     try {
         cache = KvCache(b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache);
-        pass = Pass(of.impl(), chunk, head_rows, capacity, 1);
+        pass = Pass(of, chunk, head_rows, capacity, 1);
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, "session: not enough memory for ", capacity, " tokens (", bytes, " bytes)");
     }
@@ -81,7 +81,7 @@ Session::Impl::Impl(const Model& of, const SessionOptions& wanted)
 }
 
 void Session::Impl::check_feed(std::span<const Token> tokens, std::span<const int> segments) const {
-    const Blueprint& b = model->impl().blueprint;
+    const Blueprint& b = model->blueprint;
     if (tokens.empty()) fail(ErrorCode::usage, "session: expected at least one token, found none");
     if (!segments.empty() && segments.size() != tokens.size())
         fail(ErrorCode::usage, "session: expected a segment for each of ", tokens.size(), " tokens, found ",
@@ -96,7 +96,7 @@ void Session::Impl::check_feed(std::span<const Token> tokens, std::span<const in
     for (std::size_t i = 0; i < segments.size(); ++i)
         if (segments[i] < 0)
             fail(ErrorCode::limit, "session: segment ", i, ": expected 0 or more, found ", segments[i]);
-    for (const auto& encoding : model->impl().encodings.items())
+    for (const auto& encoding : model->encodings.items())
         for (const int segment : segments)
             if (segment >= encoding->max_segment())
                 fail(ErrorCode::limit, name_of(*encoding), ": segment ", segment, ", the table has ",
@@ -116,7 +116,8 @@ View Session::Impl::forward(std::span<const Token> tokens, std::span<const int> 
 
 // ---- The public face ------------------------------------------------------------------------
 
-Session::Session(const Model& model, const SessionOptions& options) : impl_(std::make_unique<Impl>(model, options)) {}
+Session::Session(const Model& model, const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(model.impl(), options)) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
@@ -158,14 +159,11 @@ int Session::size() const {
 int Session::capacity() const {
     return impl_->capacity;
 }
-const Model& Session::model() const {
-    return *impl_->model;
-}
 
 void Session::rewind(int size) {
     if (size < 0 || size > impl_->size)
         fail(ErrorCode::limit, "session: rewind: expected 0 to ", impl_->size, " tokens, found ", size);
-    if (size != 0 && size != impl_->size && impl_->model->impl().blueprint.mask == Mask::bidirectional)
+    if (size != 0 && size != impl_->size && impl_->model->blueprint.mask == Mask::bidirectional)
         fail(ErrorCode::usage, "session: rewind: in a bidirectional model every token depends on all; expected 0 or ",
              impl_->size, ", found ", size);
     impl_->size = size;

@@ -26,7 +26,22 @@ TEST(Sessions, CapacityIsTheTrainedContextUnlessAskedOtherwise) {
     EXPECT_EQ(Session(model).capacity(), 96);
     EXPECT_EQ(Session(model, {1}).capacity(), 1);
     EXPECT_EQ(Session(model, {5000}).capacity(), 5000); // nothing in this model limits it
-    EXPECT_EQ(&Session(model).model(), &model);
+}
+
+// As of a struct that holds both and is returned from a function.
+TEST(Sessions, LiveOnWhenTheirModelIsMoved) {
+    Model model = random_model(small_blueprint(), "rope", 1);
+    Session session(model), other(model);
+    Batch batch(model, 1);
+    const Token tokens[] = {3, 1, 4};
+    const std::span<const float> logits = session.feed(tokens);
+    const std::vector<float> expected(logits.begin(), logits.end());
+    const Model moved = std::move(model);
+    session.rewind(0);
+    const std::span<const float> found = session.feed(tokens);
+    EXPECT_EQ(std::vector<float>(found.begin(), found.end()), expected);
+    Session* const one[] = {&other};
+    EXPECT_EQ(batch.feed(one, std::span(tokens).first(1)).rows, 1);
 }
 
 TEST(Sessions, RefuseOptionsOutOfRange) {
