@@ -118,7 +118,8 @@ ModelFacts read_facts(const fs::path& file) {
     const auto blueprint = header.metadata().find("blueprint"), encoding = header.metadata().find("encoding");
     if (blueprint == header.metadata().end() || encoding == header.metadata().end())
         fail(ErrorCode::model, header.where(), ": expected the metadata blueprint and encoding, found none");
-    ModelFacts facts{blueprint_from_json(blueprint->second, header.where()), {}, {}};
+    ModelFacts facts{blueprint_from_json(blueprint->second, header.where()), {}, {}, {}};
+    if (const TensorInfo* tensor = header.find("embedding.weight")) facts.dtype = tensor->dtype;
     facts.record.insert(header.metadata().begin(), header.metadata().end());
     facts.encoding = EncodingStack(encoding->second, facts.blueprint.dims()).spec();
     return facts;

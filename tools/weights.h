@@ -48,6 +48,7 @@ std::filesystem::path model_path(const Arguments& arguments);
 struct ModelFacts {
     Blueprint blueprint;
     std::string encoding;                      // canonical
+    std::string dtype;                         // of the embedding, as it is stored; empty if it has none
     std::map<std::string, std::string> record; // all of its metadata
 };
 ModelFacts read_facts(const std::filesystem::path& file);

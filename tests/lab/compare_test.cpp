@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
+#include "tests/tools/program.h"
+#include "tools/weights.h"
 
 namespace ordo::lab {
 
@@ -101,8 +103,28 @@ TEST_F(LabCompare, OneSeedTellsNothingOfChance) {
 }
 
 TEST_F(LabCompare, FilesThatWereTrainedOtherwiseAreNamed) {
-    put_file(path("short"), reseeded(file_content(path("none-1")), '4', 0, "\"tokens\":\"8398848\""));
+    const std::string none = file_content(path("none-1"));
+    const std::string tokens = "\"tokens\":\"" + tools::read_facts(path("none-1")).record.at("tokens") + "\"";
+    put_file(path("short"), reseeded(none, tokens[tokens.size() - 2] == '4' ? '5' : '4', 0, tokens.c_str()));
     EXPECT_TRUE(says(compare({"rope-1", "short"}), "NOT CONTROLLED: short differ from rope-1 in tokens"));
+    // The record has some of the recipe; the rest only the command says. Here that alone is changed.
+    std::string other = none;
+    other[other.find("--lr 0.003") + 9] = '4';
+    put_file(path("other"), other);
+    EXPECT_TRUE(says(compare({"rope-1", "other"}), "NOT CONTROLLED: other differ from rope-1 in command"));
+    const std::string f32 = path("f32").string();
+    ordo::test::expect_success(
+        ordo::test::run_program({"convert", path("none-1").string(), f32, "--dtype", "f32", "-q"}));
+    EXPECT_TRUE(says(compare({"rope-1", "f32"}), "NOT CONTROLLED: f32 differ from rope-1 in type of weights"));
+}
+
+// rope's third seed is so bad that none is ahead in the mean, and yet behind it for the seeds that both have.
+TEST_F(LabCompare, PairsAreJudgedBySeedsThatBothHave) {
+    put_file(path("rope-3"), reseeded(file_content(path("rope-1")), '3', 2'000'000));
+    const Result result = compare({"rope-1", "rope-2", "rope-3", "none-1", "none-2"});
+    EXPECT_TRUE(says(result, "the best first: none"));
+    EXPECT_TRUE(says(result, "rope is ahead of none by "));
+    EXPECT_GT(cell(table(result, "pairs"), {{"better", "rope"}, {"worse", "none"}}, "nll_less"), 0);
 }
 
 TEST_F(LabCompare, ShortDocumentsLeaveTheLongerWindowsOut) {

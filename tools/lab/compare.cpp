@@ -17,7 +17,24 @@ namespace {
 constexpr int beyond = 4; // trained lengths of the longer windows
 
 // What of the record must be equal for the files to differ by the encoding and the seed alone.
-constexpr const char* conditions[] = {"corpus.sha256", "finish.sha256", "finish.tokens", "tokens", "batch", "lr"};
+constexpr const char* conditions[] = {"corpus.sha256", "finish.sha256", "finish.tokens", "tokens", "batch", "lr",
+                                      "tokenizer"};
+
+// The options of `ordo train` that may differ; each has a value.
+constexpr std::string_view free_options[] = {"--encoding", "--seed",       "--out", "--log",
+                                             "--val",      "--checkpoint", "-t",    "--threads"};
+
+// What a file was trained by, without those.
+std::string recipe(const std::string& command) {
+    std::istringstream words(command);
+    std::string rest;
+    for (std::string word; words >> word;)
+        if (std::find(std::begin(free_options), std::end(free_options), word) != std::end(free_options))
+            words >> word;
+        else if (word != "--resume")
+            rest += word + ' ';
+    return rest;
+}
 
 struct Run {
     std::string file, tokens;      // seen in training
@@ -92,7 +109,12 @@ std::string differing_condition(const tools::ModelFacts& a, const tools::ModelFa
         };
         if (of(a) != of(b)) return condition;
     }
-    return {};
+    if (a.dtype != b.dtype) return "type of weights";
+    const auto command = [](const tools::ModelFacts& facts) {
+        const auto found = facts.record.find("command");
+        return found == facts.record.end() ? std::string() : recipe(found->second);
+    };
+    return command(a) == command(b) ? "" : "command";
 }
 
 std::vector<Group> measure_all(const Request& request, Result& result) {
@@ -111,7 +133,8 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
             std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.spec == trained.encoding; });
         if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, trained.encoding, {}});
         const auto seed = facts.record.find("seed");
-        const std::string key = seed == facts.record.end() ? "unknown" : printable(seed->second);
+        // Without one, a run is nobody's pair.
+        const std::string key = seed == facts.record.end() ? "unknown, " + trained.name : printable(seed->second);
         if (const auto twin = group->runs.find(key); twin != group->runs.end())
             fail(ErrorCode::usage, "lab: compare: ", trained.name, ": ", trained.encoding,
                  ": expected another seed than that of ", twin->second.file, ", found ", key, " again");
@@ -127,7 +150,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
                                     "; what follows may be due to that."));
     if (const auto tokens = first.record.find("tokens"); unlike.empty() && tokens != first.record.end())
         result.found.push_back(text("Only the encoding and the seed differ between the ", models.size(),
-                                    " files: trunk, corpus, order by seed and ", tokens->second,
+                                    " files: trunk, corpus, order by seed and ", printable(tokens->second),
                                     " tokens are the same."));
     return groups;
 }
@@ -148,13 +171,17 @@ Figures judge(const std::vector<Group>& groups, Result& result) {
         for (std::size_t j = i + 1; j < groups.size(); ++j) {
             const Vector differences = by_seed(groups[j], groups[i]);
             if (differences.size() < 2) continue;
-            const Mean ahead = mean_of(differences);
+            const Mean difference = mean_of(differences);
+            // Groups of other seeds, too, may rank otherwise than their common ones do.
+            const bool swapped = difference.mean < 0;
+            const Mean ahead = swapped ? mean_of(by_seed(groups[i], groups[j])) : difference;
+            const std::string &better = groups[swapped ? j : i].name, &worse = groups[swapped ? i : j].name;
             told_apart += ahead.low() > 0;
-            pairs.rows.push_back({groups[i].name, groups[j].name, static_cast<std::int64_t>(differences.size()),
-                                  ahead.mean, ahead.half, ahead.low() > 0});
+            pairs.rows.push_back({better, worse, static_cast<std::int64_t>(differences.size()), ahead.mean, ahead.half,
+                                  ahead.low() > 0});
             if (j == i + 1)
-                result.found.push_back(text(groups[i].name, " is ahead of ", groups[j].name, " by ", figure(ahead.mean),
-                                            " +- ", figure(ahead.half, 2),
+                result.found.push_back(text(better, " is ahead of ", worse, " by ", figure(ahead.mean), " +- ",
+                                            figure(ahead.half, 2),
                                             ahead.low() > 0 ? ": more than chance." : ": not told apart."));
         }
     result.found.push_back(
@@ -225,9 +252,13 @@ Result run(const Request& request) {
         {"runs", "Each run", runs(groups)}};
     result.pictures = {picture_of(groups)};
     result.notes = {
-        "nll: all tokens in windows of the trained length, as ordo perplexity cuts them. minus_none: against the run "
-        "of the same seed without an encoding, which began with the same weights and saw the same text in the same "
-        "order. more_at_4x: what the same last tokens of a window cost more when it is four times the trained length.",
+        text(
+            "nll: ", request.quick ? "4,096 tokens" : "all tokens",
+            " in windows of the trained length, as ordo perplexity cuts them. minus_none: against the run "
+            "of the same seed without an encoding, which began with the same weights and saw the same text in the same "
+            "order. more_at_4x: what the same last tokens of a window cost more when it is four times the trained "
+            "length",
+            request.quick ? ", in two documents." : "."),
         "The intervals are Student's, over seeds: they say what another seed would give for this text, trunk and "
         "budget, not what another text would. Three seeds make wide ones. Of many pairs that are equal, one in twenty "
         "seems different.",
