@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Prints the card of a weight file that tools/weights.sh has trained: nothing in it is typed.
+# Prints the card of a weight file that tools/weights.sh has trained: every figure in it is of the file or of LOG.
 #   tools/card.sh ORDO FILE LOG >CARD.md
 # LOG is what `ordo train --log` wrote.
 # The greedy sample is also a golden test (tests/golden/weights_test.cpp).
 set -eu
-[ $# -eq 3 ] || { sed -n '3,7p' "$0"; exit 2; }
+[ $# -eq 3 ] || { sed -n '3,6p' "$0"; exit 2; }
 ordo=$1 file=$2 log=$3
 info=$("$ordo" info "$file")
 of() { # the value of a line "KEY: VALUE" of the info
@@ -51,6 +51,11 @@ curve() {
     }' "$log"
 }
 
+# Here, not in the text below: what fails there goes unnoticed.
+chart=$(curve)
+sample=$("$ordo" generate -m "$file" -n 96 -s 1 -p "$prompt" -q)
+greedy=$("$ordo" generate -m "$file" --temp 0 -n 96 -p "$prompt" -q)
+
 cat <<EOF
 # $(basename "$file")
 
@@ -72,7 +77,7 @@ Nats per token; \`.\` in training, mean of a sixtieth of the run, \`o\` on the h
 simpler text.
 
 \`\`\`text
-$(curve)
+$chart
 \`\`\`
 
 The weight files of this folder are one experiment: the same trunk, corpus, seed, order of the data and
@@ -90,7 +95,7 @@ Storybook, CC-BY 4.0, with thanks to both.
 What a user sees: \`ordo generate -m $(basename "$file") -n 96 -s 1 -p "$prompt"\`
 
 \`\`\`text
-$("$ordo" generate -m "$file" -n 96 -s 1 -p "$prompt" -q 2>/dev/null)
+$sample
 \`\`\`
 
 ## Greedy sample
@@ -98,6 +103,6 @@ $("$ordo" generate -m "$file" -n 96 -s 1 -p "$prompt" -q 2>/dev/null)
 \`ordo generate -m $(basename "$file") --temp 0 -n 96 -p "$prompt"\`
 
 \`\`\`text
-$("$ordo" generate -m "$file" --temp 0 -n 96 -p "$prompt" -q 2>/dev/null)
+$greedy
 \`\`\`
 EOF

@@ -58,7 +58,10 @@ function cell(text) { gsub(/\|/, "\\|", text); return text == "" ? "–" : text 
 function percent(own, whole) { return sprintf("%.2f %% (%+.1f %%)", own, whole) }
 
 function listed(list, value, label) { return value == "" ? list : list (list == "" ? "" : ", ") value (label == "" ? "" : " (" label ")") }
-function interval(mean, half) { return sprintf("%+.3f ± %.3f", column(mean), column(half)) }
+function interval(mean, half) {
+    if (column(mean) == "") return ""
+    return column(half) == "" ? sprintf("%+.3f", column(mean)) : sprintf("%+.3f ± %.3f", column(mean), column(half))
+}
 
 FNR == 1 {
     split("", at)
@@ -86,7 +89,8 @@ file == "seeds.csv" {
     sub(/^[^:]*:?/, "", label)
     seeds = column("seeds")
     buys[name, label] = name == "none" ? "reference" : interval("minus_none", "half_minus")
-    beyond[name, label] = column("more_at_4x") == "" ? "refused" : interval("more_at_4x", "half_more")
+    beyond[name, label] = interval("more_at_4x", "half_more")
+    if (beyond[name, label] != "") reached = 1
 }
 file == "seeds-runs.csv" { budget = sprintf("%.1f", column("tokens") / 1e6) }
 file == "encodings.csv" {
@@ -110,7 +114,9 @@ file == "registered.csv" {
         label = count[name] > 1 ? tag[name, i] : ""
         losses = listed(losses, loss[name, i], label)
         bought = listed(bought, buys[name, label], label)
-        farther = listed(farther, beyond[name, label], label)
+        text = beyond[name, label]
+        if (text == "" && reached && buys[name, label] != "") text = "refused"
+        farther = listed(farther, text, label)
     }
     print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("moments")) " | " cell(linked(column("paper"))) " | " \
         cell(losses) " | " cell(bought) " | " cell(farther) " | " cell(prefill[name]) " | " cell(decode[name]) " |"

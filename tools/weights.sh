@@ -7,10 +7,10 @@
 # CORPUS_DIR holds stories.train.txt, stories.val.txt and simple.train.txt, each as it is or with .xz.
 # Runs two at a time on one thread each and goes on from a checkpoint in WORK (build/weights) where one
 # exists. What is unpacked, logged and saved on the way lies there; what is finished comes to OUT_DIR with
-# its card, NAME.safetensors and NAME.md, or NAME-SEED.* with SEEDS. The same bits
-# come out only of the same version on the same type of CPU.
+# its card, NAME.safetensors and NAME.md, or NAME-SEED.* with SEEDS, where one that is there and had this
+# budget is kept. The same bits come out only of the same version on the same type of CPU.
 set -eu
-[ $# -ge 3 ] || { sed -n '3,12p' "$0"; exit 2; }
+[ $# -ge 3 ] || { sed -n '3,11p' "$0"; exit 2; }
 export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-8400000}" FINISH_TOKENS="${FINISH_TOKENS:-1600000}"
 
 encoding_of() { # the spec of a file's name
@@ -32,20 +32,24 @@ text() { # NAME: its path, unpacked if need be; half of a text is never taken fo
 }
 
 deliver() { # NAME: first to OUT_DIR, then to its place there, so that no half of a file ever has the name
-    for file in "$1.safetensors" "$1.md"; do
+    for file in "$1.md" "$1.safetensors"; do
         cp "$WORK/$file" "$OUT/$file.part" && mv "$OUT/$file.part" "$OUT/$file" || return
     done
 }
 
 train() { # NAME SEED
     name=$1${SEEDS:+-$2}
-    [ -z "$SEEDS" ] || [ ! -e "$OUT/$name.safetensors" ] || return 0
+    recipe="--finish-tokens $FINISH_TOKENS --tokens $TOKENS --batch 8 --lr 0.003 --seed $2"
+    if [ -n "$SEEDS" ] && [ -e "$OUT/$name.safetensors" ]; then
+        case $("$ORDO" info "$OUT/$name.safetensors") in *"$recipe "*) return ;; esac
+    fi
     echo "weights: $name"
+    # shellcheck disable=SC2086 # several words
     OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" --out "$WORK/$name.safetensors" \
-        --corpus "$STORIES" --val "$VALIDATION" --finish "$SIMPLE" --finish-tokens "$FINISH_TOKENS" \
-        --tokens "$TOKENS" --batch 8 --lr 0.003 --seed "$2" \
+        --corpus "$STORIES" --val "$VALIDATION" --finish "$SIMPLE" $recipe \
         --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" >"$WORK/$name.log" 2>&1 &&
-        "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" "$WORK/$name.csv" >"$WORK/$name.md" && deliver "$name" &&
+        "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" "$WORK/$name.csv" >"$WORK/$name.md" 2>>"$WORK/$name.log" &&
+        deliver "$name" &&
         rm -f "$WORK/$name.checkpoint" && return
     echo "weights: $name failed: $(tail -n 1 "$WORK/$name.log")" >&2
     return 255 # nothing more is begun

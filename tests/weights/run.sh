@@ -14,8 +14,11 @@ cat >"$bin/ordo" <<'EOF'
 verb=$1
 shift
 case $verb in
-info) printf '%s\n' "encoding: some" "batch: 8" "context: 256" "finish.tokens: 1600000" ;;
-generate) echo "Once upon a time" ;;
+info)
+    printf '%s\n' "encoding: some" "batch: 8" "context: 256" "finish.tokens: 1600000"
+    sed 's/^/command: /' "$1"
+    ;;
+generate) [ -z "${SILENT:-}" ] && echo "Once upon a time" ;;
 train)
     while [ $# -gt 0 ]; do
         case $1 in
@@ -28,7 +31,7 @@ train)
     echo state >"$checkpoint" && printf '%s\n' step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss 1,2048,0,8,1,0, 1,2048,,,,,7 \
         2,4096,0,6,1,0, >"$log"
     [ "$encoding" != none ] || { echo "ordo: no more" >&2 && exit 1; }
-    echo "$encoding $resume $tokens $finish_tokens $seed" >"$out"
+    echo "$encoding $resume --finish-tokens $finish_tokens --tokens $tokens --batch $batch --lr $lr --seed $seed ..." >"$out"
     echo "tokens: $tokens"
     ;;
 esac
@@ -72,7 +75,7 @@ check 'files and cards are all that is delivered' lists "$out" alibi.md alibi.sa
 check 'the rest stays in the work folder' lists "$WORK" alibi.csv alibi.log alibi.md alibi.safetensors rope.csv rope.log \
     rope.md rope.safetensors rotate-stretch-36.csv rotate-stretch-36.log rotate-stretch-36.md \
     rotate-stretch-36.safetensors simple.train.txt stories.val.txt
-check 'the encoding of a name' grep -qx 'rotate-stretch:period=36 yes 8400000 1600000 1' "$out/rotate-stretch-36.safetensors"
+check 'the encoding of a name' grep -qx 'rotate-stretch:period=36 yes --finish-tokens 1600000 --tokens 8400000 --batch 8 --lr 0.003 --seed 1 ...' "$out/rotate-stretch-36.safetensors"
 check 'the card holds what the program says' grep -q 'the last 1599488 of them' "$out/alibi.md"
 check 'the card shows the loss from its highest to its lowest' sh -c "grep -A 16 '^ 8.00 | *[.]$' '$out/alibi.md' | grep -q '^ 6.00 | *[.]$'"
 check 'nothing is written into the corpus' lists "$corpus" simple.train.txt.xz stories.train.txt stories.val.txt.xz
@@ -91,10 +94,14 @@ seeds() { SEEDS="1 2" TOKENS=500 FINISH_TOKENS=100 weights rope alibi; }
 check 'two seeds of two encodings' seeds
 check 'are four files' lists "$out" alibi-1.md alibi-1.safetensors alibi-2.md alibi-2.safetensors rope-1.md \
     rope-1.safetensors rope-2.md rope-2.safetensors
-check 'each of its seed and budget' grep -qx 'rope:* yes 500 100 2' "$out/rope-2.safetensors"
+check 'each of its seed and budget' grep -qx 'rope:* yes --finish-tokens 100 --tokens 500 .* --seed 2 ...' "$out/rope-2.safetensors"
 rm "$out/rope-1.safetensors"
 missing_only() { [ "$(seeds | grep '^weights: ')" = 'weights: rope-1' ]; }
 check 'one that is missing is trained alone' missing_only
+other_budget() { [ "$(SEEDS=2 TOKENS=600 FINISH_TOKENS=100 weights rope)" = 'weights: rope-2' ]; }
+check 'one of another budget is trained again' other_budget
+no_sample() { ! SILENT=yes SEEDS=3 TOKENS=600 FINISH_TOKENS=100 weights rope && [ ! -e "$out/rope-3.safetensors" ]; }
+check 'a card without its sample is none' no_sample
 
 rm "$corpus/stories.val.txt.xz"
 missing() { weights rope 2>&1 | grep -x "weights: $corpus/stories.val.txt: not found, nor with .xz"; }
