@@ -4,8 +4,8 @@
 //   m_h = 2^(-max (h+1)/n), h = 0 .. n-1, for n heads, a power of two
 // For other n: the slopes of the power of two p below, then every other slope of 2p heads, which are
 // 2^(-max (2(h-p)+1)/(2p)). Press, Smith and Lewis 2022, arXiv 2108.12409, and their code; max is MPT's
-// alibi_bias_max. ALiBi has power = 1; others are KERPLE's power kernel (Chi et al. 2022, arXiv 2205.09921) with
-// slopes that are not trained. The distance is taken of the integers: it stays exact at positions past 2^24.
+// alibi_bias_max. ALiBi has power = 1; others, up to 2, are KERPLE's power kernel (Chi et al. 2022, arXiv 2205.09921)
+// with slopes that are not trained. The distance is taken of the integers: it stays exact at positions past 2^24.
 #include "core/error.h"
 #include "encoding/registry.h"
 #include "encoding/table.h"
@@ -85,7 +85,7 @@ private:
 };
 
 std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    return std::make_unique<Alibi>(item.number("max", 8, 0, 64), item.number("power", 1, 0.01, 4), dims.n_heads);
+    return std::make_unique<Alibi>(item.number("max", 8, 0, 64), item.number("power", 1, 0.01, 2), dims.n_heads);
 }
 
 } // namespace
@@ -93,7 +93,7 @@ std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
 extern const EncodingInfo alibi_encoding;
 const EncodingInfo alibi_encoding = {
     .name = "alibi",
-    .summary = "lowers scores in proportion to the distance, at a slope of each head's own",
+    .summary = "lowers scores with the distance, at a slope of each head's own",
     .paper = "Press et al. 2022, arXiv 2108.12409",
     .formula = "score(i, j) = q_i . k_j * scale - m_h |p_i - p_j|^power\n"
                "m_h = 2^(-max (h+1)/n) for head h of n, a power of two; in between as published",
