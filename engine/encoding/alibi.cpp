@@ -96,6 +96,7 @@ const EncodingInfo alibi_encoding = {
     .summary = "lowers scores with the distance, at a slope of each head's own",
     .paper = "Press et al. 2022, arXiv 2108.12409",
     .formula = "score(i, j) = q_i . k_j * scale - m_h |p_i - p_j|^power\n"
+               "scale = 1/sqrt(d_head), or the model's own; the bias is not multiplied by it\n"
                "m_h = 2^(-max (h+1)/n) for head h of n, a power of two; in between as published",
     .moments = moment_bias,
     .shift_invariant = true,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "encoding/registry.h"
 #include "tests/lab/lab_run.h"
 #include "tools/lab/slips.h"
 #include "tools/lab/study.h"
@@ -137,6 +138,12 @@ TEST_F(LabErrata, FiguresAreThoseOfTheFormulas) {
     expect(26, "3 sines, 2 cosines");
     expect(27, "|PE| = 16");
     expect(28, "90 pairs of neighbours in its corpus 18 (20 %)");
+}
+
+// Where 2 and 18 send their readers: the formula by index, and what the bias is not multiplied by.
+TEST(LabErrataCommands, EncodingsShowTheirFormulas) {
+    EXPECT_NE(find_encoding("sinusoidal").formula.find("cos(p / base^((i-1)/d)), i odd"), std::string::npos);
+    EXPECT_NE(find_encoding("alibi").formula.find("scale = 1/sqrt(d_head)"), std::string::npos);
 }
 
 // |PE| = sqrt(d/2), |e| = 1 for N(0, 1/d); sqrt(d) times that with the scale.
