@@ -5,7 +5,9 @@
 #include "kernels/kernels.h"
 
 #include <fstream>
+#include <sys/utsname.h>
 #include <thread>
+#include <unistd.h>
 
 namespace ordo::bench {
 
@@ -19,6 +21,35 @@ std::string cpu_name() {
         break;
     }
     return name + ", " + std::to_string(std::thread::hardware_concurrency()) + " CPUs";
+}
+
+std::string memory_size() {
+    const double pages = static_cast<double>(::sysconf(_SC_PHYS_PAGES));
+    const double bytes = pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+    if (pages <= 0) return "unknown";
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.1f GB", bytes / 1e9);
+    return buffer;
+}
+
+std::string system_name() {
+    std::ifstream file("/etc/os-release"); // PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
+    std::string line, name;
+    constexpr std::string_view key = "PRETTY_NAME=";
+    while (name.empty() && std::getline(file, line))
+        if (line.starts_with(key)) name = line.substr(key.size());
+    std::erase(name, '"');
+    utsname kernel{};
+    if (::uname(&kernel) != 0) return name;
+    return name + (name.empty() ? "" : ", ") + kernel.sysname + " " + kernel.release + " " + kernel.machine;
+}
+
+std::string compiler_name() {
+#ifdef __clang__
+    return __VERSION__; // names itself
+#else
+    return "g++ " __VERSION__;
+#endif
 }
 
 std::string backend_name() {

@@ -6,8 +6,11 @@
 
 namespace ordo::bench {
 
-std::string cpu_name();     // "Intel(R) Xeon(R) ..., 2 of 2 CPUs"
-std::string backend_name(); // the kernels in use and the BLAS: "avx512, OpenBLAS 0.3.21 ... OpenMP"
+std::string cpu_name();      // "Intel(R) Xeon(R) ..., 2 of 2 CPUs"
+std::string memory_size();   // of the machine: "7.8 GB"
+std::string system_name();   // "Debian GNU/Linux 12 (bookworm), Linux 6.1.0 x86_64"
+std::string compiler_name(); // that the program was built by: "g++ 12.2.0"
+std::string backend_name();  // the kernels in use and the BLAS: "avx512, OpenBLAS 0.3.21 ... OpenMP"
 // Other programs that want the processor now, from /proc/loadavg: runnable tasks beside our own; -1 if
 // the system does not say.
 int other_runnable_tasks();

@@ -153,7 +153,8 @@ std::string help_text() {
 }
 
 std::string help_text(const Verb& verb) {
-    std::string out = "usage: " + usage(verb) + "\n\n" + wrapped(verb.summary, 0, help_width) + ".\n";
+    const std::string summary = std::string(verb.summary) + (verb.summary.ends_with('?') ? "" : ".");
+    std::string out = "usage: " + usage(verb) + "\n\n" + wrapped(summary, 0, help_width) + "\n";
     if (!verb.details.empty()) out += "\n" + wrapped(verb.details, 0, help_width) + "\n";
     for (const OptionGroup& group : verb.groups) {
         out += "\n" + std::string(group.title) + ":\n";

@@ -40,6 +40,8 @@ struct Verb {
     std::string_view details;    // paragraphs, or empty
     std::span<const OptionGroup> groups;
     int (*run)(const Arguments&) = nullptr; // returns the exit code
+    // What --help prints where the operands choose what is to be explained; null: the verb's table alone.
+    std::string (*help)(const Arguments&) = nullptr;
 };
 
 // How many words there are in Verb::operand.

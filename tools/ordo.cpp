@@ -49,7 +49,8 @@ int dispatch(std::span<const char* const> args) {
     const Verb& verb = find_verb(first);
     const Arguments arguments(verb, args.subspan(1));
     if (arguments.has("help") || arguments.has("version")) {
-        write_out(arguments.has("help") ? help_text(verb) : version_text());
+        const bool help = arguments.has("help");
+        write_out(!help ? version_text() : verb.help ? verb.help(arguments) : help_text(verb));
         return 0;
     }
     apply_common(arguments);

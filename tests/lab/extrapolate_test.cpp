@@ -93,6 +93,30 @@ TEST(LabExtrapolate, PublishedFiguresAgreeWithOneAnother) {
         for (const std::size_t column : {1, 4, 5, 6}) EXPECT_LE(number(row[2]), number(row[column]));
 }
 
+// Published points, and measured ones over that at the trained length.
+TEST(LabExtrapolate, PublishedCurvesStandBesideOurs) {
+    Extrapolation ours;
+    ours.name = ours.encoding = "rope";
+    ours.context = 256;
+    ours.whole = {{128, {3.0, 3.0}}, {256, {1.0, 2.0}}, {512, {2.0, 2.0}}};
+    const std::vector<Extrapolation> all{ours};
+    Result result;
+    judge(all, result);
+    const auto& curves = test::picture<Curves>(result, "published-curve");
+    ASSERT_EQ(curves.series.size(), 5u);
+    EXPECT_EQ(curves.series[0].label, "sinusoidal, published");
+    EXPECT_NEAR(curves.series[0].x.back(), 4512 / 512.0, 1e-12);
+    EXPECT_NEAR(curves.series[0].y.back(), 209.37 / 20.05, 1e-12);
+    EXPECT_NEAR(curves.series[3].x.back(), 12512 / 512.0, 1e-12); // ALiBi is best there
+    EXPECT_EQ(curves.series[4].label, "rope, here");
+    EXPECT_EQ(curves.series[4].x, (std::vector<double>{1, 2}));
+    EXPECT_NEAR(curves.series[4].y[1], std::exp(0.5), 1e-12);
+    for (const Series& series : curves.series) {
+        EXPECT_EQ(series.x.front(), 1);
+        EXPECT_EQ(series.y.front(), 1);
+    }
+}
+
 Extrapolation made_up(const char* encoding, double near, double far) {
     Extrapolation one;
     one.name = one.encoding = encoding;

@@ -35,6 +35,38 @@ TEST(LabVerb, TheListFitsATerminal) {
         EXPECT_NE(outcome.out.find("\n" + std::string(experiment->name) + " "), std::string::npos) << experiment->name;
 }
 
+TEST(LabVerb, TheListSaysHowToRunOneAndWhatItsTimesAre) {
+    const std::string list = run_program({"lab"}).out;
+    for (const char* said : {"ordo lab NAME", "--help", "two cores", "--quick"})
+        EXPECT_NE(list.find(said), std::string::npos) << said;
+}
+
+// What is said of an experiment, and the options that it heeds and no others.
+TEST(LabVerb, HelpIsOfTheExperimentThatIsNamed) {
+    for (const lab::Experiment* experiment : lab::experiments()) {
+        SCOPED_TRACE(experiment->name);
+        const Outcome outcome = run_program({"lab", std::string(experiment->name), "--help"});
+        EXPECT_EQ(outcome.code, 0);
+        std::string words; // with the lines joined
+        for (const char c : outcome.out) words += c == '\n' ? ' ' : c;
+        for (const std::string_view said : {experiment->summary, experiment->details})
+            EXPECT_NE(words.find(said), std::string::npos) << said;
+        EXPECT_NE(words.find("on two cores"), std::string::npos);
+        EXPECT_NE(words.find("--seed "), std::string::npos);
+        for (const char* option : {"seeds", "corpus", "model", "encodings", "length", "tasks", "dim", "heads"}) {
+            const bool heeded =
+                std::find(experiment->options.begin(), experiment->options.end(), option) != experiment->options.end();
+            EXPECT_EQ(outcome.out.find("    --" + std::string(option) + " ") != std::string::npos ||
+                          outcome.out.find(", --" + std::string(option) + " ") != std::string::npos ||
+                          outcome.out.find("    --" + std::string(option) + ", ") != std::string::npos,
+                      heeded)
+                << option;
+        }
+    }
+    EXPECT_NE(run_program({"lab", "report", "--help"}).out.find("report DIR"), std::string::npos);
+    expect_error(run_program({"lab", "heat-maps", "--help"}), 2, "did you mean heat-map?");
+}
+
 TEST(LabVerb, ExperimentsAreDescribedOnceAndWell) {
     std::set<std::string_view> names{"report"};
     for (const lab::Experiment* experiment : lab::experiments()) {
@@ -42,7 +74,7 @@ TEST(LabVerb, ExperimentsAreDescribedOnceAndWell) {
         EXPECT_TRUE(names.insert(experiment->name).second);
         EXPECT_EQ(experiment->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string_view::npos);
         EXPECT_EQ(experiment->summary.find('\n'), std::string_view::npos);
-        EXPECT_FALSE(experiment->summary.empty());
+        EXPECT_TRUE(experiment->summary.ends_with('?')); // the question that it answers
         EXPECT_FALSE(experiment->details.empty());
         EXPECT_GT(experiment->quick_seconds, 0);
         EXPECT_LE(experiment->quick_seconds, experiment->seconds);

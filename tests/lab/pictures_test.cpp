@@ -6,8 +6,10 @@
 #include "tests/tools/models.h"
 #include "tools/lab/tsne.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace {
 
@@ -74,6 +76,28 @@ TEST(LabWaves, TransposingAndCurvesMoveNoValue) {
     EXPECT_NEAR(odd.y.at(4), sinusoid(50, 9, 512), 1e-12);
 }
 
+TEST(LabWaves, AnglesAndTheWholeRowAreThoseOfThePaper) {
+    const lab::Result result = run("waves");
+    const auto& angles = picture<Curves>(result, "angles");
+    ASSERT_EQ(angles.series.size(), 4u);
+    const int positions[] = {1, 10, 50, 99};
+    for (std::size_t s = 0; s < 4; ++s) {
+        ASSERT_EQ(angles.series[s].x.size(), 256u);
+        for (const int pair : {0, 7, 255}) {
+            const auto i = static_cast<std::size_t>(pair);
+            EXPECT_EQ(angles.series[s].x[i], 2 * pair);
+            EXPECT_NEAR(angles.series[s].y[i] / (positions[s] / std::pow(10000.0, 2 * pair / 512.0)), 1, 1e-12);
+        }
+    }
+    const auto& whole = picture<Curves>(result, "all-dimensions").series;
+    ASSERT_EQ(whole.size(), 1u);
+    ASSERT_EQ(whole[0].x.size(), 512u);
+    for (const int column : {0, 1, 100, 511}) {
+        EXPECT_EQ(whole[0].x[static_cast<std::size_t>(column)], column);
+        EXPECT_NEAR(whole[0].y[static_cast<std::size_t>(column)], sinusoid(50, column, 512), 1e-12);
+    }
+}
+
 TEST(LabDivisionTerm, BothFormsAreOne) {
     const lab::Result result = run("division-term");
     const double last[] = {0.01, 1 / 464.1588834, 0.001, std::pow(10000.0, -62 / 64.0), 1.0366e-4};
@@ -113,6 +137,56 @@ TEST(LabClusters, DistancesExplainThem) {
     for (const std::size_t wide : {1u, 2u}) EXPECT_EQ(cell(result, "nearest", wide, "nearest"), 1);
     for (const std::size_t row : {0u, 1u, 2u})
         EXPECT_LT(cell(result, "nearest", row, "spread within an offset"), 1e-12);
+}
+
+// |PE(p) - PE(p + k)|^2 = sum over pairs of 2 - 2 cos(k w), worked out apart from the engine.
+double offset_distance(int offset, int d) {
+    double sum = 0;
+    for (int pair = 0; pair < d / 2; ++pair) sum += 2 - 2 * std::cos(offset * std::pow(10000.0, -2.0 * pair / d));
+    return std::sqrt(sum);
+}
+
+TEST(LabClusters, PicturesSayWhatIsInThem) {
+    const lab::Result result = run("clusters");
+    std::string counts;
+    for (const int d : {8, 64, 512}) {
+        int nearer = 0;
+        for (int offset = 2; offset < 128; ++offset) nearer += offset_distance(offset, d) < offset_distance(1, d);
+        counts += (counts.empty() ? "" : ", ") + std::to_string(nearer) + " with " + std::to_string(d) +
+                  (d == 8 ? " dimensions" : "");
+    }
+    const auto find = [&](const char* name) {
+        return *std::find_if(result.pictures.begin(), result.pictures.end(),
+                             [&](const lab::Picture& picture) { return picture.name == name; });
+    };
+    EXPECT_NE(find("distance").title.find(counts), std::string::npos) << find("distance").title << counts;
+    const auto& marks = picture<Curves>(result, "distance").series.back();
+    EXPECT_EQ(marks.x, (std::vector<double>{6, 63}));
+    for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_NEAR(marks.y[i], offset_distance(static_cast<int>(marks.x[i]), 8) / std::sqrt(8), 1e-9);
+
+    // The map's nearest offsets, from its points; each point has its position, in the colour of its class.
+    const auto& map = picture<Curves>(result, "t-sne");
+    std::map<int, std::pair<double, double>> points;
+    for (std::size_t s = 0; s < map.series.size(); ++s)
+        for (std::size_t i = 0; i < map.series[s].x.size(); ++i) {
+            const int position = std::stoi(map.series[s].names.at(i));
+            EXPECT_EQ(position % 3, static_cast<int>(s));
+            points[position] = {map.series[s].x[i], map.series[s].y[i]};
+        }
+    ASSERT_EQ(points.size(), 128u);
+    int at_63 = 0;
+    for (const auto& [p, here] : points) {
+        int best = -1;
+        double least = HUGE_VAL;
+        for (const auto& [q, there] : points) {
+            const double apart = std::hypot(here.first - there.first, here.second - there.second);
+            if (p != q && apart < least) least = apart, best = q;
+        }
+        at_63 += std::abs(best - p) == 63;
+    }
+    EXPECT_NE(find("t-sne").title.find("63 (" + std::to_string(at_63) + " rows)"), std::string::npos)
+        << find("t-sne").title;
 }
 
 TEST(LabTsne, ProbabilitiesHaveThePerplexity) {
@@ -204,6 +278,20 @@ TEST(LabTables, ShowEveryRegisteredEncoding) {
     EXPECT_EQ(picture<HeatMap>(result, "alibi-head-0").values.at(5).at(1), -4 * 0.0625); // of 2 heads
     EXPECT_NEAR(picture<HeatMap>(result, "rope-angle").values.at(5).at(1), 0.5, 1e-12);  // 5 / 10000^(2/8)
     EXPECT_NEAR(picture<Curves>(result, "rotate-stretch-angle").series.at(0).y.at(3), 2 * M_PI * 3 / 36, 1e-12);
+}
+
+// Without weights that have its table: what training begins with, and said to be that.
+TEST(LabTables, AnUntrainedTableIsShownAsSuch) {
+    setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
+    const lab::Result result = run("tables", {"--encodings", "segment:count=3", "--length", "6", "--dim", "8"});
+    unsetenv("ORDO_WEIGHTS");
+    ASSERT_EQ(result.pictures.size(), 1u);
+    EXPECT_NE(result.pictures[0].title.find("untrained"), std::string::npos) << result.pictures[0].title;
+    EXPECT_EQ(result.pictures[0].y_label, "segment");
+    const auto& values = std::get<HeatMap>(result.pictures[0].content).values;
+    ASSERT_EQ(values.size(), 3u);
+    ASSERT_EQ(values[0].size(), 8u);
+    EXPECT_NE(values[0], values[1]);
 }
 
 // Each kind of number by itself: the positions beside them are none.

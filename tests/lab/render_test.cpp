@@ -79,9 +79,9 @@ std::vector<Picture> awkward_pictures() {
 TEST(LabText, AWideTableFitsTheScreen) {
     tools::Figures wide{{"model", "length"}, {}, 3};
     for (int c = 0; c < 14; ++c) wide.columns.push_back("column_" + std::to_string(c));
-    for (int r = 0; r < 2; ++r) {
+    for (int r = 0; r < 2; ++r) { // it takes both the model and the length to tell the rows apart
         auto& row = wide.rows.emplace_back();
-        row = {std::string("m") + std::to_string(r), std::int64_t{256}};
+        row = {std::string("m"), 256.5 + r};
         for (int c = 0; c < 14; ++c) row.emplace_back(100 * r + c + 0.5);
     }
     lab::Result result;
@@ -98,8 +98,56 @@ TEST(LabText, AWideTableFitsTheScreen) {
             EXPECT_EQ(times(" " + std::to_string(c) + ".500"), 1) << text;
             EXPECT_EQ(times(" " + std::to_string(100 + c) + ".500"), 1) << text;
         }
-        EXPECT_EQ(times("m1 "), times("model  length")) << text;
+        EXPECT_EQ(times("257.500"), times("model   length")) << text;
+        EXPECT_EQ(times("256.500"), times("model   length")) << text;
     }
+}
+
+// Where what tells the rows apart fills the screen, nothing is cut off from it.
+TEST(LabText, RowsOfLongNamesAreWrittenOneAfterAnother) {
+    lab::Result result;
+    result.tables = {
+        {"t",
+         "long",
+         {{"first", "second", "value"},
+          {{std::string(30, 'a'), std::string(30, 'b'), 1.5}, {std::string(30, 'a'), std::string("c"), 2.5}}}}};
+    EXPECT_NE(lab::text_of(nasty, result, {.width = 60}).find("second  c\nvalue   2.5\n"), std::string::npos);
+}
+
+TEST(LabText, ListsHaveMarksAndStandClearOfThem) {
+    lab::Result result;
+    for (int i = 0; i < 10; ++i) result.expected.push_back("e" + std::to_string(i));
+    result.found = {"found " + std::string(44, 'x') + " more", "second"};
+    result.notes = {"note"};
+    const std::string text = lab::text_of(nasty, result, {.width = 50});
+    EXPECT_NE(text.find("\nexpected:\n   1. e0\n   2. e1\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  10. e9\n"), std::string::npos);
+    EXPECT_NE(text.find("\nfound:\n  - found\n    " + std::string(44, 'x') + "\n    more\n  - second\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("\nnotes:\n  - note\n"), std::string::npos);
+    EXPECT_NE(lab::markdown_of(nasty, result, "c").find("\n10. e9\n"), std::string::npos);
+    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .result = result}};
+    const std::string page = lab::page_html(outcomes, {}, "/nonexistent");
+    EXPECT_NE(page.find("<ol>\n<li>e0</li>"), std::string::npos);
+    EXPECT_NE(page.find("<ul>\n<li>note</li>"), std::string::npos);
+}
+
+TEST(LabText, SaysWhatIsComputed) {
+    EXPECT_TRUE(lab::text_of(nasty, {}, {}).starts_with("nasty: a < b & c\n\n\"quoted\"\n"));
+}
+
+TEST(LabText, DurationsAreNotRoundedUpFar) {
+    for (const auto& [seconds, text] : {std::pair{0.2, "1 s"},
+                                        {59.6, "60 s"},
+                                        {90.0, "90 s"},
+                                        {119.4, "119 s"},
+                                        {120.0, "2 min"},
+                                        {150.0, "2.5 min"},
+                                        {580.0, "9.5 min"},
+                                        {590.0, "10 min"},
+                                        {1800.0, "30 min"}})
+        EXPECT_EQ(lab::duration_text(seconds), text);
 }
 
 TEST(LabDraw, FitsTheScreenWhateverThePictureHolds) {
@@ -128,6 +176,54 @@ TEST(LabDraw, SmallMapsAreNumbersAndLargeOnesShades) {
     const std::string text = lab::draw({"r", "ramp", "x", "y", HeatMap{.values = ramp, .diverging = false}}, {});
     EXPECT_NE(text.find("········░░░░░░░░▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓████████\n"), std::string::npos) << text;
     EXPECT_NE(text.find("0 · 7.8 ░ 15.6 ▒ 23.4 ▓ 31.2 █ 39"), std::string::npos) << text;
+}
+
+// Even columns 0, odd ones 1, as late dimensions of the sinusoidal table are: a mean would make them equal.
+TEST(LabDraw, LargeMapsKeepEvenAndOddColumnsApart) {
+    std::vector<std::vector<double>> values(100, std::vector<double>(512));
+    for (auto& row : values)
+        for (std::size_t c = 1; c < row.size(); c += 2) row[c] = 1;
+    const Picture picture{"m", "m", "column", "row", HeatMap{.values = values, .diverging = false}};
+    const std::string text = lab::draw(picture, {.width = 80});
+    EXPECT_NE(text.find("  0 ·█·█·█·█·█"), std::string::npos) << text;
+    EXPECT_EQ(text.find("▒·"), std::string::npos);
+    EXPECT_NE(text.find("shown are rows 0, 2, 4, ...; columns 0, 7, 14, ..."), std::string::npos) << text;
+    EXPECT_NE(text.find("511\n"), std::string::npos) << text; // 73 x 7: the last that is shown
+}
+
+// Letters tell the series apart, strokes are intervals, and what these are is said.
+TEST(LabDraw, IntervalsAreStrokesAndNamed) {
+    const Series low{
+        .label = "low", .x = {1, 2}, .y = {1, 1}, .low = {0, 0}, .high = {2, 2}, .style = Series::Style::points},
+        high{.label = "high", .x = {1, 2}, .y = {3, 3}};
+    const std::string text = lab::draw(
+        {"i", "i", "x", "y", Curves{.series = {low, high}, .interval = "mean ± one deviation"}}, {.width = 60});
+    const auto count = [&](std::string_view what) {
+        int n = 0;
+        for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++n;
+        return n;
+    };
+    EXPECT_LE(count("a"), 10) << text; // two thick points, the legend and its words
+    EXPECT_GE(count("│"), 20 + 2 * 8) << text;
+    EXPECT_NE(text.find("│ mean ± one deviation"), std::string::npos) << text;
+}
+
+// A few values that were measured are labelled each, where an axis has hardly a power of ten.
+TEST(LabDraw, MeasuredValuesAreOnALogarithmicAxis) {
+    const Series one{.label = "s", .x = {0.5, 1, 2}, .y = {20, 30, 50}};
+    const Picture picture{"l", "l", "x", "y", Curves{.series = {one}, .log_x = true, .log_y = true}};
+    const std::string text = lab::draw(picture, {.width = 80});
+    const std::size_t axis = text.find("└┬");
+    ASSERT_NE(axis, std::string::npos) << text;
+    std::istringstream numbers(text.substr(text.find('\n', axis)));
+    std::string a, b, c;
+    numbers >> a >> b >> c;
+    EXPECT_EQ(a + " " + b + " " + c, "0.5 1 2") << text;
+    EXPECT_NE(text.find(" 20 ┤"), std::string::npos) << text;
+    EXPECT_NE(text.find(" 50 ┤"), std::string::npos) << text;
+    const std::string script = lab::plot_script(picture, "l");
+    EXPECT_NE(script.find("set xtics (0.5, 1, 2)"), std::string::npos) << script;
+    EXPECT_NE(script.find("set ytics ('20' 20, "), std::string::npos) << script;
 }
 
 // Two values to a character, in their own colours; what is blank has none.
@@ -170,7 +266,8 @@ TEST(LabDraw, TicksAreRoundNumbers) {
     EXPECT_EQ(texts({-1, 1}, false), "-1 -0.5 0 0.5 1 ");
     EXPECT_EQ(texts({3, 97}, false), "20 40 60 80 ");
     EXPECT_EQ(texts({0, 4}, true), "1 10 100 1000 10000 ");
-    EXPECT_EQ(texts({0.1, 0.4}, true), "1.26 2.51 "); // no power of ten between
+    EXPECT_EQ(texts({0.1, 0.4}, true), "1.5 2 2.5 ");         // 1.26 to 2.51: no power of ten between
+    EXPECT_EQ(texts({1.2, 2.9}, true), "20 50 100 200 500 "); // 16 to 794: one
 }
 
 lab::Result small_result() {
@@ -185,12 +282,11 @@ lab::Result small_result() {
     return result;
 }
 
-TEST(LabRender, CsvHasAllDigitsAndNamesSeveralTables) {
+TEST(LabRender, CsvHasAllDigitsAndNamesTablesAndPictures) {
     lab::Result result = small_result();
     EXPECT_EQ(lab::csv_of(result),
-              "# one: first\nname,value\n\"a,\"\"b\"\"\",0.3333333333333333\n<i>,nan\n# two: second\nn\n7\n");
-    result.tables.pop_back();
-    EXPECT_TRUE(lab::csv_of(result).starts_with("name,value\n"));
+              "# one: first\nname,value\n\"a,\"\"b\"\"\",0.3333333333333333\n<i>,nan\n# two: second\nn\n7\n"
+              "# p: a 'picture'\nseries,x,y\ns,1,2\nr,,3\n");
     result.tables.clear();
     EXPECT_EQ(lab::csv_of(result), "series,x,y\ns,1,2\nr,,3\n");
 }
@@ -207,7 +303,7 @@ TEST(LabRender, JsonHasEverything) {
 
 TEST(LabRender, MarkdownKeepsTextFromBecomingMarkup) {
     const std::string text = lab::markdown_of(nasty, small_result(), "ordo lab nasty");
-    EXPECT_NE(text.find("- x &lt; y\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("1. x &lt; y\n"), std::string::npos) << text;
     EXPECT_NE(text.find("\\[c\\]"), std::string::npos);
     EXPECT_NE(text.find("0.333333 |"), std::string::npos); // six digits for a reader
     EXPECT_NE(text.find("```text\na 'picture'"), std::string::npos);
@@ -217,6 +313,20 @@ TEST(LabRender, MapsKeepTheirNamesAndBlanks) {
     const auto figures =
         lab::figures_of({"m", "m", "key", "query", HeatMap{.values = {{NAN, 2}}, .first_x = 5, .y_names = {"q"}}});
     EXPECT_EQ(tools::render(figures, tools::Format::csv), "query,5,6\nq,,2\n");
+}
+
+TEST(LabRender, NamesOfPointsAreKept) {
+    const Picture picture{
+        "n", "n", "x", "y",
+        Curves{.series = {
+                   {.label = "s", .x = {1, 2}, .y = {3, 4}, .names = {"p \"5\"", "68"}, .style = Series::Style::points},
+                   {.label = "t", .x = {5}, .y = {6}}}}};
+    EXPECT_EQ(tools::render(lab::figures_of(picture), tools::Format::csv),
+              "series,x,y,name\ns,1,3,\"p \"\"5\"\"\"\ns,2,4,68\nt,5,6,\n");
+    const std::string script = lab::plot_script(picture, "n");
+    EXPECT_NE(script.find("\n1 3 \"p  5 \"\n2 4 \"68\"\nEND"), std::string::npos) << script;
+    EXPECT_NE(script.find("$series0 using 1:2:3 with labels"), std::string::npos);
+    EXPECT_EQ(script.find("$series1 using 1:2:3"), std::string::npos);
 }
 
 TEST(LabPlot, FileNamesAreSafe) {
@@ -257,11 +367,45 @@ TEST(LabPage, NothingBecomesMarkup) {
     EXPECT_EQ(page.find("http"), std::string::npos); // nothing from elsewhere
 }
 
+// Handed on without its directory: every link leads into the page. "n\n7\n" is "bgo3Cg==" in base64.
+TEST(LabPage, HasItsNumbersInIt) {
+    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = small_result()}};
+    const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
+    EXPECT_NE(page.find("<a download=\"nasty-two.csv\" href=\"data:text/csv;base64,bgo3Cg==\">nasty-two.csv</a>"),
+              std::string::npos)
+        << page;
+    int links = 0;
+    for (std::size_t at = 0; (at = page.find("href=\"", at)) != std::string::npos; ++links) {
+        at += 6;
+        EXPECT_TRUE(page[at] == '#' || page.compare(at, 21, "data:text/csv;base64,") == 0) << page.substr(at, 40);
+    }
+    EXPECT_EQ(links, 1 + 2 + 1); // contents, tables, picture
+}
+
 TEST(LabReport, CommandsCanBePasted) {
     const std::vector<const char*> words{"order",    "--quick", "-p",       "it's",         "--seed", "7",
-                                         "--format", "md",      "--corpus", "/a/b/c d.txt", "-q"};
+                                         "--format", "md",      "-m",       "../m.st",      "-t",     "2",
+                                         "--isa",    "avx2",    "--corpus", "/a/b/c d.txt", "-q"};
     EXPECT_EQ(lab::command_of("order", lab::test::arguments_of(words)),
-              "ordo lab order --seed 7 --quick --prompt 'it'\\''s' --corpus 'c d.txt'");
+              "ordo lab order --seed 7 --quick --prompt 'it'\\''s' --corpus '/a/b/c d.txt' --model ../m.st --threads 2 "
+              "--isa avx2");
+}
+
+// Paths as they were typed: it is the shell that puts the user's home in the place of ~.
+TEST(LabReport, CommandsDoNotNameTheHome) {
+    const char* const home = std::getenv("HOME");
+    const std::string before = home ? home : "";
+    setenv("HOME", "/home/someone", 1);
+    const auto of = [](const char* path) {
+        return lab::command_of("extrapolate", lab::test::arguments_of({"extrapolate", "--corpus", path}));
+    };
+    EXPECT_EQ(of("/home/someone/my texts/a.txt"), "ordo lab extrapolate --corpus ~/'my texts/a.txt'");
+    EXPECT_EQ(of("/home/someoneelse/a.txt"), "ordo lab extrapolate --corpus /home/someoneelse/a.txt");
+    EXPECT_EQ(of("~/a.txt"), "ordo lab extrapolate --corpus '~/a.txt'"); // a folder of that name
+    if (home)
+        setenv("HOME", before.c_str(), 1);
+    else
+        unsetenv("HOME");
 }
 
 } // namespace

@@ -47,6 +47,22 @@ TEST_F(LabStretch, PositionsAPeriodApartMeetAndNoOthers) {
     EXPECT_NEAR(cell(table, {{"position", "1"}, {"other", "6"}}, "apart"), 2 * std::acos(-1) / 6, 1e-9);
 }
 
+// Each ratio beside the length that it is of; 1 > s(t) |x| up to where floor(t / 36) + 1 exceeds 10 / |x|.
+TEST_F(LabStretch, SentencesNameTheLengthsThatTheyAreOf) {
+    const tools::Figures& table = test::table(*result, "after-norm");
+    const double small = number(table.rows[0][1]), large = number(table.rows[1][1]);
+    const auto digits = [](double value) {
+        char buffer[16];
+        std::snprintf(buffer, sizeof buffer, "%.3g", value);
+        return std::string(buffer);
+    };
+    EXPECT_NE(result->found[0].find("a row that was " + digits(large) + " long"), std::string::npos);
+    EXPECT_NE(result->found[1].find("of one " + digits(small) + " long"), std::string::npos);
+    const int turns = static_cast<int>(std::floor(10 / small));
+    EXPECT_NE(result->pictures[0].title.find("from position " + std::to_string(36 * turns) + " on"), std::string::npos)
+        << result->pictures[0].title;
+}
+
 // 44 and 710 are near 7 and 113 turns: convergents of 2 pi.
 TEST_F(LabStretch, WavesOfOneRadianNearlyMeetAt44And710) {
     const tools::Figures& table = test::table(*result, "near-collisions");

@@ -36,9 +36,10 @@ Profile profile_of(const Table& table) {
 }
 
 // How many points have their nearest neighbour at each offset.
+using Counts = std::map<std::int64_t, std::int64_t>;
 template <class Points>
-std::map<std::int64_t, std::int64_t> nearest_offsets(const Points& points) {
-    std::map<std::int64_t, std::int64_t> counts;
+Counts nearest_offsets(const Points& points) {
+    Counts counts;
     for (std::size_t p = 0; p < points.size(); ++p) {
         std::size_t best = p == 0 ? 1 : 0;
         for (std::size_t q = 0; q < points.size(); ++q)
@@ -48,7 +49,7 @@ std::map<std::int64_t, std::int64_t> nearest_offsets(const Points& points) {
     return counts;
 }
 
-std::string counts_text(const std::map<std::int64_t, std::int64_t>& counts) {
+std::string counts_text(const Counts& counts) {
     std::string text;
     for (const auto& [offset, count] : counts)
         append(text, std::to_string(offset) + " (" + std::to_string(count) + " rows)");
@@ -64,18 +65,38 @@ std::vector<std::size_t> by_nearness(const Profile& profile) {
     return order;
 }
 
-Picture map_picture(const std::vector<std::array<double, 2>>& points) {
+// How many offsets beyond 1 lie nearer than neighbours do.
+std::size_t nearer_than_neighbours(const Profile& profile) {
+    return static_cast<std::size_t>(std::count_if(profile.mean.begin() + 2, profile.mean.end(),
+                                                  [&](double distance) { return distance < profile.mean[1]; }));
+}
+
+// The largest share by which a distance falls short of one at a smaller offset.
+double deepest_dip(const Profile& profile) {
+    double reached = profile.mean[1], dip = 0;
+    for (std::size_t offset = 2; offset < profile.mean.size(); ++offset) {
+        reached = std::max(reached, profile.mean[offset]);
+        dip = std::max(dip, 1 - profile.mean[offset] / reached);
+    }
+    return dip;
+}
+
+// Coloured by p mod 3, which positions that differ by 6 or by 63 share.
+Picture map_picture(const std::vector<std::array<double, 2>>& points, const Counts& nearest, std::uint64_t seed) {
+    constexpr std::size_t classes = 3;
     Curves curves;
     curves.square = true;
-    for (std::size_t residue = 0; residue < 6; ++residue) {
-        Series& series = curves.series.emplace_back(
-            Series{.label = "p mod 6 = " + std::to_string(residue), .style = Series::Style::points});
-        for (std::size_t p = residue; p < points.size(); p += 6) {
-            series.x.push_back(points[p][0]);
-            series.y.push_back(points[p][1]);
+    for (std::size_t residue = 0; residue < classes; ++residue) {
+        Series& one = curves.series.emplace_back(series(text("p mod 3 = ", residue), Series::Style::points));
+        for (std::size_t p = residue; p < points.size(); p += classes) {
+            one.x.push_back(points[p][0]);
+            one.y.push_back(points[p][1]);
+            one.names.push_back(std::to_string(p));
         }
     }
-    return {"t-sne", "t-SNE of the 128 rows of 8 dimensions: positions that differ by 6 or by 63 stay together",
+    return {"t-sne",
+            text("t-SNE of the 128 rows of 8 dimensions, seed ", seed, ": a row's nearest lies at offset ",
+                 counts_text(nearest), "; 6 and 63 are multiples of 3, so such rows share a colour"),
             "t-SNE 1, no unit", "t-SNE 2, no unit", std::move(curves)};
 }
 
@@ -88,7 +109,18 @@ Picture profile_picture(const std::vector<int>& widths, const std::vector<Profil
             series.y.push_back(profiles[i].mean[offset] / std::sqrt(static_cast<double>(widths[i])));
         }
     }
-    return {"distance", "Distance of two rows by their offset: dips at 6 and 63 with 8 dimensions, none with many",
+    Series marks = series("8 dimensions, 6 and 63", Series::Style::points);
+    for (const std::size_t offset : {std::size_t{6}, std::size_t{63}}) {
+        marks.x.push_back(static_cast<double>(offset));
+        marks.y.push_back(profiles[0].mean[offset] / std::sqrt(static_cast<double>(widths[0])));
+        marks.names.push_back(std::to_string(offset));
+    }
+    curves.series.push_back(std::move(marks));
+    std::string counts;
+    for (std::size_t i = 0; i < widths.size(); ++i)
+        append(counts, text(nearer_than_neighbours(profiles[i]), " with ", widths[i], i == 0 ? " dimensions" : ""));
+    return {"distance",
+            "Distance of two rows by their offset; offsets whose rows are nearer than neighbours: " + counts,
             "offset, in positions", "distance / sqrt(dimensions)", std::move(curves)};
 }
 
@@ -115,20 +147,26 @@ Result run(const Request& request) {
     result.expected = {"With 8 dimensions rows are near each other at offset 6, nearly a turn of the fastest pair, and "
                        "at 63, nearly ten turns of it and one of the second pair.",
                        "With many dimensions neighbouring positions are the nearest."};
+    std::string dips;
+    for (std::size_t i = 0; i < widths.size(); ++i)
+        append(dips, text("by ", figure(100 * deepest_dip(profiles[i]), 2), " % with ", widths[i],
+                          i == 0 ? " dimensions" : ""));
     const auto order = by_nearness(profiles[0]);
-    const auto text = [&](std::size_t offset) { return tools::fixed_text(profiles[0].mean[offset], 4); };
+    const auto at = [&](std::size_t offset) { return tools::fixed_text(profiles[0].mean[offset], 4); };
     result.found = {
         "With 8 dimensions the distance depends on the offset alone (it spreads by " + axis_text(profiles[0].spread) +
-            "): " + text(1) + " at offset 1, " + text(6) + " at 6, " + text(63) + " at 63; nearest of all is " +
+            "): " + at(1) + " at offset 1, " + at(6) + " at 6, " + at(63) + " at 63; nearest of all is " +
             std::to_string(order[0]) + ", then " + std::to_string(order[1]) + ".",
         "Every row's nearest lies at offset " + counts_text(nearest_offsets(sinusoidal_table(narrow, rows).rows)) +
             "; with 64 dimensions at " + std::to_string(by_nearness(profiles[1])[0]) + ", with 512 at " +
             std::to_string(by_nearness(profiles[2])[0]) + ": the clusters are an artefact of 8 dimensions.",
-        "In the t-SNE map a position's nearest neighbour lies at offset " + counts_text(in_map) + "."};
+        "In the t-SNE map a position's nearest neighbour lies at offset " + counts_text(in_map) +
+            "; positions 5 and 68, which one text finds too close, are 63 apart.",
+        "How far the curve falls at most below a distance that it had reached: " + dips + "."};
     result.notes = {"t-SNE keeps neighbours, not distances: how far its clusters lie apart means nothing, and another "
                     "--seed gives another map. The exact profile needs none of it."};
     result.tables = {std::move(nearest)};
-    result.pictures = {map_picture(points), profile_picture(widths, profiles)};
+    result.pictures = {map_picture(points, in_map, request.seed), profile_picture(widths, profiles)};
     return result;
 }
 
@@ -137,7 +175,7 @@ Result run(const Request& request) {
 extern const Experiment clusters_experiment;
 const Experiment clusters_experiment = {
     .name = "clusters",
-    .summary = "why t-SNE of the sinusoidal table shows clusters: which positions are near each other",
+    .summary = "why does t-SNE of the sinusoidal table show clusters, and which positions are near each other?",
     .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity "
                "4, beside the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
     .options = {},

@@ -69,7 +69,7 @@ constexpr std::string_view options[] = {"dim"};
 extern const Experiment division_term_experiment;
 const Experiment division_term_experiment = {
     .name = "division-term",
-    .summary = "exp(-2k ln(10000)/d): the frequency of each pair, as an exponential and as a power",
+    .summary = "is the division term exp(-2k ln(10000)/d) the power that the paper has, and what is its curve?",
     .details = "The two ways in which code computes the frequencies of Vaswani et al. 2017, arXiv 1706.03762, section "
                "3.5, at several widths and at --dim.",
     .options = options,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace ordo::lab {
 
@@ -81,9 +82,26 @@ std::vector<Tick> ticks_of(const Range& range, bool log, int count) {
             }
     for (double i = std::ceil((range.low - slack) / step); i * step <= range.high + slack; ++i)
         ticks.push_back({i * step, axis_text(log ? std::pow(10, i * step) : i == 0 ? 0 : i * step)});
-    if (log && ticks.size() < 2) // less than two powers of ten
-        ticks = {{range.low, axis_text(std::pow(10, range.low))}, {range.high, axis_text(std::pow(10, range.high))}};
+    if (!log || ticks.size() > 2) return ticks;
+    ticks.clear(); // hardly a power of ten: 1, 2 and 5 of each, or if these are few, numbers in even steps
+    for (double power = std::floor(range.low); power <= range.high; ++power)
+        for (const double factor : {1.0, 2.0, 5.0}) {
+            const double at = power + std::log10(factor);
+            if (at >= range.low - slack && at <= range.high + slack) ticks.push_back({at, axis_text(std::pow(10, at))});
+        }
+    if (ticks.size() > 2) return ticks;
+    ticks = ticks_of({std::pow(10, range.low), std::pow(10, range.high)}, false, count);
+    for (Tick& tick : ticks) tick.at = std::log10(tick.at);
     return ticks;
+}
+
+std::vector<double> measured_x(const Curves& curves) {
+    constexpr std::size_t most = 10;
+    std::set<double> values;
+    for (const Series& series : curves.series)
+        for (const double x : series.x)
+            if (std::isfinite(x) && values.insert(x).second && values.size() > most) return {};
+    return {values.begin(), values.end()};
 }
 
 int columns_of(std::string_view text) {

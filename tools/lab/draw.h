@@ -24,11 +24,13 @@ struct Tick {
     double at = 0; // on the axis: log10 of what it says where the axis is logarithmic
     std::string text;
 };
-// About count round numbers.
+// About count round numbers; on a logarithmic axis powers of ten, or numbers between where there are too few.
 std::vector<Tick> ticks_of(const Range& range, bool log, int count);
+// The values of x that there are points at, in order, where they are few; otherwise none.
+std::vector<double> measured_x(const Curves& curves);
 
-// Lines of at most screen.width columns, the title first. A heat map of few cells is written in numbers; of
-// more than fit, each cell shown is the mean of those that it stands for, which is said below.
+// Lines of at most screen.width columns, the title first. A heat map of few cells is written in numbers; where there
+// are more than fit, every so manieth is shown, which is said below.
 std::string draw(const Picture& picture, const Screen& screen);
 
 // For draw(): what stands below a picture's title.

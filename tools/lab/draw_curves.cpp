@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Curves in characters: eight dots to a character (Unicode's Braille patterns) where colours tell the
-// series apart or there is one; otherwise a letter for each.
+// series apart or there is one; otherwise a letter for each. Intervals are strokes.
 #include "tools/lab/draw.h"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ public:
 
     struct Cell {
         unsigned dots = 0;
-        int owner = -1; // series; -2: a reference line
+        int owner = -1;      // series; -2: a reference line
+        bool stroke = false; // nothing but intervals
     };
     // The characters that a value falls in.
     int row_of(double y) const { return dot_y(y) / 4; }
@@ -42,6 +43,12 @@ public:
                 static_cast<int>(std::lround(ay + (by - ay) * part)), owner);
         }
     }
+    // Below what is drawn later.
+    void interval(double x, double low, double high, int owner) {
+        line(x, low, x, high, owner);
+        for (int row = row_of(high); row <= row_of(low); ++row)
+            if (row >= 0 && row < lines) cells_[static_cast<std::size_t>(row * columns_ + column_of(x))].stroke = true;
+    }
     void across(double y) {
         for (int x = 0; x < columns_ * 2; x += 4) dot(x, dot_y(y), -2);
     }
@@ -55,6 +62,7 @@ private:
         Cell& cell = cells_[static_cast<std::size_t>(y / 4 * columns_ + x / 2)];
         cell.dots |= bits[y % 4][x % 2];
         cell.owner = owner;
+        cell.stroke = false;
     }
 
     int columns_;
@@ -62,14 +70,21 @@ private:
     std::vector<Cell> cells_;
 };
 
+void draw_intervals(Canvas& canvas, const Curves& curves, const Series& series, int owner) {
+    for (std::size_t i = 0; i < series.low.size(); ++i) {
+        const double x = curves.log_x ? std::log10(series.x[i]) : series.x[i];
+        const double low = curves.log_y ? std::log10(series.low[i]) : series.low[i];
+        const double high = curves.log_y ? std::log10(series.high[i]) : series.high[i];
+        if (std::isfinite(x) && std::isfinite(low) && std::isfinite(high)) canvas.interval(x, low, high, owner);
+    }
+}
+
 void draw_series(Canvas& canvas, const Curves& curves, const Series& series, int owner) {
     const auto tx = [&](double x) { return curves.log_x ? std::log10(x) : x; };
     const auto ty = [&](double y) { return curves.log_y ? std::log10(y) : y; };
     for (std::size_t i = 0; i < series.x.size(); ++i) {
         const double x = tx(series.x[i]), y = ty(series.y[i]);
         if (!std::isfinite(x) || !std::isfinite(y)) continue;
-        if (!series.low.empty() && std::isfinite(series.low[i]) && std::isfinite(series.high[i]))
-            canvas.line(x, ty(series.low[i]), x, ty(series.high[i]), owner);
         if (series.style == Series::Style::arrows)
             canvas.line(tx(curves.origin_x), ty(curves.origin_y), x, y, owner);
         else if (series.style != Series::Style::points && i > 0 && std::isfinite(tx(series.x[i - 1])) &&
@@ -102,8 +117,13 @@ std::string colored(const std::string& text, int series, const Screen& screen) {
 
 std::string cell_text(const Canvas::Cell& cell, bool letters, const Screen& screen) {
     if (cell.dots == 0) return " ";
+    if (cell.stroke) return colored("│", cell.owner, screen);
     if (cell.owner < 0) return letters ? "-" : braille(cell.dots);
     return colored(letters ? letter(cell.owner) : braille(cell.dots), cell.owner, screen);
+}
+
+bool has_intervals(const Curves& curves) {
+    return std::any_of(curves.series.begin(), curves.series.end(), [](const Series& s) { return !s.low.empty(); });
 }
 
 std::string legend(const Curves& curves, bool letters, const Screen& screen) {
@@ -115,6 +135,7 @@ std::string legend(const Curves& curves, bool letters, const Screen& screen) {
             entries.emplace_back(key + " " + curves.series[i].label,
                                  (letters ? 2 : 3) + columns_of(curves.series[i].label));
         }
+    if (has_intervals(curves)) entries.emplace_back("│ " + curves.interval, 2 + columns_of(curves.interval));
     for (const Reference& reference : curves.references) {
         const std::string label = reference.label + " (" + axis_text(reference.y) + ")";
         entries.emplace_back("-- " + label, 3 + columns_of(label));
@@ -136,14 +157,17 @@ std::string legend(const Curves& curves, bool letters, const Screen& screen) {
 // The line below the canvas with a mark at each tick, the numbers below these, and the label.
 std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& canvas, const Range& x, int columns) {
     std::vector<bool> marked(static_cast<std::size_t>(columns));
-    std::string numbers(static_cast<std::size_t>(margin), ' ');
-    for (const Tick& tick : ticks_of(x, curves.log_x, 6)) {
+    std::string numbers;
+    std::vector<Tick> ticks;
+    if (curves.log_x)
+        for (const double value : measured_x(curves))
+            if (value > 0) ticks.push_back({std::log10(value), axis_text(value)});
+    if (ticks.empty()) ticks = ticks_of(x, curves.log_x, 6);
+    for (const Tick& tick : ticks) {
         const int at = canvas.column_of(tick.at);
         const int begin = std::min(margin + at - columns_of(tick.text) / 2, margin + columns - columns_of(tick.text));
         marked[static_cast<std::size_t>(at)] = true;
-        if (begin < static_cast<int>(numbers.size()) && begin < margin) continue;
-        if (begin < static_cast<int>(numbers.size()) + (numbers.back() == ' ' ? 0 : 1))
-            continue; // would touch the last
+        if (!numbers.empty() && begin <= static_cast<int>(numbers.size())) continue; // would touch the last
         numbers.resize(static_cast<std::size_t>(begin), ' ');
         numbers += tick.text;
     }
@@ -172,6 +196,8 @@ std::string draw(const Picture& picture, const Curves& curves, const Screen& scr
     Canvas canvas(columns, axes);
     for (const Reference& reference : curves.references)
         canvas.across(curves.log_y ? std::log10(reference.y) : reference.y);
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        draw_intervals(canvas, curves, curves.series[i], static_cast<int>(i));
     for (std::size_t i = 0; i < curves.series.size(); ++i)
         draw_series(canvas, curves, curves.series[i], static_cast<int>(i));
     std::string out = picture.y_label + (curves.log_y ? ", logarithmic" : "") + "\n";

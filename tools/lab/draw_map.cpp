@@ -19,21 +19,19 @@ std::string name_of(const std::vector<std::string>& names, int first, std::size_
     return names.empty() ? std::to_string(first + static_cast<int>(i)) : names[i];
 }
 
-// The mean of the finite values of boxes of rows x cols.
-Values boxed(const Values& values, std::size_t rows, std::size_t cols) {
+// Every so manieth row and column. Means would make one grey of sines and cosines that stand side by side.
+Values sampled(const Values& values, std::size_t rows, std::size_t cols) {
     Values out;
     for (std::size_t r = 0; r < values.size(); r += rows) {
         auto& line = out.emplace_back();
-        for (std::size_t c = 0; c < values[0].size(); c += cols) {
-            double sum = 0;
-            int count = 0;
-            for (std::size_t i = r; i < std::min(r + rows, values.size()); ++i)
-                for (std::size_t j = c; j < std::min(c + cols, values[0].size()); ++j)
-                    if (std::isfinite(values[i][j])) sum += values[i][j], ++count;
-            line.push_back(count > 0 ? sum / count : NAN);
-        }
+        for (std::size_t c = 0; c < values[0].size(); c += cols) line.push_back(values[r][c]);
     }
     return out;
+}
+
+// How many apart are those that are shown, of so many in so much room.
+std::size_t stride_of(std::size_t count, std::size_t room) {
+    return (count + room - 1) / room;
 }
 
 class MapDrawing {
@@ -99,10 +97,11 @@ private:
 
     std::string blocks() {
         const int wide = room(), per_line = screen_.color ? 2 : 1;
-        const std::size_t by_cols = (cols() + static_cast<std::size_t>(wide) - 1) / static_cast<std::size_t>(wide);
-        const std::size_t most = static_cast<std::size_t>(most_lines * per_line);
-        const std::size_t by_rows = (map_.values.size() + most - 1) / most;
-        const Values values = boxed(map_.values, by_rows, by_cols);
+        // Columns an odd number apart, so that even and odd ones take turns as they do in the map.
+        const std::size_t fewest = stride_of(cols(), static_cast<std::size_t>(wide));
+        const std::size_t by_cols = fewest > 1 ? fewest | 1 : 1;
+        const std::size_t by_rows = stride_of(map_.values.size(), static_cast<std::size_t>(most_lines * per_line));
+        const Values values = sampled(map_.values, by_rows, by_cols);
         const int repeat = std::max(1, std::min(wide / static_cast<int>(values[0].size()), 8));
         std::string out = line_label(picture_.y_label) + "\n";
         for (std::size_t r = 0; r < values.size(); r += static_cast<std::size_t>(per_line)) {
@@ -116,11 +115,20 @@ private:
             out.erase(out.find_last_not_of(' ') + 1);
             out += "\n";
         }
-        out += x_axis(static_cast<int>(values[0].size()) * repeat);
-        if (by_rows > 1 || by_cols > 1)
-            out += below("each cell is the mean of " + std::to_string(by_rows) + " x " + std::to_string(by_cols) +
-                         " values");
+        out += x_axis(static_cast<int>(values[0].size()) * repeat, (values[0].size() - 1) * by_cols);
+        std::string shown =
+            by_rows > 1 ? "rows " + sequence(map_.y_names, map_.first_y, by_rows, map_.values.size()) : "";
+        if (by_rows > 1 && by_cols > 1) shown += "; ";
+        if (by_cols > 1) shown += "columns " + sequence(map_.x_names, map_.first_x, by_cols, cols());
+        if (!shown.empty()) out += below("shown are " + shown);
         return out;
+    }
+    // "0, 9, 18, ..."
+    static std::string sequence(const std::vector<std::string>& names, int first, std::size_t stride,
+                                std::size_t count) {
+        std::string out;
+        for (std::size_t i = 0; i < std::min(count, 3 * stride); i += stride) out += name_of(names, first, i) + ", ";
+        return out + "...";
     }
     std::string shade(double value, int repeat) const {
         if (!std::isfinite(value)) return std::string(static_cast<std::size_t>(repeat), ' ');
@@ -141,9 +149,9 @@ private:
         for (int i = 0; i < repeat; ++i) out += up ? "▀" : down ? "▄" : " ";
         return out;
     }
-    std::string x_axis(int width) const {
+    std::string x_axis(int width, std::size_t last_column) const {
         const std::string first = name_of(map_.x_names, map_.first_x, 0);
-        const std::string last = name_of(map_.x_names, map_.first_x, cols() - 1);
+        const std::string last = name_of(map_.x_names, map_.first_x, last_column);
         const int middle = width - columns_of(first) - columns_of(last);
         std::string label = picture_.x_label;
         if (columns_of(label) + 2 <= middle)

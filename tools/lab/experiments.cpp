@@ -72,6 +72,8 @@ void check(const Experiment& experiment, const Picture& picture) {
             promise(series.x.size() == series.y.size(), "as many y as x");
             promise(series.low.size() == series.high.size(), "as many upper ends as lower ones");
             promise(series.low.empty() || series.low.size() == series.x.size(), "an interval for each point");
+            promise(series.low.empty() || !curves->interval.empty(), "words that say what the intervals are");
+            promise(series.names.empty() || series.names.size() == series.x.size(), "a name for each point");
         }
         return;
     }

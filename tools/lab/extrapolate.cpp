@@ -120,9 +120,11 @@ Result run(const Request& request) {
         {"position", "Perplexity by position in the longest windows that a model can take", by_position(all)},
         {"lengths", "Nats per token with standard errors, and the difference to the same tokens at the trained length",
          std::move(lengths)}};
-    judge(all, result);
     result.pictures = {picture_of(all, false), picture_of(all, true)};
+    judge(all, result);
     result.notes = {
+        "nll: mean negative log-likelihood, in nats per token; ppl: perplexity, e^nll; of_trained: the window's length "
+        "over the trained one.",
         "window whole: documents cut into disjoint windows of the length; the same tokens are scored at every length, "
         "which leaves out those that are the first of a window at any length. window last: the last tokens before ends "
         "that are the same at every length; each has the whole window before it, so that a longer window can only help "

@@ -32,7 +32,7 @@ struct WindowPlan {
 Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<const tools::Document> documents,
                           const WindowPlan& plan, const std::function<void(const std::string&)>& progress);
 
-// Writes what was expected, whether it came so, and the published figures.
+// Writes what was expected, whether it came so, and the published figures, with their picture.
 void judge(std::span<const Extrapolation> all, Result& result);
 
 } // namespace ordo::lab

@@ -84,7 +84,7 @@ Result run(const Request&) {
 extern const Experiment heat_map_experiment;
 const Experiment heat_map_experiment = {
     .name = "heat-map",
-    .summary = "what the sinusoidal table looks like, near position 0 and far from it",
+    .summary = "what does the sinusoidal table look like, near position 0 and far from it?",
     .details = "The matrix that is added to the embeddings, of 128 positions x 8 dimensions and of 100 x 512, the "
                "latter also from positions 5,000 and 50,000. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
     .options = {},

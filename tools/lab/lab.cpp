@@ -30,8 +30,8 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|md|csv|json: csv has the tables alone, each after a line # NAME: TITLE if there are several; json "
-             "has everything, the numbers of the pictures too"},
+     .help = "text|md|csv|json: csv has the tables and the numbers of the pictures, each after a line # NAME: TITLE if "
+             "there are several; json has everything"},
     {.name = "out",
      .kind = Kind::path,
      .value = "DIR",
@@ -100,16 +100,20 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
 
 // The list for a terminal: what an experiment answers in as many lines as it needs, then its options.
 std::string listed(const Figures& figures, int width) {
-    constexpr int name_column = 17, time_column = 8;
+    constexpr int name_column = 17, time_column = 9;
     const auto cell = [](const auto& row, std::size_t i) { return std::get<std::string>(row[i]); };
-    std::string out;
+    std::string out =
+        lab::wrapped("ordo lab NAME runs an experiment, ordo lab NAME --help explains it. Times are those of "
+                     "two cores, in full and with --quick.",
+                     width, 0) +
+        "\n\n";
     const auto line = [&](const std::string& name, const std::string& time, const std::string& quick,
                           const std::string& rest) {
         const std::string begin =
             lab::fitted(name, name_column) + lab::fitted(time, time_column) + lab::fitted(quick, time_column);
         out += begin + lab::wrapped(rest, width, static_cast<int>(begin.size())) + "\n";
     };
-    line(figures.columns[0], figures.columns[1], figures.columns[2], "what it answers (options that it heeds)");
+    line("NAME", "time", "--quick", "what it answers (options that it heeds)");
     for (const auto& row : figures.rows)
         line(cell(row, 0), cell(row, 1), cell(row, 2),
              cell(row, 3) + (cell(row, 4).empty() ? "" : " (" + cell(row, 4) + ")"));
@@ -120,7 +124,7 @@ int list_experiments(const Arguments& arguments) {
     for (const Option& option : some_options)
         if (arguments.has(option.name))
             fail(ErrorCode::usage, "lab: option --", option.name, ": expected an experiment");
-    Figures figures{{"experiment", "time", "quick", "what it answers", "options"}, {}};
+    Figures figures{{"experiment", "time on two cores", "with --quick", "what it answers", "options"}, {}};
     double all = 0, all_quick = 0;
     for (const Experiment* experiment : lab::experiments()) {
         figures.rows.push_back({std::string(experiment->name), lab::duration_text(experiment->seconds),
@@ -129,7 +133,7 @@ int list_experiments(const Arguments& arguments) {
         all += experiment->seconds, all_quick += experiment->quick_seconds;
     }
     figures.rows.push_back({std::string("report"), lab::duration_text(all), lab::duration_text(all_quick),
-                            std::string("all of them, as a page in the directory DIR"), std::string()});
+                            std::string("all of them as one page: ordo lab report DIR"), std::string()});
     const Format format = parse_format(arguments.text("format"));
     write_out(format == Format::text ? listed(figures, lab::screen_of_stdout().width) : render(figures, format));
     return 0;
@@ -161,6 +165,25 @@ int report(const Arguments& arguments) {
     const int code = lab::write_report(arguments, directory, lab::experiments());
     write_out((directory / "index.html").string() + "\n" + (directory / "report.md").string() + "\n");
     return code;
+}
+
+// Of an experiment: its question, what is done, how long it takes, and the options that it heeds.
+std::string help(const Arguments& arguments) {
+    if (!arguments.has_operand() || arguments.operand() == "report") return help_text(arguments.verb());
+    const Experiment& experiment = lab::find_experiment(arguments.operand());
+    std::vector<Option> heeded;
+    for (const Option& option : some_options)
+        if (std::find(experiment.options.begin(), experiment.options.end(), option.name) != experiment.options.end())
+            heeded.push_back(option);
+    std::vector<OptionGroup> shown{{"Every experiment", options}};
+    if (!heeded.empty()) shown.push_back({"This experiment", heeded});
+    shown.push_back(common_group);
+    const std::string name = "lab " + std::string(experiment.name);
+    const std::string details = std::string(experiment.details) + "\n\nTakes about " +
+                                lab::duration_text(experiment.seconds) + " on two cores, with --quick about " +
+                                lab::duration_text(experiment.quick_seconds) + ".";
+    return help_text(
+        Verb{.name = name, .operand = {}, .summary = experiment.summary, .details = details, .groups = shown});
 }
 
 int run(const Arguments& arguments) {
@@ -196,10 +219,12 @@ const Verb lab_verb{
     .operand = "NAME DIR",
     .summary = "experiments that settle arguments about positional encodings",
     .details = "Without NAME the experiments are listed, with the options that each heeds and how long it takes on "
-               "two cores. An experiment prints what was expected, tables, pictures, and what was found. ordo lab "
+               "two cores; ordo lab NAME --help explains one. An experiment prints what it computes, what was "
+               "expected, tables, pictures, and what was found. ordo lab "
                "report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
                "DIR/report.md, DIR/pictures and DIR/data; it heeds --seed and --quick.",
     .groups = groups,
-    .run = run};
+    .run = run,
+    .help = help};
 
 } // namespace ordo::tools

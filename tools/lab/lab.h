@@ -12,8 +12,9 @@ namespace ordo::lab {
 
 struct Series {
     std::string label = {};
-    std::vector<double> x = {}, y = {};                                         // as many of each
-    std::vector<double> low = {}, high = {};                                    // the interval around y; empty: none
+    std::vector<double> x = {}, y = {};      // as many of each
+    std::vector<double> low = {}, high = {}; // the interval around y; empty: none
+    std::vector<std::string> names = {};     // of points, beside each in files; empty: none
     enum class Style { line, points, line_points, arrows } style = Style::line; // arrows start at Curves::origin
 };
 
@@ -27,7 +28,8 @@ struct Curves {
     std::vector<Series> series = {};
     std::vector<Reference> references = {};
     bool log_x = false, log_y = false;
-    bool square = false; // the same scale on both axes
+    bool square = false;       // the same scale on both axes
+    std::string interval = {}; // what Series::low and high are: "95 % interval"
     double origin_x = 0, origin_y = 0;
 };
 

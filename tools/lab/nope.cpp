@@ -104,6 +104,7 @@ struct Probes {
 
 Probes run_probes(const Request& request) {
     Probes probes;
+    probes.curves.interval = "± one standard error";
     const Text text_read = held_out(request);
     for (const Trained& trained : trained_models(request)) {
         request.progress("probing " + trained.name);

@@ -10,6 +10,7 @@ namespace {
 
 using tools::Cell;
 using tools::Figures;
+using tools::Format;
 
 constexpr std::size_t long_table = 30; // rows from which a table is folded
 
@@ -40,11 +41,19 @@ std::string paragraph(std::string_view text) {
     return "<p>" + escaped_html(text) + "</p>\n";
 }
 
-std::string list(std::string_view heading, std::string_view kind, const std::vector<std::string>& lines) {
+// tag: "ol" numbers the items, "ul" does not.
+std::string list(std::string_view heading, std::string_view kind, const std::vector<std::string>& lines,
+                 const std::string& tag = "ul") {
     if (lines.empty()) return {};
-    std::string out = "<div class=\"" + std::string(kind) + "\"><h3>" + std::string(heading) + "</h3>\n<ul>\n";
+    std::string out = "<div class=\"" + std::string(kind) + "\"><h3>" + std::string(heading) + "</h3>\n<" + tag + ">\n";
     for (const std::string& line : lines) out += "<li>" + escaped_html(line) + "</li>\n";
-    return out + "</ul></div>\n";
+    return out + "</" + tag + "></div>\n";
+}
+
+// Numbers as a file that is in the page itself: it may be handed on without its directory.
+std::string csv_link(const std::string& file, const Figures& figures) {
+    return "<a download=\"" + file + "\" href=\"data:text/csv;base64," + base64(tools::render(figures, Format::csv)) +
+           "\">" + file + "</a>";
 }
 
 std::string cell_html(const Cell& cell, int decimals) {
@@ -70,8 +79,8 @@ std::string table_html(const Experiment& experiment, const NamedFigures& table) 
     out += "</table></div>\n";
     if (figures.rows.size() >= long_table)
         out = "<details><summary>" + std::to_string(figures.rows.size()) + " rows</summary>\n" + out + "</details>\n";
-    const std::string file = "data/" + file_stem(experiment, table.name) + ".csv";
-    return "<h3>" + escaped_html(table.title) + "</h3>\n" + out + "<p><a href=\"" + file + "\">" + file + "</a></p>\n";
+    return "<h3>" + escaped_html(table.title) + "</h3>\n" + out + "<p>" +
+           csv_link(file_stem(experiment, table.name) + ".csv", table.figures) + "</p>\n";
 }
 
 std::string picture_html(const Experiment& experiment, const Picture& picture, const std::filesystem::path& folder) {
@@ -80,9 +89,8 @@ std::string picture_html(const Experiment& experiment, const Picture& picture, c
     const std::string shown =
         svg.empty() ? "<pre>" + escaped_html(text_of(picture, {})) + "</pre>\n"
                     : "<img alt=\"" + title + "\" src=\"data:image/svg+xml;base64," + base64(svg) + "\">\n";
-    const std::string file = "data/" + stem + ".csv";
-    return "<figure>\n" + shown + "<figcaption>" + title + ". <a href=\"" + file + "\">" + file +
-           "</a></figcaption>\n</figure>\n";
+    return "<figure>\n" + shown + "<figcaption>" + title + ". " + csv_link(stem + ".csv", figures_of(picture)) +
+           "</figcaption>\n</figure>\n";
 }
 
 std::string contents(std::span<const Outcome> outcomes) {
@@ -102,7 +110,7 @@ std::string section(const Outcome& outcome, const std::filesystem::path& picture
     std::string out = "<section id=\"" + name + "\">\n<h2>" + name + "</h2>\n" + paragraph(experiment.summary) +
                       paragraph(experiment.details) + "<pre>" + escaped_html(outcome.command) + "</pre>\n";
     if (!outcome.error.empty()) return out + "<p class=\"error\">" + escaped_html(outcome.error) + "</p>\n</section>\n";
-    out += list("Expected", "expected", outcome.result.expected) + list("Found", "found", outcome.result.found);
+    out += list("Expected", "expected", outcome.result.expected, "ol") + list("Found", "found", outcome.result.found);
     for (const Picture& picture : outcome.result.pictures) out += picture_html(experiment, picture, pictures);
     for (const NamedFigures& table : outcome.result.tables) out += table_html(experiment, table);
     return out + list("Notes", "notes", outcome.result.notes) + "<p>Took " + tools::fixed_text(outcome.seconds, 1) +

@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace ordo::lab {
 
 namespace {
 
-constexpr std::size_t title_columns = 90; // of a line of the title
+constexpr std::size_t picture_columns = 120, title_columns = 90; // letters side by side: in all, in a line of the title
 // Of a map in an SVG file, where an image would be smoothed. More would take megabytes.
 constexpr std::size_t most_rectangles = 10'000;
 
@@ -25,19 +24,19 @@ std::string literal(std::string_view text) {
     return out + "'";
 }
 
-// A title in lines: gnuplot breaks them only where "\n" stands in double quotes.
-std::string title_lines(const std::string& title) {
-    std::string out;
-    std::size_t column = 0;
-    for (const char c : title) {
-        if (c == ' ' && column > title_columns) {
-            out += "\n";
-            column = 0;
-            continue;
-        }
-        out += c;
-        ++column;
-    }
+// In a data block, where no quote can be escaped.
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) out += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    return out + "\"";
+}
+
+// A title in lines: gnuplot breaks them only where "\n" stands in double quotes. It centres them above the plot,
+// which what stands right of it, a key of so many columns, moves to the left.
+std::string title_lines(const std::string& title, std::size_t key) {
+    const std::size_t columns =
+        std::clamp<std::size_t>(picture_columns - std::min(picture_columns, key), 40, title_columns);
+    const std::string out = wrapped(title, static_cast<int>(columns), 0);
     std::string script;
     for (std::size_t at = 0; at <= out.size();) {
         const std::size_t end = std::min(out.find('\n', at), out.size());
@@ -122,7 +121,8 @@ std::string element(const Curves& curves, const Series& series, std::size_t i) {
                number(curves.origin_x) + "):($2-" + number(curves.origin_y) + ") with vectors filled head" + look +
                title;
     case Series::Style::points:
-        return data + " using 1:2 with points pointtype 7 pointsize 1" + look + title;
+        return data + " using 1:2 with points pointtype 7 pointsize " + (series.names.empty() ? "1" : "0.6") + look +
+               title;
     case Series::Style::line_points:
         return data + " using 1:2 with linespoints pointtype 7 pointsize 0.6" + look + title;
     case Series::Style::line:
@@ -131,16 +131,45 @@ std::string element(const Curves& curves, const Series& series, std::size_t i) {
     return data + " using 1:2 with lines" + look + title;
 }
 
-// On a logarithmic axis gnuplot labels powers of ten alone: a few values that are measured are labelled each.
-std::string measured_tics(const Curves& curves) {
-    constexpr std::size_t most = 10;
-    std::set<double> values;
-    for (const Series& series : curves.series)
-        for (const double x : series.x)
-            if (values.insert(x); values.size() > most) return "";
-    std::string out;
-    for (const double x : values) out += (out.empty() ? "set xtics (" : ", ") + number(x);
-    return out + ")\n";
+// On a logarithmic axis gnuplot labels powers of ten alone: a few values that are measured are labelled each, or
+// where there are hardly two powers, the numbers between.
+std::string log_tics(const Curves& curves, const Axes& axes) {
+    constexpr int few = 6;
+    const auto set = [](const char* axis, const std::vector<std::string>& places) {
+        std::string list;
+        for (const std::string& place : places) list += (list.empty() ? "" : ", ") + place;
+        return list.empty() ? "" : "set " + std::string(axis) + "tics (" + list + ")\n";
+    };
+    const auto round = [&](const Range& range) {
+        std::vector<std::string> places;
+        if (range.high - range.low < 2)
+            for (const Tick& tick : ticks_of(range, true, few))
+                places.push_back(literal(tick.text) + " " + number(std::pow(10, tick.at)));
+        return places;
+    };
+    std::vector<std::string> measured;
+    for (const double x : measured_x(curves)) measured.push_back(number(x));
+    return (curves.log_x ? set("x", measured.empty() ? round(axes.x) : measured) : "") +
+           (curves.log_y ? set("y", round(axes.y)) : "");
+}
+
+// The names of its points, in small letters.
+std::string names_of(const Series& series, std::size_t i) {
+    return "$series" + std::to_string(i) + " using 1:2:" + (series.low.empty() ? "3" : "5") +
+           " with labels font ',8' offset 0.8,0.4 textcolor rgb " + color_text(line_colors[i % line_colors.size()]) +
+           " notitle";
+}
+
+// Whether there is a key, and how many letters the longest line of it has.
+bool has_key(const Curves& curves) {
+    return curves.series.size() > 1 || !curves.references.empty() || !curves.interval.empty();
+}
+std::size_t key_columns(const Curves& curves) {
+    if (!has_key(curves)) return 0;
+    int most = columns_of(curves.interval);
+    for (const Series& series : curves.series) most = std::max(most, columns_of(series.label));
+    for (const Reference& reference : curves.references) most = std::max(most, columns_of(reference.label));
+    return static_cast<std::size_t>(most);
 }
 
 std::string curves_script(const Curves& curves) {
@@ -151,6 +180,7 @@ std::string curves_script(const Curves& curves) {
         for (std::size_t k = 0; k < series.x.size(); ++k) {
             out += number(series.x[k]) + " " + number(series.y[k]);
             if (!series.low.empty()) out += " " + number(series.low[k]) + " " + number(series.high[k]);
+            if (!series.names.empty()) out += " " + quoted(series.names[k]);
             out += "\n";
         }
         out += "END\n";
@@ -163,12 +193,12 @@ std::string curves_script(const Curves& curves) {
     const double pad_x = marks ? 0.02 * (axes.x.high - axes.x.low) : 0; // or they would be cut in halves
     out += "set xrange [" + end(axes.x.low - pad_x, curves.log_x) + ":" + end(axes.x.high + pad_x, curves.log_x) +
            "]\nset yrange [" + end(axes.y.low - pad, curves.log_y) + ":" + end(axes.y.high + pad, curves.log_y) + "]\n";
-    if (curves.log_x) out += "set logscale x\nset format x '%g'\n" + measured_tics(curves);
+    if (curves.log_x) out += "set logscale x\nset format x '%g'\n";
     if (curves.log_y) out += "set logscale y\nset format y '%g'\n";
+    out += log_tics(curves, axes);
     out += "set grid linecolor rgb '#dddddd' linetype 1\nset tics out nomirror\nset border 3\nset samples 2\n";
     if (curves.square) out += "set size ratio -1\n";
-    const bool named = curves.series.size() > 1 || !curves.references.empty();
-    return out + (named ? "set key outside right top Left reverse\n" : "unset key\n");
+    return out + (has_key(curves) ? "set key outside right top Left reverse\n" : "unset key\n");
 }
 
 // Intervals below, then the series, then what they are compared to.
@@ -182,9 +212,11 @@ std::string curves_plot(const Curves& curves) {
             "$series" + std::to_string(i) +
             (bars ? " using 1:2:3:4 with yerrorbars pointsize 0 linewidth 2 linecolor rgb " + color
                   : " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder linecolor rgb " + color) +
-            " notitle");
+            (elements.empty() ? " title " + literal(curves.interval) : " notitle"));
     }
     for (std::size_t i = 0; i < curves.series.size(); ++i) elements.push_back(element(curves, curves.series[i], i));
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        if (!curves.series[i].names.empty()) elements.push_back(names_of(curves.series[i], i));
     for (std::size_t i = 0; i < curves.references.size(); ++i)
         elements.push_back(number(curves.references[i].y) +
                            " with lines linecolor rgb '#888888' linewidth 1.5 dashtype " + std::to_string(2 + i) +
@@ -207,17 +239,21 @@ std::string file_stem(const Experiment& experiment, std::string_view name) {
 
 std::string plot_script(const Picture& picture, const std::string& stem) {
     const auto* map = std::get_if<HeatMap>(&picture.content);
+    const auto* curves = std::get_if<Curves>(&picture.content);
+    const bool named = curves && std::any_of(curves->series.begin(), curves->series.end(),
+                                             [](const Series& series) { return !series.names.empty(); });
+    const std::string height = named && curves->square ? "900" : "600"; // names need room
     std::string out = "# gnuplot 5: " + stem + "\nset encoding utf8\nset datafile missing 'NaN'\nset title " +
-                      title_lines(picture.title) + " noenhanced\nset xlabel " + literal(picture.x_label) +
-                      " noenhanced\nset ylabel " + literal(picture.y_label) + " noenhanced\n";
-    out += map ? map_script(*map) : curves_script(std::get<Curves>(picture.content));
+                      title_lines(picture.title, curves ? key_columns(*curves) : 0) + " noenhanced\nset xlabel " +
+                      literal(picture.x_label) + " noenhanced\nset ylabel " + literal(picture.y_label) +
+                      " noenhanced\n";
+    out += map ? map_script(*map) : curves_script(*curves);
     const auto file = [&](const std::string& terminal, const char* suffix) {
         return "set terminal " + terminal + " noenhanced background 'white'\nset output " + literal(stem + suffix) +
-               "\n" +
-               (map ? map_plot(*map, terminal.starts_with("svg")) : curves_plot(std::get<Curves>(picture.content)));
+               "\n" + (map ? map_plot(*map, terminal.starts_with("svg")) : curves_plot(*curves));
     };
-    out += file("svg size 960,600 dynamic standalone font 'sans,14'", ".svg");
-    return out + file("pngcairo size 960,600 font 'sans,11'", ".png") + "set output\n";
+    out += file("svg size 960," + height + " dynamic standalone font 'sans,14'", ".svg");
+    return out + file("pngcairo size 960," + height + " font 'sans,11'", ".png") + "set output\n";
 }
 
 } // namespace ordo::lab

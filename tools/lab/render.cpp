@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
+#include <sstream>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -19,10 +21,22 @@ using tools::OrderedJson;
 
 namespace {
 
-std::string paragraphs(std::string_view heading, const std::vector<std::string>& lines, const Screen& screen) {
+// What stands before an item of a list: "- ", or its number.
+std::string mark_of(std::size_t i, const std::vector<std::string>& lines, bool numbered) {
+    if (!numbered) return "- ";
+    const int width = columns_of(std::to_string(lines.size()));
+    return fitted(std::to_string(i + 1), width, true) + ". ";
+}
+
+// Items with a mark each, which their further lines stand clear of.
+std::string items(std::string_view heading, const std::vector<std::string>& lines, const Screen& screen,
+                  bool numbered = false) {
     if (lines.empty()) return {};
     std::string out = "\n" + std::string(heading) + ":\n";
-    for (const std::string& line : lines) out += "  " + wrapped(line, screen.width, 2) + "\n";
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::string mark = "  " + mark_of(i, lines, numbered);
+        out += mark + wrapped(lines[i], screen.width, columns_of(mark)) + "\n";
+    }
     return out;
 }
 
@@ -34,24 +48,27 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-std::string bullets(std::string_view heading, const std::vector<std::string>& lines) {
+std::string markdown_items(std::string_view heading, const std::vector<std::string>& lines, bool numbered = false) {
     if (lines.empty()) return {};
     std::string out = "**" + std::string(heading) + "**\n\n";
-    for (const std::string& line : lines) out += "- " + escaped(line) + "\n";
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        out += (numbered ? std::to_string(i + 1) + ". " : "- ") + escaped(lines[i]) + "\n";
     return out + "\n";
 }
 
 Figures curve_figures(const Curves& curves) {
-    const bool intervals =
-        std::any_of(curves.series.begin(), curves.series.end(), [](const Series& s) { return !s.low.empty(); });
+    const auto any = [&](auto has) { return std::any_of(curves.series.begin(), curves.series.end(), has); };
     Figures figures{{"series", "x", "y"}, {}};
-    if (intervals) figures.columns.insert(figures.columns.end(), {"low", "high"});
+    if (any([](const Series& s) { return !s.low.empty(); }))
+        figures.columns.insert(figures.columns.end(), {"low", "high"});
+    if (any([](const Series& s) { return !s.names.empty(); })) figures.columns.emplace_back("name");
     for (const Series& series : curves.series)
         for (std::size_t i = 0; i < series.x.size(); ++i) {
             auto& row = figures.rows.emplace_back(figures.columns.size());
             row[0] = series.label;
             row[1] = series.x[i];
             row[2] = series.y[i];
+            if (!series.names.empty()) row.back() = series.names[i];
             if (series.low.empty()) continue;
             row[3] = series.low[i];
             row[4] = series.high[i];
@@ -132,17 +149,28 @@ Figures part_of(const Figures& figures, std::size_t first, std::size_t from, std
     return part;
 }
 
+// The fewest first columns that no two rows look the same in; all of them if some rows do in any.
+std::size_t keys_of(const Figures& figures) {
+    const std::size_t n = figures.columns.size();
+    for (std::size_t keys = 1; keys < n; ++keys) {
+        std::istringstream lines(tools::render(part_of(figures, keys, 0, 0), Format::text));
+        std::set<std::string> seen;
+        for (std::string line; std::getline(lines, line);) seen.insert(line);
+        if (seen.size() == 1 + figures.rows.size()) return keys; // and the names of the columns
+    }
+    return n;
+}
+
 // Of a table that is wider than the screen, blocks of its columns below each other: each begins with those that tell
-// the rows apart, the first ones that hold words or whole numbers.
+// the rows apart. Where these leave no room for others, the rows are written one after another.
 std::string blocks(const Figures& figures, const Screen& screen) {
     std::string whole = tools::render(figures, Format::text);
-    const std::size_t n = figures.columns.size();
+    const std::size_t n = figures.columns.size(), keys = keys_of(figures);
     if (widest(whole) <= screen.width || figures.rows.empty()) return whole;
-    std::size_t keys = 1;
-    while (keys < n && (std::holds_alternative<std::string>(figures.rows[0][keys]) ||
-                        std::holds_alternative<std::int64_t>(figures.rows[0][keys])))
-        ++keys;
-    while (keys > 1 && 2 * widest(tools::render(part_of(figures, keys, 0, 0), Format::text)) > screen.width) --keys;
+    bool room = keys < n;
+    for (std::size_t c = keys; c < n; ++c)
+        room = room && widest(tools::render(part_of(figures, keys, c, c + 1), Format::text)) <= screen.width;
+    if (!room) return records(figures, screen);
     std::string out;
     for (std::size_t at = keys, end = 0; at < n; at = end) {
         std::string block;
@@ -202,8 +230,9 @@ Figures for_readers(Figures figures) {
 }
 
 std::string duration_text(double seconds) {
-    return seconds < 90 ? tools::fixed_text(std::max(seconds, 1.0), 0) + " s"
-                        : tools::fixed_text(seconds / 60, 0) + " min";
+    if (seconds < 119.5) return tools::fixed_text(std::max(seconds, 1.0), 0) + " s";
+    const double minutes = seconds / 60; // halves where they are a good part of it
+    return tools::number_text(minutes < 9.75 ? std::round(2 * minutes) / 2 : std::round(minutes)) + " min";
 }
 
 std::string file_text(const std::filesystem::path& path) {
@@ -217,23 +246,23 @@ Figures figures_of(const Picture& picture) {
 }
 
 std::string text_of(const Experiment& experiment, const Result& result, const Screen& screen) {
-    std::string out =
-        wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) + "\n";
-    out += paragraphs("expected", result.expected, screen);
+    std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) +
+                      "\n\n" + wrapped(experiment.details, screen.width, 0) + "\n";
+    out += items("expected", result.expected, screen, true);
     for (const NamedFigures& table : result.tables)
         out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
                (has_sentences(table.figures) ? records(for_readers(table.figures), screen)
                                              : blocks(for_readers(table.figures), screen));
     for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
-    out += paragraphs("found", result.found, screen);
-    return out + paragraphs("notes", result.notes, screen);
+    out += items("found", result.found, screen);
+    return out + items("notes", result.notes, screen);
 }
 
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
                         const std::filesystem::path& pictures, const std::string& link) {
     std::string out = "## " + std::string(experiment.name) + "\n\n" + escaped(experiment.summary) + "\n\n" +
                       escaped(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
-    out += bullets("Expected", result.expected);
+    out += markdown_items("Expected", result.expected, true);
     for (const NamedFigures& table : result.tables)
         out += escaped(table.title) + "\n\n" + tools::render(for_readers(table.figures), Format::md) + "\n";
     for (const Picture& picture : result.pictures) {
@@ -244,15 +273,13 @@ std::string markdown_of(const Experiment& experiment, const Result& result, cons
         else
             out += "```text\n" + draw(picture, {}) + "```\n\n";
     }
-    out += bullets("Found", result.found);
-    return out + bullets("Notes", result.notes);
+    out += markdown_items("Found", result.found);
+    return out + markdown_items("Notes", result.notes);
 }
 
 std::string csv_of(const Result& result) {
     std::vector<NamedFigures> tables = result.tables;
-    if (tables.empty())
-        for (const Picture& picture : result.pictures)
-            tables.push_back({picture.name, picture.title, figures_of(picture)});
+    for (const Picture& picture : result.pictures) tables.push_back({picture.name, picture.title, figures_of(picture)});
     std::string out;
     for (const NamedFigures& table : tables) {
         if (tables.size() > 1) out += "# " + table.name + ": " + table.title + "\n";

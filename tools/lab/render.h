@@ -22,8 +22,8 @@ std::string text_of(const Experiment& experiment, const Result& result, const Sc
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
                         const std::filesystem::path& pictures = {}, const std::string& link = {});
 
-// The tables one after another; if there is more than one, each after a line "# NAME: TITLE". Without any, the
-// pictures in their place.
+// The tables and then the numbers of the pictures, one after another; if there is more than one, each after a line
+// "# NAME: TITLE".
 std::string csv_of(const Result& result);
 
 tools::OrderedJson json_of(const Experiment& experiment, const Result& result, const std::string& command);
@@ -34,7 +34,7 @@ std::string text_of(const Picture& picture, const Screen& screen);
 // Numbers to six digits, as many as a reader can use. CSV and JSON have all of them.
 tools::Figures for_readers(tools::Figures figures);
 
-// "40 s", "12 min"
+// "40 s", "2.5 min", "12 min"
 std::string duration_text(double seconds);
 
 // All of a file; empty if there is none.

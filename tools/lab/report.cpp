@@ -3,6 +3,7 @@
 
 #include "bench/machine.h"
 #include "core/error.h"
+#include "core/parallel.h"
 #include "io/atomic_file.h"
 #include "tools/lab/plot.h"
 #include "tools/lab/render.h"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace ordo::lab {
 
@@ -107,21 +109,41 @@ std::string shell_word(const std::string& text) {
     return out + "'";
 }
 
+// A path as it was given; a shell has put the user's home in the place of ~, and who reads need not know it.
+std::string path_word(const std::string& path) {
+    const char* home = std::getenv("HOME");
+    const std::string inside = home && *home ? fs::path(std::string(home) + "/").lexically_normal().string() : "";
+    if (inside.size() > 1 && path.starts_with(inside))
+        return path.size() == inside.size() ? "~/" : "~/" + shell_word(path.substr(inside.size()));
+    return shell_word(path);
+}
+
+// Lines: what the figures of a report depend on beside the program.
+std::string machine_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm date{};
+    char buffer[32] = "";
+    if (::gmtime_r(&now, &date)) std::strftime(buffer, sizeof buffer, "%Y-%m-%d %H:%M UTC", &date);
+    return bench::cpu_name() + ", " + std::to_string(thread_count()) + " used\nmemory: " + bench::memory_size() +
+           "\nsystem: " + bench::system_name() + "\ncompiler: " + bench::compiler_name() + "\ndate: " + buffer + "\n";
+}
+
 } // namespace
 
 std::string command_of(std::string_view experiment, const tools::Arguments& arguments) {
+    constexpr std::string_view shown_only[] = {"format", "out", "quiet", "verbose"}; // of no matter to the result
     std::string line = "ordo lab " + std::string(experiment);
-    const auto& verb = arguments.verb();
-    for (const tools::OptionGroup& group : verb.groups.first(verb.groups.size() - 1)) // the last has the common ones
+    for (const tools::OptionGroup& group : arguments.verb().groups)
         for (const tools::Option& option : group.options) {
-            if (!arguments.has(option.name) || option.name == "format" || option.name == "out") continue;
+            if (!arguments.has(option.name) ||
+                std::find(std::begin(shown_only), std::end(shown_only), option.name) != std::end(shown_only))
+                continue;
             const std::string name = " --" + std::string(option.name);
             if (option.kind == tools::Kind::flag)
                 line += name;
             else
                 for (const std::string& value : arguments.all(option.name))
-                    line += name + " " +
-                            shell_word(option.kind == tools::Kind::path ? fs::path(value).filename().string() : value);
+                    line += name + " " + (option.kind == tools::Kind::path ? path_word(value) : shell_word(value));
         }
     return line;
 }
@@ -149,9 +171,8 @@ std::string page_markdown(std::span<const Outcome> outcomes, const Setting& sett
 int write_report(const tools::Arguments& arguments, const fs::path& directory,
                  std::span<const Experiment* const> list) {
     const bool quiet = arguments.has("quiet");
-    const fs::path name = directory.has_filename() ? directory.filename() : directory.parent_path().filename();
-    const Setting setting{tools::version_text(), bench::cpu_name(),
-                          command_of("report", arguments) + " " + shell_word(name.string())};
+    const Setting setting{tools::version_text(), machine_text(),
+                          command_of("report", arguments) + " " + path_word(directory.string())};
     std::vector<Outcome> outcomes;
     const auto write_pages = [&] {
         write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));

@@ -244,6 +244,7 @@ Picture random_picture(Series spread) {
     Curves random_curves;
     random_curves.series = {std::move(spread), std::move(text_draw)};
     random_curves.log_x = true;
+    random_curves.interval = "± standard deviation";
     random_curves.references = {{"mean expected", 0}};
     return {"random", "Scores of random vectors: the same noise at every distance (width 128)", "distance in positions",
             "score q . k", std::move(random_curves)};
@@ -255,7 +256,7 @@ Result run(const Request& request) {
     Figures product_table{{"i", "j", "against_R_(j-i)", "against_R_(i-j)"}, {}, -1};
     Figures table{{"distance", "random_mean", "error", "random_sd", "aligned_mean_cos", "bound_mean_abs_S"}, {}, 3};
     Figures slip_table{{"pair", "frequency", "exponent_positive", "of_which_after_whole_turns"}, {}, 4};
-    Series spread = series("mean and deviation", Series::Style::line_points);
+    Series spread = series("mean", Series::Style::line_points);
     Picture slip_picture;
     const Products worst = products(rope, product_table);
     const Noise noise = measure(rope, request, table, spread);

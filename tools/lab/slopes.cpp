@@ -148,7 +148,7 @@ constexpr std::string_view options[] = {"heads", "length"};
 extern const Experiment slopes_experiment;
 const Experiment slopes_experiment = {
     .name = "slopes",
-    .summary = "ALiBi: the slope of each head, the matrices, and what is left of a weight at a distance",
+    .summary = "ALiBi: what is the slope of each head, and what is left of a weight at a distance?",
     .details = "Slopes for 1 to 16 heads, the bias of three tokens, of the steepest and the gentlest of --heads (8) "
                "over --length (24) positions, and e^(-mD) for every head. Decays that are "
                "not linear (alibi:power=P) beside it. Press, Smith and Lewis 2022, arXiv "

@@ -135,17 +135,22 @@ Result run(const Request& request) {
     collisions(6, fast_pairs, meets);
     near_collisions(near);
 
+    const auto longer = std::find_if(curve.y.begin(), curve.y.end(), [](double y) { return y > 1; });
+    const std::string lengthened = longer == curve.y.end() ? ""
+                                                           : text("; from position ", longer - curve.y.begin(),
+                                                                  " on it comes out longer than it was");
+
     const auto number = [](const Cell& cell) { return std::get<double>(cell); };
     const auto& last = near.rows.back();
     Result result;
     result.found = {
         text("Positions t and t + 36 turn by the same angle and differ in length alone, ", figure(slow.before),
              " to 1 in the first two turns. After RMSNorm the least cosine between them is ",
-             figure(slow.rms_cosine, 8), " and the lengths are as ", figure(slow_large.rms, 8),
-             " to 1, after LayerNorm ", figure(slow.layer_cosine, 8), " and ", figure(slow_large.layer, 8),
-             ": attention behind a norm cannot tell them apart."),
-        text("Only the norm's epsilon keeps a trace of the stretch, and only of small rows: an embedding of length ",
-             figure(norm(x)), " leaves lengths as ", figure(slow.rms), " to 1 with epsilon 1e-5."),
+             figure(slow_large.rms_cosine, 8), " and the lengths of a row that was ", figure(norm(large)),
+             " long are as ", figure(slow_large.rms, 8), " to 1, after LayerNorm ", figure(slow_large.layer_cosine, 8),
+             " and ", figure(slow_large.layer, 8), ": attention behind a norm cannot tell them apart."),
+        text("Only the norm's epsilon (1e-5) keeps a trace of the stretch, and only of small rows: of one ",
+             figure(norm(x)), " long the lengths after RMSNorm are as ", figure(slow.rms), " to 1."),
         text("Positions 0 and 36 meet (angles ", figure(number(meets.rows[0][5])), " apart), and 1 and 37 (",
              figure(number(meets.rows[1][5])), "), not 1 and 36, which are ", figure(number(meets.rows[2][5])),
              " apart."),
@@ -159,7 +164,9 @@ Result run(const Request& request) {
                     "stream, which keeps the stretched rows beside what the normed ones are made into."};
     Curves curves;
     curves.series = {std::move(curve)};
-    result.pictures = {{"stretch", "An embedding of length 1 is shrunk tenfold at first, by less after each turn of 36",
+    result.pictures = {{"stretch",
+                        text("An embedding of length ", figure(norm(x)), " is shrunk to ", figure(first),
+                             " of it at first, by less after each turn of 36", lengthened),
                         "position", "length after / length before", std::move(curves)}};
     result.tables = {
         {"after-norm",

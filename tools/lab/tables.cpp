@@ -4,6 +4,7 @@
 #include "encoding/registry.h"
 #include "model/model.h"
 #include "tools/lab/draw.h"
+#include "tools/lab/encodings.h"
 #include "tools/lab/numbers.h"
 #include "tools/weights.h"
 
@@ -45,15 +46,17 @@ std::string word_of(std::string name) {
 
 // A picture for every kind of number in a table: of a matrix one, otherwise one for each column after those that
 // say where its rows stand ("position", "pair"), over these.
-std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table) {
+std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
+                                 const std::string& kind_of_row) {
     std::vector<Picture> pictures;
     if (is_matrix(table.header)) {
         const std::string columns = word_of(table.header.front());
         const bool bias = columns == "key";
         pictures.push_back(
             {name,
-             spec + ": " + (bias ? "added to the score of each query and key" : "the table, a row for each position"),
-             bias ? "key" : "dimension", bias ? "query" : "position", heat_map(table.rows, "value")});
+             spec + ": " +
+                 (bias ? "added to the score of each query and key" : "the table, a row for each " + kind_of_row),
+             bias ? "key" : "dimension", bias ? "query" : kind_of_row, heat_map(table.rows, "value")});
         return pictures;
     }
     const bool pairs = table.header.size() > 1 && table.header[1] == "pair";
@@ -92,31 +95,38 @@ std::vector<Cell> extent_of(const Picture& picture) {
     return {picture.name, static_cast<std::int64_t>(y.size()), std::int64_t{1}, *least, *most};
 }
 
-// Shows an encoding's main table, of the first and the last head if they differ.
-void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size) {
+// Shows an encoding's main table, of the first and the last head if they differ. remark: what its title says of it.
+void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
+                const std::string& remark = {}) {
     size.length = std::min(size.length, encoding.max_position());
     const bool by_head = (encoding.moments() & moment_bias) && size.heads > 1;
     for (const int head : by_head ? std::vector<int>{0, size.heads - 1} : std::vector<int>{0}) {
         const Table table = encoding.table({.length = size.length, .head = head, .width = size.width});
         const std::string stem = by_head ? name + "-head-" + std::to_string(head) : name;
         const std::string title =
-            by_head ? encoding.spec() + ", head " + std::to_string(head) + " of " + std::to_string(size.heads)
-                    : encoding.spec();
-        for (Picture& picture : pictures_of(stem, title, table)) {
+            encoding.spec() +
+            (by_head ? ", head " + std::to_string(head) + " of " + std::to_string(size.heads) : std::string()) + remark;
+        // Who has a limit on segments has a row for each.
+        const bool segments = encoding.max_segment() < std::numeric_limits<int>::max();
+        for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position")) {
             summary.figures.rows.push_back(extent_of(picture));
             result.pictures.push_back(std::move(picture));
         }
     }
 }
 
-// An encoding with tensors is shown as the shipped weights have it.
-void add_trained(Result& result, NamedFigures& summary, const std::string& spec, const std::string& name, Size size) {
+// An encoding with tensors is shown as the shipped weights have it, or if none do, as its training would begin.
+void add_trained(Result& result, NamedFigures& summary, const std::string& spec, const std::string& name, Size size,
+                 std::uint64_t seed) {
     std::filesystem::path file;
     try {
         file = tools::find_weights(spec, false);
     } catch (const Error&) {
+        const LooseEncoding loose(spec, {size.width, 1, size.width, 1, 256}, seed);
+        add_tables(result, summary, *loose.stack().items()[0], name, size, ", untrained");
         result.notes.push_back(spec +
-                               ": its table is trained, and no shipped weights have one: there is nothing to show.");
+                               ": no shipped weights have its table, which is shown untrained: the random numbers "
+                               "that its training begins with, of --dim columns.");
         return;
     }
     const Model model = Model::load(file, LoadOptions{});
@@ -154,7 +164,7 @@ Result run(const Request& request) {
                 if (encoding->tensors().empty())
                     add_tables(result, summary, *encoding, name, size);
                 else
-                    add_trained(result, summary, spec, name, size);
+                    add_trained(result, summary, spec, name, size, request.seed);
             if (summary.figures.rows.size() > before)
                 ++shown;
             else
@@ -174,10 +184,10 @@ constexpr std::string_view options[] = {"encodings", "length", "dim", "heads"};
 extern const Experiment tables_experiment;
 const Experiment tables_experiment = {
     .name = "tables",
-    .summary = "the table of every registered encoding: what it adds, turns by, or takes from a score",
+    .summary = "what does each registered encoding add, turn by, or take from a score?",
     .details = "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
                "--heads (8) heads: of a bias the first and the last head. An encoding whose table is trained is shown "
-               "as the shipped weights have it.",
+               "as the shipped weights have it, or as training would begin.",
     .options = options,
     .seconds = 2,
     .quick_seconds = 2,

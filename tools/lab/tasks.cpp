@@ -386,7 +386,7 @@ constexpr std::string_view options[] = {"tasks", "seeds", "encodings"};
 extern const Experiment tasks_experiment;
 const Experiment tasks_experiment = {
     .name = "tasks",
-    .summary = "which encodings carry what was learnt on short sequences to longer ones",
+    .summary = "which encodings carry what was learnt on short sequences to longer ones?",
     .details = "Copy, reverse, recall, parity and addition, learnt on the spot by a small model for each encoding and "
                "seed, then asked at 1 to 4 times the trained length. After Kazemnejad et al. 2023, arXiv 2305.19466; "
                "its rotary encoding turns a quarter of each head, so that rope stands here with its full width and "

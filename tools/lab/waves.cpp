@@ -46,6 +46,32 @@ Picture four_dimensions(const Table& table) {
             "position", "value added", std::move(curves)};
 }
 
+// What the sine and the cosine of each pair are taken of.
+Picture angles() {
+    const Table table = sinusoidal_table(wide, shown_positions[3] + 1, "angle");
+    Curves curves{.log_y = true};
+    for (const int p : shown_positions)
+        curves.series.push_back({.label = "position " + std::to_string(p),
+                                 .x = numbers(wide, 0, 2),
+                                 .y = table.rows[static_cast<std::size_t>(p)]});
+    curves.references.push_back({"a whole turn", 2 * std::numbers::pi});
+    return {
+        "angles",
+        "The angle position / 10000^(2i/512) before its sine and cosine: in later dimensions no position has turned",
+        "dimension 2i", "angle, in radians", std::move(curves)};
+}
+
+// One position's row as it is, sines and cosines in turn.
+Picture all_dimensions(const Table& table) {
+    constexpr int position = shown_positions[2];
+    Curves curves;
+    curves.series.push_back({.x = numbers(table.header.size()), .y = table.rows[position]});
+    return {"all-dimensions",
+            "Position " + std::to_string(position) +
+                " over all of 512 dimensions: between -1 and 1 at first, later in turn a sine near 0, a cosine near 1",
+            "dimension", "value added", std::move(curves)};
+}
+
 // Every other dimension from the first: 0 has the sines, 1 the cosines.
 Picture along_dimensions(const Table& table, std::size_t first) {
     Curves curves;
@@ -107,6 +133,8 @@ Result run(const Request&) {
                         "8 dimensions along the positions: each pair of waves is ten times slower than the one before",
                         "position", "value added", along_positions(eight)},
                        transposed(eight),
+                       angles(),
+                       all_dimensions(many),
                        along_dimensions(many, 0),
                        along_dimensions(many, 1)};
     const auto& rows = result.tables[0].figures.rows;
@@ -127,6 +155,8 @@ Result run(const Request&) {
             axis_text(differs) + "."};
     result.notes = {
         "The three words that are marked are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
+        "The curve over all of 512 dimensions seems to oscillate between 0 and 1 at its end: it jumps between a sine "
+        "near 0 and a cosine near 1. Apart, each of them hardly changes there.",
         "Positions are whole numbers, so the fastest waves look angular: what is drawn is what a model gets.",
         "To transpose the table changes how it is printed, not what a position gets, and has nothing to do with the "
         "vocabulary."};
@@ -138,9 +168,10 @@ Result run(const Request&) {
 extern const Experiment waves_experiment;
 const Experiment waves_experiment = {
     .name = "waves",
-    .summary = "the sinusoidal table as curves, along the positions and along the dimensions",
+    .summary = "what do the sinusoidal table's values do along the positions, and along the dimensions?",
     .details = "4 dimensions with three words marked, 8 dimensions and the same transposed, 512 dimensions at "
-               "positions 1, 10, 50 and 99. Properties that hold at any width are checked on 1,000 rows. Vaswani et "
+               "positions 1, 10, 50 and 99: the angles, one row as it is, and its sines and cosines apart. Properties "
+               "that hold at any width are checked on 1,000 rows. Vaswani et "
                "al. 2017, arXiv 1706.03762, section 3.5.",
     .options = {},
     .seconds = 2,

@@ -155,6 +155,7 @@ void add_picture(std::vector<Picture>& pictures, const char* name, std::string t
                  const std::vector<Row>& rows, const Lines& lines) {
     const bool distance = value != &Answers::food_next;
     Curves curves;
+    curves.interval = "95 % interval over the seeds";
     for (const Row& row : rows) {
         const Mean mean = mean_over(row.trained, value);
         if (std::isnan(mean.mean)) return;
@@ -380,7 +381,7 @@ constexpr std::string_view options[] = {"seeds", "corpus", "encodings"};
 extern const Experiment word_order_experiment;
 const Experiment word_order_experiment = {
     .name = "word-order",
-    .summary = "what three questions about the next word can tell, and which encodings tell the order of words",
+    .summary = "what can three questions about the next word tell, and which encodings tell the order of words?",
     .details = "For each encoding and seed a model of one layer learns twenty sentences (--corpus for others: a "
                "sentence a line; what needs words that it lacks is skipped) and is asked for the next word after "
                "\"food is\", \"good is\" and \"carbohydrates "
