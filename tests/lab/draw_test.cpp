@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Pictures in characters: maps, curves, axes.
+#include "tools/lab/draw.h"
+#include "tools/lab/plot.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace {
+
+using namespace ordo;
+using lab::Curves;
+using lab::HeatMap;
+using lab::Picture;
+using lab::Series;
+
+TEST(LabDraw, SmallMapsAreNumbersAndLargeOnesShades) {
+    const Picture small{"s", "small", "column", "row", HeatMap{.values = {{-1, 0.5}, {NAN, 2}}, .first_y = 3}};
+    EXPECT_EQ(lab::draw(small, {}), "small\n\nrow       0      1  column\n  3  -1.000  0.500\n  4          2.000\n");
+    std::vector<std::vector<double>> ramp(2);
+    for (int c = 0; c < 40; ++c) ramp[0].push_back(c), ramp[1].push_back(NAN);
+    const std::string text = lab::draw({"r", "ramp", "x", "y", HeatMap{.values = ramp, .diverging = false}}, {});
+    EXPECT_NE(text.find("········░░░░░░░░▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓████████\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("0 · 7.8 ░ 15.6 ▒ 23.4 ▓ 31.2 █ 39"), std::string::npos) << text;
+}
+
+// Even columns 0, odd ones 1, as late dimensions of the sinusoidal table are: a mean would make them equal.
+TEST(LabDraw, LargeMapsKeepEvenAndOddColumnsApart) {
+    std::vector<std::vector<double>> values(100, std::vector<double>(512));
+    for (auto& row : values)
+        for (std::size_t c = 1; c < row.size(); c += 2) row[c] = 1;
+    const Picture picture{"m", "m", "column", "row", HeatMap{.values = values, .diverging = false}};
+    const std::string text = lab::draw(picture, {.width = 80});
+    EXPECT_NE(text.find("  0 ·█·█·█·█·█"), std::string::npos) << text;
+    EXPECT_EQ(text.find("▒·"), std::string::npos);
+    EXPECT_NE(text.find("shown are rows 0, 2, 4, ...; columns 0, 7, 14, ..."), std::string::npos) << text;
+    EXPECT_NE(text.find("511\n"), std::string::npos) << text; // 73 x 7: the last that is shown
+}
+
+// Letters tell the series apart, strokes are intervals, and what these are is said.
+TEST(LabDraw, IntervalsAreStrokesAndNamed) {
+    const Series low{
+        .label = "low", .x = {1, 2}, .y = {1, 1}, .low = {0, 0}, .high = {2, 2}, .style = Series::Style::points},
+        high{.label = "high", .x = {1, 2}, .y = {3, 3}};
+    const std::string text = lab::draw(
+        {"i", "i", "x", "y", Curves{.series = {low, high}, .interval = "mean ± one deviation"}}, {.width = 60});
+    const auto count = [&](std::string_view what) {
+        int n = 0;
+        for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++n;
+        return n;
+    };
+    EXPECT_LE(count("a"), 10) << text; // two thick points, the legend and its words
+    EXPECT_GE(count("│"), 20 + 2 * 8) << text;
+    EXPECT_NE(text.find("│ mean ± one deviation"), std::string::npos) << text;
+}
+
+// A few values that were measured are labelled each, where an axis has hardly a power of ten.
+TEST(LabDraw, MeasuredValuesAreOnALogarithmicAxis) {
+    const Series one{.label = "s", .x = {0.5, 1, 2}, .y = {20, 30, 50}};
+    const Picture picture{"l", "l", "x", "y", Curves{.series = {one}, .log_x = true, .log_y = true}};
+    const std::string text = lab::draw(picture, {.width = 80});
+    const std::size_t axis = text.find("└┬");
+    ASSERT_NE(axis, std::string::npos) << text;
+    std::istringstream numbers(text.substr(text.find('\n', axis)));
+    std::string a, b, c;
+    numbers >> a >> b >> c;
+    EXPECT_EQ(a + " " + b + " " + c, "0.5 1 2") << text;
+    EXPECT_NE(text.find(" 20 ┤"), std::string::npos) << text;
+    EXPECT_NE(text.find(" 50 ┤"), std::string::npos) << text;
+    const std::string script = lab::plot_script(picture, "l");
+    EXPECT_NE(script.find("set xtics (0.5, 1, 2)"), std::string::npos) << script;
+    EXPECT_NE(script.find("set ytics ('20' 20, "), std::string::npos) << script;
+}
+
+// Two values to a character, in their own colours; what is blank has none.
+TEST(LabDraw, ColouredMapsUseHalfBlocks) {
+    std::vector<std::vector<double>> values(40, std::vector<double>(30, 1));
+    values[1] = std::vector<double>(30, -1);
+    values[39] = std::vector<double>(30, NAN);
+    const std::string text = lab::draw({"c", "c", "x", "y", HeatMap{.values = values}}, {.width = 80, .color = true});
+    EXPECT_NE(text.find("\033[38;5;130m\033[48;5;54m▀"), std::string::npos);
+    EXPECT_NE(text.find("\033[38;5;130m▀"), std::string::npos); // the last line has an upper half only
+    const std::string deep =
+        lab::draw({"c", "c", "x", "y", HeatMap{.values = values}}, {.width = 80, .color = true, .true_color = true});
+    EXPECT_NE(deep.find("\033[38;2;127;59;8m"), std::string::npos);
+}
+
+TEST(LabDraw, CurvesRunWhereTheyShould) {
+    Series rising{.label = "up", .x = {}, .y = {}}, falling{.label = "down", .x = {}, .y = {}};
+    for (int i = 0; i <= 100; ++i) {
+        rising.x.push_back(i), rising.y.push_back(i);
+        falling.x.push_back(i), falling.y.push_back(100 - i);
+    }
+    std::istringstream text(lab::draw({"c", "c", "x", "y", Curves{.series = {rising, falling}}}, {}));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    ASSERT_GT(lines.size(), 23u);
+    EXPECT_NE(lines[3].find("100 ┤b"), std::string::npos); // the first line of the canvas: down starts here, up ends
+    EXPECT_EQ(lines[3].back(), 'a');
+    EXPECT_NE(lines[22].find("0 ┤a"), std::string::npos);
+    EXPECT_EQ(lines[22].back(), 'b');
+    EXPECT_NE(lines.back().find("a up   b down"), std::string::npos);
+}
+
+TEST(LabDraw, TicksAreRoundNumbers) {
+    const auto texts = [](lab::Range range, bool log) {
+        std::string all;
+        for (const lab::Tick& tick : lab::ticks_of(range, log, 5)) all += tick.text + " ";
+        return all;
+    };
+    EXPECT_EQ(texts({0, 1}, false), "0 0.2 0.4 0.6 0.8 1 ");
+    EXPECT_EQ(texts({-1, 1}, false), "-1 -0.5 0 0.5 1 ");
+    EXPECT_EQ(texts({3, 97}, false), "20 40 60 80 ");
+    EXPECT_EQ(texts({0, 4}, true), "1 10 100 1000 10000 ");
+    EXPECT_EQ(texts({0.1, 0.4}, true), "1.5 2 2.5 ");         // 1.26 to 2.51: no power of ten between
+    EXPECT_EQ(texts({1.2, 2.9}, true), "20 50 100 200 500 "); // 16 to 794: one
+}
+
+} // namespace
