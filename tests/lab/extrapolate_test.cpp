@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
+#include "tests/temp_dir.h"
+#include "tests/tools/models.h"
 #include "tools/lab/extrapolation.h"
 
 #include "io/file.h"
@@ -29,6 +31,25 @@ TEST(LabExtrapolate, LearnedStopsAtItsTableAndSaysSo) {
     for (const std::string& sentence : result.found)
         came_true |= sentence.find("As expected, learned: stops at its table") != std::string::npos;
     EXPECT_TRUE(came_true);
+}
+
+// A file that says it was trained on 96 tokens, whose table has 64 rows.
+TEST(LabExtrapolate, AnEncodingMayRefuseTheTrainedLength) {
+    const ordo::test::TempDir dir;
+    std::string file = ordo::test::file_content(ordo::test::model_file("learned"));
+    const std::string context = R"(\"context\":64)";
+    const std::size_t at = file.find(context);
+    ASSERT_NE(at, std::string::npos);
+    file.replace(at + context.size() - 2, 2, "96");
+    ordo::test::put_file(dir / "longer.safetensors", file);
+    const std::string model = (dir / "longer.safetensors").string();
+    const Result result = test::run(extrapolate_experiment,
+                                    {"--model", model.c_str(), "--length", "32,96", "--corpus", "weights/heldout.txt"});
+    EXPECT_NE(result.found[0].find("a window of 96 is refused"), std::string::npos) << result.found[0];
+    const tools::Figures& table = test::table(result, "lengths");
+    ASSERT_EQ(table.rows.size(), 2u);
+    EXPECT_GT(number(table.rows[0][4]), 0);
+    EXPECT_TRUE(std::isnan(number(table.rows[0][8]))); // nothing to compare with
 }
 
 // The whole windows at one length are `ordo perplexity`'s: here by a Session fed one token at a time.

@@ -38,9 +38,23 @@ void add_rows(Figures& figures, const Extrapolation& one, int length) {
     const double multiple = static_cast<double>(length) / one.context;
     for (const auto& [window, values] : {std::pair{"whole", &one.whole}, {"last", &one.last}}) {
         const Sample s = sample_of(values->at(length));
-        const Difference d = difference(values->at(length), values->at(one.context));
-        figures.rows.push_back({one.name, std::int64_t{length}, multiple, std::string(window), s.count(), s.mean(),
-                                s.standard_error(), std::exp(s.mean()), d.mean, d.error});
+        std::vector<Cell> row{one.name,
+                              std::int64_t{length},
+                              multiple,
+                              std::string(window),
+                              s.count(),
+                              s.mean(),
+                              s.standard_error(),
+                              std::exp(s.mean()),
+                              {},
+                              {}};
+        // An encoding may refuse even the length that the weights were trained at.
+        if (const auto trained = values->find(one.context); trained != values->end()) {
+            const Difference d = difference(values->at(length), trained->second);
+            row[8] = d.mean;
+            row[9] = d.error;
+        }
+        figures.rows.push_back(std::move(row));
     }
 }
 

@@ -77,6 +77,8 @@ private:
             outcome.error = tools::stop_signal() ? stopped : error.what(); // a signal may have ended gnuplot, too
         } catch (const std::bad_alloc&) {
             outcome.error = "out of memory";
+        } catch (const std::exception& error) { // a mistake in one experiment does not take the others with it
+            outcome.error = error.what();
         }
         outcome.seconds = seconds_since(start);
         return outcome;
@@ -178,8 +180,13 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
         write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
         write_file(directory / "report.md", page_markdown(outcomes, setting, directory / "pictures"));
     };
-    make_directory(directory);
-    write_pages(); // a place that cannot be written to is found out before the minutes that follow
+    // A place that cannot be written to is found out before the minutes that follow; what is there stays until then.
+    for (const fs::path& folder : {directory, directory / "data", directory / "pictures"}) {
+        make_directory(folder);
+        const fs::path probe = folder / ".ordo-report";
+        write_file(probe, "");
+        fs::remove(probe);
+    }
     {
         Run run(arguments, directory, list);
         if (!quiet)
