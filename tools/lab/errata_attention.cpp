@@ -153,10 +153,8 @@ Evidence bags(std::uint64_t seed) {
                  " with two, ", change(4), " with four")};
 }
 
-} // namespace
-
-std::vector<Erratum> errata_of_attention(const Request& request) {
-    const std::uint64_t seed = request.seed;
+// Rotary, and the layer of the study's code.
+std::vector<Erratum> errata_of_the_layer(std::uint64_t seed) {
     return {
         {6,
          study,
@@ -203,6 +201,12 @@ std::vector<Erratum> errata_of_attention(const Request& request) {
          "scrambles it; every encoding has its adjoint",
          gradients(seed),
          "-"},
+    };
+}
+
+// ALiBi, and what relative and no positions can tell.
+std::vector<Erratum> errata_of_distances(std::uint64_t seed) {
+    return {
         {17,
          study,
          {"m_n = 2^-8", "m_n = 2^-8"},
@@ -239,6 +243,14 @@ std::vector<Erratum> errata_of_attention(const Request& request) {
          bags(seed),
          "ordo lab nope; ordo lab word-order (table order)"},
     };
+}
+
+} // namespace
+
+std::vector<Erratum> errata_of_attention(const Request& request) {
+    std::vector<Erratum> all = errata_of_the_layer(request.seed);
+    for (Erratum& erratum : errata_of_distances(request.seed)) all.push_back(std::move(erratum));
+    return all;
 }
 
 } // namespace ordo::lab

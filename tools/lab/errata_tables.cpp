@@ -116,14 +116,8 @@ Evidence norms() {
                  " times as long; after the scale sqrt(d) ", figure(pe / std::sqrt(d)), " times")};
 }
 
-} // namespace
-
-std::vector<Erratum> errata_of_tables(const Request& request) {
-    const PairColumns last = pair_columns(Pairing::adjacent, 255, 256);
+std::vector<Erratum> errata_of_waves() {
     const double slip = std::pow(10000.0, 1 - 1.0 / 6);
-    const std::size_t sines = sinusoidal_table(5, 1, "sin").header.size(),
-                      cosines = sinusoidal_table(5, 1, "cos").header.size();
-    const Table small = sinusoidal_table(8, 128);
     return {
         {1,
          notebook,
@@ -165,6 +159,15 @@ std::vector<Erratum> errata_of_tables(const Request& request) {
          "only while pos is far below 10000; pos multiplies the angle; i counts pairs of dimensions",
          late_dimensions(),
          "ordo table sinusoidal --dim 512 --start 50000; ordo lab heat-map"},
+    };
+}
+
+std::vector<Erratum> errata_of_pairs_and_uses(const Request& request) {
+    const PairColumns last = pair_columns(Pairing::adjacent, 255, 256);
+    const std::size_t sines = sinusoidal_table(5, 1, "sin").header.size(),
+                      cosines = sinusoidal_table(5, 1, "cos").header.size();
+    const Table small = sinusoidal_table(8, 128);
+    return {
         {14,
          study_code,
          {"exponent 2m/d, m already even", "exponent 2m/d with m already even"},
@@ -217,6 +220,14 @@ std::vector<Erratum> errata_of_tables(const Request& request) {
          norms(),
          "ordo lab scale"},
     };
+}
+
+} // namespace
+
+std::vector<Erratum> errata_of_tables(const Request& request) {
+    std::vector<Erratum> all = errata_of_waves();
+    for (Erratum& erratum : errata_of_pairs_and_uses(request)) all.push_back(std::move(erratum));
+    return all;
 }
 
 } // namespace ordo::lab

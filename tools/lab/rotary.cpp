@@ -250,6 +250,35 @@ Picture random_picture(Series spread) {
             "score q . k", std::move(random_curves)};
 }
 
+constexpr const char* notes[] = {
+    "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3; it multiplies max |h_(j+1) "
+    "- h_j|, which is unknown until q and k are, and says nothing of random ones.",
+    "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
+    "(Investigating Transformer Positional Encodings), which gives neither vectors nor width.",
+    "distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) of "
+    "random q and k; aligned_mean_cos: the score of q = k = (1, ..., 1) over the width; "
+    "bound_mean_abs_S: the bound."};
+
+// What random vectors show, and what the four published numbers are.
+std::string of_noise(const Noise& noise) {
+    const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
+                                      ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
+    return text("Random q and k of width 128: at every distance the mean is 0 (from ", figure(noise.least_mean), " to ",
+                figure(noise.most_mean), ", at most ", figure(noise.farthest), " standard errors off) and the spread ",
+                figure(noise.deviation),
+                "; the four numbers published there are one such draw, as is this one: ", one_draw, "; in ",
+                figure(100 * noise.falling), " % of draws the four happen to fall in order.");
+}
+
+std::string of_aligned(const LooseEncoding& rope, const Vector& frequencies) {
+    return text("Aligned vectors lose with distance: a mean cosine of ", figure(aligned(rope, width, 1)), " at 1, ",
+                figure(aligned(rope, width, 10)), " at 10, ", figure(aligned(rope, width, 100)), " at 100, ",
+                figure(aligned(rope, width, 1000)), " at 1000. What the paper says decays is an upper bound, here ",
+                figure(bound(frequencies, 1)), " at 1, ", figure(bound(frequencies, 100)), " at 100, ",
+                figure(bound(frequencies, 1000)), " at 1000; farther out it rises again (",
+                figure(bound(frequencies, 5000)), " at 5000).");
+}
+
 Result run(const Request& request) {
     const LooseEncoding rope("rope", dims_of(width));
     const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
@@ -267,8 +296,6 @@ Result run(const Request& request) {
     std::vector<double> at_100; // of each base
     result.pictures = {random_picture(std::move(spread)), decay_picture(table), bases_picture(at_100),
                        std::move(slip_picture)};
-    const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
-                                      ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
     result.found = {
         text("R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
              figure(worst.backward),
@@ -277,16 +304,8 @@ Result run(const Request& request) {
              "its sign convention."),
         text("Moving both positions by 1000 changes a score by at most ", figure(shifted),
              " (rounding of float): it depends on the distance alone."),
-        text("Random q and k of width 128: at every distance the mean is 0 (from ", figure(noise.least_mean), " to ",
-             figure(noise.most_mean), ", at most ", figure(noise.farthest), " standard errors off) and the spread ",
-             figure(noise.deviation), "; the four numbers published there are one such draw, as is this one: ",
-             one_draw, "; in ", figure(100 * noise.falling), " % of draws the four happen to fall in order."),
-        text("Aligned vectors lose with distance: a mean cosine of ", figure(aligned(rope, width, 1)), " at 1, ",
-             figure(aligned(rope, width, 10)), " at 10, ", figure(aligned(rope, width, 100)), " at 100, ",
-             figure(aligned(rope, width, 1000)), " at 1000. What the paper says decays is an upper bound, here ",
-             figure(bound(frequencies, 1)), " at 1, ", figure(bound(frequencies, 100)), " at 100, ",
-             figure(bound(frequencies, 1000)), " at 1000; farther out it rises again (",
-             figure(bound(frequencies, 5000)), " at 5000)."),
+        of_noise(noise),
+        of_aligned(rope, frequencies),
         text("The greater the base theta, the later: at distance 100 aligned vectors score ", figure(at_100[0]), ", ",
              figure(at_100[1]), " and ", figure(at_100[2]), " for theta = ", bases[0], ", ", bases[1], " and ",
              bases[2], "."),
@@ -296,14 +315,7 @@ Result run(const Request& request) {
         text("Pairing neighbours or halves is the same function after a permutation of columns: a difference of ",
              figure(pairing), ", rounding of float."),
     };
-    result.notes = {
-        "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3; it multiplies max |h_(j+1) "
-        "- h_j|, which is unknown until q and k are, and says nothing of random ones.",
-        "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
-        "(Investigating Transformer Positional Encodings), which gives neither vectors nor width.",
-        "distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) of "
-        "random q and k; aligned_mean_cos: the score of q = k = (1, ..., 1) over the width; "
-        "bound_mean_abs_S: the bound."};
+    result.notes.assign(std::begin(notes), std::end(notes));
     Figures checks{{"check", "largest_difference"},
                    {{std::string("both positions moved by 1000"), shifted},
                     {std::string("halves, permuted, against adjacent"), pairing}},

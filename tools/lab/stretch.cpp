@@ -113,6 +113,19 @@ void near_collisions(Figures& figures) {
     }
 }
 
+Picture picture_of(double length, double first, Series curve) {
+    const auto longer = std::find_if(curve.y.begin(), curve.y.end(), [](double y) { return y > 1; });
+    const std::string lengthened = longer == curve.y.end() ? ""
+                                                           : text("; from position ", longer - curve.y.begin(),
+                                                                  " on it comes out longer than it was");
+    Curves curves;
+    curves.series = {std::move(curve)};
+    return {"stretch",
+            text("An embedding of length ", figure(length), " is shrunk to ", figure(first),
+                 " of it at first, by less after each turn of 36", lengthened),
+            "position", "length after / length before", std::move(curves)};
+}
+
 Result run(const Request& request) {
     const std::vector<float> x = normal_floats(width, request.seed, 0x57e7, 1 / std::sqrt(double{width}));
     const std::vector<float> large = normal_floats(width, request.seed, 0x57e7);
@@ -134,11 +147,6 @@ Result run(const Request& request) {
     collisions(36, slow_pairs, meets);
     collisions(6, fast_pairs, meets);
     near_collisions(near);
-
-    const auto longer = std::find_if(curve.y.begin(), curve.y.end(), [](double y) { return y > 1; });
-    const std::string lengthened = longer == curve.y.end() ? ""
-                                                           : text("; from position ", longer - curve.y.begin(),
-                                                                  " on it comes out longer than it was");
 
     const auto number = [](const Cell& cell) { return std::get<double>(cell); };
     const auto& last = near.rows.back();
@@ -162,12 +170,7 @@ Result run(const Request& request) {
              ", but there the rows of width 128 are still ", figure(number(last[3])), " apart.")};
     result.notes = {"A model with this encoding can still learn order from the causal mask, and from the residual "
                     "stream, which keeps the stretched rows beside what the normed ones are made into."};
-    Curves curves;
-    curves.series = {std::move(curve)};
-    result.pictures = {{"stretch",
-                        text("An embedding of length ", figure(norm(x)), " is shrunk to ", figure(first),
-                             " of it at first, by less after each turn of 36", lengthened),
-                        "position", "length after / length before", std::move(curves)}};
+    result.pictures = {picture_of(norm(x), first, std::move(curve))};
     result.tables = {
         {"after-norm",
          "Positions t and t + period: the greatest ratio of lengths and the least cosine, over all t below a period",
