@@ -161,8 +161,8 @@ int run(const Arguments& arguments) {
     };
     std::string pending = arguments.has("no-display-prompt") ? "" : prompt;
     std::exception_ptr failure; // kept from passing through the library
-    stop_softly();
     const Generation result = generate(model, prompt, options, [&](std::string_view text) {
+        stop_softly(); // not before: while a long prompt is taken in there is nothing to finish
         if (stop_signal()) return false;
         begin();
         try {
