@@ -20,18 +20,25 @@ constexpr int beyond = 4; // trained lengths of the longer windows
 constexpr const char* conditions[] = {"corpus.sha256", "finish.sha256", "finish.tokens", "tokens", "batch", "lr",
                                       "tokenizer"};
 
-// The options of `ordo train` that may differ; each has a value.
-constexpr std::string_view free_options[] = {"--encoding", "--seed",       "--out", "--log",
-                                             "--val",      "--checkpoint", "-t",    "--threads"};
+// The options of `ordo train` that may differ, each with a value: they change nothing of the weights, are what is
+// compared, or name texts whose digests are among the conditions.
+constexpr std::string_view free_options[] = {
+    "--encoding",   "--seed",        "-s",        "--out", "--log",    "--val",    "--checkpoint", "--checkpoint-every",
+    "--eval-every", "--eval-tokens", "--threads", "-t",    "--corpus", "--finish", "--tokenizer"};
+constexpr std::string_view free_flags[] = {"--resume", "--quiet", "-q", "--verbose", "-v"};
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 // What a file was trained by, without those.
 std::string recipe(const std::string& command) {
     std::istringstream words(command);
     std::string rest;
     for (std::string word; words >> word;)
-        if (std::find(std::begin(free_options), std::end(free_options), word) != std::end(free_options))
+        if (is_one_of(word, free_options))
             words >> word;
-        else if (word != "--resume")
+        else if (!is_one_of(word, free_flags))
             rest += word + ' ';
     return rest;
 }

@@ -30,7 +30,7 @@ std::vector<Tick> ticks_of(const Range& range, bool log, int count);
 std::vector<double> measured_x(const Curves& curves);
 
 // Lines of at most screen.width columns, the title first. A heat map of few cells is written in numbers; where there
-// are more than fit, every so manieth is shown, which is said below.
+// are more than fit, rows and columns an equal number apart are shown, which is said below.
 std::string draw(const Picture& picture, const Screen& screen);
 
 // For draw(): what stands below a picture's title.

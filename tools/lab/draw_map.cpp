@@ -19,7 +19,7 @@ std::string name_of(const std::vector<std::string>& names, int first, std::size_
     return names.empty() ? std::to_string(first + static_cast<int>(i)) : names[i];
 }
 
-// Every so manieth row and column. Means would make one grey of sines and cosines that stand side by side.
+// Rows and columns so many apart. Means would make one grey of sines and cosines that stand side by side.
 Values sampled(const Values& values, std::size_t rows, std::size_t cols) {
     Values out;
     for (std::size_t r = 0; r < values.size(); r += rows) {

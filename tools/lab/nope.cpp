@@ -188,15 +188,15 @@ constexpr std::string_view heeded[] = {"model", "corpus"};
 } // namespace
 
 extern const Experiment nope_experiment;
-const Experiment nope_experiment{.name = "nope",
-                                 .summary = "what can a causal model know of order without any encoding?",
-                                 .details =
-                                     "Hand-set weights that count tokens, and that measure distances; random models of "
-                                     "one, two and four layers whose earlier tokens "
-                                     "are permuted; a probe for the position in each layer of every shipped model.",
-                                 .options = heeded,
-                                 .seconds = 20,
-                                 .quick_seconds = 6,
-                                 .run = run};
+const Experiment nope_experiment{
+    .name = "nope",
+    .summary = "what can a causal model know of order without any encoding?",
+    .details = "Hand-set weights that count tokens, and that measure distances; random models of one, two and four "
+               "layers whose earlier tokens are permuted; a probe for the position in each layer of every shipped "
+               "model.",
+    .options = heeded,
+    .seconds = 20,
+    .quick_seconds = 6,
+    .run = run};
 
 } // namespace ordo::lab

@@ -176,10 +176,6 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
     const Setting setting{tools::version_text(), machine_text(),
                           command_of("report", arguments) + " " + path_word(directory.string())};
     std::vector<Outcome> outcomes;
-    const auto write_pages = [&] {
-        write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
-        write_file(directory / "report.md", page_markdown(outcomes, setting, directory / "pictures"));
-    };
     // A place that cannot be written to is found out before the minutes that follow; what is there stays until then.
     for (const fs::path& folder : {directory, directory / "data", directory / "pictures"}) {
         make_directory(folder);
@@ -195,7 +191,8 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
         outcomes = run.all();
         if (!run.drawn()) tools::write_message(no_gnuplot);
     }
-    write_pages();
+    write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
+    write_file(directory / "report.md", page_markdown(outcomes, setting, directory / "pictures"));
     if (tools::stop_signal()) return tools::stop_code();
     bool failed = false;
     for (const Outcome& outcome : outcomes) {

@@ -300,8 +300,7 @@ Result run(const Request& request) {
         text("R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
              figure(worst.backward),
              ": the paper's identity is right, and the doubt of \"Investigating Transformer Positional Encodings\" is "
-             "about "
-             "its sign convention."),
+             "about its sign convention."),
         text("Moving both positions by 1000 changes a score by at most ", figure(shifted),
              " (rounding of float): it depends on the distance alone."),
         of_noise(noise),

@@ -137,8 +137,7 @@ Result run(const Request& request) {
                                 " pairs of different encodings are refused."));
     result.notes = {
         "nll: mean negative log-likelihood, in nats per token; ppl: perplexity, e^nll; nll_over_own: nll less that "
-        "with "
-        "the weights' own encoding, on the same tokens.",
+        "with the weights' own encoding, on the same tokens.",
         "A model that runs with an encoding that it never saw shows what its weights rely on, not what the other "
         "encoding is worth: that takes training with it.",
         "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves: weights trained with it have small "
