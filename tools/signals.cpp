@@ -21,6 +21,7 @@ void on_signal(int number) {
 } // namespace
 
 void install_signal_handlers() {
+    ::signal(SIGXFSZ, SIG_IGN);
     for (const int number : {SIGINT, SIGTERM}) {
         struct sigaction old = {};
         ::sigaction(number, nullptr, &old);

@@ -5,7 +5,8 @@
 
 namespace ordo::tools {
 
-// Called once at the start. Signals that the caller has set to be ignored stay ignored.
+// Called once at the start. Signals that the caller has set to be ignored stay ignored. SIGXFSZ is ignored
+// always: a file that may grow no further (ulimit -f) is an error of the write like a full disk.
 void install_signal_handlers();
 
 // From now on the first signal is noted and, if given, on_signal called (it must be safe in a handler).

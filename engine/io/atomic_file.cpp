@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -13,50 +14,92 @@ namespace ordo {
 namespace {
 
 constexpr std::size_t buffer_bytes = 64 * 1024;
+constexpr int most_temporaries = 16;      // of one target, by as many writers
+constexpr std::size_t most_of_name = 200; // of the 255 bytes that a file's name may have
 
-[[noreturn]] void refuse(const std::string& where, std::string_view doing, int code) {
-    fail(ErrorCode::io, where, ": ", doing, ": ", std::generic_category().message(code));
+std::filesystem::path temporary_of(const std::filesystem::path& target, int n) {
+    const std::string name = target.filename().native().substr(0, most_of_name);
+    return directory_of(target) / ("." + name + ".ordo-" + std::to_string(n) + ".tmp");
 }
 
-// Links are followed, so that a link to the target keeps being one.
-std::filesystem::path resolve(const std::filesystem::path& path, const std::string& where) {
-    std::error_code error;
-    if (!std::filesystem::is_symlink(path, error)) return path;
-    auto target = std::filesystem::weakly_canonical(path, error);
-    if (error) fail(ErrorCode::io, where, ": ", error.message());
-    return target;
+bool lock(int fd) {
+    return ::flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-std::filesystem::path directory_of(const std::filesystem::path& path) {
-    return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+// Whether path still names the file that fd has open.
+bool names(const std::filesystem::path& path, int fd) {
+    struct stat named {
+    }, open{};
+    return ::lstat(path.c_str(), &named) == 0 && ::fstat(fd, &open) == 0 && S_ISREG(open.st_mode) &&
+           named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+// Those whose writer is gone: nobody holds their lock.
+void remove_leftovers_of(const std::filesystem::path& target) {
+    for (int n = 0; n < most_temporaries; ++n) {
+        const auto path = temporary_of(target, n);
+        const Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+        if (fd.get() >= 0 && lock(fd.get()) && names(path, fd.get())) ::unlink(path.c_str());
+    }
 }
 
 } // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& target, const FileCalls& calls)
-    : where_(printable_path(target)), target_(resolve(target, where_)), calls_(&calls) {
+    : where_(printable_path(target)), target_(follow_links(target)), calls_(&calls) {
     struct stat old {};
     const bool exists = ::stat(target_.c_str(), &old) == 0;
     if (exists && !S_ISREG(old.st_mode)) fail(ErrorCode::io, where_, ": exists and is not a regular file");
-    const std::string stem = ".ordo-" + std::to_string(::getpid()) + "-";
-    for (int n = 0; fd_.get() < 0; ++n) {
-        auto name = directory_of(target_) / (stem + std::to_string(n) + ".tmp");
-        fd_ = Descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-        if (fd_.get() >= 0)
-            temporary_ = std::move(name);
-        else if (errno != EEXIST || n == 10'000)
-            refuse(where_, "creating a temporary file beside it", errno);
-    }
+    if (!target_.has_filename()) fail(ErrorCode::io, where_, ": expected the name of a file");
+    remove_leftovers_of(target_);
+    fd_ = Descriptor(calls.open_unnamed(directory_of(target_).c_str()));
+    if (fd_.get() >= 0)
+        lock(fd_.get());
+    else
+        open_named();
     // The new file is as open to others as the old one was.
     if (exists && ::fchmod(fd_.get(), old.st_mode & 0777) != 0) {
         const int code = errno;
         remove_temporary();
-        refuse(where_, "setting its permissions", code);
+        refuse("setting its permissions", code);
     }
 }
 
 AtomicFile::~AtomicFile() {
     remove_temporary();
+}
+
+void AtomicFile::refuse(std::string_view doing, int code) const {
+    fail(ErrorCode::io, where_, ": ", doing, ": ", std::generic_category().message(code));
+}
+
+// Another process that clears leftovers may see the file before it is locked, and take it away.
+void AtomicFile::open_named() {
+    for (int n = 0; n < most_temporaries; ++n) {
+        auto path = temporary_of(target_, n);
+        Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (fd.get() < 0 && errno != EEXIST) break;
+        if (fd.get() < 0) continue;
+        lock(fd.get());
+        if (!names(path, fd.get())) continue;
+        fd_ = std::move(fd);
+        temporary_ = std::move(path);
+        return;
+    }
+    refuse("creating a temporary file beside it", errno);
+}
+
+// To rename over the target what has no name, since only a new name can be given to it.
+void AtomicFile::name() {
+    for (int n = 0; n < most_temporaries; ++n) {
+        auto path = temporary_of(target_, n);
+        if (calls_->name(fd_.get(), path.c_str()) == 0) {
+            temporary_ = std::move(path);
+            return;
+        }
+        if (errno != EEXIST) break;
+    }
+    refuse("naming a temporary file beside it", errno);
 }
 
 void AtomicFile::remove_temporary() {
@@ -78,7 +121,7 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t n = calls_->write(fd_.get(), bytes.data(), bytes.size());
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) refuse(where_, "writing", n < 0 ? errno : ENOSPC);
+        if (n <= 0) refuse("writing", n < 0 ? errno : ENOSPC);
         bytes = bytes.subspan(static_cast<std::size_t>(n));
     }
 }
@@ -87,10 +130,11 @@ void AtomicFile::commit() {
     write_through(buffer_);
     buffer_.clear();
     while (calls_->fsync(fd_.get()) != 0)
-        if (errno != EINTR) refuse(where_, "bringing it to the disk", errno);
-    if (!fd_.close()) refuse(where_, "closing", errno);
-    if (calls_->rename(temporary_.c_str(), target_.c_str()) != 0) refuse(where_, "renaming into place", errno);
+        if (errno != EINTR) refuse("bringing it to the disk", errno);
+    if (temporary_.empty()) name();
+    if (calls_->rename(temporary_.c_str(), target_.c_str()) != 0) refuse("renaming into place", errno);
     temporary_.clear();
+    fd_.close(); // and with it the lock; the content is on the disk since fsync()
     // The new name is in place; bringing the directory to the disk as well only matters if the power
     // fails, and some file systems refuse it.
     const Descriptor directory(::open(directory_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -101,6 +145,13 @@ void write_file(const std::filesystem::path& target, std::string_view content) {
     AtomicFile file(target);
     file.write(content);
     file.commit();
+}
+
+void remove_leftovers(const std::filesystem::path& target) {
+    try {
+        remove_leftovers_of(follow_links(target));
+    } catch (const Error&) { // links in a circle lead to no file
+    }
 }
 
 } // namespace ordo

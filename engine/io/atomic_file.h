@@ -7,10 +7,16 @@
 
 namespace ordo {
 
-// Content goes to a temporary file in the same directory; commit() brings it to the disk and renames it
-// over the target. Without commit() the target is untouched and the temporary file removed; only a
-// process that is killed leaves one behind, named ".ordo-PID-N.tmp". A target that is a symbolic link
-// is followed; one that is not a regular file is refused.
+// Content goes to a file in the same directory that has no name yet (O_TMPFILE) and goes with the process;
+// commit() brings it to the disk, names it beside the target and renames it over that. Without commit() the
+// target is untouched. A target that is a symbolic link is followed, be there a file behind it or not; one
+// that is not a regular file is refused.
+//
+// A kill between the name and the rename, some microseconds, leaves a temporary file behind; so does one at
+// any time on a file system without unnamed files (NFS, some overlays), where the file has that name from
+// the start. The name is made of the target's: ".TARGET.ordo-N.tmp", N from 0 to 15, and TARGET its first
+// 200 bytes. Its writer holds a lock on it (flock), so what nobody locks is a leftover: the next AtomicFile
+// of that target removes it, as remove_leftovers() does.
 class AtomicFile {
 public:
     // Throws Error(io), as all methods do.
@@ -24,16 +30,23 @@ public:
     void commit();
 
 private:
+    [[noreturn]] void refuse(std::string_view doing, int code) const;
+    void open_named();
+    void name();
     void write_through(std::span<const std::byte> bytes);
     void remove_temporary();
 
     std::string where_;
-    std::filesystem::path target_, temporary_; // temporary_ is empty when there is none
+    std::filesystem::path target_, temporary_; // temporary_ is empty while there is none with a name
     Descriptor fd_;
     std::vector<std::byte> buffer_;
     const FileCalls* calls_;
 };
 
 void write_file(const std::filesystem::path& target, std::string_view content);
+
+// Removes what killed processes left of a file that they were about to write; never throws for what it
+// cannot remove.
+void remove_leftovers(const std::filesystem::path& target);
 
 } // namespace ordo

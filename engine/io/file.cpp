@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <string>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -28,9 +29,25 @@ void check_regular(const struct stat& status, const std::string& where) {
     refuse("device");
 }
 
+int open_unnamed(const char* directory) {
+    const int fd = ::open(directory, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    // Without /proc it could never be given a name.
+    if (fd >= 0 && ::access(("/proc/self/fd/" + std::to_string(fd)).c_str(), F_OK) != 0) {
+        ::close(fd);
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return fd;
+}
+
+int name_file(int fd, const char* path) {
+    const std::string unnamed = "/proc/self/fd/" + std::to_string(fd);
+    return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
 } // namespace
 
-const FileCalls system_calls{::pread, ::write, ::fsync, ::rename};
+const FileCalls system_calls{::pread, ::write, ::fsync, ::rename, open_unnamed, name_file};
 
 Descriptor::~Descriptor() {
     close();
@@ -44,6 +61,31 @@ bool Descriptor::close() {
 
 std::string printable_path(const std::filesystem::path& path) {
     return printable(path.native(), 256);
+}
+
+std::filesystem::path directory_of(const std::filesystem::path& path) {
+    return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+std::filesystem::path follow_links(const std::filesystem::path& path) {
+    constexpr int most = 40; // as many as Linux follows
+    std::filesystem::path at = path;
+    std::error_code error;
+    for (int links = 0; std::filesystem::is_symlink(at, error); ++links) {
+        if (links == most) fail(ErrorCode::io, printable_path(path), ": ", reason(ELOOP));
+        const std::filesystem::path to = std::filesystem::read_symlink(at, error);
+        if (error) fail(ErrorCode::io, printable_path(path), ": ", error.message());
+        at = directory_of(at) / to; // to alone if it is absolute
+    }
+    return at;
+}
+
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+    std::error_code error;
+    if (std::filesystem::equivalent(a, b, error)) return true;
+    const std::filesystem::path whole_a = follow_links(a), whole_b = follow_links(b);
+    return whole_a.filename() == whole_b.filename() &&
+           std::filesystem::equivalent(directory_of(whole_a), directory_of(whole_b), error);
 }
 
 File::File(const std::filesystem::path& path, const FileCalls& calls) : where_(printable_path(path)), calls_(&calls) {

@@ -16,6 +16,8 @@ struct FileCalls {
     ssize_t (*write)(int, const void*, std::size_t);
     int (*fsync)(int);
     int (*rename)(const char*, const char*);
+    int (*open_unnamed)(const char* directory); // a new file without a name, for writing
+    int (*name)(int fd, const char* path);      // gives it one
 };
 extern const FileCalls system_calls;
 
@@ -38,6 +40,16 @@ private:
 
 // A path as it appears in messages.
 std::string printable_path(const std::filesystem::path& path);
+
+// The directory that a path names a file in; "." for a name alone.
+std::filesystem::path directory_of(const std::filesystem::path& path);
+
+// Where a path leads when every link that it names is followed, be there a file or not yet: a path that is
+// no link. Throws Error(io) for links in a circle.
+std::filesystem::path follow_links(const std::filesystem::path& path);
+
+// Whether two paths name one file, through links of both kinds, or would once it is there.
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 // A regular file, open for reading.
 class File {

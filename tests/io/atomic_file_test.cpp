@@ -74,6 +74,23 @@ TEST(AtomicSave, KeepsPermissionsAndFollowsLinks) {
     EXPECT_EQ(mode_of(dir / "fresh"), 0640u); // 0666 without the mask
 }
 
+TEST(AtomicSave, FollowsLinksThatLeadToNoFileYet) {
+    const TempDir dir;
+    std::filesystem::create_directory(dir / "d");
+    std::filesystem::create_symlink("d/second", dir / "first");
+    std::filesystem::create_symlink(dir / "f", dir / "d" / "second");
+    write_file(dir / "first", "new");
+    EXPECT_TRUE(std::filesystem::is_symlink(dir / "first"));
+    EXPECT_TRUE(std::filesystem::is_symlink(dir / "d" / "second"));
+    EXPECT_FALSE(std::filesystem::is_symlink(dir / "f"));
+    EXPECT_EQ(file_content(dir / "f"), "new");
+
+    std::filesystem::create_symlink("round", dir / "circle");
+    std::filesystem::create_symlink("circle", dir / "round");
+    EXPECT_THROW(write_file(dir / "round", "x"), Error);
+    EXPECT_EQ(names_in(dir.path()), (Names{"circle", "d", "f", "first", "round"}));
+}
+
 TEST(AtomicSave, RefusesTargetsThatAreNotFiles) {
     const TempDir dir;
     std::filesystem::create_directory(dir / "d");
@@ -108,6 +125,15 @@ int failing_fsync(int) {
     return -1;
 }
 
+// A file system without O_TMPFILE.
+FileCalls named_only(FileCalls calls) {
+    calls.open_unnamed = [](const char*) {
+        errno = EOPNOTSUPP;
+        return -1;
+    };
+    return calls;
+}
+
 void expect_untouched(const FileCalls& calls, int first_calls, const std::string& reason) {
     const TempDir dir;
     put_file(dir / "f", "old");
@@ -126,23 +152,37 @@ void expect_untouched(const FileCalls& calls, int first_calls, const std::string
     EXPECT_EQ(names_in(dir.path()), Names{"f"});
 }
 
-TEST(AtomicSave, OldFileSurvivesEveryFailure) {
-    FileCalls calls = system_calls;
+class AtomicSaveOn : public testing::TestWithParam<bool> {
+protected:
+    FileCalls calls_ = GetParam() ? system_calls : named_only(system_calls);
+};
+INSTANTIATE_TEST_SUITE_P(FileSystems, AtomicSaveOn, testing::Bool(),
+                         [](const auto& unnamed) { return unnamed.param ? "Unnamed" : "Named"; });
+
+TEST_P(AtomicSaveOn, OldFileSurvivesEveryFailure) {
+    FileCalls calls = calls_;
     calls.write = failing_write<ENOSPC>;
     for (const int first : {0, 1, 50, 99, 100}) expect_untouched(calls, first, "writing: No space left on device");
     calls.write = failing_write<EIO>;
     expect_untouched(calls, 3, "writing: Input/output error");
     calls.write = [](int, const void*, std::size_t) -> ssize_t { return 0; };
     expect_untouched(calls, 0, "writing: No space left on device");
-    calls = system_calls;
+    calls = calls_;
     calls.fsync = failing_fsync<EIO>;
     expect_untouched(calls, 0, "Input/output error");
-    calls = system_calls;
+    calls = calls_;
     calls.rename = [](const char*, const char*) {
         errno = EACCES;
         return -1;
     };
     expect_untouched(calls, 0, "renaming into place: Permission denied");
+    if (!GetParam()) return;
+    calls = calls_;
+    calls.name = [](int, const char*) {
+        errno = EACCES;
+        return -1;
+    };
+    expect_untouched(calls, 0, "naming a temporary file beside it: Permission denied");
 }
 
 TEST(AtomicSave, ShortAndInterruptedWritesAreFinished) {
@@ -192,6 +232,63 @@ TEST(AtomicSave, SyncsTheFileBeforeTheRenameAndTheDirectoryAfterwards) {
     file.write("x");
     file.commit();
     EXPECT_EQ(order, "sync file;rename;sync directory;");
+}
+
+// ---- Leftovers ------------------------------------------------------------------------------
+
+TEST_P(AtomicSaveOn, WhatIsNotCommittedHasNoNameOrOneMadeOfItsTargets) {
+    const TempDir dir;
+    AtomicFile file(dir / "f", calls_);
+    file.write(std::string(200'000, 'x'));
+    EXPECT_EQ(names_in(dir.path()), GetParam() ? Names{} : Names{".f.ordo-0.tmp"});
+    AtomicFile other(dir / "f", calls_); // a second writer, which takes nothing from the first
+    other.write("y");
+    other.commit();
+    EXPECT_EQ(file_content(dir / "f"), "y");
+    file.commit();
+    EXPECT_EQ(file_content(dir / "f"), std::string(200'000, 'x'));
+    EXPECT_EQ(names_in(dir.path()), Names{"f"});
+}
+
+TEST_P(AtomicSaveOn, LeftoversGoWithTheNextSave) {
+    const TempDir dir;
+    const std::string long_name(250, 'n');
+    for (const char* left : {".f.ordo-0.tmp", ".f.ordo-3.tmp", ".f.ordo-15.tmp", ".g.ordo-0.tmp"})
+        put_file(dir / left, "half");
+    put_file(dir / ("." + long_name.substr(0, 200) + ".ordo-2.tmp"), "half");
+    { const AtomicFile tried(dir / "f", calls_); }
+    { const AtomicFile tried(dir / long_name, calls_); }
+    EXPECT_EQ(names_in(dir.path()), Names{".g.ordo-0.tmp"}) << "no other target's";
+    std::filesystem::create_symlink("g", dir / "link");
+    remove_leftovers(dir / "link");
+    EXPECT_EQ(names_in(dir.path()), Names{"link"});
+}
+
+TEST_P(AtomicSaveOn, AKilledWriterLeavesNothingForLong) {
+    const TempDir dir;
+    put_file(dir / "f", "old");
+    int started[2];
+    ASSERT_EQ(pipe(started), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        AtomicFile file(dir / "f", calls_);
+        file.write(std::string(200'000, 'x'));
+        if (write(started[1], "", 1) != 1) _exit(1);
+        while (true) pause();
+    }
+    char byte = 1;
+    ASSERT_EQ(read(started[0], &byte, 1), 1);
+    const Names writing = GetParam() ? Names{"f"} : Names{".f.ordo-0.tmp", "f"};
+    remove_leftovers(dir / "f");
+    EXPECT_EQ(names_in(dir.path()), writing) << "its writer lives";
+    ASSERT_EQ(kill(child, SIGKILL), 0);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    EXPECT_EQ(names_in(dir.path()), writing);
+    remove_leftovers(dir / "f");
+    EXPECT_EQ(names_in(dir.path()), Names{"f"});
+    EXPECT_EQ(file_content(dir / "f"), "old");
+    for (const int end : started) close(end);
 }
 
 TEST(AtomicSave, SafetensorsSaveOverAnOldFileIsAllOrNothing) {
@@ -248,8 +345,9 @@ TEST(AtomicSave, AKilledSaveLeavesTheOldFileOrTheNew) {
         saw_b += is_b;
     }
     EXPECT_GT(kills, 0);
-    save(dir / "f", a); // what the killed left behind is in nobody's way
+    save(dir / "f", a); // and clears what the killed left behind
     EXPECT_EQ(file_content(dir / "f"), content_a);
+    EXPECT_EQ(names_in(dir.path()), (Names{"a", "b", "f"}));
     RecordProperty("kills", kills);
     RecordProperty("new_content", saw_b);
 }

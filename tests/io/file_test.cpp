@@ -119,4 +119,29 @@ TEST(FileReading, SurvivesInterruptionsAndShortReads) {
     }
 }
 
+// ---- Two names of one file ------------------------------------------------------------------
+
+TEST(SameFile, IsFoundThroughLinksOfBothKindsAndBeforeItIsThere) {
+    const TempDir dir;
+    std::filesystem::create_directory(dir / "d");
+    std::filesystem::create_directory_symlink("d", dir / "e");
+    put_file(dir / "f", "x");
+    put_file(dir / "g", "x");
+    std::filesystem::create_hard_link(dir / "f", dir / "d" / "hard");
+    std::filesystem::create_symlink("../f", dir / "d" / "soft");
+    for (const auto& other : {dir / "f", dir / "." / "f", dir / "d" / ".." / "f", dir / "d" / "hard",
+                              dir / "e" / "hard", dir / "e" / "soft"}) {
+        EXPECT_TRUE(same_file(dir / "f", other)) << other;
+        EXPECT_FALSE(same_file(dir / "g", other)) << other;
+    }
+    std::filesystem::create_symlink("e/new", dir / "dangling");
+    EXPECT_TRUE(same_file(dir / "d" / "new", dir / "e" / "new"));
+    EXPECT_TRUE(same_file(dir / "d" / "new", dir / "dangling"));
+    EXPECT_FALSE(same_file(dir / "d" / "newer", dir / "dangling"));
+    EXPECT_FALSE(same_file(dir / "new", dir / "dangling"));
+    EXPECT_FALSE(same_file(dir / "no" / "new", dir / "dangling"));
+    EXPECT_TRUE(same_file("new", "./new"));
+    EXPECT_FALSE(same_file("new", dir / "new"));
+}
+
 } // namespace

@@ -83,7 +83,6 @@ void limit(__rlimit_resource what, std::size_t value) {
     limit(RLIMIT_AS, conditions.address_space);
     limit(RLIMIT_NOFILE, conditions.files);
     limit(RLIMIT_STACK, conditions.stack);
-    if (conditions.file_size > 0) ::signal(SIGXFSZ, SIG_IGN); // the write fails instead
     limit(RLIMIT_FSIZE, conditions.file_size);
     ::execve(argv[0], argv, environment);
     ::_exit(126);
@@ -164,7 +163,7 @@ private:
 
     void exchange() {
         pollfd polled[] = {{in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
-        if (conditions_.in == Stdin::terminal) polled[0].fd = -1;
+        if (conditions_.in == Stdin::terminal || Clock::now() < start_ + conditions_.input_delay) polled[0].fd = -1;
         ::poll(polled, 3, 5);
         if (polled[0].revents) give();
         if (polled[1].revents) take(out_, outcome_.out);
@@ -210,6 +209,7 @@ private:
     Outcome outcome_;
     std::size_t given_ = 0;
     int sent_ = 0;
+    const Clock::time_point start_ = Clock::now();
     Clock::time_point ready_{};
 };
 
@@ -244,6 +244,8 @@ Outcome run_program(const std::vector<std::string>& arguments, const Conditions&
     if (conditions.out == Stdout::closed) out.write.reset();
     if (conditions.out == Stdout::gone) out.read.reset();
 
+    if (!conditions.input_file.empty()) in = {Fd(::open(conditions.input_file.c_str(), O_RDONLY)), Fd()};
+    if (!conditions.waits) ::fcntl(in.read.get(), F_SETFL, O_NONBLOCK);
     ::signal(SIGPIPE, SIG_IGN); // the child may leave before it has read everything
     const pid_t child = ::fork();
     if (child < 0) throw std::runtime_error("fork failed");

@@ -32,6 +32,9 @@ struct Conditions {
     int signals = 1;                                                    // so many times
     std::size_t close_after = 0; // stop reading stdout after so many bytes; 0: never
     bool ignore_sigpipe = false;
+    std::string input_file = {};              // is stdin
+    bool waits = true;                        // false: reading stdin fails (EAGAIN) rather than wait,
+    std::chrono::milliseconds input_delay{0}; // and so long it has to
 };
 
 struct Outcome {

@@ -4,24 +4,8 @@
 #include "core/error.h"
 #include "io/atomic_file.h"
 
-#include <system_error>
-
 namespace ordo::train {
-namespace {
-
 namespace fs = std::filesystem;
-
-// Whether or not they exist, and through links.
-bool same_file(const fs::path& a, const fs::path& b) {
-    std::error_code error;
-    if (fs::equivalent(a, b, error)) return true;
-    const fs::path whole_a = fs::weakly_canonical(fs::absolute(a, error), error);
-    if (error) return false;
-    const fs::path whole_b = fs::weakly_canonical(fs::absolute(b, error), error);
-    return !error && whole_a == whole_b;
-}
-
-} // namespace
 
 void check_files(const Options& o) {
     struct Named {
