@@ -53,15 +53,26 @@ void refuse_other_formats(const fs::path& path) {
              "; from Ordo safetensors to Ordo safetensors is all that is supported");
 }
 
+// The text to measure on; empty if nothing is measured, or there is none.
+std::string text_path(const Arguments& arguments) {
+    if (!arguments.has("dtype") || arguments.has("no-accuracy")) return {};
+    if (arguments.has("file")) return arguments.text("file");
+    try {
+        return find_shipped("heldout.txt").string();
+    } catch (const Error&) {
+        return {}; // a warning will say so
+    }
+}
+
 // What would only come to light after all the work.
-void check_paths(const fs::path& in, const fs::path& out) {
+void check_paths(const Arguments& arguments, const fs::path& in, const fs::path& out) {
     refuse_other_formats(in);
     refuse_other_formats(out);
+    const NamedFile written[] = {{"convert: OUT", out}};
+    const NamedFile read[] = {{"IN", in}, {"the text", text_path(arguments)}};
+    check_written(written, read);
+    const fs::path target = follow_links(out), directory = directory_of(target);
     std::error_code error;
-    if (fs::equivalent(in, out, error))
-        fail(ErrorCode::usage, "convert: ", printable_path(in), " and ", printable_path(out),
-             ": expected two files, found one");
-    const fs::path directory = out.has_parent_path() ? out.parent_path() : fs::path(".");
     if (!fs::is_directory(directory, error))
         fail(ErrorCode::io, printable_path(out), ": ", printable_path(directory), " is not a directory");
     const AtomicFile writable(out); // and dropped
@@ -261,7 +272,7 @@ int convert_and_tell(const Arguments& arguments) {
     for (const char* option : {"file", "max-tokens", "no-accuracy"})
         if (arguments.has(option) && !arguments.has("dtype"))
             fail(ErrorCode::usage, "convert: option --", option, ": expected --dtype with it");
-    check_paths(in, out);
+    check_paths(arguments, in, out);
     const Safetensors file = Safetensors::open(in);
     std::optional<Measured> measured;
     if (arguments.has("dtype")) {

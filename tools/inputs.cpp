@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace ordo::tools {
@@ -24,7 +25,13 @@ std::string read_input(const std::string& path, std::size_t limit) {
         if (size > limit) fail(ErrorCode::limit, where, ": expected at most ", limit, " bytes of text, found more");
         text.resize(size + 65'536);
         const ssize_t n = ::read(fd, text.data() + size, 65'536);
-        if (n < 0 && errno != EINTR) fail(ErrorCode::io, where, ": ", std::strerror(errno));
+        // Who shares a pipe or a terminal with us may have set it so that a read does not wait.
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            pollfd wait{fd, POLLIN, 0};
+            ::poll(&wait, 1, -1);
+        } else if (n < 0 && errno != EINTR) {
+            fail(ErrorCode::io, where, ": ", std::strerror(errno));
+        }
         text.resize(size + static_cast<std::size_t>(n > 0 ? n : 0));
         if (n == 0) return text;
     }
@@ -40,6 +47,19 @@ std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, 
     std::string text = read_input(arguments.has("file") ? arguments.text("file") : "-", limit);
     if (final_newline == FinalNewline::drop && text.ends_with('\n')) text.pop_back();
     return text;
+}
+
+void check_written(std::span<const NamedFile> written, std::span<const NamedFile> read) {
+    const auto expect_other = [](const NamedFile& a, const NamedFile& b) {
+        if (a.path.empty() || b.path.empty()) return;
+        if (same_file(a.path, b.path == "-" ? std::filesystem::path("/dev/stdin") : b.path))
+            fail(ErrorCode::usage, a.name, ": expected another file than that of ", b.name, ", found ",
+                 printable_path(a.path));
+    };
+    for (const NamedFile& a : written) {
+        for (const NamedFile& b : read) expect_other(a, b);
+        for (const NamedFile* b = written.data(); b != &a; ++b) expect_other(a, *b);
+    }
 }
 
 } // namespace ordo::tools

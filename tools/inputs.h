@@ -24,4 +24,14 @@ enum class FinalNewline { keep, drop };
 // echo puts there, may be dropped. Throws Error(usage) if there is none and stdin is a terminal.
 std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, std::size_t limit = 16u << 20);
 
+// A file of a command line: what names it there, "IN" or "--corpus", and its path, "-" for stdin; an empty
+// path names none.
+struct NamedFile {
+    std::string_view name;
+    std::filesystem::path path;
+};
+// No verb writes onto what it reads, nor twice onto one file. Throws Error(usage) if one of those to be
+// written is also another, through links of either kind.
+void check_written(std::span<const NamedFile> written, std::span<const NamedFile> read);
+
 } // namespace ordo::tools

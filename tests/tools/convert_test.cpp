@@ -213,10 +213,33 @@ TEST_F(CliConvert, RefusesToReplaceWhatItReads) {
     const std::string before = file_content(out());
     for (const std::string& other : {out(), (dir_ / "link").string(), (dir_ / "hard").string(),
                                      (dir_.path() / "." / "out.safetensors").string()}) {
-        expect_error(convert({out(), other, "--dtype", "f16"}), 2, "expected two files, found one");
-        expect_error(convert({other, out()}), 2, "expected two files, found one");
+        expect_error(convert({out(), other, "--dtype", "f16"}), 2, "OUT: expected another file than that of IN");
+        expect_error(convert({other, out()}), 2, "OUT: expected another file than that of IN");
     }
     EXPECT_EQ(file_content(out()), before);
+}
+
+TEST_F(CliConvert, RefusesToReplaceTheTextThatItMeasuresOn) {
+    put_file(out(), "abcd");
+    fs::create_symlink(out(), dir_ / "link");
+    const std::string phrase = "OUT: expected another file than that of the text";
+    expect_error(convert({in(), (dir_ / "link").string(), "--dtype", "f16", "-f", out()}), 2, phrase);
+    expect_error(convert({in(), out(), "--dtype", "f16", "-f", (dir_ / "link").string()}), 2, phrase);
+    expect_error(run_program({"convert", in(), out(), "--dtype", "f16", "-f", "/dev/stdin"}, {.input_file = out()}), 2,
+                 phrase);
+    expect_error(run_program({"convert", in(), out(), "--dtype", "f16", "-f", "-"}, {.input_file = out()}), 2, phrase);
+    fs::rename(out(), dir_ / "heldout.txt");
+    expect_error(run_program({"convert", in(), (dir_ / "heldout.txt").string(), "--dtype", "f16"},
+                             {.environment = {{"ORDO_WEIGHTS", dir_.path().string()}}}),
+                 2, phrase);
+    EXPECT_EQ(file_content(dir_ / "heldout.txt"), "abcd");
+}
+
+TEST_F(CliConvert, FollowsALinkThatLeadsToNoFileYet) {
+    fs::create_symlink("new", dir_ / "link");
+    expect_done({in(), (dir_ / "link").string(), "--dtype", "f16", "--no-accuracy"});
+    EXPECT_TRUE(fs::is_symlink(dir_ / "link"));
+    EXPECT_GT(fs::file_size(dir_ / "new"), 1000u);
 }
 
 TEST_F(CliConvert, WeightsThatTheTypeCannotHoldAreNamed) {

@@ -40,6 +40,21 @@ TEST(CliStreams, ATerminalIsNotWaitedFor) {
     EXPECT_TRUE(hung_up.out == "abc\n" || hung_up.code == 5) << hung_up.err; // an end of file or an error
 }
 
+// A shell that shares its terminal or a pipe with another program may leave it so.
+TEST(CliStreams, AStdinThatDoesNotWaitIsWaitedFor) {
+    const std::string text(300'000, 'a'); // more than a pipe holds
+    Conditions conditions{.input = text, .waits = false, .input_delay = std::chrono::milliseconds(50)};
+    const std::string ids = out_of({"tokenize"}, conditions);
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), '9'), 300'000); // "97"
+    conditions.input = "abca";
+    for (const char* verb : {"generate", "logits", "perplexity"}) {
+        std::vector<std::string> words{verb, "-q"};
+        if (verb == std::string("perplexity")) words.insert(words.end(), {"-f", "-"});
+        if (verb == std::string("generate")) words.insert(words.end(), {"-n", "3", "--temp", "0"});
+        EXPECT_EQ(out_of(words, conditions), out_of(words, {.input = "abca"}));
+    }
+}
+
 TEST(CliStreams, FilesThatAreNone) {
     const TempDir dir;
     expect_error(run_program({"generate", "-f", dir.path().string()}), 5, "directory");
