@@ -4,18 +4,52 @@
 #include <algorithm>
 
 namespace ordo {
-namespace {
 
-// The byte of a token at a depth; -1, before all others, where it has ended.
-int byte_at(const AddedToken& token, std::size_t depth) {
-    return depth < token.content.size() ? static_cast<unsigned char>(token.content[depth]) : -1;
+// ---- One set --------------------------------------------------------------------------------
+
+AddedTokens::Set::Set(const std::vector<AddedToken>& tokens, bool special, bool normalized) {
+    for (const AddedToken& token : tokens) {
+        if (token.normalized != normalized || (token.special && !special)) continue;
+        const std::uint32_t shorter = shorter_of(token.content);
+        const Entry& next = entries_[shorter];
+        const Entry& far = entries_[next.far];
+        // Two jumps of one length make one of twice the length; else the step is the jump.
+        const bool twice = shorter != 0 && next.depth - far.depth == far.depth - entries_[far.far].depth;
+        entries_.push_back({token.content, token.id, shorter, twice ? far.far : shorter, next.depth + 1});
+        longest_ = std::max(longest_, token.content.size());
+        starts_[static_cast<unsigned char>(token.content.front())] = true;
+    }
 }
 
-} // namespace
+// The longest entry that a content behind all of them begins with. What it shares with the last one it may
+// share with others of that one's chain, and with no more.
+std::uint32_t AddedTokens::Set::shorter_of(std::string_view content) const {
+    auto at = static_cast<std::uint32_t>(entries_.size() - 1);
+    while (!content.starts_with(entries_[at].content)) at = entries_[at].shorter;
+    return at;
+}
+
+const AddedTokens::Set::Entry& AddedTokens::Set::longest_at(std::string_view text) const {
+    if (!starts_[static_cast<unsigned char>(text.front())]) return entries_.front();
+    text = text.substr(0, longest_);
+    const auto behind = std::upper_bound(entries_.begin() + 1, entries_.end(), text,
+                                         [](std::string_view key, const Entry& entry) { return key < entry.content; });
+    const Entry* at = &*(behind - 1);
+    const auto common = static_cast<std::size_t>(
+        std::mismatch(text.begin(), text.end(), at->content.begin(), at->content.end()).first - text.begin());
+    while (at->content.size() > common) {
+        const Entry& far = entries_[at->far];
+        at = far.content.size() > common ? &far : &entries_[at->shorter];
+    }
+    return *at;
+}
+
+// ---- All ------------------------------------------------------------------------------------
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
     std::sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.content < b.content; });
-    for (const AddedToken& token : tokens_) starts_[static_cast<unsigned char>(token.content.front())] = true;
+    for (const bool normalized : {false, true})
+        for (const bool special : {false, true}) sets_.emplace_back(tokens_, special, normalized);
 }
 
 const AddedToken* AddedTokens::find(std::string_view content) const {
@@ -24,38 +58,19 @@ const AddedToken* AddedTokens::find(std::string_view content) const {
     return at != tokens_.end() && at->content == content ? &*at : nullptr;
 }
 
-const AddedToken* AddedTokens::longest_at(std::string_view text, bool special, bool normalized) const {
-    if (!starts_[static_cast<unsigned char>(text.front())]) return nullptr;
-    // [first, last) are the tokens that agree with text so far: sorted, so each step narrows a range.
-    auto first = tokens_.begin();
-    auto last = tokens_.end();
-    const AddedToken* longest = nullptr;
-    for (std::size_t depth = 0; first != last; ++depth) {
-        if (byte_at(*first, depth) < 0) { // contents differ, so only one of the range can end here
-            if (first->normalized == normalized && (special || !first->special)) longest = &*first;
-            ++first;
-        }
-        if (depth == text.size()) break;
-        const int byte = static_cast<unsigned char>(text[depth]);
-        first = std::partition_point(first, last, [&](const AddedToken& t) { return byte_at(t, depth) < byte; });
-        last = std::partition_point(first, last, [&](const AddedToken& t) { return byte_at(t, depth) == byte; });
-    }
-    return longest;
-}
-
-void AddedTokens::split_pass(std::string_view text, bool special, bool normalized,
+void AddedTokens::split_pass(const Set& set, std::string_view text,
                              const std::function<void(std::string_view)>& on_text,
-                             const std::function<void(Token)>& on_token) const {
+                             const std::function<void(Token)>& on_token) {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < text.size();) {
-        const AddedToken* token = longest_at(text.substr(i), special, normalized);
-        if (token == nullptr) {
+        const auto& token = set.longest_at(text.substr(i));
+        if (token.content.empty()) {
             ++i;
             continue;
         }
         if (i > begin) on_text(text.substr(begin, i - begin));
-        on_token(token->id);
-        i += token->content.size();
+        on_token(token.id);
+        i += token.content.size();
         begin = i;
     }
     if (begin < text.size()) on_text(text.substr(begin));
@@ -63,8 +78,13 @@ void AddedTokens::split_pass(std::string_view text, bool special, bool normalize
 
 void AddedTokens::split(std::string_view text, bool special, const std::function<void(std::string_view)>& on_text,
                         const std::function<void(Token)>& on_token) const {
+    if (sets_.empty()) {
+        if (!text.empty()) on_text(text);
+        return;
+    }
+    const std::size_t kind = special ? 1 : 0;
     split_pass(
-        text, special, false, [&](std::string_view rest) { split_pass(rest, special, true, on_text, on_token); },
+        sets_[kind], text, [&](std::string_view rest) { split_pass(sets_[2 + kind], rest, on_text, on_token); },
         on_token);
 }
 

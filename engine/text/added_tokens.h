@@ -7,6 +7,7 @@
 #include "ordo.h"
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -23,11 +24,13 @@ struct AddedToken {
 
 class AddedTokens {
 public:
-    // Longer ones are refused by the reader: finding costs at most this many steps a byte.
+    // Longer ones are refused by the reader: a byte of text costs the comparison of a few strings.
     static constexpr std::size_t max_length = 256;
 
     AddedTokens() = default;
     explicit AddedTokens(std::vector<AddedToken> tokens);
+    AddedTokens(AddedTokens&&) = default; // the sets point into the tokens, which a copy would leave behind
+    AddedTokens& operator=(AddedTokens&&) = default;
 
     const std::vector<AddedToken>& all() const { return tokens_; } // by content
     const AddedToken* find(std::string_view content) const;
@@ -37,13 +40,35 @@ public:
                const std::function<void(Token)>& on_token) const;
 
 private:
-    const AddedToken* longest_at(std::string_view text, bool special, bool normalized) const;
-    void split_pass(std::string_view text, bool special, bool normalized,
-                    const std::function<void(std::string_view)>& on_text,
-                    const std::function<void(Token)>& on_token) const;
+    // Tokens that are looked for at once, in the order of their contents. The search is binary: with t the last
+    // that is not behind the text, those with which the text begins are t itself and beginnings of it. They form
+    // a chain; each knows the next of it and one further on, so that the longest of at most so many bytes is a
+    // few steps away (Myers 1983, An applicative random-access stack).
+    class Set {
+    public:
+        Set(const std::vector<AddedToken>& tokens, bool special, bool normalized);
+        // The longest with which a text that is not empty begins; none if it has no content.
+        struct Entry {
+            std::string_view content;
+            Token id = 0;
+            std::uint32_t shorter = 0, far = 0; // of the chain, ever shorter, to entry 0
+            std::uint32_t depth = 0;            // steps of one to there
+        };
+        const Entry& longest_at(std::string_view text) const;
+
+    private:
+        std::uint32_t shorter_of(std::string_view content) const;
+
+        std::vector<Entry> entries_{{}}; // the first is empty and begins every other
+        std::size_t longest_ = 0;
+        std::array<bool, 256> starts_{}; // bytes that some token begins with
+    };
+
+    static void split_pass(const Set& set, std::string_view text, const std::function<void(std::string_view)>& on_text,
+                           const std::function<void(Token)>& on_token);
 
     std::vector<AddedToken> tokens_;
-    std::array<bool, 256> starts_{}; // bytes that some token begins with
+    std::vector<Set> sets_; // ordinary ones, special ones as well; the same of those marked normalized
 };
 
 } // namespace ordo

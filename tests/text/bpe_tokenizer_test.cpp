@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Encoding and decoding: lossless on any bytes, merges against the slow definition, added tokens.
 #include "core/error.h"
+#include "core/random.h"
 #include "text/bpe_tokenizer.h"
 #include "text/bpe_trainer.h"
 
@@ -210,6 +211,67 @@ TEST(AddedTokens, NormalizedOnesComeSecond) {
     // "xab" begins further left, but is looked for only in what "abc" leaves over.
     const AddedTokens added({{1, "abc", true, false}, {2, "xab", true, true}});
     EXPECT_EQ(split(added, "xabcxab", true), (std::vector<Part>{{-1, "x"}, {1, ""}, {2, ""}}));
+}
+
+// The definition, one token and one byte after the other: of those marked the one way first, of the others then in
+// what is left over; the leftmost, of those the longest.
+std::vector<Part> split_slowly(const std::vector<AddedToken>& tokens, std::string_view text, bool special,
+                               bool normalized = false) {
+    std::vector<Part> parts;
+    std::string left;
+    const auto leave = [&] {
+        if (left.empty()) return;
+        if (normalized) {
+            parts.push_back({-1, left});
+        } else {
+            const std::vector<Part> more = split_slowly(tokens, left, special, true);
+            parts.insert(parts.end(), more.begin(), more.end());
+        }
+        left.clear();
+    };
+    while (!text.empty()) {
+        const AddedToken* longest = nullptr;
+        for (const AddedToken& token : tokens)
+            if (token.normalized == normalized && (special || !token.special) && text.starts_with(token.content) &&
+                (longest == nullptr || token.content.size() > longest->content.size()))
+                longest = &token;
+        if (longest != nullptr) {
+            leave();
+            parts.push_back({longest->id, ""});
+            text.remove_prefix(longest->content.size());
+        } else {
+            left += text.front();
+            text.remove_prefix(1);
+        }
+    }
+    leave();
+    return parts;
+}
+
+TEST(AddedTokens, AgreeWithTheDefinition) {
+    const Random random(41, 0);
+    std::uint64_t draw = 0;
+    const auto letters = [&](std::uint64_t most, std::uint64_t alphabet) {
+        std::string text;
+        for (std::uint64_t n = random.below(draw++, most) + 1; n > 0; --n)
+            text += static_cast<char>('a' + random.below(draw++, alphabet));
+        return text;
+    };
+    for (int round = 0; round < 300; ++round) {
+        const std::uint64_t alphabet = 1 + random.below(draw++, 3);
+        std::map<std::string, AddedToken> chosen;
+        for (std::uint64_t n = random.below(draw++, 60); n > 0; --n) {
+            const std::string content = letters(round % 3 == 0 ? 100 : 6, alphabet);
+            chosen[content] = {static_cast<Token>(n), content, random.below(draw++, 2) == 0,
+                               random.below(draw++, 4) == 0};
+        }
+        std::vector<AddedToken> tokens;
+        for (const auto& [content, token] : chosen) tokens.push_back(token);
+        const AddedTokens added(tokens);
+        const std::string text = letters(300, alphabet) + letters(300, alphabet + 1);
+        for (const bool special : {false, true})
+            ASSERT_EQ(split(added, text, special), split_slowly(tokens, text, special)) << text;
+    }
 }
 
 TEST(TokenizerThreads, ShareATokenizer) {

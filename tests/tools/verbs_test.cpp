@@ -3,8 +3,11 @@
 // (models.h).
 #include "encoding/registry.h"
 #include "io/json.h"
+#include "model/model_file.h"
+#include "tests/model/small_models.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
+#include "text/bpe_tokenizer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,6 +48,32 @@ TEST(CliTokenize, LongTextsAreNoMatter) {
         while (text.size() < (1 << 20)) text += unit;
         const std::string ids = out_of({"tokenize"}, {.input = text});
         EXPECT_EQ(static_cast<std::size_t>(std::count(ids.begin(), ids.end(), ' ')) + 1, text.size());
+    }
+}
+
+// Tokens that have much in common with each other and with the text, and are not in it.
+TEST(CliTokenize, TwentyThousandAddedTokensAreNoMatter) {
+    Blueprint b = small_blueprint();
+    BpeParts parts;
+    for (int byte = 0; byte < 256; ++byte) parts.tokens.emplace_back(1, static_cast<char>(byte));
+    const auto add = [&](std::string content) {
+        parts.added.push_back({static_cast<Token>(256 + parts.added.size()), std::move(content), false});
+    };
+    for (int i = 0; i < 20'000; ++i) add(std::string(250, 'a') + std::to_string(10'000 + i));
+    for (std::size_t n = 1; n < 254; ++n) add(std::string(n, 'a') + "b"), add("x" + std::string(n, 'y') + "y");
+    b.vocab_size = static_cast<int>(256 + parts.added.size());
+    ModelFile file{b, "none", BpeTokenizer(std::move(parts)).to_json(), {}, tensor_list(b), {}};
+    TensorBlock tensors(file.specs);
+    for (std::size_t i = 0; i < file.specs.size(); ++i) file.values.push_back(tensors.view(i));
+    const TempDir dir;
+    write_model(dir / "m", file);
+    for (const char* unit : {"a", "xz"}) {
+        std::string text;
+        while (text.size() < (1 << 20)) text += unit;
+        const Outcome outcome = run_program({"tokenize", "-m", (dir / "m").string()}, {.input = text});
+        expect_success(outcome);
+        EXPECT_EQ(static_cast<std::size_t>(std::count(outcome.out.begin(), outcome.out.end(), ' ')) + 1, text.size());
+        expect_in_time(outcome, 2);
     }
 }
 
