@@ -2,6 +2,7 @@
 #include "bench/program.h"
 
 #include "tools/output.h"
+#include "tools/program.h"
 
 namespace ordo::bench {
 namespace {
@@ -25,15 +26,8 @@ int run_program(const tools::Verb& verb, int argc, char** argv) {
         }
         tools::apply_common(arguments);
         return verb.run(arguments);
-    } catch (const Error& error) {
-        tools::write_message(error.what());
-        return static_cast<int>(error.code);
-    } catch (const std::bad_alloc&) {
-        tools::write_message("out of memory");
-        return static_cast<int>(ErrorCode::limit);
-    } catch (const std::exception& error) {
-        tools::write_message(error.what());
-        return static_cast<int>(ErrorCode::failure);
+    } catch (...) {
+        return tools::report_exception();
     }
 }
 

@@ -92,20 +92,27 @@ std::string list_text(const Dims& dims, Format format) {
     return render(figures, format);
 }
 
-OrderedJson explanation(const EncodingInfo& info) {
-    OrderedJson parameters = OrderedJson::array();
-    for (const Parameter& parameter : info.parameters)
-        parameters.push_back(
-            {{"name", parameter.name}, {"default", parameter.fallback}, {"meaning", parameter.meaning}});
-    return {{"name", info.name},
-            {"summary", info.summary},
-            {"paper", info.paper},
-            {"formula", info.formula},
-            {"moments", moments_text(info.moments)},
-            {"shift_invariant", info.shift_invariant},
-            {"trainable", info.trainable},
-            {"key_cache", key_cache_text(info.moments)},
-            {"parameters", parameters}};
+void write_explanation(JsonWriter& out, const EncodingInfo& info) {
+    out.begin_object();
+    out.member("name", info.name);
+    out.member("summary", info.summary);
+    out.member("paper", info.paper);
+    out.member("formula", info.formula);
+    out.member("moments", moments_text(info.moments));
+    out.member("shift_invariant", info.shift_invariant);
+    out.member("trainable", info.trainable);
+    out.member("key_cache", key_cache_text(info.moments));
+    out.key("parameters");
+    out.begin_array();
+    for (const Parameter& parameter : info.parameters) {
+        out.begin_object();
+        out.member("name", parameter.name);
+        out.member("default", parameter.fallback);
+        out.member("meaning", parameter.meaning);
+        out.end_object();
+    }
+    out.end_array();
+    out.end_object();
 }
 
 std::string indented(std::string_view text) {
@@ -131,20 +138,32 @@ std::string explanation_text(const EncodingInfo& info) {
     return out + render(figures, Format::text);
 }
 
+std::string explain_json(std::span<const EncodingInfo* const> infos, const EncodingStack& encoding, const Dims& dims) {
+    JsonWriter out(1);
+    out.begin_object();
+    out.member("spec", encoding.spec());
+    out.key("model");
+    out.begin_object();
+    out.member("dim", dims.d_model);
+    out.member("heads", dims.n_heads);
+    out.member("d_head", dims.d_head);
+    out.member("ctx", dims.context);
+    out.end_object();
+    out.key("max_position");
+    write_json(out, max_position_cell(encoding, Format::json));
+    out.key("encodings");
+    out.begin_array();
+    for (const EncodingInfo* info : infos) write_explanation(out, *info);
+    out.end_array();
+    out.end_object();
+    return out.take() + "\n";
+}
+
 std::string explain(const std::string& spec, const Dims& dims, bool json) {
     std::vector<const EncodingInfo*> infos;
     for (const SpecItem& item : parse_spec(spec)) infos.push_back(&find_encoding(item.name));
     const EncodingStack encoding(spec, dims);
-    if (json) {
-        OrderedJson items = OrderedJson::array();
-        for (const EncodingInfo* info : infos) items.push_back(explanation(*info));
-        const OrderedJson object{
-            {"spec", encoding.spec()},
-            {"model", {{"dim", dims.d_model}, {"heads", dims.n_heads}, {"d_head", dims.d_head}, {"ctx", dims.context}}},
-            {"max_position", to_json(Figures{{"n"}, {{max_position_cell(encoding, Format::json)}}})[0]["n"]},
-            {"encodings", items}};
-        return json_text(object, 1);
-    }
+    if (json) return explain_json(infos, encoding, dims);
     std::string out;
     for (const EncodingInfo* info : infos) out += explanation_text(*info) + "\n";
     const Cell most = max_position_cell(encoding, Format::text);

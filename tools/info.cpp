@@ -33,8 +33,8 @@ bool has_own_line(std::string_view key) {
 // A tensor as people think of it: blocks are weights, not bytes.
 struct Shown {
     const TensorInfo* info;
-    std::vector<std::int64_t> shape;
-    std::string dtype;
+    std::span<const std::int64_t> shape;
+    std::string_view dtype;
 };
 
 std::vector<Shown> tensors_of(const Safetensors& file, const Model& model) {
@@ -45,7 +45,7 @@ std::vector<Shown> tensors_of(const Safetensors& file, const Model& model) {
         tensors.push_back({&info, info.shape, info.dtype});
         const auto found = known.find(info.name);
         const auto type = found == known.end() ? std::nullopt : stored_type(info, *found->second);
-        if (type && quantised(*type)) tensors.back() = {&info, found->second->shape, std::string(name_of(*type))};
+        if (type && quantised(*type)) tensors.back() = {&info, found->second->shape, name_of(*type)};
     }
     return tensors;
 }
@@ -60,40 +60,64 @@ std::uint64_t parameters_of(std::span<const Shown> tensors) {
     return count;
 }
 
-OrderedJson as_json(const std::filesystem::path& path, const Safetensors& file, const Model& model) {
-    const std::vector<Shown> shown = tensors_of(file, model);
-    OrderedJson tensors = OrderedJson::array();
-    for (const Shown& tensor : shown)
-        tensors.push_back({{"name", tensor.info->name},
-                           {"shape", tensor.shape},
-                           {"dtype", tensor.dtype},
-                           {"bytes", tensor.info->bytes}});
-    OrderedJson record = OrderedJson::object();
-    for (const auto& [key, value] : file.metadata())
-        if (!has_own_line(key)) record[key] = value;
+// A file may have more tensors and more metadata than should be held as text at once.
+void pass_on(JsonWriter& out) {
+    if (out.size() > (1 << 16)) write_out(out.take());
+}
+
+void write_tensors(JsonWriter& out, std::span<const Shown> tensors) {
+    out.key("tensors");
+    out.begin_array();
+    for (const Shown& tensor : tensors) {
+        out.begin_object();
+        out.member("name", tensor.info->name);
+        out.member("shape", tensor.shape);
+        out.member("dtype", tensor.dtype);
+        out.member("bytes", tensor.info->bytes);
+        out.end_object();
+        pass_on(out);
+    }
+    out.end_array();
+}
+
+void write_as_json(const std::filesystem::path& path, const Safetensors& file, const Model& model) {
     const auto& impl = model.impl();
-    return {{"file", escaped_bytes(path.filename().string())},
-            {"bytes", file.size()},
-            {"sha256", hash_of(path)},
-            {"blueprint", OrderedJson::parse(to_json(impl.blueprint, true))},
-            {"encoding", model.encoding()},
-            {"max_position", model.max_position()},
-            {"tokenizer",
-             {{"vocab_size", impl.tokenizer ? impl.tokenizer->vocab_size() : 0}, {"end_of_text", model.end_of_text()}}},
-            {"parameters", parameters_of(shown)},
-            {"tensors", tensors},
-            {"record", record}};
+    const std::vector<Shown> tensors = tensors_of(file, model);
+    JsonWriter out(1);
+    out.begin_object();
+    out.member("file", escaped_bytes(path.filename().string()));
+    out.member("bytes", file.size());
+    out.member("sha256", hash_of(path));
+    out.member("blueprint", parse_json(to_json(impl.blueprint, true), file.where()));
+    out.member("encoding", model.encoding());
+    out.member("max_position", model.max_position());
+    out.key("tokenizer");
+    out.begin_object();
+    out.member("vocab_size", impl.tokenizer ? impl.tokenizer->vocab_size() : 0);
+    out.member("end_of_text", model.end_of_text());
+    out.end_object();
+    out.member("parameters", parameters_of(tensors));
+    write_tensors(out, tensors);
+    out.key("record");
+    out.begin_object();
+    for (const auto& [key, value] : file.metadata()) {
+        if (!has_own_line(key)) out.member(key, value);
+        pass_on(out);
+    }
+    out.end_object();
+    out.end_object();
+    write_out(out.take() + "\n");
 }
 
 std::string blueprint_lines(const Blueprint& blueprint) {
     std::string out;
-    const OrderedJson fields = OrderedJson::parse(to_json(blueprint, true));
-    for (const auto& [key, value] : fields.items())
-        out += "  " + key + ": " + (value.is_string() ? printable(value.get<std::string>()) : value.dump()) + "\n";
+    const JsonValue fields = parse_json(to_json(blueprint, true), "blueprint");
+    for (const auto& [key, value] : *fields.object())
+        out += "  " + key + ": " + (value.string() ? printable(*value.string()) : describe(value)) + "\n";
     return out;
 }
 
-std::string as_text(const std::filesystem::path& path, const Safetensors& file, const Model& model) {
+void write_as_text(const std::filesystem::path& path, const Safetensors& file, const Model& model) {
     const auto& impl = model.impl();
     std::string out = "file: " + printable_path(path) + ", " + grouped(file.size()) + " bytes\n";
     out += "sha256: " + hash_of(path) + "\n";
@@ -114,10 +138,14 @@ std::string as_text(const std::filesystem::path& path, const Safetensors& file, 
         if (!has_own_line(key)) out += "  " + printable(key) + ": " + printable(value, 500) + "\n";
     const std::vector<Shown> tensors = tensors_of(file, model);
     out += "tensors: " + std::to_string(tensors.size()) + ", " + grouped(parameters_of(tensors)) + " parameters\n";
-    Figures figures{{"name", "shape", "dtype"}, {}};
-    for (const Shown& tensor : tensors)
-        figures.rows.push_back({printable(tensor.info->name), shape_text(tensor.shape), tensor.dtype});
-    return out + render(figures, Format::text);
+    write_out(out);
+    const auto fill = [&](std::int64_t row, std::vector<Cell>& cells) {
+        const Shown& tensor = tensors[static_cast<std::size_t>(row)];
+        cells[0] = printable(tensor.info->name);
+        cells[1] = shape_text(tensor.shape);
+        cells[2] = std::string(tensor.dtype);
+    };
+    write_rows({{"name", "shape", "dtype"}, static_cast<std::int64_t>(tensors.size()), fill}, Format::text);
 }
 
 int run(const Arguments& arguments) {
@@ -125,9 +153,9 @@ int run(const Arguments& arguments) {
     const Model model = open_model(arguments);
     const Safetensors file = Safetensors::open(path);
     if (arguments.text("format") == "json")
-        write_out(json_text(as_json(path, file, model), 1));
+        write_as_json(path, file, model);
     else
-        write_out(as_text(path, file, model));
+        write_as_text(path, file, model);
     return 0;
 }
 

@@ -121,8 +121,8 @@ int run(const Arguments& arguments) {
         positions.push_back(shift + static_cast<int>(i));
     const std::string logits = logits_of(session, tokens, segments, all, static_cast<std::size_t>(chunk));
     const std::string file = model_path(arguments).filename().string();
-    write_out("{\"model\":" + OrderedJson(escaped_bytes(file)).dump() + ",\"encoding\":" +
-              OrderedJson(model.encoding()).dump() + ",\"tokens\":" + list(std::span<const Token>(tokens)) +
+    write_out("{\"model\":" + json_quoted(escaped_bytes(file)) + ",\"encoding\":" + json_quoted(model.encoding()) +
+              ",\"tokens\":" + list(std::span<const Token>(tokens)) +
               ",\"positions\":" + list(std::span<const int>(positions)) + ",\"logits\":" + logits + "}\n");
     return 0;
 }

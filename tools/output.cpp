@@ -60,6 +60,15 @@ std::string csv_field(const Cell& cell) {
 
 using Sink = std::function<void(std::string_view)>; // takes a row's text
 
+void write_row(JsonWriter& out, const std::vector<std::string>& columns, const std::vector<Cell>& row) {
+    out.begin_object();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        out.key(columns[i]);
+        write_json(out, row[i]);
+    }
+    out.end_object();
+}
+
 void csv(const FigureRows& figures, const Sink& sink) {
     std::string line;
     const auto add = [&line](const auto& fields) {
@@ -80,37 +89,17 @@ void csv(const FigureRows& figures, const Sink& sink) {
     }
 }
 
-OrderedJson cell_json(const Cell& cell) {
-    if (const auto* number = std::get_if<double>(&cell); number && std::isinf(*number)) return number_text(*number);
-    return std::visit(
-        [](const auto& value) -> OrderedJson {
-            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-                return nullptr;
-            else
-                return value;
-        },
-        cell);
-}
-
-std::string compact(const OrderedJson& json) {
-    return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
-
-// As json_text(to_json(figures), 1) has it.
 void json(const FigureRows& figures, const Sink& sink) {
-    std::vector<std::string> keys;
-    for (const std::string& column : figures.columns) keys.push_back("  " + compact(column) + ": ");
-    std::vector<Cell> row(keys.size());
-    std::string text = "[";
+    JsonWriter out(1);
+    std::vector<Cell> row(figures.columns.size());
+    out.begin_array();
     for (std::int64_t i = 0; i < figures.count; ++i) {
         figures.fill(i, row);
-        text += i == 0 ? "\n {\n" : ",\n {\n";
-        for (std::size_t c = 0; c < row.size(); ++c)
-            text.append(keys[c]).append(compact(cell_json(row[c]))).append(c + 1 < row.size() ? ",\n" : "\n }");
-        sink(text);
-        text.clear();
+        write_row(out, figures.columns, row);
+        sink(out.take());
     }
-    sink(text + (figures.count > 0 ? "\n]\n" : "]\n"));
+    out.end_array();
+    sink(out.take() + "\n");
 }
 
 // Code points, which is what a terminal's columns mostly are.
@@ -177,12 +166,10 @@ void write_out(std::string_view text) {
     fail(ErrorCode::io, "standard output: ", std::strerror(errno));
 }
 
-std::string json_text(const OrderedJson& json, int indent) {
-    return json.dump(indent, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
-}
-
 void write_message(std::string_view text) {
-    write_all(STDERR_FILENO, "ordo: " + std::string(text) + "\n");
+    // In pieces, since memory may be what the message says is lacking.
+    for (const std::string_view part : {std::string_view("ordo: "), text, std::string_view("\n")})
+        write_all(STDERR_FILENO, part);
 }
 
 bool stdout_is_terminal() {
@@ -232,14 +219,23 @@ Format parse_format(std::string_view name) {
     return Format::text;
 }
 
-OrderedJson to_json(const Figures& figures) {
-    OrderedJson rows = OrderedJson::array();
-    for (const auto& row : figures.rows) {
-        OrderedJson object = OrderedJson::object();
-        for (std::size_t i = 0; i < row.size(); ++i) object[figures.columns[i]] = cell_json(row[i]);
-        rows.push_back(std::move(object));
-    }
-    return rows;
+void write_json(JsonWriter& out, const Cell& cell) {
+    const auto* number = std::get_if<double>(&cell);
+    if (number && std::isinf(*number)) return out.value(number_text(*number));
+    std::visit(
+        [&out](const auto& value) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+                out.null();
+            else
+                out.value(value);
+        },
+        cell);
+}
+
+void write_json(JsonWriter& out, const Figures& figures) {
+    out.begin_array();
+    for (const auto& row : figures.rows) write_row(out, figures.columns, row);
+    out.end_array();
 }
 
 std::string render(const Figures& figures, Format format) {

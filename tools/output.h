@@ -2,7 +2,7 @@
 // What the program writes: the result on stdout, checked; everything else on stderr.
 #pragma once
 
-#include "io/json.h"
+#include "io/json_writer.h"
 
 #include <functional>
 #include <optional>
@@ -10,15 +10,9 @@
 
 namespace ordo::tools {
 
-// Objects keep the order of their keys.
-using OrderedJson = nlohmann::ordered_json;
-
 // Writes all of the text to stdout at once. Throws Error(io) if it cannot be written. A reader that
 // went away ends the program quietly, as SIGPIPE would.
 void write_out(std::string_view text);
-
-// JSON with a newline: on one line, or with an indent.
-std::string json_text(const OrderedJson& json, int indent = -1);
 
 // One line on stderr, "ordo: TEXT"; a failure to write it is ignored.
 void write_message(std::string_view text);
@@ -58,7 +52,8 @@ Format parse_format(std::string_view name);
 // json: an array of objects. A missing cell is empty, null in JSON, as is "not a number"; an infinite
 // one, which JSON lacks, is a string there, "-inf". CSV is RFC 4180's with \n.
 std::string render(const Figures& figures, Format format);
-OrderedJson to_json(const Figures& figures);
+void write_json(JsonWriter& out, const Figures& figures);
+void write_json(JsonWriter& out, const Cell& cell);
 
 // The same with rows that are computed as they are printed; text and md ask for each twice, first to
 // learn how wide the columns are.

@@ -131,12 +131,16 @@ void print(const Arguments& arguments, const Model& model, const std::string& te
     const Format format = parse_format(arguments.text("format"));
     const std::string name = text == "-" ? "standard input" : std::filesystem::path(text).filename().string();
     if (format == Format::json) {
-        const OrderedJson object{{"text", escaped_bytes(name)},
-                                 {"documents", documents},
-                                 {"encoding", model.encoding()},
-                                 {"protocol", protocol},
-                                 {"results", to_json(figures)}};
-        write_out(json_text(object, 1));
+        JsonWriter out(1);
+        out.begin_object();
+        out.member("text", escaped_bytes(name));
+        out.member("documents", documents);
+        out.member("encoding", model.encoding());
+        out.member("protocol", protocol);
+        out.key("results");
+        write_json(out, figures);
+        out.end_object();
+        write_out(out.take() + "\n");
         return;
     }
     std::string head;

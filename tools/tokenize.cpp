@@ -31,10 +31,16 @@ int decode(const Arguments& arguments, bool json) {
     std::vector<Token> ids;
     for (const std::int64_t id : arguments.integers("decode")) ids.push_back(static_cast<Token>(id));
     const std::string text = open_model(arguments).decode(ids);
-    if (json)
-        write_out(json_text({{"ids", ids}, {"text", escaped_bytes(text)}}));
-    else
+    if (json) {
+        JsonWriter out;
+        out.begin_object();
+        out.member("ids", ids);
+        out.member("text", escaped_bytes(text));
+        out.end_object();
+        write_out(out.take() + "\n");
+    } else {
         write_out(stdout_is_terminal() ? text + "\n" : text);
+    }
     return 0;
 }
 
@@ -47,7 +53,7 @@ int run(const Arguments& arguments) {
     std::string out, pieces;
     for (std::size_t i = 0; i < ids.size(); ++i) {
         out += (i == 0 ? "" : json ? "," : " ") + std::to_string(ids[i]);
-        if (json) pieces += (i == 0 ? "" : ",") + OrderedJson(escaped_bytes(model.decode({&ids[i], 1}))).dump();
+        if (json) pieces += (i == 0 ? "" : ",") + json_quoted(escaped_bytes(model.decode({&ids[i], 1})));
     }
     write_out(json ? "{\"ids\":[" + out + "],\"pieces\":[" + pieces + "]}\n" : out + "\n");
     return 0;

@@ -1,18 +1,68 @@
 // SPDX-License-Identifier: MIT
-// JSON as RFC 8259 has it and no wider: the only door to nlohmann's parser. Refused, with an Error(model)
-// that begins with `where`: a byte order mark, bytes that are not UTF-8, an object that names a key
-// twice, NaN and other literals, text after the value, and whatever exceeds the limits. Nesting is
-// bounded before anything nests, so that no input can exhaust the stack.
+// JSON as RFC 8259 has it and no wider. Refused, with an Error(model) that begins with `where`: a byte order
+// mark, bytes that are not UTF-8, an object that names a key twice, NaN and other literals, text after the
+// value, and whatever exceeds the limits. Nesting is bounded before anything nests, so that no input can
+// exhaust the stack. nlohmann's parser reads the text as events; its tree is not used, since that allocates
+// in destructors and comparisons which may not throw: a failed allocation would end the process there.
 #pragma once
 
 #include "ordo.h"
 
 #include <initializer_list>
-#include <nlohmann/json.hpp>
+#include <utility>
+#include <variant>
 
 namespace ordo {
 
-using Json = nlohmann::json;
+// A value that has been read: moved, never copied, and destroyed without an allocation.
+class JsonValue {
+public:
+    struct Member;
+    using Array = std::vector<JsonValue>;
+    using Object = std::vector<Member>; // in the order of the text
+
+    JsonValue() = default; // null
+    explicit JsonValue(bool value) : value_(value) {}
+    explicit JsonValue(std::int64_t value) : value_(value) {}
+    explicit JsonValue(std::uint64_t value) : value_(value) {}
+    explicit JsonValue(double value) : value_(value) {}
+    explicit JsonValue(std::string&& value) : value_(std::make_unique<std::string>(std::move(value))) {}
+    static JsonValue empty_array();
+    static JsonValue empty_object();
+    JsonValue(JsonValue&&) noexcept = default;
+    JsonValue& operator=(JsonValue&&) noexcept = default;
+    ~JsonValue();
+
+    bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+    // The value of a type, nullptr if it is of another. Numbers without a fraction are unsigned, or integer if
+    // they are negative.
+    const bool* boolean() const { return std::get_if<bool>(&value_); }
+    const std::int64_t* integer() const { return std::get_if<std::int64_t>(&value_); }
+    const std::uint64_t* unsigned_integer() const { return std::get_if<std::uint64_t>(&value_); }
+    const double* fraction() const { return std::get_if<double>(&value_); }
+    const std::string* string() const { return pointed<std::string>(); }
+    const Array* array() const { return pointed<Array>(); }
+    const Object* object() const { return pointed<Object>(); }
+    std::string* string() { return const_cast<std::string*>(std::as_const(*this).string()); }
+    Array* array() { return const_cast<Array*>(std::as_const(*this).array()); }
+    Object* object() { return const_cast<Object*>(std::as_const(*this).object()); }
+
+private:
+    template <class T>
+    const T* pointed() const {
+        const auto* held = std::get_if<std::unique_ptr<T>>(&value_);
+        return held ? held->get() : nullptr;
+    }
+
+    // Behind pointers, so that a value has 16 bytes.
+    std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::unique_ptr<std::string>,
+                 std::unique_ptr<Array>, std::unique_ptr<Object>>
+        value_;
+};
+struct JsonValue::Member {
+    std::string key;
+    JsonValue value;
+};
 
 struct JsonLimits {
     std::size_t bytes; // of the text
@@ -21,7 +71,7 @@ struct JsonLimits {
 inline constexpr JsonLimits json_header_limits{std::size_t{16} << 20, 16};
 inline constexpr JsonLimits json_tokenizer_limits{std::size_t{64} << 20, 64};
 
-Json parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = json_header_limits);
+JsonValue parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = json_header_limits);
 
 // The same text as events, for a reader that needs no tree. What a handler throws stops the parser.
 // Duplicate keys are the handler's to find.
@@ -33,7 +83,7 @@ public:
     virtual void end_object() = 0;
     virtual void begin_array() = 0;
     virtual void end_array() = 0;
-    virtual void value(Json&& scalar) = 0; // null, boolean, number or string
+    virtual void value(JsonValue&& scalar) = 0; // null, boolean, number or string
 };
 void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events);
 
@@ -47,39 +97,39 @@ public:
 
     void begin_object() override;
     void key(std::string&& name) override;
-    void end_object() override { open_.pop_back(); }
+    void end_object() override;
     void begin_array() override;
     void end_array() override { open_.pop_back(); }
-    void value(Json&& scalar) override;
-    Json take() { return std::move(root_); }
+    void value(JsonValue&& scalar) override;
+    JsonValue take() { return std::move(root_); }
 
 private:
     void charge(std::size_t bytes);
-    Json* place(Json&& value);
+    JsonValue* place(JsonValue&& value);
 
     std::string_view where_;
     std::size_t budget_; // bytes that may yet be taken
-    Json root_;
-    std::vector<Json*> open_;
-    Json* member_ = nullptr; // of the innermost object, the one whose key was read last
+    JsonValue root_;
+    std::vector<JsonValue*> open_;
+    JsonValue* member_ = nullptr; // of the innermost object, the one whose key was read last
 };
 
 // Members of an object, checked. Each throws Error(model) naming where, the key, what was expected and
 // what was found: a key missing, of another type or out of range. A number such as 3.0 is not an
 // integer. where describes the object: "model.safetensors: blueprint".
-const Json* find_member(const Json& object, std::string_view key); // nullptr if absent or not an object
-const Json& get_member(const Json& object, std::string_view key, std::string_view where);
-const Json& get_object(const Json& object, std::string_view key, std::string_view where);
-const Json& get_array(const Json& object, std::string_view key, std::string_view where);
-std::int64_t get_int(const Json& object, std::string_view key, std::string_view where, std::int64_t least,
+const JsonValue* find_member(const JsonValue& object, std::string_view key); // nullptr if absent or not an object
+const JsonValue& get_member(const JsonValue& object, std::string_view key, std::string_view where);
+const JsonValue& get_object(const JsonValue& object, std::string_view key, std::string_view where);
+const JsonValue::Array& get_array(const JsonValue& object, std::string_view key, std::string_view where);
+std::int64_t get_int(const JsonValue& object, std::string_view key, std::string_view where, std::int64_t least,
                      std::int64_t most);
-double get_number(const Json& object, std::string_view key, std::string_view where, double least, double most);
-bool get_bool(const Json& object, std::string_view key, std::string_view where);
-const std::string& get_string(const Json& object, std::string_view key, std::string_view where);
+double get_number(const JsonValue& object, std::string_view key, std::string_view where, double least, double most);
+bool get_bool(const JsonValue& object, std::string_view key, std::string_view where);
+const std::string& get_string(const JsonValue& object, std::string_view key, std::string_view where);
 // Refuses a value that is not an object, and the first key of it that is not among the known.
-void check_keys(const Json& object, std::string_view where, std::initializer_list<std::string_view> known);
+void check_keys(const JsonValue& object, std::string_view where, std::initializer_list<std::string_view> known);
 
 // A value as it appears in a message: short, on one line, safe for a terminal.
-std::string describe(const Json& value);
+std::string describe(const JsonValue& value);
 
 } // namespace ordo

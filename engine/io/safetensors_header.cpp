@@ -127,13 +127,13 @@ void SafetensorsHeader::end_array() {
     at_ = At::tensor;
 }
 
-std::uint64_t SafetensorsHeader::unsigned_value(const Json& scalar, std::uint64_t most) const {
-    if (!scalar.is_number_unsigned() || scalar.get<std::uint64_t>() > most)
-        unexpected("an integer from 0 to " + std::to_string(most), describe(scalar));
-    return scalar.get<std::uint64_t>();
+std::uint64_t SafetensorsHeader::unsigned_value(const JsonValue& scalar, std::uint64_t most) const {
+    const std::uint64_t* number = scalar.unsigned_integer();
+    if (!number || *number > most) unexpected("an integer from 0 to " + std::to_string(most), describe(scalar));
+    return *number;
 }
 
-void SafetensorsHeader::value(Json&& scalar) {
+void SafetensorsHeader::value(JsonValue&& scalar) {
     constexpr auto most = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
     if (at_ == At::shape) {
         if (tensor_.shape.size() == limits_.rank)
@@ -142,11 +142,11 @@ void SafetensorsHeader::value(Json&& scalar) {
     } else if (at_ == At::offsets) {
         if (offsets_.size() == 2) unexpected("2 integers", "more");
         offsets_.push_back(unsigned_value(scalar, std::numeric_limits<std::uint64_t>::max()));
-    } else if (at_ == At::metadata && scalar.is_string()) {
-        const auto [at, inserted] = metadata.emplace(key_, std::move(scalar.get_ref<std::string&>()));
+    } else if (at_ == At::metadata && scalar.string()) {
+        const auto [at, inserted] = metadata.emplace(key_, std::move(*scalar.string()));
         if (!inserted) fail(ErrorCode::model, context(), " appears twice");
-    } else if (at_ == At::tensor && field_ == "dtype" && scalar.is_string()) {
-        tensor_.dtype = std::move(scalar.get_ref<std::string&>());
+    } else if (at_ == At::tensor && field_ == "dtype" && scalar.string()) {
+        tensor_.dtype = std::move(*scalar.string());
         if (dtype_bits(tensor_.dtype) == 0)
             fail(ErrorCode::model, where_, ": tensor '", printable(key_), "': unknown dtype '",
                  printable(tensor_.dtype), "'");

@@ -23,7 +23,7 @@ public:
     void end_object() override;
     void begin_array() override;
     void end_array() override;
-    void value(Json&& scalar) override;
+    void value(JsonValue&& scalar) override;
 
     std::vector<TensorInfo> tensors; // offsets relative to the data, each within it
     std::map<std::string, std::string, std::less<>> metadata;
@@ -34,7 +34,7 @@ private:
     std::string context() const;
     [[noreturn]] void unexpected(const std::string& expected, const std::string& found) const;
     [[noreturn]] void not_expected(const std::string& found) const;
-    std::uint64_t unsigned_value(const Json& scalar, std::uint64_t most) const;
+    std::uint64_t unsigned_value(const JsonValue& scalar, std::uint64_t most) const;
     void root_key(std::string&& name);
     void begin_tensor();
     void end_tensor();

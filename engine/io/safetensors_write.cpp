@@ -3,6 +3,7 @@
 #include "io/atomic_file.h"
 #include "io/blocks.h"
 #include "io/half.h"
+#include "io/json_writer.h"
 #include "io/safetensors_header.h"
 
 #include <algorithm>
@@ -31,7 +32,13 @@ std::string_view dtype_name(WeightType type) {
 
 std::string quoted(const std::string& text, const std::string& where) {
     if (!utf8_valid(text)) fail(ErrorCode::failure, where, ": text to store is not UTF-8: '", printable(text), "'");
-    return Json(text).dump();
+    return json_quoted(text);
+}
+
+std::string shape_json(std::span<const std::int64_t> shape) {
+    JsonWriter writer;
+    writer.value(shape);
+    return writer.take();
 }
 
 std::string name_in(const std::string& where, const std::string& tensor) {
@@ -60,7 +67,7 @@ std::string header_text(const std::vector<RawTensor>& tensors, const Metadata& m
     for (const RawTensor& tensor : tensors) {
         const Checked end = begin + Checked(tensor.bytes);
         text += (text == "{" ? "" : ",") + quoted(tensor.name, where) + ":{\"dtype\":" + quoted(tensor.dtype, where);
-        text += ",\"shape\":" + Json(tensor.shape).dump();
+        text += ",\"shape\":" + shape_json(tensor.shape);
         text += ",\"data_offsets\":[" + std::to_string(begin.value()) + "," + std::to_string(end.value()) + "]}";
         begin = end;
     }

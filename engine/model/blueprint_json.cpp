@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
-#include "io/json.h"
+#include "io/json_writer.h"
 #include "model/blueprint.h"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ public:
     std::string text;
 
 private:
-    void write(const std::string& value) { text += Json(value).dump(-1, ' ', true, Json::error_handler_t::replace); }
+    void write(const std::string& value) { text += json_quoted(value); }
     void write(bool value) { text += value ? "true" : "false"; }
     void write(int value) { text += std::to_string(value); }
     void write(float value) { // the shortest text that reads back as the same float
@@ -102,7 +102,7 @@ private:
 
 class Reader {
 public:
-    Reader(const Json& object, std::string_view where) : object_(object), where_(where) {}
+    Reader(const JsonValue& object, std::string_view where) : object_(object), where_(where) {}
 
     void operator()(const char* name, std::string& value) {
         known_.push_back(name);
@@ -124,7 +124,7 @@ public:
         value = static_cast<float>(get_number(object_, name, where_, 0, 1e6));
     }
     void operator()(const char* name, float& value, float initial) {
-        if (object_.contains(name))
+        if (find_member(object_, name))
             (*this)(name, value);
         else
             value = initial;
@@ -145,13 +145,13 @@ public:
         value = static_cast<E>(found - all.begin());
     }
     void finish() const {
-        for (const auto& [key, value] : object_.items())
+        for (const auto& [key, value] : *object_.object())
             if (std::find(known_.begin(), known_.end(), key) == known_.end())
                 fail(ErrorCode::model, where_, ": unknown field '", printable(key), "'");
     }
 
 private:
-    const Json& object_;
+    const JsonValue& object_;
     std::string_view where_;
     std::vector<std::string_view> known_;
 };
@@ -167,8 +167,8 @@ std::string to_json(const Blueprint& blueprint, bool all) {
 Blueprint blueprint_from_json(std::string_view json, std::string_view where) {
     const std::string place = std::string(where) + ": blueprint";
     constexpr JsonLimits limits{std::size_t{64} << 10, 4}; // it has two dozen fields
-    const Json object = parse_json(json, place, limits);
-    if (!object.is_object()) fail(ErrorCode::model, place, ": expected a JSON object, found ", describe(object));
+    const JsonValue object = parse_json(json, place, limits);
+    if (!object.object()) fail(ErrorCode::model, place, ": expected a JSON object, found ", describe(object));
     Blueprint blueprint;
     Reader reader(object, place);
     visit_fields(blueprint, reader);

@@ -12,7 +12,7 @@ public:
         : where_(std::string(where) + ": model."), tree_(where, text_bytes) {}
 
     void begin_object() override {
-        if (in_ == In::vocab) wrong_id(Json::object());
+        if (in_ == In::vocab) wrong_id("an object");
         if (in_ == In::merges) begin_merge();
         if (in_ != In::rest) wrong_merge("an object");
         if (in_model() && member_ == "vocab") in_ = In::vocab;
@@ -24,7 +24,7 @@ public:
     }
 
     void begin_array() override {
-        if (in_ == In::vocab) wrong_id(Json::array());
+        if (in_ == In::vocab) wrong_id("an array");
         if (in_ == In::pair) wrong_merge("an array");
         if (in_ == In::merges) {
             begin_merge();
@@ -56,20 +56,18 @@ public:
         tree_.key(std::move(name));
     }
 
-    void value(Json&& scalar) override {
+    void value(JsonValue&& scalar) override {
         switch (in_) {
         case In::rest:
             return tree_.value(std::move(scalar));
         case In::vocab:
-            if (!scalar.is_number_unsigned() || scalar.get<std::uint64_t>() >= TokenizerFile::max_entries)
-                wrong_id(std::move(scalar));
-            return file_.ids.push_back(scalar.get<int>());
+            return add_id(scalar);
         case In::merges:
             begin_merge();
             return add_merge(scalar);
         case In::pair:
-            if (!scalar.is_string() || file_.merges.size() == 2 * n_merges_) wrong_merge("an array");
-            file_.merges.add(scalar.get_ref<const std::string&>());
+            if (!scalar.string() || file_.merges.size() == 2 * n_merges_) wrong_merge("an array");
+            file_.merges.add(*scalar.string());
         }
     }
 
@@ -95,10 +93,15 @@ private:
         if (n_merges_ == TokenizerFile::max_entries) too_many("merges", "merges");
         ++n_merges_;
     }
+    void add_id(const JsonValue& scalar) {
+        const std::uint64_t* id = scalar.unsigned_integer();
+        if (!id || *id >= TokenizerFile::max_entries) wrong_id(describe(scalar));
+        file_.ids.push_back(static_cast<int>(*id));
+    }
     // "left right"; newer files have [left, right].
-    void add_merge(const Json& merge) {
-        if (!merge.is_string()) wrong_merge(describe(merge));
-        const auto& text = merge.get_ref<const std::string&>();
+    void add_merge(const JsonValue& merge) {
+        if (!merge.string()) wrong_merge(describe(merge));
+        const std::string& text = *merge.string();
         const std::size_t space = text.find(' ');
         if (space == text.npos || text.find(' ', space + 1) != text.npos)
             wrong_merge(describe(merge), " and a space between");
@@ -109,10 +112,9 @@ private:
     [[noreturn]] void wrong_merge(const std::string& found, const char* more = "") const {
         fail(ErrorCode::model, where_, "merges[", n_merges_ - 1, "]: expected two tokens", more, ", found ", found);
     }
-    [[noreturn]] void wrong_id(Json&& found) const {
-        const std::string key(file_.vocab[file_.vocab.size() - 1]);
-        get_int(Json{{key, std::move(found)}}, key, where_ + "vocab", 0, TokenizerFile::max_entries - 1);
-        fail(ErrorCode::failure, where_, "vocab: not an id"); // get_int has thrown
+    [[noreturn]] void wrong_id(const std::string& found) const {
+        fail(ErrorCode::model, where_, "vocab: '", printable(file_.vocab[file_.vocab.size() - 1]),
+             "': expected an integer from 0 to ", TokenizerFile::max_entries - 1, ", found ", found);
     }
     [[noreturn]] void too_many(const char* member, const char* things) const {
         fail(ErrorCode::model, where_, member, ": expected at most ", TokenizerFile::max_entries, " ", things,

@@ -12,7 +12,7 @@ namespace ordo {
 struct TokenizerFile {
     static constexpr std::size_t max_entries = std::size_t{1} << 22; // of the vocabulary, and of merges
 
-    Json rest;            // model.vocab and model.merges are there, and empty
+    JsonValue rest;       // model.vocab and model.merges are there, and empty
     PackedStrings vocab;  // spellings in the order of the file
     std::vector<int> ids; // of each, not negative
     PackedStrings merges; // left, right, left, right, ...

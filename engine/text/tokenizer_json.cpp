@@ -3,6 +3,7 @@
 // model BPE over GPT-2's byte alphabet, cut by ByteLevel. That library keeps components it does not
 // know out of the result; here each is an error, since tokens that are nearly right ruin a model.
 #include "core/error.h"
+#include "io/json_writer.h"
 #include "text/bpe_tokenizer.h"
 #include "text/byte_alphabet.h"
 #include "text/tokenizer_file.h"
@@ -17,28 +18,32 @@ namespace {
 
 // ---- Reading ----------------------------------------------------------------------------------
 
-bool is_null(const Json& object, std::string_view key) {
-    const Json* value = find_member(object, key);
+bool is_null(const JsonValue& object, std::string_view key) {
+    const JsonValue* value = find_member(object, key);
     return value == nullptr || value->is_null();
 }
 
+bool is_text(const JsonValue& value, std::string_view text) {
+    return value.string() && *value.string() == text;
+}
+
 // What a component calls itself, for messages.
-std::string name_of(const Json& component) {
-    const Json* type = find_member(component, "type");
+std::string name_of(const JsonValue& component) {
+    const JsonValue* type = find_member(component, "type");
     return describe(type != nullptr ? *type : component);
 }
 
-void require_absent(const Json& object, std::string_view key, std::string_view where) {
+void require_absent(const JsonValue& object, std::string_view key, std::string_view where) {
     if (!is_null(object, key))
-        fail(ErrorCode::model, where, ": ", key, ": expected null, found ", name_of(object.at(std::string(key))),
+        fail(ErrorCode::model, where, ": ", key, ": expected null, found ", name_of(get_member(object, key, where)),
              ", which is not supported");
 }
 
 // A component that must be ByteLevel.
-const Json& byte_level(const Json& root, std::string_view key, std::string_view where) {
-    const Json& component = get_member(root, key, where);
-    const Json* type = find_member(component, "type");
-    if (type == nullptr || *type != "ByteLevel")
+const JsonValue& byte_level(const JsonValue& root, std::string_view key, std::string_view where) {
+    const JsonValue& component = get_member(root, key, where);
+    const JsonValue* type = find_member(component, "type");
+    if (type == nullptr || !is_text(*type, "ByteLevel"))
         fail(ErrorCode::model, where, ": ", key, ": expected ByteLevel, found ", name_of(component),
              ", which is not supported");
     check_keys(component, std::string(where) + ": " + std::string(key),
@@ -47,13 +52,13 @@ const Json& byte_level(const Json& root, std::string_view key, std::string_view 
 }
 
 // A flag that has only one supported value.
-void require_flag(const Json& object, std::string_view key, std::string_view where, bool expected) {
+void require_flag(const JsonValue& object, std::string_view key, std::string_view where, bool expected) {
     if (get_bool(object, key, where) != expected)
         fail(ErrorCode::model, where, ": ", key, ": expected ", expected ? "true" : "false", ", found ",
              expected ? "false" : "true", ", which is not supported");
 }
 
-void check_pipeline(const Json& root, std::string_view where) {
+void check_pipeline(const JsonValue& root, std::string_view where) {
     check_keys(root, where,
                {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                 "decoder", "model"});
@@ -61,7 +66,7 @@ void check_pipeline(const Json& root, std::string_view where) {
         fail(ErrorCode::model, where, ": version: expected 1.0, found ", printable(version));
     for (const std::string_view key : {"truncation", "padding", "normalizer"}) require_absent(root, key, where);
     const std::string in_pre_tokenizer = std::string(where) + ": pre_tokenizer";
-    const Json& pre_tokenizer = byte_level(root, "pre_tokenizer", where);
+    const JsonValue& pre_tokenizer = byte_level(root, "pre_tokenizer", where);
     require_flag(pre_tokenizer, "add_prefix_space", in_pre_tokenizer, false);
     if (find_member(pre_tokenizer, "use_regex") != nullptr)
         require_flag(pre_tokenizer, "use_regex", in_pre_tokenizer, true);
@@ -69,11 +74,12 @@ void check_pipeline(const Json& root, std::string_view where) {
     if (!is_null(root, "post_processor")) byte_level(root, "post_processor", where); // it trims offsets, no more
 }
 
-void check_model(const Json& model, std::string_view where) {
+void check_model(const JsonValue& model, std::string_view where) {
     check_keys(model, where,
                {"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                 "byte_fallback", "ignore_merges", "vocab", "merges"});
-    if (const Json* type = find_member(model, "type"); type != nullptr && *type != "BPE") // GPT-2's own file has none
+    if (const JsonValue* type = find_member(model, "type");
+        type != nullptr && !is_text(*type, "BPE")) // GPT-2's own file has none
         fail(ErrorCode::model, where, ": type: expected BPE, found ", describe(*type), ", which is not supported");
     require_absent(model, "dropout", where);
     for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"})
@@ -178,7 +184,7 @@ void check_repeats(const MergeTable& table, const std::string& where) {
     }
 }
 
-AddedToken read_added_token(const Json& object, const std::string& where) {
+AddedToken read_added_token(const JsonValue& object, const std::string& where) {
     check_keys(object, where, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
     for (const std::string_view key : {"single_word", "lstrip", "rstrip"}) require_flag(object, key, where, false);
     AddedToken token;
@@ -194,7 +200,7 @@ AddedToken read_added_token(const Json& object, const std::string& where) {
 
 // An added token either repeats an entry of the vocabulary or takes the next free id. One that stands in
 // the byte alphabet for other bytes than its own would make those bytes decode to something else.
-std::vector<AddedToken> read_added_tokens(const Json& list, const Ids& ids, std::size_t vocab_size,
+std::vector<AddedToken> read_added_tokens(const JsonValue::Array& list, const Ids& ids, std::size_t vocab_size,
                                           const std::string& where) {
     std::vector<AddedToken> tokens;
     std::size_t next_id = vocab_size;
@@ -244,16 +250,12 @@ std::vector<std::string> read_bytes(const std::vector<std::string_view>& spelled
 
 // ---- Writing ----------------------------------------------------------------------------------
 
-std::string quote(const std::string& text) {
-    return Json(text).dump();
-}
-
 void write_added_tokens(std::vector<AddedToken> tokens, std::string& out) {
     std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
     const char* separator = "\n    ";
     for (const AddedToken& token : tokens) {
         out += separator;
-        out += "{\"id\": " + std::to_string(token.id) + ", \"content\": " + quote(token.content) +
+        out += "{\"id\": " + std::to_string(token.id) + ", \"content\": " + json_quoted(token.content) +
                ", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": " +
                (token.normalized ? "true" : "false") + ", \"special\": " + (token.special ? "true" : "false") + "}";
         separator = ",\n    ";
@@ -266,7 +268,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, std::strin
     const TokenizerFile file = read_tokenizer_file(json, where);
     const std::string in_model = std::string(where) + ": model";
     check_pipeline(file.rest, where);
-    const Json& model = get_object(file.rest, "model", where);
+    const JsonValue& model = get_object(file.rest, "model", where);
     check_model(model, in_model);
     get_object(model, "vocab", in_model);
     get_array(model, "merges", in_model);
@@ -301,12 +303,12 @@ std::string BpeTokenizer::to_json() const {
            "    \"continuing_subword_prefix\": null,\n    \"end_of_word_suffix\": null,\n    \"fuse_unk\": false,\n"
            "    \"byte_fallback\": false,\n    \"ignore_merges\": false,\n    \"vocab\": {";
     for (std::size_t id = 0; id < model_size_; ++id)
-        out +=
-            (id == 0 ? "\n      " : ",\n      ") + quote(spelling(static_cast<Token>(id))) + ": " + std::to_string(id);
+        out += (id == 0 ? "\n      " : ",\n      ") + json_quoted(spelling(static_cast<Token>(id))) + ": " +
+               std::to_string(id);
     out += "\n    },\n    \"merges\": [";
     const char* separator = "\n      ";
     for (const Merge& merge : merges_.merges()) { // "a b": older readers do not know ["a", "b"]
-        out += separator + quote(spelling(merge.left) + " " + spelling(merge.right));
+        out += separator + json_quoted(spelling(merge.left) + " " + spelling(merge.right));
         separator = ",\n      ";
     }
     out += "\n    ]\n  }\n}\n";

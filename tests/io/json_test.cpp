@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "io/json.h"
+#include "io/json_writer.h"
+#include "tests/json.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace {
 
 using namespace ordo;
+using test::Json;
 
 std::string refusal(std::string_view text, const JsonLimits& limits = json_header_limits) {
     try {
@@ -36,21 +39,23 @@ std::string nested(int depth) {
     return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']');
 }
 
+std::string written(const JsonValue& value, int indent = -1) {
+    JsonWriter writer(indent);
+    writer.value(value);
+    return writer.take();
+}
+
 TEST(JsonParser, ReadsWhatTheGrammarHas) {
-    const Json json = parse_json(
-        R"( {"a": [1, -2, 2.5e1, true, false, null, {}, []], "b": {"c": "\u00e9\n\ud83d\ude00é"}, "": 18446744073709551615} )",
-        "x");
-    EXPECT_EQ(json["a"].size(), 8u);
-    EXPECT_EQ(json["a"][0], 1);
-    EXPECT_EQ(json["a"][1], -2);
-    EXPECT_EQ(json["a"][2], 25.0);
-    EXPECT_EQ(json["a"][3], true);
-    EXPECT_TRUE(json["a"][5].is_null());
-    EXPECT_TRUE(json["a"][6].is_object());
-    EXPECT_TRUE(json["a"][7].is_array());
-    EXPECT_EQ(json["b"]["c"], "\xc3\xa9\n\xf0\x9f\x98\x80\xc3\xa9");
-    EXPECT_EQ(json[""].get<std::uint64_t>(), 18446744073709551615u);
-    EXPECT_EQ(parse_json("3", "x"), 3);
+    const std::string text =
+        R"( {"a": [1, -2, 2.5e1, true, false, null, {}, []], "b": {"c": "\u00e9\n\ud83d\ude00é"}, "": 18446744073709551615} )";
+    const JsonValue json = parse_json(text, "x");
+    EXPECT_EQ(Json::parse(written(json)), Json::parse(text));
+    EXPECT_EQ(json.object()->front().key, "a"); // in the order of the text
+    EXPECT_EQ(json.object()->back().key, "");
+    EXPECT_EQ(*parse_json("3", "x").unsigned_integer(), 3u);
+    EXPECT_EQ(*parse_json("-3", "x").integer(), -3);
+    EXPECT_EQ(*parse_json("3.0", "x").fraction(), 3);
+    EXPECT_TRUE(parse_json("null", "x").is_null());
 }
 
 TEST(JsonParser, RefusesEverythingElse) {
@@ -125,7 +130,7 @@ TEST(JsonParser, HandsOutEventsInOrder) {
         void end_object() override { text += '}'; }
         void begin_array() override { text += '['; }
         void end_array() override { text += ']'; }
-        void value(Json&& scalar) override { text += describe(scalar) + ' '; }
+        void value(JsonValue&& scalar) override { text += describe(scalar) + ' '; }
         std::string text;
     } log;
     parse_json(R"({"a": [1, "x", null], "a": {}})", "x", json_header_limits, log);
@@ -133,7 +138,7 @@ TEST(JsonParser, HandsOutEventsInOrder) {
 }
 
 TEST(JsonMembers, ComeCheckedOrAreRefusedByName) {
-    const Json json = parse_json(
+    const JsonValue json = parse_json(
         R"({"i": 5, "n": -5, "f": 2.5, "big": 18446744073709551615, "s": "t\u001b", "b": true, "o": {}, "a": [], "z": 3.0})",
         "x");
     EXPECT_EQ(get_int(json, "i", "w", 0, 5), 5);
@@ -142,13 +147,14 @@ TEST(JsonMembers, ComeCheckedOrAreRefusedByName) {
     EXPECT_EQ(get_number(json, "i", "w", 0, 5), 5.0);
     EXPECT_EQ(get_string(json, "s", "w"), "t\x1b");
     EXPECT_TRUE(get_bool(json, "b", "w"));
-    EXPECT_TRUE(get_object(json, "o", "w").empty());
+    EXPECT_TRUE(get_object(json, "o", "w").object()->empty());
     EXPECT_TRUE(get_array(json, "a", "w").empty());
     EXPECT_EQ(find_member(json, "none"), nullptr);
-    EXPECT_EQ(find_member(Json(3), "none"), nullptr);
+    EXPECT_EQ(find_member(JsonValue(true), "none"), nullptr);
 
     EXPECT_EQ(message([&] { get_int(json, "none", "w", 0, 5); }), "w: 'none' is missing");
-    EXPECT_EQ(message([&] { get_int(json["a"], "i", "w", 0, 5); }), "w: expected an object, found an array");
+    EXPECT_EQ(message([&] { get_int(get_member(json, "a", "w"), "i", "w", 0, 5); }),
+              "w: expected an object, found an array");
     EXPECT_EQ(message([&] { get_int(json, "i", "w", 0, 4); }), "w: 'i': expected an integer from 0 to 4, found 5");
     EXPECT_EQ(message([&] { get_int(json, "n", "w", -4, 4); }), "w: 'n': expected an integer from -4 to 4, found -5");
     EXPECT_EQ(message([&] { get_int(json, "z", "w", 0, 4); }), "w: 'z': expected an integer from 0 to 4, found 3.0");
@@ -172,6 +178,54 @@ TEST(JsonMembers, ComeCheckedOrAreRefusedByName) {
                   check_keys(json, "w", {"i", "n", "f", "big", "s", "b", "o", "a", "z", "y"});
               }),
               "accepted");
+}
+
+// ---- Writing --------------------------------------------------------------------------------
+
+// nlohmann's writer is the reference; ours prints what its own reader has read.
+TEST(JsonWriting, IsWhatAnotherWriterMakesOfIt) {
+    for (const char* text : {"[]", "{}", "[[],{}]", R"({"b":1,"a":[1,-2,0.5,null,true,false],"c":{"d":{}}})", "\"\"",
+                             "-9223372036854775808", "18446744073709551615", "[0.0,-0.0,1e-7,123456.5,0.1]",
+                             R"(["\"\\\b\f\n\r\t/","\u0000\u001f\u007f","é😀"])"})
+        for (const int indent : {-1, 0, 1, 4})
+            EXPECT_EQ(written(parse_json(text, "x"), indent), nlohmann::ordered_json::parse(text).dump(indent)) << text;
+}
+
+TEST(JsonWriting, DoublesReadBackAndWhatIsNoNumberIsNull) {
+    for (const double number : {0.1, 1e300, 5e-324, 123456789.0, 1e20, -1.0 / 3}) {
+        JsonWriter writer;
+        writer.value(number);
+        const Json back = Json::parse(writer.take());
+        EXPECT_TRUE(back.is_number_float());
+        EXPECT_EQ(back.get<double>(), number);
+    }
+    JsonWriter writer;
+    writer.value(std::vector<double>{NAN, INFINITY, -INFINITY});
+    EXPECT_EQ(writer.take(), "[null,null,null]");
+}
+
+TEST(JsonWriting, AnyBytesAreText) {
+    EXPECT_EQ(json_quoted("a\xff\xc3z\xc3\xa9"), "\"a\xef\xbf\xbd\xef\xbf\xbdz\xc3\xa9\"");
+    for (int byte = 0; byte < 256; ++byte) {
+        const std::string text(1, static_cast<char>(byte));
+        EXPECT_EQ(json_quoted(text), Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+    }
+}
+
+TEST(JsonWriting, MayBeTakenInParts) {
+    JsonWriter writer(1);
+    std::string text;
+    writer.begin_object();
+    for (const char* key : {"a", "b"}) {
+        writer.member(key, std::vector<int>{1, 2});
+        text += writer.take();
+    }
+    writer.key("none");
+    text += writer.take();
+    writer.null();
+    writer.end_object();
+    text += writer.take();
+    EXPECT_EQ(text, nlohmann::ordered_json::parse(R"({"a":[1,2],"b":[1,2],"none":null})").dump(1));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A result as text, Markdown, CSV, JSON, HTML and a script for gnuplot: whatever it holds.
+#include "tests/json.h"
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tools/lab/draw.h"
@@ -190,7 +191,7 @@ TEST(LabRender, CsvHasAllDigitsAndNamesTablesAndPictures) {
 }
 
 TEST(LabRender, JsonHasEverything) {
-    const Json json = Json::parse(tools::json_text(lab::json_of(nasty, small_result(), "ordo lab nasty"), 1));
+    const Json json = read_json(lab::json_of(nasty, small_result(), "ordo lab nasty"));
     EXPECT_EQ(json["command"], "ordo lab nasty");
     EXPECT_EQ(json["found"][0], "a | b, [c] & 1/3");
     EXPECT_EQ(json["tables"][0]["rows"][0]["value"], 1.0 / 3);

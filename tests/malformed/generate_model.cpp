@@ -5,8 +5,8 @@
 
 #include "core/random.h"
 #include "io/half.h"
-#include "io/json.h"
 #include "model/blueprint.h"
+#include "tests/json.h"
 #include "text/tokenizer.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // GPT-2's own vocabulary against the ids that llama.cpp's project publishes for its 47 test strings.
 // The files are not part of the repository; see $ORDO_CONFORMANCE.
-#include "io/json.h"
+#include "tests/json.h"
 #include "text/tokenizer.h"
 
 #include "text_samples.h"
@@ -15,6 +15,8 @@
 
 namespace ordo {
 namespace {
+
+using test::Json;
 
 std::filesystem::path conformance_file(const std::string& name) {
     const char* folder = std::getenv("ORDO_CONFORMANCE");

@@ -2,7 +2,7 @@
 // tokenizer.json: what is written can be read, and what cannot be honoured is refused by name
 // (families T1 and T3 of hostile inputs).
 #include "core/error.h"
-#include "io/json.h"
+#include "tests/json.h"
 #include "text/bpe_trainer.h"
 #include "text/tokenizer.h"
 
@@ -14,6 +14,8 @@
 
 namespace ordo {
 namespace {
+
+using test::Json;
 
 using text_samples::encode;
 

@@ -2,9 +2,9 @@
 // ordo convert: what comes out is the same model with its weights in another type, and nothing is lost or
 // half written.
 #include "core/random.h"
-#include "io/json.h"
 #include "model/model_file.h"
 #include "model/stored_tensor.h"
+#include "tests/json.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
@@ -115,8 +115,7 @@ TEST_F(CliConvert, InfoShowsWeightsAndWhatTheyCost) {
     expect_done({in(), out(), "--dtype", "q8_0"});
     const Outcome shown = run_program({"info", out(), "--format", "json"});
     expect_success(shown);
-    const Json json = parse_json(shown.out, "info"),
-               old = parse_json(run_program({"info", in(), "--format", "json"}).out, "info");
+    const Json json = read_json(shown.out), old = read_json(run_program({"info", in(), "--format", "json"}).out);
     EXPECT_EQ(json["parameters"], old["parameters"]);
     int blocks = 0;
     for (const Json& tensor : json["tensors"]) {
@@ -272,7 +271,7 @@ TEST_F(CliConvert, ModelsRunInTheTypeThatIsAskedFor) {
         if (!dtype.empty()) words.insert(words.end(), {"--dtype", dtype});
         const Outcome outcome = run_program(words);
         expect_success(outcome);
-        return parse_json(outcome.out, "logits")["logits"];
+        return read_json(outcome.out)["logits"];
     };
     expect_done({in(), out(), "--dtype", "q4_0", "--no-accuracy"});
     EXPECT_EQ(logits(out(), ""), logits(in(), "q4_0"));

@@ -290,7 +290,7 @@ std::string out_of(const std::vector<std::string>& words, const Conditions& cond
 }
 
 Json json_of(const std::vector<std::string>& words) {
-    return parse_json(out_of(words), "output");
+    return read_json(out_of(words));
 }
 
 } // namespace ordo::test

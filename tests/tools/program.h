@@ -2,7 +2,7 @@
 // Runs the program `ordo` as a child process.
 #pragma once
 
-#include "io/json.h"
+#include "tests/json.h"
 #include "tests/temp_dir.h"
 
 #include <chrono>

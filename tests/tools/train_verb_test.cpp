@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ordo train: its options, what it leaves behind, and what stopping it leaves behind (families E6, E7).
-#include "io/json.h"
+#include "tests/json.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
@@ -59,7 +59,7 @@ TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {
 
     const Outcome info = run_program({"info", path("w.safetensors"), "--format", "json"});
     expect_success(info);
-    const Json json = parse_json(info.out, "info");
+    const Json json = read_json(info.out);
     EXPECT_EQ(json["encoding"], "alibi:max=8,power=1");
     EXPECT_EQ(json["blueprint"]["d_model"], 16);
     EXPECT_EQ(json["blueprint"]["n_kv_heads"], 2);

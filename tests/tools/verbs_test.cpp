@@ -2,8 +2,8 @@
 // tokenize, logits, encodings, info and perplexity. What the alphabet model must say follows from its definition
 // (models.h).
 #include "encoding/registry.h"
-#include "io/json.h"
 #include "model/model_file.h"
+#include "tests/json.h"
 #include "tests/model/small_models.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"

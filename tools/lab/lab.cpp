@@ -147,7 +147,7 @@ std::string shown(const Experiment& experiment, const lab::Result& result, const
     case Format::csv:
         return lab::csv_of(result);
     case Format::json:
-        return json_text(lab::json_of(experiment, result, command), 1);
+        return lab::json_of(experiment, result, command);
     case Format::text:
         break;
     }

@@ -17,7 +17,6 @@ namespace ordo::lab {
 using tools::Cell;
 using tools::Figures;
 using tools::Format;
-using tools::OrderedJson;
 
 namespace {
 
@@ -184,16 +183,24 @@ std::string blocks(const Figures& figures, const Screen& screen) {
     return out;
 }
 
-OrderedJson json_of(const NamedFigures& table) {
-    return {{"name", table.name}, {"title", table.title}, {"rows", tools::to_json(table.figures)}};
+void write_json(JsonWriter& out, const NamedFigures& table) {
+    out.begin_object();
+    out.member("name", table.name);
+    out.member("title", table.title);
+    out.key("rows");
+    tools::write_json(out, table.figures);
+    out.end_object();
 }
 
-OrderedJson json_of(const Picture& picture) {
-    return {{"name", picture.name},
-            {"title", picture.title},
-            {"x", picture.x_label},
-            {"y", picture.y_label},
-            {"rows", tools::to_json(figures_of(picture))}};
+void write_json(JsonWriter& out, const Picture& picture) {
+    out.begin_object();
+    out.member("name", picture.name);
+    out.member("title", picture.title);
+    out.member("x", picture.x_label);
+    out.member("y", picture.y_label);
+    out.key("rows");
+    tools::write_json(out, figures_of(picture));
+    out.end_object();
 }
 
 } // namespace
@@ -288,13 +295,24 @@ std::string csv_of(const Result& result) {
     return out;
 }
 
-OrderedJson json_of(const Experiment& experiment, const Result& result, const std::string& command) {
-    OrderedJson json{{"experiment", experiment.name},   {"command", command},    {"expected", result.expected},
-                     {"found", result.found},           {"notes", result.notes}, {"tables", OrderedJson::array()},
-                     {"pictures", OrderedJson::array()}};
-    for (const NamedFigures& table : result.tables) json["tables"].push_back(json_of(table));
-    for (const Picture& picture : result.pictures) json["pictures"].push_back(json_of(picture));
-    return json;
+std::string json_of(const Experiment& experiment, const Result& result, const std::string& command) {
+    const auto list = [](JsonWriter& out, std::string_view name, const auto& parts) {
+        out.key(name);
+        out.begin_array();
+        for (const auto& part : parts) write_json(out, part);
+        out.end_array();
+    };
+    JsonWriter out(1);
+    out.begin_object();
+    out.member("experiment", experiment.name);
+    out.member("command", command);
+    out.member("expected", result.expected);
+    out.member("found", result.found);
+    out.member("notes", result.notes);
+    list(out, "tables", result.tables);
+    list(out, "pictures", result.pictures);
+    out.end_object();
+    return out.take() + "\n";
 }
 
 } // namespace ordo::lab

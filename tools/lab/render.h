@@ -26,7 +26,7 @@ std::string markdown_of(const Experiment& experiment, const Result& result, cons
 // "# NAME: TITLE".
 std::string csv_of(const Result& result);
 
-tools::OrderedJson json_of(const Experiment& experiment, const Result& result, const std::string& command);
+std::string json_of(const Experiment& experiment, const Result& result, const std::string& command);
 
 // A picture in characters, the title first.
 std::string text_of(const Picture& picture, const Screen& screen);

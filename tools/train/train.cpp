@@ -43,12 +43,12 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Options& o) {
 // What shapes do not show, such as the number of heads, has to agree too.
 void check_trunk(const Options& o, const Safetensors& file) {
     const std::string where = file.where() + ": blueprint";
-    const Json has = parse_json(to_json(read_blueprint(file), true), where);
-    const Json wants = parse_json(to_json(o.blueprint, true), where);
-    for (const auto& [key, value] : wants.items())
-        if (key != "architecture" && key != "context" && has.at(key) != value)
-            fail(ErrorCode::model, where, ": ", key, ": expected the trunk's ", describe(value), ", found ",
-                 describe(has.at(key)));
+    const JsonValue has = parse_json(to_json(read_blueprint(file), true), where);
+    const JsonValue wants = parse_json(to_json(o.blueprint, true), where);
+    for (const auto& [key, value] : *wants.object())
+        if (const std::string wanted = describe(value), found = describe(get_member(has, key, where));
+            key != "architecture" && key != "context" && found != wanted)
+            fail(ErrorCode::model, where, ": ", key, ": expected the trunk's ", wanted, ", found ", found);
 }
 
 // Takes over the tensors of a weight file that have the same name and shape; the rest start fresh.

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Text to events and events to a tree: the only door to nlohmann's parser.
+#include "core/error.h"
+#include "core/utf8.h"
+#include "io/json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace ordo {
+namespace {
+
+// nlohmann's SAX interface, which keeps its own stack and does not recurse, with the bounds added.
+class Guard final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    Guard(std::string_view where, const JsonLimits& limits, JsonEvents& events)
+        : where_(where), limits_(limits), events_(events) {}
+
+    bool null() override {
+        events_.value(JsonValue());
+        return true;
+    }
+    bool boolean(bool value) override { return scalar(value); }
+    bool number_integer(number_integer_t value) override { return scalar(value); }
+    bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
+    bool number_float(number_float_t value, const string_t&) override { return scalar(value); }
+    bool string(string_t& value) override { return scalar(std::move(value)); }
+    bool binary(binary_t&) override { fail(ErrorCode::model, where_, ": binary value in JSON"); }
+
+    bool start_object(std::size_t) override {
+        open();
+        events_.begin_object();
+        return true;
+    }
+    bool key(string_t& name) override {
+        events_.key(std::move(name));
+        return true;
+    }
+    bool end_object() override {
+        --depth_;
+        events_.end_object();
+        return true;
+    }
+    bool start_array(std::size_t) override {
+        open();
+        events_.begin_array();
+        return true;
+    }
+    bool end_array() override {
+        --depth_;
+        events_.end_array();
+        return true;
+    }
+
+    // The parser's text is "[json.exception.parse_error.101] parse error at line 1, column 2: ...".
+    bool parse_error(std::size_t byte, const std::string&, const nlohmann::json::exception& error) override {
+        std::string_view what = error.what();
+        if (const auto at = what.find(": "); at != std::string_view::npos) what.remove_prefix(at + 2);
+        fail(ErrorCode::model, where_, ": invalid JSON at byte ", byte, ": ", printable(what, 160));
+    }
+
+private:
+    void open() {
+        if (++depth_ > limits_.depth) fail(ErrorCode::model, where_, ": JSON nested deeper than ", limits_.depth);
+    }
+    template <class T>
+    bool scalar(T&& value) {
+        events_.value(JsonValue(std::forward<T>(value)));
+        return true;
+    }
+
+    std::string_view where_;
+    const JsonLimits& limits_;
+    JsonEvents& events_;
+    int depth_ = 0;
+};
+
+// What a string takes outside of its object: GNU's allocator has a word of its own and rounds up to 16 bytes.
+std::size_t heap_bytes(const std::string& text) {
+    return text.size() < 16 ? 0 : std::max<std::size_t>(32, (text.size() + 1 + 8 + 15) / 16 * 16);
+}
+
+} // namespace
+
+// ---- The tree -----------------------------------------------------------------------------------
+
+void JsonTree::begin_object() {
+    charge(32);
+    open_.push_back(place(JsonValue::empty_object()));
+}
+
+void JsonTree::begin_array() {
+    charge(32);
+    open_.push_back(place(JsonValue::empty_array()));
+}
+
+void JsonTree::value(JsonValue&& scalar) {
+    if (const std::string* text = scalar.string()) charge(48 + heap_bytes(*text));
+    place(std::move(scalar));
+}
+
+void JsonTree::key(std::string&& name) {
+    charge(3 * sizeof(JsonValue::Member) + heap_bytes(name)); // a full vector is moved to one of twice its size
+    JsonValue::Object& members = *open_.back()->object();
+    members.push_back({std::move(name), {}});
+    member_ = &members.back().value;
+}
+
+// Duplicates are found by sorting, which no choice of keys can slow down.
+void JsonTree::end_object() {
+    const JsonValue::Object& members = *open_.back()->object();
+    std::vector<std::string_view> keys;
+    keys.reserve(members.size());
+    for (const JsonValue::Member& member : members) keys.push_back(member.key);
+    std::sort(keys.begin(), keys.end());
+    if (const auto twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
+        fail(ErrorCode::model, where_, ": key '", printable(*twice), "' appears twice");
+    open_.pop_back();
+}
+
+// Estimates of what the allocator takes for a thing, its own share included.
+void JsonTree::charge(std::size_t bytes) {
+    if (bytes > budget_) fail(ErrorCode::model, where_, ": JSON that takes too much memory for its size");
+    budget_ -= bytes;
+}
+
+// Only the innermost open container grows, so the addresses in open_ stay valid.
+JsonValue* JsonTree::place(JsonValue&& value) {
+    if (open_.empty()) {
+        root_ = std::move(value);
+        return &root_;
+    }
+    if (JsonValue::Array* items = open_.back()->array()) {
+        charge(3 * sizeof(JsonValue)); // as above
+        items->push_back(std::move(value));
+        return &items->back();
+    }
+    *member_ = std::move(value);
+    return member_;
+}
+
+// ---- Parsing ------------------------------------------------------------------------------------
+
+void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events) {
+    if (text.size() > limits.bytes)
+        fail(ErrorCode::model, where, ": JSON of ", text.size(), " bytes, allowed are ", limits.bytes);
+    if (text.starts_with("\xef\xbb\xbf")) fail(ErrorCode::model, where, ": JSON starts with a byte order mark");
+    if (!utf8_valid(text)) fail(ErrorCode::model, where, ": JSON is not valid UTF-8");
+    // The grammar has no NUL anywhere; nlohmann's lexer takes one for the end of the text.
+    if (const auto at = text.find('\0'); at != std::string_view::npos)
+        fail(ErrorCode::model, where, ": invalid JSON at byte ", at, ": a NUL byte");
+    Guard guard(where, limits, events);
+    nlohmann::json::sax_parse(text.begin(), text.end(), &guard);
+}
+
+JsonValue parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {
+    JsonTree tree(where, text.size());
+    parse_json(text, where, limits, tree);
+    return tree.take();
+}
+
+} // namespace ordo
