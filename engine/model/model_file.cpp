@@ -76,19 +76,39 @@ void warn_of_extra(const Safetensors& file, std::span<const TensorSpec> specs, b
                            " more are not part of the model");
 }
 
+// Panels are filled up to 32 rows, so that of a few rows most is filling: such a matrix is smaller as floats.
+WeightType without_filling(WeightType type, const TensorSpec& spec) {
+    if (type == WeightType::f32) return type;
+    const auto rows = static_cast<int>(spec.shape[0]), cols = static_cast<int>(spec.shape[1]);
+    return Matrix::bytes(type, rows, cols) > Matrix::bytes(WeightType::f32, rows, cols) ? WeightType::f32 : type;
+}
+
 WeightType type_in_memory(const TensorInfo& info, const TensorSpec& spec, const LoadOptions& options) {
-    if (!options.dtype.empty()) return type_within(weight_type(options.dtype), spec);
+    if (!options.dtype.empty()) return without_filling(type_within(weight_type(options.dtype), spec), spec);
     const WeightType stored = *stored_type(info, spec), own = type_within(stored, spec);
     // As it is stored, with no second thoughts about the embedding.
-    return quantised(own) ? stored : own;
+    return without_filling(quantised(own) ? stored : own, spec);
+}
+
+std::uint64_t bytes_as(WeightType type, const TensorSpec& spec) {
+    const auto rows = spec.shape.size() == 2 ? static_cast<int>(spec.shape[0]) : 1;
+    return Matrix::bytes(type, rows, static_cast<int>(spec.shape.back()));
 }
 
 std::uint64_t bytes_in_memory(std::span<const TensorSpec> specs, std::span<const TensorInfo* const> found,
                               const LoadOptions& options) {
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < specs.size(); ++i)
-        bytes += packed_bytes(specs.subspan(i, 1), type_in_memory(*found[i], specs[i], options));
+        bytes += bytes_as(type_in_memory(*found[i], specs[i], options), specs[i]);
     return bytes;
+}
+
+// The file's word alone must not make tables larger than its weights: positions beyond still work. An item of a sum
+// has at most a row of the model's width, or of a head's, for each position.
+int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodings, std::uint64_t bytes) {
+    const auto row = static_cast<std::uint64_t>(std::max(blueprint.d_model, blueprint.d_head)) * sizeof(float);
+    const std::uint64_t affordable = bytes / (row * std::max<std::uint64_t>(encodings.items().size(), 1));
+    return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.context), affordable));
 }
 
 // A part of a tensor's values, for one thread to read.
@@ -150,9 +170,7 @@ Model build(const Safetensors& file, const Blueprint& blueprint, EncodingStack e
         const auto json = file.metadata().find(key_tokenizer);
         if (json != file.metadata().end()) tokenizer = tokenizer_from_json(json->second, file.where() + ": tokenizer");
     });
-    // The file's word alone must not make tables larger than its weights: positions beyond still work.
-    const auto affordable = static_cast<std::int64_t>(bytes / sizeof(float)) / blueprint.d_model;
-    const auto positions = static_cast<int>(std::min<std::int64_t>(blueprint.context, affordable));
+    const int positions = positions_to_prepare(blueprint, encodings, bytes);
     Model model = make_model(file.where(), blueprint, std::move(encodings), std::move(tensors), std::move(tokenizer),
                              file.metadata(), options.context > 0 ? options.context : positions);
     warn_of_extra(file, specs, as_trained, options); // not of a file that is then refused
