@@ -80,9 +80,9 @@ std::string list_text(const Dims& dims, Format format) {
                        "max_position", "trainable", "key_cache"};
     for (const EncodingInfo* info : registered_encodings()) {
         const EncodingStack encoding(info->name, dims);
-        figures.rows.push_back({std::string(info->name), moments_text(info->moments), std::string(info->summary),
-                                std::string(info->paper), info->shift_invariant, max_position_cell(encoding, format),
-                                info->trainable, key_cache_text(info->moments)});
+        figures.add(std::string(info->name), moments_text(info->moments), std::string(info->summary),
+                    std::string(info->paper), info->shift_invariant, max_position_cell(encoding, format),
+                    info->trainable, key_cache_text(info->moments));
     }
     if (format != Format::text) return render(figures, format);
     // On a terminal the long columns come last.
@@ -133,8 +133,7 @@ std::string explanation_text(const EncodingInfo& info) {
     if (info.parameters.empty()) return out;
     Figures figures{{"parameter", "default", "meaning"}, {}};
     for (const Parameter& parameter : info.parameters)
-        figures.rows.push_back(
-            {std::string(parameter.name), std::string(parameter.fallback), std::string(parameter.meaning)});
+        figures.add(std::string(parameter.name), std::string(parameter.fallback), std::string(parameter.meaning));
     return out + render(figures, Format::text);
 }
 

@@ -46,6 +46,16 @@ struct Figures {
     std::vector<std::string> columns;
     std::vector<std::vector<Cell>> rows; // as many cells as there are columns
     int decimals = -1;                   // of doubles in text and md; -1: the shortest that round-trips
+
+    // A row, cell by cell: g++ 12 destroys what it never made when an allocation fails inside a braced list of
+    // cells.
+    template <class... Parts>
+    void add(Parts&&... parts) {
+        std::vector<Cell> row;
+        row.reserve(sizeof...(parts));
+        (row.emplace_back(std::forward<Parts>(parts)), ...);
+        rows.push_back(std::move(row));
+    }
 };
 enum class Format { text, md, csv, json };
 Format parse_format(std::string_view name);

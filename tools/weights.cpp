@@ -7,6 +7,7 @@
 #include "tools/output.h"
 
 #include <algorithm>
+#include <dirent.h>
 
 namespace ordo::tools {
 
@@ -20,11 +21,16 @@ struct Candidate {
     std::string trained, wanted; // canonical
 };
 
+struct CloseDirectory {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+// Not by fs::directory_iterator: libstdc++ 12's ends the process if memory for its name is refused.
 std::vector<fs::path> weight_files(const fs::path& directory) {
     std::vector<fs::path> files;
-    std::error_code error;
-    for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-        if (at->path().extension() == ".safetensors") files.push_back(at->path());
+    const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
+    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
+        if (const fs::path name = entry->d_name; name.extension() == ".safetensors") files.push_back(directory / name);
     std::sort(files.begin(), files.end());
     return files;
 }

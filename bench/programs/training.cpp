@@ -82,7 +82,7 @@ int run(const Arguments& arguments) {
     const auto add = [&](const char* name, std::span<const double> values, double unit) {
         const bench::Summary s = bench::summarize(values);
         const auto tenths = [unit](double value) { return std::round(value * unit * 10) / 10; };
-        figures.rows.push_back({std::string(name), tenths(s.min), tenths(s.median), tenths(s.max)});
+        figures.add(std::string(name), tenths(s.min), tenths(s.median), tenths(s.max));
     };
     add("tokens_per_second", bench::rates(result.tokens, result.step), 1);
     add("gflops", reached, 1e-9);

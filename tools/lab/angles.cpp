@@ -28,8 +28,8 @@ Result run(const Request& request) {
     Figures table{{"pair", "frequency", "positions_per_turn", "angle_at_1000", "turns_by_then"}, {}};
     const std::size_t pairs = frequencies.size(), step = std::max<std::size_t>(1, pairs / shown_pairs);
     for (std::size_t k = 0; k < pairs; k = k + step < pairs || k + 1 == pairs ? k + step : pairs - 1)
-        table.rows.push_back({static_cast<std::int64_t>(k), frequencies[k], turn / frequencies[k], angles[k],
-                              static_cast<std::int64_t>(angles[k] / turn)});
+        table.add(static_cast<std::int64_t>(k), frequencies[k], turn / frequencies[k], angles[k],
+                  static_cast<std::int64_t>(angles[k] / turn));
     const auto slow = std::count_if(angles.begin(), angles.end(), [](double angle) { return angle < turn; });
 
     const std::string head = text("a head of ", width);

@@ -136,9 +136,9 @@ Result run(const Request& request) {
         const Table table = sinusoidal_table(d, rows);
         const Profile& profile = profiles.emplace_back(profile_of(table));
         const auto order = by_nearness(profile);
-        nearest.figures.rows.push_back({std::int64_t{d}, static_cast<std::int64_t>(order[0]), profile.mean[order[0]],
-                                        static_cast<std::int64_t>(order[1]), profile.mean[order[1]], profile.mean[1],
-                                        profile.spread, counts_text(nearest_offsets(table.rows))});
+        nearest.figures.add(std::int64_t{d}, static_cast<std::int64_t>(order[0]), profile.mean[order[0]],
+                            static_cast<std::int64_t>(order[1]), profile.mean[order[1]], profile.mean[1],
+                            profile.spread, counts_text(nearest_offsets(table.rows)));
     }
     request.progress("t-SNE");
     const auto points = tsne(sinusoidal_table(narrow, rows).rows, perplexity, request.seed);

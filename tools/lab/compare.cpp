@@ -184,8 +184,8 @@ Figures judge(const std::vector<Group>& groups, Result& result) {
             const Mean ahead = swapped ? mean_of(by_seed(groups[i], groups[j])) : difference;
             const std::string &better = groups[swapped ? j : i].name, &worse = groups[swapped ? i : j].name;
             told_apart += ahead.low() > 0;
-            pairs.rows.push_back({better, worse, static_cast<std::int64_t>(differences.size()), ahead.mean, ahead.half,
-                                  ahead.low() > 0});
+            pairs.add(better, worse, static_cast<std::int64_t>(differences.size()), ahead.mean, ahead.half,
+                      ahead.low() > 0);
             if (j == i + 1)
                 result.found.push_back(text(better, " is ahead of ", worse, " by ", figure(ahead.mean), " +- ",
                                             figure(ahead.half, 2),
@@ -225,7 +225,7 @@ Figures runs(const std::vector<Group>& groups) {
     Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x"}, {}, 4};
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs)
-            figures.rows.push_back({run.file, group.name, seed, run.tokens, run.nll, shown(run.farther)});
+            figures.add(run.file, group.name, seed, run.tokens, run.nll, shown(run.farther));
     return figures;
 }
 

@@ -38,8 +38,8 @@ Result run(const Request& request) {
         for (std::size_t k = 0; k < forms.pair.size(); ++k)
             most = std::max(most, std::abs(forms.by_exp[k] / forms.by_power[k] - 1));
         worst = std::max(worst, most);
-        table.figures.rows.push_back({std::int64_t{width}, static_cast<std::int64_t>(forms.pair.size()),
-                                      forms.by_exp.front(), forms.by_exp.back(), most});
+        table.figures.add(std::int64_t{width}, static_cast<std::int64_t>(forms.pair.size()), forms.by_exp.front(),
+                          forms.by_exp.back(), most);
     }
     const Forms forms = forms_of(d);
     const std::string shape = std::to_string(d) + " dimensions";

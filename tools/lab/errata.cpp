@@ -21,9 +21,9 @@ Result run(const Request& request) {
     std::map<std::string_view, int> verdicts;
     for (const Erratum& one : all) {
         const std::string verdict(one.verdict);
-        brief.rows.push_back({std::int64_t{one.number}, std::string(one.claim.brief), verdict, one.figure.brief});
-        table.rows.push_back({std::int64_t{one.number}, std::string(one.source), std::string(one.claim.whole), verdict,
-                              std::string(one.fact), one.figure.whole, std::string(one.command)});
+        brief.add(std::int64_t{one.number}, std::string(one.claim.brief), verdict, one.figure.brief);
+        table.add(std::int64_t{one.number}, std::string(one.source), std::string(one.claim.whole), verdict,
+                  std::string(one.fact), one.figure.whole, std::string(one.command));
         ++verdicts[one.verdict];
     }
     Result result;

@@ -116,8 +116,8 @@ constexpr Published publication[] = {
 Figures published() {
     Figures figures{{"encoding", "at_512", "best", "best_at", "at_1012", "at_2512", "at_4512"}, {}, 2};
     for (const Published& line : publication)
-        figures.rows.push_back({std::string(line.encoding), line.at_512, line.best, std::int64_t{line.best_at},
-                                line.at_1012, line.at_2512, line.at_4512});
+        figures.add(std::string(line.encoding), line.at_512, line.best, std::int64_t{line.best_at}, line.at_1012,
+                    line.at_2512, line.at_4512);
     return figures;
 }
 

@@ -42,7 +42,7 @@ NamedFigures by_column(const Table& table) {
     for (std::size_t c = 0; c < table.header.size(); ++c) {
         const auto [least, most] = range_of(table, c);
         const double wavelength = 2 * std::numbers::pi / frequencies.rows[c / 2][1];
-        out.figures.rows.push_back({static_cast<std::int64_t>(c), wavelength, least, most, sign_changes(table, c)});
+        out.figures.add(static_cast<std::int64_t>(c), wavelength, least, most, sign_changes(table, c));
     }
     return out;
 }
@@ -62,7 +62,7 @@ Result run(const Request&) {
         result.pictures.push_back(heat_map(table, "100x512-from-" + std::to_string(start), start));
         for (const std::size_t column : {510u, 511u}) {
             const auto [least, most] = range_of(table, column);
-            last.figures.rows.push_back({std::int64_t{start}, static_cast<std::int64_t>(column), least, most});
+            last.figures.add(std::int64_t{start}, static_cast<std::int64_t>(column), least, most);
         }
     }
     const auto text = [&](std::size_t row, std::size_t column) {

@@ -127,13 +127,13 @@ int list_experiments(const Arguments& arguments) {
     Figures figures{{"experiment", "time on two cores", "with --quick", "what it answers", "options"}, {}};
     double all = 0, all_quick = 0;
     for (const Experiment* experiment : lab::experiments()) {
-        figures.rows.push_back({std::string(experiment->name), lab::duration_text(experiment->seconds),
-                                lab::duration_text(experiment->quick_seconds), std::string(experiment->summary),
-                                option_names(*experiment)});
+        figures.add(std::string(experiment->name), lab::duration_text(experiment->seconds),
+                    lab::duration_text(experiment->quick_seconds), std::string(experiment->summary),
+                    option_names(*experiment));
         all += experiment->seconds, all_quick += experiment->quick_seconds;
     }
-    figures.rows.push_back({std::string("report"), lab::duration_text(all), lab::duration_text(all_quick),
-                            std::string("all of them as one page: ordo lab report DIR"), std::string()});
+    figures.add(std::string("report"), lab::duration_text(all), lab::duration_text(all_quick),
+                std::string("all of them as one page: ordo lab report DIR"), std::string());
     const Format format = parse_format(arguments.text("format"));
     write_out(format == Format::text ? listed(figures, lab::screen_of_stdout().width) : render(figures, format));
     return 0;

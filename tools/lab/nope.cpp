@@ -27,7 +27,7 @@ double count_tokens(Figures& figures) {
             const double found = logits.row(i)[0], off = std::abs(found * t - 1);
             worst = std::max(worst, off);
             if (t <= 4 || t == 10 || t == 100 || t == most)
-                figures.rows.push_back({std::int64_t{t}, found, 1.0 / t, off, 1 / found});
+                figures.add(std::int64_t{t}, found, 1.0 / t, off, 1 / found);
         }
     });
     return worst;
@@ -64,8 +64,7 @@ Relative measure_distances(const Request& request, Figures& figures) {
         for (const float logit : own[i]) found.largest = std::max(found.largest, std::abs(double{logit}));
         const std::size_t t = i + 1;
         if (t <= 3 || t == 10 || t == 30 || t == most)
-            figures.rows.push_back(
-                {static_cast<std::int64_t>(t), double{own[i][0]}, double{alibi[i][0]}, off, content_off});
+            figures.add(static_cast<std::int64_t>(t), double{own[i][0]}, double{alibi[i][0]}, off, content_off);
     }
     return found;
 }
@@ -81,7 +80,7 @@ Bags bags(const Request& request, Figures& figures) {
     for (const int layers : {1, 2, 4})
         for (const EncodingInfo* info : registered_encodings()) {
             const Permuted p = permute(std::string(info->name), layers, request.seed);
-            figures.rows.push_back({std::int64_t{layers}, std::string(info->name), p.difference, p.scale});
+            figures.add(std::int64_t{layers}, std::string(info->name), p.difference, p.scale);
             if (info->moments == 0) {
                 (layers == 1 ? bags.one : layers == 2 ? bags.two : bags.four) = p.difference;
                 if (layers == 1) bags.one_scale = p.scale;
@@ -114,8 +113,7 @@ Probes run_probes(const Request& request) {
         std::size_t best = 0;
         for (std::size_t layer = 0; layer < p.layers.size(); ++layer) {
             const LayerError& e = p.layers[layer];
-            probes.figures.rows.push_back(
-                {trained.name, static_cast<std::int64_t>(layer), e.error, e.standard_error, p.guess});
+            probes.figures.add(trained.name, static_cast<std::int64_t>(layer), e.error, e.standard_error, p.guess);
             curve.x.push_back(static_cast<double>(layer));
             curve.y.push_back(e.error);
             curve.low.push_back(e.error - e.standard_error);

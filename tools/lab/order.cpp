@@ -194,7 +194,7 @@ Result run(const Request& request) {
         for (const EncodingInfo* info : registered_encodings()) {
             const std::string name(info->name);
             const Contrast d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
-            figures.rows.push_back({number, name, acts_at(info->moments), d.rows, d.logits});
+            figures.add(number, name, acts_at(info->moments), d.rows, d.logits);
             (d.rows > 0 ? apart : alike).push_back(name);
             if (info->moments == 0) bare = d.rows;
         }

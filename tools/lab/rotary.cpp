@@ -54,7 +54,7 @@ Products products(const LooseEncoding& rope, Figures& figures) {
         const std::vector<Vector> left = matrix_at(rope, i), right = matrix_at(rope, j);
         const double forward = product_error(left, right, j >= i ? far : back);
         const double backward = product_error(left, right, j >= i ? back : far);
-        figures.rows.push_back({std::int64_t{i}, std::int64_t{j}, forward, backward});
+        figures.add(std::int64_t{i}, std::int64_t{j}, forward, backward);
         worst = {std::max(worst.forward, forward), std::max(worst.backward, backward)};
     }
     return worst;
@@ -116,8 +116,8 @@ Noise measure(const LooseEncoding& rope, const Request& request, Figures& figure
         noise.most_mean = std::max(noise.most_mean, sample.mean());
         noise.farthest = std::max(noise.farthest, std::abs(sample.mean()) / sample.standard_error());
         noise.deviation += sample.deviation() / distances.size();
-        figures.rows.push_back({std::int64_t{distance}, sample.mean(), sample.standard_error(), sample.deviation(),
-                                aligned(rope, width, distance), bound(frequencies, distance)});
+        figures.add(std::int64_t{distance}, sample.mean(), sample.standard_error(), sample.deviation(),
+                    aligned(rope, width, distance), bound(frequencies, distance));
         if (distance == 0) continue; // the axis is logarithmic
         spread.x.push_back(distance);
         spread.y.push_back(sample.mean());
@@ -181,8 +181,7 @@ struct Slip {
 Slip positive_exponent(Figures& figures, Picture& picture) {
     const LooseEncoding right("rope", dims_of(small_width)), slipped("rope:theta=0.0001", dims_of(small_width));
     const Vector f = column_of(right.table(1, "frequency"), 1), g = column_of(slipped.table(1, "frequency"), 1);
-    for (std::size_t k = 0; k < f.size(); ++k)
-        figures.rows.push_back({static_cast<std::int64_t>(k), f[k], g[k], turned(g[k])});
+    for (std::size_t k = 0; k < f.size(); ++k) figures.add(static_cast<std::int64_t>(k), f[k], g[k], turned(g[k]));
     Curves curves;
     curves.series = {series("theta = 10000^(-2k/8)"), series("theta = 10000^(+2k/8)")};
     Slip slip;

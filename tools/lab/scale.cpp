@@ -39,8 +39,8 @@ void add_trained(const Trained& trained, Figures& figures) {
         changes.add(norm(zero));
         scaled.add(distance(x, zero));
     }
-    figures.rows.push_back({trained.name, std::int64_t{d}, embeddings.mean(), scaled.mean(), changes.mean(),
-                            changes.mean() / scaled.mean()});
+    figures.add(trained.name, std::int64_t{d}, embeddings.mean(), scaled.mean(), changes.mean(),
+                changes.mean() / scaled.mean());
 }
 
 Result run(const Request& request) {
@@ -60,7 +60,7 @@ Result run(const Request& request) {
         scaled.embed(view(ones.data(), 1, d), 7);
         scaled.embed(view(zeros.data(), 1, d), 7);
         const double factor = distance(ones, zeros) / std::sqrt(d);
-        table.rows.push_back({std::int64_t{d}, e, pe, pe / e, pe / (e * factor)});
+        table.add(std::int64_t{d}, e, pe, pe / e, pe / (e * factor));
         for (const auto& [curve, y] : {std::pair{0, pe / e}, {1, pe / (e * factor)}}) {
             curves.series[static_cast<std::size_t>(curve)].x.push_back(d);
             curves.series[static_cast<std::size_t>(curve)].y.push_back(y);

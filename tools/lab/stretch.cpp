@@ -54,8 +54,8 @@ AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) 
             least = std::min(least, cosine(a, b));
         }
     }
-    figures.rows.push_back(
-        {std::int64_t{period}, norm(x), worst.before, worst.rms, worst.rms_cosine, worst.layer, worst.layer_cosine});
+    figures.add(std::int64_t{period}, norm(x), worst.before, worst.rms, worst.rms_cosine, worst.layer,
+                worst.layer_cosine);
     return worst;
 }
 
@@ -66,8 +66,7 @@ double shrink(const std::vector<float>& x, Figures& figures, Series& curve) {
     const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
     for (const int t : {0, 1, 3, 35, 36, 71, 72, 107, 108, 180, 359, 360}) {
         const std::vector<float> y = at_position(encoding, x, t);
-        figures.rows.push_back(
-            {std::int64_t{t}, norm(x), norm(y), norm(y) / norm(x), 0.1 * (std::floor(t / 36.0) + 1) * norm(x)});
+        figures.add(std::int64_t{t}, norm(x), norm(y), norm(y) / norm(x), 0.1 * (std::floor(t / 36.0) + 1) * norm(x));
     }
     for (int t = 0; t <= 400; ++t) {
         curve.x.push_back(t);
@@ -92,7 +91,7 @@ void collisions(int period, std::span<const std::pair<int, int>> pairs, Figures&
     for (const auto& [i, j] : pairs) {
         const auto &a = table.rows[static_cast<std::size_t>(i)], &b = table.rows[static_cast<std::size_t>(j)];
         const double apart = std::abs(turned(b[1] - a[1]));
-        figures.rows.push_back({spec_of(period), std::int64_t{i}, std::int64_t{j}, a[1], b[1], apart, a[2], b[2]});
+        figures.add(spec_of(period), std::int64_t{i}, std::int64_t{j}, a[1], b[1], apart, a[2], b[2]);
     }
 }
 
@@ -108,8 +107,8 @@ void near_collisions(Figures& figures) {
         const double apart = std::abs(turned(angles[offset]));
         if (apart >= best) continue;
         best = apart;
-        figures.rows.push_back({static_cast<std::int64_t>(offset), apart, distance(small.rows[0], small.rows[offset]),
-                                distance(large.rows[0], large.rows[offset])});
+        figures.add(static_cast<std::int64_t>(offset), apart, distance(small.rows[0], small.rows[offset]),
+                    distance(large.rows[0], large.rows[offset]));
     }
 }
 

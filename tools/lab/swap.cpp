@@ -82,14 +82,14 @@ void run_one(const Trained& trained, std::span<const Other> others, const Reques
         }
         if (!reason.empty()) {
             row.push_back(std::nan(""));
-            swaps.refused.rows.push_back({trained.name, other.name, reason});
+            swaps.refused.add(trained.name, other.name, reason);
             continue;
         }
         const Sample s = sample_of(nll);
         const Difference over = difference(nll, own);
         row.push_back(s.mean());
-        swaps.pairs.rows.push_back({trained.name, other.name, s.count(), s.mean(), s.standard_error(),
-                                    std::exp(s.mean()), over.mean, over.error});
+        swaps.pairs.add(trained.name, other.name, s.count(), s.mean(), s.standard_error(), std::exp(s.mean()),
+                        over.mean, over.error);
         if (same) continue;
         ++swaps.swapped;
         swaps.dearer += over.mean > 2 * over.error;

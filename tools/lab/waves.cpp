@@ -119,7 +119,7 @@ NamedFigures properties() {
             }
             off = std::max(off, std::abs(norm - d / 2.0));
         }
-        out.figures.rows.push_back({std::int64_t{d}, least, most, d / 2.0, off, std::int64_t{equal}, differs});
+        out.figures.add(std::int64_t{d}, least, most, d / 2.0, off, std::int64_t{equal}, differs);
     }
     return out;
 }

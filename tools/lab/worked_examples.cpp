@@ -51,7 +51,7 @@ Figures stack() {
     Figures figures{{"position", "pair", "sin", "cos"}, {}, 4};
     for (const std::vector<double>& row : sinusoidal_table(6, 10, "stack").rows) {
         const auto n = static_cast<std::int64_t>(figures.rows.size());
-        figures.rows.push_back({n / 3, n % 3, row[0], row[1]});
+        figures.add(n / 3, n % 3, row[0], row[1]);
     }
     return figures;
 }
@@ -166,9 +166,9 @@ void add_start(Result& result, std::uint64_t seed) {
     engine.assign(x.begin(), x.end());
     Figures figures{{"start", "rows", "width", "least", "most", "deviation"}, {}, 4};
     for (const auto& [name, values] : {std::pair{"Kaiming, uniform", &kaiming}, {"this engine, normal", &engine}})
-        figures.rows.push_back({std::string(name), std::int64_t{rows}, std::int64_t{d},
-                                *std::min_element(values->begin(), values->end()),
-                                *std::max_element(values->begin(), values->end()), sample_of(*values).deviation()});
+        figures.add(std::string(name), std::int64_t{rows}, std::int64_t{d},
+                    *std::min_element(values->begin(), values->end()),
+                    *std::max_element(values->begin(), values->end()), sample_of(*values).deviation());
     result.tables.push_back({"learned-start", "Rows of learned positions before training", std::move(figures)});
     result.found.push_back(text("Learned positions start in the text as Kaiming's uniform numbers with a = sqrt(5), "
                                 "which is U(-1/sqrt(d), 1/sqrt(d)): +-",
@@ -190,7 +190,7 @@ void add_shapes(Result& result) {
     const auto [flat, columns] = size(6, 10, "");
     Figures figures{{"what", "shape", "axes"}, {}, -1};
     const auto add = [&figures](const char* what, const std::string& shape, const char* axes) {
-        figures.rows.push_back({std::string(what), shape, std::string(axes)});
+        figures.add(std::string(what), shape, std::string(axes));
     };
     add("table of width 8, unsqueezed", text("(", rows, ", 1, ", d, ")"), "position, batch, dimension");
     add("division term of width 512", text("(", frequencies, ")"), "pair");
