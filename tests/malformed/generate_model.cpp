@@ -3,11 +3,7 @@
 // with one thing changed.
 #include "tests/malformed/generate_model.h"
 
-#include "core/random.h"
-#include "io/half.h"
-#include "model/blueprint.h"
-#include "tests/json.h"
-#include "text/tokenizer.h"
+#include "tests/malformed/model_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,102 +17,6 @@ using namespace std::string_literals;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-
-struct StoredPart {
-    std::string name, dtype;
-    std::vector<std::int64_t> shape;
-    std::string data;
-};
-
-std::size_t elements_of(const std::vector<std::int64_t>& shape) {
-    std::size_t n = 1;
-    for (const std::int64_t dim : shape) n *= static_cast<std::size_t>(dim);
-    return n;
-}
-
-std::string encoded(const std::string& dtype, std::span<const float> values) {
-    std::string data;
-    for (const float value : values) {
-        const auto bits = dtype == "F32"   ? std::bit_cast<std::uint32_t>(value)
-                          : dtype == "F16" ? f16_from_float(value)
-                                           : bf16_from_float(value);
-        for (int byte = 0; byte < (dtype == "F32" ? 4 : 2); ++byte)
-            data += static_cast<char>(bits >> (8 * byte) & 0xff);
-    }
-    return data;
-}
-
-// What a file is made of, to be changed before it is put together.
-struct Parts {
-    std::map<std::string, std::string> metadata;
-    std::vector<StoredPart> tensors;
-    std::size_t header_remainder = 0; // of the header's length by 8
-
-    StoredPart& tensor(const std::string& name) {
-        return *std::find_if(tensors.begin(), tensors.end(), [&](const StoredPart& t) { return t.name == name; });
-    }
-    void remove(const std::string& name) { tensors.erase(tensors.begin() + (&tensor(name) - tensors.data())); }
-    void set_values(const std::string& name, const std::string& dtype, float value) {
-        StoredPart& t = tensor(name);
-        t.dtype = dtype;
-        t.data = encoded(dtype, std::vector<float>(elements_of(t.shape), value));
-    }
-    void set_element(const std::string& name, std::size_t at, float value) {
-        tensor(name).data.replace(4 * at, 4, encoded("F32", {&value, 1}));
-    }
-    void set_all(const std::string& dtype, float value) {
-        for (const StoredPart& t : std::vector(tensors)) set_values(t.name, dtype, value);
-    }
-    void set_blueprint(const std::string& field, const Json& value) {
-        Json json = Json::parse(metadata["blueprint"]);
-        json[field] = value;
-        metadata["blueprint"] = json.dump();
-    }
-    std::string file() const;
-};
-
-std::string Parts::file() const {
-    std::string header = "{\"__metadata__\":" + Json(metadata).dump(), data;
-    for (const StoredPart& t : tensors) {
-        const std::size_t begin = data.size();
-        data += t.data;
-        header += "," + Json(t.name).dump() + ":{\"dtype\":\"" + t.dtype + "\",\"shape\":" + Json(t.shape).dump() +
-                  ",\"data_offsets\":[" + std::to_string(begin) + "," + std::to_string(data.size()) + "]}";
-    }
-    header += '}';
-    while (header.size() % 8 != header_remainder) header += ' ';
-    std::string length;
-    for (int i = 0; i < 8; ++i) length += static_cast<char>(header.size() >> (8 * i) & 0xff);
-    return length + header + data;
-}
-
-Parts valid_model(bool with_tokenizer = true, int width = 8) {
-    Blueprint b;
-    b.vocab_size = 257;
-    b.context = 16;
-    b.n_layers = 2;
-    b.d_model = width;
-    b.n_heads = 2;
-    b.n_kv_heads = 1;
-    b.d_head = width / 2;
-    b.d_ff = 12;
-    Parts parts;
-    parts.metadata = {{"ordo.format", "1"}, {"encoding", "rope"}};
-    if (with_tokenizer)
-        parts.metadata["tokenizer"] = make_byte_tokenizer()->to_json();
-    else
-        b.vocab_size = 5;
-    parts.metadata["blueprint"] = to_json(b);
-    std::uint64_t stream = 0;
-    for (const TensorSpec& spec : tensor_list(b)) {
-        const Random random(3, stream++);
-        std::vector<float> values(elements_of(spec.shape), 1.0f);
-        if (!starts_at_one(spec.name))
-            for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(0.3 * random.normal(i));
-        parts.tensors.push_back({spec.name, "F32", spec.shape, encoded("F32", values)});
-    }
-    return parts;
-}
 
 using Files = std::vector<MalformedFile>;
 
@@ -333,79 +233,6 @@ void add_texts(Files& files) {
     });
 }
 
-// ---- Much in memory for little in a file --------------------------------------------------------
-
-// Weights of 0.1 in the file's shapes, without a tokenizer.
-Parts plain_model(const Blueprint& b, const std::string& dtype) {
-    Parts parts;
-    parts.metadata = {{"ordo.format", "1"}, {"encoding", "none"}, {"blueprint", to_json(b)}};
-    for (const TensorSpec& spec : tensor_list(b))
-        parts.tensors.push_back(
-            {spec.name, dtype, spec.shape, encoded(dtype, std::vector<float>(elements_of(spec.shape), 0.1f))});
-    return parts;
-}
-
-Blueprint sized(int vocab_size, int d_model, int d_ff, int n_layers) {
-    Blueprint b;
-    b.vocab_size = vocab_size;
-    b.context = 16;
-    b.n_layers = n_layers;
-    b.d_model = d_model;
-    b.n_heads = b.n_kv_heads = 1;
-    b.d_head = 2;
-    b.d_ff = d_ff;
-    b.gated = false;
-    return b;
-}
-
-std::string repeated(const std::string& part, int n, const std::string& between) {
-    std::string text = part;
-    for (int i = 1; i < n; ++i) text += between + part;
-    return text;
-}
-
-void add_large(Files& files) {
-    // A table of all positions for each item of the sum; of all items it would be 700 MB.
-    for (const char* item : {"sinusoidal", "rope", "alibi"})
-        files.push_back({"m07-sum-of-340-" + std::string(item) + ".safetensors", [item] {
-                             Blueprint b = sized(8'192, 64, 8, 1);
-                             b.context = 1 << 22;
-                             Parts parts = plain_model(b, "F32");
-                             parts.metadata["encoding"] = repeated(item, 340, "+");
-                             return parts.file();
-                         }});
-    // Rows for each of 4 million positions, as wide as a head and a thousand times the model's.
-    files.push_back({"m07-heads-wider-than-the-model.safetensors", [] {
-                         Blueprint b = sized(1 << 20, 1, 8, 1);
-                         b.context = 1 << 22;
-                         b.d_head = 1024;
-                         Parts parts = plain_model(b, "F16");
-                         parts.metadata["encoding"] = "rope";
-                         return parts.file();
-                     }});
-    // Panels of 32 rows of which one is the matrix: 64 MiB a layer.
-    for (const char* dtype : {"F16", "BF16"})
-        files.push_back({"m07-rows-of-a-million-" + std::string(dtype) + ".safetensors",
-                         [dtype] { return plain_model(sized(5, 1, 1 << 20, 4), dtype).file(); }});
-    const auto add_tokens = [&](const std::string& name, int n, const std::string& item) {
-        add(files, "m07-tokenizer-of-" + name,
-            [=](Parts& p) { p.metadata["tokenizer"] = "{\"added_tokens\":[" + repeated(item, n, ",") + "]}"; });
-    };
-    add_tokens("a-million-objects", 1'000'000, "{}");
-    add_tokens("a-million-arrays", 1'000'000, "[]");
-    add_tokens("a-million-members", 1'000'000, "{\"\":0}");
-    add_tokens("a-million-strings", 1'000'000, "\"\"");
-    add_tokens("600000-long-strings", 600'000, "\"sixteen letters.\""); // just within what a tree may take
-    add_tokens("600000-objects", 600'000, "{}");
-    add(files, "m07-tensors-of-rank-64", [](Parts& p) {
-        const std::vector<std::int64_t> shape(64, 1);
-        for (int i = 0; i < 50'000; ++i) p.tensors.push_back({"x" + std::to_string(i), "U8", shape, "x"});
-    });
-    add(files, "m07-sixty-thousand-notes", [](Parts& p) {
-        for (int i = 0; i < 60'000; ++i) p.metadata["note " + std::to_string(i)] = std::to_string(i);
-    });
-}
-
 } // namespace
 
 void add_model_files(Files& files) {
@@ -416,7 +243,7 @@ void add_model_files(Files& files) {
     add_blocks(files);
     add_blueprints(files);
     add_texts(files);
-    add_large(files);
+    add_large_files(files);
 }
 
 } // namespace ordo::test

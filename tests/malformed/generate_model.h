@@ -8,4 +8,7 @@ namespace ordo::test {
 
 void add_model_files(std::vector<MalformedFile>& files);
 
+// M7.
+void add_large_files(std::vector<MalformedFile>& files);
+
 } // namespace ordo::test

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Files that ask for much in memory with little in the file.
+#include "tests/malformed/generate_model.h"
+#include "tests/malformed/model_parts.h"
+
+namespace ordo::test {
+namespace {
+
+// Weights of 0.1 in the file's shapes, without a tokenizer.
+Parts plain_model(const Blueprint& b, const std::string& dtype) {
+    Parts parts;
+    parts.metadata = {{"ordo.format", "1"}, {"encoding", "none"}, {"blueprint", to_json(b)}};
+    for (const TensorSpec& spec : tensor_list(b))
+        parts.tensors.push_back(
+            {spec.name, dtype, spec.shape, encoded(dtype, std::vector<float>(elements_of(spec.shape), 0.1f))});
+    return parts;
+}
+
+Blueprint sized(int vocab_size, int d_model, int d_ff, int n_layers) {
+    Blueprint b;
+    b.vocab_size = vocab_size;
+    b.context = 16;
+    b.n_layers = n_layers;
+    b.d_model = d_model;
+    b.n_heads = b.n_kv_heads = 1;
+    b.d_head = 2;
+    b.d_ff = d_ff;
+    b.gated = false;
+    return b;
+}
+
+std::string repeated(const std::string& part, int n, const std::string& between) {
+    std::string text = part;
+    for (int i = 1; i < n; ++i) text += between + part;
+    return text;
+}
+
+} // namespace
+
+void add_large_files(std::vector<MalformedFile>& files) {
+    // A table of all positions for each item of the sum; of all items it would be 700 MB.
+    for (const char* item : {"sinusoidal", "rope", "alibi"})
+        files.push_back({"m07-sum-of-340-" + std::string(item) + ".safetensors", [item] {
+                             Blueprint b = sized(8'192, 64, 8, 1);
+                             b.context = 1 << 22;
+                             Parts parts = plain_model(b, "F32");
+                             parts.metadata["encoding"] = repeated(item, 340, "+");
+                             return parts.file();
+                         }});
+    // Rows for each of 4 million positions, as wide as a head and a thousand times the model's.
+    files.push_back({"m07-heads-wider-than-the-model.safetensors", [] {
+                         Blueprint b = sized(1 << 20, 1, 8, 1);
+                         b.context = 1 << 22;
+                         b.d_head = 1024;
+                         Parts parts = plain_model(b, "F16");
+                         parts.metadata["encoding"] = "rope";
+                         return parts.file();
+                     }});
+    // Panels of 32 rows of which one is the matrix: 64 MiB a layer.
+    for (const char* dtype : {"F16", "BF16"})
+        files.push_back({"m07-rows-of-a-million-" + std::string(dtype) + ".safetensors",
+                         [dtype] { return plain_model(sized(5, 1, 1 << 20, 4), dtype).file(); }});
+    const auto add = [&](const std::string& name, const auto& change) {
+        files.push_back({name + ".safetensors", [change] {
+                             Parts parts = valid_model();
+                             change(parts);
+                             return parts.file();
+                         }});
+    };
+    const auto add_tokens = [&](const std::string& name, int n, const std::string& item) {
+        add("m07-tokenizer-of-" + name,
+            [=](Parts& p) { p.metadata["tokenizer"] = "{\"added_tokens\":[" + repeated(item, n, ",") + "]}"; });
+    };
+    add_tokens("a-million-objects", 1'000'000, "{}");
+    add_tokens("a-million-arrays", 1'000'000, "[]");
+    add_tokens("a-million-members", 1'000'000, "{\"\":0}");
+    add_tokens("a-million-strings", 1'000'000, "\"\"");
+    add_tokens("600000-long-strings", 600'000, "\"sixteen letters.\""); // just within what a tree may take
+    add_tokens("600000-objects", 600'000, "{}");
+    add("m07-tensors-of-rank-64", [](Parts& p) {
+        const std::vector<std::int64_t> shape(64, 1);
+        for (int i = 0; i < 50'000; ++i) p.tensors.push_back({"x" + std::to_string(i), "U8", shape, "x"});
+    });
+    add("m07-sixty-thousand-notes", [](Parts& p) {
+        for (int i = 0; i < 60'000; ++i) p.metadata["note " + std::to_string(i)] = std::to_string(i);
+    });
+}
+
+} // namespace ordo::test
