@@ -161,12 +161,14 @@ void print(const FigureRows& figures, Format format, const Sink& sink) {
 } // namespace
 
 void write_out(std::string_view text) {
+    LiveLine::wipe();
     if (write_all(STDOUT_FILENO, text)) return;
     if (errno == EPIPE) ::_exit(128 + SIGPIPE); // SIGPIPE was ignored by whoever started us
     fail(ErrorCode::io, "standard output: ", std::strerror(errno));
 }
 
 void write_message(std::string_view text) {
+    LiveLine::wipe();
     // In pieces, since memory may be what the message says is lacking.
     for (const std::string_view part : {std::string_view("ordo: "), text, std::string_view("\n")})
         write_all(STDERR_FILENO, part);
@@ -178,18 +180,6 @@ bool stdout_is_terminal() {
 
 bool stderr_is_terminal() {
     return ::isatty(STDERR_FILENO) == 1;
-}
-
-Progress::Progress(bool quiet) : active_(!quiet && stderr_is_terminal()) {}
-
-Progress::~Progress() {
-    if (shown_) write_all(STDERR_FILENO, "\r\033[K");
-}
-
-void Progress::show(const std::string& text) {
-    if (!active_) return;
-    shown_ = true;
-    write_all(STDERR_FILENO, "\r" + text + "\033[K");
 }
 
 std::string number_text(double value) {

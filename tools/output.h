@@ -3,6 +3,7 @@
 #pragma once
 
 #include "io/json_writer.h"
+#include "tools/live_line.h"
 
 #include <functional>
 #include <optional>
@@ -20,17 +21,14 @@ void write_message(std::string_view text);
 bool stdout_is_terminal();
 bool stderr_is_terminal();
 
-// A line on a terminal's stderr that is overwritten by the next and wiped at the end.
+// Progress on stderr, if that is a terminal and nobody asked for quiet.
 class Progress {
 public:
-    explicit Progress(bool quiet);
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
-    ~Progress();
-    void show(const std::string& text);
+    explicit Progress(bool quiet) : line_(!quiet) {}
+    void show(const std::string& text) { line_.show(text); }
 
 private:
-    bool active_, shown_ = false;
+    LiveLine line_;
 };
 
 // The shortest decimal that reads back as the same number; "nan", "inf".
