@@ -221,7 +221,10 @@ struct SessionOptions {
     CacheType cache = CacheType::f32;
 };
 
-// One sequence: its key/value cache and scratch. All memory is allocated by the constructor.
+// One sequence: its key/value cache and scratch. All memory is allocated by the constructor. A session takes one call
+// at a time: while one lasts, in what it calls back and on other threads, feed(), feed_all(), rewind() and a Batch's
+// feed() are refused with Error(usage), as they are for a session that was moved from. A callback may move or
+// destroy its session; the call ends on what it began with.
 class Session {
 public:
     // The model must outlive the session; it may be moved. Throws Error(limit) if the encoding cannot reach the
@@ -253,7 +256,7 @@ public:
 
 private:
     friend class Batch;
-    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<Impl> impl_; // shared with a call that is under way
 };
 
 // Several sequences of one model that move on together: the weights are read once for all of them.
@@ -275,7 +278,7 @@ public:
     struct Impl;
 
 private:
-    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<Impl> impl_; // as of a Session
 };
 
 // ---- Generation -----------------------------------------------------------------------------

@@ -7,12 +7,46 @@
 namespace ordo {
 
 struct Batch::Impl {
+    Impl(const Model::Impl* of, int n_sessions, int capacity)
+        : model(of), max_sessions(n_sessions), max_tokens(capacity),
+          pass(*of, n_sessions, n_sessions, capacity, n_sessions) {
+        positions.reserve(static_cast<std::size_t>(n_sessions));
+        parts.reserve(static_cast<std::size_t>(n_sessions));
+        calls.reserve(static_cast<std::size_t>(n_sessions));
+    }
+
     const Model::Impl* model;
     int max_sessions, max_tokens;
     Pass pass;
     std::vector<int> positions; // of the tokens of one call
     std::vector<Part> parts;
+    std::vector<SessionCall> calls; // one for each session, while a call lasts
+    std::atomic<bool> busy = false;
 };
+
+namespace {
+
+// A call of a batch, as SessionCall is one of a session; it ends those of its sessions.
+class BatchCall {
+public:
+    explicit BatchCall(std::shared_ptr<Batch::Impl> batch) : batch_(std::move(batch)) {
+        if (!batch_) fail(ErrorCode::usage, "batch: expected one with memory, found one that was moved from");
+        if (batch_->busy.exchange(true, std::memory_order_acquire))
+            fail(ErrorCode::usage, "batch: expected one call at a time, found one in the middle of another");
+    }
+    BatchCall(const BatchCall&) = delete;
+    BatchCall& operator=(const BatchCall&) = delete;
+    ~BatchCall() {
+        batch_->calls.clear();
+        batch_->busy.store(false, std::memory_order_release);
+    }
+    Batch::Impl& operator*() const { return *batch_; }
+
+private:
+    std::shared_ptr<Batch::Impl> batch_;
+};
+
+} // namespace
 
 Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
     const Model::Impl& m = model.impl();
@@ -28,10 +62,7 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
         fail(ErrorCode::limit, "batch: ", max_sessions, " sessions take ", bytes, " bytes, more than the ",
              default_memory_limit(), " that they may");
     try {
-        impl_ = std::make_unique<Impl>(
-            Impl{&m, max_sessions, capacity, Pass(m, max_sessions, max_sessions, capacity, max_sessions), {}, {}});
-        impl_->positions.reserve(static_cast<std::size_t>(max_sessions));
-        impl_->parts.reserve(static_cast<std::size_t>(max_sessions));
+        impl_ = std::make_shared<Impl>(&m, max_sessions, capacity);
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, "batch: not enough memory for ", max_sessions, " sessions (", bytes, " bytes)");
     }
@@ -41,34 +72,36 @@ Batch& Batch::operator=(Batch&&) noexcept = default;
 Batch::~Batch() = default;
 
 View Batch::feed(std::span<Session* const> sessions, std::span<const Token> tokens, std::span<const int> segments) {
-    Impl& b = *impl_;
+    const BatchCall call(impl_);
+    Impl& b = *call;
     if (sessions.empty()) fail(ErrorCode::usage, "batch: expected at least one session, found none");
     if (sessions.size() > static_cast<std::size_t>(b.max_sessions))
         fail(ErrorCode::limit, "batch: expected at most ", b.max_sessions, " sessions, found ", sessions.size());
     if (tokens.size() != sessions.size() || (!segments.empty() && segments.size() != tokens.size()))
         fail(ErrorCode::usage, "batch: expected a token, and a segment if any, for each of ", sessions.size(),
              " sessions, found ", tokens.size(), " tokens and ", segments.size(), " segments");
+    b.positions.clear();
+    b.parts.clear();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
-        const Session::Impl& s = *sessions[i]->impl_;
-        if (s.model != b.model) fail(ErrorCode::usage, "batch: session ", i, " is of another model");
+        if (!sessions[i]) fail(ErrorCode::usage, "batch: session ", i, ": expected one, found a null pointer");
         if (std::find(sessions.begin(), sessions.begin() + static_cast<std::ptrdiff_t>(i), sessions[i]) !=
             sessions.begin() + static_cast<std::ptrdiff_t>(i))
             fail(ErrorCode::usage, "batch: session ", i, " is there twice");
-        if (s.size >= b.max_tokens)
+        SessionCall& s = b.calls.emplace_back(sessions[i]->impl_);
+        if (s->model != b.model) fail(ErrorCode::usage, "batch: session ", i, " is of another model");
+        if (s->size >= b.max_tokens)
             fail(ErrorCode::limit, "batch: session ", i, ": expected fewer than ", b.max_tokens, " tokens, found ",
-                 s.size);
-        s.check_feed(tokens.subspan(i, 1), segments.empty() ? segments : segments.subspan(i, 1));
-    }
-    b.positions.clear();
-    b.parts.clear();
-    for (Session* session : sessions) {
-        Session::Impl& s = *session->impl_;
-        b.positions.push_back(s.cache.positions()[static_cast<std::size_t>(s.size)]);
-        b.parts.push_back({&s.cache, s.size, 1});
+                 s->size);
+        s->check_feed(tokens.subspan(i, 1), segments.empty() ? segments : segments.subspan(i, 1));
+        b.positions.push_back(s->cache.positions()[static_cast<std::size_t>(s->size)]);
+        b.parts.push_back({&s->cache, s->size, 1});
     }
     const View rows = b.pass.forward({tokens, segments, b.positions, b.parts});
     const View logits = b.pass.head(rows);
-    for (Session* session : sessions) ++session->impl_->size;
+    for (SessionCall& s : b.calls) {
+        ++s->size;
+        s.done();
+    }
     return logits;
 }
 

@@ -3,6 +3,7 @@
 #include "model/session_impl.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ordo {
 namespace {
@@ -48,17 +49,6 @@ int head_rows_at_once(const Model::Impl& m, int chunk) {
     constexpr int most_floats = 1 << 20;
     return std::clamp(most_floats / m.blueprint.vocab_size, 1, chunk);
 }
-
-// Takes a session back to where it was unless all went well.
-struct Rollback {
-    int& size;
-    int before = size;
-    bool done = false;
-
-    ~Rollback() {
-        if (!done) size = before;
-    }
-};
 
 } // namespace
 
@@ -114,59 +104,76 @@ View Session::Impl::forward(std::span<const Token> tokens, std::span<const int> 
     return rows;
 }
 
+SessionCall::SessionCall(std::shared_ptr<Session::Impl> session) : session_(std::move(session)) {
+    if (!session_) fail(ErrorCode::usage, "session: expected one that holds a sequence, found one that was moved from");
+    if (session_->busy.exchange(true, std::memory_order_acquire))
+        fail(ErrorCode::usage, "session: expected one call at a time, found one in the middle of another");
+    before_ = session_->size;
+}
+
+SessionCall::~SessionCall() {
+    if (!session_) return;
+    session_->size = before_;
+    session_->busy.store(false, std::memory_order_release);
+}
+
 // ---- The public face ------------------------------------------------------------------------
 
 Session::Session(const Model& model, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(model.impl(), options)) {}
+    : impl_(std::make_shared<Impl>(model.impl(), options)) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 std::span<const float> Session::feed(std::span<const Token> tokens, std::span<const int> segments) {
-    Impl& s = *impl_;
-    s.check_feed(tokens, segments);
-    Rollback rollback{s.size};
-    const auto chunk = static_cast<std::size_t>(s.chunk);
+    SessionCall s(impl_);
+    s->check_feed(tokens, segments);
+    const auto chunk = static_cast<std::size_t>(s->chunk);
     View last{};
     for (std::size_t first = 0; first < tokens.size(); first += chunk) {
         const std::size_t n = std::min(chunk, tokens.size() - first);
-        const View rows = s.forward(tokens.subspan(first, n), segments.empty() ? segments : segments.subspan(first, n));
+        const View rows =
+            s->forward(tokens.subspan(first, n), segments.empty() ? segments : segments.subspan(first, n));
         last = rows_of(rows, rows.rows - 1, 1);
     }
-    const View logits = s.pass.head(last);
-    rollback.done = true;
+    const View logits = s->pass.head(last);
+    s.done();
     return {logits.data, static_cast<std::size_t>(logits.cols)};
 }
 
 void Session::feed_all(std::span<const Token> tokens, std::span<const int> segments,
                        const std::function<void(int first, View logits)>& on_logits) {
-    Impl& s = *impl_;
-    s.check_feed(tokens, segments);
-    Rollback rollback{s.size};
-    const auto chunk = static_cast<std::size_t>(s.chunk);
+    if (!on_logits) fail(ErrorCode::usage, "session: expected a callback, found an empty one");
+    SessionCall s(impl_);
+    s->check_feed(tokens, segments);
+    const auto chunk = static_cast<std::size_t>(s->chunk);
     for (std::size_t first = 0; first < tokens.size(); first += chunk) {
         const std::size_t n = std::min(chunk, tokens.size() - first);
-        const View rows = s.forward(tokens.subspan(first, n), segments.empty() ? segments : segments.subspan(first, n));
-        for (int i = 0; i < rows.rows; i += s.head_rows)
-            on_logits(static_cast<int>(first) + i, s.pass.head(rows_of(rows, i, std::min(s.head_rows, rows.rows - i))));
+        const View rows =
+            s->forward(tokens.subspan(first, n), segments.empty() ? segments : segments.subspan(first, n));
+        for (int i = 0; i < rows.rows; i += s->head_rows)
+            on_logits(static_cast<int>(first) + i,
+                      s->pass.head(rows_of(rows, i, std::min(s->head_rows, rows.rows - i))));
     }
-    rollback.done = true;
+    s.done();
 }
 
 int Session::size() const {
-    return impl_->size;
+    return impl_ ? impl_->size : 0;
 }
 int Session::capacity() const {
-    return impl_->capacity;
+    return impl_ ? impl_->capacity : 0;
 }
 
 void Session::rewind(int size) {
-    if (size < 0 || size > impl_->size)
-        fail(ErrorCode::limit, "session: rewind: expected 0 to ", impl_->size, " tokens, found ", size);
-    if (size != 0 && size != impl_->size && impl_->model->blueprint.mask == Mask::bidirectional)
+    SessionCall s(impl_);
+    if (size < 0 || size > s->size)
+        fail(ErrorCode::limit, "session: rewind: expected 0 to ", s->size, " tokens, found ", size);
+    if (size != 0 && size != s->size && s->model->blueprint.mask == Mask::bidirectional)
         fail(ErrorCode::usage, "session: rewind: in a bidirectional model every token depends on all; expected 0 or ",
-             impl_->size, ", found ", size);
-    impl_->size = size;
+             s->size, ", found ", size);
+    s->size = size;
+    s.done();
 }
 
 } // namespace ordo

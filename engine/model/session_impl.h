@@ -4,6 +4,8 @@
 
 #include "model/pass.h"
 
+#include <atomic>
+
 namespace ordo {
 
 inline constexpr int most_session_tokens = 1 << 22; // as of a Blueprint's context
@@ -21,6 +23,26 @@ struct Session::Impl {
     int size = 0; // tokens in the cache
     KvCache cache;
     Pass pass;
+    std::atomic<bool> busy = false; // in the middle of a call
+};
+
+// A call that changes a session. What it calls back, or another thread, may come upon the session meanwhile: each
+// further call is refused, and what the call works on lives until its end, wherever the Session is moved to and
+// whether or not it is destroyed. A call that does not get as far as done() leaves the session as it was.
+class SessionCall {
+public:
+    // Throws Error(usage) if the session is in the middle of another, or was moved from.
+    explicit SessionCall(std::shared_ptr<Session::Impl> session);
+    SessionCall(SessionCall&& other) noexcept = default; // leaves nothing to end
+    SessionCall& operator=(SessionCall&&) = delete;
+    ~SessionCall();
+
+    void done() { before_ = session_->size; }
+    Session::Impl* operator->() const { return session_.get(); }
+
+private:
+    std::shared_ptr<Session::Impl> session_;
+    int before_; // the size to go back to
 };
 
 } // namespace ordo

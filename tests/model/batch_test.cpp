@@ -138,6 +138,14 @@ TEST(Batches, RefuseWhatDoesNotFitAndChangeNothing) {
     EXPECT_EQ(a.size(), 2);
     EXPECT_EQ(c.size(), 0);
     expect_error(ErrorCode::usage, "1 or more sessions", [&] { Batch(model, 0); });
+    Session* missing[] = {&c, nullptr};
+    expect_error(ErrorCode::usage, "session 1: expected one", [&] { batch.feed(missing, tokens); });
+    const Session moved = std::move(a);
+    expect_error(ErrorCode::usage, "moved from", [&] { batch.feed(both, tokens); });
+    Batch moved_batch = std::move(batch);
+    expect_error(ErrorCode::usage, "moved from", [&] { batch.feed(std::span(pair).last(1), {tokens, 1}); });
+    EXPECT_EQ(moved_batch.feed(std::span(pair).last(1), {tokens, 1}).rows, 1); // no refusal left it busy
+    EXPECT_EQ(c.size(), 1);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace ordo {
 namespace {
@@ -227,6 +228,108 @@ TEST(Sessions, MovedSessionsGoOn) {
     a = Session(model, {3});
     EXPECT_LE(difference(b.feed(std::span(tokens).subspan(6)), logits_of(model, tokens).back()), 1e-4);
     EXPECT_EQ(a.capacity(), 3);
+}
+
+// ---- One call at a time ---------------------------------------------------------------------
+
+// What feed_all() of 12 tokens over a chunk of 4 yields, and what its session is good for afterwards, is the same
+// whatever the callback tries.
+void expect_undisturbed(const std::function<void(const Model&, Session&, int first)>& attempt) {
+    const Model model = random_model(small_blueprint(), "rope", 16);
+    const std::vector<Token> tokens = random_tokens(14, vocab, 17);
+    const std::vector<std::vector<float>> expected = logits_of(model, tokens);
+    Session session(model, {14, 4});
+    session.feed(std::span(tokens).first(1));
+    std::size_t seen = 1;
+    session.feed_all(std::span(tokens).subspan(1, 12), {}, [&](int first, View logits) {
+        attempt(model, session, first);
+        for (int i = 0; i < logits.rows; ++i, ++seen)
+            EXPECT_LE(difference({logits.row(i), static_cast<std::size_t>(logits.cols)}, expected[seen]), 1e-4) << seen;
+    });
+    EXPECT_EQ(seen, 13u);
+    EXPECT_EQ(session.size(), 13);
+    EXPECT_LE(difference(session.feed(std::span(tokens).last(1)), expected.back()), 1e-4);
+    EXPECT_EQ(session.size(), 14);
+}
+
+// Each of these would write over the rows that the call goes through, or past the end of the cache.
+TEST(OneCallAtATime, ACallbackCannotChangeItsSession) {
+    const std::vector<Token> many = random_tokens(12, vocab, 18);
+    expect_undisturbed([&](const Model&, Session& session, int) {
+        expect_error(ErrorCode::usage, "in the middle of another", [&] { session.feed(many); });
+    });
+    expect_undisturbed([&](const Model&, Session& session, int) {
+        expect_error(ErrorCode::usage, "in the middle of another",
+                     [&] { session.feed_all(many, {}, [](int, View) { ADD_FAILURE(); }); });
+    });
+    expect_undisturbed([&](const Model&, Session& session, int) {
+        for (const int size : {0, 1, session.size()})
+            expect_error(ErrorCode::usage, "in the middle of another", [&] { session.rewind(size); });
+    });
+    expect_undisturbed([&](const Model& model, Session& session, int) {
+        Batch batch(model, 2);
+        Session other(model);
+        Session* const both[] = {&other, &session};
+        expect_error(ErrorCode::usage, "in the middle of another", [&] { batch.feed(both, std::span(many).first(2)); });
+        EXPECT_EQ(other.size(), 0);
+        EXPECT_EQ(batch.feed(std::span(both).first(1), std::span(many).first(1)).rows, 1); // neither is stuck
+    });
+}
+
+TEST(OneCallAtATime, OtherThreadsAreRefused) {
+    expect_undisturbed([](const Model&, Session& session, int) {
+        std::thread([&] {
+            expect_error(ErrorCode::usage, "in the middle of another", [&] { session.rewind(0); });
+        }).join();
+    });
+}
+
+TEST(OneCallAtATime, ACallbackMayAskAndMayUseOtherSessions) {
+    expect_undisturbed([](const Model& model, Session& session, int first) {
+        EXPECT_EQ(session.size(), 1 + first + 4);
+        EXPECT_EQ(session.capacity(), 14);
+        Session other(model);
+        EXPECT_EQ(other.feed(random_tokens(5, vocab, 19)).size(), std::size_t{vocab});
+    });
+}
+
+TEST(OneCallAtATime, ACallbackMayMoveItsSession) {
+    expect_undisturbed([](const Model&, Session& session, int) {
+        Session moved = std::move(session);
+        expect_error(ErrorCode::usage, "in the middle of another", [&] { moved.rewind(0); });
+        expect_error(ErrorCode::usage, "moved from", [&] { session.rewind(0); });
+        EXPECT_EQ(session.size(), 0);
+        EXPECT_EQ(session.capacity(), 0);
+        session = std::move(moved);
+    });
+}
+
+TEST(OneCallAtATime, ACallbackMayDestroyItsSession) {
+    const Model model = random_model(small_blueprint(), "rope", 16);
+    const std::vector<Token> tokens = random_tokens(12, vocab, 17);
+    const std::vector<std::vector<float>> expected = logits_of(model, tokens);
+    const auto expect_all = [&](Session& session, const std::function<void()>& end) {
+        std::size_t seen = 0;
+        session.feed_all(tokens, {}, [&](int first, View logits) {
+            if (first == 0) end();
+            for (int i = 0; i < logits.rows; ++i, ++seen)
+                EXPECT_LE(difference({logits.row(i), static_cast<std::size_t>(logits.cols)}, expected[seen]), 1e-4);
+        });
+        EXPECT_EQ(seen, tokens.size());
+    };
+    auto session = std::make_unique<Session>(model, SessionOptions{12, 4});
+    expect_all(*session, [&] { session.reset(); });
+    Session replaced(model, {12, 4});
+    expect_all(replaced, [&] { replaced = Session(model, {3}); });
+    EXPECT_EQ(replaced.capacity(), 3);
+    EXPECT_EQ(replaced.size(), 0);
+}
+
+TEST(OneCallAtATime, ACallbackIsNeeded) {
+    const Model model = random_model(small_blueprint(), "none", 20);
+    Session session(model);
+    expect_error(ErrorCode::usage, "callback", [&] { session.feed_all(random_tokens(3, vocab, 1), {}, {}); });
+    EXPECT_EQ(session.size(), 0);
 }
 
 } // namespace
