@@ -173,18 +173,21 @@ Trunk open_trunk(const Arguments& arguments, const std::string& name, const std:
     const std::string file = model_file(arguments);
     LoadOptions load;
     if (arguments.has("dtype")) load.dtype = dtype;
-    Trunk trunk = file.empty() ? random_trunk(arguments, name, weight_type(dtype))
-                               : Trunk{std::filesystem::path(file).filename().string(), Model::load(file, load)};
+    Trunk trunk = file.empty()
+                      ? random_trunk(arguments, name, weight_type(dtype))
+                      : Trunk{printable(std::filesystem::path(file).filename().string()), Model::load(file, load)};
     if (trunk.model.impl().blueprint.mask == Mask::bidirectional)
-        fail(ErrorCode::usage, printable(trunk.name), ": expected a causal model, found one that cannot decode");
+        fail(ErrorCode::usage, trunk.name, ": expected a causal model, found one that cannot decode");
     return trunk;
 }
 
 std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, const bench::Workload& load,
                                   Progress& progress) {
     const auto on_pass = [&](int round, std::string_view encoding) {
-        progress.show(trunk.name + " " + load.name() + " t" + std::to_string(load.n_threads) + ", round " +
-                      std::to_string(round + 1) + "/" + std::to_string(plan.rounds) + ", " + std::string(encoding));
+        const std::string turn =
+            round < 0 ? "warming up" : "round " + std::to_string(round + 1) + "/" + std::to_string(plan.rounds);
+        progress.show(trunk.name + " " + load.name() + " t" + std::to_string(load.n_threads) + ", " + turn + ", " +
+                      std::string(encoding));
     };
     std::vector<BenchResult> results;
     std::vector<bench::EncodingCost> costs = bench::measure(trunk.model, plan, load, on_pass);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tools/live_line.h"
 
+#include "core/error.h"
+
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -13,7 +16,7 @@ namespace ordo::tools {
 
 namespace {
 
-bool shown = false; // something stands on the line
+volatile std::sig_atomic_t shown = 0; // something stands on the line
 
 // A line that cannot be shown is no reason to end the work.
 void put(std::string_view text) {
@@ -54,13 +57,15 @@ LiveLine::~LiveLine() {
 
 void LiveLine::show(std::string_view text) {
     if (!active_) return;
-    shown = true;
-    put("\r" + std::string(cut(text, width())) + "\033[K");
+    const int columns = width();
+    const std::string line = printable(text, 4 * static_cast<std::size_t>(columns)); // a code point has 4 bytes at most
+    shown = 1;
+    put("\r" + std::string(cut(line, columns)) + "\033[K");
 }
 
 void LiveLine::wipe() {
     if (shown) put("\r\033[K");
-    shown = false;
+    shown = 0;
 }
 
 } // namespace ordo::tools

@@ -20,10 +20,10 @@ public:
     bool active() const { return active_; }
     // Columns that a text may fill without reaching the next line.
     static int width() { return terminal_columns() - 1; }
-    // What is wider is cut: a line that wraps cannot be overwritten.
+    // What is wider is cut: a line that wraps cannot be overwritten. What is not printable is escaped.
     void show(std::string_view text);
     // Leaves an empty line, so that what is written next, to stdout or stderr, stands alone. write_out() and
-    // write_message() call it.
+    // write_message() call it, and so may a handler of signals.
     static void wipe();
 
 private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/signals.h"
 
+#include "tools/live_line.h"
+
 #include <csignal>
 #include <initializer_list>
 #include <unistd.h>
@@ -13,7 +15,10 @@ volatile std::sig_atomic_t soft = 0, noted = 0;
 void (*volatile callback)() = nullptr;
 
 void on_signal(int number) {
-    if (!soft || noted) ::_exit(128 + number);
+    if (!soft || noted) {
+        LiveLine::wipe(); // the shell's prompt comes next
+        ::_exit(128 + number);
+    }
     noted = number;
     if (callback) callback();
 }

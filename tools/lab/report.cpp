@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t bar_width = 24;
 constexpr std::string_view stopped = "not run to its end: stopped by a signal";
 
 // Thrown out of an experiment's progress when the user has asked to stop.
@@ -84,13 +83,14 @@ private:
         return outcome;
     }
 
-    // "[######------------------] 3/12, 2 min left, slopes"
+    // "[######------------------] 3/12, about 2 min left, slopes"
     std::string bar(std::size_t index, const Experiment& experiment, double seconds) const {
+        const auto width = static_cast<std::size_t>(std::clamp(tools::LiveLine::width() / 4, 4, 24));
         const double at = done_ + std::min(seconds, expected_seconds(experiment, quick_));
         const double share = total_ > 0 ? at / total_ : 1;
-        const auto full = static_cast<std::size_t>(share * bar_width);
-        return "[" + std::string(full, '#') + std::string(bar_width - full, '-') + "] " + std::to_string(index + 1) +
-               "/" + std::to_string(list_.size()) + ", about " + duration_text(total_ - at) + " left, " +
+        const auto full = static_cast<std::size_t>(share * width);
+        return "[" + std::string(full, '#') + std::string(width - full, '-') + "] " + std::to_string(index + 1) + "/" +
+               std::to_string(list_.size()) + ", about " + duration_text(total_ - at) + " left, " +
                std::string(experiment.name);
     }
 
