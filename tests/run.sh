@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Runs everything that was built, from the repository's root, and ends with one line of totals.
 #   run.sh BUILD
+# $ORDO_TESTS is a filter of gtest's in the place of the mode's own.
 # Each tests/*/run.sh but the fuzzer's is a suite of its own: it takes the build folder, works in
 # $SCRATCH and may end with "N passed, N failed", or with "skipped: WHY"; otherwise its exit status counts
 # as one.
@@ -9,17 +10,34 @@ set -u
 build=$1
 mode=$(basename "$build")
 passed=0 failed=0 skipped=0
-log=$build/test.log
+logs=$(mktemp -d)
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap 'rm -rf "$scratch" "$logs"' EXIT
+# What runs beside each other shares the processors: threads of OpenMP sleep at a barrier, where they would spin.
+export OMP_WAIT_POLICY=passive
 
-suite() { # NAME PASSED FAILED [SKIPPED]
-    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + ${4:-0}))
-    echo "$1: $2 passed, $3 failed${4:+, $4 skipped} ($(($(date +%s) - started)) s)"
+start() { # NAME COMMAND ...: beside what was started before
+    name=$1
+    shift
+    {
+        begin=$(date +%s)
+        "$@" >"$logs/$name" 2>&1 </dev/null
+        echo "$? $(($(date +%s) - begin))" >"$logs/$name.status"
+    } &
 }
-number() { # PATTERN: what it captures in the log, or nothing
-    sed -nE "s/$1/\\1/p" "$log" | tail -n 1
+status() { cut -d ' ' -f 1 "$logs/$1.status"; }
+seconds() { cut -d ' ' -f 2 "$logs/$1.status"; }
+suite() { # NAME PASSED FAILED SKIPPED SECONDS
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    left=
+    [ "$4" -eq 0 ] || left=", $4 skipped"
+    echo "$1: $2 passed, $3 failed$left ($5 s)"
 }
+number() { # NAME PATTERN: what it captures in the log, or nothing
+    sed -nE "s/$2/\\1/p" "$logs/$1" | tail -n 1
+}
+
+# ---- ordo_tests, a shard for each processor -----------------------------------------------------------
 
 filter='*'
 if [ "$mode" = tsan ]; then
@@ -31,51 +49,69 @@ if [ "$mode" = tsan ]; then
 fi
 
 echo "ordo_tests in $build:"
-started=$(date +%s)
-"$build/ordo_tests" --gtest_brief=1 --gtest_filter="$filter" >"$log" 2>&1
-status=$?
-cat "$log"
-ran=$(number '^\[==========\] ([0-9]+) tests? from .* ran\..*')
-good=$(number '^\[  PASSED  \] ([0-9]+) tests?\.')
-left=$(number '^\[  SKIPPED \] ([0-9]+) tests?\.')
-bad=$((${ran:-0} - ${good:-0} - ${left:-0}))
-if [ -z "$ran" ] || { [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; }; then
-    echo "ordo_tests: ended with status $status"
-    bad=$((bad + 1))
-fi
-suite ordo_tests "${good:-0}" "$bad" "${left:-0}"
+shards=$(nproc)
+all=$(seq -f shard%g 0 $((shards - 1)))
+for shard in $all; do
+    start "$shard" env GTEST_TOTAL_SHARDS="$shards" GTEST_SHARD_INDEX="${shard#shard}" \
+        "$build/ordo_tests" --gtest_brief=1 --gtest_filter="${ORDO_TESTS:-$filter}"
+done
+wait
+for shard in $all; do
+    cat "$logs/$shard"
+    ran=$(number "$shard" '^\[==========\] ([0-9]+) tests? from .* ran\..*')
+    good=$(number "$shard" '^\[  PASSED  \] ([0-9]+) tests?\.')
+    left_out=$(number "$shard" '^\[  SKIPPED \] ([0-9]+) tests?\.')
+    bad=$((${ran:-0} - ${good:-0} - ${left_out:-0}))
+    if [ -z "$ran" ] || { [ "$(status "$shard")" -ne 0 ] && [ "$bad" -eq 0 ]; }; then
+        echo "ordo_tests: ended with status $(status "$shard")"
+        bad=$((bad + 1))
+    fi
+    suite "ordo_tests, $shard of $shards" "${good:-0}" "$bad" "${left_out:-0}" "$(seconds "$shard")"
+done
+[ $((passed + failed)) -gt 0 ] || suite "ordo_tests: no test ran" 0 1 0 0
 
-[ "$mode" = tsan ] || for target in "$build"/fuzz_*; do
-    [ -x "$target" ] || continue
-    name=$(basename "$target")
-    started=$(date +%s)
-    if "$target" "tests/fuzz/corpus/${name#fuzz_}" >"$log" 2>&1; then
-        suite "$name, $(tail -n 1 "$log") replayed" 1 0
+# ---- What was kept for the fuzzers, and the suites that are scripts ----------------------------------------
+
+targets='' scripts=''
+if [ "$mode" != tsan ]; then
+    for target in "$build"/fuzz_*; do
+        [ -f "$target" ] && [ -x "$target" ] || continue
+        name=$(basename "$target")
+        targets="$targets $name"
+        start "$name" "$target" "tests/fuzz/corpus/${name#fuzz_}"
+    done
+    for script in tests/*/run.sh; do
+        name=$(basename "$(dirname "$script")")
+        [ "$name" != fuzz ] && [ -e "$script" ] || continue
+        scripts="$scripts $name"
+        mkdir "$scratch/$name"
+        start "$name" env SCRATCH="$scratch/$name" "$script" "$build"
+    done
+    wait
+fi
+for name in $targets; do
+    if [ "$(status "$name")" -eq 0 ]; then
+        suite "$name, $(tail -n 1 "$logs/$name") replayed" 1 0 0 "$(seconds "$name")"
     else
-        tail -n 40 "$log"
-        suite "$name" 0 1
+        tail -n 40 "$logs/$name"
+        suite "$name" 0 1 0 "$(seconds "$name")"
     fi
 done
-
-[ "$mode" = tsan ] || for script in tests/*/run.sh; do
-    name=$(basename "$(dirname "$script")")
-    [ "$name" != fuzz ] && [ -e "$script" ] || continue
-    started=$(date +%s)
-    mkdir "$scratch/$name"
-    SCRATCH=$scratch/$name "$script" "$build" >"$log" 2>&1 </dev/null
-    status=$?
-    total=$(number '^([0-9]+ passed, [0-9]+) failed$')
-    case $status:$total in
-    0: | 0:*' 0') ;;
-    *) cat "$log" ;;
-    esac
-    left=$(number '^skipped: (.*)$')
-    case $status:$total:$left in
-    0::?*) suite "$name, left out: $left" 0 0 1 ;;
-    *::*) suite "$name" $((status == 0)) $((status != 0)) ;;
-    *) suite "$name" "${total%% *}" "${total##* }" ;;
-    esac
-    [ -z "$total" ] || [ "$status" -eq 0 ] || [ "${total##* }" -ne 0 ] || failed=$((failed + 1))
+for name in $scripts; do
+    total=$(number "$name" '^([0-9]+ passed, [0-9]+) failed$')
+    good=${total%% *} bad=${total##* } ended=$(status "$name")
+    left_out=$(number "$name" '^skipped: (.*)$')
+    if [ -z "$total" ]; then
+        good=$((ended == 0)) bad=$((ended != 0))
+    elif [ "$ended" -ne 0 ] && [ "$bad" -eq 0 ]; then
+        bad=1
+    fi
+    [ "$ended" -eq 0 ] && [ "$bad" -eq 0 ] || cat "$logs/$name"
+    if [ "$ended" -eq 0 ] && [ -z "$total" ] && [ -n "$left_out" ]; then
+        suite "$name, left out: $left_out" 0 0 1 "$(seconds "$name")"
+    else
+        suite "$name" "$good" "$bad" 0 "$(seconds "$name")"
+    fi
 done
 
 [ "$skipped" -eq 0 ] || echo "$skipped skipped"
