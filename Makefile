@@ -10,6 +10,7 @@ DESTDIR ?=
 BUILD := build/$(MODE)
 PROMPT ?= Once upon a time
 FUZZ_SECONDS ?= 60
+SWEEPS ?=
 
 ifeq ($(origin CXX),default)
 CXX := g++
@@ -83,7 +84,7 @@ FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.cpp)
 BENCH_SOURCES := $(wildcard bench/programs/*.cpp)
 SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) $(BENCH_SOURCES) tools/ordo.cpp tests/fuzz/replay.cpp
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
-TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(SOURCES)))
+TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/%,$(SOURCES)))))
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 objects = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 
@@ -145,7 +146,7 @@ build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
 
 # ---- Targets ----------------------------------------------------------------------------------
 
-.PHONY: all run test weights seeds bench results lint format asan tsan fuzz test-add-encoding install uninstall clean help
+.PHONY: all run test weights seeds bench results lint format asan sweeps tsan fuzz test-add-encoding install uninstall clean help
 .PHONY: lib program test-binary fuzzers tidy
 all: lib program ## libordo.a and the program ordo
 lib: $(BUILD)/libordo.a
@@ -163,12 +164,15 @@ run: ## install what is missing, build, and write a story
 test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer
 	@tools/install_packages.sh $(TEST_PACKAGES)
 	@$(MAKE) program test-binary fuzzers $(BENCHES)
-	@CXX="$(CXX)" tests/run.sh $(BUILD)
+	@CXX="$(CXX)" SWEEPS="$(SWEEPS)" tests/run.sh $(BUILD)
 
 needs = @command -v $(firstword $(1)) >/dev/null || { echo "make $@: $(1) not found: apt-get install $(2)" >&2; exit 1; }
 
 asan: ## the tests under the address and undefined-behaviour sanitizers
 	@$(MAKE) MODE=asan test
+sweeps: ## asan with what it leaves out for its length, and clang-tidy over the tests
+	@$(MAKE) SWEEPS=1 tidy
+	@$(MAKE) MODE=asan SWEEPS=1 test
 tsan: ## the threaded tests under clang's thread sanitizer
 	$(call needs,clang++,clang libclang-rt-dev libomp-dev)
 	@$(MAKE) MODE=tsan test

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Runs everything that was built, from the repository's root, and ends with one line of totals.
 #   run.sh BUILD
-# $ORDO_TESTS is a filter of gtest's in the place of the mode's own.
+# $ORDO_TESTS is a filter of gtest's in the place of the mode's own; with $SWEEPS nothing is left out for its length.
 # Each tests/*/run.sh but the fuzzer's is a suite of its own: it takes the build folder, works in
 # $SCRATCH and may end with "N passed, N failed", or with "skipped: WHY"; otherwise its exit status counts
 # as one.
@@ -40,6 +40,10 @@ number() { # NAME PATTERN: what it captures in the log, or nothing
 # ---- ordo_tests, a shard for each processor -----------------------------------------------------------
 
 filter='*'
+# These train for a minute or more under the address sanitizer, by code that other tests of the lab go through too.
+if [ "$mode" = asan ] && [ -z "${SWEEPS:-}" ]; then
+    filter='-LabTrainedExperiments.S*:LabCompare.Files*:LabCompare.Means*:LabCompare.Pairs*'
+fi
 if [ "$mode" = tsan ]; then
     filter='*Thread*'
     # Archer tells the sanitizer what OpenMP synchronises; libomp itself is not instrumented.
