@@ -3,6 +3,7 @@
 #include "bench/overhead.h"
 #include "bench/statistics.h"
 #include "core/parallel.h"
+#include "encoding/reach.h"
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +26,7 @@ public:
           qkv_(std::min(chunk_, load.tokens()), (b.n_heads + 2 * b.n_kv_heads) * b.d_head),
           scores_({b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window, b.attention_softcap},
                   load.n_depth + load.tokens(), 1) {
+        check_reach(encodings, std::int64_t{load.n_depth} + load.tokens());
         for (int i = 0; i < load.n_depth + load.tokens(); ++i) positions_.push_back(i);
     }
 

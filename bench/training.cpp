@@ -4,6 +4,7 @@
 #include "bench/shapes.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "encoding/reach.h"
 #include "tools/train/optimizer.h"
 
 #include <algorithm>
@@ -81,6 +82,7 @@ public:
         : encodings_(plan.encoding, plan.blueprint.dims()), parameters_(plan.blueprint, encodings_),
           network_(plan.blueprint, encodings_, parameters_, plan.batch, plan.blueprint.context),
           optimizer_(parameters_) {
+        check_reach(encodings_, plan.blueprint.context);
         const Random random(1, 0x70e5);
         tokens_.resize(static_cast<std::size_t>(plan.batch) * static_cast<std::size_t>(plan.blueprint.context) + 1);
         for (std::size_t i = 0; i < tokens_.size(); ++i)

@@ -2,6 +2,7 @@
 #include "tools/lab/encodings.h"
 
 #include "core/random.h"
+#include "encoding/reach.h"
 
 #include <numeric>
 
@@ -30,6 +31,7 @@ Table LooseEncoding::table(int length, std::string_view part, int start, int hea
 void LooseEncoding::embed(View x, int start) const {
     std::vector<int> positions(static_cast<std::size_t>(x.rows));
     std::iota(positions.begin(), positions.end(), start);
+    check_reach(stack_, std::int64_t{start} + x.rows);
     stack_.embed(x, {positions, {}});
 }
 

@@ -15,7 +15,7 @@ public:
     const EncodingStack& stack() const { return stack_; }
     // One of its tables; see Encoding::table.
     Table table(int length, std::string_view part = {}, int start = 0, int head = 0) const;
-    // Rows x [n, d] with their encoding, at positions start, start + 1, ...
+    // Rows x [n, d] with their encoding, at positions start, start + 1, ... Throws Error(limit) beyond the last.
     void embed(View x, int start = 0) const;
 
 private:

@@ -2,6 +2,7 @@
 #include "tools/lab/hidden_states.h"
 
 #include "core/parallel.h"
+#include "encoding/reach.h"
 #include "layers/embedding.h"
 #include "model/model.h"
 
@@ -24,6 +25,7 @@ std::vector<Tensor> hidden_states(const Model& model, std::span<const Token> tok
     const Model::Impl& m = model.impl();
     const Blueprint& b = m.blueprint;
     const auto n = static_cast<int>(tokens.size());
+    check_reach(m.encodings, n);
     const int heads = b.n_heads * b.d_head, hidden = b.gated ? 2 * b.d_ff : b.d_ff;
     Tensor x(n, b.d_model), normed(n, b.d_model), branch(n, b.d_model), attended(n, heads), inner(n, hidden);
     Tensor qkv(n, (b.n_heads + 2 * b.n_kv_heads) * b.d_head);

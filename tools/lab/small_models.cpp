@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "encoding/reach.h"
 #include "kernels/kernels.h"
 #include "layers/linear.h"
 #include "tools/train/optimizer.h"
@@ -64,7 +65,12 @@ void Meter::add(std::int64_t steps) {
     show_(what_ + ": " + std::to_string(100 * done / total_) + " %, " + std::to_string(left) + " s left");
 }
 
+void check_recipe(const Recipe& recipe, const std::string& encoding) {
+    check_reach(EncodingStack(encoding, recipe.trunk.dims()), recipe.length);
+}
+
 Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter) {
+    check_recipe(recipe, encoding);
     EncodingStack encodings(encoding, recipe.trunk.dims());
     train::Parameters parameters(recipe.trunk, encodings);
     parameters.initialise(seed);

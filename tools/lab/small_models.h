@@ -40,8 +40,13 @@ private:
 // The trunk with an encoding, its weights drawn with the seed and trained on the calling thread: the same bits
 // wherever it runs. Matrices start sqrt(768 / d_model) times as large as elsewhere: the usual deviation of 0.02
 // is of a width of 768 (Radford et al. 2019), and narrow models would begin with sums near 0. AdamW; the rate rises over a twentieth of the steps and falls to a tenth along half a
-// cosine. The model is prepared for the given positions. Throws Error(failure) if the loss is not finite.
+// cosine. The model is prepared for the given positions. Throws Error(failure) if the loss is not finite,
+// Error(limit) for an encoding without positions for the recipe's length.
 Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter);
+
+// Throws what small_model() would throw for the encoding before the first step: to be asked before any of many
+// models is trained.
+void check_recipe(const Recipe& recipe, const std::string& encoding);
 
 // A session for a small model that may run beside others: it never calls BLAS.
 Session small_session(const Model& model, int capacity);

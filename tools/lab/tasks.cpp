@@ -111,8 +111,9 @@ AllScores train_all(const Plan& plan, const Request& request) {
     std::vector<Recipe> recipes;
     std::int64_t steps = 0;
     for (const Task* task : plan.tasks) {
-        recipes.push_back(recipe_of(*task, plan.effort));
-        steps += recipes.back().steps;
+        const Recipe& recipe = recipes.emplace_back(recipe_of(*task, plan.effort));
+        steps += recipe.steps;
+        for (const std::string& spec : plan.encodings) check_recipe(recipe, spec);
     }
     const auto n_encodings = static_cast<int>(plan.encodings.size()), each = n_encodings * plan.seeds;
     AllScores all(plan.tasks.size(),

@@ -76,15 +76,17 @@ Plan plan_of(const Request& request) {
 
 std::vector<Row> train_all(const Plan& plan, const Request& request) {
     const Recipe by_heart = corpus_recipe(plan.corpus, plan.corpus_steps);
+    const auto chase = [&](std::size_t depth) { return chase_recipe(layer_counts[depth], plan.chase_steps); };
     Recipe as_it_starts = by_heart;
     as_it_starts.steps = 0;
     std::vector<Row> rows;
     for (const std::string& spec : request.encodings("all;rotate-stretch:period=6")) {
         Row row{spec, says_nothing_of_position(spec, by_heart.trunk.dims()), {}, {}, {}};
+        for (const Recipe& recipe : {by_heart, chase(0)}) check_recipe(recipe, spec);
         const auto n = static_cast<std::size_t>(plan.seeds);
         row.trained.resize(n);
         row.untrained.resize(n);
-        for (auto& chase : row.chase) chase.resize(n);
+        for (auto& answers : row.chase) answers.resize(n);
         rows.push_back(std::move(row));
     }
     const int runs = static_cast<int>(rows.size()) * plan.seeds;
@@ -99,8 +101,7 @@ std::vector<Row> train_all(const Plan& plan, const Request& request) {
         };
         row.untrained[i] = answers_of(plan.corpus, plan.prompts, train(as_it_starts));
         row.trained[i] = answers_of(plan.corpus, plan.prompts, train(by_heart));
-        for (std::size_t d = 0; d < depths; ++d)
-            row.chase[d][i] = ask_chase(train(chase_recipe(layer_counts[d], plan.chase_steps)), seed);
+        for (std::size_t d = 0; d < depths; ++d) row.chase[d][i] = ask_chase(train(chase(d)), seed);
     });
     return rows;
 }
