@@ -4,6 +4,8 @@
 #include "tests/tools/program.h"
 #include "tools/weights.h"
 
+#include <cstring>
+
 namespace ordo::lab {
 
 extern const Experiment compare_experiment;
@@ -116,6 +118,28 @@ TEST_F(LabCompare, FilesThatWereTrainedOtherwiseAreNamed) {
     ordo::test::expect_success(
         ordo::test::run_program({"convert", path("none-1").string(), f32, "--dtype", "f32", "-q"}));
     EXPECT_TRUE(says(compare({"rope-1", "f32"}), "NOT CONTROLLED: f32 differ from rope-1 in type of weights"));
+}
+
+// Weights that were picked by a held-out text are no pair of the last ones.
+TEST_F(LabCompare, FilesOfOtherWeightsOfTheirRunsAreNamed) {
+    const auto with = [](const std::string& entries) {
+        std::string file = file_content(path("none-1"));
+        std::uint64_t length = 0;
+        std::memcpy(&length, file.data(), 8);
+        const std::string key = "\"__metadata__\":{";
+        file.insert(file.find(key) + key.size(), entries);
+        length += entries.size();
+        for (; length % 8 != 0; ++length) file.insert(8 + length, " ");
+        std::memcpy(file.data(), &length, 8);
+        return file;
+    };
+    put_file(path("last"), with("\"keep\":\"last\","));
+    EXPECT_TRUE(says(compare({"rope-1", "last"}), "Only the encoding and the seed differ between the 2 files"));
+    put_file(path("best"), with("\"keep\":\"best\",\"keep.every\":\"200\",\"keep.windows\":\"256\","));
+    EXPECT_TRUE(says(compare({"rope-1", "best"}), "NOT CONTROLLED: best differ from rope-1 in keep"));
+    put_file(path("rarer"),
+             reseeded(with("\"keep\":\"best\",\"keep.every\":\"900\",\"keep.windows\":\"256\","), '3', 0));
+    EXPECT_TRUE(says(compare({"best", "rarer"}), "NOT CONTROLLED: rarer differ from best in keep"));
 }
 
 // rope's third seed is so bad that none is ahead in the mean, and yet behind it for the seeds that both have.

@@ -23,9 +23,9 @@ constexpr const char* conditions[] = {"corpus.sha256", "finish.sha256", "finish.
 // The options of `ordo train` that may differ, each with a value: they change nothing of the weights, are what is
 // compared, or name texts whose digests are among the conditions.
 constexpr std::string_view free_options[] = {
-    "--encoding",   "--seed",        "-s",        "--out", "--log",    "--val",    "--checkpoint", "--checkpoint-every",
-    "--eval-every", "--eval-tokens", "--threads", "-t",    "--corpus", "--finish", "--tokenizer"};
-constexpr std::string_view free_flags[] = {"--resume", "--quiet", "-q", "--verbose", "-v"};
+    "--encoding",   "--seed",        "-s",     "--out",     "--log", "--val",    "--checkpoint", "--checkpoint-every",
+    "--eval-every", "--eval-tokens", "--keep", "--threads", "-t",    "--corpus", "--finish",     "--tokenizer"};
+constexpr std::string_view free_flags[] = {"--resume", "--overwrite", "--quiet", "-q", "--verbose", "-v"};
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -107,21 +107,26 @@ void name_groups(std::vector<Group>& groups) {
         }
 }
 
+std::string recorded(const tools::ModelFacts& facts, const std::string& key) {
+    const auto found = facts.record.find(key);
+    return found == facts.record.end() ? std::string() : found->second;
+}
+
+// Which weights of the run are in the file: the last, as in all files from before there was a choice, or the best
+// on the text that was held out for it.
+std::string kept(const tools::ModelFacts& facts) {
+    if (recorded(facts, "keep") != "best") return "last";
+    return text("best of ", recorded(facts, "keep.every"), ' ', recorded(facts, "keep.windows"), ' ',
+                recorded(facts, "validation.sha256"));
+}
+
 std::string differing_condition(const tools::ModelFacts& a, const tools::ModelFacts& b) {
     if (to_json(a.blueprint, true) != to_json(b.blueprint, true)) return "blueprint";
-    for (const std::string condition : conditions) {
-        const auto of = [&](const tools::ModelFacts& facts) {
-            const auto found = facts.record.find(condition);
-            return found == facts.record.end() ? std::string() : found->second;
-        };
-        if (of(a) != of(b)) return condition;
-    }
+    for (const char* condition : conditions)
+        if (recorded(a, condition) != recorded(b, condition)) return condition;
+    if (kept(a) != kept(b)) return "keep";
     if (a.dtype != b.dtype) return "type of weights";
-    const auto command = [](const tools::ModelFacts& facts) {
-        const auto found = facts.record.find("command");
-        return found == facts.record.end() ? std::string() : recipe(found->second);
-    };
-    return command(a) == command(b) ? "" : "command";
+    return recipe(recorded(a, "command")) == recipe(recorded(b, "command")) ? "" : "command";
 }
 
 std::vector<Group> measure_all(const Request& request, Result& result) {
