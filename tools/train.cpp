@@ -38,7 +38,10 @@ constexpr Option file_options[] = {
      .most = most_tokens,
      .help = "how much of --tokens that part is, in whole steps; by default a fifth"},
     {.name = "init", .kind = Kind::path, .value = "FILE", .help = "start from these weights"},
-    {.name = "checkpoint", .kind = Kind::path, .value = "FILE", .help = "where to save the state of the training"},
+    {.name = "checkpoint",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "where to save the state of the training; one that exists is refused without --resume or --overwrite"},
     {.name = "checkpoint-every",
      .kind = Kind::integer,
      .value = "N",
@@ -47,25 +50,33 @@ constexpr Option file_options[] = {
      .most = 1 << 30,
      .help = "steps between checkpoints; Ctrl-C saves one too"},
     {.name = "resume", .help = "go on from the checkpoint if there is one, bit for bit"},
+    {.name = "overwrite", .help = "begin anew, replacing a checkpoint and a log that exist"},
     {.name = "log",
      .kind = Kind::path,
      .value = "FILE",
      .help =
-         "CSV of step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss; a resumed run goes on with it"},
+         "CSV of step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss; a resumed run goes on with it, "
+         "a new one refuses one that exists as it does a checkpoint"},
     {.name = "eval-every",
      .kind = Kind::integer,
      .value = "N",
      .fallback = "200",
      .least = 1,
      .most = 1 << 30,
-     .help = "steps between held-out losses"},
+     .help = "steps between held-out losses; the last step has one too"},
     {.name = "eval-tokens",
      .kind = Kind::integer,
      .value = "N",
      .fallback = "65536",
      .least = 1,
      .most = most_tokens,
-     .help = "held-out tokens scored each time"},
+     .help = "held-out tokens scored each time, the same ones; the figure at the end is of all of --val"},
+    {.name = "keep",
+     .kind = Kind::choice,
+     .value = "WHICH",
+     .fallback = "best",
+     .help =
+         "best|last: the weights to write: those with the lowest of these held-out losses, or those of the last step"},
 };
 
 constexpr Option trunk_options[] = {
@@ -223,6 +234,8 @@ train::Options read_options(const Arguments& arguments) {
         if (!arguments.has(needed)) fail(ErrorCode::usage, "train: expected --", needed, " FILE");
     if (arguments.has("resume") && !arguments.has("checkpoint"))
         fail(ErrorCode::usage, "option --resume: expected --checkpoint FILE beside it");
+    if (arguments.has("resume") && arguments.has("overwrite"))
+        fail(ErrorCode::usage, "expected --resume or --overwrite, found both");
     if (arguments.has("finish-tokens") && !arguments.has("finish"))
         fail(ErrorCode::usage, "option --finish-tokens: expected --finish FILE beside it");
     if (arguments.has("byte-tokenizer") && arguments.has("tokenizer"))
@@ -251,12 +264,15 @@ train::Options read_options(const Arguments& arguments) {
     o.checkpoint = arguments.text("checkpoint");
     o.checkpoint_every = arguments.integer("checkpoint-every");
     o.resume = arguments.has("resume");
+    o.overwrite = arguments.has("overwrite");
+    o.keep = arguments.text("keep") == "last" ? train::Keep::last : train::Keep::best;
     o.log = arguments.text("log");
     o.eval_every = arguments.integer("eval-every");
     o.eval_tokens = arguments.integer64("eval-tokens");
     o.dtype = arguments.text("dtype");
     o.command = arguments.command();
-    o.progress = !arguments.has("quiet") && stderr_is_terminal();
+    o.progress = !arguments.has("quiet");
+    if (o.progress) o.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
     return o;
 }
 
@@ -272,7 +288,8 @@ int run(const Arguments& arguments) {
         return stop_code();
     }
     write_out("tokens: " + std::to_string(result.tokens) + "\ntrain_loss: " + fixed_text(result.train_loss, 4) +
-              "\nvalidation_loss: " + fixed_text(result.validation_loss, 4) + "\n");
+              "\nvalidation_loss: " + fixed_text(result.validation_loss, 4) +
+              "\nkept_tokens: " + std::to_string(result.kept_tokens) + "\n");
     return 0;
 }
 
@@ -283,8 +300,10 @@ const Verb train_verb{
     .name = "train",
     .operand = "",
     .summary = "trains a model from a text",
-    .details = "AdamW with warm-up and cosine decay. Needs --corpus, --val and --out. The first Ctrl-C saves the "
-               "checkpoint and stops.",
+    .details =
+        "AdamW with warm-up and cosine decay. Needs --corpus, --val and --out. The first Ctrl-C saves the "
+        "checkpoint and stops. A run whose loss or weights are not finite, or whose loss stays above twice what it "
+        "began with, ends with exit code 1 and leaves --out as it was.",
     .groups = groups,
     .run = run};
 

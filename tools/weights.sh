@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Trains the shipped weights: one trunk, one corpus, one seed, one order, one budget; only the
-# encoding differs. `make weights CORPUS=DIR` calls it, and `make seeds CORPUS=DIR` for the runs that
+# Trains the shipped weights: one trunk, one corpus, one seed, one order, one budget, of which the last weights
+# are kept; only the encoding differs. `make weights CORPUS=DIR` calls it, and `make seeds CORPUS=DIR` for the runs that
 # tell what differs by the encoding from what differs by chance.
 #   [SEEDS="1 2 3"] [TOKENS=N] [FINISH_TOKENS=N] [WORK=DIR] tools/weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
 # CORPUS_DIR holds stories.train.txt, stories.val.txt and simple.train.txt, each as it is or with .xz.
@@ -46,7 +46,7 @@ train() { # NAME SEED
     echo "weights: $name"
     # shellcheck disable=SC2086 # several words
     OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" --out "$WORK/$name.safetensors" \
-        --corpus "$STORIES" --val "$VALIDATION" --finish "$SIMPLE" $recipe \
+        --corpus "$STORIES" --val "$VALIDATION" --finish "$SIMPLE" $recipe --keep last \
         --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" >"$WORK/$name.log" 2>&1 &&
         "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" "$WORK/$name.csv" >"$WORK/$name.md" 2>>"$WORK/$name.log" &&
         deliver "$name" &&

@@ -3,6 +3,7 @@
 #include "tests/json.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
+#include "tests/tools/terminal.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -52,8 +53,10 @@ protected:
 TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {
     const Outcome trained = run_program(words({"--encoding", "alibi", "--log", path("log.csv"), "--seed", "3"}));
     expect_success(trained);
-    EXPECT_EQ(trained.err, "");
+    EXPECT_TRUE(trained.err.starts_with("ordo: step 60/60: loss ")) << trained.err;
+    EXPECT_EQ(trained.err.find('\n'), trained.err.size() - 1) << trained.err;
     EXPECT_TRUE(trained.out.starts_with("tokens: 3840\ntrain_loss: ")) << trained.out;
+    EXPECT_TRUE(trained.out.ends_with("\nkept_tokens: 3840\n")) << trained.out;
     expect_only({"w.safetensors", "log.csv"});
     EXPECT_TRUE(file_content(path("log.csv")).starts_with("step,tokens,lr,loss"));
 
@@ -75,7 +78,10 @@ TEST_F(CliTrain, OptionsAreRefusedBeforeAnythingIsRead) {
     expect_error(run_program(words({"--arch", "lama"})), 2, "expected one of ordo, ");
     expect_error(run_program(words({"--kv-heads", "3"})), 2, "--kv-heads: expected a divisor");
     expect_error(run_program(words({"--resume"})), 2, "--checkpoint");
+    expect_error(run_program(words({"--resume", "--overwrite", "--checkpoint", "x"})), 2, "found both");
     expect_error(run_program(words({"--tokenizer", "x"})), 2, "found both");
+    expect_error(run_program(words({"--keep", "first"})), 2, "best|last");
+    expect_error(run_program(words({"--encoding", "learned:length=15"})), 4, "positions for 16 tokens, found 15");
     expect_error(run_program(words({"--encoding", "rpoe"})), 2, "rope");
     expect_error(run_program(words({"--dropout", "1"})), 2, "--dropout");
     expect_error(run_program(words({"--dtype", "f64"})), 2, "f16|bf16|f32");
@@ -104,7 +110,7 @@ TEST_F(CliTrain, AFileThatCannotBeWrittenLeavesTheOldOne) {
     put_file(dir_ / "w.safetensors", "old");
     Conditions full;
     full.file_size = 4096; // as a full disk: the write fails in the middle
-    expect_error(run_program(words(), full), 5, "w.safetensors");
+    expect_error(run_program(words({"-q"}), full), 5, "w.safetensors");
     EXPECT_EQ(file_content(path("w.safetensors")), "old");
     expect_only({"w.safetensors"});
     expect_success(run_program(words()));
@@ -146,6 +152,86 @@ TEST_F(CliTrain, KilledWhileItSavesItLeavesAWholeCheckpoint) {
             run_program(endless, {.signal = SIGTERM, .signal_delay = std::chrono::milliseconds(300)});
         EXPECT_EQ(resumed.code, 143) << resumed.err;
         EXPECT_EQ(resumed.err.find("ordo: " + path("c")), std::string::npos) << resumed.err;
+    }
+}
+
+// The last evaluation is of all of the held-out text, and may take longer than the training.
+TEST_F(CliTrain, StoppedInTheLastEvaluationItGoesOnFromThere) {
+    std::string text;
+    for (int i = 0; i < 60'000; ++i) text += "The " + std::to_string(i * 7919 % 1000) + " cats.\n";
+    put_file(dir_ / "val.txt", text);
+    const std::vector<std::string> whole =
+        words({"--checkpoint", path("c"), "--resume", "--tokens", "640", "--eval-tokens", "64"});
+    const Outcome stopped = run_program(whole, {.signal = SIGINT, .signal_after = 1}); // the line of the last step
+    EXPECT_TRUE(stopped.err.starts_with("ordo: step 10/10: loss ")) << stopped.err;
+    EXPECT_EQ(stopped.code, 130) << stopped.err;
+    EXPECT_FALSE(stopped.died);
+    EXPECT_NE(stopped.err.find("--resume goes on from the checkpoint"), std::string::npos) << stopped.err;
+    EXPECT_EQ(stopped.out, "");
+    expect_only({"c"});
+    const Outcome resumed = run_program(whole);
+    expect_success(resumed);
+    EXPECT_EQ(resumed.err, ""); // no step was left to make, or to evaluate
+    const std::string weights = file_content(path("w.safetensors"));
+    std::filesystem::remove(path("c"));
+    EXPECT_EQ(run_program(whole).out, resumed.out);
+    EXPECT_EQ(file_content(path("w.safetensors")), weights);
+}
+
+TEST_F(CliTrain, WhatIsThereIsReplacedOnlyWhenAsked) {
+    const std::vector<std::string> run = words({"-q", "--checkpoint", path("c"), "--log", path("l")});
+    expect_success(run_program(run));
+    const std::string checkpoint = file_content(path("c")), log = file_content(path("l"));
+    expect_error(run_program(run), 2, "--overwrite replaces it");
+    expect_error(run_program(words({"-q", "--log", path("l")})), 2, "--overwrite replaces it");
+    EXPECT_EQ(file_content(path("c")), checkpoint);
+    EXPECT_EQ(file_content(path("l")), log);
+    std::vector<std::string> again = run;
+    again.insert(again.end(), {"--overwrite", "--seed", "5"});
+    expect_success(run_program(again));
+    EXPECT_NE(file_content(path("c")), checkpoint);
+    EXPECT_NE(file_content(path("l")), log);
+
+    std::string damaged = checkpoint;
+    damaged.back() = static_cast<char>(damaged.back() ^ 1);
+    put_file(path("c"), damaged);
+    std::vector<std::string> resumed = run;
+    resumed.emplace_back("--resume");
+    expect_error(run_program(resumed), 3, "the file is damaged");
+}
+
+TEST_F(CliTrain, ADivergedRunReplacesNothing) {
+    expect_success(run_program(words({"-q"})));
+    const std::string good = file_content(path("w.safetensors"));
+    expect_error(run_program(words({"-q", "--lr", "10", "--min-lr", "1", "--warmup", "0"})), 1, "has diverged");
+    EXPECT_EQ(file_content(path("w.safetensors")), good);
+}
+
+TEST_F(CliTrain, ATerminalShowsOneLineThatIsGoneInTheEnd) {
+    for (const int columns : {40, 80}) {
+        const std::vector<std::string> long_enough = words({"--tokens", "128000"});
+        const Watched watched = run_in_terminal(long_enough, columns);
+        EXPECT_EQ(watched.code, 0) << watched.written;
+        EXPECT_EQ(watched.screen.floods(), 0) << watched.written;
+        const std::vector<std::string> lines = watched.screen.lines();
+        ASSERT_EQ(lines.size(), 4u) << watched.written; // the result alone
+        EXPECT_EQ(lines[0], "tokens: 128000");
+        EXPECT_TRUE(lines[1].starts_with("train_loss: ")) << lines[1];
+        EXPECT_TRUE(lines[2].starts_with("validation_loss: ")) << lines[2];
+        EXPECT_NE(watched.written.find("/2000"), std::string::npos) << watched.written;
+        EXPECT_EQ(watched.written.find("held-out 0.000"), std::string::npos) << watched.written;
+        for (const std::string& line : watched.screen.history())
+            EXPECT_LE(line.size(), static_cast<std::size_t>(columns)) << line;
+
+        const Watched stopped = run_in_terminal(long_enough, columns, [](const std::string& written) {
+            return written.find(" left") == std::string::npos ? 0 : SIGINT;
+        });
+        EXPECT_EQ(stopped.code, 130) << stopped.written;
+        EXPECT_EQ(stopped.screen.floods(), 0) << stopped.written;
+        std::string message;
+        for (const std::string& line : stopped.screen.lines()) message += line;
+        EXPECT_EQ(message, columns == 80 ? "ordo: interrupted; there is no --checkpoint to go on from" : message);
+        EXPECT_TRUE(message.starts_with("ordo: interrupted; ")) << message;
     }
 }
 

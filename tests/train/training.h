@@ -4,10 +4,12 @@
 
 #include "core/parallel.h"
 #include "io/file.h"
+#include "tools/train/data.h"
 #include "tools/train/train.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <unistd.h>
 
@@ -42,6 +44,7 @@ protected:
         o.validation = dir_ / "held.txt";
         o.out = dir_ / (name + ".safetensors");
         o.log = dir_ / (name + ".csv");
+        o.overwrite = true; // tests run the same options again
         o.byte_tokenizer = true;
         o.dtype = "f32";
         Blueprint& b = o.blueprint;
@@ -59,6 +62,27 @@ protected:
         return o;
     }
     static std::string bytes(const fs::path& file) { return read_file(file, std::size_t{1} << 30); }
+    // Of the file written, over all windows of the held-out text, by the engine with its cache and its tiles.
+    static double engine_loss(const Options& o) {
+        const Model model = Model::load(o.out);
+        const std::unique_ptr<Tokenizer> tokenizer = make_byte_tokenizer();
+        const int length = o.blueprint.context;
+        const Corpus held(o.validation, *tokenizer, length);
+        std::vector<Token> tokens(static_cast<std::size_t>(length)), targets(tokens.size());
+        double total = 0;
+        for (std::int64_t w = 0; w < held.windows(); ++w) {
+            held.window(w, tokens, targets);
+            Session session(model);
+            session.feed_all(tokens, {}, [&](int first, View logits) {
+                for (int i = 0; i < logits.rows; ++i) {
+                    double z = 0;
+                    for (int j = 0; j < logits.cols; ++j) z += std::exp(static_cast<double>(logits.row(i)[j]));
+                    total += std::log(z) - logits.row(i)[targets[static_cast<std::size_t>(first + i)]];
+                }
+            });
+        }
+        return total / static_cast<double>(held.windows() * length);
+    }
     // The log without the column of the speed.
     static std::string losses(const fs::path& log) {
         std::istringstream in(bytes(log));

@@ -5,12 +5,13 @@
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 #include "tests/train/training.h"
+#include "text/tokenizer.h"
 #include "tools/options.h"
+#include "tools/train/data.h"
 #include "tools/train/log.h"
 #include "tools/train/network.h"
 
 #include <malloc.h>
-#include <thread>
 
 namespace ordo::train {
 namespace {
@@ -48,6 +49,7 @@ protected:
         Options o = options(name);
         o.checkpoint = dir_ / (name + ".checkpoint");
         o.resume = true;
+        o.overwrite = false;
         return o;
     }
     // A run that is stopped after step 7, so that its checkpoint speaks of seven rows and one of a loss.
@@ -157,7 +159,7 @@ TEST_F(TrainingFiles, ALogThatStartsLateHasAHeader) {
     EXPECT_TRUE(run(o).interrupted);
     o.on_step = {};
     o.log = dir_ / "late.csv";
-    put_file(o.log, "of an older run");
+    put_file(o.log, csv_header() + "1,72,0.1,5,1,0,\n"); // of a run that was begun and has left no checkpoint
     run(o);
     const std::string log = bytes(o.log);
     EXPECT_TRUE(log.starts_with(csv_header() + "8,")) << log;
@@ -173,6 +175,40 @@ TEST_F(TrainingFiles, TheHelpNamesTheColumnsOfTheLog) {
         for (const tools::Option& option : group.options)
             if (option.name == "log") help = option.help;
     EXPECT_TRUE(help.starts_with("CSV of " + columns + ";")) << help;
+}
+
+// ---- What is there already -----------------------------------------------------------------------
+
+TEST_F(TrainingFiles, ACheckpointOrLogThatExistsIsNotReplacedUnasked) {
+    Options o = options("run");
+    o.checkpoint = dir_ / "run.checkpoint";
+    o.overwrite = false;
+    run(o);
+    const std::string checkpoint = bytes(o.checkpoint), log = bytes(o.log), weights = bytes(o.out);
+    const Options again = o;
+    expect_refused(o, ErrorCode::usage, "run.checkpoint: exists; --resume goes on from it, --overwrite replaces it");
+    o.checkpoint.clear();
+    expect_refused(o, ErrorCode::usage, "run.csv: exists; --resume goes on with it, --overwrite replaces it");
+    EXPECT_EQ(bytes(again.checkpoint), checkpoint);
+    EXPECT_EQ(bytes(o.log), log);
+
+    o = again;
+    o.overwrite = true;
+    o.seed = 2; // another run altogether
+    run(o);
+    EXPECT_NE(bytes(o.checkpoint), checkpoint);
+    EXPECT_NE(bytes(o.log), log);
+    EXPECT_NE(bytes(o.out), weights); // which are what a run is for: replaced, as a whole, whatever was there
+}
+
+TEST_F(TrainingFiles, AResumedRunCutsNoFileThatIsNotALog) {
+    Options o = with_checkpoint("run"); // there is no checkpoint yet
+    put_file(o.log, "my notes");
+    expect_refused(o, ErrorCode::io, "run.csv");
+    EXPECT_EQ(bytes(o.log), "my notes");
+    put_file(o.log, csv_header() + "1,72,0.1,5,1,0,\n");
+    run(o);
+    EXPECT_EQ(bytes(o.log).find("0.1,5,1"), std::string::npos);
 }
 
 // ---- Before the first step ----------------------------------------------------------------------
@@ -280,29 +316,47 @@ TEST_F(TrainingFiles, TheMemoryThatIsCountedIsTheMemoryThatIsTaken) {
     }
 }
 
-// ---- As the program shows it --------------------------------------------------------------------
+// The token of the end of a text under another name.
+std::string without_end_of_text(std::string json) {
+    for (std::size_t at = 0; (at = json.find("<|endoftext|>", at)) != std::string::npos;)
+        json.replace(at, 13, "<|something|>");
+    return json;
+}
 
-TEST_F(TrainingFiles, TheLineOfTheProgressEndsHoweverTheRunEnds) {
-    struct Killed {};
-    for (const bool thrown : {false, true}) {
-        Options o = options("run");
-        o.progress = true;
-        o.on_step = [&](std::int64_t step) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(60)); // it is drawn ten times a second
-            if (step == 6 && thrown) throw Killed();
-            if (step == 6) interrupt();
-        };
-        testing::internal::CaptureStderr();
-        try {
-            run(o);
-        } catch (const Killed&) {
-        }
-        const std::string shown = testing::internal::GetCapturedStderr();
-        EXPECT_NE(shown.find("\r["), std::string::npos);
-        EXPECT_TRUE(shown.ends_with("left \n")) << shown;
-        EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 1) << shown;
+TEST_F(TrainingFiles, ATokenizerWithoutAnEndOfTextIsRefused) {
+    const std::string json = without_end_of_text(make_byte_tokenizer()->to_json());
+    ASSERT_EQ(tokenizer_from_json(json, "test")->end_of_text(), -1);
+    put_file(dir_ / "tokenizer.json", json);
+    Options o = options("run");
+    o.byte_tokenizer = false;
+    o.tokenizer = dir_ / "tokenizer.json";
+    expect_refused(o, ErrorCode::model, "tokenizer.json: tokenizer: expected the token <|endoftext|>");
+
+    Options first = options("first");
+    run(first);
+    put_file(first.out, without_end_of_text(bytes(first.out)));
+    o.tokenizer = first.out;
+    expect_refused(o, ErrorCode::model, "first.safetensors: tokenizer: expected the token <|endoftext|>");
+    o.tokenizer.clear();
+    o.init = first.out;
+    expect_refused(o, ErrorCode::model, "first.safetensors: tokenizer: expected the token <|endoftext|>");
+    EXPECT_FALSE(fs::exists(o.out));
+}
+
+// Whoever else cuts a text into windows.
+TEST_F(TrainingFiles, ACorpusHasNoTokenOutsideItsVocabulary) {
+    const auto tokenizer = tokenizer_from_json(without_end_of_text(make_byte_tokenizer()->to_json()), "test");
+    try {
+        Corpus(dir_ / "corpus.txt", *tokenizer, 24);
+        FAIL() << "expected an error";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code, ErrorCode::model);
+        EXPECT_NE(std::string(e.what()).find("token 0: expected an id from 0 to 256, found -1"), std::string::npos)
+            << e.what();
     }
 }
+
+// ---- As the program shows it --------------------------------------------------------------------
 
 TEST_F(TrainingFiles, TheProgramEndsWithTheCodeOfWhatIsWrong) {
     const auto with = [&](std::vector<std::string> more) {

@@ -26,6 +26,7 @@ train)
         --*) name=$(echo "${1#--}" | tr - _) && eval "$name=\$2" && shift 2 ;;
         esac
     done
+    [ "$keep" = last ] || exit 8
     [ "$(cat "$corpus" "$val" "$finish")" = "$(printf 'train\nheld-out\nsimple')" ] || exit 9
     [ ! -e "$checkpoint" ] || echo "went on" >&2
     echo state >"$checkpoint" && printf '%s\n' step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss 1,2048,0,8,1,0, 1,2048,,,,,7 \

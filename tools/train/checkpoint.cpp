@@ -3,75 +3,216 @@
 
 #include "core/error.h"
 #include "io/safetensors.h"
+#include "tools/sha256.h"
 
-#include <cstdio>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
 
 namespace ordo::train {
 namespace {
 
-// %a writes a double so that it reads back as the same.
-std::string exact(double v) {
+constexpr std::string_view format = "3";
+
+using Entries = std::map<std::string, std::string, std::less<>>;
+
+// The shortest decimal that reads back as the same number, whatever the locale.
+template <class Number>
+std::string exact(Number value) {
     char text[40];
-    std::snprintf(text, sizeof text, "%a", v);
-    return text;
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+struct Named {
+    const char* name;
+    std::span<float> values;
+};
+
+// In the order of the file.
+std::vector<Named> named(const Floats& floats, bool with_best) {
+    std::vector<Named> all{
+        {"first_moment", floats.first_moment}, {"second_moment", floats.second_moment}, {"value", floats.value}};
+    if (with_best) all.insert(all.begin(), {"best", floats.best});
+    return all;
+}
+
+// Of what the metadata say, the sum itself apart, and of the tensors that are added one after the other. A
+// length before each text keeps two of them from being taken for one.
+class Sum {
+public:
+    explicit Sum(const Entries& metadata) {
+        for (const auto& [key, value] : metadata)
+            if (key != "sha256") text(key), text(value);
+    }
+    void tensor(std::string_view name, std::uint64_t elements) {
+        text(name);
+        text(exact(elements));
+    }
+    void values(std::span<const float> v) { sum_.add({reinterpret_cast<const char*>(v.data()), v.size_bytes()}); }
+    std::string hexadecimal() { return sum_.hexadecimal(); }
+
+private:
+    void text(std::string_view t) {
+        sum_.add(exact(t.size()) + ":");
+        sum_.add(t);
+    }
+    Sha256 sum_;
+};
+
+std::string sum_of(const Safetensors& file) {
+    Sum sum(file.metadata());
+    std::vector<float> piece;
+    for (const TensorInfo& tensor : file.tensors()) {
+        sum.tensor(tensor.name, tensor.elements);
+        for (std::uint64_t at = 0; at < tensor.elements; at += piece.size()) {
+            piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(1 << 16, tensor.elements - at)));
+            file.read_part(tensor, static_cast<std::size_t>(at), piece);
+            sum.values(piece);
+        }
+    }
+    return sum.hexadecimal();
+}
+
+// The metadata of a checkpoint, read strictly: each entry once, as save_checkpoint() writes it.
+class Reader {
+public:
+    explicit Reader(const Safetensors& file) : file_(file) {}
+
+    const std::string& text(std::string_view key) {
+        const auto found = file_.metadata().find(key);
+        if (found == file_.metadata().end())
+            fail(ErrorCode::model, file_.where(), ": metadata: expected '", key, "', found none");
+        ++read_;
+        return found->second;
+    }
+    std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most) {
+        const std::string& found = text(key);
+        std::int64_t value = 0;
+        std::from_chars(found.data(), found.data() + found.size(), value);
+        if (exact(value) != found || value < least || value > most)
+            refuse(key, "an integer from " + exact(least) + " to " + exact(most), found);
+        return value;
+    }
+    double loss(std::string_view key) { return loss(key, text(key)); }
+    std::vector<double> losses(std::string_view key, std::size_t count) {
+        const std::string& found = text(key);
+        std::vector<double> all;
+        for (std::size_t at = 0; at < found.size();) {
+            const std::size_t end = std::min(found.find(' ', at), found.size());
+            all.push_back(loss(key, std::string_view(found).substr(at, end - at)));
+            at = end + 1;
+            if (at == found.size()) refuse(key, "no space at the end", found);
+        }
+        if (all.size() != count) refuse(key, exact(count) + " losses", exact(all.size()));
+        return all;
+    }
+    void expect_no_more() const {
+        if (read_ != file_.metadata().size())
+            fail(ErrorCode::model, file_.where(), ": metadata: expected ", read_, " entries, found ",
+                 file_.metadata().size());
+    }
+    [[noreturn]] void refuse(std::string_view key, std::string_view expected, std::string_view found) const {
+        fail(ErrorCode::model, file_.where(), ": metadata '", key, "': expected ", expected, ", found '",
+             printable(found), "'");
+    }
+
+private:
+    double loss(std::string_view key, std::string_view text) const {
+        double value = std::nan("");
+        std::from_chars(text.data(), text.data() + text.size(), value);
+        if (exact(value) != text || !std::isfinite(value)) refuse(key, "a finite number", text);
+        return value;
+    }
+
+    const Safetensors& file_;
+    std::size_t read_ = 0; // entries
+};
+
+State read_state(Reader& reader, std::int64_t steps) {
+    State state;
+    state.step = reader.integer("step", 0, steps);
+    state.first_loss = reader.loss("first_loss");
+    state.evaluated = reader.integer("evaluated", 0, state.step);
+    state.best_step = reader.integer("best_step", state.evaluated > 0 ? 1 : 0, state.evaluated);
+    state.validation_loss = reader.loss("validation_loss");
+    state.best_loss = reader.loss("best_loss");
+    state.losses = reader.losses("losses", std::min(static_cast<std::size_t>(state.step), State::kept_losses));
+    state.log_bytes = reader.integer("log_bytes", 0, std::numeric_limits<std::int64_t>::max());
+    return state;
+}
+
+void read_values(const Safetensors& file, const Named& tensor) {
+    const TensorInfo* info = file.find(tensor.name);
+    const std::vector shape{static_cast<std::int64_t>(tensor.values.size())};
+    if (!info || info->shape != shape || info->dtype != "F32")
+        fail(ErrorCode::model, file.where(), ": tensor ", tensor.name, ": expected F32 ", shape_text(shape), ", found ",
+             info ? info->dtype + " " + shape_text(info->shape) : "none");
+    file.read(*info, tensor.values);
+    if (const std::size_t i = first_not_finite(tensor.values); i < tensor.values.size())
+        fail(ErrorCode::model, file.where(), ": tensor ", tensor.name, ": expected finite numbers, found ",
+             tensor.values[i], " at ", i);
+    if (std::string_view(tensor.name) != "second_moment") return;
+    const auto negative = std::find_if(tensor.values.begin(), tensor.values.end(), [](float v) { return v < 0; });
+    if (negative != tensor.values.end()) // a mean of squares
+        fail(ErrorCode::model, file.where(), ": tensor ", tensor.name, ": expected 0 or more, found ", *negative,
+             " at ", negative - tensor.values.begin());
 }
 
 } // namespace
 
-void save_checkpoint(const std::filesystem::path& file, const std::string& digest, const State& state,
-                     Parameters& parameters, Optimizer& optimizer) {
-    std::string losses;
-    for (const double loss : state.losses) losses += exact(loss) + " ";
-    const auto n = static_cast<std::int64_t>(parameters.size());
-    write_safetensors(file,
-                      {{"value", {n}, WeightType::f32, parameters.values()},
-                       {"first_moment", {n}, WeightType::f32, optimizer.first_moments()},
-                       {"second_moment", {n}, WeightType::f32, optimizer.second_moments()}},
-                      {{"ordo.checkpoint", "2"},
-                       {"digest", digest},
-                       {"step", std::to_string(state.step)},
-                       {"validation_loss", exact(state.validation_loss)},
-                       {"losses", losses},
-                       {"log_bytes", std::to_string(state.log_bytes)}});
+std::size_t first_not_finite(std::span<const float> values) {
+    return static_cast<std::size_t>(
+        std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); }) - values.begin());
 }
 
-State load_checkpoint(const std::filesystem::path& file, const std::string& digest, Parameters& parameters,
-                      Optimizer& optimizer) {
-    const std::string where = printable(file.string());
-    const Safetensors saved = Safetensors::open(file);
-    const auto text = [&](const char* key) {
-        const auto found = saved.metadata().find(key);
-        if (found == saved.metadata().end())
-            fail(ErrorCode::model, where, ": metadata: expected '", key, "', found none");
-        return found->second;
-    };
-    if (text("ordo.checkpoint") != "2")
-        fail(ErrorCode::model, where, ": expected a checkpoint of format 2, found ",
-             printable(text("ordo.checkpoint")));
-    if (text("digest") != digest)
-        fail(ErrorCode::usage, where,
-             ": expected a checkpoint of this run, found one of another corpus, trunk, encoding or budget");
-    const auto read = [&](const char* name, std::span<float> into) {
-        const TensorInfo* info = saved.find(name);
-        if (!info || info->shape != std::vector{static_cast<std::int64_t>(into.size())})
-            fail(ErrorCode::model, where, ": tensor ", name, ": expected [", into.size(), "], found ",
-                 info ? "another shape" : "none");
-        saved.read(*info, into);
-    };
-    read("value", parameters.values());
-    read("first_moment", optimizer.first_moments());
-    read("second_moment", optimizer.second_moments());
-    State state;
-    state.step = optimizer.steps = std::strtoll(text("step").c_str(), nullptr, 10);
-    state.validation_loss = std::strtod(text("validation_loss").c_str(), nullptr);
-    const std::string losses = text("losses");
-    for (const char* p = losses.c_str(); *p;) {
-        char* end = nullptr;
-        state.losses.push_back(std::strtod(p, &end));
-        if (end == p) fail(ErrorCode::model, where, ": metadata 'losses': expected numbers, found ", printable(losses));
-        p = *end ? end + 1 : end;
+void save_checkpoint(const std::filesystem::path& file, const std::string& digest, const State& state,
+                     const Floats& floats) {
+    std::string losses;
+    for (const double loss : state.losses) losses += (losses.empty() ? "" : " ") + exact(loss);
+    Entries metadata{{"ordo.checkpoint", std::string(format)},
+                     {"digest", digest},
+                     {"step", exact(state.step)},
+                     {"first_loss", exact(state.first_loss)},
+                     {"evaluated", exact(state.evaluated)},
+                     {"validation_loss", exact(state.validation_loss)},
+                     {"best_step", exact(state.best_step)},
+                     {"best_loss", exact(state.best_loss)},
+                     {"losses", losses},
+                     {"log_bytes", exact(state.log_bytes)}};
+    Sum sum(metadata);
+    std::vector<StoredTensor> tensors;
+    for (const auto& [name, values] : named(floats, state.best_step > 0 && !floats.best.empty())) {
+        if (const std::size_t i = first_not_finite(values); i < values.size())
+            fail(ErrorCode::failure, "step ", state.step, ": ", name, ": not finite at ", i, "; ", printable_path(file),
+                 " is as it was");
+        sum.tensor(name, values.size());
+        sum.values(values);
+        tensors.push_back({name, {static_cast<std::int64_t>(values.size())}, WeightType::f32, values});
     }
-    state.log_bytes = std::strtoll(text("log_bytes").c_str(), nullptr, 10);
+    metadata.emplace("sha256", sum.hexadecimal());
+    write_safetensors(file, std::move(tensors), metadata);
+}
+
+State load_checkpoint(const std::filesystem::path& file, const std::string& digest, std::int64_t steps,
+                      const Floats& floats) {
+    const Safetensors saved = Safetensors::open(file);
+    const std::string& where = saved.where();
+    Reader reader(saved);
+    if (const std::string& found = reader.text("ordo.checkpoint"); found != format)
+        fail(ErrorCode::model, where, ": expected a checkpoint of format ", format, ", found format ", printable(found),
+             "; only the version that wrote it goes on from it");
+    if (sum_of(saved) != reader.text("sha256"))
+        fail(ErrorCode::model, where, ": expected what its sha256 says, found other content: the file is damaged");
+    if (reader.text("digest") != digest)
+        fail(ErrorCode::usage, where,
+             ": expected a checkpoint of this run, found one of another corpus, trunk, encoding, budget or --keep");
+    const State state = read_state(reader, steps);
+    reader.expect_no_more();
+    const std::vector<Named> tensors = named(floats, state.best_step > 0 && !floats.best.empty());
+    if (saved.tensors().size() != tensors.size())
+        fail(ErrorCode::model, where, ": expected ", tensors.size(), " tensors, found ", saved.tensors().size());
+    for (const Named& tensor : tensors) read_values(saved, tensor);
     return state;
 }
 

@@ -28,6 +28,10 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
             tokens_.push_back(tokenizer.end_of_text());
             tokenizer.encode(std::string_view(text).substr(begin, end - begin), false, tokens_);
             const auto last = static_cast<std::int64_t>(tokens_.size());
+            for (std::int64_t i = first; i < last; ++i)
+                if (const Token id = tokens_[static_cast<std::size_t>(i)]; id < 0 || id >= tokenizer.vocab_size())
+                    fail(ErrorCode::model, printable(file.string()), ": token ", i, ": expected an id from 0 to ",
+                         tokenizer.vocab_size() - 1, ", found ", id);
             for (std::int64_t start = first; start < last; start += length) starts_.push_back(start);
         }
         begin = next;

@@ -15,7 +15,8 @@ constexpr std::size_t most_bytes = std::size_t{1} << 32; // of a corpus
 // document that follows.
 class Corpus {
 public:
-    // Throws Error(limit) if the text is shorter than one window.
+    // Throws Error(limit) if the text is shorter than one window, Error(model) for a tokenizer that gives
+    // tokens outside its vocabulary, such as that of an end of text which it does not have.
     Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length);
 
     std::int64_t windows() const { return static_cast<std::int64_t>(starts_.size()); }

@@ -71,6 +71,13 @@ std::int64_t Log::flush() {
     return written_;
 }
 
+bool is_log(const std::filesystem::path& file) {
+    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    std::string begin = csv_header();
+    const ssize_t n = ::read(fd.get(), begin.data(), begin.size());
+    return n >= 0 && csv_header().starts_with(std::string_view(begin).substr(0, static_cast<std::size_t>(n)));
+}
+
 std::string csv_header() {
     return "step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss\n";
 }

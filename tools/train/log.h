@@ -30,6 +30,9 @@ private:
     std::string rows_;         // not written yet
 };
 
+// True for a file that a run may have written, if only begun; false if it cannot be read.
+bool is_log(const std::filesystem::path& file);
+
 std::string csv_header();
 std::string csv_row(std::int64_t step, std::int64_t tokens, double lr, double loss, double grad_norm, double rate);
 std::string csv_validation(std::int64_t step, std::int64_t tokens, double validation_loss);

@@ -1,37 +1,90 @@
 // SPDX-License-Identifier: MIT
 #include "tools/train/progress.h"
 
-#include <cstdio>
-#include <string>
+#include "tools/output.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace ordo::train {
+namespace {
 
-void Progress::show(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss,
-                    double validation_loss) {
+using tools::fixed_text;
+
+std::string left_text(double seconds) { // "1:05 left"
+    const auto whole = static_cast<std::int64_t>(seconds);
+    const std::string rest = std::to_string(whole % 60);
+    return std::to_string(whole / 60) + (rest.size() < 2 ? ":0" : ":") + rest + " left";
+}
+
+struct Part {
+    std::string text;
+    int worth; // the least goes first
+};
+
+std::string joined(const std::vector<Part>& parts) {
+    return std::accumulate(parts.begin(), parts.end(), std::string(), [](const std::string& before, const Part& part) {
+        return before.empty() ? part.text : before + "  " + part.text;
+    });
+}
+
+} // namespace
+
+std::string bar_text(const Figures& f, int columns) {
+    std::vector<Part> parts{{std::to_string(f.step) + "/" + std::to_string(f.steps), 5},
+                            {"loss " + fixed_text(f.loss, 3), 3}};
+    if (f.held_out) parts.push_back({"held-out " + fixed_text(*f.held_out, 3), 2});
+    parts.push_back({fixed_text(f.rate, 0) + " tokens/s", 1});
+    parts.push_back({left_text(f.seconds_left), 4});
+    const auto room = static_cast<std::size_t>(std::max(columns, 0));
+    const auto worth_less = [](const Part& a, const Part& b) { return a.worth < b.worth; };
+    while (parts.size() > 1 && joined(parts).size() > room)
+        parts.erase(std::min_element(parts.begin(), parts.end(), worth_less));
+    const std::string text = joined(parts);
+    constexpr std::size_t longest = 30, shortest = 8, frame = 3; // [bar] and a space
+    if (text.size() + frame + shortest > room) return text.substr(0, room);
+    const std::size_t length = std::min(longest, room - frame - text.size());
+    std::string bar(length * static_cast<std::size_t>(f.step) / static_cast<std::size_t>(f.steps), '#');
+    bar.resize(length, '.');
+    return "[" + bar + "] " + text;
+}
+
+bool Progress::due(Clock::time_point now) {
+    if (!line_.active() || now - drawn_ < std::chrono::milliseconds(100)) return false;
+    drawn_ = now;
+    return true;
+}
+
+void Progress::step(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss) {
     const auto now = Clock::now();
     if (first_step_ < 0) { // the first step warms up and is not counted
         first_step_ = step;
         start_ = drawn_ = now;
         return;
     }
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    rate_ = static_cast<double>((step - first_step_) * step_tokens) / seconds;
-    if (!shown_ || (step < steps && now - drawn_ < std::chrono::milliseconds(100))) return;
-    drawn_ = now;
-    begun_ = true;
-    static constexpr int width = 30;
-    const int done = static_cast<int>(width * step / steps);
-    const auto left = static_cast<long>(static_cast<double>((steps - step) * step_tokens) / rate_);
-    std::string bar(static_cast<std::size_t>(done), '#');
-    bar.resize(width, '.');
-    std::fprintf(stderr, "\r[%s] %lld/%lld  loss %.3f  held-out %.3f  %.0f tokens/s  %ld:%02ld left ", bar.c_str(),
-                 static_cast<long long>(step), static_cast<long long>(steps), loss, validation_loss, rate_, left / 60,
-                 left % 60);
-    std::fflush(stderr);
+    const double seconds = std::max(1e-9, std::chrono::duration<double>(now - start_).count());
+    figures_.step = step;
+    figures_.steps = steps;
+    figures_.loss = loss;
+    figures_.rate = static_cast<double>((step - first_step_) * step_tokens) / seconds;
+    figures_.seconds_left = static_cast<double>((steps - step) * step_tokens) / figures_.rate;
+    if (due(now) || step == steps) line_.show(bar_text(figures_, tools::LiveLine::width()));
 }
 
-Progress::~Progress() {
-    if (begun_) std::fputc('\n', stderr);
+void Progress::evaluated(std::int64_t step, std::int64_t steps, double loss, double held_out) {
+    figures_.held_out = held_out;
+    if (!shown_ || line_.active()) return;
+    std::string text = "step " + std::to_string(step) + "/" + std::to_string(steps) + ": loss " + fixed_text(loss, 3) +
+                       ", held-out " + fixed_text(held_out, 3);
+    if (figures_.rate > 0)
+        text += ", " + fixed_text(figures_.rate, 0) + " tokens/s, " + left_text(figures_.seconds_left);
+    tools::write_message(text);
+}
+
+void Progress::evaluating(std::int64_t done, std::int64_t windows) {
+    if (due(Clock::now()))
+        line_.show("held-out text: " + std::to_string(done) + "/" + std::to_string(windows) + " windows");
 }
 
 } // namespace ordo::train

@@ -1,29 +1,51 @@
 // SPDX-License-Identifier: MIT
-// The progress bar of a run.
+// What somebody who waits for a run is shown on stderr: on a terminal a bar, elsewhere a line for each
+// held-out loss.
 #pragma once
+
+#include "tools/live_line.h"
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace ordo::train {
 
+struct Figures {
+    std::int64_t step = 0, steps = 0;
+    double loss = 0;
+    std::optional<double> held_out; // none before the first evaluation
+    double rate = 0;                // tokens a second
+    double seconds_left = 0;
+};
+
+// At most so many columns: what is least worth knowing is left out where there is no room for it.
+std::string bar_text(const Figures& figures, int columns);
+
 class Progress {
 public:
-    explicit Progress(bool shown) : shown_(shown) {}
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
-    ~Progress(); // ends the line, however the run ends: what is said next has a line of its own
-    // Redraws the bar on stderr, at most ten times a second.
-    void show(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss, double validation_loss);
+    explicit Progress(bool shown) : shown_(shown), line_(shown) {}
+    // After each step; the bar is drawn at most ten times a second.
+    void step(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss);
+    // What is already known when a run goes on.
+    void know(double held_out) { figures_.held_out = held_out; }
+    // After each evaluation.
+    void evaluated(std::int64_t step, std::int64_t steps, double loss, double held_out);
+    // While one takes its time.
+    void evaluating(std::int64_t done, std::int64_t windows);
     // Of this process, since its first step; 0 before.
-    double tokens_per_second() const { return rate_; }
+    double tokens_per_second() const { return figures_.rate; }
 
 private:
     using Clock = std::chrono::steady_clock;
-    bool shown_, begun_ = false;
+    bool due(Clock::time_point now);
+
+    bool shown_;
+    tools::LiveLine line_;
     std::int64_t first_step_ = -1;
     Clock::time_point start_, drawn_;
-    double rate_ = 0;
+    Figures figures_;
 };
 
 } // namespace ordo::train

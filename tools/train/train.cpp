@@ -3,69 +3,26 @@
 
 #include "core/blas.h"
 #include "core/error.h"
-#include "io/json.h"
-#include "io/safetensors.h"
 #include "model/model_file.h"
-#include "text/bpe_trainer.h"
 #include "tools/sha256.h"
 #include "tools/train/checkpoint.h"
 #include "tools/train/data.h"
-#include "tools/train/files.h"
 #include "tools/train/log.h"
+#include "tools/train/optimizer.h"
 #include "tools/train/progress.h"
+#include "tools/train/setup.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 namespace ordo::train {
 namespace {
 
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "interrupt() is called by signal handlers");
-
-std::unique_ptr<Tokenizer> make_tokenizer(const Options& o) {
-    const std::filesystem::path& file = !o.tokenizer.empty() ? o.tokenizer : o.init;
-    if (!file.empty()) {
-        const std::string where = printable(file.string());
-        if (file.extension() == ".json") return tokenizer_from_json(read_file(file, most_bytes), where);
-        const Safetensors weights = Safetensors::open(file);
-        const auto json = weights.metadata().find("tokenizer");
-        if (json == weights.metadata().end())
-            fail(ErrorCode::model, where, ": metadata: expected 'tokenizer', found none");
-        return tokenizer_from_json(json->second, where);
-    }
-    if (o.byte_tokenizer) return make_byte_tokenizer();
-    return train_bpe(read_file(o.corpus, most_bytes), o.blueprint.vocab_size);
-}
-
-// What shapes do not show, such as the number of heads, has to agree too.
-void check_trunk(const Options& o, const Safetensors& file) {
-    const std::string where = file.where() + ": blueprint";
-    const JsonValue has = parse_json(to_json(read_blueprint(file), true), where);
-    const JsonValue wants = parse_json(to_json(o.blueprint, true), where);
-    for (const auto& [key, value] : *wants.object())
-        if (const std::string wanted = describe(value), found = describe(get_member(has, key, where));
-            key != "architecture" && key != "context" && found != wanted)
-            fail(ErrorCode::model, where, ": ", key, ": expected the trunk's ", wanted, ", found ", found);
-}
-
-// Takes over the tensors of a weight file that have the same name and shape; the rest start fresh.
-void load_initial(const Options& o, Parameters& parameters) {
-    const Safetensors file = Safetensors::open(o.init);
-    check_trunk(o, file);
-    for (int i = 0; i < parameters.count(); ++i) {
-        const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
-        const View v = parameters.value(i);
-        const TensorInfo* found = file.find(spec.name);
-        if (!found && i >= parameters.first_encoding_tensor()) continue; // a new encoding may be put on a trained trunk
-        if (!found || found->shape != spec.shape)
-            fail(ErrorCode::model, printable(o.init.string()), ": tensor ", spec.name,
-                 ": expected the trunk's shape, found ", found ? "another" : "none");
-        file.read(*found, {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)});
-    }
-}
 
 // Rises over the warm-up, then falls along half a cosine to min_lr (Loshchilov and Hutter 2017).
 double learning_rate(const Options& o, std::int64_t step, std::int64_t steps) {
@@ -76,12 +33,29 @@ double learning_rate(const Options& o, std::int64_t step, std::int64_t steps) {
     return o.lr * (o.min_lr + (1 - o.min_lr) * 0.5 * (1 + std::cos(std::numbers::pi * progress)));
 }
 
-WeightType stored_type(const std::string& dtype) {
-    if (dtype == "f32") return WeightType::f32;
-    if (dtype == "f16") return WeightType::f16;
-    if (dtype == "bf16") return WeightType::bf16;
-    fail(ErrorCode::usage, "dtype: expected f32, f16 or bf16, found '", printable(dtype), "'");
+// With four digits of what is not whole.
+template <class... Parts>
+std::string text_of(const Parts&... parts) {
+    std::ostringstream s;
+    s.imbue(std::locale::classic());
+    s.precision(4);
+    (s << ... << parts);
+    return s.str();
 }
+
+// Two blocks of numbers, exchanged for as long as it lives.
+class Exchange {
+public:
+    Exchange(std::span<float> a, std::span<float> b) : a_(a), b_(b) {
+        std::swap_ranges(a_.begin(), a_.end(), b_.begin());
+    }
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+    ~Exchange() { std::swap_ranges(a_.begin(), a_.end(), b_.begin()); }
+
+private:
+    std::span<float> a_, b_;
+};
 
 // The whole of one run.
 class Run {
@@ -91,7 +65,21 @@ public:
 
 private:
     void one_step();
-    double held_out(std::int64_t most_tokens);
+    bool evaluation_is_due() const;
+    bool evaluate();
+    std::int64_t windows_of(std::int64_t most_tokens) const;
+    std::optional<double> held_out(std::int64_t most_tokens);
+    [[noreturn]] void diverged(std::string_view what) const;
+    double loss_limit() const;
+    std::int64_t steps_above_limit() const;
+    void check_loss(std::int64_t patience) const;
+    void check_weights();
+    Result stop();
+    Result finish();
+    bool score_kept(Result& result);
+    void warn_of_rise() const;
+    bool keeps_earlier() const { return o_.keep == Keep::best && state_.best_step < state_.step; }
+    Floats floats();
     void save();
     void write(const Result& result);
     std::string digest() const;
@@ -105,6 +93,7 @@ private:
     Parameters parameters_;
     Network network_;
     Optimizer optimizer_;
+    Buffer<float> best_; // the parameters with the lowest held-out loss; empty with Keep::last
     Progress progress_;
     State state_;
     Log log_;
@@ -112,45 +101,14 @@ private:
     std::vector<Token> tokens_, targets_;
 };
 
-// What can be said before anything is read.
-Options resolved(Options o) {
-    stored_type(o.dtype);
-    const auto step_tokens = static_cast<std::int64_t>(o.batch) * o.blueprint.context;
-    if (o.batch < 1 || step_tokens < 1 || o.tokens < step_tokens)
-        fail(ErrorCode::usage, "tokens: expected at least one step of ", step_tokens, ", found ", o.tokens);
-    if (o.finish_tokens != 0 && o.finish.empty())
-        fail(ErrorCode::usage, "finish-tokens: expected a finish corpus beside it, found none");
-    if (!o.finish.empty() && o.finish_tokens == 0) o.finish_tokens = std::max(step_tokens, o.tokens / 5);
-    if (!o.finish.empty() && (o.finish_tokens < step_tokens || o.finish_tokens > o.tokens))
-        fail(ErrorCode::usage, "finish-tokens: expected at least one step of ", step_tokens,
-             " and at most the budget of ", o.tokens, ", found ", o.finish_tokens);
-    check_files(o);
-    return o;
-}
-
-// The trunk for a tokenizer, if there is memory to train it.
-Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
-    Blueprint b = o.blueprint;
-    b.vocab_size = tokenizer.vocab_size();
-    check(b, "trunk");
-    const EncodingStack encodings(o.encoding, b.dims());
-    const auto parameters = static_cast<double>(Parameters::floats(b, encodings)); // and gradients, and two moments
-    const double bytes = sizeof(float) * (4 * parameters + Network::floats(b, encodings, o.batch, b.context));
-    const std::int64_t step_tokens = static_cast<std::int64_t>(o.batch) * b.context;
-    if (bytes > static_cast<double>(default_memory_limit()) || step_tokens > std::numeric_limits<int>::max())
-        fail(ErrorCode::limit, "training: steps of ", step_tokens, " tokens take ",
-             static_cast<std::uint64_t>(std::min(bytes, 0x1p63)), " bytes, more than the ", default_memory_limit(),
-             " that they may; a smaller batch, context or trunk takes less");
-    return b;
-}
-
 Run::Run(const Options& options)
     : o_(resolved(options)), tokenizer_(make_tokenizer(o_)),
       encodings_(o_.encoding, (o_.blueprint = fitting_trunk(o_, *tokenizer_)).dims()),
       corpus_(o_.corpus, *tokenizer_, o_.blueprint.context),
       validation_(o_.validation, *tokenizer_, o_.blueprint.context), parameters_(o_.blueprint, encodings_),
       network_(o_.blueprint, encodings_, parameters_, o_.batch, o_.blueprint.context), optimizer_(parameters_),
-      progress_(o_.progress), step_tokens_(static_cast<std::int64_t>(o_.batch) * o_.blueprint.context),
+      best_(o_.keep == Keep::best ? parameters_.size() : 0), progress_(o_.progress),
+      step_tokens_(static_cast<std::int64_t>(o_.batch) * o_.blueprint.context),
       tokens_(static_cast<std::size_t>(step_tokens_)), targets_(tokens_.size()) {
     check_blas();
     steps_ = o_.tokens / step_tokens_;
@@ -158,8 +116,11 @@ Run::Run(const Options& options)
     if (o_.finish_tokens > 0) finish_ = std::make_unique<Corpus>(o_.finish, *tokenizer_, o_.blueprint.context);
     parameters_.initialise(o_.seed);
     if (!o_.init.empty()) load_initial(o_, parameters_);
-    if (o_.resume && std::filesystem::exists(o_.checkpoint))
-        state_ = load_checkpoint(o_.checkpoint, digest(), parameters_, optimizer_);
+    if (o_.resume && std::filesystem::exists(o_.checkpoint)) {
+        state_ = load_checkpoint(o_.checkpoint, digest(), steps_, floats());
+        optimizer_.steps = state_.step;
+        if (state_.evaluated > 0) progress_.know(state_.validation_loss);
+    }
     if (!o_.log.empty()) log_ = Log(o_.log, state_.log_bytes);
 }
 
@@ -171,7 +132,41 @@ std::string Run::digest() const {
       << o_.min_lr << '|' << o_.warmup << '|' << o_.weight_decay << '|' << o_.clip << '|' << o_.dropout << '|'
       << o_.seed << '|' << o_.finish_tokens << '|' << corpus_.sha256() << '|' << (finish_ ? finish_->sha256() : "")
       << '|' << sha256(tokenizer_->to_json());
+    if (o_.keep == Keep::best) s << "|best|" << o_.eval_every << '|' << o_.eval_tokens << '|' << validation_.sha256();
     return sha256(s.str());
+}
+
+void Run::diverged(std::string_view what) const {
+    fail(ErrorCode::failure, "step ", state_.step, ": ", what,
+         "; the training has diverged and writes no weights; a lower lr may help");
+}
+
+// Twice what the run began with, or what guessing each token alike costs, whichever is more.
+double Run::loss_limit() const {
+    return 2 * std::max(state_.first_loss, std::log(static_cast<double>(o_.blueprint.vocab_size)));
+}
+
+std::int64_t Run::steps_above_limit() const {
+    const auto below =
+        std::find_if(state_.losses.rbegin(), state_.losses.rend(), [&](double loss) { return loss <= loss_limit(); });
+    return below - state_.losses.rbegin();
+}
+
+// Numbers that are finite may be worth nothing all the same. A loss may leap up and come back.
+void Run::check_loss(std::int64_t patience) const {
+    if (steps_above_limit() > patience)
+        diverged(text_of("the loss is ", state_.losses.back(), " and has been above ", loss_limit(), " for ",
+                         steps_above_limit(), " steps"));
+}
+
+void Run::check_weights() {
+    if (first_not_finite(parameters_.values()) == parameters_.size()) return;
+    for (int i = 0; i < parameters_.count(); ++i) {
+        const View v = parameters_.value(i);
+        const auto n = static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols);
+        if (first_not_finite({v.data, n}) < n)
+            diverged("tensor " + parameters_.specs()[static_cast<std::size_t>(i)].name + " is not finite");
+    }
 }
 
 void Run::one_step() {
@@ -189,23 +184,31 @@ void Run::one_step() {
         network_.loss_and_grad(tokens_, targets_, {}, {o_.dropout, o_.seed, static_cast<std::uint64_t>(state_.step)});
     const double lr = learning_rate(o_, state_.step, steps_);
     const double norm = optimizer_.step({lr, o_.weight_decay, o_.clip});
-    if (!std::isfinite(loss) || !std::isfinite(norm))
-        fail(ErrorCode::failure, "step ", state_.step,
-             ": the loss is not finite; the last checkpoint is kept; a lower lr may help");
     state_.step += 1;
+    if (!std::isfinite(loss)) diverged("the loss is not finite");
+    if (!std::isfinite(norm)) diverged("the gradient is not finite");
     state_.losses.push_back(loss);
-    if (state_.losses.size() > 50) state_.losses.erase(state_.losses.begin());
+    if (state_.step == 1) state_.first_loss = loss;
+    if (state_.losses.size() > State::kept_losses) state_.losses.erase(state_.losses.begin());
+    check_loss(20);
     log_.add(csv_row(state_.step, state_.step * step_tokens_, lr, loss, norm, progress_.tokens_per_second()));
-    progress_.show(state_.step, steps_, step_tokens_, loss, state_.validation_loss);
+    progress_.step(state_.step, steps_, step_tokens_, loss);
 }
 
-// Mean over windows spread evenly over the held-out text.
-double Run::held_out(std::int64_t most_tokens) {
+// ---- The held-out text --------------------------------------------------------------------------
+
+std::int64_t Run::windows_of(std::int64_t most_tokens) const {
+    return std::min(validation_.windows(), std::max<std::int64_t>(1, most_tokens / o_.blueprint.context));
+}
+
+// Mean over windows spread evenly over the held-out text; nothing if interrupt() came first.
+std::optional<double> Run::held_out(std::int64_t most_tokens) {
     const auto length = static_cast<std::size_t>(o_.blueprint.context);
-    const std::int64_t all = validation_.windows();
-    const std::int64_t windows = std::min(all, std::max<std::int64_t>(1, most_tokens / o_.blueprint.context));
+    const std::int64_t all = validation_.windows(), windows = windows_of(most_tokens);
     double total = 0;
     for (std::int64_t first = 0; first < windows; first += o_.batch) {
+        if (interrupted) return std::nullopt;
+        progress_.evaluating(first, windows);
         const std::int64_t n = std::min<std::int64_t>(o_.batch, windows - first);
         std::fill(targets_.begin(), targets_.end(), -1); // rows without a window are not scored
         for (std::int64_t i = 0; i < n; ++i) {
@@ -218,10 +221,40 @@ double Run::held_out(std::int64_t most_tokens) {
     return total / static_cast<double>(windows);
 }
 
+// After every eval_every steps and after the last one, unless that was done before a checkpoint.
+bool Run::evaluation_is_due() const {
+    return state_.step > state_.evaluated && (state_.step % o_.eval_every == 0 || state_.step == steps_);
+}
+
+// False if interrupt() came first: then it is made up for by the run that goes on.
+bool Run::evaluate() {
+    check_weights();
+    const std::optional<double> loss = held_out(o_.eval_tokens);
+    if (!loss) return false;
+    if (!std::isfinite(*loss)) diverged("the held-out loss is not finite");
+    state_.evaluated = state_.step;
+    state_.validation_loss = *loss;
+    if (state_.best_step == 0 || *loss < state_.best_loss) {
+        state_.best_step = state_.step;
+        state_.best_loss = *loss;
+        if (best_.size() > 0) std::copy(parameters_.values().begin(), parameters_.values().end(), best_.begin());
+    }
+    log_.add(csv_validation(state_.step, state_.step * step_tokens_, *loss));
+    progress_.evaluated(state_.step, steps_, state_.losses.back(), *loss);
+    return true;
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+Floats Run::floats() {
+    return {parameters_.values(), optimizer_.first_moments(), optimizer_.second_moments(), best_};
+}
+
 // The log first: a checkpoint may not speak of rows that are not there.
 void Run::save() {
+    check_weights();
     if (log_.is_open()) state_.log_bytes = log_.flush();
-    if (!o_.checkpoint.empty()) save_checkpoint(o_.checkpoint, digest(), state_, parameters_, optimizer_);
+    if (!o_.checkpoint.empty()) save_checkpoint(o_.checkpoint, digest(), state_, floats());
 }
 
 void Run::write(const Result& result) {
@@ -249,11 +282,17 @@ Metadata Run::record(const Result& result) const {
         {"command", o_.command},
         {"seed", std::to_string(o_.seed)},
         {"tokens", std::to_string(result.tokens)},
+        {"keep", o_.keep == Keep::best ? "best" : "last"},
+        {"kept.tokens", std::to_string(result.kept_tokens)},
         {"batch", std::to_string(o_.batch)},
         {"lr", number(o_.lr)},
         {"train_loss", number(result.train_loss)},
         {"validation_loss", number(result.validation_loss)},
     };
+    if (o_.keep == Keep::best) { // what decides which
+        m["keep.every"] = std::to_string(o_.eval_every);
+        m["keep.windows"] = std::to_string(windows_of(o_.eval_tokens));
+    }
     if (finish_) {
         m["finish"] = finish_->name();
         m["finish.sha256"] = finish_->sha256();
@@ -263,35 +302,68 @@ Metadata Run::record(const Result& result) const {
     return m;
 }
 
+// ---- The run ------------------------------------------------------------------------------------
+
 Result Run::train() {
+    if (evaluation_is_due() && !evaluate()) return stop();
     while (state_.step < steps_) {
-        if (interrupted.exchange(false)) {
-            save();
-            return {0, state_.validation_loss, state_.step * step_tokens_, true};
-        }
+        if (interrupted) return stop();
         one_step();
-        if (state_.step % o_.eval_every == 0 && state_.step < steps_) {
-            state_.validation_loss = held_out(o_.eval_tokens);
-            log_.add(csv_validation(state_.step, state_.step * step_tokens_, state_.validation_loss));
-        }
-        if (state_.step % o_.checkpoint_every == 0) save();
         if (o_.on_step) o_.on_step(state_.step);
+        if (evaluation_is_due() && !evaluate()) return stop();
+        if (state_.step % o_.checkpoint_every == 0) save();
     }
-    state_.validation_loss = held_out(std::numeric_limits<std::int64_t>::max());
-    double mean = 0;
-    for (const double loss : state_.losses) mean += loss / static_cast<double>(state_.losses.size());
-    const Result result{mean, state_.validation_loss, state_.step * step_tokens_, false};
-    try { // neither the weights nor the checkpoint takes the other with it when it cannot be written
-        write(result);
-    } catch (const Error&) {
-        save();
-        throw;
-    }
+    return finish();
+}
+
+Result Run::stop() {
+    interrupted = false;
     save();
-    // After the checkpoint, so that a run which goes on from there says it once.
-    log_.add(csv_validation(state_.step, state_.step * step_tokens_, state_.validation_loss));
-    log_.flush();
+    return {.validation_loss = state_.validation_loss, .tokens = state_.step * step_tokens_, .interrupted = true};
+}
+
+Result Run::finish() {
+    if (!keeps_earlier()) check_loss(0);
+    warn_of_rise();
+    Result result{.tokens = steps_ * step_tokens_};
+    for (const double loss : state_.losses) result.train_loss += loss / static_cast<double>(state_.losses.size());
+    result.kept_tokens = (keeps_earlier() ? state_.best_step : steps_) * step_tokens_;
+    std::exception_ptr not_written;
+    bool scored = false;
+    { // the kept weights stand where the last ones did
+        const Exchange kept(keeps_earlier() ? parameters_.values() : std::span<float>(), best_);
+        check_weights();
+        scored = score_kept(result);
+        try {
+            if (scored) write(result);
+        } catch (const Error&) {
+            not_written = std::current_exception();
+        }
+    }
+    if (!scored) return stop();
+    save(); // neither the weights nor the checkpoint takes the other with it when it cannot be written
+    if (not_written) std::rethrow_exception(not_written);
     return result;
+}
+
+// Over all of the held-out text. False if interrupt() came first.
+bool Run::score_kept(Result& result) {
+    if (windows_of(o_.eval_tokens) == validation_.windows()) { // which was all of it
+        result.validation_loss = keeps_earlier() ? state_.best_loss : state_.validation_loss;
+        return true;
+    }
+    const std::optional<double> loss = held_out(std::numeric_limits<std::int64_t>::max());
+    if (!loss) return false;
+    if (!std::isfinite(*loss)) diverged("the held-out loss is not finite");
+    result.validation_loss = *loss;
+    return true;
+}
+
+void Run::warn_of_rise() const {
+    if (!o_.on_warning || state_.best_step == steps_) return;
+    o_.on_warning(text_of("the held-out loss rose from ", state_.best_loss, " at step ", state_.best_step, " to ",
+                          state_.validation_loss, " at the last step, ", steps_, "; the weights of step ",
+                          keeps_earlier() ? state_.best_step : steps_, " are kept"));
 }
 
 } // namespace

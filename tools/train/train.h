@@ -5,8 +5,12 @@
 #include "model/blueprint.h"
 
 #include <filesystem>
+#include <functional>
 
 namespace ordo::train {
+
+// Which weights a run writes: those with the lowest held-out loss, or those of its last step.
+enum class Keep { best, last };
 
 struct Options {
     std::filesystem::path corpus;     // plain text, documents separated by a line <|endoftext|>
@@ -32,30 +36,36 @@ struct Options {
     bool byte_tokenizer = false;
     std::filesystem::path checkpoint; // saved every checkpoint_every steps and, after the weights, at the end
     int checkpoint_every = 100;
-    bool resume = false; // go on from the checkpoint if it exists
+    bool resume = false;    // go on from the checkpoint if it exists
+    bool overwrite = false; // replace a checkpoint and a log that exist; without either they are refused
     // CSV: step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss. A run that goes on cuts the
     // log to its length at the checkpoint, and ends with Error(io) before the first step if that is not there;
     // one whose checkpoint knows of no log starts a new one.
     std::filesystem::path log;
-    int eval_every = 200;                           // steps between held-out losses (and at the end)
-    std::int64_t eval_tokens = 65'536;              // held-out tokens scored each time
-    std::string dtype = "f16";                      // of the file written
-    std::string command;                            // the command line, for the metadata (base names only)
-    bool progress = false;                          // a progress bar on stderr
-    std::function<void(std::int64_t step)> on_step; // called after each step
+    int eval_every = 200;              // steps between held-out losses, the last of them after the last step
+    std::int64_t eval_tokens = 65'536; // held-out tokens scored each time, the same ones
+    Keep keep = Keep::best;            // by those losses
+    std::string dtype = "f16";         // of the file written
+    std::string command;               // the command line, for the metadata (base names only)
+    bool progress = false;             // on stderr: a bar on a terminal, else a line for each held-out loss
+    std::function<void(std::int64_t step)> on_step; // called after each step, before it is evaluated or saved
+    std::function<void(std::string_view text)> on_warning;
 };
 
 struct Result {
-    double train_loss = 0;      // mean of the last 50 steps, nats a token
-    double validation_loss = 0; // nats a token, over all of the held-out windows
-    std::int64_t tokens = 0;
-    bool interrupted = false; // by interrupt(); the checkpoint was saved
+    double train_loss = 0;        // mean of the last 50 steps, nats a token
+    double validation_loss = 0;   // of the weights that were written, over all of the held-out windows
+    std::int64_t tokens = 0;      // that passed through the model
+    std::int64_t kept_tokens = 0; // after which it had the weights that were written
+    bool interrupted = false;     // by interrupt(); the checkpoint was saved
 };
 
-// Throws Error.
+// Throws Error. What is not finite is never written: a run whose loss or weights are not any more ends with
+// Error(failure), and its files stay as they were.
 Result run(const Options& options);
 
-// Asks a run to save its checkpoint and stop after the current step; safe in a signal handler.
+// Asks a run to save its checkpoint and stop after the current step, or batch of held-out text; safe in a signal
+// handler.
 void interrupt();
 
 } // namespace ordo::train

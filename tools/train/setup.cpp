@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "tools/train/setup.h"
+
+#include "core/error.h"
+#include "encoding/reach.h"
+#include "io/json.h"
+#include "io/safetensors.h"
+#include "model/model_file.h"
+#include "text/bpe_trainer.h"
+#include "tools/train/data.h"
+#include "tools/train/files.h"
+
+#include <algorithm>
+
+namespace ordo::train {
+namespace {
+
+std::unique_ptr<Tokenizer> read_tokenizer(const std::filesystem::path& file) {
+    const std::string where = printable(file.string());
+    std::unique_ptr<Tokenizer> tokenizer;
+    if (file.extension() == ".json") {
+        tokenizer = tokenizer_from_json(read_file(file, most_bytes), where);
+    } else {
+        const Safetensors weights = Safetensors::open(file);
+        const auto json = weights.metadata().find("tokenizer");
+        if (json == weights.metadata().end())
+            fail(ErrorCode::model, where, ": metadata: expected 'tokenizer', found none");
+        tokenizer = tokenizer_from_json(json->second, where);
+    }
+    if (tokenizer->end_of_text() < 0)
+        fail(ErrorCode::model, where, ": tokenizer: expected the token ", end_of_text_name,
+             ", by which training separates documents, found none");
+    return tokenizer;
+}
+
+// What shapes do not show, such as the number of heads, has to agree too.
+void check_trunk(const Options& o, const Safetensors& file) {
+    const std::string where = file.where() + ": blueprint";
+    const JsonValue has = parse_json(to_json(read_blueprint(file), true), where);
+    const JsonValue wants = parse_json(to_json(o.blueprint, true), where);
+    for (const auto& [key, value] : *wants.object())
+        if (const std::string wanted = describe(value), found = describe(get_member(has, key, where));
+            key != "architecture" && key != "context" && found != wanted)
+            fail(ErrorCode::model, where, ": ", key, ": expected the trunk's ", wanted, ", found ", found);
+}
+
+} // namespace
+
+WeightType stored_type(const std::string& dtype) {
+    if (dtype == "f32") return WeightType::f32;
+    if (dtype == "f16") return WeightType::f16;
+    if (dtype == "bf16") return WeightType::bf16;
+    fail(ErrorCode::usage, "dtype: expected f32, f16 or bf16, found '", printable(dtype), "'");
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(const Options& o) {
+    if (const std::filesystem::path& file = !o.tokenizer.empty() ? o.tokenizer : o.init; !file.empty())
+        return read_tokenizer(file);
+    if (o.byte_tokenizer) return make_byte_tokenizer();
+    return train_bpe(read_file(o.corpus, most_bytes), o.blueprint.vocab_size);
+}
+
+void load_initial(const Options& o, Parameters& parameters) {
+    const Safetensors file = Safetensors::open(o.init);
+    check_trunk(o, file);
+    for (int i = 0; i < parameters.count(); ++i) {
+        const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
+        const View v = parameters.value(i);
+        const TensorInfo* found = file.find(spec.name);
+        if (!found && i >= parameters.first_encoding_tensor()) continue; // a new encoding may be put on a trained trunk
+        if (!found || found->shape != spec.shape)
+            fail(ErrorCode::model, printable(o.init.string()), ": tensor ", spec.name,
+                 ": expected the trunk's shape, found ", found ? "another" : "none");
+        file.read(*found, {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)});
+    }
+}
+
+Options resolved(Options o) {
+    stored_type(o.dtype);
+    const auto step_tokens = static_cast<std::int64_t>(o.batch) * o.blueprint.context;
+    if (o.batch < 1 || step_tokens < 1 || o.tokens < step_tokens)
+        fail(ErrorCode::usage, "tokens: expected at least one step of ", step_tokens, ", found ", o.tokens);
+    if (o.finish_tokens != 0 && o.finish.empty())
+        fail(ErrorCode::usage, "finish-tokens: expected a finish corpus beside it, found none");
+    if (!o.finish.empty() && o.finish_tokens == 0) o.finish_tokens = std::max(step_tokens, o.tokens / 5);
+    if (!o.finish.empty() && (o.finish_tokens < step_tokens || o.finish_tokens > o.tokens))
+        fail(ErrorCode::usage, "finish-tokens: expected at least one step of ", step_tokens,
+             " and at most the budget of ", o.tokens, ", found ", o.finish_tokens);
+    Blueprint b = o.blueprint;
+    b.vocab_size = std::max(b.vocab_size, 1); // the tokenizer's is not known yet
+    check(b, "trunk");
+    check_reach(EncodingStack(o.encoding, b.dims()), b.context);
+    check_files(o);
+    return o;
+}
+
+Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
+    Blueprint b = o.blueprint;
+    b.vocab_size = tokenizer.vocab_size();
+    check(b, "trunk");
+    const EncodingStack encodings(o.encoding, b.dims());
+    const auto parameters = static_cast<double>(Parameters::floats(b, encodings));
+    const double copies = o.keep == Keep::best ? 5 : 4; // gradients, two moments, and the best
+    const double bytes = sizeof(float) * (copies * parameters + Network::floats(b, encodings, o.batch, b.context));
+    const std::int64_t step_tokens = static_cast<std::int64_t>(o.batch) * b.context;
+    if (bytes > static_cast<double>(default_memory_limit()) || step_tokens > std::numeric_limits<int>::max())
+        fail(ErrorCode::limit, "training: steps of ", step_tokens, " tokens take ",
+             static_cast<std::uint64_t>(std::min(bytes, 0x1p63)), " bytes, more than the ", default_memory_limit(),
+             " that they may; a smaller batch, context or trunk takes less");
+    return b;
+}
+
+} // namespace ordo::train
