@@ -5,9 +5,7 @@
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 #include "tests/train/training.h"
-#include "text/tokenizer.h"
 #include "tools/options.h"
-#include "tools/train/data.h"
 #include "tools/train/log.h"
 #include "tools/train/network.h"
 
@@ -313,46 +311,6 @@ TEST_F(TrainingFiles, TheMemoryThatIsCountedIsTheMemoryThatIsTaken) {
         const double after = taken();
         EXPECT_NEAR(Network::floats(b, encodings, 8, 100) * sizeof(float), after - between, 0.01 * (after - between))
             << a.name;
-    }
-}
-
-// The token of the end of a text under another name.
-std::string without_end_of_text(std::string json) {
-    for (std::size_t at = 0; (at = json.find("<|endoftext|>", at)) != std::string::npos;)
-        json.replace(at, 13, "<|something|>");
-    return json;
-}
-
-TEST_F(TrainingFiles, ATokenizerWithoutAnEndOfTextIsRefused) {
-    const std::string json = without_end_of_text(make_byte_tokenizer()->to_json());
-    ASSERT_EQ(tokenizer_from_json(json, "test")->end_of_text(), -1);
-    put_file(dir_ / "tokenizer.json", json);
-    Options o = options("run");
-    o.byte_tokenizer = false;
-    o.tokenizer = dir_ / "tokenizer.json";
-    expect_refused(o, ErrorCode::model, "tokenizer.json: tokenizer: expected the token <|endoftext|>");
-
-    Options first = options("first");
-    run(first);
-    put_file(first.out, without_end_of_text(bytes(first.out)));
-    o.tokenizer = first.out;
-    expect_refused(o, ErrorCode::model, "first.safetensors: tokenizer: expected the token <|endoftext|>");
-    o.tokenizer.clear();
-    o.init = first.out;
-    expect_refused(o, ErrorCode::model, "first.safetensors: tokenizer: expected the token <|endoftext|>");
-    EXPECT_FALSE(fs::exists(o.out));
-}
-
-// Whoever else cuts a text into windows.
-TEST_F(TrainingFiles, ACorpusHasNoTokenOutsideItsVocabulary) {
-    const auto tokenizer = tokenizer_from_json(without_end_of_text(make_byte_tokenizer()->to_json()), "test");
-    try {
-        Corpus(dir_ / "corpus.txt", *tokenizer, 24);
-        FAIL() << "expected an error";
-    } catch (const Error& e) {
-        EXPECT_EQ(e.code, ErrorCode::model);
-        EXPECT_NE(std::string(e.what()).find("token 0: expected an id from 0 to 256, found -1"), std::string::npos)
-            << e.what();
     }
 }
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Training separates documents by the token of the end of a text: a tokenizer without one is refused.
+#include "tests/temp_dir.h"
+#include "tests/train/training.h"
+#include "text/tokenizer.h"
+
+namespace ordo::train {
+namespace {
+
+using test::put_file;
+
+void expect_refused(Options o, const std::string& phrase) {
+    o.on_step = [](std::int64_t) { FAIL() << "a step was made"; };
+    try {
+        run(o);
+        FAIL() << "expected an error";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code, ErrorCode::model) << e.what();
+        EXPECT_NE(std::string(e.what()).find(phrase), std::string::npos) << e.what();
+    }
+}
+
+// The token of the end of a text under another name.
+std::string without_end_of_text(std::string json) {
+    for (std::size_t at = 0; (at = json.find("<|endoftext|>", at)) != std::string::npos;)
+        json.replace(at, 13, "<|something|>");
+    return json;
+}
+
+TEST_F(Training, ATokenizerWithoutAnEndOfTextIsRefused) {
+    const std::string json = without_end_of_text(make_byte_tokenizer()->to_json());
+    ASSERT_EQ(tokenizer_from_json(json, "test")->end_of_text(), -1);
+    put_file(dir_ / "tokenizer.json", json);
+    Options o = options("run");
+    o.byte_tokenizer = false;
+    o.tokenizer = dir_ / "tokenizer.json";
+    expect_refused(o, "tokenizer.json: tokenizer: expected the token <|endoftext|>");
+
+    Options first = options("first");
+    run(first);
+    put_file(first.out, without_end_of_text(bytes(first.out)));
+    o.tokenizer = first.out;
+    expect_refused(o, "first.safetensors: tokenizer: expected the token <|endoftext|>");
+    o.tokenizer.clear();
+    o.init = first.out;
+    expect_refused(o, "first.safetensors: tokenizer: expected the token <|endoftext|>");
+    EXPECT_FALSE(fs::exists(o.out));
+}
+
+// Whoever else cuts a text into windows.
+TEST_F(Training, ACorpusHasNoTokenOutsideItsVocabulary) {
+    const auto tokenizer = tokenizer_from_json(without_end_of_text(make_byte_tokenizer()->to_json()), "test");
+    try {
+        Corpus(dir_ / "corpus.txt", *tokenizer, 24);
+        FAIL() << "expected an error";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code, ErrorCode::model);
+        EXPECT_NE(std::string(e.what()).find("token 0: expected an id from 0 to 256, found -1"), std::string::npos)
+            << e.what();
+    }
+}
+
+} // namespace
+} // namespace ordo::train
