@@ -342,6 +342,11 @@ void quantise_row(int n, const float* x, signed char* q, float* scales, int* sum
         }
         const float top = largest(most);
         scales[b] = top / 127.0f + sum(wild);
+        if (!(scales[b] - scales[b] == 0.0f)) { // no whole number stands for these: the scale says what they are
+            for (int i = 0; i < 32; ++i) q[i] = 0;
+            sums[b] = 0;
+            continue;
+        }
         // Below 2^-120 the factor would overflow: such values are zeros beside anything else.
         const float factor = top > 0x1p-120f ? 127.0f / top : 0.0f;
         floats all{}; // sums of whole numbers, exact

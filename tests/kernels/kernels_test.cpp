@@ -5,8 +5,10 @@
 
 #include "core/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -48,6 +50,34 @@ TEST_P(KernelSet, DotsOfAnyLength) {
                     ASSERT_NEAR(y.data()[r * m + i], expected, 2e-6 * n) << n << " long, row " << r << " of " << rows;
                 }
         }
+}
+
+// What a hostile scale makes of activations: infinities and NaN become a scale of NaN, and no number that a product
+// of integers could overflow on.
+TEST_P(KernelSet, RowsThatAreNotFiniteAreQuantisedToNoNumbers) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const float wild : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}) {
+        Floats x = random_floats(96, 8);
+        x[40] = wild;
+        std::vector<signed char> values(96, 1);
+        Floats scales(3);
+        std::vector<int> sums(3, 1);
+        k.quantise_row(96, x.data(), values.data(), scales.data(), sums.data());
+        for (const std::size_t block : {0u, 2u}) {
+            EXPECT_TRUE(std::isfinite(scales[block]));
+            EXPECT_EQ(sums[block], std::accumulate(values.begin() + 32 * static_cast<std::ptrdiff_t>(block),
+                                                   values.begin() + 32 * static_cast<std::ptrdiff_t>(block + 1), 0));
+        }
+        EXPECT_FALSE(std::isfinite(scales[1]));
+        EXPECT_EQ(sums[1], 0);
+        EXPECT_TRUE(std::all_of(values.begin() + 32, values.begin() + 64, [](signed char v) { return v == 0; }));
+
+        std::vector<std::byte> panel(3 * (64 + 1024)); // scales of f16 0, weights of -128
+        Floats y(32);
+        k.product_q8_0(1, 32, 96, panel.data(), static_cast<std::ptrdiff_t>(panel.size()),
+                       {values.data(), scales.data(), sums.data(), 96}, y.data(), 32);
+        EXPECT_TRUE(std::all_of(y.begin(), y.end(), [](float v) { return !std::isfinite(v); }));
+    }
 }
 
 TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
