@@ -12,6 +12,18 @@
 // one sequence and belongs to one thread at a time. The library runs on the OpenMP threads that its
 // caller has set (omp_set_num_threads) and changes no global state: no thread counts, no locale, no
 // signal handlers. It prints nothing and never exits. Errors are thrown as ordo::Error.
+//   A call takes at most as many threads as are set, and fewer where they would stand in each other's way: what other
+// calls in the process leave of the processors, one at least; one within a parallel region of the caller's; one for a
+// quarter of a second where more have been slower, because other programs use the processors. The bits are the same for
+// any number. Threads wait for each other without keeping a processor from whoever wants it, but OpenMP's own spin
+// between calls as long as it tells them to (OMP_WAIT_POLICY, GOMP_SPINCOUNT: the program's to set).
+//   A child made by fork may go on using models and sessions of the thread that forked: it runs on that one thread, for
+// GNU OpenMP has none of its others there; threads that the child makes itself have teams again. Sessions in which
+// another thread was computing at the time of the fork are lost to it.
+//   GNU OpenMP ends the process itself, with a message of its own, if it cannot make a thread (ulimit -u, memory, a
+// stack too large in OMP_STACKSIZE) or has no memory for its lists: no caller can catch that. OpenBLAS maps memory for its
+// threads before main (128 MB each, OPENBLAS_NUM_THREADS of them) and asks for ever where a limit that the process was
+// started with refuses it; for what it takes later the library looks first, and throws Error(limit).
 #pragma once
 
 #include <cstddef>

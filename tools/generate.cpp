@@ -152,6 +152,7 @@ int run(const Arguments& arguments) {
     const std::string prompt = read_prompt(arguments, FinalNewline::drop);
     // Positions beyond those that are prepared for still work, more slowly.
     const Model model = open_model(arguments, std::min(options.session.capacity, 1 << 16));
+    choose_threads(arguments, model);
     const bool quiet = arguments.has("quiet");
 
     // The seed and the prompt are shown with the first text: not at all if the model refuses the prompt.
@@ -193,7 +194,8 @@ const Verb generate_verb{
     .operand = "MODEL",
     .summary = "continues a prompt",
     .details = "Prints the prompt and its continuation as it arises. One newline at the end of a file or of piped "
-               "text is dropped.",
+               "text is dropped. A model of fewer than 4 million parameters runs on one thread unless --threads or "
+               "OMP_NUM_THREADS says otherwise.",
     .groups = groups,
     .run = run};
 

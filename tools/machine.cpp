@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tools/machine.h"
 
+#include "bench/shapes.h"
 #include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
-#include "core/tensor.h"
 #include "kernels/kernels.h"
-#include "tools/address_space.h"
+#include "model/model.h"
 #include "tools/output.h"
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include <fstream>
 #include <sched.h>
 #include <set>
-#include <sys/resource.h>
 #include <thread>
 
 namespace ordo::tools {
@@ -47,17 +46,6 @@ int default_threads() {
     return wanted > 0 ? std::min(wanted, logical) : physical_cores();
 }
 
-// Where memory is limited, OpenBLAS takes its share before the weights and caches take theirs.
-void reserve_blas(int threads) {
-    rlimit space{};
-    if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return;
-    if (!has_space_for_blas(threads))
-        fail(ErrorCode::limit, "out of memory: OpenBLAS wants 128 MB of address space for each of ", threads,
-             " threads");
-    Tensor a(256, 256), b(256, 256), c(256, 256); // small products would do without
-    gemm(a.view(), Transpose::no, b.view(), Transpose::no, c.view());
-}
-
 } // namespace
 
 int physical_cores() {
@@ -82,9 +70,14 @@ void apply_common(const Arguments& arguments) {
         threads = static_cast<int>(*std::max_element(list.begin(), list.end()));
     }
     set_threads(threads);
-    reserve_blas(threads);
     select_kernels(arguments.text("isa"));
     if (arguments.has("verbose")) write_message("threads: " + std::to_string(threads) + ", kernels: " + kernels().name);
+}
+
+void choose_threads(const Arguments& arguments, const Model& model) {
+    constexpr std::size_t small = std::size_t{1} << 22; // parameters
+    if (arguments.has("threads") || threads_of_environment() > 0) return;
+    if (bench::parameter_count(tensor_list(model.impl().blueprint)) < small) set_threads(1);
 }
 
 std::string version_text() {

@@ -2,6 +2,7 @@
 // The options that every verb takes, and what they do to the process.
 #pragma once
 
+#include "ordo.h"
 #include "tools/options.h"
 
 namespace ordo::tools {
@@ -34,6 +35,10 @@ int physical_cores();
 
 // Sets the threads and the kernels that the common options ask for.
 void apply_common(const Arguments& arguments);
+
+// One thread for tokens that come one by one, if the model is small and nobody said how many: beside another busy
+// program a second one wins nothing on it.
+void choose_threads(const Arguments& arguments, const Model& model);
 
 // Several lines, for --version.
 std::string version_text();

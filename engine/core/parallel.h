@@ -1,89 +1,79 @@
 // SPDX-License-Identifier: MIT
-// The only door to OpenMP's threads. The thread count is the caller's (omp_set_num_threads); work is
-// split by index, so that what an index computes never depends on how many threads there are.
+// Loops over the threads of OpenMP, whose number is the caller's (omp_set_num_threads). What an index computes
+// never depends on how many threads there are, nor on which of them computes it. core/team.h has the threads.
 #pragma once
 
-#include <omp.h>
+#include "core/team.h"
 
-#include <cstddef>
 #include <exception>
 #include <vector>
 
 namespace ordo {
 
-inline int thread_count() {
-    return omp_get_max_threads();
-}
-// For programs; the library leaves the count to them.
-inline void set_threads(int count) {
-    omp_set_num_threads(count);
-}
-inline int thread_index() {
-    return omp_get_thread_num();
-}
-
-namespace detail {
-inline thread_local bool side_by_side = false; // this thread runs a team's code, as do the others of the team
-}
-
-// body() on every thread of one team, at most `most` of them, side by side. The loops below split their
-// indices among the team and end with a barrier, which is cheaper than a region for each. All else runs
-// on every thread: it must write nothing that the threads share.
+// body() on every thread of one team, at most `most` of them, side by side. The loops below share their
+// indices among the team and end when all have been computed, which is cheaper than a team for each. All else runs
+// on every thread: it must depend on nothing that a loop of the team writes, and write nothing that the threads share.
 template <class Body>
 void team(int most, const Body& body) {
-    const int threads = omp_get_max_threads() < most ? omp_get_max_threads() : most;
-    if (threads == 1 || omp_in_parallel()) {
+    const int wanted = thread_count() < most ? thread_count() : most;
+    if (wanted == 1 || detail::member.busy()) {
         body();
         return;
     }
-#pragma omp parallel num_threads(threads)
-    {
-        detail::side_by_side = true;
+    detail::Turn turn(wanted);
+    if (turn.threads() == 1) {
+        const detail::Alone alone;
         body();
-        detail::side_by_side = false;
+        return;
     }
+    detail::Team team;
+#pragma omp parallel num_threads(turn.threads())
+    {
+        const detail::Membership membership(team);
+        body();
+    }
+    turn.settle(team);
 }
-
-namespace detail {
-// Within a loop of a team a thread is on its own: loops inside run on it alone.
-struct Alone {
-    Alone() { side_by_side = false; }
-    ~Alone() { side_by_side = true; }
-};
-} // namespace detail
 
 // body(i) for i in [0, n), each on some thread. body must not throw. grain: the least number of
-// indices worth a thread; below two grains everything runs on the calling thread.
+// indices worth a thread; below two grains everything runs on the calling thread, unless in a team.
 template <class Body>
 void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
-    if (detail::side_by_side) {
-        const detail::Alone alone;
-#pragma omp for schedule(static)
+    if (detail::member.team != nullptr) {
+        detail::share(n, grain, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+            for (std::ptrdiff_t i = first; i < last; ++i) body(i);
+        });
+        return;
+    }
+    if (n < 2 * grain || thread_count() == 1 || detail::member.busy()) {
         for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
         return;
     }
-    if (n < 2 * grain || omp_get_max_threads() == 1 || omp_in_parallel()) {
-        for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
-        return;
-    }
-#pragma omp parallel for schedule(static)
-    for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+    team(thread_count(), [&] { parallel_for(n, grain, body); });
 }
 
-// The same for work whose cost differs between indices.
+// The same on at most slots threads, for work whose cost differs between indices: body(i, slot) may use the
+// scratch memory of its slot, one of 0 .. slots - 1.
 template <class Body>
-void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {
-    if (n < 2 || omp_get_max_threads() == 1 || omp_in_parallel()) {
-        for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body) {
+    if (detail::member.team != nullptr) { // the caller keeps a team to the slots that there are
+        detail::share_one_by_one(n, [&](std::ptrdiff_t i) { body(i, thread_index()); });
         return;
     }
-#pragma omp parallel for schedule(dynamic, 1)
-    for (std::ptrdiff_t i = 0; i < n; ++i) body(i);
+    if (n < 2 || thread_count() == 1 || slots == 1 || detail::member.busy()) {
+        for (std::ptrdiff_t i = 0; i < n; ++i) body(i, 0);
+        return;
+    }
+    team(slots, [&] { parallel_for_slots(n, slots, body); });
+}
+template <class Body>
+void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {
+    parallel_for_slots(n, thread_count(), [&](std::ptrdiff_t i, int) { body(i); });
 }
 
 // beside() on the calling thread, while the others begin with body(i) for i in [0, n), which it then joins. Both
 // may throw: all the rest still runs, and then the exception of beside(), or else of the lowest index, goes on
-// to the caller.
+// to the caller. Not within a team.
 template <class Beside, class Body>
 void parallel_for_beside(const Beside& beside, std::ptrdiff_t n, const Body& body) {
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n) + 1);
@@ -94,13 +84,10 @@ void parallel_for_beside(const Beside& beside, std::ptrdiff_t n, const Body& bod
             thrown[static_cast<std::size_t>(at)] = std::current_exception();
         }
     };
-#pragma omp parallel if (n > 0 && omp_get_max_threads() > 1 && !omp_in_parallel())
-    {
-#pragma omp master
-        guarded(0, beside);
-#pragma omp for schedule(dynamic, 1)
-        for (std::ptrdiff_t i = 0; i < n; ++i) guarded(1 + i, [&] { body(i); });
-    }
+    team(n > 0 ? thread_count() : 1, [&] {
+        if (detail::member.team == nullptr || thread_index() == 0) guarded(0, beside);
+        parallel_for_dynamic(n, [&](std::ptrdiff_t i) { guarded(1 + i, [&] { body(i); }); });
+    });
     for (const std::exception_ptr& exception : thrown)
         if (exception) std::rethrow_exception(exception);
 }
@@ -108,25 +95,6 @@ void parallel_for_beside(const Beside& beside, std::ptrdiff_t n, const Body& bod
 template <class Body>
 void parallel_for_throwing(std::ptrdiff_t n, const Body& body) {
     parallel_for_beside([] {}, n, body);
-}
-
-// The same on at most slots threads: body(i, slot) may use the scratch memory of its slot, one of
-// 0 .. slots - 1.
-template <class Body>
-void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body) {
-    if (detail::side_by_side) { // the caller keeps a team to the slots that there are
-        const detail::Alone alone;
-#pragma omp for schedule(dynamic, 1)
-        for (std::ptrdiff_t i = 0; i < n; ++i) body(i, omp_get_thread_num());
-        return;
-    }
-    const int threads = omp_get_max_threads() < slots ? omp_get_max_threads() : slots;
-    if (n < 2 || threads == 1 || omp_in_parallel()) {
-        for (std::ptrdiff_t i = 0; i < n; ++i) body(i, 0);
-        return;
-    }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (std::ptrdiff_t i = 0; i < n; ++i) body(i, omp_get_thread_num());
 }
 
 } // namespace ordo

@@ -12,7 +12,6 @@ namespace {
 constexpr int elements_per_thread = 32768; // below this a thread costs more than it saves
 
 void add_bias(View bias, View y) {
-    if (bias.data == nullptr) return;
     const Kernels& k = kernels();
     for (int i = 0; i < y.rows; ++i) k.add(y.cols, bias.data, y.row(i));
 }
@@ -74,8 +73,9 @@ void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_
         const View f32 = weight.view();
         if (x.rows > most_rows_without_blas) {
             gemm(x, Transpose::no, f32, Transpose::yes, y);
-            parallel_for(y.rows, std::max(1, 16384 / y.cols),
-                         [&](std::ptrdiff_t i) { add_bias(w.bias, rows_of(y, static_cast<int>(i), 1)); });
+            if (w.bias.data != nullptr)
+                parallel_for(y.rows, std::max(1, 16384 / y.cols),
+                             [&](std::ptrdiff_t i) { add_bias(w.bias, rows_of(y, static_cast<int>(i), 1)); });
             return;
         }
         for_outputs(y.cols, 16, work, [&](int first, int count) {

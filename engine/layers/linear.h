@@ -29,7 +29,7 @@ private:
 };
 
 // Up to so many rows, products with f32 weights run on our own kernels, which read the weights once and
-// in place; more are left to BLAS, which must not be called from within a team.
+// in place; more are left to BLAS.
 inline constexpr int most_rows_without_blas = 8;
 
 // How rows meet bf16: rounded to it where the kernels multiply pairs, or always as floats.

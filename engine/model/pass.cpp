@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/pass.h"
 
+#include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "layers/embedding.h"
@@ -26,6 +27,7 @@ int widest_input(const Blueprint& b) {
 
 Pass::Pass(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences) : model_(&model) {
     const Blueprint& b = model.blueprint;
+    if (rows > most_rows_without_blas && model.weights.any(WeightType::f32)) reserve_blas();
     x_ = Tensor(rows, b.d_model);
     normed_ = Tensor(rows, b.d_model);
     branch_ = Tensor(rows, b.d_model);
@@ -48,15 +50,6 @@ std::uint64_t Pass::bytes(const Model::Impl& model, int rows, int head_rows, int
 
 void Pass::not_finite(const std::string& stage) const {
     fail(ErrorCode::model, model_->where, ": ", stage, " yields values that are not finite");
-}
-
-// body() on a team of threads, unless it calls BLAS, which has one of its own.
-template <class Body>
-void Pass::run(int rows, const Body& body) {
-    if (rows > most_rows_without_blas && model_->weights.any(WeightType::f32))
-        body();
-    else
-        team(attention_.slots(), body);
 }
 
 // Tokens to what the first layer reads.
@@ -90,7 +83,7 @@ void Pass::layer(int i, const PassRows& in, View rows) {
 View Pass::forward(const PassRows& in) {
     const int n_layers = model_->blueprint.n_layers;
     const View rows = x_.view(static_cast<int>(in.tokens.size()));
-    run(rows.rows, [&] {
+    team(attention_.slots(), [&] {
         enter(in, rows);
         for (int i = 0; i < n_layers; ++i) layer(i, in, rows);
     });
@@ -108,7 +101,7 @@ View Pass::forward(const PassRows& in) {
 View Pass::head(View rows) {
     const Model::Impl& m = *model_;
     const View in = m.blueprint.final_norm ? normed_.view(rows.rows) : rows, out = logits_.view(rows.rows);
-    run(rows.rows, [&] {
+    team(attention_.slots(), [&] {
         if (m.blueprint.final_norm)
             norm(m.blueprint.norm, rows, m.weights.final_norm.weight, m.weights.final_norm.bias, m.blueprint.norm_eps,
                  in);

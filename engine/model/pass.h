@@ -18,7 +18,7 @@ class Pass {
 public:
     Pass() = default;
     // For at most rows rows, of which the logits of head_rows are computed at a time, of so many sequences of
-    // at most capacity tokens. Throws std::bad_alloc.
+    // at most capacity tokens. Throws std::bad_alloc, and Error(limit) where the BLAS can have no memory.
     Pass(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences);
     static std::uint64_t bytes(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences);
 
@@ -29,8 +29,6 @@ public:
     View head(View rows);
 
 private:
-    template <class Body>
-    void run(int rows, const Body& body);
     void enter(const PassRows& in, View rows);
     void layer(int i, const PassRows& in, View rows);
     [[noreturn]] void not_finite(const std::string& stage) const;

@@ -78,6 +78,7 @@ TEST(LinearLayer, AFewRowsHaveTheBitsThatEachHasAlone) {
 
 // The shapes of real trunks: what a model computes must not depend on who else uses the machine.
 TEST(LinearLayer, SameBitsOnAnyNumberOfThreads) {
+    const detail::Restless restless;
     const int before = thread_count();
     for (const Shape& s : {Shape{1, 128, 4096},
                            {1, 1000, 700},

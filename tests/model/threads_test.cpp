@@ -96,5 +96,42 @@ TEST(SessionThreads, TheNumberOfThreadsMayChangeAfterwards) {
     EXPECT_EQ(difference(a, b), 0);
 }
 
+// Feed-forward widths above 384 that are no multiples of 8, where a BLAS's own threads would cut sums by their number.
+TEST(SessionThreads, SameBitsOnAnyNumberOfThreads) {
+    const detail::Restless restless;
+    const int before = thread_count();
+    for (const int d_ff : {500, 683, 1365}) {
+        Blueprint b = small_blueprint();
+        b.d_ff = d_ff;
+        const Model model = random_model(b, "rope", 31);
+        const std::vector<Token> tokens = random_tokens(90, b.vocab_size, 32);
+        Rows one;
+        for (const int threads : {1, 2, 3, 4, 8}) {
+            set_threads(threads);
+            Session session(model, {96, 45});
+            const Rows rows = logits_of(session, tokens);
+            if (threads == 1) one = rows;
+            EXPECT_EQ(difference(rows, one), 0) << "d_ff " << d_ff << " on " << threads << " threads";
+        }
+    }
+    set_threads(before);
+}
+
+// Many threads of a host, each with a session and more OpenMP threads than there are processors: teams share these, so
+// that most sessions run on the thread that they are called on (tests/core/team_test.cpp counts).
+TEST(SessionThreads, ManySessionsWithManyThreadsEach) {
+    const Model model = shared_model();
+    const std::vector<float> alone = run(model, 7);
+    std::vector<std::vector<float>> together(32);
+    std::vector<std::thread> threads;
+    for (std::vector<float>& logits : together)
+        threads.emplace_back([&] {
+            set_threads(8);
+            logits = run(model, 7);
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (const std::vector<float>& logits : together) EXPECT_EQ(logits, alone);
+}
+
 } // namespace
 } // namespace ordo

@@ -81,6 +81,7 @@ void limit(__rlimit_resource what, std::size_t value) {
     if (conditions.ignore_sigpipe) ::signal(SIGPIPE, SIG_IGN);
     if (!conditions.directory.empty() && ::chdir(conditions.directory.c_str()) != 0) ::_exit(125);
     limit(RLIMIT_AS, conditions.address_space);
+    limit(RLIMIT_DATA, conditions.data);
     limit(RLIMIT_NOFILE, conditions.files);
     limit(RLIMIT_STACK, conditions.stack);
     limit(RLIMIT_FSIZE, conditions.file_size);

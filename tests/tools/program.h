@@ -20,17 +20,17 @@ enum class Stdout { pipe, closed, full, gone };
 struct Conditions {
     std::string input = {}; // what a piped stdin holds
     Stdin in = Stdin::pipe;
-    Stdout out = Stdout::pipe;                                          // gone: a pipe that nobody reads
-    std::vector<std::pair<std::string, std::string>> environment = {};  // "-" for the value: unset
-    std::string directory = {};                                         // to run in
-    std::string program = {};                                           // another one than program_path()
-    std::size_t address_space = 0, files = 0, stack = 0, file_size = 0; // limits; 0: none
-    int signal = 0;                                                     // sent when stdout or, if it is larger, stderr
-    std::size_t signal_after = 0;                                       // has so many bytes,
-    std::string signal_file = {};                                       // and this file exists,
-    std::chrono::milliseconds signal_delay{0};                          // and so much later,
-    int signals = 1;                                                    // so many times
-    std::size_t close_after = 0; // stop reading stdout after so many bytes; 0: never
+    Stdout out = Stdout::pipe;                                                    // gone: a pipe that nobody reads
+    std::vector<std::pair<std::string, std::string>> environment = {};            // "-" for the value: unset
+    std::string directory = {};                                                   // to run in
+    std::string program = {};                                                     // another one than program_path()
+    std::size_t address_space = 0, data = 0, files = 0, stack = 0, file_size = 0; // limits; 0: none
+    int signal = 0;                            // sent when stdout or, if it is larger, stderr
+    std::size_t signal_after = 0;              // has so many bytes,
+    std::string signal_file = {};              // and this file exists,
+    std::chrono::milliseconds signal_delay{0}; // and so much later,
+    int signals = 1;                           // so many times
+    std::size_t close_after = 0;               // stop reading stdout after so many bytes; 0: never
     bool ignore_sigpipe = false;
     std::string input_file = {};              // is stdin
     bool waits = true;                        // false: reading stdin fails (EAGAIN) rather than wait,

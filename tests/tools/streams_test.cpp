@@ -162,6 +162,23 @@ TEST(CliStreams, AModelThatDoesNotFitInMemoryIsALimit) {
     EXPECT_EQ(codes.back(), 4);
 }
 
+// As above, of data (ulimit -d): OpenBLAS would ask for its buffers for ever. The prompt is long enough to need one.
+TEST(CliStreams, ALimitOnDataIsALimit) {
+    if (is_sanitized()) GTEST_SKIP() << "a sanitizer needs the memory for itself";
+    const std::size_t megabyte = std::size_t{1} << 20;
+    std::vector<int> codes;
+    for (std::size_t size = 640 * megabyte; size > 20 * megabyte; size -= 20 * megabyte) {
+        const Outcome outcome = run_program(
+            {"generate", "-m", model_file("rope"), "-p", "abcdefghijklmnop", "-n", "1", "--temp", "0", "-q", "-t", "2"},
+            {.data = size});
+        EXPECT_FALSE(outcome.hung) << size;
+        codes.push_back(outcome.code);
+        if (outcome.code != 0) expect_error(outcome, 4, "memory");
+    }
+    EXPECT_EQ(codes.front(), 0);
+    EXPECT_EQ(codes.back(), 4);
+}
+
 TEST(CliStreams, FewFilesAndASmallStackAreEnough) {
     Conditions conditions;
     conditions.files = 8;

@@ -47,8 +47,7 @@ std::vector<Tensor> hidden_states(const Model& model, std::span<const Token> tok
                   {normed.view(), branch.view(), qkv.view(), attended.view(), inner.view(), &attention, &converted},
                   x.view());
         };
-        // A team must not call BLAS, which has threads of its own.
-        m.weights.any(WeightType::f32) ? layer() : team(attention.slots(), layer);
+        team(attention.slots(), layer);
         states.push_back(copy_of(x.view()));
     }
     return states;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "core/team.h"
+
+#include <climits>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace ordo::detail {
+namespace {
+
+std::atomic<int> running{0}; // threads in teams of this process, and callers that work alone instead
+
+std::atomic<int> restless{0};
+
+thread_local constinit bool without_pool = false;
+thread_local constinit Balance balance;
+
+// A child of a process has the thread that forked and no other. OpenMP does not know it and would wait for the rest
+// of that thread's team for ever.
+void after_fork() {
+    running = 0;
+    without_pool = true;
+}
+[[maybe_unused]] const int fork_handled = pthread_atfork(nullptr, nullptr, after_fork);
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Beside other teams only as many threads as they leave processors; one at least. A team that is alone gets what its
+// caller wants, more threads than processors too.
+int reserve(int wanted) {
+    static const int processors = omp_get_num_procs();
+    int others = running.load(std::memory_order_relaxed), threads = 0;
+    do threads = others == 0 ? wanted : std::clamp(processors - others, 1, wanted);
+    while (!running.compare_exchange_weak(others, others + threads));
+    return threads;
+}
+
+void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) {
+    static_assert(sizeof word == sizeof(std::uint32_t));
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, nullptr, nullptr, 0);
+}
+
+} // namespace
+
+void Team::wake() {
+    futex(completed_, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+void Team::wait_long(std::uint32_t target) {
+    const auto start = Clock::now();
+    waits.yields.fetch_add(1, std::memory_order_relaxed);
+    for (int i = 0; i < yields && !reached(target); ++i) sched_yield();
+    if (!reached(target)) {
+        waits.sleeps.fetch_add(1, std::memory_order_relaxed);
+        sleepers_.fetch_add(1);
+        // Who completes the last piece either sees the sleeper or has made the word another one.
+        for (std::uint32_t seen = completed_.load(); static_cast<std::int32_t>(seen - target) < 0;
+             seen = completed_.load())
+            futex(completed_, FUTEX_WAIT_PRIVATE, seen);
+        sleepers_.fetch_sub(1);
+    }
+    if (member.index == 0) lost_ += seconds_since(start);
+}
+
+Restless::Restless() {
+    ++restless;
+}
+Restless::~Restless() {
+    --restless;
+}
+
+Turn::Turn(int wanted)
+    : threads_(reserve(wanted > 1 && (without_pool || (restless == 0 && !balance.pays(Clock::now()))) ? 1 : wanted)),
+      start_(Clock::now()) {}
+
+Turn::~Turn() {
+    // Not below zero: a child began to count anew.
+    int count = running.load();
+    while (!running.compare_exchange_weak(count, std::max(0, count - threads_))) {
+    }
+}
+
+void Turn::settle(const Team& team) {
+    const auto now = Clock::now();
+    balance.add(now, std::chrono::duration<double>(now - start_).count(), team.lost(start_, now), threads_);
+}
+
+} // namespace ordo::detail

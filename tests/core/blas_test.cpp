@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Products: what they compute, the same bits for any number of threads, and an end where memory has one.
+#include "core/blas.h"
+#include "core/parallel.h"
+#include "core/random.h"
+#include "core/tensor.h"
+#include "ordo.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace ordo {
+namespace {
+
+struct Sizes {
+    int m, n, k;
+};
+
+// Around the sizes at which OpenBLAS itself cuts a sum differently for each number of threads: above 384 and no
+// multiple of 8; feed-forward widths of known models; few rows, few columns; training's long sums over rows.
+const Sizes sizes[] = {{1, 1, 1},        {9, 64, 500},    {33, 96, 683},   {50, 17, 1365}, {256, 288, 500},
+                       {64, 128, 2730},  {450, 500, 77},  {128, 500, 450}, {500, 64, 450}, {384, 192, 1001},
+                       {300, 1200, 385}, {17, 2304, 768}, {192, 576, 2047}};
+
+void fill(Tensor& t, std::uint64_t stream) {
+    const Random random(11, stream);
+    for (std::size_t i = 0; i < t.size(); ++i) t.data()[i] = static_cast<float>(random.normal(i));
+}
+
+// a, b and c of a product with some space between rows.
+struct Operands {
+    Operands(const Sizes& s, Transpose ta, Transpose tb)
+        : a(ta == Transpose::no ? s.m : s.k, (ta == Transpose::no ? s.k : s.m) + 3),
+          b(tb == Transpose::no ? s.k : s.n, (tb == Transpose::no ? s.n : s.k) + 5), c(s.m, s.n + 1) {
+        fill(a, 1);
+        fill(b, 2);
+        fill(c, 3);
+    }
+    View in_a() { return cols_of(a.view(), 0, a.cols() - 3); }
+    View in_b() { return cols_of(b.view(), 0, b.cols() - 5); }
+    View out() { return cols_of(c.view(), 0, c.cols() - 1); }
+
+    Tensor a, b, c;
+};
+
+std::vector<float> product(const Sizes& s, Transpose ta, Transpose tb, float beta, int threads, bool in_team) {
+    Operands o(s, ta, tb);
+    set_threads(threads);
+    if (in_team)
+        team(threads, [&] { gemm(o.in_a(), ta, o.in_b(), tb, o.out(), beta); });
+    else
+        gemm(o.in_a(), ta, o.in_b(), tb, o.out(), beta);
+    EXPECT_EQ(thread_count(), threads);
+    return {o.c.data(), o.c.data() + o.c.size()};
+}
+
+class Products : public testing::Test {
+protected:
+    ~Products() override { set_threads(before_); }
+    int before_ = thread_count();
+    detail::Restless restless_;
+};
+
+constexpr Transpose both[] = {Transpose::no, Transpose::yes};
+
+TEST_F(Products, HaveTheSameBitsForAnyNumberOfThreads) {
+    for (const Sizes& s : sizes)
+        for (const Transpose ta : both)
+            for (const Transpose tb : both)
+                for (const float beta : {0.0f, 1.0f}) {
+                    if (beta == 1 && ta == tb) continue; // half of them are enough
+                    const std::vector<float> one = product(s, ta, tb, beta, 1, false);
+                    for (const int threads : {2, 3, 4, 8})
+                        for (const bool in_team : {false, true}) {
+                            const std::vector<float> found = product(s, ta, tb, beta, threads, in_team);
+                            EXPECT_EQ(std::memcmp(found.data(), one.data(), one.size() * sizeof(float)), 0)
+                                << s.m << " x " << s.n << " x " << s.k << ", " << (ta == Transpose::yes)
+                                << (tb == Transpose::yes) << ", beta " << beta << ", " << threads << " threads";
+                        }
+                }
+}
+
+TEST_F(Products, AgreeWithDoubles) {
+    for (const Sizes& s : sizes)
+        for (const Transpose ta : both)
+            for (const Transpose tb : both) {
+                Operands o(s, ta, tb);
+                const std::vector<float> found = product(s, ta, tb, 1, 2, false);
+                for (int i = 0; i < s.m; i += 7)
+                    for (int j = 0; j < s.n; j += 5) {
+                        double expected = o.c.view().row(i)[j];
+                        for (int l = 0; l < s.k; ++l)
+                            expected += double{ta == Transpose::no ? o.a.view().row(i)[l] : o.a.view().row(l)[i]} *
+                                        (tb == Transpose::no ? o.b.view().row(l)[j] : o.b.view().row(j)[l]);
+                        ASSERT_NEAR(found[static_cast<std::size_t>(i * o.c.cols() + j)], expected,
+                                    1e-5 * std::sqrt(s.k) + 1e-5);
+                    }
+                for (int i = 0; i < s.m; ++i) // and nothing beside c
+                    EXPECT_EQ(found[static_cast<std::size_t>(i * o.c.cols() + s.n)], o.c.view().row(i)[s.n]);
+            }
+}
+
+TEST_F(Products, OfManyThreadsAtOnceAreRight) {
+    const Sizes s{64, 96, 400};
+    const std::vector<float> expected = product(s, Transpose::no, Transpose::yes, 0, 1, false);
+    std::vector<std::thread> hosts;
+    std::atomic<int> wrong{0};
+    for (int i = 0; i < 64; ++i) // more than there are buffers
+        hosts.emplace_back([&] {
+            for (int repeat = 0; repeat < 5; ++repeat)
+                wrong += product(s, Transpose::no, Transpose::yes, 0, 2, false) != expected;
+        });
+    for (std::thread& host : hosts) host.join();
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST(ProductTiles, CoverAllAndAreNotTooMany) {
+    for (const Sizes& s : sizes) {
+        const detail::Tiles tiles = detail::tiles_of(s.m, s.n, s.k);
+        EXPECT_GT(tiles.rows, 0);
+        EXPECT_GT(tiles.cols, 0);
+    }
+    EXPECT_GE(detail::tiles_of(4, 4, 4).cols, 4); // not worth a second thread
+    EXPECT_LT(detail::tiles_of(256, 2304, 768).cols, 2304 / 2);
+    EXPECT_LT(detail::tiles_of(8192, 192, 576).rows, 8192 / 2);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(ORDO_INTERNAL_GEMM)
+
+// Virtual memory of this process: all of it, or its data.
+rlim_t in_use(const char* what) {
+    std::ifstream file("/proc/self/status");
+    std::string word;
+    while (file >> word)
+        if (word == what) {
+            rlim_t kilobytes = 0;
+            file >> kilobytes;
+            return kilobytes * 1024;
+        }
+    return 0;
+}
+
+// OpenBLAS by itself asks for its buffers for ever.
+TEST_F(Products, EndWhereMemoryIsLimited) {
+    for (const auto& [resource, name] : {std::pair{RLIMIT_AS, "VmSize:"}, {RLIMIT_DATA, "VmData:"}})
+        for (const rlim_t megabytes : {2, 60, 125, 200, 300}) {
+            const pid_t child = ::fork();
+            if (child == 0) {
+                ::alarm(60);
+                const Sizes s{300, 600, 400};
+                Operands o(s, Transpose::no, Transpose::yes);
+                const rlim_t most = in_use(name) + (megabytes << 20);
+                const rlimit limit{most, most};
+                ::setrlimit(resource, &limit);
+                try { // three products at once, where threads can be made
+                    gemm(o.in_a(), Transpose::no, o.in_b(), Transpose::yes, o.out());
+                    if (megabytes < 100) ::_exit(0);
+                    std::vector<std::thread> hosts;
+                    for (int i = 0; i < 3; ++i)
+                        hosts.emplace_back([&] {
+                            Tensor c(s.m, s.n);
+                            set_threads(1);
+                            gemm(o.in_a(), Transpose::no, o.in_b(), Transpose::yes, c.view());
+                        });
+                    for (std::thread& host : hosts) host.join();
+                } catch (const Error& error) {
+                    ::_exit(error.code == ErrorCode::limit ? 0 : 2);
+                } catch (const std::system_error&) {
+                    ::_exit(0); // no thread
+                } catch (const std::bad_alloc&) {
+                    ::_exit(0);
+                }
+                ::_exit(0);
+            }
+            int status = -1;
+            ASSERT_EQ(::waitpid(child, &status, 0), child);
+            EXPECT_TRUE(WIFEXITED(status)) << name << " " << megabytes << ": signal " << WTERMSIG(status);
+            EXPECT_EQ(WEXITSTATUS(status), 0) << name << " " << megabytes;
+        }
+}
+
+#endif
+
+} // namespace
+} // namespace ordo

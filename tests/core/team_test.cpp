@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Teams: every index once, whoever comes late; who waits spins for a bounded time and sleeps; how many threads a team
+// gets. Nothing here depends on how fast anything is. The names say Thread: these run under the thread sanitizer.
+#include "core/parallel.h"
+
+#include <atomic>
+#include <chrono>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace ordo {
+namespace {
+
+using detail::Balance;
+using detail::Turn;
+
+void sleep_for(int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+class TeamThreads : public testing::Test {
+protected:
+    ~TeamThreads() override { set_threads(before_); }
+
+private:
+    int before_ = thread_count();
+    detail::Restless restless_;
+};
+
+TEST_F(TeamThreads, EveryIndexIsComputedOnce) {
+    for (const int threads : {1, 2, 3, 8, 70}) { // more than a loop has parts, too
+        set_threads(threads);
+        for (const std::ptrdiff_t n : {0, 1, 2, 7, 64, 65, 1000}) {
+            std::vector<std::atomic<int>> fixed(static_cast<std::size_t>(n)), dynamic(static_cast<std::size_t>(n));
+            team(threads, [&] {
+                for (int repeat = 0; repeat < 5; ++repeat) {
+                    parallel_for(n, 1, [&](std::ptrdiff_t i) { ++fixed[static_cast<std::size_t>(i)]; });
+                    parallel_for(n, 100, [&](std::ptrdiff_t i) { ++fixed[static_cast<std::size_t>(i)]; });
+                    parallel_for_slots(n, threads, [&](std::ptrdiff_t i, int slot) {
+                        EXPECT_TRUE(slot >= 0 && slot < threads);
+                        ++dynamic[static_cast<std::size_t>(i)];
+                    });
+                }
+            });
+            for (const auto& count : fixed) EXPECT_EQ(count, 10) << n << " on " << threads;
+            for (const auto& count : dynamic) EXPECT_EQ(count, 5) << n << " on " << threads;
+        }
+    }
+}
+
+// A loop reads what the loop before it wrote, whichever threads computed that.
+TEST_F(TeamThreads, LoopsFollowEachOther) {
+    set_threads(3);
+    std::vector<int> a(300), b(300);
+    std::iota(a.begin(), a.end(), 0);
+    team(3, [&] {
+        for (int step = 0; step < 50; ++step) {
+            parallel_for(300, 1, [&](std::ptrdiff_t i) {
+                b[static_cast<std::size_t>(i)] = a[static_cast<std::size_t>((i + 7) % 300)];
+            });
+            parallel_for(300, 1, [&](std::ptrdiff_t i) {
+                a[static_cast<std::size_t>(i)] = b[static_cast<std::size_t>((i + 293) % 300)] + 1;
+            });
+        }
+    });
+    for (int i = 0; i < 300; ++i) EXPECT_EQ(a[static_cast<std::size_t>(i)], i + 50);
+}
+
+// A thread that does not run holds nobody up: the others do its share and go on.
+TEST_F(TeamThreads, NobodyWaitsForAThreadThatIsLate) {
+    set_threads(2);
+    std::atomic<int> loops{0};
+    std::atomic<bool> done{false};
+    int helped = 0;
+    detail::Team shared;
+#pragma omp parallel num_threads(2)
+    {
+        const detail::Membership membership(shared);
+        if (thread_index() == 1)
+            while (!done) sleep_for(1); // comes when all has been done
+        for (int loop = 0; loop < 20; ++loop) {
+            parallel_for(8, 1, [&](std::ptrdiff_t) {
+                if (thread_index() == 1) ++helped;
+                ++loops;
+            });
+        }
+        done = true;
+    }
+    EXPECT_EQ(loops, 20 * 8);
+    EXPECT_EQ(helped, 0);
+}
+
+// Who waits for a piece in another thread's hands sleeps, rather than to take the processor from it.
+TEST_F(TeamThreads, WaitingIsSleeping) {
+    detail::Team shared;
+    const auto yields = detail::waits.yields.load(), sleeps = detail::waits.sleeps.load();
+    constexpr int loops = 5;
+#pragma omp parallel num_threads(2)
+    {
+        const detail::Membership membership(shared);
+        for (int loop = 0; loop < loops; ++loop) parallel_for(1, 1, [&](std::ptrdiff_t) { sleep_for(50); });
+    }
+    // One of two threads waits in each loop, and perhaps at the end; it may have come late to some.
+    EXPECT_GE(detail::waits.sleeps - sleeps, 1u);
+    EXPECT_LE(detail::waits.sleeps - sleeps, loops + 1u);
+    EXPECT_LE(detail::waits.yields - yields, loops + 1u);
+}
+
+TEST_F(TeamThreads, LoopsWithinALoopRunOnItsThread) {
+    set_threads(4);
+    std::atomic<int> count{0};
+    parallel_for(6, 1, [&](std::ptrdiff_t) {
+        const int index = thread_index();
+        parallel_for(10, 1, [&](std::ptrdiff_t) {
+            EXPECT_EQ(thread_index(), index);
+            ++count;
+        });
+        parallel_for_throwing(10, [&](std::ptrdiff_t) { ++count; });
+    });
+    EXPECT_EQ(count, 6 * 20);
+}
+
+TEST_F(TeamThreads, TheExceptionOfTheLowestIndexGoesOn) {
+    set_threads(3);
+    std::atomic<int> ran{0};
+    try {
+        parallel_for_throwing(40, [&](std::ptrdiff_t i) {
+            ++ran;
+            if (i % 10 == 3) throw static_cast<int>(i);
+        });
+        FAIL();
+    } catch (const int i) {
+        EXPECT_EQ(i, 3);
+    }
+    EXPECT_EQ(ran, 40);
+    bool beside = false;
+    parallel_for_beside([&] { beside = true; }, 5, [](std::ptrdiff_t) {});
+    EXPECT_TRUE(beside);
+}
+
+// Teams of one process do not have more threads together than there are processors, unless one alone is made so.
+TEST_F(TeamThreads, TeamsLeaveProcessorsToEachOther) {
+    const int processors = omp_get_num_procs();
+    const Turn first(processors + 3);
+    ASSERT_EQ(first.threads(), processors + 3);
+    std::vector<std::thread> hosts;
+    std::vector<int> threads(16);
+    for (int& count : threads) hosts.emplace_back([&count] { count = Turn(8).threads(); });
+    for (std::thread& host : hosts) host.join();
+    EXPECT_EQ(threads, std::vector<int>(16, 1));
+}
+
+TEST(TeamBalance, RestsAfterTeamsThatLost) {
+    using namespace std::chrono_literals;
+    detail::Clock::time_point now{1h};
+    Balance balance;
+    EXPECT_TRUE(balance.pays(now));
+    for (int i = 0; i < 1000; ++i) balance.add(now, 1e-3, 0.4e-3, 2); // still faster than one thread
+    EXPECT_TRUE(balance.pays(now));
+    balance.add(now, 1e-3, 1e-3, 2); // a moment's trouble, made good by what follows
+    for (int i = 0; i < 10; ++i) balance.add(now, 1e-3, 0, 2);
+    balance.add(now, 3.5e-3, 3.5e-3, 2);
+    EXPECT_TRUE(balance.pays(now));
+    balance.add(now, 3.5e-3, 3.5e-3, 2); // 7 ms in a row
+    EXPECT_FALSE(balance.pays(now));
+    EXPECT_FALSE(balance.pays(now + 240ms));
+    EXPECT_TRUE(balance.pays(now + 251ms));
+    // Eight threads win more, and lose as much.
+    for (int i = 0; i < 100; ++i) balance.add(now, 1e-3, 0.85e-3, 8);
+    EXPECT_TRUE(balance.pays(now + 1s));
+}
+
+} // namespace
+} // namespace ordo
