@@ -56,6 +56,18 @@ std::string backend_name() {
     return std::string(kernels().name) + " kernels, " + blas_description();
 }
 
+BusyThreads::BusyThreads(int count) {
+    for (int i = 0; i < count; ++i)
+        threads_.emplace_back([this] {
+            while (!stop_.load(std::memory_order_relaxed)) {
+            }
+        });
+}
+BusyThreads::~BusyThreads() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+}
+
 int other_runnable_tasks() {
     std::ifstream file("/proc/loadavg"); // 0.52 0.58 0.59 2/345 6789: tasks that can run, all tasks
     std::string skipped;

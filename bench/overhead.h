@@ -54,6 +54,7 @@ struct Plan {
     std::vector<std::string> encodings; // "none" first
     int rounds = 5;
     int chunk = 256; // tokens processed at once in prefill
+    int beside = 0;  // busy threads of no use
 };
 
 // Runs one load with every encoding: one round that is not counted, then `rounds` rounds of all

@@ -81,6 +81,13 @@ constexpr Option options[] = {
      .least = 1,
      .most = max_threads,
      .help = "threads; by default OMP_NUM_THREADS or the physical cores"},
+    {.name = "beside",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "0",
+     .least = 0,
+     .most = 1024,
+     .help = "run beside N threads that are always busy, as on a machine that does something else too"},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
@@ -190,7 +197,11 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
                       std::string(encoding));
     };
     std::vector<BenchResult> results;
-    std::vector<bench::EncodingCost> costs = bench::measure(trunk.model, plan, load, on_pass);
+    std::vector<bench::EncodingCost> costs;
+    {
+        const bench::BusyThreads busy(plan.beside);
+        costs = bench::measure(trunk.model, plan, load, on_pass);
+    }
     const std::vector<double> none = costs.front().seconds;
     for (bench::EncodingCost& cost : costs) {
         BenchResult r;
@@ -201,6 +212,7 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
         r.bytes = packed_bytes(tensor_list(trunk.model.impl().blueprint), trunk.type());
         r.chunk = plan.chunk;
         r.load = load;
+        r.beside = plan.beside;
         r.seconds = bench::summarize(cost.seconds);
         r.rate = bench::summarize(bench::rates(load.tokens() * load.n_parallel, cost.seconds));
         r.difference = bench::summarize(bench::paired_percent(cost.seconds, none));
@@ -263,7 +275,7 @@ int run(const Arguments& arguments) {
             std::vector<std::string> lists(arguments.all("encodings").begin(), arguments.all("encodings").end());
             if (lists.empty()) lists.push_back(file ? trunk.model.encoding() : "all");
             const bench::Plan plan{bench::encoding_list(lists), arguments.integer("repetitions"),
-                                   arguments.integer("ubatch-size")};
+                                   arguments.integer("ubatch-size"), arguments.integer("beside")};
             for (BenchResult& r : run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
         }
     write_bench(results, parse_format(arguments.text("format")), quiet);

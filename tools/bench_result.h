@@ -14,7 +14,7 @@ namespace ordo::tools {
 struct BenchResult {
     std::string trunk, spec, type;         // spec: as it was asked for; type: of the trunk's weights
     std::size_t parameters = 0, bytes = 0; // of the trunk
-    int chunk = 0;
+    int chunk = 0, beside = 0;             // beside: busy threads
     bench::Workload load;
     bench::EncodingCost cost;
     bench::Summary seconds{}, rate{}, difference{}; // difference: to none in the same round, percent of time

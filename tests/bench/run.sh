@@ -28,7 +28,7 @@ bench() { "$build/ordo" bench -q -p 8 -n 2 -r 2 -t 1 --layers 1 --dim 16 --heads
 bench --encodings 'rope:theta=500,pairing=halves,alibi' --format csv >"$scratch/csv"
 ok "a row for each load and encoding" [ "$(wc -l <"$scratch/csv")" -eq 7 ]
 ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pairing=halves,width=8",' "$scratch/csv")" -eq 2 ]
-for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel type_k type_v avg_ns stddev_ns \
+for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel n_beside type_k type_v avg_ns stddev_ns \
     avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median stage_percent embed_us rotate_us bias_us \
     table_bytes parameter_bytes predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream \
     percent_of_sgemm; do
