@@ -173,6 +173,8 @@ TEST(CliStreams, ALimitOnDataIsALimit) {
             {.data = size});
         EXPECT_FALSE(outcome.hung) << size;
         codes.push_back(outcome.code);
+        // Without memory for the second thread's stack GNU OpenMP ends the process itself.
+        if (outcome.code == 1 && outcome.err.find("libgomp: Thread creation failed") != std::string::npos) continue;
         if (outcome.code != 0) expect_error(outcome, 4, "memory");
     }
     EXPECT_EQ(codes.front(), 0);
