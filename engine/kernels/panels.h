@@ -356,7 +356,8 @@ void quantise_row(int n, const float* x, signed char* q, float* scales, int* sum
                 __builtin_convertvector(__builtin_convertvector(whole, ints), chars);
             all += whole;
         }
-        sums[b] = static_cast<int>(sum(all));
+        const float total = sum(all); // NaN beside a scale that is NaN, which is no number to convert
+        sums[b] = total == total ? static_cast<int>(total) : 0;
     }
 }
 
