@@ -75,14 +75,14 @@ endif
 # ---- Rules ------------------------------------------------------------------------------------
 
 LIB_SOURCES := $(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp)
-TOOL_SOURCES := $(filter-out tools/ordo.cpp,$(wildcard tools/*.cpp tools/*/*.cpp bench/*.cpp))
+TOOL_SOURCES := $(wildcard tools/*/*.cpp tools/*/*/*.cpp bench/*.cpp) bench/programs/program.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 ifeq ($(MODE),tsan) # only these are run
 TEST_SOURCES := $(filter-out %_test.cpp,$(TEST_SOURCES)) $(shell grep -l Thread $(filter %_test.cpp,$(TEST_SOURCES)))
 endif
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.cpp)
-BENCH_SOURCES := $(wildcard bench/programs/*.cpp)
-SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) $(BENCH_SOURCES) tools/ordo.cpp tests/fuzz/replay.cpp
+BENCH_SOURCES := $(filter-out bench/programs/program.cpp,$(wildcard bench/programs/*.cpp))
+SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) $(BENCH_SOURCES) tools/main.cpp tests/fuzz/replay.cpp
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
 TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/%,$(SOURCES)))))
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
@@ -115,7 +115,7 @@ $(BUILD)/%.a:
 
 link = $(Q)$(CXX) $(MODE_FLAGS) -fopenmp $(LDFLAGS) $(filter %.o %.a,$^)
 
-$(BUILD)/ordo: $(call objects,tools/ordo.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
+$(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"
 	$(link) $(LIBS) -lmd -o $@
 	@[ $(MODE) != release ] || ln -sfn release/ordo build/ordo
@@ -157,12 +157,12 @@ tidy: $(TIDIED)
 
 # These two start with nothing but make: they install what is missing, then call make again, which finds it.
 run: ## install what is missing, build, and write a story
-	@tools/install_packages.sh $(RUN_PACKAGES)
+	@tools/scripts/install_packages.sh $(RUN_PACKAGES)
 	@$(MAKE) program
 	@$(BUILD)/ordo generate -p "$(PROMPT)" -n 256
 
 test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer
-	@tools/install_packages.sh $(TEST_PACKAGES)
+	@tools/scripts/install_packages.sh $(TEST_PACKAGES)
 	@$(MAKE) program test-binary fuzzers $(BENCHES)
 	@CXX="$(CXX)" SWEEPS="$(SWEEPS)" tests/run.sh $(BUILD)
 
@@ -180,33 +180,33 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); what it finds new joins its
 	$(call needs,clang++,clang libclang-rt-dev libomp-dev)
 	@$(MAKE) MODE=fuzz fuzzers
 	@tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
-test-add-encoding: program test-binary ## prove that a new encoding is one file and one line
+test-add-encoding: program test-binary ## prove that a new encoding is one file, one line and one oracle
 	@tests/add_encoding.sh
 
 weights: program ## CORPUS=DIR: train the shipped weights again, by way of build/weights, two at a time
 	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
-	@tools/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
+	@tools/scripts/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
 	@bench/results.sh $(BUILD) heldout accuracy
-	@tools/readme_table.sh
+	@tools/scripts/readme_table.sh
 seeds: program ## CORPUS=DIR: train three seeds of a smaller budget, and take bench/results/seeds*.csv and the README's table again
 	@[ -n "$(CORPUS)" ] || { echo "make seeds: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
 	@bench/seeds.sh $(BUILD) "$(CORPUS)"
-	@tools/readme_table.sh
+	@tools/scripts/readme_table.sh
 bench: program $(BENCHES) ## what each encoding costs on this machine, and how fast it trains
 	@$(BUILD)/ordo bench --encodings all
 	@$(BUILD)/bench_training
 results: program $(BENCHES) ## take bench/results and the README's table again, on a quiet machine
 	@bench/results.sh $(BUILD)
-	@tools/readme_table.sh
+	@tools/scripts/readme_table.sh
 
 lint: ## format, clang-tidy, floors, sizes, README
 	$(call needs,clang-format,clang-format)
 	$(call needs,clang-tidy,clang-tidy libomp-dev)
-	@tools/install_packages.sh $(TEST_PACKAGES)
-	@tools/floors.sh
+	@tools/scripts/install_packages.sh $(TEST_PACKAGES)
+	@tools/scripts/floors.sh
 	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run -Werror
 	@$(MAKE) tidy program
-	@[ ! -e README.md ] || tools/readme_table.sh --check
+	@[ ! -e README.md ] || tools/scripts/readme_table.sh --check
 	@echo "lint: nothing to object to"
 format: ## clang-format everything
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
@@ -217,9 +217,9 @@ install: all ## PREFIX=/usr/local DESTDIR=
 	install -d $(addprefix $(prefix)/,bin lib/pkgconfig include/ordo share/ordo/weights)
 	install -m 755 $(BUILD)/ordo $(prefix)/bin/ordo
 	install -m 644 $(BUILD)/libordo.a $(prefix)/lib/libordo.a
-	install -m 644 engine/ordo.h $(prefix)/include/ordo/ordo.h
+	install -m 644 engine/ordo.h engine/training.h $(prefix)/include/ordo
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@OPENBLAS_LIBS@|$(OPENBLAS_LIBS)|' \
-	  tools/ordo.pc.in > $(prefix)/lib/pkgconfig/ordo.pc
+	  tools/scripts/ordo.pc.in > $(prefix)/lib/pkgconfig/ordo.pc
 	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(prefix)/share/ordo/weights)
 uninstall: ## what install laid down
 	rm -rf $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/include/ordo $(prefix)/lib/pkgconfig/ordo.pc $(prefix)/share/ordo

@@ -46,10 +46,10 @@ public:
         kl_.resize(window.size());
         same_.resize(window.size());
         // A chunk of the one, then the same chunk of the other: whole windows of logits would be large.
-        reference_.feed_all(window, {}, [&](int first, View expected) {
+        reference_.feed_all(window, TokenRows{}, [&](int first, View expected) {
             const auto at = static_cast<std::size_t>(first);
             const auto chunk = window.subspan(at, static_cast<std::size_t>(expected.rows));
-            model_.feed_all(chunk, {}, [&](int from, View found) {
+            model_.feed_all(chunk, TokenRows{}, [&](int from, View found) {
                 parallel_for(found.rows, 1, [&](std::ptrdiff_t i) {
                     const std::size_t to = at + static_cast<std::size_t>(from + i);
                     const Logits p = row_of(expected, from + i), q = row_of(found, i);
@@ -79,19 +79,19 @@ private:
 
 } // namespace
 
-Accuracy measure_accuracy(const Model& reference, const Model& model, std::span<const tools::Document> documents,
+Accuracy measure_accuracy(const Model& reference, const Model& model, std::span<const std::vector<Token>> documents,
                           int length, std::int64_t max_tokens, const std::function<void(std::size_t)>& on_document) {
     if (reference.vocab_size() != model.vocab_size())
         fail(ErrorCode::usage, "accuracy: expected a vocabulary of ", reference.vocab_size(), ", found ",
              model.vocab_size());
     std::size_t longest = 2;
-    for (const tools::Document& document : documents) longest = std::max(longest, document.tokens.size());
+    for (const std::vector<Token>& document : documents) longest = std::max(longest, document.size());
     const std::size_t most = std::min(static_cast<std::size_t>(length), longest);
     const auto capacity = static_cast<int>(most);
     Pair pair(reference, model, {.capacity = capacity, .chunk = std::min(capacity, 64), .first_position = 0});
     for (std::size_t d = 0; d < documents.size(); ++d) {
         if (on_document) on_document(d);
-        const std::span<const Token> tokens = documents[d].tokens;
+        const std::span<const Token> tokens = documents[d];
         // The last token of a window is fed to nobody: what follows it lies in the next.
         for (std::size_t start = 0; start + 1 < tokens.size(); start += most) {
             std::size_t n = std::min(most, tokens.size() - start) - 1;

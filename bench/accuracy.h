@@ -2,7 +2,7 @@
 // How far a model's predictions are from those of a reference, such as the same weights in f32.
 #pragma once
 
-#include "tools/documents.h"
+#include "model/model.h"
 
 namespace ordo::bench {
 
@@ -16,7 +16,7 @@ struct Accuracy {
 // nothing before it, and every prediction of a token of the window counts, as `ordo perplexity` scores
 // them. max_tokens: stop after so many, 0: all. Both models are causal, of one tokenizer.
 // on_document(i) is called before each. Throws Error(usage) for vocabularies that differ.
-Accuracy measure_accuracy(const Model& reference, const Model& model, std::span<const tools::Document> documents,
+Accuracy measure_accuracy(const Model& reference, const Model& model, std::span<const std::vector<Token>> documents,
                           int length, std::int64_t max_tokens = 0,
                           const std::function<void(std::size_t)>& on_document = {});
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What a busy neighbour costs: two threads beside one busy thread, as a share of one thread beside it; and, with
 # another build, what this one is worth alone. All in turns, medians of the ratios.
 #   bench/beside.sh BINARY [OTHER_BINARY] [ROUNDS]

@@ -6,10 +6,10 @@
 #include "core/blas.h"
 #include "core/parallel.h"
 #include "core/tensor.h"
+#include "core/timer.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace ordo::bench {
@@ -18,19 +18,19 @@ namespace {
 constexpr int times = 5;
 constexpr double shortest = 2e-3; // seconds
 
-double seconds_of(int repeats, const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < repeats; ++i) work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+double seconds_of_many(int repeats, const std::function<void()>& work) {
+    return seconds_of([&] {
+        for (int i = 0; i < repeats; ++i) work();
+    });
 }
 
 // amount / the median time of work
 double rate_of(double amount, const std::function<void()>& work) {
     work();
-    const double once = std::max(1e-9, seconds_of(1, work));
+    const double once = std::max(1e-9, seconds_of(work));
     const int repeats = static_cast<int>(std::ceil(std::max(1.0, shortest / once)));
     std::vector<double> seconds;
-    for (int i = 0; i < times; ++i) seconds.push_back(seconds_of(repeats, work) / repeats);
+    for (int i = 0; i < times; ++i) seconds.push_back(seconds_of_many(repeats, work) / repeats);
     return amount / quantile(seconds, 0.5);
 }
 

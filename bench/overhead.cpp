@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "bench/overhead.h"
 
+#include "bench/moments.h"
+#include "bench/statistics.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/random.h"
+#include "core/timer.h"
+#include "encoding/initial.h"
 
 #include <algorithm>
-#include <chrono>
 #include <malloc.h>
 #include <numeric>
 
@@ -29,22 +32,20 @@ std::vector<Token> random_tokens(int n, int vocab_size) {
     return tokens;
 }
 
-// The order of the encodings in one round: Fisher and Yates on Philox. A fixed order would give each
+// The order of the encodings in one round. A fixed order would give each
 // encoding the caches that one and the same neighbour leaves behind.
 std::vector<std::size_t> order_of_round(std::size_t n, int round) {
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const Random random(seed, static_cast<std::uint64_t>(round));
-    for (std::size_t i = n; i-- > 1;) std::swap(order[i], order[random.below(i, i + 1)]);
+    shuffle(std::span(order), Random(seed, static_cast<std::uint64_t>(round)));
     return order;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// One pass in sessions of its own: memory that lies badly should not stay with one encoding.
-double seconds_of_pass(const Model& model, const Workload& load, int chunk, std::span<const Token> tokens) {
+// One pass in sessions of its own: memory that lies badly should not stay with one encoding. on_start: what comes before
+// is not timed.
+double seconds_of_pass(
+    const Model& model, const Workload& load, int chunk, std::span<const Token> tokens,
+    const std::function<void()>& on_start = [] {}) {
     const auto depth = static_cast<std::size_t>(load.n_depth);
     const int reach = load.n_depth + load.tokens();
     std::vector<Session> sessions;
@@ -55,10 +56,11 @@ double seconds_of_pass(const Model& model, const Workload& load, int chunk, std:
         if (depth > 0) sessions.back().feed(tokens.first(depth));
     }
     for (Session& session : sessions) members.push_back(&session);
+    on_start();
     if (load.n_parallel > 1) {
         Batch batch(model, load.n_parallel, reach);
         std::vector<Token> column(members.size());
-        const auto start = std::chrono::steady_clock::now();
+        const auto start = Clock::now();
         for (std::size_t i = depth; i < tokens.size(); ++i) {
             std::fill(column.begin(), column.end(), tokens[i]);
             batch.feed(members, column);
@@ -66,7 +68,7 @@ double seconds_of_pass(const Model& model, const Workload& load, int chunk, std:
         return seconds_since(start);
     }
     Session& session = sessions.front();
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     if (load.n_prompt > 0)
         session.feed(tokens.subspan(depth));
     else
@@ -98,14 +100,19 @@ std::vector<Workload> workloads(std::span<const std::int64_t> prompts, std::span
     return loads;
 }
 
-Model with_encoding(const Model& trunk, std::string_view encoding, int context, EncodingBytes* bytes) {
-    const Model::Impl& from = trunk.impl();
+std::unique_ptr<Model::Impl> same_trunk(const Model& model) {
+    const Model::Impl& from = impl_of(model);
     auto impl = std::make_unique<Model::Impl>();
     impl->where = from.where;
     impl->blueprint = from.blueprint;
-    impl->blueprint.context = context; // learned tables reach as far
-    impl->shape = from.shape;
+    impl->programs = from.programs;
     impl->weights = from.weights;
+    return impl;
+}
+
+Model with_encoding(const Model& trunk, std::string_view encoding, int context, EncodingBytes* bytes) {
+    auto impl = same_trunk(trunk);
+    impl->blueprint.context = context; // learned tables reach as far
 
     const std::size_t before = heap_in_use();
     impl->encodings = EncodingStack(encoding, impl->blueprint.dims());
@@ -115,10 +122,8 @@ Model with_encoding(const Model& trunk, std::string_view encoding, int context, 
     std::size_t parameters = 0;
     for (std::size_t i = 0; i < impl->tensors.specs().size(); ++i) {
         const TensorSpec& spec = impl->tensors.specs()[i];
-        const Random random(seed, i);
         const std::span<float> values = impl->tensors.values(i);
-        for (std::size_t j = 0; j < values.size(); ++j)
-            values[j] = static_cast<float>(spec.init_std * random.normal(j));
+        fill_initial(spec, values, seed, i);
         if (spec.trainable) parameters += values.size() * sizeof(float);
         views.push_back(impl->tensors.view(i));
     }
@@ -128,6 +133,46 @@ Model with_encoding(const Model& trunk, std::string_view encoding, int context, 
     if (bytes) *bytes = {heap_in_use() - bound + made - before, parameters};
     return Model(std::move(impl));
 }
+
+namespace {
+
+// The calls of the encodings, in passes of their own: the clock must not slow down those that are compared.
+void time_moments(const Model& trunk, std::span<const Model> models, const Plan& plan, const Workload& load,
+                  std::span<const Token> tokens, std::vector<EncodingCost>& costs) {
+    const Blueprint& b = impl_of(trunk).blueprint;
+    MomentClock clock;
+    std::vector<Model> clocked;
+    for (const Model& model : models) clocked.push_back(timed(model, clock));
+    const int reach = load.n_depth + load.tokens();
+    clocked.push_back(timed(trunk, product_encoding(b, reach, load.cache), clock));
+    clocked.push_back(timed(trunk, sum_encoding(reach), clock));
+    std::vector<std::array<std::vector<double>, PerMoment::count>> seconds(clocked.size());
+    for (int round = -1; round < plan.rounds; ++round)
+        for (const std::size_t i : order_of_round(clocked.size(), round)) {
+            if (impl_of(clocked[i]).encodings.moments() == 0) continue;
+            seconds_of_pass(clocked[i], load, plan.chunk, tokens, [&] { clock.reset(); });
+            const PerMoment found = clock.seconds();
+            for (std::size_t m = 0; m < PerMoment::count && round >= 0; ++m) seconds[i][m].push_back(found.values[m]);
+        }
+    const auto stage_us = [&](std::size_t i) {
+        PerMoment us;
+        for (std::size_t m = 0; m < PerMoment::count && !seconds[i][m].empty(); ++m)
+            us.values[m] = 1e6 * quantile(seconds[i][m], 0.5) / load.tokens() / load.n_parallel;
+        return us;
+    };
+    const auto operations = [&](std::size_t i) {
+        return encoding_operations(b, impl_of(clocked[i]).encodings, load, plan.chunk);
+    };
+    const auto rate = [&](std::size_t i) { return 1e6 * operations(i).sum() / stage_us(i).sum(); };
+    const MomentRates rates{rate(costs.size()), rate(costs.size() + 1)};
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        costs[i].stage_us = stage_us(i);
+        costs[i].stage_operations = operations(i);
+        costs[i].rates = rates;
+    }
+}
+
+} // namespace
 
 std::vector<EncodingCost> measure(const Model& trunk, const Plan& plan, const Workload& load,
                                   const std::function<void(int round, std::string_view encoding)>& on_pass) {
@@ -146,10 +191,7 @@ std::vector<EncodingCost> measure(const Model& trunk, const Plan& plan, const Wo
             const double seconds = seconds_of_pass(models[i], load, plan.chunk, tokens);
             if (round >= 0) costs[i].seconds.push_back(seconds);
         }
-    constexpr int least_stage_rounds = 20; // they are short
-    for (std::size_t i = 0; i < costs.size(); ++i)
-        costs[i].stages = stage_times(models[i].impl().blueprint, models[i].impl().encodings, load, plan.chunk,
-                                      std::max(plan.rounds, least_stage_rounds));
+    time_moments(trunk, models, plan, load, tokens, costs);
     return costs;
 }
 

@@ -2,48 +2,39 @@
 // What each encoding costs: the same trunk run with each of them in turn.
 #pragma once
 
+#include "bench/predict.h"
 #include "model/model.h"
 
 namespace ordo::bench {
-
-// One point of the grid. Names and meanings are those of llama-bench: n_prompt tokens fed at once, or
-// n_gen tokens one at a time (one of the two is 0), after n_depth tokens that are not timed.
-struct Workload {
-    int n_prompt = 0;
-    int n_gen = 0;
-    int n_depth = 0;
-    int n_threads = 1;
-    int n_parallel = 1; // sequences that are decoded together, each of so many tokens
-    CacheType cache = CacheType::f32;
-
-    int tokens() const { return n_prompt + n_gen; } // of one sequence
-    std::string name() const;                       // "pp512", "tg128 @ d1024", "tg128 x 8"
-};
-// Every prompt length, and every n_gen for every number of sequences, at every depth and thread count; a
-// length of 0 is no load.
-std::vector<Workload> workloads(std::span<const std::int64_t> prompts, std::span<const std::int64_t> gens,
-                                std::span<const std::int64_t> depths, std::span<const std::int64_t> threads,
-                                std::span<const std::int64_t> parallel);
-
-// Microseconds per token that an encoding's calls take, made alone on the shapes that the pass makes
-// them on: all layers, heads and chunks.
-struct StageTimes {
-    double embed = 0, rotate = 0, bias = 0;
-
-    double sum() const { return embed + rotate + bias; }
-};
 
 struct EncodingBytes {
     std::size_t tables = 0;     // what making and preparing it allocated, its tensors apart
     std::size_t parameters = 0; // its trainable tensors, as f32
 };
 
+// Operations per second that a pass of a load reaches within the calls of encodings, on all its threads: see moments.h.
+struct MomentRates {
+    double product = 0, sum = 0;
+};
+
 struct EncodingCost {
     std::string encoding; // canonical spec
     EncodingBytes bytes;
     std::vector<double> seconds; // of the pass, one for each round
-    StageTimes stages;
+    // The encoding's calls alone, per token: all layers, heads and threads together.
+    PerMoment stage_us; // microseconds that pass
+    MomentOperations stage_operations;
+    MomentRates rates;
+
+    // What the operations would take at the rates. Without a sink's, which are part of the softmax.
+    double predicted_us() const {
+        const double products = stage_operations.products.sum(), others = stage_operations.others.sum();
+        return 1e6 * (products / rates.product + (others - stage_operations.others[moment_sink]) / rates.sum);
+    }
 };
+
+// The weights of a model, and no encodings yet.
+std::unique_ptr<Model::Impl> same_trunk(const Model& model);
 
 // The same trunk with another encoding, without a copy: the weights of trunk, which must outlive the
 // result. Every encoding is thus measured on the same memory; copies would differ by where their pages
@@ -62,9 +53,5 @@ struct Plan {
 // every pass that is about to run. Sets the number of threads.
 std::vector<EncodingCost> measure(const Model& trunk, const Plan& plan, const Workload& load,
                                   const std::function<void(int round, std::string_view encoding)>& on_pass = {});
-
-// The calls of the encoding in one load, timed alone `rounds` times; the medians.
-StageTimes stage_times(const Blueprint& blueprint, const EncodingStack& encodings, const Workload& load, int chunk,
-                       int rounds);
 
 } // namespace ordo::bench

@@ -2,6 +2,7 @@
 #include "bench/predict.h"
 
 #include "bench/training.h"
+#include "model/model.h"
 
 #include <algorithm>
 
@@ -32,13 +33,31 @@ Sizes sizes_of(const Blueprint& b, WeightType type) {
 // Keys that n queries see, the first of which is the token with the index first: their sum, and how many
 // there are.
 struct Seen {
-    double pairs, keys;
+    double pairs = 0, keys = 0;
 };
+Seen seen_by(int window, int first, int n) {
+    if (window == 0) window = first + n;
+    Seen seen;
+    for (int i = first; i < first + n; ++i) seen.pairs += std::min(i + 1, window);
+    seen.keys = static_cast<double>(first + n - std::max(0, first + 1 - window));
+    return seen;
+}
+// Summed over the layers, whose windows may differ.
 Seen seen_by(const Blueprint& b, int first, int n) {
-    const int window = b.window == 0 ? first + n : b.window;
-    double pairs = 0;
-    for (int i = first; i < first + n; ++i) pairs += std::min(i + 1, window);
-    return {pairs, static_cast<double>(first + n - std::max(0, first + 1 - window))};
+    Seen all;
+    for (int l = 0; l < b.n_layers; ++l) {
+        const Seen seen = seen_by(b.layer(l).window, first, n);
+        all.pairs += seen.pairs;
+        all.keys += seen.keys;
+    }
+    return all;
+}
+
+// use(first, rows) for the passes that the timed part of a load makes.
+template <class Use>
+void for_passes(const Workload& load, int chunk, const Use& use) {
+    const int last = load.n_depth + load.tokens(), step = load.n_gen > 0 ? 1 : chunk;
+    for (int first = load.n_depth; first < last; first += step) use(first, std::min(step, last - first));
 }
 
 } // namespace
@@ -51,19 +70,39 @@ std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type) {
 Cost predict(const Blueprint& b, WeightType type, const Workload& load, int chunk) {
     const Sizes sizes = sizes_of(b, type);
     const double head = static_cast<double>(b.d_model) * b.vocab_size, layers = matmul_parameters(b) - head;
-    const double pair_flops = 2 * 2.0 * b.n_layers * b.n_heads * b.d_head; // q . k, and p v
-    const double key_bytes = 2.0 * (load.cache == CacheType::f32 ? 4 : 2) * b.n_layers * b.n_kv_heads * b.d_head;
-    const int last = load.n_depth + load.tokens(), step = load.n_gen > 0 ? 1 : chunk;
+    const double pair_flops = 2 * 2.0 * b.n_heads * b.d_head; // q . k, and p v
+    const double key_bytes = 2.0 * (load.cache == CacheType::f32 ? 4 : 2) * b.n_kv_heads * b.d_head;
+    const int last = load.n_depth + load.tokens();
     Cost cost;
-    for (int first = load.n_depth; first < last; first += step) {
-        const int rows = std::min(step, last - first);
+    for_passes(load, chunk, [&](int first, int rows) {
         const bool logits = load.n_gen > 0 || first + rows == last;
         const Seen seen = seen_by(b, first, rows);
         cost.flops += load.n_parallel * (2 * layers * rows + (logits ? 2 * head : 0) + pair_flops * seen.pairs);
         cost.bytes +=
             sizes.layers + (logits ? sizes.head : 0) + load.n_parallel * (sizes.row * rows + key_bytes * seen.keys);
-    }
+    });
     return cost;
+}
+
+MomentOperations encoding_operations(const Blueprint& b, const EncodingStack& encodings, const Workload& load,
+                                     int chunk) {
+    MomentOperations all;
+    const auto add = [&](Moment moment, const Operations& operations) {
+        all.products[moment] += operations.products / load.tokens();
+        all.others[moment] += operations.others / load.tokens();
+    };
+    for_passes(load, chunk, [&](int first, int rows) {
+        Work work{.tokens = static_cast<double>(rows), .positions = first + rows};
+        add(moment_embed, encodings.embed_operations(work));
+        work.query_rows = work.tokens * b.n_heads;
+        work.key_rows = work.tokens * b.n_kv_heads;
+        for (int layer = 0; layer < b.n_layers; ++layer) {
+            work.pairs = b.n_heads * seen_by(b.layer(layer).window, first, rows).pairs;
+            for (const MomentInfo& info : moments_of_a_pass)
+                if (info.moment != moment_embed) add(info.moment, encodings.layer(layer).operations(info.moment, work));
+        }
+    });
+    return all;
 }
 
 } // namespace ordo::bench

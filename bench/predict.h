@@ -3,7 +3,14 @@
 // into it.
 #pragma once
 
-#include "bench/overhead.h"
+#include "bench/workload.h"
+#include "core/weight_type.h"
+#include "encoding/registry.h"
+#include "model/blueprint.h"
+
+#include <array>
+#include <bit>
+#include <numeric>
 
 namespace ordo::bench {
 
@@ -20,5 +27,28 @@ std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type);
 // sequences make together; each of them reads its own keys and values once for a chunk or step.
 // Logits are computed after every token of decoding, and after the last one of a prompt.
 Cost predict(const Blueprint& blueprint, WeightType type, const Workload& load, int chunk);
+
+// A number for each moment.
+struct PerMoment {
+    static constexpr std::size_t count = std::size(moments_of_a_pass);
+    static constexpr std::size_t index(Moment moment) {
+        return static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(moment)));
+    }
+
+    std::array<double, count> values{};
+
+    double& operator[](Moment moment) { return values[index(moment)]; }
+    double operator[](Moment moment) const { return values[index(moment)]; }
+    double sum() const { return std::accumulate(values.begin(), values.end(), 0.0); }
+};
+
+// Operations of the encodings in the same part of a load, per token.
+struct MomentOperations {
+    PerMoment products, others;
+
+    double sum() const { return products.sum() + others.sum(); }
+};
+MomentOperations encoding_operations(const Blueprint& blueprint, const EncodingStack& encodings, const Workload& load,
+                                     int chunk);
 
 } // namespace ordo::bench

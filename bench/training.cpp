@@ -4,23 +4,18 @@
 #include "bench/shapes.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "core/timer.h"
 #include "encoding/reach.h"
-#include "tools/train/optimizer.h"
+#include "training/network.h"
+#include "training/optimizer.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace ordo::bench {
 namespace {
 
-constexpr int network_head_rows = 512; // of train::Network's logits
+constexpr int network_head_rows = 512; // of Network's logits
 constexpr int cube = 2048;
-
-double seconds_of(const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // y [n, out] = x w^T, dx = dy w, dw += dy^T x with w [out, in].
 void add_linear(std::vector<Product>& products, const std::string& name, int rows, int out, int in, int count) {
@@ -95,15 +90,15 @@ public:
     void step() {
         const std::size_t n = tokens_.size() - 1;
         std::fill(parameters_.grads().begin(), parameters_.grads().end(), 0.0f);
-        network_.loss_and_grad(std::span(tokens_).first(n), std::span(tokens_).subspan(1));
+        network_.loss_and_grad({std::span(tokens_).first(n), std::span(tokens_).subspan(1)});
         optimizer_.step({1e-3, 0.1, 1.0});
     }
 
 private:
     EncodingStack encodings_;
-    train::Parameters parameters_;
-    train::Network network_;
-    train::Optimizer optimizer_;
+    Parameters parameters_;
+    Network network_;
+    Optimizer optimizer_;
     std::vector<Token> tokens_;
 };
 
@@ -111,19 +106,31 @@ private:
 
 std::vector<Product> training_products(const Blueprint& b, int rows, int head_rows) {
     std::vector<Product> products;
-    const int q = b.n_heads * b.d_head, kv = b.n_kv_heads * b.d_head;
-    add_linear(products, "attention.qkv", rows, q + 2 * kv, b.d_model, b.n_layers);
-    add_linear(products, "attention.out", rows, b.d_model, q, b.n_layers);
-    add_linear(products, "feed_forward.in", rows, b.gated ? 2 * b.d_ff : b.d_ff, b.d_model, b.n_layers);
-    add_linear(products, "feed_forward.out", rows, b.d_model, b.d_ff, b.n_layers);
+    const std::vector<LayerProgram> programs = compile_layers(b);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        const int layers = (b.n_layers - static_cast<int>(i) - 1) / static_cast<int>(programs.size()) + 1;
+        for (const LinearSpec& w : programs[i].linears) add_linear(products, w.name, rows, w.rows, w.cols, layers);
+    }
     add_linear(products, "head", head_rows, b.vocab_size, b.d_model, rows / head_rows);
     return products;
 }
 
+// Of a mixture of experts, those that a token passes.
+double layer_parameters(const LayerProgram& program) {
+    double n = 0;
+    for (const LinearSpec& w : program.linears) {
+        const bool expert = w.name.starts_with("feed_forward.experts.");
+        const double share = expert ? static_cast<double>(program.plan.experts_used) / program.plan.experts : 1;
+        n += share * w.rows * w.cols;
+    }
+    return n;
+}
+
 double matmul_parameters(const Blueprint& b) {
-    const double d = b.d_model, q = b.n_heads * b.d_head, kv = b.n_kv_heads * b.d_head;
-    const double attention = d * (q + 2 * kv) + q * d, feed_forward = (b.gated ? 3.0 : 2.0) * d * b.d_ff;
-    return b.n_layers * (attention + feed_forward) + d * b.vocab_size;
+    const std::vector<LayerProgram> programs = compile_layers(b);
+    double n = static_cast<double>(b.d_model) * b.vocab_size;
+    for (int i = 0; i < b.n_layers; ++i) n += layer_parameters(programs[static_cast<std::size_t>(i) % programs.size()]);
+    return n;
 }
 
 double step_flops(const Blueprint& b, int batch, int length) {

@@ -17,11 +17,12 @@ Blueprint make() {
     b.d_head = 64;
     b.d_ff = 3072;
     b.norm = Norm::layer;
+    b.norm_bias = true;
     b.norm_eps = 1e-12f;
     b.norm_place = NormPlace::post;
     b.activation = Activation::gelu;
     b.gated = false;
-    b.attention_bias = true;
+    b.attention_bias(true);
     b.ffn_bias = true;
     b.embedding_norm = true;
     b.final_norm = false; // every block ends with one

@@ -17,9 +17,10 @@ Blueprint make() {
     b.d_head = 64;
     b.d_ff = 4096;
     b.norm = Norm::layer;
+    b.norm_bias = true;
     b.activation = Activation::gelu_tanh;
     b.gated = false;
-    b.attention_bias = true;
+    b.attention_bias(true);
     b.ffn_bias = true;
     b.embedding_norm = true;
     return b;

@@ -17,7 +17,8 @@ Blueprint make() {
     b.d_head = 256;
     b.d_ff = 16384;
     b.norm = Norm::layer;
-    b.parallel_residual = true;
+    b.norm_bias = true;
+    b.norm_place = NormPlace::parallel;
     b.activation = Activation::gelu_tanh;
     b.gated = false;
     b.ffn_bias = true;

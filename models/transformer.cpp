@@ -17,10 +17,11 @@ Blueprint make() {
     b.d_head = 64;
     b.d_ff = 2048;
     b.norm = Norm::layer;
+    b.norm_bias = true;
     b.norm_place = NormPlace::post;
     b.activation = Activation::relu;
     b.gated = false;
-    b.attention_bias = true;
+    b.attention_bias(true);
     b.ffn_bias = true;
     b.final_norm = false; // every block ends with one
     return b;

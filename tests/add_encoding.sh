@@ -1,81 +1,54 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Proves that an encoding is one file and one line: adds one to a copy of the tree, touches nothing
-# else, and sees the contract tests and `ordo encodings` pick it up. The copy takes the objects that
-# are built along, so that make compiles only what the new line reaches.
+# Proves that an encoding is one file, one line of a list, and one oracle: adds four to a copy of the tree, touches
+# nothing else, and sees the contract, gradient and oracle tests and `ordo encodings` pick them up. They are of four kinds:
+# trained rows of embeddings, a trained bias, a whole row of scores, a state of its own. The copy takes the
+# objects that are built along, so that make compiles only what the new lines reach.
 set -eu
 unset MAKEFLAGS MAKELEVEL MFLAGS
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
+kinds='rows bias row state'
 
 git ls-files -z | xargs -0 cp --parents -pt "$copy"
 [ ! -d build/release ] || { mkdir "$copy/build" && cp -a build/release "$copy/build/"; }
 cd "$copy"
 
-cat >engine/encoding/throwaway.cpp <<'END'
-// SPDX-License-Identifier: MIT
-// A throw-away: bias -log(1 + |i - j|) on every head.
-#include "encoding/registry.h"
+build() { make "$@" >make.log 2>&1 || { cat make.log; exit 1; }; }
+tests() { build/release/ordo_tests --gtest_brief=1 --gtest_filter="$1" >tests.log 2>&1; }
 
-#include <cmath>
-
-namespace ordo {
-namespace {
-
-class Throwaway final : public Encoding {
-public:
-    std::string spec() const override { return "throwaway"; }
-    unsigned moments() const override { return moment_bias; }
-    void bias(View scores, int, int, Positions queries, Positions keys) const override {
-        for (int i = 0; i < scores.rows; ++i)
-            for (int j = 0; j < scores.cols; ++j)
-                scores.row(i)[j] -= std::log1p(std::abs(static_cast<float>(
-                    queries[static_cast<std::size_t>(i)] - keys[static_cast<std::size_t>(j)])));
-    }
-};
-
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims&) {
-    item.finish();
-    return std::make_unique<Throwaway>();
-}
-
-} // namespace
-
-extern const EncodingInfo throwaway_encoding;
-const EncodingInfo throwaway_encoding = {.name = "throwaway",
-                                         .summary = "a penalty that grows with the logarithm of the distance",
-                                         .paper = "none",
-                                         .formula = "score(i, j) -= log(1 + |i - j|)",
-                                         .moments = moment_bias,
-                                         .shift_invariant = true,
-                                         .trainable = false,
-                                         .parameters = {},
-                                         .make = make};
-
-} // namespace ordo
-END
-echo 'ENCODING(throwaway)' >>engine/encoding/list.def
-
-make program test-binary >make.log 2>&1 || { cat make.log; exit 1; }
+for kind in $kinds; do
+    cp "tests/add_encoding/encodings/throwaway_$kind.cpp" engine/encoding/
+    echo "ENCODING(throwaway_$kind)" >>engine/encoding/list.def
+done
+build program test-binary
 echo "$(grep -c CXX make.log) files compiled"
 
-build/release/ordo encodings | grep -q '\bthrowaway\b' || { echo "ordo encodings does not list it"; exit 1; }
-build/release/ordo encodings throwaway | grep -qF 'log(1 + |i - j|)' || { echo "ordo encodings does not explain it"; exit 1; }
-
-# The tests that go through the list name the encoding that they run on, or report it as one of many.
-names=$(build/release/ordo_tests --gtest_list_tests | awk '/^[^ ]/ { suite = $1 } /throwaway/ { print suite $1 }')
-contract=$(echo "$names" | grep -c Contract) || { echo "no contract test runs on it"; exit 1; }
-
-# It has no oracle, which the tests that compare with one must not let pass, unless they are told.
-if build/release/ordo_tests --gtest_brief=1 --gtest_filter='*Oracle*throwaway*' >tests.log 2>&1 ||
-    ! grep -q 'throwaway has no oracle: add one' tests.log; then
-    echo "an encoding without an oracle is not reported"
+# Nothing has been compared with anything yet, which must not pass.
+if tests '*Oracle*throwaway*'; then
+    echo "encodings without an oracle are not reported"
     exit 1
 fi
-ORDO_WITHOUT_ORACLE=throwaway build/release/ordo_tests --gtest_brief=1 \
-    --gtest_filter='*throwaway*:*EncodingContractWithout*:CliEncodings.*:Registry.*:EncodingTable.*' >tests.log 2>&1 ||
-    { cat tests.log; exit 1; }
-skipped=$(sed -nE 's/^\[  SKIPPED \] ([0-9]+) tests?\..*/\1/p' tests.log)
-passed=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\..*/\1/p' tests.log)
-echo "ordo encodings lists it; $(echo "$names" | wc -l) tests run on it, $contract of them of the contract;" \
-    "$passed pass, with those of the lists, and ${skipped:-0} that need an oracle are skipped"
+for kind in $kinds; do
+    grep -q "throwaway-$kind has no oracle: add one" tests.log || { echo "throwaway-$kind: no oracle is asked for"; exit 1; }
+    cp "tests/add_encoding/oracles/throwaway_$kind.cpp" tests/oracles/
+done
+build test-binary
+
+build/release/ordo encodings >encodings.log
+build/release/ordo_tests --gtest_list_tests | awk '/^[^ ]/ { suite = $1 } /throwaway/ { print suite $1 }' >names.log
+for kind in $kinds; do
+    name=throwaway-$kind
+    grep -q "\b$name\b" encodings.log || { echo "ordo encodings does not list $name"; exit 1; }
+    formula=$(sed -n 's/.*\.formula = "\(.*\)".*/\1/p' "engine/encoding/throwaway_$kind.cpp")
+    build/release/ordo encodings "$name" | grep -qF "$formula" || { echo "ordo encodings does not explain $name"; exit 1; }
+    for suite in Contract Gradient Oracle; do
+        grep -q "$suite.*throwaway_$kind\b" names.log || grep -q "$suite.*throwaway_${kind}_" names.log ||
+            { echo "no $suite test runs on $name"; exit 1; }
+    done
+done
+
+# The tests that go through the list name the encoding that they run on, or report it as one of many.
+tests '*throwaway*:*EncodingContractWithout*:CliEncodings.*:Registry.*:EncodingTable.*' || { cat tests.log; exit 1; }
+echo "ordo encodings lists all four; $(wc -l <names.log) tests run on them, $(grep -c Contract names.log) of them of the" \
+    "contract; $(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\..*/\1/p' tests.log) pass, with those of the lists"

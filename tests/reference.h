@@ -5,47 +5,23 @@
 #pragma once
 
 #include "model/blueprint.h"
+#include "tests/oracle.h"
 
+#include <algorithm>
 #include <cmath>
-#include <map>
-#include <string>
-#include <vector>
 
 namespace ordo::reference {
 
-struct Matrix {
-    Matrix() = default;
-    Matrix(int n_rows, int n_cols)
-        : rows(n_rows), cols(n_cols), values(static_cast<std::size_t>(n_rows) * static_cast<std::size_t>(n_cols)) {}
-    double& at(int i, int j) {
-        return values[static_cast<std::size_t>(i) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(j)];
-    }
-    double at(int i, int j) const {
-        return values[static_cast<std::size_t>(i) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(j)];
-    }
-    int rows = 0, cols = 0;
-    std::vector<double> values;
-};
-
-using Tensors = std::map<std::string, Matrix>; // by name; rank 1 as one row
-
-// The oracle of an encoding: what each moment does, position by position.
-class Position {
-public:
-    virtual ~Position() = default;
-    // What is done to the embedding x [d] of one token.
-    virtual void embed(std::vector<double>& /*x*/, int /*position*/, int /*segment*/) const {}
-    // What is done to one head's query or key x [e].
-    virtual void rotate(std::vector<double>& /*x*/, int /*position*/, Role, int /*layer*/) const {}
-    // What is added to a scaled score.
-    virtual double bias(int /*layer*/, int /*head*/, int /*query*/, int /*key*/) const { return 0; }
-};
-using PositionList = std::vector<const Position*>; // applied left to right
-
 struct Input {
     std::vector<Token> tokens;
-    std::vector<int> positions; // one for each token
+    std::vector<int> positions; // [tokens, axes]
     std::vector<int> segments;  // one for each token, or empty: 0
+    int axes = 1;
+
+    Place place(int token) const {
+        const auto first = positions.begin() + static_cast<std::ptrdiff_t>(token) * axes;
+        return {first, first + axes};
+    }
 };
 
 inline double activation(Activation f, double x) {
@@ -66,28 +42,42 @@ inline double activation(Activation f, double x) {
 class Transformer {
 public:
     // All must outlive this object; tensors may change between calls.
-    Transformer(const Blueprint& blueprint, const Tensors& tensors, PositionList positions)
-        : b_(blueprint), tensors_(tensors), encodings_(std::move(positions)) {}
+    Transformer(const Blueprint& blueprint, const Tensors& tensors, const Oracles& oracles)
+        : b_(blueprint), tensors_(tensors), oracles_(oracles) {}
+
+    // The hidden states [n, d]: what the first layer reads, then what each leaves.
+    std::vector<Matrix> states(const Input& in) const {
+        std::vector<Matrix> all = {embedding(in)};
+        for (int layer = 0; layer < b_.n_layers; ++layer) all.push_back(after_layer(all.back(), layer, in));
+        return all;
+    }
+
+    // The weights of a head, [queries, keys], zero where the mask hides a key.
+    Matrix attention_weights(const Input& in, int layer, int head) const {
+        const LayerPlan& plan = b_.layer(layer);
+        Matrix x = states(in)[static_cast<std::size_t>(layer)];
+        if (plan.norm_place != NormPlace::post)
+            x = norm(x, "layers." + std::to_string(layer) + ".attention_norm", plan);
+        const States seen_states = observed(x, layer, in);
+        const HeadInput of = head_input(x, layer, head, in, seen_states);
+        Matrix all(x.rows, x.rows);
+        for (int i = 0; i < x.rows; ++i) {
+            const std::vector<std::size_t> seen = seen_by(plan, i, x.rows);
+            const Vector p = weights(of, static_cast<std::size_t>(i), seen);
+            for (std::size_t s = 0; s < seen.size(); ++s) all.at(i, static_cast<int>(seen[s])) = p[s];
+        }
+        return all;
+    }
 
     // [n, vocab]
     Matrix logits(const Input& in) const {
-        Matrix x = embedding(in);
-        for (int layer = 0; layer < b_.n_layers; ++layer) {
-            const std::string name = "layers." + std::to_string(layer) + ".";
-            if (b_.norm_place == NormPlace::post) {
-                x = norm(sum(x, attention(x, name, layer, in)), name + "attention_norm");
-                x = norm(sum(x, feed_forward(x, name)), name + "feed_forward_norm");
-            } else if (b_.parallel_residual) {
-                const Matrix h = norm(x, name + "attention_norm");
-                x = sum(sum(x, attention(h, name, layer, in)), feed_forward(h, name));
-            } else {
-                x = sum(x, attention(norm(x, name + "attention_norm"), name, layer, in));
-                x = sum(x, feed_forward(norm(x, name + "feed_forward_norm"), name));
-            }
-        }
-        if (b_.final_norm) x = norm(x, "final_norm");
-        Matrix logits = times_transposed(x, tensor(b_.tied_head ? "embedding.weight" : "head.weight"));
-        for (double& logit : logits.values) logit = capped(logit, b_.final_softcap);
+        Matrix x = states(in).back();
+        if (b_.final_norm) x = norm(x, "final_norm", b_);
+        Matrix logits = linear(x, b_.tied_head ? "embedding" : "head", false);
+        for (int i = 0; i < logits.rows; ++i)
+            for (int j = 0; j < logits.cols; ++j)
+                logits.at(i, j) =
+                    capped(logits.at(i, j) + (b_.head_bias ? tensor("head.bias").at(0, j) : 0), b_.final_softcap);
         return logits;
     }
 
@@ -121,34 +111,28 @@ private:
     // Gemma Team 2024 (arXiv 2408.00118), section 2.
     static double capped(double score, double cap) { return cap == 0 ? score : cap * std::tanh(score / cap); }
 
-    static Matrix times_transposed(const Matrix& x, const Matrix& w) {
+    Matrix linear(const Matrix& x, const std::string& name, bool has_bias) const {
+        const Matrix& w = tensor(name + ".weight");
         Matrix y(x.rows, w.rows);
         for (int i = 0; i < x.rows; ++i)
-            for (int j = 0; j < w.rows; ++j)
+            for (int j = 0; j < w.rows; ++j) {
                 for (int k = 0; k < x.cols; ++k) y.at(i, j) += x.at(i, k) * w.at(j, k);
+                if (has_bias) y.at(i, j) += tensor(name + ".bias").at(0, j);
+            }
         return y;
     }
 
-    Matrix linear(const Matrix& x, const std::string& name, bool has_bias) const {
-        Matrix y = times_transposed(x, tensor(name + ".weight"));
-        if (!has_bias) return y;
-        const Matrix& bias = tensor(name + ".bias");
-        for (int i = 0; i < y.rows; ++i)
-            for (int j = 0; j < y.cols; ++j) y.at(i, j) += bias.at(0, j);
-        return y;
-    }
-
-    Matrix norm(const Matrix& x, const std::string& name) const {
+    Matrix norm(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
         Matrix y = x;
         const Matrix& weight = tensor(name + ".weight");
-        const Matrix* bias = b_.norm == Norm::layer ? &tensor(name + ".bias") : nullptr;
+        const Matrix* bias = plan.norm_bias ? &tensor(name + ".bias") : nullptr;
         for (int i = 0; i < x.rows; ++i) {
             double mean = 0, square = 0;
-            if (b_.norm == Norm::layer)
+            if (plan.norm == Norm::layer)
                 for (int j = 0; j < x.cols; ++j) mean += x.at(i, j) / x.cols;
             for (int j = 0; j < x.cols; ++j) square += (x.at(i, j) - mean) * (x.at(i, j) - mean) / x.cols;
             for (int j = 0; j < x.cols; ++j) {
-                y.at(i, j) = (x.at(i, j) - mean) / std::sqrt(square + static_cast<double>(b_.norm_eps));
+                y.at(i, j) = (x.at(i, j) - mean) / std::sqrt(square + static_cast<double>(plan.norm_eps));
                 y.at(i, j) = y.at(i, j) * weight.at(0, j) + (bias != nullptr ? bias->at(0, j) : 0);
             }
         }
@@ -161,79 +145,233 @@ private:
         Matrix x(n, b_.d_model);
         for (int i = 0; i < n; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            std::vector<double> row(static_cast<std::size_t>(b_.d_model));
+            Vector row(static_cast<std::size_t>(b_.d_model));
             for (int j = 0; j < b_.d_model; ++j)
-                row[static_cast<std::size_t>(j)] = table.at(in.tokens[at], j) * b_.embedding_scale;
-            for (const Position* encoding : encodings_)
-                encoding->embed(row, in.positions[at], in.segments.empty() ? 0 : in.segments[at]);
+                row[static_cast<std::size_t>(j)] = table.at(in.tokens[at], j) * static_cast<double>(b_.embedding_scale);
+            for (const Oracle* oracle : oracles_.all())
+                oracle->embed(row, in.place(i), in.segments.empty() ? 0 : in.segments[at]);
             for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[static_cast<std::size_t>(j)];
         }
-        return b_.embedding_norm ? norm(x, "embedding_norm") : x;
+        return b_.embedding_norm ? norm(x, "embedding_norm", b_) : x;
     }
 
-    Matrix feed_forward(const Matrix& x, const std::string& layer) const {
-        const Matrix in = linear(x, layer + "feed_forward.in", b_.ffn_bias);
-        Matrix h(x.rows, b_.d_ff);
-        for (int i = 0; i < h.rows; ++i)
-            for (int j = 0; j < b_.d_ff; ++j)
-                h.at(i, j) = activation(b_.activation, in.at(i, j)) * (b_.gated ? in.at(i, b_.d_ff + j) : 1);
-        return linear(h, layer + "feed_forward.out", b_.ffn_bias);
-    }
-
-    bool sees(int query, int key) const {
-        if (b_.mask == Mask::bidirectional) return true;
-        return key <= query && (b_.window == 0 || query - key < b_.window);
-    }
-
-    // Columns [first, first + e) of row i, rotated.
-    std::vector<double> head_of(const Matrix& qkv, int i, int first, int position, Role role, int layer) const {
-        std::vector<double> x(static_cast<std::size_t>(b_.d_head));
-        for (int j = 0; j < b_.d_head; ++j) x[static_cast<std::size_t>(j)] = qkv.at(i, first + j);
-        for (const Position* encoding : encodings_) encoding->rotate(x, position, role, layer);
+    Matrix after_layer(const Matrix& x, int layer, const Input& in) const {
+        const LayerPlan& plan = b_.layer(layer);
+        const std::string name = "layers." + std::to_string(layer) + ".";
+        const auto normed = [&](const Matrix& h, const char* which) { return norm(h, name + which, plan); };
+        const auto f = [&](const Matrix& h) { return attention(h, layer, in); };
+        const auto g = [&](const Matrix& h) { return feed_forward(h, layer); };
+        switch (plan.norm_place) {
+        case NormPlace::pre: {
+            const Matrix y = sum(x, f(normed(x, "attention_norm")));
+            return sum(y, g(normed(y, "feed_forward_norm")));
+        }
+        case NormPlace::post: {
+            const Matrix y = normed(sum(x, f(x)), "attention_norm");
+            return normed(sum(y, g(y)), "feed_forward_norm");
+        }
+        case NormPlace::sandwich: {
+            const Matrix y = sum(x, normed(f(normed(x, "attention_norm")), "attention_out_norm"));
+            return sum(y, normed(g(normed(y, "feed_forward_norm")), "feed_forward_out_norm"));
+        }
+        case NormPlace::parallel:
+            return sum(sum(x, f(normed(x, "attention_norm"))), g(normed(x, "attention_norm")));
+        case NormPlace::parallel_two:
+            return sum(sum(x, f(normed(x, "attention_norm"))), g(normed(x, "feed_forward_norm")));
+        }
         return x;
     }
 
-    Matrix attention(const Matrix& x, const std::string& name, int layer, const Input& in) const {
-        const Matrix qkv = linear(x, name + "attention.qkv", b_.attention_bias);
-        const int n = x.rows, e = b_.d_head, group = b_.n_heads / b_.n_kv_heads;
-        const double scale = b_.score_scale != 0 ? static_cast<double>(b_.score_scale) : 1 / std::sqrt(double(e));
-        Matrix out(n, b_.n_heads * e);
-        for (int head = 0; head < b_.n_heads; ++head) {
-            const int k_first = (b_.n_heads + head / group) * e, v_first = k_first + b_.n_kv_heads * e;
-            std::vector<std::vector<double>> keys;
-            for (int j = 0; j < n; ++j)
-                keys.push_back(head_of(qkv, j, k_first, in.positions[static_cast<std::size_t>(j)], Role::key, layer));
-            for (int i = 0; i < n; ++i) {
-                const int position = in.positions[static_cast<std::size_t>(i)];
-                const std::vector<double> q = head_of(qkv, i, head * e, position, Role::query, layer);
-                std::vector<double> p(static_cast<std::size_t>(n));
-                double top = -HUGE_VAL, total = 0;
-                for (int j = 0; j < n; ++j) {
-                    if (!sees(i, j)) continue;
-                    double score = 0;
-                    for (std::size_t l = 0; l < q.size(); ++l) score += q[l] * keys[static_cast<std::size_t>(j)][l];
-                    score = capped(score * scale, b_.attention_softcap);
-                    for (const Position* encoding : encodings_)
-                        score += encoding->bias(layer, head, position, in.positions[static_cast<std::size_t>(j)]);
-                    p[static_cast<std::size_t>(j)] = score;
-                    top = std::max(top, score);
-                }
-                for (int j = 0; j < n; ++j) {
-                    double& weight = p[static_cast<std::size_t>(j)];
-                    weight = sees(i, j) ? std::exp(weight - top) : 0;
-                    total += weight;
-                }
-                for (int j = 0; j < n; ++j)
-                    for (int l = 0; l < e; ++l)
-                        out.at(i, head * e + l) += p[static_cast<std::size_t>(j)] / total * qkv.at(j, v_first + l);
+    Matrix feed_forward(const Matrix& x, int layer) const {
+        const LayerPlan& plan = b_.layer(layer);
+        const std::string name = "layers." + std::to_string(layer) + ".feed_forward";
+        return plan.experts == 0 ? expert(x, name, plan) : mixture(x, name, plan);
+    }
+
+    // One feed-forward part.
+    Matrix expert(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+        const Matrix in = linear(x, name + ".in", plan.ffn_bias);
+        Matrix h(x.rows, b_.d_ff);
+        for (int i = 0; i < h.rows; ++i)
+            for (int j = 0; j < b_.d_ff; ++j)
+                h.at(i, j) = activation(plan.activation, in.at(i, j)) * (plan.gated ? in.at(i, b_.d_ff + j) : 1);
+        return linear(h, name + ".out", plan.ffn_bias);
+    }
+
+    // Shazeer et al. 2017 and Mixtral (Jiang et al. 2024): y = sum of p_e E_e(x) over the experts with the largest
+    // p = softmax(router), here computed for all of them. Mixtral's softmax over the best logits is the same as p
+    // divided by their sum; others (Qwen 1.5 MoE) leave p as it is.
+    Matrix mixture(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+        const Matrix router = linear(x, name + ".router", false);
+        std::vector<Matrix> outputs;
+        for (int e = 0; e < plan.experts; ++e)
+            outputs.push_back(expert(x, name + ".experts." + std::to_string(e), plan));
+        Matrix y(x.rows, x.cols);
+        for (int i = 0; i < x.rows; ++i) {
+            std::vector<std::pair<double, int>> order; // larger first, ties to the lower index
+            double total = 0, picked = 0;
+            for (int e = 0; e < plan.experts; ++e) {
+                order.emplace_back(-router.at(i, e), e);
+                total += std::exp(router.at(i, e));
+            }
+            std::sort(order.begin(), order.end());
+            order.resize(static_cast<std::size_t>(plan.experts_used));
+            for (const auto& [negative, e] : order) picked += std::exp(-negative) / total;
+            for (const auto& [negative, e] : order) {
+                const double p = std::exp(-negative) / total / (plan.experts_renormalised ? picked : 1);
+                for (int j = 0; j < x.cols; ++j) y.at(i, j) += p * outputs[static_cast<std::size_t>(e)].at(i, j);
             }
         }
-        return linear(out, name + "attention.out", b_.attention_bias);
+        return y;
+    }
+
+    static bool sees(const LayerPlan& plan, int query, int key) {
+        if (plan.mask == Mask::bidirectional) return true;
+        return key <= query && (plan.window == 0 || query - key < plan.window);
+    }
+
+    static std::vector<std::size_t> seen_by(const LayerPlan& plan, int query, int n) {
+        std::vector<std::size_t> seen;
+        for (int j = 0; j < n; ++j)
+            if (sees(plan, query, j)) seen.push_back(static_cast<std::size_t>(j));
+        return seen;
+    }
+
+    // q, k and v of all heads, with their biases and norms, before they are rotated.
+    Matrix queries_keys_values(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+        const bool all = plan.q_bias && plan.k_bias && plan.v_bias;
+        Matrix qkv = linear(x, name + "qkv", all);
+        const int q_width = b_.n_heads * b_.d_head, kv_width = b_.n_kv_heads * b_.d_head;
+        if (!all) {
+            if (plan.q_bias) add_to_rows(qkv, 0, tensor(name + "q.bias"));
+            if (plan.k_bias) add_to_rows(qkv, q_width, tensor(name + "k.bias"));
+            if (plan.v_bias) add_to_rows(qkv, q_width + kv_width, tensor(name + "v.bias"));
+        }
+        if (plan.qk_norm == QkNorm::none) return qkv;
+        norm_columns(qkv, 0, q_width, tensor(name + "q_norm.weight"), plan);
+        norm_columns(qkv, q_width, kv_width, tensor(name + "k_norm.weight"), plan);
+        return qkv;
+    }
+
+    static void add_to_rows(Matrix& x, int first, const Matrix& bias) {
+        for (int i = 0; i < x.rows; ++i)
+            for (int j = 0; j < bias.cols; ++j) x.at(i, first + j) += bias.at(0, j);
+    }
+
+    // RMS norm of columns [first, first + width), in groups as wide as the weight.
+    static void norm_columns(Matrix& x, int first, int width, const Matrix& weight, const LayerPlan& plan) {
+        for (int i = 0; i < x.rows; ++i)
+            for (int group = first; group < first + width; group += weight.cols) {
+                double square = 0;
+                for (int j = 0; j < weight.cols; ++j) square += x.at(i, group + j) * x.at(i, group + j) / weight.cols;
+                for (int j = 0; j < weight.cols; ++j)
+                    x.at(i, group + j) *= weight.at(0, j) / std::sqrt(square + static_cast<double>(plan.norm_eps));
+            }
+    }
+
+    // All tokens as one head's queries or keys: columns [first, first + d_head), rotated.
+    std::vector<Vector> rotated(const Matrix& qkv, int first, Role role, int layer, int head, const Input& in) const {
+        std::vector<Vector> all;
+        for (int i = 0; i < qkv.rows; ++i) {
+            Vector x(static_cast<std::size_t>(b_.d_head));
+            for (int j = 0; j < b_.d_head; ++j) x[static_cast<std::size_t>(j)] = qkv.at(i, first + j);
+            for (const Oracle* oracle : oracles_.layer(layer)) oracle->rotate(x, in.place(i), role, layer, head);
+            all.push_back(x);
+        }
+        return all;
+    }
+
+    using States = std::vector<std::vector<Vector>>; // [encoding of the layer][token]
+    States observed(const Matrix& x, int layer, const Input& in) const {
+        States states;
+        for (const Oracle* oracle : oracles_.layer(layer)) {
+            std::vector<Vector> of_one;
+            for (int i = 0; i < x.rows; ++i) {
+                Vector row(static_cast<std::size_t>(x.cols));
+                for (int j = 0; j < x.cols; ++j) row[static_cast<std::size_t>(j)] = x.at(i, j);
+                of_one.push_back(oracle->observe(row, in.place(i), layer, i == 0 ? Vector() : of_one.back()));
+            }
+            states.push_back(of_one);
+        }
+        return states;
+    }
+
+    // What attention to one query needs of a head.
+    struct HeadInput {
+        Head head;
+        std::vector<Vector> queries, keys;
+        std::vector<Place> places;
+        const States* states;
+
+        Side query(std::size_t encoding, std::size_t i) const {
+            return {queries[i], places[i], (*states)[encoding][i]};
+        }
+        Side key(std::size_t encoding, std::size_t j) const { return {keys[j], places[j], (*states)[encoding][j]}; }
+    };
+
+    HeadInput head_input(const Matrix& x, int layer, int head, const Input& in, const States& states) const {
+        const LayerPlan& plan = b_.layer(layer);
+        const Matrix qkv = queries_keys_values(x, "layers." + std::to_string(layer) + ".attention.", plan);
+        const int e = b_.d_head, kv_head = head / (b_.n_heads / b_.n_kv_heads);
+        const double scale = plan.score_scale != 0 ? static_cast<double>(plan.score_scale) : 1 / std::sqrt(double(e));
+        HeadInput of{{layer, head, scale}, {}, {}, {}, &states};
+        of.queries = rotated(qkv, head * e, Role::query, layer, head, in);
+        of.keys = rotated(qkv, (b_.n_heads + kv_head) * e, Role::key, layer, kv_head, in);
+        for (int i = 0; i < x.rows; ++i) of.places.push_back(in.place(i));
+        return of;
+    }
+
+    // The softmax over the keys that query i sees, in order; with the sinks, it sums to less than one.
+    Vector weights(const HeadInput& in, std::size_t i, const std::vector<std::size_t>& seen) const {
+        const std::vector<const Oracle*> encodings = oracles_.layer(in.head.layer);
+        Vector row;
+        for (const std::size_t j : seen) {
+            double score =
+                capped(dot(in.queries[i], in.keys[j]) * in.head.scale, b_.layer(in.head.layer).attention_softcap);
+            for (std::size_t n = 0; n < encodings.size(); ++n)
+                score += encodings[n]->bias(in.head, in.query(n, i), in.key(n, j));
+            row.push_back(score);
+        }
+        for (std::size_t n = 0; n < encodings.size(); ++n) encodings[n]->rescore(row, in.head, in.query(n, i));
+        const double top = *std::max_element(row.begin(), row.end());
+        double total = 0;
+        for (double& score : row) total += score = std::exp(score - top);
+        for (const Oracle* encoding : encodings) total += std::exp(encoding->sink(in.head.layer, in.head.head) - top);
+        for (double& weight : row) weight /= total;
+        return row;
+    }
+
+    Matrix attention(const Matrix& x, int layer, const Input& in) const {
+        const LayerPlan& plan = b_.layer(layer);
+        const std::string name = "layers." + std::to_string(layer) + ".attention.";
+        const Matrix qkv = queries_keys_values(x, name, plan);
+        const States states = observed(x, layer, in);
+        const std::vector<const Oracle*> encodings = oracles_.layer(layer);
+        const int n = x.rows, e = b_.d_head, group = b_.n_heads / b_.n_kv_heads;
+        Matrix out(n, b_.n_heads * e);
+        for (int head = 0; head < b_.n_heads; ++head) {
+            const int v_first = (b_.n_heads + b_.n_kv_heads + head / group) * e;
+            const HeadInput of = head_input(x, layer, head, in, states);
+            for (int i = 0; i < n; ++i) {
+                const std::vector<std::size_t> seen = seen_by(plan, i, n);
+                const auto query = static_cast<std::size_t>(i);
+                const Vector p = weights(of, query, seen);
+                Vector mixed(static_cast<std::size_t>(e));
+                for (std::size_t s = 0; s < seen.size(); ++s) {
+                    for (int l = 0; l < e; ++l)
+                        mixed[static_cast<std::size_t>(l)] += p[s] * qkv.at(static_cast<int>(seen[s]), v_first + l);
+                    for (std::size_t m = 0; m < encodings.size(); ++m)
+                        encodings[m]->mix(mixed, p[s], of.head, of.query(m, query), of.key(m, seen[s]));
+                }
+                for (int l = 0; l < e; ++l) out.at(i, head * e + l) = mixed[static_cast<std::size_t>(l)];
+            }
+        }
+        return linear(out, name + "out", plan.out_bias);
     }
 
     const Blueprint& b_;
     const Tensors& tensors_;
-    PositionList encodings_;
+    const Oracles& oracles_;
 };
 
 } // namespace ordo::reference

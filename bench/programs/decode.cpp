@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bench_decode: runs a small random model for a number of tokens and prints nothing: what
 // tests/callgrind counts the instructions of.
-#include "bench/program.h"
+#include "bench/programs/program.h"
 #include "model/model.h"
 
 #include <algorithm>

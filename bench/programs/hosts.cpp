@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // bench_hosts: many threads of one process, each with a session of its own.
-#include "bench/program.h"
+#include "bench/programs/program.h"
 #include "bench/shapes.h"
 #include "bench/statistics.h"
 #include "core/parallel.h"
+#include "core/timer.h"
 #include "model/model.h"
-#include "tools/output.h"
+#include "tools/cli/output.h"
 
-#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -39,7 +39,7 @@ constexpr OptionGroup groups[] = {{"Hosts", options}, common_group};
 // Seconds until each of so many threads, with so many of OpenMP's, has fed three chunks.
 double seconds(const Model& model, int hosts, int threads) {
     constexpr int feeds = 3, tokens = 64;
-    const auto start = std::chrono::steady_clock::now();
+    const Clock::time_point start = Clock::now();
     std::vector<std::thread> all;
     for (int i = 0; i < hosts; ++i)
         all.emplace_back([&] {
@@ -49,7 +49,7 @@ double seconds(const Model& model, int hosts, int threads) {
             for (int feed = 0; feed < feeds; ++feed) session.feed(chunk);
         });
     for (std::thread& thread : all) thread.join();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_since(start);
 }
 
 int run(const Arguments& arguments) {

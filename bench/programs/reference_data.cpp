@@ -2,14 +2,14 @@
 // bench_reference_data: what a run of `ordo train` starts from and reads, written down for another
 // trainer, so that the two can be compared (bench/torch_reference.py). One safetensors file: the first
 // weights, the windows of every step in order, those of the held-out text, the schedule as metadata.
-#include "bench/program.h"
+#include "bench/programs/program.h"
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "model/model_file.h"
-#include "tools/output.h"
+#include "tools/cli/output.h"
 #include "tools/train/data.h"
-#include "tools/train/network.h"
 #include "tools/train/train.h"
+#include "training/network.h"
 
 namespace {
 
@@ -111,7 +111,7 @@ int run(const Arguments& arguments) {
     for (std::int64_t i = 0; i < validation.windows(); ++i) held_out.add(validation, i);
 
     const EncodingStack encodings(o.encoding, o.blueprint.dims());
-    train::Parameters parameters(o.blueprint, encodings);
+    Parameters parameters(o.blueprint, encodings);
     parameters.initialise(o.seed);
     std::vector<StoredTensor> tensors{training.stored("windows.train"), held_out.stored("windows.heldout")};
     for (int i = 0; i < parameters.count(); ++i) {

@@ -2,11 +2,11 @@
 // bench_training: tokens per second of training, and how much of the machine's sgemm that is.
 #include "bench/training.h"
 #include "bench/machine.h"
-#include "bench/program.h"
+#include "bench/programs/program.h"
 #include "bench/shapes.h"
 #include "bench/statistics.h"
 #include "core/parallel.h"
-#include "tools/output.h"
+#include "tools/cli/output.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 namespace ordo {
 
@@ -54,5 +56,20 @@ public:
 private:
     std::uint64_t seed_, stream_;
 };
+
+// Fisher and Yates, from the end: element i changes places with one of 0 .. i by number first + i.
+template <class T>
+void shuffle(std::span<T> x, const Random& random, std::uint64_t first = 0) {
+    for (std::size_t i = x.size(); i-- > 1;)
+        std::swap(x[i], x[static_cast<std::size_t>(random.below(first + i, i + 1))]);
+}
+
+// The same from the front: element i changes places with one of i .. n - 1, the draw(i, n - i)-th of them. What was drawn by either
+// stays as it was drawn.
+template <class T, class Draw>
+void shuffle_forward(std::span<T> x, const Draw& draw) {
+    for (std::size_t i = 0; i + 1 < x.size(); ++i)
+        std::swap(x[i], x[i + static_cast<std::size_t>(draw(i, x.size() - i))]);
+}
 
 } // namespace ordo

@@ -26,10 +26,6 @@ void after_fork() {
 }
 [[maybe_unused]] const int fork_handled = pthread_atfork(nullptr, nullptr, after_fork);
 
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Beside other teams only as many threads as they leave processors; one at least. A team that is alone gets what its
 // caller wants, more threads than processors too.
 int reserve(int wanted) {

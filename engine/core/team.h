@@ -6,11 +6,12 @@
 // yields its processor, then sleeps.
 #pragma once
 
+#include "core/timer.h"
+
 #include <omp.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -63,8 +64,6 @@ struct Waits {
     std::atomic<std::uint64_t> yields{0}, sleeps{0};
 };
 inline Waits waits;
-
-using Clock = std::chrono::steady_clock;
 
 class Team {
 public:

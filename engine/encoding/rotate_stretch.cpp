@@ -71,6 +71,11 @@ public:
         });
     }
 
+    // The length of a row, and its turn.
+    Operations operations(Moment moment, const Work& work) const override {
+        return {.others = moment == moment_embed ? (5.0 * d_model_ + 3 * operations_of_function) * work.tokens : 0};
+    }
+
     // table: the angle, and the scale that a row of length 1 is multiplied by. matrix: R at position start.
     std::vector<std::string> table_parts() const override { return {"table", "matrix"}; }
     TableRows table_rows(const TableRequest& request) const override {

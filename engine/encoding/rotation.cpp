@@ -19,19 +19,38 @@ constexpr std::ptrdiff_t thread_floats = 1 << 15;              // worth waking a
 
 } // namespace
 
-Rotation::Rotation(std::vector<double> frequencies, Pairing pairing)
-    : frequencies_(std::move(frequencies)), pairing_(pairing) {}
+Rotation::Rotation(PairTurns turns, Pairing pairing) : turns_(std::move(turns)), pairing_(pairing) {}
+
+double Rotation::gain(int position, int pair) const {
+    if (turns_.growth.empty()) return turns_.factor;
+    return turns_.factor * std::exp(position * turns_.growth[static_cast<std::size_t>(pair)]);
+}
 
 void Rotation::fill(int position, int first_pair, int count, float* cos, float* sin) const {
     for (int k = 0; k < count; ++k) {
-        const double t = angle(position, first_pair + k);
-        cos[k] = static_cast<float>(std::cos(t));
-        sin[k] = static_cast<float>(std::sin(t));
+        const double t = angle(position, first_pair + k), g = gain(position, first_pair + k);
+        cos[k] = static_cast<float>(g * std::cos(t));
+        sin[k] = static_cast<float>(g * std::sin(t));
+    }
+}
+
+// Each pair by its own axis, from the table where it reaches.
+void Rotation::fill_axes(Positions positions, std::size_t row, int first_pair, int count, float* cos,
+                         float* sin) const {
+    for (int k = 0; k < count; ++k) {
+        const int pair = first_pair + k, position = positions.at(row, axis(pair));
+        if (position < prepared_) {
+            const float* from = table_.data() + 2 * static_cast<std::ptrdiff_t>(position) * pairs() + pair;
+            cos[k] = from[0];
+            sin[k] = from[pairs()];
+        } else {
+            fill(position, pair, 1, cos + k, sin + k);
+        }
     }
 }
 
 void Rotation::prepare(int n_positions) {
-    const std::size_t row = 2 * frequencies_.size();
+    const std::size_t row = 2 * turns_.frequencies.size();
     const std::size_t rows = std::min(static_cast<std::size_t>(std::max(n_positions, 0)), max_table_floats / row);
     if (rows <= static_cast<std::size_t>(prepared_)) return;
     table_ = Buffer<float>(rows * row);
@@ -42,41 +61,57 @@ void Rotation::prepare(int n_positions) {
     });
 }
 
-void Rotation::apply(View x, int n_heads, Positions positions, bool inverse) const {
+void Rotation::apply(View x, int n_heads, Positions positions, bool transposed) const {
     assert(static_cast<int>(positions.size()) == x.rows && x.cols % n_heads == 0);
     const int d_head = x.cols / n_heads;
     assert(2 * pairs() <= d_head);
+    const float direction = transposed ? -1.0f : 1.0f;
     const std::ptrdiff_t grain = std::max<std::ptrdiff_t>(1, thread_floats / x.cols);
+    if (!turns_.axes.empty() && positions.axes() > 1) {
+        parallel_for(x.rows, grain, [&](std::ptrdiff_t i) {
+            apply_axes(x.row(static_cast<int>(i)), n_heads, d_head, positions, static_cast<std::size_t>(i), direction);
+        });
+        return;
+    }
     parallel_for(x.rows, grain, [&](std::ptrdiff_t i) {
-        const int row = static_cast<int>(i);
-        apply_row(x.row(row), n_heads, d_head, positions[static_cast<std::size_t>(i)], inverse);
+        apply_row(x.row(static_cast<int>(i)), n_heads, d_head, positions[static_cast<std::size_t>(i)], direction);
     });
 }
 
-void Rotation::apply_row(float* row, int n_heads, int d_head, int position, bool inverse) const {
-    const int n = pairs();
-    const float direction = inverse ? -1.0f : 1.0f;
+// Pairs [first, first + count) of all heads of a row.
+inline void Rotation::turn(float* row, int n_heads, int d_head, int first, int count, const float* cos,
+                           const float* sin, float direction) const {
     const Kernels& k = kernels();
-    std::array<float, chunk_pairs> cos_chunk, sin_chunk;
-    const bool ready = position < prepared_;
-    const int chunk = ready ? n : chunk_pairs;
-    for (int first = 0; first < n; first += chunk) {
-        const int count = std::min(chunk, n - first);
-        const float* cos = cos_chunk.data();
-        const float* sin = sin_chunk.data();
-        if (ready) {
-            cos = table_.data() + 2 * static_cast<std::ptrdiff_t>(position) * n;
-            sin = cos + n;
-        } else {
-            fill(position, first, count, cos_chunk.data(), sin_chunk.data());
-        }
-        for (int head = 0; head < n_heads; ++head) {
-            float* x = row + static_cast<std::ptrdiff_t>(head) * d_head;
-            if (pairing_ == Pairing::adjacent)
-                k.rotate_adjacent(count, cos, sin, direction, x + 2 * first);
-            else
-                k.rotate_halves(count, cos, sin, direction, x + first, x + first + n);
-        }
+    for (int head = 0; head < n_heads; ++head) {
+        float* x = row + static_cast<std::ptrdiff_t>(head) * d_head;
+        if (pairing_ == Pairing::adjacent)
+            k.rotate_adjacent(count, cos, sin, direction, x + 2 * first);
+        else
+            k.rotate_halves(count, cos, sin, direction, x + first, x + first + pairs());
+    }
+}
+
+void Rotation::apply_row(float* row, int n_heads, int d_head, int position, float direction) const {
+    const int n = pairs();
+    if (position < prepared_) {
+        const float* cos = table_.data() + 2 * static_cast<std::ptrdiff_t>(position) * n;
+        return turn(row, n_heads, d_head, 0, n, cos, cos + n, direction);
+    }
+    std::array<float, chunk_pairs> cos, sin;
+    for (int first = 0; first < n; first += chunk_pairs) {
+        const int count = std::min(chunk_pairs, n - first);
+        fill(position, first, count, cos.data(), sin.data());
+        turn(row, n_heads, d_head, first, count, cos.data(), sin.data(), direction);
+    }
+}
+
+void Rotation::apply_axes(float* row, int n_heads, int d_head, Positions positions, std::size_t i,
+                          float direction) const {
+    std::array<float, chunk_pairs> cos, sin;
+    for (int first = 0; first < pairs(); first += chunk_pairs) {
+        const int count = std::min(chunk_pairs, pairs() - first);
+        fill_axes(positions, i, first, count, cos.data(), sin.data());
+        turn(row, n_heads, d_head, first, count, cos.data(), sin.data(), direction);
     }
 }
 
@@ -85,20 +120,20 @@ PairColumns pair_columns(Pairing pairing, int pair, int pairs) {
     return {pair, pair + pairs};
 }
 
-TableRows rotation_matrix(std::vector<double> angles, Pairing pairing, int size) {
+TableRows rotation_matrix(std::vector<double> angles, Pairing pairing, int size, double gain) {
     return make_matrix("dim", 0, size, size,
-                       [angles = std::move(angles), pairing](std::int64_t row, std::span<double> out) {
+                       [angles = std::move(angles), pairing, gain](std::int64_t row, std::span<double> out) {
                            const int pairs = static_cast<int>(angles.size());
                            out[static_cast<std::size_t>(row)] = 1;
                            for (int k = 0; k < pairs; ++k) {
                                const auto [first, second] = pair_columns(pairing, k, pairs);
                                if (row != first && row != second) continue;
                                const double t = angles[static_cast<std::size_t>(k)];
-                               out[static_cast<std::size_t>(row)] = std::cos(t);
+                               out[static_cast<std::size_t>(row)] = gain * std::cos(t);
                                if (row == second)
-                                   out[static_cast<std::size_t>(first)] = std::sin(t);
+                                   out[static_cast<std::size_t>(first)] = gain * std::sin(t);
                                else
-                                   out[static_cast<std::size_t>(second)] = 0 - std::sin(t); // 0, not -0
+                                   out[static_cast<std::size_t>(second)] = 0 - gain * std::sin(t); // 0, not -0
                            }
                        });
 }

@@ -23,13 +23,17 @@ public:
     int max_segment() const override { return count_; }
 
     std::vector<TensorSpec> tensors() const override { return {{.name = "weight", .shape = {count_, d_model_}}}; }
-    void bind(std::span<const View> tensors) override { weight_ = tensors[0]; }
+    void bind(int, std::span<const View> tensors) override { weight_ = tensors[0]; }
 
     void embed(View x, const TokenRows& rows) const override {
         add_rows(x, weight_, [&](std::ptrdiff_t i) { return row_of(rows, i); });
     }
     void embed_backward(View dx, View, const TokenRows& rows, std::span<const View> grads) const override {
         add_rows_backward(dx, grads[0], [&](std::ptrdiff_t i) { return row_of(rows, i); });
+    }
+
+    Operations operations(Moment moment, const Work& work) const override {
+        return {.others = moment == moment_embed ? d_model_ * work.tokens : 0};
     }
 
     // A row for each segment; start and length are about positions and change nothing.

@@ -73,6 +73,10 @@ public:
             for (int j = 0; j < dx.cols; ++j) dx.row(i)[j] *= scale;
     }
 
+    Operations operations(Moment moment, const Work& work) const override {
+        return {.others = moment == moment_embed ? (waves_.scale == 1 ? 1.0 : 2.0) * waves_.d * work.tokens : 0};
+    }
+
     std::vector<std::string> table_parts() const override {
         return {"table", "div_term", "denominator", "position", "angle", "sin", "cos", "stack"};
     }

@@ -32,41 +32,125 @@ bool is_decimal(std::string_view text) {
            std::all_of(fraction.begin(), fraction.end(), is_digit);
 }
 
-// What comes before the separator, which is removed along with it; everything if there is none.
+// 16/24/24
+bool is_list(std::string_view text) {
+    for (bool more = true; more;) {
+        const std::size_t end = text.find('/');
+        if (!is_decimal(text.substr(0, end))) return false;
+        more = end != text.npos;
+        if (more) text.remove_prefix(end + 1);
+    }
+    return true;
+}
+
+// What comes before the first separator outside of parentheses, which is removed along with it; everything if there is none.
 std::string_view take_until(std::string_view& rest, char separator, bool& more) {
-    const std::size_t end = rest.find(separator);
+    std::size_t end = 0;
+    for (int depth = 0; end < rest.size() && (depth > 0 || rest[end] != separator); ++end)
+        depth += rest[end] == '(' ? 1 : rest[end] == ')' ? -1 : 0;
     const std::string_view part = rest.substr(0, end);
-    more = end != rest.npos;
+    more = end < rest.size();
     rest.remove_prefix(more ? end + 1 : rest.size());
     return part;
 }
 
-SpecItem parse_item(std::string_view text) {
-    bool more = false;
-    SpecItem item;
-    item.name = take_until(text, ':', more);
-    if (item.name.empty()) fail(ErrorCode::usage, "encoding spec: expected the name of an encoding, found nothing");
-    if (!is_word(item.name))
-        fail(ErrorCode::usage, "encoding spec: expected a name of a-z, 0-9 and -, found '", printable(item.name), "'");
-    while (more) {
-        std::string_view pair = take_until(text, ',', more);
-        bool has_value = false;
-        const std::string_view key = take_until(pair, '=', has_value);
-        if (!is_word(key))
-            fail(ErrorCode::usage, printable(item.name), ": expected a key of a-z, 0-9 and -, found '", printable(key),
-                 "'");
-        if (!has_value || pair.empty())
-            fail(ErrorCode::usage, printable(item.name), ": key '", printable(key),
-                 "': expected '=' and a value, found nothing");
-        if (!is_word(pair) && !is_decimal(pair))
-            fail(ErrorCode::usage, printable(item.name), ": ", printable(key),
-                 ": expected a word of a-z, 0-9 and - or a plain decimal number, found '", printable(pair), "'");
-        for (const auto& [other, value] : item.values)
-            if (other == key)
-                fail(ErrorCode::usage, printable(item.name), ": key '", printable(key), "' is given twice");
-        item.values.emplace_back(key, pair);
+// Each "(" has its ")"; what follows can rely on it.
+void check_parentheses(std::string_view spec) {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < spec.size(); ++i) {
+        if (spec[i] == '(') {
+            open.push_back(i);
+        } else if (spec[i] == ')') {
+            if (open.empty()) fail(ErrorCode::usage, "encoding spec: ')' at byte ", i, ": expected a '(' before it");
+            open.pop_back();
+        }
     }
+    if (!open.empty())
+        fail(ErrorCode::usage, "encoding spec: '(' at byte ", open.back(), ": expected a ')' after it, found the end");
+}
+
+// What is between the parenthesis that text begins with and its partner, which text has to end with.
+std::string_view inside_parentheses(std::string_view text) {
+    int depth = 0;
+    std::size_t i = 0;
+    do depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    while (++i < text.size() && depth > 0);
+    if (i < text.size())
+        fail(ErrorCode::usage, "encoding spec: after ')': expected '+', ',' or the end, found '",
+             printable(text.substr(i)), "'");
+    return text.substr(1, text.size() - 2);
+}
+
+std::vector<SpecItem> parse_sum(std::string_view text, bool in_pattern);
+
+std::vector<SpecItem> parse_element(std::string_view text) {
+    if (text.starts_with('(')) return parse_sum(inside_parentheses(text), true);
+    if (text.find_first_of(":+=") != text.npos && text.find('(') == text.npos)
+        fail(ErrorCode::usage, "pattern: expected a name alone, or a sum in parentheses: (", printable(text),
+             "), found '", printable(text), "'");
+    return parse_sum(text, true);
+}
+
+SpecItem parse_pattern(std::string_view text) {
+    SpecItem item;
+    item.name = "pattern";
+    std::string_view rest = inside_parentheses(text);
+    if (rest.empty()) fail(ErrorCode::usage, "pattern: expected encodings in its parentheses, found none");
+    for (bool more = true; more;) item.elements.push_back(parse_element(take_until(rest, ',', more)));
     return item;
+}
+
+void parse_value(SpecItem& item, std::string_view pair) {
+    bool has_value = false;
+    const std::string_view key = take_until(pair, '=', has_value);
+    if (!is_word(key))
+        fail(ErrorCode::usage, printable(item.name), ": expected a key of a-z, 0-9 and -, found '", printable(key),
+             "'");
+    if (!has_value || pair.empty())
+        fail(ErrorCode::usage, printable(item.name), ": key '", printable(key),
+             "': expected '=' and a value, found nothing");
+    if (!is_word(pair) && !is_list(pair))
+        fail(ErrorCode::usage, printable(item.name), ": ", printable(key),
+             ": expected a word of a-z, 0-9 and -, a plain decimal number or a list 1/2/3, found '", printable(pair),
+             "'");
+    for (const auto& [other, value] : item.values)
+        if (other == key) fail(ErrorCode::usage, printable(item.name), ": key '", printable(key), "' is given twice");
+    item.values.emplace_back(key, pair);
+}
+
+SpecItem parse_item(std::string_view text, bool in_pattern) {
+    const std::string_view name = text.substr(0, text.find_first_of(":("));
+    if (name.empty())
+        fail(ErrorCode::usage, "encoding spec: expected the name of an encoding, found ",
+             text.empty() ? "nothing" : "'" + printable(text) + "'");
+    if (!is_word(name))
+        fail(ErrorCode::usage, "encoding spec: expected a name of a-z, 0-9 and -, found '", printable(name), "'");
+    text.remove_prefix(name.size());
+    if (name == "pattern") {
+        if (in_pattern) fail(ErrorCode::usage, "pattern: expected encodings, found a pattern inside a pattern");
+        if (!text.starts_with('('))
+            fail(ErrorCode::usage, "pattern: expected encodings in parentheses: pattern(rope,none), found ",
+                 text.empty() ? "nothing" : "'" + printable(text) + "'");
+        return parse_pattern(text);
+    }
+    SpecItem item;
+    item.name = name;
+    if (text.empty()) return item;
+    if (text.front() == '(') fail(ErrorCode::usage, printable(name), ": expected ':' or the end, found '('");
+    text.remove_prefix(1);
+    for (bool more = true; more;) parse_value(item, take_until(text, ',', more));
+    return item;
+}
+
+std::vector<SpecItem> parse_sum(std::string_view text, bool in_pattern) {
+    std::vector<SpecItem> items;
+    for (bool more = true; more;) items.push_back(parse_item(take_until(text, '+', more), in_pattern));
+    return items;
+}
+
+// Of text that is_decimal.
+bool read_decimal(std::string_view text, double& value) {
+    return std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ec == std::errc();
 }
 
 } // namespace
@@ -74,9 +158,8 @@ SpecItem parse_item(std::string_view text) {
 std::vector<SpecItem> parse_spec(std::string_view spec) {
     if (spec.size() > max_spec_bytes)
         fail(ErrorCode::usage, "encoding spec: expected at most ", max_spec_bytes, " bytes, found ", spec.size());
-    std::vector<SpecItem> items;
-    for (bool more = true; more;) items.push_back(parse_item(take_until(spec, '+', more)));
-    return items;
+    check_parentheses(spec);
+    return parse_sum(spec, false);
 }
 
 const std::string* SpecItem::find(std::string_view key) const {
@@ -90,11 +173,7 @@ double SpecItem::number(std::string_view key, double fallback, double least, dou
     const std::string* text = find(key);
     double value = fallback;
     bool good = true;
-    if (text) {
-        const char* end = text->data() + text->size();
-        good =
-            is_decimal(*text) && std::from_chars(text->data(), end, value, std::chars_format::fixed).ec == std::errc();
-    }
+    if (text) good = is_decimal(*text) && read_decimal(*text, value);
     if (!good || !(value >= least && value <= most))
         fail(ErrorCode::usage, name, ": ", key, ": expected a plain decimal number from ", decimal(least), " to ",
              decimal(most), ", found ", text ? printable(*text) : decimal(value));
@@ -114,6 +193,25 @@ int SpecItem::integer(std::string_view key, int fallback, int least, int most) c
         fail(ErrorCode::usage, name, ": ", key, ": expected a whole number from ", least, " to ", most, ", found ",
              text ? printable(*text) : std::to_string(value));
     return value;
+}
+
+std::vector<double> SpecItem::numbers(std::string_view key, const std::vector<double>& fallback, double least,
+                                      double most, std::size_t fewest, std::size_t count) const {
+    const std::string* text = find(key);
+    if (!text) return fallback;
+    std::vector<double> list;
+    bool good = is_list(*text);
+    std::string_view rest = *text;
+    for (bool more = good; more;) {
+        double value = 0;
+        good = read_decimal(take_until(rest, '/', more), value) && value >= least && value <= most && good;
+        list.push_back(value + 0.0); // -0 becomes 0
+    }
+    good = good || *text == "none";
+    if (!good || list.size() < fewest || list.size() > count)
+        fail(ErrorCode::usage, name, ": ", key, ": expected ", fewest, " to ", count, " numbers from ", decimal(least),
+             " to ", decimal(most), ", as 1/2/3, found ", printable(*text));
+    return list;
 }
 
 std::string SpecItem::choice(std::string_view key, std::string_view fallback,
@@ -185,6 +283,12 @@ SpecWriter& SpecWriter::operator()(std::string_view key, std::string_view value)
     text_.append(1, separator_).append(key).append(1, '=').append(value);
     separator_ = ',';
     return *this;
+}
+
+SpecWriter& SpecWriter::operator()(std::string_view key, std::span<const double> values) {
+    std::string text;
+    for (const double value : values) text += (text.empty() ? "" : "/") + decimal(value);
+    return (*this)(key, std::string_view(text.empty() ? "none" : text));
 }
 
 SpecWriter& SpecWriter::operator()(std::string_view key, double value) {

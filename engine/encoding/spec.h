@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Spec strings name encodings everywhere: on the command line, in weight files, in the API.
-//   sum  = item { "+" item }
-//   item = name [ ":" key "=" value { "," key "=" value } ]
-// Names and keys are [a-z0-9-]; a value is a word of [a-z0-9-] or a plain decimal number (no exponent).
+//   sum     = item { "+" item }
+//   item    = name [ ":" key "=" value { "," key "=" value } ] | "pattern(" element { "," element } ")"
+//   element = name | "(" sum ")"
+// Names and keys are [a-z0-9-]; a value is a word of [a-z0-9-], a plain decimal number (no exponent), or a short list
+// of these numbers, 16/24/24. Layer i of a model has element i modulo their number of a pattern, which holds no pattern.
 #pragma once
 
 #include "ordo.h"
@@ -18,9 +20,15 @@ class SpecItem {
 public:
     std::string name;
     std::vector<std::pair<std::string, std::string>> values;
+    std::vector<std::vector<SpecItem>> elements; // of a pattern: a sum each; otherwise empty
+
+    bool is_pattern() const { return !elements.empty(); }
 
     double number(std::string_view key, double fallback, double least, double most) const;
     int integer(std::string_view key, int fallback, int least, int most) const;
+    // A list 16/24/24 of fewest to count numbers, each from least to most; "none" is the empty list.
+    std::vector<double> numbers(std::string_view key, const std::vector<double>& fallback, double least, double most,
+                                std::size_t fewest, std::size_t count) const;
     std::string choice(std::string_view key, std::string_view fallback,
                        std::initializer_list<std::string_view> allowed) const;
     // Throws Error(usage) for a key that no getter asked for.
@@ -31,8 +39,14 @@ private:
     mutable std::vector<std::string_view> known_;
 };
 
-// Throws Error(usage): empty item, bad character, repeated key, missing value, over 4,096 bytes.
+// Throws Error(usage): empty item, bad character, repeated key, missing value, parentheses that do not match or hold
+// nothing, a pattern inside a pattern, over 4,096 bytes.
 std::vector<SpecItem> parse_spec(std::string_view spec);
+
+// What comes before the keys of an item.
+inline std::string_view name_of(std::string_view item) {
+    return item.substr(0, item.find(':'));
+}
 
 // The candidate that differs from word by the fewest edits, or nothing if none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
@@ -49,6 +63,7 @@ public:
     SpecWriter& operator()(std::string_view key, double value);
     SpecWriter& operator()(std::string_view key, int value);
     SpecWriter& operator()(std::string_view key, std::string_view value);
+    SpecWriter& operator()(std::string_view key, std::span<const double> values);
     const std::string& text() const { return text_; }
 
 private:

@@ -11,10 +11,16 @@ inline constexpr int max_held_table_cells = 1 << 25; // of all rows at once
 
 // Checks a request against an encoding and returns the part asked for. Throws Error(usage or limit).
 std::string checked_part(const Encoding& encoding, const TableRequest& request);
+// Throws Error(usage) for a layer that an encoding made for dims does not act in, and for a head that is not there.
+void check_table_layer(const Encoding& encoding, const Dims& dims, const TableRequest& request);
+void check_table_head(const Encoding& encoding, int n_heads, const TableRequest& request);
 using FillRow = std::function<void(std::int64_t row, std::span<double> out)>;
 // Throws Error(limit) if the table has more than max_table_cells numbers.
 TableRows make_table(std::vector<std::string> header, std::int64_t rows, FillRow fill);
 // The same with cols columns, named "dim0", "dim1" ... for the word "dim" and first = 0.
 TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t rows, FillRow fill);
+
+// The bias of queries by keys [length, length], value(query, key), -inf where a causal mask hides it.
+TableRows make_bias_matrix(const TableRequest& request, Mask mask, std::function<double(int query, int key)> value);
 
 } // namespace ordo

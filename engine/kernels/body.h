@@ -244,8 +244,14 @@ void subtract_distance(int n, float slope, int at, const int* positions, float* 
         y[i] -= slope * static_cast<float>(distance < 0 ? -distance : distance);
     }
 }
+bool consecutive(int n, const int* positions) {
+    const auto first = static_cast<unsigned>(positions[0]); // unsigned: it may not fit
+    unsigned wrong = 0;
+    for (int i = 0; i < n; ++i) wrong |= static_cast<unsigned>(positions[i]) ^ (first + static_cast<unsigned>(i));
+    return wrong == 0;
+}
 
-inline floats sigmoid(floats x) {
+inline floats sigmoid_lanes(floats x) {
     return 1.0f / (1.0f + exp_lanes(-x));
 }
 
@@ -258,16 +264,19 @@ inline floats tanh_lanes(floats u) {
     return 1.0f - 2.0f / (exp_lanes(2.0f * u) + 1.0f);
 }
 
+void sigmoid(int n, const float* x, float* y) {
+    map(n, x, y, [](floats v, float*, int) { return sigmoid_lanes(v); });
+}
 void silu(int n, const float* x, float* y) {
-    map(n, x, y, [](floats v, float*, int) { return v * sigmoid(v); });
+    map(n, x, y, [](floats v, float*, int) { return v * sigmoid_lanes(v); });
 }
 void gelu_tanh(int n, const float* x, float* y) {
     // (1 + tanh(u)) / 2 = 1 / (1 + exp(-2u)), which does not cancel for u < 0.
-    map(n, x, y, [](floats v, float*, int) { return v * sigmoid(2.0f * gelu_inner(v)); });
+    map(n, x, y, [](floats v, float*, int) { return v * sigmoid_lanes(2.0f * gelu_inner(v)); });
 }
 void silu_grad(int n, const float* x, float* dx) {
     map(n, x, dx, [](floats v, float* d, int count) {
-        const floats s = sigmoid(v);
+        const floats s = sigmoid_lanes(v);
         return load_part(d, count) * (s * (1.0f + v * (1.0f - s)));
     });
 }

@@ -71,6 +71,9 @@ struct Kernels {
     void (*rotate_halves)(int n, const float* cos, const float* sin, float direction, float* a, float* b);
     // y[i] -= slope * |at - positions[i]|
     void (*subtract_distance)(int n, float slope, int at, const int* positions, float* y);
+    // Whether each position is the one before it plus one; n > 0.
+    bool (*consecutive)(int n, const int* positions);
+    void (*sigmoid)(int n, const float* x, float* y);         // y = 1 / (1 + exp(-x)); may be in place
     void (*silu)(int n, const float* x, float* y);            // y = x / (1 + exp(-x)); may be in place
     void (*gelu_tanh)(int n, const float* x, float* y);       // may be in place
     void (*silu_grad)(int n, const float* x, float* dx);      // dx *= silu'(x)

@@ -367,6 +367,6 @@ void quantise_row(int n, const float* x, signed char* q, float* scales, int* sum
     {                                                                                                                  \
         name, product, product_halves, dots, half_product<F16Panel>, half_product<Bf16Panel>, pair_product,            \
             round_to_bf16, quant_product<Q8Block>, quant_product<Q4Block>, quantise_row, exp_row, max_row, scale, add, \
-            axpy, dot, rotate_adjacent, rotate_halves, subtract_distance, silu, gelu_tanh, silu_grad, gelu_tanh_grad,  \
-            adamw                                                                                                      \
+            axpy, dot, rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, silu, gelu_tanh,       \
+            silu_grad, gelu_tanh_grad, adamw                                                                           \
     }

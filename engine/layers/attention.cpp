@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "layers/attention.h"
+#include "layers/attention_tile.h"
 
 #include "core/parallel.h"
 #include "kernels/kernels.h"
-#include "ops/softmax.h"
 
 #include <algorithm>
 
 namespace ordo {
 namespace {
-
-struct Range {
-    int first, last; // [first, last)
-};
-
-// The tokens that the query with a token index sees; total: tokens in the cache.
-Range visible(const AttentionShape& shape, int index, int total) {
-    if (shape.mask == Mask::bidirectional) return {0, total};
-    return {shape.window == 0 ? 0 : std::max(0, index + 1 - shape.window), index + 1};
-}
 
 constexpr int keys_of_span = 8 * KvCache::block;
 
@@ -29,6 +18,11 @@ int columns_for(const AttentionShape& shape, int capacity) {
         capacity = std::min(capacity, shape.window + AttentionScratch::tile + 2 * block);
     return (capacity + block - 1) / block * block;
 }
+int columns_for(std::span<const AttentionShape> shapes, int capacity) {
+    int most = 0;
+    for (const AttentionShape& shape : shapes) most = std::max(most, columns_for(shape, capacity));
+    return most;
+}
 
 // A single span is computed as a whole, without a second step.
 int spans_for(int columns) {
@@ -37,94 +31,40 @@ int spans_for(int columns) {
 }
 
 // How many spans the keys are cut into that one query sees, from the start of the first one's block.
-int spans_of(Range seen) {
+int spans_of(KeyRange seen) {
     const int start = seen.first / KvCache::block * KvCache::block;
     return (seen.last - start + keys_of_span - 1) / keys_of_span;
 }
 
-// One tile of the queries of one head.
-struct TileJob {
-    const AttentionShape& shape;
-    const EncodingStack& encodings;
-    const KvCache& cache;
-    View q, out; // of all heads
-    int layer, first, total;
-    bool biased;
-
-    Range seen(int row) const { return visible(shape, first + row, total); }
-    int kv_head(int head) const { return head / (shape.n_heads / shape.n_kv_heads); }
-    View gathered(int head, int row, int rows) const {
-        return cols_of(rows_of(out, row, rows), head * shape.d_head, shape.d_head);
-    }
-
-    // The scores of some rows for the keys of a range that begins with a block: scaled, capped and biased.
-    View score(int head, int row, int rows, Range keys, AttentionScratch& scratch, int slot) const {
-        constexpr int block = KvCache::block;
-        const View scores = scratch.scores(slot, rows, keys.last - keys.first);
-        const View mine = cols_of(rows_of(q, row, rows), head * shape.d_head, shape.d_head);
-        for (int token = keys.first; token < keys.last; token += block) {
-            // Whole vectors: the columns past the last token are never read.
-            const int width = std::min(block, (keys.last - token + 15) / 16 * 16);
-            cache.multiply_keys(layer, kv_head(head), token / block, shape.scale, mine,
-                                cols_of(scores, token - keys.first, width));
-        }
-        if (shape.softcap != 0) soft_cap(shape.softcap, scores);
-        const Positions positions = cache.positions();
-        if (biased)
-            encodings.bias(scores, layer, head,
-                           positions.subspan(static_cast<std::size_t>(first + row), static_cast<std::size_t>(rows)),
-                           positions.subspan(static_cast<std::size_t>(keys.first),
-                                             static_cast<std::size_t>(keys.last - keys.first)));
-        return scores;
-    }
-
-    void run(int head, int row, int rows, AttentionScratch& scratch, int slot) const {
-        const int start = seen(row).first / KvCache::block * KvCache::block, last = seen(row + rows - 1).last;
-        const View scores = score(head, row, rows, {start, last}, scratch, slot);
-        for (int i = 0; i < rows; ++i) {
-            const Range own = seen(row + i);
-            softmax_row(last - start, own.first - start, own.last - start, scores.row(i));
-        }
-        cache.multiply_values(layer, kv_head(head), start, scores, gathered(head, row, rows));
-    }
-
-    // The first row's keys of one span: the average of their values, and what they weigh.
-    void average(int head, int span, int sequence, AttentionScratch& scratch, int slot) const {
-        const Range all = seen(0);
-        const int start = all.first / KvCache::block * KvCache::block + span * keys_of_span;
-        const int last = std::min(all.last, start + keys_of_span);
-        const View scores = score(head, 0, 1, {start, last}, scratch, slot);
-        scratch.weights(sequence, head)[span] =
-            softmax_part(last - start, std::max(all.first, start) - start, last - start, scores.row(0));
-        cache.multiply_values(layer, kv_head(head), start, scores, rows_of(scratch.averages(sequence, head), span, 1));
-    }
-    void combine(int head, int sequence, AttentionScratch& scratch) const {
-        const Kernels& k = kernels();
-        const int spans = spans_of(seen(0));
-        const View averages = scratch.averages(sequence, head);
-        float* const weights = scratch.weights(sequence, head);
-        softmax_row(spans, 0, spans, weights);
-        float* const to = gathered(head, 0, 1).row(0);
-        std::fill(to, to + shape.d_head, 0.0f);
-        for (int i = 0; i < spans; ++i) k.axpy(shape.d_head, weights[i], averages.row(i), to);
-    }
-};
-
 } // namespace
 
-AttentionScratch::AttentionScratch(const AttentionShape& shape, int capacity, int sequences)
-    : slots_(thread_count()), columns_(columns_for(shape, capacity)), spans_(spans_for(columns_)),
-      n_heads_(shape.n_heads), d_head_(shape.d_head) {
-    scores_ = Buffer<float>(static_cast<std::size_t>(slots_) * tile * static_cast<std::size_t>(columns_));
+AttentionShape attention_shape(const LayerProgram& program) {
+    const LayerPlan& plan = program.plan;
+    const LayerSizes& s = program.sizes;
+    return {s.n_heads, s.n_kv_heads, s.d_head, program.score_scale(), plan.mask, plan.window, plan.attention_softcap};
+}
+
+// ---- Scratch --------------------------------------------------------------------------------
+
+AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity, int sequences)
+    : slots_(thread_count()), columns_(columns_for(shapes, capacity)), spans_(spans_for(columns_)),
+      n_heads_(shapes.front().n_heads), d_head_(shapes.front().d_head) {
+    const auto columns = static_cast<std::size_t>(slots_) * static_cast<std::size_t>(columns_);
+    scores_ = Buffer<float>(columns * tile);
+    if (reads & reads_keys) keys_ = Buffer<float>(columns * static_cast<std::size_t>(d_head_));
     spans_of_heads_ = Buffer<float>(static_cast<std::size_t>(span_floats()) * static_cast<std::size_t>(n_heads_) *
                                     static_cast<std::size_t>(sequences));
 }
 
-std::uint64_t AttentionScratch::floats(const AttentionShape& shape, int capacity, int sequences) {
-    const int columns = columns_for(shape, capacity);
-    const auto of_head = static_cast<std::uint64_t>(spans_for(columns)) * static_cast<std::uint64_t>(shape.d_head + 1);
-    return static_cast<std::uint64_t>(thread_count()) * tile * static_cast<std::uint64_t>(columns) +
-           static_cast<std::uint64_t>(sequences) * static_cast<std::uint64_t>(shape.n_heads) * of_head;
+std::uint64_t AttentionScratch::floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity,
+                                       int sequences) {
+    const int columns = columns_for(shapes, capacity);
+    const auto heads = static_cast<std::uint64_t>(shapes.front().n_heads),
+               e = static_cast<std::uint64_t>(shapes.front().d_head);
+    const std::uint64_t of_head = static_cast<std::uint64_t>(spans_for(columns)) * (e + 1);
+    const std::uint64_t of_column = tile + ((reads & reads_keys) != 0 ? e : 0);
+    return static_cast<std::uint64_t>(thread_count()) * static_cast<std::uint64_t>(columns) * of_column +
+           static_cast<std::uint64_t>(sequences) * heads * of_head;
 }
 
 View AttentionScratch::averages(int i, int head) {
@@ -133,50 +73,183 @@ View AttentionScratch::averages(int i, int head) {
 float* AttentionScratch::weights(int i, int head) {
     return averages(i, head).data + std::ptrdiff_t{spans_} * d_head_;
 }
-
 View AttentionScratch::scores(int slot, int rows, int keys) {
     return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, columns_};
 }
+View AttentionScratch::keys(int slot, int keys) {
+    if (keys_.size() == 0) return {};
+    return view(keys_.data() + static_cast<std::ptrdiff_t>(slot) * columns_ * d_head_, keys, d_head_);
+}
+
+// ---- One tile -------------------------------------------------------------------------------
+
+KeyRange TileJob::seen(int row) const {
+    const int index = part.first + row;
+    if (shape().mask == Mask::bidirectional) return {0, part.first + part.rows};
+    return {shape().window == 0 ? 0 : std::max(0, index + 1 - shape().window), index + 1};
+}
+
+Tile TileJob::tile(int head, int row, int rows, KeyRange keys, View k) const {
+    Tile t{.layer = layer.index,
+           .head = head,
+           .scale = shape().scale,
+           .first_query = part.first + row,
+           .first_key = keys.first};
+    t.queries = part.cache->positions(part.first + row, rows);
+    t.keys = part.cache->positions(keys.first, keys.last - keys.first);
+    t.q = queries(head, row, rows);
+    t.k = k;
+    if (layer.encodings.reads() & reads_state) {
+        t.query_state = part.cache->state(layer.index, part.first + row, rows);
+        t.key_state = part.cache->state(layer.index, keys.first, keys.last - keys.first);
+    }
+    return t;
+}
+
+View TileJob::gather_keys(int head, KeyRange keys, AttentionScratch& scratch, int slot) const {
+    if (!(layer.encodings.reads() & reads_keys)) return {};
+    const View k = scratch.keys(slot, keys.last - keys.first);
+    part.cache->keys(layer.index, kv_head(head), keys.first, k);
+    return k;
+}
+
+void TileJob::products(int head, int row, int rows, KeyRange keys, View scores) const {
+    constexpr int block = KvCache::block;
+    const View mine = queries(head, row, rows);
+    for (int token = keys.first; token < keys.last; token += block) {
+        // Whole vectors: the columns past the last token are never read.
+        const int width = std::min(block, (keys.last - token + 15) / 16 * 16);
+        part.cache->multiply_keys(layer.index, kv_head(head), token / block, shape().scale, mine,
+                                  cols_of(scores, token - keys.first, width));
+    }
+    if (shape().softcap != 0) soft_cap(shape().softcap, scores);
+}
+
+Tile TileJob::row_of(const Tile& t, int row, int i) const {
+    const KeyRange own = seen(row + i);
+    const int first = own.first - t.first_key, count = own.last - own.first;
+    Tile one = t;
+    one.first_query = t.first_query + i;
+    one.first_key = own.first;
+    one.queries = t.queries.subspan(static_cast<std::size_t>(i), 1);
+    one.keys = t.keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    one.q = rows_of(t.q, i, 1);
+    if (t.k.data) one.k = rows_of(t.k, first, count);
+    if (t.query_state.data) one.query_state = rows_of(t.query_state, i, 1);
+    if (t.key_state.data) one.key_state = rows_of(t.key_state, first, count);
+    return one;
+}
+
+void TileJob::rescore(View scores, int row, const Tile& t) const {
+    for (int i = 0; i < scores.rows; ++i) {
+        const Tile one = row_of(t, row, i);
+        layer.encodings.rescore(
+            cols_of(rows_of(scores, i, 1), one.first_key - t.first_key, static_cast<int>(one.keys.size())), one);
+    }
+}
+
+void TileJob::normalise(int head, int row, KeyRange keys, View scores) const {
+    const float sink = moments() & moment_sink ? layer.encodings.sink(head) : -HUGE_VALF;
+    const int n = keys.last - keys.first;
+    for (int i = 0; i < scores.rows; ++i) {
+        const KeyRange own = seen(row + i);
+        const int first = own.first - keys.first, last = own.last - keys.first;
+        if (sink == -HUGE_VALF)
+            softmax_row(n, first, last, scores.row(i));
+        else
+            kernels().scale(last - first, share_beside_sink(softmax_part(n, first, last, scores.row(i)), sink),
+                            scores.row(i) + first);
+        if (layer.watch)
+            (*layer.watch)(layer.index, head, part.first + row + i, own.first,
+                           {scores.row(i) + first, static_cast<std::size_t>(last - first)});
+    }
+}
+
+void TileJob::run(int head, int row, int rows, AttentionScratch& scratch, int slot) const {
+    const KeyRange keys{seen(row).first / KvCache::block * KvCache::block, seen(row + rows - 1).last};
+    const View scores = scratch.scores(slot, rows, keys.last - keys.first);
+    products(head, row, rows, keys, scores);
+    const bool shown = (moments() & (moment_bias | moment_rescore | moment_mix)) != 0;
+    const Tile t = shown ? tile(head, row, rows, keys, gather_keys(head, keys, scratch, slot)) : Tile{};
+    if (moments() & moment_bias) layer.encodings.bias(scores, t);
+    if (moments() & moment_rescore) rescore(scores, row, t);
+    normalise(head, row, keys, scores);
+    part.cache->multiply_values(layer.index, kv_head(head), keys.first, scores, gathered(head, row, rows));
+    if (moments() & moment_mix) layer.encodings.mix(gathered(head, row, rows), scores, t);
+}
+
+void TileJob::average(int head, int span, int sequence, AttentionScratch& scratch, int slot) const {
+    const KeyRange all = seen(0);
+    const int start = all.first / KvCache::block * KvCache::block + span * keys_of_span;
+    const KeyRange keys{start, std::min(all.last, start + keys_of_span)};
+    const int n = keys.last - start;
+    const View scores = scratch.scores(slot, 1, n), average = rows_of(scratch.averages(sequence, head), span, 1);
+    products(head, 0, 1, keys, scores);
+    const bool shown = (moments() & (moment_bias | moment_mix)) != 0;
+    const Tile t = shown ? tile(head, 0, 1, keys, gather_keys(head, keys, scratch, slot)) : Tile{};
+    if (moments() & moment_bias) layer.encodings.bias(scores, t);
+    scratch.weights(sequence, head)[span] = softmax_part(n, std::max(all.first, start) - start, n, scores.row(0));
+    part.cache->multiply_values(layer.index, kv_head(head), start, scores, average);
+    if (moments() & moment_mix) layer.encodings.mix(average, scores, t);
+}
+
+void TileJob::combine(int head, int sequence, AttentionScratch& scratch) const {
+    const Kernels& k = kernels();
+    const int spans = spans_of(seen(0));
+    const View averages = scratch.averages(sequence, head);
+    float* const weights = scratch.weights(sequence, head);
+    const float sink = moments() & moment_sink ? layer.encodings.sink(head) : -HUGE_VALF;
+    if (sink == -HUGE_VALF)
+        softmax_row(spans, 0, spans, weights);
+    else
+        k.scale(spans, share_beside_sink(softmax_part(spans, 0, spans, weights), sink), weights);
+    float* const to = gathered(head, 0, 1).row(0);
+    std::fill(to, to + shape().d_head, 0.0f);
+    for (int i = 0; i < spans; ++i) k.axpy(shape().d_head, weights[i], averages.row(i), to);
+}
+
+// ---- A part ---------------------------------------------------------------------------------
 
 namespace {
 
 // The rows of one part, which begin at row `top` of qkv and out.
 class PartJob {
 public:
-    PartJob(const AttentionShape& shape, const EncodingStack& encodings, int layer, const Part& part, int top, View qkv,
-            View out)
-        : shape_(shape), encodings_(encodings), layer_(layer), part_(part), group_(shape.n_heads / shape.n_kv_heads),
-          sequence_(top), qkv_(rows_of(qkv, top, part.rows)), out_(rows_of(out, top, part.rows)) {}
+    PartJob(const AttentionLayer& layer, const Part& part, int number, int top, View qkv, View out)
+        : tile_{layer, part, cols_of(rows_of(qkv, top, part.rows), 0, layer.shape.n_heads * layer.shape.d_head),
+                rows_of(out, top, part.rows)},
+          qkv_(rows_of(qkv, top, part.rows)), group_(layer.shape.n_heads / layer.shape.n_kv_heads), number_(number) {}
 
     // Some rows' queries and keys of some key/value heads get their positions; keys and values are cached.
     void enter(int row, int rows, int kv_head, int heads) const {
-        const int e = shape_.d_head, q_width = shape_.n_heads * e, kv_width = shape_.n_kv_heads * e;
+        const AttentionShape& shape = tile_.shape();
+        const LayerEncodings& encodings = tile_.layer.encodings;
+        const int e = shape.d_head, q_width = shape.n_heads * e, kv_width = shape.n_kv_heads * e;
         const View all = rows_of(qkv_, row, rows);
         const View q = cols_of(all, kv_head * group_ * e, heads * group_ * e);
         const View k = cols_of(all, q_width + kv_head * e, heads * e);
         const View v = cols_of(all, q_width + kv_width + kv_head * e, heads * e);
-        if (encodings_.moments() & moment_rotate) {
-            const Positions at =
-                std::as_const(*part_.cache)
-                    .positions()
-                    .subspan(static_cast<std::size_t>(part_.first + row), static_cast<std::size_t>(rows));
-            encodings_.rotate(q, heads * group_, at, Role::query, layer_);
-            encodings_.rotate(k, heads, at, Role::key, layer_);
+        const Part& part = tile_.part;
+        const int layer = tile_.layer.index;
+        if (encodings.moments() & moment_rotate) {
+            const Positions at = part.cache->positions(part.first + row, rows);
+            encodings.rotate(q, {layer, kv_head * group_, heads * group_, Role::query, at});
+            encodings.rotate(k, {layer, kv_head, heads, Role::key, at});
         }
-        part_.cache->store(layer_, kv_head, part_.first + row, k, v);
+        part.cache->store(layer, kv_head, part.first + row, k, v);
     }
 
     // A tile of queries of one head.
     void gather(int row, int rows, int head, AttentionScratch& scratch, int slot) const {
-        tile().run(head, row, rows, scratch, slot);
+        tile_.run(head, row, rows, scratch, slot);
     }
 
     // Of a single row: how many spans its keys are in.
-    int spans() const { return spans_of(tile().seen(0)); }
+    int spans() const { return tile_.whole_rows() ? 1 : spans_of(tile_.seen(0)); }
     void gather_span(int head, int span, AttentionScratch& scratch, int slot) const {
-        if (span < spans()) tile().average(head, span, sequence_, scratch, slot);
+        if (span < spans()) tile_.average(head, span, number_, scratch, slot);
     }
-    void combine(int head, AttentionScratch& scratch) const { tile().combine(head, sequence_, scratch); }
+    void combine(int head, AttentionScratch& scratch) const { tile_.combine(head, number_, scratch); }
 
     // One row's query heads that share a key/value head, from start to end.
     void decode(int kv_head, AttentionScratch& scratch, int slot) const {
@@ -193,28 +266,19 @@ public:
     }
 
 private:
-    TileJob tile() const {
-        const bool biased = (encodings_.moments() & moment_bias) != 0;
-        const View q = cols_of(qkv_, 0, shape_.n_heads * shape_.d_head);
-        return {shape_, encodings_, *part_.cache, q, out_, layer_, part_.first, part_.first + part_.rows, biased};
-    }
-
-    const AttentionShape& shape_;
-    const EncodingStack& encodings_;
-    int layer_;
-    const Part& part_;
-    int group_;    // query heads that share a key/value head
-    int sequence_; // its number, where each has a single row
-    View qkv_, out_;
+    TileJob tile_;
+    View qkv_;
+    int group_;  // query heads that share a key/value head
+    int number_; // of the part
 };
 
 // Rows that are alone in their sequences.
-void decode(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
-            View qkv, AttentionScratch& scratch, View out) {
+void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, AttentionScratch& scratch, View out) {
     const auto job = [&](std::ptrdiff_t row) {
-        return PartJob(shape, encodings, layer, parts[static_cast<std::size_t>(row)], static_cast<int>(row), qkv, out);
+        const int i = static_cast<int>(row);
+        return PartJob(layer, parts[static_cast<std::size_t>(row)], i, i, qkv, out);
     };
-    const std::ptrdiff_t n = qkv.rows, kv_heads = shape.n_kv_heads, heads = shape.n_heads;
+    const std::ptrdiff_t n = qkv.rows, kv_heads = layer.shape.n_kv_heads, heads = layer.shape.n_heads;
     int most_spans = 0;
     for (std::ptrdiff_t row = 0; row < n; ++row) most_spans = std::max(most_spans, job(row).spans());
     if (most_spans == 1 || n * kv_heads >= scratch.slots()) {
@@ -234,27 +298,43 @@ void decode(const AttentionShape& shape, const EncodingStack& encodings, int lay
                        [&](std::ptrdiff_t i, int) { job(i / heads).combine(static_cast<int>(i % heads), scratch); });
 }
 
+// Running sums need the tokens in their order: one thread for each sequence.
+void observe(const AttentionLayer& layer, std::span<const Part> parts, View normed) {
+    parallel_for(static_cast<std::ptrdiff_t>(parts.size()), 1, [&](std::ptrdiff_t i) {
+        const Part& part = parts[static_cast<std::size_t>(i)];
+        const View before = part.first == 0 ? View{} : part.cache->state(layer.index, part.first - 1, 1);
+        layer.encodings.observe(rows_of(normed, static_cast<int>(i) * part.rows, part.rows),
+                                part.cache->positions(part.first, part.rows), before.data,
+                                part.cache->state(layer.index, part.first, part.rows));
+    });
+}
+
 } // namespace
 
-void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
-               View qkv, AttentionScratch& scratch, View out) {
-    const int n = qkv.rows;
-    if (parts.front().rows == 1) return decode(shape, encodings, layer, parts, qkv, scratch, out);
-    const PartJob job(shape, encodings, layer, parts.front(), 0, qkv, out);
+void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
+               AttentionScratch& scratch, View out) {
+    if (layer.encodings.moments() & moment_observe) observe(layer, parts, normed);
+    const int n = parts.front().rows; // of each part
+    if (n == 1) return decode(layer, parts, qkv, scratch, out);
+    const auto job = [&](std::ptrdiff_t part) {
+        const int i = static_cast<int>(part);
+        return PartJob(layer, parts[static_cast<std::size_t>(part)], i, i * n, qkv, out);
+    };
+    const auto count = static_cast<std::ptrdiff_t>(parts.size());
     constexpr int rows_at_once = 16;
-    parallel_for((n + rows_at_once - 1) / rows_at_once, std::max(1, 8192 / (rows_at_once * qkv.cols)),
-                 [&](std::ptrdiff_t i) {
-                     const int row = static_cast<int>(i) * rows_at_once;
-                     job.enter(row, std::min(rows_at_once, n - row), 0, shape.n_kv_heads);
-                 });
+    const int blocks = (n + rows_at_once - 1) / rows_at_once;
+    parallel_for(count * blocks, std::max(1, 8192 / (rows_at_once * qkv.cols)), [&](std::ptrdiff_t i) {
+        const int row = static_cast<int>(i % blocks) * rows_at_once;
+        job(i / blocks).enter(row, std::min(rows_at_once, n - row), 0, layer.shape.n_kv_heads);
+    });
     constexpr int tile = AttentionScratch::tile;
-    const int tiles = (n + tile - 1) / tile;
+    const int tiles = (n + tile - 1) / tile, heads = layer.shape.n_heads;
     // Later tiles see more keys: they go first, so that no thread is left alone with the longest.
-    parallel_for_slots(static_cast<std::ptrdiff_t>(tiles) * shape.n_heads, scratch.slots(),
-                       [&](std::ptrdiff_t i, int slot) {
-                           const int row = (tiles - 1 - static_cast<int>(i) / shape.n_heads) * tile;
-                           job.gather(row, std::min(tile, n - row), static_cast<int>(i) % shape.n_heads, scratch, slot);
-                       });
+    parallel_for_slots(count * tiles * heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
+        const std::ptrdiff_t of_part = i % (count * heads);
+        const int row = (tiles - 1 - static_cast<int>(i / (count * heads))) * tile;
+        job(of_part / heads).gather(row, std::min(tile, n - row), static_cast<int>(of_part % heads), scratch, slot);
+    });
 }
 
 } // namespace ordo

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Scaled dot-product attention over a cache (Vaswani et al. 2017, section 3.2), with fewer key/value
-// than query heads if asked (Ainslie et al. 2023). It knows the stages at which an encoding acts,
-// never the encoding.
+// than query heads if asked (Ainslie et al. 2023), forward and backward. It knows the moments at which an encoding
+// acts, never the encoding.
 #pragma once
 
 #include "encoding/registry.h"
-#include "layers/kinds.h"
 #include "layers/kv_cache.h"
+#include "layers/program.h"
 
 namespace ordo {
 
@@ -19,6 +19,23 @@ struct AttentionShape {
     int window = 0;    // keys that a query sees, itself included; 0: all
     float softcap = 0; // of scaled scores, before the bias; 0: none
 };
+AttentionShape attention_shape(const LayerProgram& program);
+
+using WatchWeights = decltype(Watch::weights);
+
+// Rows of one sequence: the tokens from index first on, before which its cache holds the others.
+struct Part {
+    KvCache* cache;
+    int first, rows;
+};
+
+// A layer's attention: its shape, the encodings that act in it, and its number.
+struct AttentionLayer {
+    AttentionShape shape;
+    const LayerEncodings& encodings;
+    int index;
+    const WatchWeights* watch = nullptr;
+};
 
 // Memory for the scores of one tile of queries, per thread, and for what single queries gather from spans of
 // a long sequence.
@@ -27,12 +44,14 @@ public:
     static constexpr int tile = 24; // queries; a multiple of what the kernels take at once
 
     AttentionScratch() = default;
-    // For as many threads as there are now; more will not be used. sequences: rows that are alone in theirs.
-    AttentionScratch(const AttentionShape& shape, int capacity, int sequences);
-    static std::uint64_t floats(const AttentionShape& shape, int capacity, int sequences);
+    // For any of the layers of a model, whose shapes are given with what their encodings read (bits of Reads), and for
+    // as many threads as there are now; more will not be used. sequences: rows that are alone in theirs.
+    AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity, int sequences);
+    static std::uint64_t floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity, int sequences);
 
     int slots() const { return slots_; }
     View scores(int slot, int rows, int keys);
+    View keys(int slot, int keys); // [keys, d_head]; no data if nobody reads them
     // Of the i-th sequence and a head: an average of values [d_head] for each span of the keys, then a weight each.
     View averages(int i, int head);
     float* weights(int i, int head);
@@ -41,26 +60,62 @@ private:
     std::ptrdiff_t span_floats() const { return std::ptrdiff_t{spans_} * (d_head_ + 1); }
 
     Buffer<float> scores_;         // [slots, tile, columns]
+    Buffer<float> keys_;           // [slots, columns, d_head]
     Buffer<float> spans_of_heads_; // [sequences, heads, spans * (d_head + 1)]
     int slots_ = 1, columns_ = 0, spans_ = 0, n_heads_ = 0, d_head_ = 0;
 };
 
-// Rows of one sequence: the tokens from index first on, before which its cache holds the others.
-struct Part {
-    KvCache* cache;
-    int first, rows;
-};
-
 // qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds queries, then keys, then values of the rows of the
-// parts, one part after the other: either a single part, or parts of one row each. The tokens' positions
-// stand in the caches. Rotates queries and keys in place, caches keys and values, and writes what the
+// parts, one part after the other, all of as many rows. The tokens' positions stand in the caches. Lets encodings observe
+// `normed` [n, d_model], rotates queries and keys in place, caches keys and values, and writes what the
 // queries gather to out [n, n_heads * d_head].
 // A single query sees a long sequence in spans of 512 keys, whose averages are then weighed against each other
 // (as Flash-Decoding does, Dao et al. 2023): where heads are fewer than threads, threads share the spans. What
-// is computed depends on the length alone.
+// is computed depends on the length alone. Where an encoding rescores whole rows there are no spans.
 // A causal query sees the tokens of its sequence up to its own index, at most window of them; a
 // bidirectional one sees all of them.
-void attention(const AttentionShape& shape, const EncodingStack& encodings, int layer, std::span<const Part> parts,
-               View qkv, AttentionScratch& scratch, View out);
+void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
+               AttentionScratch& scratch, View out);
+
+// ---- Backward -------------------------------------------------------------------------------
+
+// Working memory of attention_backward(), of which each (sequence, key/value head) has one thread.
+class AttentionGradient {
+public:
+    AttentionGradient() = default;
+    // For sequences of so many tokens, and as many threads as there are now. item_floats: the most that the tensors of one layer's encodings take; state_floats: likewise a
+    // token's state.
+    AttentionGradient(std::span<const AttentionShape> shapes, int sequences, int length, std::size_t item_floats,
+                      int state_floats);
+    static double floats(std::span<const AttentionShape> shapes, int sequences, int length, std::size_t item_floats,
+                         int state_floats);
+
+    struct Scratch {                                    // of one thread; T: the length in whole vectors
+        float* values_t;                                // [e, T]
+        float *weights, *d_weights, *capped, *unscored; // [tile, T] each
+        float* keys;                                    // [T, e], for encodings that read keys
+    };
+    int slots() const { return slots_; } // more threads will not be used
+    Scratch of_slot(int slot);
+    // What a sequence and key/value head (an item) adds to the gradients, summed up afterwards in a fixed order.
+    float* tensors(int item) { return tensors_.data() + static_cast<std::size_t>(item) * item_floats_; }
+    float* state(int item) { return states_.data() + static_cast<std::size_t>(item) * state_floats_; }
+
+    int stride() const { return stride_; } // T
+    std::ptrdiff_t item_stride() const { return static_cast<std::ptrdiff_t>(item_floats_); }
+
+private:
+    int slots_ = 1, stride_ = 0, d_head_ = 0;
+    std::size_t scratch_floats_ = 0, item_floats_ = 0, state_floats_ = 0;
+    Buffer<float> scratch_, tensors_, states_;
+};
+
+// Whole sequences, after attention() of the same rows: qkv rotated, out what was gathered, the caches as it left them.
+// d_qkv is overwritten with the gradient of qkv before it was rotated, and the gradient of normed is added to d_normed
+// [n, d_model], if encodings observe. grads: of the layer's encodings. The scores are computed again rather than
+// kept: no [length, length] matrix outlives its tile. The same bits on any number of threads.
+void attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed, View out,
+                        View d_out, AttentionGradient& gradient, View d_qkv, View d_normed,
+                        const TensorGradients& grads);
 
 } // namespace ordo

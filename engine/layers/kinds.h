@@ -1,10 +1,53 @@
 // SPDX-License-Identifier: MIT
-// The choices between which a transformer's layers are built.
+// The choices between which a transformer's layers are built, and the plan of one layer.
 #pragma once
+
+#include "ops/activation.h"
+#include "ops/norm.h"
+#include "ordo.h"
 
 namespace ordo {
 
-enum class NormPlace { pre, post }; // x + f(norm(x)); norm(x + f(x))
-enum class Mask { causal, bidirectional };
+// Where the norms of a layer stand, with f for attention and g for the feed-forward part:
+enum class NormPlace {
+    pre,         // x += f(norm(x)); x += g(norm'(x))
+    post,        // x = norm(x + f(x)); x = norm'(x + g(x))
+    sandwich,    // x += norm2(f(norm(x))); x += norm2'(g(norm'(x)))    Gemma 2, arXiv 2408.00118
+    parallel,    // x += f(norm(x)) + g(norm(x)), one norm              Wang and Komatsuzaki 2021 (GPT-J)
+    parallel_two // x += f(norm(x)) + g(norm'(x)), two                  Black et al. 2022 (GPT-NeoX)
+};
+
+// An RMS norm of queries and keys before they are rotated: of each head, with one weight [d_head] for all heads (Qwen 3,
+// Gemma 3), or of all heads together, with a weight [heads * d_head] (OLMo 2).
+enum class QkNorm { none, head, width };
+
+// What one layer is made of, beside its sizes.
+struct LayerPlan {
+    Norm norm = Norm::rms;
+    bool norm_bias = false; // Norm::layer only
+    float norm_eps = 1e-5f;
+    NormPlace norm_place = NormPlace::pre;
+    QkNorm qk_norm = QkNorm::none;
+
+    bool q_bias = false, k_bias = false, v_bias = false;
+    bool out_bias = false; // of attention's output
+    Mask mask = Mask::causal;
+    int window = 0;              // keys that a query sees, itself included; 0: all; causal only
+    float score_scale = 0;       // 0: 1 / sqrt(d_head)
+    float attention_softcap = 0; // of scaled scores, before the bias: s -> cap * tanh(s / cap); 0: none
+
+    Activation activation = Activation::silu;
+    bool gated = true; // activation(gate) * up, Shazeer 2020
+    bool ffn_bias = false;
+    // A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538; Jiang et al. 2024, arXiv 2401.04088): so many
+    // feed-forward parts, of which a softmax over router logits picks the best few for each token; 0: a single part, and no router.
+    int experts = 0;
+    int experts_used = 0;             // for each token
+    bool experts_renormalised = true; // the weights of those picked sum to one
+
+    // Biases of q, k, v and the output alike.
+    void attention_bias(bool all) { q_bias = k_bias = v_bias = out_bias = all; }
+    bool operator==(const LayerPlan&) const = default;
+};
 
 } // namespace ordo

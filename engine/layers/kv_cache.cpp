@@ -13,10 +13,16 @@ int round_up(int n, int step) {
     return (n + step - 1) / step * step;
 }
 
-std::uint64_t elements(int n_layers, int n_kv_heads, int d_head, int capacity) { // of the keys, or of the values
-    const std::uint64_t padded = (static_cast<std::uint64_t>(capacity) + KvCache::block - 1) / KvCache::block;
-    return padded * KvCache::block * static_cast<std::uint64_t>(n_layers) * static_cast<std::uint64_t>(n_kv_heads) *
-           static_cast<std::uint64_t>(d_head);
+std::uint64_t elements(const KvCacheShape& s) { // of the keys, or of the values
+    const std::uint64_t padded = (static_cast<std::uint64_t>(s.capacity) + KvCache::block - 1) / KvCache::block;
+    return padded * KvCache::block * static_cast<std::uint64_t>(s.n_layers) * static_cast<std::uint64_t>(s.n_kv_heads) *
+           static_cast<std::uint64_t>(s.d_head);
+}
+
+std::uint64_t state_elements(const KvCacheShape& s) {
+    std::uint64_t floats = 0;
+    for (const int n : s.state_floats) floats += static_cast<std::uint64_t>(n);
+    return floats * static_cast<std::uint64_t>(s.capacity);
 }
 
 // A key goes down a column of its block, a value along a row.
@@ -28,42 +34,80 @@ void store_token(const float* key, const float* value, int d, T* column, T* row,
 
 } // namespace
 
-std::uint64_t KvCache::bytes(int n_layers, int n_kv_heads, int d_head, int capacity, CacheType type) {
-    return 2 * elements(n_layers, n_kv_heads, d_head, capacity) *
-           (type == CacheType::f32 ? sizeof(float) : sizeof(std::uint16_t));
+std::uint64_t KvCache::bytes(const KvCacheShape& s) {
+    return 2 * elements(s) * (s.type == CacheType::f32 ? sizeof(float) : sizeof(std::uint16_t)) +
+           sizeof(float) * state_elements(s) +
+           sizeof(int) * static_cast<std::uint64_t>(s.capacity) * static_cast<std::uint64_t>(s.axes);
 }
 
-KvCache::KvCache(int n_layers, int n_kv_heads, int d_head, int capacity, CacheType type)
-    : type_(type), positions_(static_cast<std::size_t>(capacity)), n_kv_heads_(n_kv_heads), d_head_(d_head),
-      capacity_(capacity), padded_(round_up(capacity, block)) {
-    const auto n = static_cast<std::size_t>(elements(n_layers, n_kv_heads, d_head, capacity));
-    if (type == CacheType::f32) {
+KvCache::KvCache(const KvCacheShape& s)
+    : shape_(s), positions_(static_cast<std::size_t>(s.capacity) * static_cast<std::size_t>(s.axes)),
+      states_(static_cast<std::size_t>(state_elements(s))), padded_(round_up(s.capacity, block)) {
+    const auto n = static_cast<std::size_t>(elements(s));
+    if (s.type == CacheType::f32) {
         keys_ = Buffer<float>(n);
         values_ = Buffer<float>(n);
     } else {
         half_keys_ = Buffer<std::uint16_t>(n);
         half_values_ = Buffer<std::uint16_t>(n);
     }
+    std::size_t at = 0;
+    for (const int floats : s.state_floats) {
+        state_starts_.push_back(at);
+        at += static_cast<std::size_t>(floats) * static_cast<std::size_t>(s.capacity);
+    }
+}
+
+Positions KvCache::positions(int first, int count) const {
+    const auto axes = static_cast<std::size_t>(shape_.axes);
+    const std::span<const int> all(positions_);
+    return {all.subspan(static_cast<std::size_t>(first) * axes, static_cast<std::size_t>(count) * axes), shape_.axes};
+}
+
+std::span<int> KvCache::position(int slot) {
+    const auto axes = static_cast<std::size_t>(shape_.axes);
+    return std::span<int>(positions_).subspan(static_cast<std::size_t>(slot) * axes, axes);
+}
+
+View KvCache::state(int layer, int first, int count) {
+    if (shape_.state_floats.empty()) return {};
+    const auto i = static_cast<std::size_t>(layer);
+    const int floats = shape_.state_floats[i];
+    if (floats == 0) return {};
+    return rows_of(view(states_.data() + state_starts_[i], shape_.capacity, floats), first, count);
+}
+
+void KvCache::keys(int layer, int kv_head, int first, View out) const {
+    const std::size_t start = head_start(layer, kv_head);
+    const auto d = static_cast<std::size_t>(shape_.d_head);
+    for (int i = 0; i < out.rows; ++i) {
+        const auto slot = static_cast<std::size_t>(first + i);
+        const std::size_t column = start + slot / block * block * d + slot % block;
+        float* const to = out.row(i);
+        for (std::size_t j = 0; j < d; ++j)
+            to[j] = shape_.type == CacheType::f32 ? keys_[column + j * block]
+                                                  : f16_to_float(half_keys_[column + j * block]);
+    }
 }
 
 std::size_t KvCache::head_start(int layer, int kv_head) const {
-    return (static_cast<std::size_t>(layer) * static_cast<std::size_t>(n_kv_heads_) +
+    return (static_cast<std::size_t>(layer) * static_cast<std::size_t>(shape_.n_kv_heads) +
             static_cast<std::size_t>(kv_head)) *
-           static_cast<std::size_t>(padded_) * static_cast<std::size_t>(d_head_);
+           static_cast<std::size_t>(padded_) * static_cast<std::size_t>(shape_.d_head);
 }
 
 void KvCache::store(int layer, int kv_head, int first, View k, View v) {
-    const auto d = static_cast<std::size_t>(d_head_);
+    const auto d = static_cast<std::size_t>(shape_.d_head);
     for (int i = 0; i < k.rows; ++i) {
         const auto slot = static_cast<std::size_t>(first + i);
-        for (int at = 0; at < k.cols; at += d_head_) {
-            const std::size_t start = head_start(layer, kv_head + at / d_head_);
+        for (int at = 0; at < k.cols; at += shape_.d_head) {
+            const std::size_t start = head_start(layer, kv_head + at / shape_.d_head);
             const std::size_t column = start + slot / block * block * d + slot % block, row = start + slot * d;
-            if (type_ == CacheType::f32)
-                store_token(k.row(i) + at, v.row(i) + at, d_head_, keys_.data() + column, values_.data() + row,
+            if (shape_.type == CacheType::f32)
+                store_token(k.row(i) + at, v.row(i) + at, shape_.d_head, keys_.data() + column, values_.data() + row,
                             [](float x) { return x; });
             else
-                store_token(k.row(i) + at, v.row(i) + at, d_head_, half_keys_.data() + column,
+                store_token(k.row(i) + at, v.row(i) + at, shape_.d_head, half_keys_.data() + column,
                             half_values_.data() + row, f16_from_float);
         }
     }
@@ -72,25 +116,25 @@ void KvCache::store(int layer, int kv_head, int first, View k, View v) {
 void KvCache::multiply_keys(int layer, int kv_head, int index, float scale, View q, View scores) const {
     const Kernels& k = kernels();
     const std::size_t at =
-        head_start(layer, kv_head) + static_cast<std::size_t>(index) * block * static_cast<std::size_t>(d_head_);
-    if (type_ == CacheType::f32)
-        k.product(scores.rows, scores.cols, d_head_, scale, q.data, q.stride, 1, keys_.data() + at, block, 0,
+        head_start(layer, kv_head) + static_cast<std::size_t>(index) * block * static_cast<std::size_t>(shape_.d_head);
+    if (shape_.type == CacheType::f32)
+        k.product(scores.rows, scores.cols, shape_.d_head, scale, q.data, q.stride, 1, keys_.data() + at, block, 0,
                   scores.data, scores.stride);
     else
-        k.product_halves(scores.rows, scores.cols, d_head_, scale, q.data, q.stride, 1, half_keys_.data() + at, block,
-                         0, scores.data, scores.stride);
+        k.product_halves(scores.rows, scores.cols, shape_.d_head, scale, q.data, q.stride, 1, half_keys_.data() + at,
+                         block, 0, scores.data, scores.stride);
 }
 
 void KvCache::multiply_values(int layer, int kv_head, int first, View weights, View out) const {
     const Kernels& k = kernels();
     const std::size_t at =
-        head_start(layer, kv_head) + static_cast<std::size_t>(first) * static_cast<std::size_t>(d_head_);
-    if (type_ == CacheType::f32)
-        k.product(out.rows, d_head_, weights.cols, 1, weights.data, weights.stride, 1, values_.data() + at, d_head_, 0,
-                  out.data, out.stride);
+        head_start(layer, kv_head) + static_cast<std::size_t>(first) * static_cast<std::size_t>(shape_.d_head);
+    if (shape_.type == CacheType::f32)
+        k.product(out.rows, shape_.d_head, weights.cols, 1, weights.data, weights.stride, 1, values_.data() + at,
+                  shape_.d_head, 0, out.data, out.stride);
     else
-        k.product_halves(out.rows, d_head_, weights.cols, 1, weights.data, weights.stride, 1, half_values_.data() + at,
-                         d_head_, 0, out.data, out.stride);
+        k.product_halves(out.rows, shape_.d_head, weights.cols, 1, weights.data, weights.stride, 1,
+                         half_values_.data() + at, shape_.d_head, 0, out.data, out.stride);
 }
 
 } // namespace ordo

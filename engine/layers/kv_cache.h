@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The keys and values of one sequence, for every layer and key/value head.
+// The keys and values of one sequence, for every layer and key/value head, and what encodings keep of its tokens.
 #pragma once
 
 #include "core/tensor.h"
 
 namespace ordo {
 
+struct KvCacheShape {
+    int n_layers = 0, n_kv_heads = 0, d_head = 0;
+    int capacity = 0; // tokens
+    CacheType type = CacheType::f32;
+    int axes = 1;                       // of positions
+    std::vector<int> state_floats = {}; // of each layer, a token; empty: none
+};
+
 // A token's slot in the cache is its index in the sequence, which masks and windows go by; what its
-// keys were encoded with is its position id, kept beside. Keys lie in blocks of 64 tokens, each
+// keys were encoded with are its position ids, kept beside. Keys lie in blocks of 64 tokens, each
 // [d_head, 64]: a block's scores are one small matrix product on contiguous memory, whether one
 // query asks or many, and no row has to be summed up across.
 class KvCache {
@@ -15,15 +23,15 @@ public:
     static constexpr int block = 64; // tokens
 
     KvCache() = default;
-    KvCache(int n_layers, int n_kv_heads, int d_head, int capacity, CacheType type = CacheType::f32);
+    explicit KvCache(const KvCacheShape& shape);
     // What such a cache takes, for limits; nothing overflows within the ranges of a Blueprint.
-    static std::uint64_t bytes(int n_layers, int n_kv_heads, int d_head, int capacity, CacheType type = CacheType::f32);
+    static std::uint64_t bytes(const KvCacheShape& shape);
 
-    int capacity() const { return capacity_; }
+    int capacity() const { return shape_.capacity; }
 
-    // Position ids of all slots, of which the first are in use.
-    std::span<int> positions() { return positions_; }
-    std::span<const int> positions() const { return positions_; }
+    // Position ids of some slots, and the place of one slot's.
+    Positions positions(int first, int count) const;
+    std::span<int> position(int slot);
 
     // Rows of k and v [n, heads * d_head], of the heads from kv_head on, go to the slots from first on.
     void store(int layer, int kv_head, int first, View k, View v);
@@ -32,16 +40,22 @@ public:
     void multiply_keys(int layer, int kv_head, int index, float scale, View q, View scores) const;
     // out [n, d_head] = weights [n, m] * v, of the m tokens from first on.
     void multiply_values(int layer, int kv_head, int first, View weights, View out) const;
+    // out [n, d_head]: the keys of the n tokens from first on, as floats.
+    void keys(int layer, int kv_head, int first, View out) const;
+    // What OBSERVE wrote of the n tokens from first on, [n, state_floats of the layer].
+    View state(int layer, int first, int count);
 
 private:
     std::size_t head_start(int layer, int kv_head) const; // in elements of keys_ or of values_
 
-    CacheType type_ = CacheType::f32;
+    KvCacheShape shape_;
     // [layers, kv_heads, blocks, d_head, 64] and [layers, kv_heads, slots, d_head]; one of the pairs is in use
     Buffer<float> keys_, values_;
     Buffer<std::uint16_t> half_keys_, half_values_;
-    Buffer<int> positions_;
-    int n_kv_heads_ = 0, d_head_ = 0, capacity_ = 0, padded_ = 0;
+    Buffer<int> positions_; // [slots, axes]
+    Buffer<float> states_;  // of each layer [slots, state_floats]
+    std::vector<std::size_t> state_starts_;
+    int padded_ = 0;
 };
 
 } // namespace ordo

@@ -3,6 +3,7 @@
 
 #include "core/blas.h"
 #include "core/parallel.h"
+#include "ops/sums.h"
 
 #include <algorithm>
 
@@ -108,6 +109,12 @@ void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_
             bias(first, count);
         });
     }
+}
+
+void linear_backward(View dy, View x, const Linear& w, View dx, bool accumulate, const LinearGradient& d) {
+    gemm(dy, Transpose::no, w.weight.view(), Transpose::no, dx, accumulate ? 1.0f : 0.0f);
+    gemm(dy, Transpose::yes, x, Transpose::no, d.weight, 1.0f);
+    if (d.bias.data) sum_rows(dy.rows, d.bias, [&](int i, float* sum) { kernels().add(dy.cols, dy.row(i), sum); });
 }
 
 } // namespace ordo

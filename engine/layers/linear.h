@@ -38,4 +38,11 @@ enum class Bf16Rows { rounded, floats };
 // y [n, m] = x [n, k] * weight^T + bias. scratch: for n rows of k, if the weights are quantised or bf16.
 void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows = Bf16Rows::rounded);
 
+struct LinearGradient {
+    View weight, bias; // of the shapes of a Linear's; no data: none
+};
+
+// y = linear(x, w) with weights in f32: dx = dy W, or that is added to it; what w's gradient has is added to.
+void linear_backward(View dy, View x, const Linear& w, View dx, bool accumulate, const LinearGradient& d);
+
 } // namespace ordo

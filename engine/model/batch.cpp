@@ -9,16 +9,17 @@ namespace ordo {
 struct Batch::Impl {
     Impl(const Model::Impl* of, int n_sessions, int capacity)
         : model(of), max_sessions(n_sessions), max_tokens(capacity),
-          pass(*of, n_sessions, n_sessions, capacity, n_sessions) {
-        positions.reserve(static_cast<std::size_t>(n_sessions));
+          pass(*of, of->encodings_for(capacity), sizes(n_sessions, capacity)) {
         parts.reserve(static_cast<std::size_t>(n_sessions));
         calls.reserve(static_cast<std::size_t>(n_sessions));
     }
 
+    static PassSizes sizes(int n_sessions, int capacity) { return {n_sessions, n_sessions, capacity, n_sessions}; }
+
     const Model::Impl* model;
     int max_sessions, max_tokens;
     Pass pass;
-    std::vector<int> positions; // of the tokens of one call
+    std::vector<int> positions; // of the tokens of one call; its memory stays from call to call
     std::vector<Part> parts;
     std::vector<SessionCall> calls; // one for each session, while a call lasts
     std::atomic<bool> busy = false;
@@ -49,15 +50,15 @@ private:
 } // namespace
 
 Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
-    const Model::Impl& m = model.impl();
+    const Model::Impl& m = impl_of(model);
     if (max_sessions < 1) fail(ErrorCode::usage, "batch: expected 1 or more sessions, found ", max_sessions);
     if (max_tokens < 0) fail(ErrorCode::usage, "batch: expected 0 or more tokens, found ", max_tokens);
     if (max_tokens > most_session_tokens)
         fail(ErrorCode::limit, "batch: expected at most ", most_session_tokens, " tokens, found ", max_tokens);
-    if (m.blueprint.mask == Mask::bidirectional)
+    if (m.blueprint.bidirectional())
         fail(ErrorCode::usage, m.where, ": a bidirectional model does not move on token by token");
     const int capacity = max_tokens == 0 ? m.blueprint.context : max_tokens;
-    const std::uint64_t bytes = Pass::bytes(m, max_sessions, max_sessions, capacity, max_sessions);
+    const std::uint64_t bytes = Pass::bytes(m, Impl::sizes(max_sessions, capacity));
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, "batch: ", max_sessions, " sessions take ", bytes, " bytes, more than the ",
              default_memory_limit(), " that they may");
@@ -71,15 +72,21 @@ Batch::Batch(Batch&&) noexcept = default;
 Batch& Batch::operator=(Batch&&) noexcept = default;
 Batch::~Batch() = default;
 
-View Batch::feed(std::span<Session* const> sessions, std::span<const Token> tokens, std::span<const int> segments) {
+View Batch::feed(std::span<Session* const> sessions, std::span<const Token> tokens, const TokenRows& rows) {
     const BatchCall call(impl_);
     Impl& b = *call;
     if (sessions.empty()) fail(ErrorCode::usage, "batch: expected at least one session, found none");
     if (sessions.size() > static_cast<std::size_t>(b.max_sessions))
         fail(ErrorCode::limit, "batch: expected at most ", b.max_sessions, " sessions, found ", sessions.size());
+    const std::span<const int> segments = rows.segments;
     if (tokens.size() != sessions.size() || (!segments.empty() && segments.size() != tokens.size()))
         fail(ErrorCode::usage, "batch: expected a token, and a segment if any, for each of ", sessions.size(),
              " sessions, found ", tokens.size(), " tokens and ", segments.size(), " segments");
+    const Positions positions = rows.positions;
+    if (!positions.empty() &&
+        (positions.axes() < 1 || positions.ids().size() != tokens.size() * static_cast<std::size_t>(positions.axes())))
+        fail(ErrorCode::usage, "batch: expected ", positions.axes(), " position ids for each of ", tokens.size(),
+             " tokens, found ", positions.ids().size());
     b.positions.clear();
     b.parts.clear();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
@@ -92,12 +99,20 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
         if (s->size >= b.max_tokens)
             fail(ErrorCode::limit, "batch: session ", i, ": expected fewer than ", b.max_tokens, " tokens, found ",
                  s->size);
-        s->check_feed(tokens.subspan(i, 1), segments.empty() ? segments : segments.subspan(i, 1));
-        b.positions.push_back(s->cache.positions()[static_cast<std::size_t>(s->size)]);
+        if (s->axes != b.calls.front()->axes)
+            fail(ErrorCode::usage, "batch: session ", i, ": expected positions of ", b.calls.front()->axes,
+                 " axes as session 0 has, found ", s->axes);
+        if (s->encodings != b.calls.front()->encodings)
+            fail(ErrorCode::usage, "batch: session ", i, ": expected the capacity of session 0, by which ",
+                 s->encodings->spec(), " turns, found ", s->capacity);
+        s->begin(tokens.subspan(i, 1), {positions.empty() ? positions : positions.subspan(i, 1),
+                                        segments.empty() ? segments : segments.subspan(i, 1)});
+        for (const int id : s->cache.positions(s->size, 1).ids()) b.positions.push_back(id);
         b.parts.push_back({&s->cache, s->size, 1});
     }
-    const View rows = b.pass.forward({tokens, segments, b.positions, b.parts});
-    const View logits = b.pass.head(rows);
+    b.pass.use(b.calls.front()->encodings);
+    const View stream = b.pass.forward({tokens, {{b.positions, b.calls.front()->axes}, segments}, b.parts});
+    const View logits = b.pass.head(stream);
     for (SessionCall& s : b.calls) {
         ++s->size;
         s.done();

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace ordo {
 namespace {
@@ -12,6 +12,8 @@ constexpr int most_tokens = 1 << 22; // of a vocabulary or a context
 constexpr int most_heads = 1024;     // and layers, and floats in a head
 constexpr int most_d_model = 65536;
 constexpr int most_d_ff = 1 << 20;
+constexpr int most_experts = 1024; // of a layer
+constexpr int most_experts_in_all = 1 << 16;
 
 void in_range(std::string_view where, const char* field, int value, int least, int most) {
     if (value < least || value > most)
@@ -19,33 +21,48 @@ void in_range(std::string_view where, const char* field, int value, int least, i
              value);
 }
 
-// Collects the tensors of a model under their names.
-class TensorList {
-public:
-    explicit TensorList(const Blueprint& b) : blueprint_(b) {}
+void positive(std::string_view where, const char* field, float value, float most) { // a NaN is not
+    if (!(value > 0 && value <= most))
+        fail(ErrorCode::model, where, ": blueprint field '", field, "': expected more than 0 and at most ", most,
+             ", found ", value);
+}
+void not_negative(std::string_view where, const char* field, float value) {
+    if (!(value >= 0 && value <= 1e6f))
+        fail(ErrorCode::model, where, ": blueprint field '", field, "': expected 0 to 1000000, found ", value);
+}
 
-    void matrix(std::string name, std::int64_t rows, std::int64_t cols, float std) {
-        specs.push_back({std::move(name), {rows, cols}, true, std});
-    }
-    void linear(const std::string& name, std::int64_t rows, std::int64_t cols, bool bias, float std) {
-        matrix(name + ".weight", rows, cols, std);
-        if (bias) specs.push_back({name + ".bias", {rows}, true, 0.0f});
-    }
-    void norm(const std::string& name) {
-        specs.push_back({name + ".weight", {blueprint_.d_model}, true, 0.0f});
-        if (blueprint_.norm == Norm::layer) specs.push_back({name + ".bias", {blueprint_.d_model}, true, 0.0f});
-    }
-
-    std::vector<TensorSpec> specs;
-
-private:
-    const Blueprint& blueprint_;
-};
+void check_plan(const LayerPlan& p, std::string_view where) {
+    in_range(where, "window", p.window, 0, most_tokens);
+    if (p.window != 0 && p.mask == Mask::bidirectional)
+        fail(ErrorCode::model, where, ": blueprint field 'window': expected 0 in a bidirectional model, found ",
+             p.window);
+    positive(where, "norm_eps", p.norm_eps, 1);
+    if (p.norm_bias && p.norm != Norm::layer)
+        fail(ErrorCode::model, where, ": blueprint field 'norm_bias': expected false with norm rms, found true");
+    not_negative(where, "score_scale", p.score_scale);
+    not_negative(where, "attention_softcap", p.attention_softcap);
+    in_range(where, "experts", p.experts, 0, most_experts);
+    in_range(where, "experts_used", p.experts_used, p.experts == 0 ? 0 : 1, p.experts);
+}
 
 } // namespace
 
-float Blueprint::scale() const {
-    return score_scale != 0 ? score_scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(d_head)));
+bool Blueprint::bidirectional() const {
+    for (int i = 0; i < std::max<int>(1, static_cast<int>(pattern.size())); ++i)
+        if (layer(i).mask == Mask::bidirectional) return true;
+    return false;
+}
+
+Dims Blueprint::dims() const {
+    Dims dims;
+    dims.d_model = d_model;
+    dims.n_heads = n_heads;
+    dims.d_head = d_head;
+    dims.n_layers = n_layers;
+    dims.context = context;
+    dims.n_kv_heads = n_kv_heads;
+    dims.mask = bidirectional() ? Mask::bidirectional : Mask::causal;
+    return dims;
 }
 
 void check(const Blueprint& b, std::string_view where) {
@@ -60,55 +77,51 @@ void check(const Blueprint& b, std::string_view where) {
              ", found ", b.n_kv_heads);
     in_range(where, "d_head", b.d_head, 1, most_heads);
     in_range(where, "d_ff", b.d_ff, 1, most_d_ff);
-    in_range(where, "window", b.window, 0, most_tokens);
-    if (b.window != 0 && b.mask == Mask::bidirectional)
-        fail(ErrorCode::model, where, ": blueprint field 'window': expected 0 in a bidirectional model, found ",
-             b.window);
-    if (b.parallel_residual && b.norm_place == NormPlace::post)
-        fail(ErrorCode::model, where,
-             ": blueprint field 'parallel_residual': expected false with norm_place post, found true");
-    if (!(b.norm_eps > 0 && b.norm_eps <= 1)) // a NaN fails too
-        fail(ErrorCode::model, where, ": blueprint field 'norm_eps': expected more than 0 and at most 1, found ",
-             b.norm_eps);
-    if (!(b.score_scale >= 0 && b.score_scale <= 1e6f))
-        fail(ErrorCode::model, where, ": blueprint field 'score_scale': expected 0 to 1000000, found ", b.score_scale);
-    if (!(b.embedding_scale > 0 && b.embedding_scale <= 1e6f))
-        fail(ErrorCode::model, where,
-             ": blueprint field 'embedding_scale': expected more than 0 and at most 1000000, found ",
-             b.embedding_scale);
-    if (!(b.attention_softcap >= 0 && b.attention_softcap <= 1e6f))
-        fail(ErrorCode::model, where, ": blueprint field 'attention_softcap': expected 0 to 1000000, found ",
-             b.attention_softcap);
-    if (!(b.final_softcap >= 0 && b.final_softcap <= 1e6f))
-        fail(ErrorCode::model, where, ": blueprint field 'final_softcap': expected 0 to 1000000, found ",
-             b.final_softcap);
+    positive(where, "embedding_scale", b.embedding_scale, 1e6f);
+    not_negative(where, "final_softcap", b.final_softcap);
+    if (b.pattern.size() > static_cast<std::size_t>(b.n_layers))
+        fail(ErrorCode::model, where, ": blueprint field 'layers': expected at most n_layers = ", b.n_layers,
+             " plans, found ", b.pattern.size());
+    check_plan(b, where);
+    for (std::size_t i = 0; i < b.pattern.size(); ++i)
+        check_plan(b.pattern[i], std::string(where) + ": layer plan " + std::to_string(i));
+    int experts = 0;
+    for (int i = 0; i < b.n_layers; ++i) experts += b.layer(i).experts;
+    if (experts > most_experts_in_all)
+        fail(ErrorCode::model, where, ": blueprint field 'experts': expected at most ", most_experts_in_all,
+             " in all layers, found ", experts);
 }
 
-// Matrices start from N(0, 0.02); those that write into the residual stream are shrunk by the number
-// of its branches, 2 n_layers (Radford et al. 2019, section 2.3).
+std::vector<LayerProgram> compile_layers(const Blueprint& b) {
+    const LayerSizes sizes{b.n_layers, b.d_model, b.n_heads, b.n_kv_heads, b.d_head, b.d_ff};
+    std::vector<LayerProgram> programs;
+    for (int i = 0; i < std::max<int>(1, static_cast<int>(b.pattern.size())); ++i)
+        programs.push_back(compile(b.layer(i), sizes));
+    return programs;
+}
+
 std::vector<TensorSpec> tensor_list(const Blueprint& b) {
-    constexpr float std = 0.02f;
-    const auto branch_std = static_cast<float>(0.02 / std::sqrt(2.0 * b.n_layers));
-    const std::int64_t d = b.d_model, e = b.d_head, q = b.n_heads * e, kv = b.n_kv_heads * e;
-    TensorList list(b);
-    list.matrix("embedding.weight", b.vocab_size, d, std);
-    if (b.embedding_norm) list.norm("embedding_norm");
-    for (int i = 0; i < b.n_layers; ++i) {
-        const std::string layer = "layers." + std::to_string(i) + ".";
-        list.norm(layer + "attention_norm");
-        list.linear(layer + "attention.qkv", q + 2 * kv, d, b.attention_bias, std);
-        list.linear(layer + "attention.out", d, q, b.attention_bias, branch_std);
-        if (!b.parallel_residual) list.norm(layer + "feed_forward_norm");
-        list.linear(layer + "feed_forward.in", b.gated ? 2 * std::int64_t{b.d_ff} : b.d_ff, d, b.ffn_bias, std);
-        list.linear(layer + "feed_forward.out", d, b.d_ff, b.ffn_bias, branch_std);
-    }
-    if (b.final_norm) list.norm("final_norm");
-    if (!b.tied_head) list.matrix("head.weight", b.vocab_size, d, std);
-    return std::move(list.specs);
-}
-
-bool starts_at_one(std::string_view tensor_name) {
-    return tensor_name.ends_with("norm.weight");
+    std::vector<TensorSpec> list;
+    const auto tensor = [&](std::string name, std::vector<std::int64_t> shape, InitialValues initial) {
+        list.push_back({.name = std::move(name), .shape = std::move(shape), .initial = std::move(initial)});
+    };
+    const auto norm = [&](const std::string& name) {
+        tensor(name + ".weight", {b.d_model}, InitialValues::constant(1));
+        if (b.norm == Norm::layer && b.norm_bias) tensor(name + ".bias", {b.d_model}, InitialValues::constant(0));
+    };
+    const InitialValues matrix = InitialValues::normal(0.02f);
+    tensor("embedding.weight", {b.vocab_size, b.d_model}, matrix);
+    if (b.embedding_norm) norm("embedding_norm");
+    const std::vector<LayerProgram> programs = compile_layers(b);
+    for (int i = 0; i < b.n_layers; ++i)
+        for (TensorSpec spec : programs[static_cast<std::size_t>(i) % programs.size()].tensors) {
+            spec.name = "layers." + std::to_string(i) + "." + spec.name;
+            list.push_back(std::move(spec));
+        }
+    if (b.final_norm) norm("final_norm");
+    if (!b.tied_head) tensor("head.weight", {b.vocab_size, b.d_model}, matrix);
+    if (b.head_bias) tensor("head.bias", {b.vocab_size}, InitialValues::constant(0));
+    return list;
 }
 
 } // namespace ordo

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 namespace ordo {
 namespace {
@@ -21,7 +22,11 @@ struct Names<Norm> {
 };
 template <>
 struct Names<NormPlace> {
-    static constexpr std::array<std::string_view, 2> all{"pre", "post"};
+    static constexpr std::array<std::string_view, 5> all{"pre", "post", "sandwich", "parallel", "parallel_two"};
+};
+template <>
+struct Names<QkNorm> {
+    static constexpr std::array<std::string_view, 3> all{"none", "head", "width"};
 };
 template <>
 struct Names<Activation> {
@@ -33,8 +38,33 @@ struct Names<Mask> {
 };
 
 // Every field with its name: what is written and read cannot differ. One with a default may be absent.
+template <class P, class Visit>
+void visit_plan(P& p, Visit&& visit) {
+    visit("norm", p.norm);
+    visit("norm_eps", p.norm_eps);
+    visit("norm_place", p.norm_place);
+    visit("activation", p.activation);
+    visit("gated", p.gated);
+    visit("ffn_bias", p.ffn_bias);
+    visit("mask", p.mask);
+    visit("window", p.window);
+    visit("score_scale", p.score_scale);
+    // Later than version 0.1.0; norms of the kind `layer` had a bias, and biases of attention were one field.
+    const LayerPlan initial;
+    visit("norm_bias", p.norm_bias, p.norm == Norm::layer);
+    visit("q_bias", p.q_bias, initial.q_bias);
+    visit("k_bias", p.k_bias, initial.k_bias);
+    visit("v_bias", p.v_bias, initial.v_bias);
+    visit("out_bias", p.out_bias, initial.out_bias);
+    visit("qk_norm", p.qk_norm, initial.qk_norm);
+    visit("attention_softcap", p.attention_softcap, initial.attention_softcap);
+    visit("experts", p.experts, initial.experts);
+    visit("experts_used", p.experts_used, initial.experts_used);
+    visit("experts_renormalised", p.experts_renormalised, initial.experts_renormalised);
+}
+
 template <class B, class Visit>
-void visit_fields(B& b, Visit&& visit) {
+void visit_shared(B& b, Visit&& visit) {
     visit("architecture", b.architecture);
     visit("vocab_size", b.vocab_size);
     visit("context", b.context);
@@ -44,95 +74,111 @@ void visit_fields(B& b, Visit&& visit) {
     visit("n_kv_heads", b.n_kv_heads);
     visit("d_head", b.d_head);
     visit("d_ff", b.d_ff);
-    visit("norm", b.norm);
-    visit("norm_eps", b.norm_eps);
-    visit("norm_place", b.norm_place);
-    visit("parallel_residual", b.parallel_residual);
-    visit("activation", b.activation);
-    visit("gated", b.gated);
-    visit("attention_bias", b.attention_bias);
-    visit("ffn_bias", b.ffn_bias);
     visit("embedding_norm", b.embedding_norm);
     visit("final_norm", b.final_norm);
     visit("tied_head", b.tied_head);
-    visit("mask", b.mask);
-    visit("window", b.window);
-    visit("score_scale", b.score_scale);
     const Blueprint initial;
+    visit("head_bias", b.head_bias, initial.head_bias);
     visit("embedding_scale", b.embedding_scale, initial.embedding_scale);
-    visit("attention_softcap", b.attention_softcap, initial.attention_softcap);
     visit("final_softcap", b.final_softcap, initial.final_softcap);
 }
 
+std::string text_of(const std::string& value) {
+    return json_quoted(value);
+}
+std::string text_of(bool value) {
+    return value ? "true" : "false";
+}
+std::string text_of(int value) {
+    return std::to_string(value);
+}
+std::string text_of(float value) { // the shortest that reads back as the same float
+    std::array<char, 32> digits{};
+    return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+}
+template <class E>
+requires std::is_enum_v<E> std::string text_of(E value) {
+    return '"' + std::string(Names<E>::all[static_cast<std::size_t>(value)]) + '"';
+}
+
+// Fields as members of an object, in their order.
 class Writer {
 public:
     explicit Writer(bool all) : all_(all) {}
 
-    void operator()(const char* name, float value, float initial) {
-        if (all_ || value != initial) (*this)(name, value);
-    }
     template <class T>
     void operator()(const char* name, const T& value) {
-        text += text.empty() ? "{\"" : ",\"";
-        text += name;
-        text += "\":";
-        write(value);
+        members.emplace_back(name, text_of(value));
+    }
+    template <class T>
+    void operator()(const char* name, const T& value, const T& initial) {
+        if (all_ || value != initial) (*this)(name, value);
     }
 
-    std::string text;
+    std::vector<std::pair<std::string, std::string>> members;
 
 private:
-    void write(const std::string& value) { text += json_quoted(value); }
-    void write(bool value) { text += value ? "true" : "false"; }
-    void write(int value) { text += std::to_string(value); }
-    void write(float value) { // the shortest text that reads back as the same float
-        std::array<char, 32> digits{};
-        text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
-    }
-    template <class E>
-    requires std::is_enum_v<E>
-    void write(E value) {
-        text += '"';
-        text += Names<E>::all[static_cast<std::size_t>(value)];
-        text += '"';
-    }
-
     bool all_;
 };
 
+std::string object_of(std::span<const std::pair<std::string, std::string>> members) {
+    std::string text = "{";
+    for (const auto& [name, value] : members) text += (text.size() == 1 ? "" : ",") + json_quoted(name) + ':' + value;
+    return text + '}';
+}
+
+// An object's members into fields. partial: all may be absent, and then stay as they are.
 class Reader {
 public:
-    Reader(const JsonValue& object, std::string_view where) : object_(object), where_(where) {}
+    Reader(const JsonValue& object, std::string_view where, bool partial)
+        : object_(object), where_(where), partial_(partial) {}
 
-    void operator()(const char* name, std::string& value) {
+    template <class T>
+    void operator()(const char* name, T& value) {
         known_.push_back(name);
+        if (!partial_ || find_member(object_, name)) read(name, value);
+    }
+    template <class T>
+    void operator()(const char* name, T& value, const T& initial) {
+        known_.push_back(name);
+        if (find_member(object_, name))
+            read(name, value);
+        else if (!partial_)
+            value = initial;
+    }
+    // A name of before 0.2 for what now has others: what it said, if it is there.
+    std::optional<bool> formerly(const char* name) {
+        known_.push_back(name);
+        if (!find_member(object_, name)) return std::nullopt;
+        bool value = false;
+        read(name, value);
+        return value;
+    }
+    const JsonValue* member(const char* name) {
+        known_.push_back(name);
+        return find_member(object_, name);
+    }
+    void finish() const {
+        for (const auto& [key, value] : *object_.object())
+            if (std::find(known_.begin(), known_.end(), key) == known_.end())
+                fail(ErrorCode::model, where_, ": unknown field '", printable(key), "'");
+    }
+
+private:
+    void read(const char* name, std::string& value) {
         value = get_string(object_, name, where_);
         if (value.size() > longest_architecture)
             fail(ErrorCode::model, where_, ": '", name, "': expected at most ", longest_architecture, " bytes, found ",
                  value.size());
     }
-    void operator()(const char* name, bool& value) {
-        known_.push_back(name);
-        value = get_bool(object_, name, where_);
-    }
-    void operator()(const char* name, int& value) { // check() knows the narrower ranges
-        known_.push_back(name);
+    void read(const char* name, bool& value) { value = get_bool(object_, name, where_); }
+    void read(const char* name, int& value) { // check() knows the narrower ranges
         value = static_cast<int>(get_int(object_, name, where_, 0, std::numeric_limits<int>::max()));
     }
-    void operator()(const char* name, float& value) {
-        known_.push_back(name);
-        value = static_cast<float>(get_number(object_, name, where_, 0, 1e6));
-    }
-    void operator()(const char* name, float& value, float initial) {
-        if (find_member(object_, name))
-            (*this)(name, value);
-        else
-            value = initial;
-    }
+    void read(const char* name, float& value) { value = static_cast<float>(get_number(object_, name, where_, 0, 1e6)); }
     template <class E>
     requires std::is_enum_v<E>
-    void operator()(const char* name, E& value) {
-        known_.push_back(name);
+    void read(const char* name, E& value) {
         const std::string& text = get_string(object_, name, where_);
         const auto& all = Names<E>::all;
         const auto found = std::find(all.begin(), all.end(), text);
@@ -144,34 +190,74 @@ public:
         }
         value = static_cast<E>(found - all.begin());
     }
-    void finish() const {
-        for (const auto& [key, value] : *object_.object())
-            if (std::find(known_.begin(), known_.end(), key) == known_.end())
-                fail(ErrorCode::model, where_, ": unknown field '", printable(key), "'");
-    }
 
-private:
     const JsonValue& object_;
     std::string_view where_;
+    bool partial_;
     std::vector<std::string_view> known_;
 };
 
+void read_plan(Reader& reader, LayerPlan& plan, std::string_view where) {
+    visit_plan(plan, reader);
+    if (const auto bias = reader.formerly("attention_bias")) plan.attention_bias(*bias);
+    if (!reader.formerly("parallel_residual").value_or(false)) return;
+    if (plan.norm_place != NormPlace::pre)
+        fail(ErrorCode::model, where, ": 'parallel_residual': expected false with norm_place ",
+             Names<NormPlace>::all[static_cast<std::size_t>(plan.norm_place)], ", found true");
+    plan.norm_place = NormPlace::parallel;
+}
+
+// The plans of a pattern, each by what differs from the plan around it.
+std::string pattern_json(const Blueprint& b) {
+    Writer around(true);
+    visit_plan(static_cast<const LayerPlan&>(b), around);
+    std::string text;
+    for (const LayerPlan& plan : b.pattern) {
+        Writer own(true);
+        visit_plan(plan, own);
+        std::vector<std::pair<std::string, std::string>> different;
+        for (std::size_t i = 0; i < own.members.size(); ++i)
+            if (own.members[i] != around.members[i]) different.push_back(own.members[i]);
+        text += (text.empty() ? "" : ",") + object_of(different);
+    }
+    return '[' + text + ']';
+}
+
+void read_pattern(const JsonValue& list, std::string_view where, Blueprint& b) {
+    const JsonValue::Array* const plans = list.array();
+    if (!plans || plans->empty())
+        fail(ErrorCode::model, where, ": 'layers': expected a list of plans, found ", describe(list));
+    for (const JsonValue& own : *plans) {
+        const std::string place = std::string(where) + ": layer plan " + std::to_string(b.pattern.size());
+        if (!own.object()) fail(ErrorCode::model, place, ": expected a JSON object, found ", describe(own));
+        LayerPlan plan = b;
+        Reader reader(own, place, true);
+        read_plan(reader, plan, place);
+        reader.finish();
+        b.pattern.push_back(plan);
+    }
+}
+
 } // namespace
 
-std::string to_json(const Blueprint& blueprint, bool all) {
+std::string to_json(const Blueprint& b, bool all) {
     Writer writer(all);
-    visit_fields(blueprint, writer);
-    return writer.text + "}";
+    visit_shared(b, writer);
+    visit_plan(b, writer);
+    if (!b.pattern.empty()) writer.members.emplace_back("layers", pattern_json(b));
+    return object_of(writer.members);
 }
 
 Blueprint blueprint_from_json(std::string_view json, std::string_view where) {
     const std::string place = std::string(where) + ": blueprint";
-    constexpr JsonLimits limits{std::size_t{64} << 10, 4}; // it has two dozen fields
+    constexpr JsonLimits limits{std::size_t{1} << 20, 4}; // 1,024 plans of 600 bytes fit in
     const JsonValue object = parse_json(json, place, limits);
     if (!object.object()) fail(ErrorCode::model, place, ": expected a JSON object, found ", describe(object));
     Blueprint blueprint;
-    Reader reader(object, place);
-    visit_fields(blueprint, reader);
+    Reader reader(object, place, false);
+    visit_shared(blueprint, reader);
+    read_plan(reader, blueprint, place);
+    if (const JsonValue* plans = reader.member("layers")) read_pattern(*plans, place, blueprint);
     reader.finish();
     check(blueprint, where);
     return blueprint;

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
+#include "core/timer.h"
 #include "model/model.h"
 #include "model/text_stream.h"
 
-#include <chrono>
-
 namespace ordo {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Documents begin with the end-of-text token in training, so a prompt does too.
 std::vector<Token> start_of(const Model& model, std::string_view prompt, bool special) {
@@ -29,11 +22,11 @@ std::vector<Token> start_of(const Model& model, std::string_view prompt, bool sp
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options,
                     const std::function<bool(std::string_view)>& on_text) {
     if (options.max_tokens < -1) fail(ErrorCode::usage, "max tokens: expected -1 or more, found ", options.max_tokens);
-    if (model.impl().blueprint.mask == Mask::bidirectional)
-        fail(ErrorCode::usage, model.impl().where, ": a bidirectional model does not continue a text");
+    if (impl_of(model).blueprint.bidirectional())
+        fail(ErrorCode::usage, impl_of(model).where, ": a bidirectional model does not continue a text");
     Sampler sampler(options.sampling, model.vocab_size());
     std::vector<Token> tokens = start_of(model, prompt, options.special);
-    const Tokenizer& tokenizer = *model.impl().tokenizer; // or start_of() would have thrown
+    const Tokenizer& tokenizer = *impl_of(model).tokenizer; // or start_of() would have thrown
     TextStream stream(options.stop, on_text, tokenizer.longest());
     Session session(model, options.session);
     const auto capacity = static_cast<std::size_t>(session.capacity());

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/random.h"
+#include "encoding/initial.h"
 
 #include <unistd.h>
 
@@ -29,44 +30,6 @@ std::uint64_t elements(const TensorSpec& spec) {
     std::uint64_t n = 1;
     for (const std::int64_t size : spec.shape) n *= static_cast<std::uint64_t>(size);
     return n;
-}
-
-Linear linear_of(TensorBlock& tensors, const std::string& name) {
-    return {tensors.matrix(name + ".weight"), tensors.view(name + ".bias")};
-}
-
-NormWeights norm_of(TensorBlock& tensors, const std::string& name) {
-    return {tensors.view(name + ".weight"), tensors.view(name + ".bias")};
-}
-
-Weights weights_of(const Blueprint& b, TensorBlock& tensors) {
-    Weights w;
-    w.embedding = tensors.matrix("embedding.weight");
-    w.embedding_norm = norm_of(tensors, "embedding_norm");
-    for (int i = 0; i < b.n_layers; ++i) {
-        const std::string layer = "layers." + std::to_string(i) + ".";
-        BlockWeights block;
-        block.attention_norm = norm_of(tensors, layer + "attention_norm");
-        block.qkv = linear_of(tensors, layer + "attention.qkv");
-        block.attention_out = linear_of(tensors, layer + "attention.out");
-        block.feed_forward_norm = norm_of(tensors, layer + "feed_forward_norm");
-        block.feed_forward = {b.activation, b.gated, linear_of(tensors, layer + "feed_forward.in"),
-                              linear_of(tensors, layer + "feed_forward.out")};
-        w.blocks.push_back(block);
-    }
-    w.final_norm = norm_of(tensors, "final_norm");
-    w.head = {b.tied_head ? w.embedding : tensors.matrix("head.weight"), {}};
-    return w;
-}
-
-BlockShape shape_of(const Blueprint& b) {
-    BlockShape shape;
-    shape.attention = {b.n_heads, b.n_kv_heads, b.d_head, b.scale(), b.mask, b.window, b.attention_softcap};
-    shape.norm = b.norm;
-    shape.norm_eps = b.norm_eps;
-    shape.norm_place = b.norm_place;
-    shape.parallel_residual = b.parallel_residual;
-    return shape;
 }
 
 // Uniform with a mean and a standard deviation; four numbers of each Philox block.
@@ -147,6 +110,23 @@ View TensorBlock::view(std::size_t i) {
                       static_cast<int>(shape.back()));
 }
 
+View TensorBlock::view(std::size_t i) const {
+    const auto& shape = specs_[i].shape;
+    const std::span<float> values = entries_[i].values;
+    return ordo::view(values.data(), shape.size() == 1 ? 1 : static_cast<int>(shape[0]),
+                      static_cast<int>(shape.back()));
+}
+
+void TensorBlock::read(std::size_t i, std::span<float> out) const {
+    const Entry& entry = entries_[i];
+    if (entry.packed.rows() == 0) {
+        std::copy(entry.values.begin(), entry.values.end(), out.begin());
+        return;
+    }
+    for (int row = 0; row < entry.packed.rows(); ++row)
+        entry.packed.row(row, out.data() + static_cast<std::ptrdiff_t>(row) * entry.packed.cols());
+}
+
 View TensorBlock::view(std::string_view name) {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? View{} : view(found->second);
@@ -212,9 +192,8 @@ std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const Encoding
 
 bool Weights::any(WeightType type) const {
     bool found = embedding.type() == type || head.weight.type() == type;
-    for (const BlockWeights& b : blocks)
-        for (const Linear* w : {&b.qkv, &b.attention_out, &b.feed_forward.in, &b.feed_forward.out})
-            found = found || w->weight.type() == type;
+    for (const LayerWeights& layer : layers)
+        for (const Linear& w : layer.linears) found = found || w.weight.type() == type;
     return found;
 }
 
@@ -234,9 +213,12 @@ Model make_model(std::string where, const Blueprint& blueprint, EncodingStack en
     auto impl = std::make_unique<Model::Impl>();
     impl->where = std::move(where);
     impl->blueprint = blueprint;
-    impl->shape = shape_of(blueprint);
+    impl->programs = compile_layers(blueprint);
     impl->tensors = std::move(tensors);
-    impl->weights = weights_of(blueprint, impl->tensors);
+    TensorBlock& all = impl->tensors;
+    impl->weights = find_weights(
+        blueprint, impl->programs, [&](const std::string& name) { return all.matrix(name); },
+        [&](const std::string& name) { return all.view(name); });
     impl->encodings = std::move(encodings);
     std::vector<View> bound;
     for (const TensorSpec& spec : impl->encodings.tensors()) bound.push_back(impl->tensors.view(spec.name));
@@ -255,15 +237,38 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
     TensorBlock tensors(std::move(specs), types);
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const TensorSpec& spec = tensors.specs()[i];
-        const bool vector = spec.shape.size() == 1;
-        const double deviation = vector ? 0.1 : 1 / std::sqrt(static_cast<double>(spec.shape.back()));
-        fill_uniform(tensors.values(i), Random(seed, i), starts_at_one(spec.name) ? 1 : 0, deviation);
+        // Matrices of the trunk keep activations near 1; the rest varies around what it starts from.
+        using Kind = InitialValues::Kind;
+        const std::span<float> values = tensors.values(i);
+        const bool around = spec.initial.kind == Kind::constant || spec.initial.kind == Kind::own;
+        const double deviation =
+            spec.shape.size() == 1 || around ? 0.1 : 1 / std::sqrt(static_cast<double>(spec.shape.back()));
+        fill_uniform(values, Random(seed, i), spec.initial.kind == Kind::constant ? spec.initial.a : 0, deviation);
+        if (spec.initial.kind == Kind::own || spec.initial.kind == Kind::uniform) {
+            std::vector<float> initial(values.size());
+            fill_initial(spec, initial, seed, i);
+            for (std::size_t j = 0; j < values.size(); ++j)
+                values[j] = spec.initial.kind == Kind::own ? initial[j] + values[j] : initial[j];
+        }
         tensors.pack(i, "random model");
     }
     std::unique_ptr<const Tokenizer> tokenizer = make_byte_tokenizer();
     if (tokenizer->vocab_size() != blueprint.vocab_size) tokenizer.reset();
     return make_model("random model", blueprint, std::move(encodings), std::move(tensors), std::move(tokenizer), {},
                       blueprint.context);
+}
+
+std::shared_ptr<const EncodingStack> Model::Impl::encodings_for(int tokens) const {
+    const auto borrowed = [&] { return std::shared_ptr<const EncodingStack>(std::shared_ptr<void>(), &encodings); };
+    std::optional<EncodingStack> other = encodings.at_length(tokens, std::max(tokens, blueprint.context));
+    if (!other) return borrowed();
+    const std::lock_guard lock(stand_ins_guard);
+    std::erase_if(stand_ins, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<const EncodingStack>& known = stand_ins[other->spec()];
+    if (std::shared_ptr<const EncodingStack> same = known.lock()) return same;
+    auto made = std::make_shared<const EncodingStack>(std::move(*other));
+    known = made;
+    return made;
 }
 
 Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed, WeightType type) {

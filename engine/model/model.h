@@ -4,11 +4,12 @@
 
 #include "core/tensor.h"
 #include "encoding/registry.h"
-#include "layers/block.h"
+#include "layers/layer.h"
 #include "model/blueprint.h"
 #include "text/tokenizer.h"
 
 #include <map>
+#include <mutex>
 
 namespace ordo {
 
@@ -32,6 +33,10 @@ public:
     View view(std::size_t i);               // the same; rank 1 as one row
     View view(std::string_view name);       // no data if there is none
     Matrix matrix(std::string_view name);
+    // Of a tensor that is there and not packed; nobody writes through it.
+    View view(std::size_t i) const;
+    // A copy of tensor i as floats, packed or not.
+    void read(std::size_t i, std::span<float> out) const;
 
     // Turns the values of tensor i into its type, and frees them. Throws Error(model) for a weight that
     // the type cannot hold.
@@ -67,24 +72,56 @@ std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type);
 struct Weights {
     Matrix embedding; // [vocab, d]
     NormWeights embedding_norm;
-    std::vector<BlockWeights> blocks;
+    std::vector<LayerWeights> layers;
     NormWeights final_norm;
     Linear head; // [vocab, d]; the embedding if tied
 
     bool convert_rows() const; // whether products may want their rows in another form than floats
     bool any(WeightType type) const;
 };
+// matrix(name) and view(name) find them; the second gives a view without data for what is not there.
+template <class FindMatrix, class FindView>
+Weights find_weights(const Blueprint& b, std::span<const LayerProgram> programs, const FindMatrix& matrix,
+                     const FindView& view) {
+    const auto norm = [&](const std::string& name) {
+        return NormWeights{view(name + ".weight"), view(name + ".bias")};
+    };
+    Weights w;
+    w.embedding = matrix("embedding.weight");
+    if (b.embedding_norm) w.embedding_norm = norm("embedding_norm");
+    for (int i = 0; i < b.n_layers; ++i)
+        w.layers.push_back(layer_weights(programs[static_cast<std::size_t>(i) % programs.size()],
+                                         "layers." + std::to_string(i) + ".", matrix, view));
+    if (b.final_norm) w.final_norm = norm("final_norm");
+    w.head = {b.tied_head ? w.embedding : matrix("head.weight"), b.head_bias ? view("head.bias") : View{}};
+    return w;
+}
 
 struct Model::Impl {
     std::string where; // the file, for messages
     Blueprint blueprint;
-    BlockShape shape; // of every layer
+    std::vector<LayerProgram> programs; // layer i runs programs[i % size]
     TensorBlock tensors;
     Weights weights; // views into tensors
     EncodingStack encodings;
     std::unique_ptr<const Tokenizer> tokenizer; // may be none
     Metadata metadata;
+
+    const LayerProgram& program(int layer) const { return programs[static_cast<std::size_t>(layer) % programs.size()]; }
+    // Encodings for sessions of that many tokens: those above, or what stands in for them, shared where they are the same.
+    std::shared_ptr<const EncodingStack> encodings_for(int tokens) const;
+
+    mutable std::mutex stand_ins_guard;                                          // of:
+    mutable std::map<std::string, std::weak_ptr<const EncodingStack>> stand_ins; // by spec
 };
+
+// What a Model is made of: for the library's own parts, and for programs beside it.
+struct ModelAccess {
+    static const Model::Impl& of(const Model& model) { return *model.impl_; }
+};
+inline const Model::Impl& impl_of(const Model& model) {
+    return ModelAccess::of(model);
+}
 
 // tensor_list(blueprint), then those of the encodings.
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings);

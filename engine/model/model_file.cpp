@@ -222,7 +222,7 @@ Model Model::load(const std::filesystem::path& path, std::unique_ptr<Encoding> e
         const Blueprint blueprint = read_blueprint(file);
         std::vector<std::unique_ptr<Encoding>> items;
         if (encoding) items.push_back(std::move(encoding));
-        return build(file, blueprint, EncodingStack(std::move(items)), false, options);
+        return build(file, blueprint, EncodingStack(std::move(items), blueprint.n_layers), false, options);
     });
 }
 

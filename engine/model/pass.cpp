@@ -13,89 +13,141 @@
 namespace ordo {
 namespace {
 
-int qkv_width(const Blueprint& b) {
-    return (b.n_heads + 2 * b.n_kv_heads) * b.d_head;
+// What all layers of a model need of memory.
+struct Widths {
+    int qkv, attended, hidden, input;
+};
+Widths widths(const Model::Impl& model) {
+    const LayerSizes& s = model.programs.front().sizes;
+    Widths w{s.qkv_width(), s.q_width(), 0, 0};
+    for (const LayerProgram& program : model.programs) {
+        for (const Value& v : program.values) // experts have memory of their own
+            if (v.slot == Slot::hidden) w.hidden = std::max(w.hidden, v.width);
+        w.input = std::max(w.input, program.widest_input());
+    }
+    return w;
 }
-int hidden_width(const Blueprint& b) {
-    return b.gated ? 2 * b.d_ff : b.d_ff;
-}
-int widest_input(const Blueprint& b) {
-    return std::max({b.d_model, b.n_heads * b.d_head, b.d_ff});
+
+std::vector<AttentionShape> attention_shapes(const Model::Impl& model) {
+    std::vector<AttentionShape> shapes;
+    for (const LayerProgram& program : model.programs) shapes.push_back(attention_shape(program));
+    return shapes;
 }
 
 } // namespace
 
-Pass::Pass(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences) : model_(&model) {
+int embedding_stages(const Blueprint& blueprint, const EncodingStack& encodings) {
+    int n = 1 + (blueprint.embedding_norm ? 1 : 0);
+    for (const auto& encoding : encodings.items()) n += (encoding->moments() & moment_embed) != 0 ? 1 : 0;
+    return n;
+}
+
+void embed(const Blueprint& blueprint, const Weights& weights, const EncodingStack& encodings,
+           std::span<const Token> tokens, const TokenRows& rows, std::span<const View> stages) {
+    const View* stage = stages.data();
+    embed_tokens(tokens, weights.embedding, blueprint.embedding_scale, *stage);
+    constexpr int rows_at_once = 16;
+    const int n = stage->rows;
+    for (const auto& encoding : encodings.items()) {
+        if (!(encoding->moments() & moment_embed)) continue;
+        const View from = *stage, to = *++stage;
+        parallel_for(
+            (n + rows_at_once - 1) / rows_at_once, std::max(1, 8192 / (rows_at_once * to.cols)), [&](std::ptrdiff_t i) {
+                const int first = static_cast<int>(i) * rows_at_once, count = std::min(rows_at_once, n - first);
+                const auto at = static_cast<std::size_t>(first), some = static_cast<std::size_t>(count);
+                if (from.data != to.data)
+                    for (int row = first; row < first + count; ++row)
+                        std::copy_n(from.row(row), from.cols, to.row(row));
+                encoding->embed(rows_of(to, first, count),
+                                {rows.positions.subspan(at, some),
+                                 rows.segments.empty() ? rows.segments : rows.segments.subspan(at, some)});
+            });
+    }
+    if (blueprint.embedding_norm) {
+        const View from = *stage, to = *++stage;
+        norm(blueprint.norm, from, weights.embedding_norm.weight, weights.embedding_norm.bias, blueprint.norm_eps, to);
+    }
+}
+
+Pass::Pass(const Model::Impl& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes)
+    : model_(&model), encodings_(std::move(encodings)) {
     const Blueprint& b = model.blueprint;
+    const Widths w = widths(model);
+    const int rows = sizes.rows;
     if (rows > most_rows_without_blas && model.weights.any(WeightType::f32)) reserve_blas();
     x_ = Tensor(rows, b.d_model);
     normed_ = Tensor(rows, b.d_model);
     branch_ = Tensor(rows, b.d_model);
-    qkv_ = Tensor(rows, qkv_width(b));
-    attended_ = Tensor(rows, b.n_heads * b.d_head);
-    hidden_ = Tensor(rows, hidden_width(b));
-    logits_ = Tensor(head_rows, b.vocab_size);
-    attention_ = AttentionScratch(model.shape.attention, capacity, sequences);
-    if (model.weights.convert_rows()) rows_scratch_ = RowScratch(rows, widest_input(b));
+    qkv_ = Tensor(rows, w.qkv);
+    attended_ = Tensor(rows, w.attended);
+    hidden_ = Tensor(rows, w.hidden);
+    logits_ = Tensor(sizes.head_rows, b.vocab_size);
+    for (const LayerProgram& program : model.programs)
+        values_.push_back(lay_out(
+            program, {x_.view(), normed_.view(), branch_.view(), qkv_.view(), attended_.view(), hidden_.view()}));
+    stages_.assign(static_cast<std::size_t>(embedding_stages(b, *encodings_)), x_.view());
+    attention_ = AttentionScratch(attention_shapes(model), encodings_->reads(), sizes.capacity, sizes.sequences);
+    if (model.weights.convert_rows()) rows_scratch_ = RowScratch(rows, w.input);
+    experts_ = ExpertScratch(model.programs, rows);
 }
 
-std::uint64_t Pass::bytes(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences) {
+std::uint64_t Pass::bytes(const Model::Impl& model, const PassSizes& sizes) {
     const Blueprint& b = model.blueprint;
-    const auto row = static_cast<std::uint64_t>(3 * b.d_model + qkv_width(b) + b.n_heads * b.d_head + hidden_width(b));
-    const std::uint64_t floats = static_cast<std::uint64_t>(rows) * row +
-                                 static_cast<std::uint64_t>(head_rows) * static_cast<std::uint64_t>(b.vocab_size) +
-                                 AttentionScratch::floats(model.shape.attention, capacity, sequences);
-    return sizeof(float) * floats + (model.weights.convert_rows() ? RowScratch::bytes(rows, widest_input(b)) : 0);
+    const Widths w = widths(model);
+    const auto row = static_cast<std::uint64_t>(3 * b.d_model + w.qkv + w.attended + w.hidden);
+    const std::uint64_t floats =
+        static_cast<std::uint64_t>(sizes.rows) * row +
+        static_cast<std::uint64_t>(sizes.head_rows) * static_cast<std::uint64_t>(b.vocab_size) +
+        AttentionScratch::floats(attention_shapes(model), model.encodings.reads(), sizes.capacity, sizes.sequences);
+    return sizeof(float) * floats + ExpertScratch::bytes(model.programs, sizes.rows) +
+           (model.weights.convert_rows() ? RowScratch::bytes(sizes.rows, w.input) : 0);
 }
 
 void Pass::not_finite(const std::string& stage) const {
     fail(ErrorCode::model, model_->where, ": ", stage, " yields values that are not finite");
 }
 
-// Tokens to what the first layer reads.
-void Pass::enter(const PassRows& in, View rows) {
-    const Model::Impl& m = *model_;
-    embed_tokens(in.tokens, m.weights.embedding, m.blueprint.embedding_scale, rows);
-    if (m.encodings.moments() & moment_embed) {
-        constexpr int rows_at_once = 16;
-        parallel_for((rows.rows + rows_at_once - 1) / rows_at_once, std::max(1, 8192 / (rows_at_once * rows.cols)),
-                     [&](std::ptrdiff_t i) {
-                         const int first = static_cast<int>(i) * rows_at_once;
-                         const int n = std::min(rows_at_once, rows.rows - first);
-                         const auto at = static_cast<std::size_t>(first), count = static_cast<std::size_t>(n);
-                         m.encodings.embed(rows_of(rows, first, n),
-                                           {in.positions.subspan(at, count),
-                                            in.segments.empty() ? in.segments : in.segments.subspan(at, count)});
-                     });
-    }
-    if (m.blueprint.embedding_norm)
-        norm(m.blueprint.norm, rows, m.weights.embedding_norm.weight, m.weights.embedding_norm.bias,
-             m.blueprint.norm_eps, rows);
+void Pass::enter(const PassRows& in) {
+    embed(model_->blueprint, model_->weights, *encodings_, in.tokens, in.rows, stages_);
 }
 
-void Pass::layer(int i, const PassRows& in, View rows) {
-    const BlockScratch scratch{normed_.view(), branch_.view(), qkv_.view(),   attended_.view(),
-                               hidden_.view(), &attention_,    &rows_scratch_};
-    block(model_->shape, model_->weights.blocks[static_cast<std::size_t>(i)], model_->encodings, i, in.parts, scratch,
-          rows);
+void Pass::layer(int i, const PassRows& in, const Watch* watch) {
+    const auto at = static_cast<std::size_t>(i);
+    const WatchWeights* weights = watch && watch->weights ? &watch->weights : nullptr;
+    ordo::forward({model_->program(i), model_->weights.layers[at], encodings_->layer(i), i, weights}, in.parts,
+                  values_[at % values_.size()], {&attention_, &rows_scratch_, &experts_});
 }
 
-View Pass::forward(const PassRows& in) {
+View Pass::forward(const PassRows& in, const Watch* watch) {
     const int n_layers = model_->blueprint.n_layers;
     const View rows = x_.view(static_cast<int>(in.tokens.size()));
-    team(attention_.slots(), [&] {
-        enter(in, rows);
-        for (int i = 0; i < n_layers; ++i) layer(i, in, rows);
-    });
+    std::fill(stages_.begin(), stages_.end(), rows); // here, as a team may not write what it shares
+    if (watch) {
+        watched(in, rows, *watch);
+    } else {
+        team(attention_.slots(), [&] {
+            enter(in);
+            for (int i = 0; i < n_layers; ++i) layer(i, in, nullptr);
+        });
+    }
     if (all_finite(rows)) return rows;
     // What is not finite stays so on its way through the layers. To name the culprit we go again.
-    enter(in, rows);
+    enter(in);
     if (!all_finite(rows)) not_finite("the embedding");
     for (int i = 0; i < n_layers; ++i) {
-        layer(i, in, rows);
+        layer(i, in, nullptr);
         if (!all_finite(rows)) not_finite("layer " + std::to_string(i));
     }
     return rows;
+}
+
+void Pass::watched(const PassRows& in, View rows, const Watch& watch) {
+    enter(in);
+    if (watch.states) watch.states(-1, in.parts.front().first, rows);
+    for (int i = 0; i < model_->blueprint.n_layers; ++i) {
+        team(attention_.slots(), [&] { layer(i, in, &watch); });
+        if (watch.states) watch.states(i, in.parts.front().first, rows);
+    }
 }
 
 View Pass::head(View rows) {

@@ -8,37 +8,58 @@ namespace ordo {
 
 struct PassRows {
     std::span<const Token> tokens;
-    std::span<const int> segments; // one for each token, or empty
-    Positions positions;           // one for each token
-    std::span<const Part> parts;   // whose they are
+    TokenRows rows;              // positions and segments, of each token
+    std::span<const Part> parts; // whose they are
+};
+
+// Tokens to what the first layer reads: stages[0] = scaled rows of the embedding, then one more after each encoding that
+// embeds and after the norm, if there is one. In inference all lie upon each other.
+void embed(const Blueprint& blueprint, const Weights& weights, const EncodingStack& encodings,
+           std::span<const Token> tokens, const TokenRows& rows, std::span<const View> stages);
+// How many stages there are.
+int embedding_stages(const Blueprint& blueprint, const EncodingStack& encodings);
+
+struct PassSizes {
+    int rows = 0;      // at most so many at once,
+    int head_rows = 0; // of which the logits of so many are computed at a time,
+    int capacity = 0;  // of sequences of at most so many tokens,
+    int sequences = 0; // and of so many of them
 };
 
 // The working memory of a pass; what lasts from one to the next is in the caches.
 class Pass {
 public:
     Pass() = default;
-    // For at most rows rows, of which the logits of head_rows are computed at a time, of so many sequences of
-    // at most capacity tokens. Throws std::bad_alloc, and Error(limit) where the BLAS can have no memory.
-    Pass(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences);
-    static std::uint64_t bytes(const Model::Impl& model, int rows, int head_rows, int capacity, int sequences);
+    // Throws std::bad_alloc, and Error(limit) where the BLAS can have no memory. encodings: the model's, or what stands in for
+    // them.
+    Pass(const Model::Impl& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes);
+    static std::uint64_t bytes(const Model::Impl& model, const PassSizes& sizes);
 
     // Through all layers: the rows [n, d] that the head reads. The caches hold the tokens afterwards.
-    // Throws Error(model) if a layer yields values that are not finite, and nothing else.
-    View forward(const PassRows& rows);
+    // Throws Error(model) if a layer yields values that are not finite, and nothing else but what a watcher throws.
+    View forward(const PassRows& rows, const Watch* watch = nullptr);
     // The logits [n, vocab] of some of those rows, at most head_rows.
     View head(View rows);
 
+    // Others from now on, that stand in for the model's.
+    void use(std::shared_ptr<const EncodingStack> encodings) { encodings_ = std::move(encodings); }
+
 private:
-    void enter(const PassRows& in, View rows);
-    void layer(int i, const PassRows& in, View rows);
+    void enter(const PassRows& in);
+    void layer(int i, const PassRows& in, const Watch* watch);
+    void watched(const PassRows& in, View rows, const Watch& watch);
     [[noreturn]] void not_finite(const std::string& stage) const;
 
     const Model::Impl* model_ = nullptr;
+    std::shared_ptr<const EncodingStack> encodings_;
     Tensor x_, normed_, branch_; // [rows, d]: the residual stream, a branch's input and output
     Tensor qkv_, attended_, hidden_;
-    Tensor logits_; // [head_rows, vocab]
+    Tensor logits_;                         // [head_rows, vocab]
+    std::vector<std::vector<View>> values_; // of each program, upon the memory above
+    std::vector<View> stages_;
     AttentionScratch attention_;
     RowScratch rows_scratch_;
+    ExpertScratch experts_;
 };
 
 } // namespace ordo

@@ -9,18 +9,28 @@
 namespace ordo {
 
 inline constexpr int most_session_tokens = 1 << 22; // as of a Blueprint's context
+inline constexpr int most_axes = 16;                // of positions
 
 struct Session::Impl {
     Impl(const Model::Impl& of, const SessionOptions& wanted);
 
     // Throws Error if these tokens cannot be fed now.
-    void check_feed(std::span<const Token> tokens, std::span<const int> segments) const;
-    // One chunk of tokens; the cache grows by them.
-    View forward(std::span<const Token> tokens, std::span<const int> segments);
+    void check_feed(std::span<const Token> tokens, const TokenRows& rows) const;
+    void check_positions(std::size_t tokens, Positions positions) const;
+    int next_position() const;
+    // The positions of the next tokens go to the cache: those given, or the successors of the last.
+    void place(std::size_t tokens, Positions positions);
+    // Checks them and places them.
+    void begin(std::span<const Token> tokens, const TokenRows& rows);
+    // A chunk of the tokens that were placed; the cache grows by it.
+    View forward(std::span<const Token> tokens, std::span<const int> segments, std::size_t first, std::size_t count);
 
     const Model::Impl* model; // which stays where it is when the Model is moved
-    int capacity, chunk, head_rows;
-    int size = 0; // tokens in the cache
+    int capacity, chunk, head_rows, axes;
+    int first_position;
+    int size = 0;                                   // tokens in the cache
+    std::shared_ptr<const EncodingStack> encodings; // of sessions of this capacity
+    Watch watch;
     KvCache cache;
     Pass pass;
     std::atomic<bool> busy = false; // in the middle of a call

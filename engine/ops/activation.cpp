@@ -2,6 +2,7 @@
 #include "ops/activation.h"
 
 #include "core/parallel.h"
+#include "core/tensor.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
@@ -60,6 +61,51 @@ void activate_gated(Activation f, View x, View y) {
         const float* up = in + d;
 #pragma omp simd
         for (int j = 0; j < d; ++j) out[j] *= up[j];
+    });
+}
+
+// ---- Backward -------------------------------------------------------------------------------
+
+namespace {
+
+// dx *= activation'(x)
+void multiply_by_slope(Activation activation, int n, const float* x, float* dx) {
+    switch (activation) {
+    case Activation::relu:
+        for (int j = 0; j < n; ++j) dx[j] = x[j] > 0 ? dx[j] : 0;
+        break;
+    case Activation::gelu: // Phi(x) + x phi(x)
+        for (int j = 0; j < n; ++j)
+            dx[j] *= 0.5f * (1 + std::erf(x[j] * 0.70710678f)) + x[j] * 0.39894228f * std::exp(-0.5f * x[j] * x[j]);
+        break;
+    case Activation::gelu_tanh:
+        kernels().gelu_tanh_grad(n, x, dx);
+        break;
+    case Activation::silu:
+        kernels().silu_grad(n, x, dx);
+        break;
+    }
+}
+
+} // namespace
+
+// y = f(gate) * up: d_up = dy * f(gate), d_gate = dy * up * f'(gate).
+void activation_backward(Activation activation, bool gated, View in, View dy, View d_in) {
+    const int d_ff = dy.cols;
+    parallel_for(in.rows, 16, [&](std::ptrdiff_t row) {
+        const int i = static_cast<int>(row);
+        const float *gate = in.row(i), *g = dy.row(i);
+        float* d_gate = d_in.row(i);
+        if (!gated) {
+            std::copy_n(g, d_ff, d_gate);
+        } else {
+            const float* up = gate + d_ff;
+            float* d_up = d_gate + d_ff;
+            activate(activation, view(in.row(i), 1, d_ff), view(d_up, 1, d_ff));
+            for (int j = 0; j < d_ff; ++j) d_up[j] *= g[j];
+            for (int j = 0; j < d_ff; ++j) d_gate[j] = g[j] * up[j];
+        }
+        multiply_by_slope(activation, d_ff, gate, d_gate);
     });
 }
 

@@ -16,4 +16,7 @@ void activate(Activation f, View x, View y);
 // be the left half of x.
 void activate_gated(Activation f, View x, View y);
 
+// x: what activate() was given [n, d], or activate_gated() [n, 2 d]; dy [n, d]; writes dx of x's shape.
+void activation_backward(Activation f, bool gated, View x, View dy, View dx);
+
 } // namespace ordo

@@ -3,6 +3,7 @@
 
 #include "core/parallel.h"
 #include "kernels/kernels.h"
+#include "ops/sums.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,6 +55,11 @@ void layer_norm(View x, View weight, View bias, float eps, View y) {
 #pragma omp simd reduction(+ : squares)
         for (int j = 0; j < d; ++j) squares += (in[j] - mean) * (in[j] - mean);
         const float factor = inverse_root(squares / static_cast<float>(d) + eps);
+        if (b == nullptr) {
+#pragma omp simd
+            for (int j = 0; j < d; ++j) out[j] = (in[j] - mean) * factor * w[j];
+            return;
+        }
 #pragma omp simd
         for (int j = 0; j < d; ++j) out[j] = (in[j] - mean) * factor * w[j] + b[j];
     });
@@ -64,6 +70,63 @@ void norm(Norm kind, View x, View weight, View bias, float eps, View y) {
         rms_norm(x, weight, eps, y);
     else
         layer_norm(x, weight, bias, eps, y);
+}
+
+// ---- Backward -------------------------------------------------------------------------------
+
+namespace {
+
+struct Moments {
+    float mean, inverse; // of one row: (x - mean) * inverse is the normalised row
+};
+
+Moments moments(Norm kind, float eps, const float* x, int d) {
+    double mean = 0, square = 0;
+    if (kind == Norm::layer) {
+        for (int j = 0; j < d; ++j) mean += x[j];
+        mean /= d;
+    }
+    for (int j = 0; j < d; ++j) square += (x[j] - mean) * (x[j] - mean);
+    return {static_cast<float>(mean), static_cast<float>(1 / std::sqrt(square / d + eps))};
+}
+
+} // namespace
+
+// With h = (x - mean) * inverse and g = weight * dy:
+//   dx = inverse * (g - [mean of g, LayerNorm only] - h * mean(g * h)), d_weight = sum dy * h, d_bias = sum dy.
+void norm_backward(Norm kind, View x, View weight, float eps, View dy, View dx, bool accumulate, View d_weight,
+                   View d_bias) {
+    const int d = x.cols;
+    Tensor of_rows(x.rows, 2);
+    parallel_for(x.rows, 64, [&](std::ptrdiff_t row) {
+        const int i = static_cast<int>(row);
+        const Moments m = moments(kind, eps, x.row(i), d);
+        of_rows.view().row(i)[0] = m.mean;
+        of_rows.view().row(i)[1] = m.inverse;
+    });
+    sum_rows(x.rows, d_weight, [&](int i, float* sum) { // before dx, which may replace dy
+        const float mean = of_rows.view().row(i)[0], inverse = of_rows.view().row(i)[1];
+        const float *xi = x.row(i), *g = dy.row(i);
+        for (int j = 0; j < d; ++j) sum[j] += g[j] * (xi[j] - mean) * inverse;
+    });
+    if (d_bias.data) sum_rows(dy.rows, d_bias, [&](int i, float* sum) { kernels().add(d, dy.row(i), sum); });
+    parallel_for(x.rows, 64, [&](std::ptrdiff_t row) {
+        const int i = static_cast<int>(row);
+        const Moments m{of_rows.view().row(i)[0], of_rows.view().row(i)[1]};
+        const float *xi = x.row(i), *g = dy.row(i), *w = weight.data;
+        float* out = dx.row(i);
+        float mean_g = 0, mean_gh = 0;
+        for (int j = 0; j < d; ++j) {
+            mean_g += w[j] * g[j];
+            mean_gh += w[j] * g[j] * (xi[j] - m.mean) * m.inverse;
+        }
+        mean_g = kind == Norm::layer ? mean_g / static_cast<float>(d) : 0;
+        mean_gh /= static_cast<float>(d);
+        for (int j = 0; j < d; ++j) {
+            const float grad = m.inverse * (w[j] * g[j] - mean_g - (xi[j] - m.mean) * m.inverse * mean_gh);
+            out[j] = accumulate ? out[j] + grad : grad;
+        }
+    });
 }
 
 } // namespace ordo

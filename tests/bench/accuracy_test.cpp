@@ -6,6 +6,7 @@
 #include "model/model_file.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
+#include "tools/cli/documents.h"
 
 #include <gtest/gtest.h>
 
@@ -37,14 +38,14 @@ std::vector<double> probabilities(std::span<const float> logits) {
 TEST_F(BenchAccuracy, IsTheDefinitionOverEveryWindow) {
     const Model reference = random_model(small_blueprint(), "rope", 5),
                 model = random_model(small_blueprint(), "alibi", 5);
-    const std::vector<tools::Document> documents{{random_tokens(25, 101, 1), {}}, {random_tokens(8, 101, 2), {}}};
+    const std::vector<std::vector<Token>> documents{random_tokens(25, 101, 1), random_tokens(8, 101, 2)};
     double kl = 0, same = 0, n = 0;
-    for (const tools::Document& document : documents)
-        for (std::size_t start = 0; start < document.tokens.size(); start += 10) { // windows of 10, 10, 5 and 8
+    for (const std::vector<Token>& document : documents)
+        for (std::size_t start = 0; start < document.size(); start += 10) { // windows of 10, 10, 5 and 8
             Session a(reference), b(model);
-            for (std::size_t i = start; i + 1 < std::min(start + 10, document.tokens.size()); ++i) {
-                const auto p = probabilities(a.feed({&document.tokens[i], 1}));
-                const auto q = probabilities(b.feed({&document.tokens[i], 1}));
+            for (std::size_t i = start; i + 1 < std::min(start + 10, document.size()); ++i) {
+                const auto p = probabilities(a.feed({&document[i], 1}));
+                const auto q = probabilities(b.feed({&document[i], 1}));
                 for (std::size_t t = 0; t < p.size(); ++t) kl += p[t] * std::log(p[t] / q[t]);
                 same += std::max_element(p.begin(), p.end()) - p.begin() ==
                         std::max_element(q.begin(), q.end()) - q.begin();
@@ -63,7 +64,7 @@ TEST_F(BenchAccuracy, IsTheDefinitionOverEveryWindow) {
 
 TEST_F(BenchAccuracy, AModelAgreesWithItself) {
     const Model model = random_model(small_blueprint(), "rope", 5);
-    const std::vector<tools::Document> documents{{random_tokens(90, 101, 1), {}}};
+    const std::vector<std::vector<Token>> documents{random_tokens(90, 101, 1)};
     const Accuracy found = measure_accuracy(model, model, documents, 96);
     EXPECT_EQ(found.kl, 0);
     EXPECT_EQ(found.top1, 1);
@@ -87,7 +88,8 @@ protected:
     }
     static Accuracy compare(const Model& reference, const Model& model, std::int64_t max_tokens = 0) {
         const std::string text = read_file("weights/heldout.txt", 1 << 20);
-        return measure_accuracy(reference, model, tools::read_documents(text, reference, "heldout.txt"),
+        return measure_accuracy(reference, model,
+                                tools::tokens_of(tools::read_documents(text, reference, "heldout.txt")),
                                 reference.context(), max_tokens);
     }
 
@@ -101,8 +103,9 @@ TEST_P(WeightTypeGates, HalvesComputeWhatTheirWeightsInF32Do) {
     const test::TempDir dir;
     const Model shipped = load(file(), "f32");
     for (const auto type : {WeightType::f16, WeightType::bf16}) {
-        auto& tensors = const_cast<TensorBlock&>(shipped.impl().tensors); // read only
-        ModelFile halves{shipped.impl().blueprint, shipped.encoding(), shipped.metadata("tokenizer"), {}, {}, {}, type};
+        auto& tensors = const_cast<TensorBlock&>(impl_of(shipped).tensors); // read only
+        ModelFile halves{
+            impl_of(shipped).blueprint, shipped.encoding(), shipped.metadata("tokenizer"), {}, {}, {}, type};
         halves.specs.assign(tensors.specs().begin(), tensors.specs().end());
         for (std::size_t i = 0; i < halves.specs.size(); ++i) halves.values.push_back(tensors.view(i));
         write_model(dir / "halves", halves);

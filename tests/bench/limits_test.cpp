@@ -84,7 +84,9 @@ TEST(BenchPredict, PackedTypesAndBiases) {
     b.vocab_size = 40;
     b.gated = false;
     b.norm = Norm::layer;
-    b.attention_bias = b.ffn_bias = true;
+    b.norm_bias = true;
+    b.attention_bias(true);
+    b.ffn_bias = true;
     b.tied_head = false;
     // Weights: qkv 192 x 64, out 64 x 64, up 96 x 64, down 64 x 96: 28,672. f32: biases 192 + 64 + 96 + 64,
     // two norms of 2 x 64: 672. The head 40 x 64, in panels of 32 rows 64 x 64 = 4,096, and a norm of 128.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the benchmark runs is what it says it runs. Nothing here depends on how fast anything is.
+#include "bench/moments.h"
 #include "bench/overhead.h"
 #include "core/parallel.h"
 
@@ -70,11 +71,16 @@ TEST_F(BenchOverhead, EveryEncodingRunsInEveryRound) {
             for (const double s : cost.seconds) EXPECT_GT(s, 0);
         }
         EXPECT_EQ(costs[0].encoding, "none");
-        EXPECT_EQ(costs[0].stages.sum(), 0);
-        EXPECT_GT(costs[1].stages.embed, 0);
-        EXPECT_EQ(costs[1].stages.rotate + costs[1].stages.bias, 0);
-        EXPECT_GT(costs[2].stages.rotate, 0);
-        EXPECT_GT(costs[3].stages.bias, 0);
+        EXPECT_EQ(costs[0].stage_us.sum(), 0);
+        EXPECT_GT(costs[1].stage_us[moment_embed], 0);
+        EXPECT_EQ(costs[1].stage_us.sum(), costs[1].stage_us[moment_embed]);
+        EXPECT_GT(costs[2].stage_us[moment_rotate], 0);
+        EXPECT_GT(costs[3].stage_us[moment_bias], 0);
+        for (const EncodingCost& cost : costs) {
+            EXPECT_GT(cost.rates.product, 0);
+            EXPECT_GT(cost.rates.sum, 0);
+            EXPECT_EQ(cost.predicted_us() > 0, cost.encoding != "none");
+        }
     }
 }
 
@@ -82,56 +88,112 @@ TEST_F(BenchOverhead, EveryEncodingRunsInEveryRound) {
 class Counter final : public Encoding {
 public:
     struct Counts {
-        std::int64_t embedded = 0, queries = 0, keys = 0, scores = 0;
+        std::array<std::int64_t, PerMoment::count> calls{};
+        std::int64_t embedded = 0, observed = 0, queries = 0, keys = 0, scores = 0, weights = 0;
+
+        bool operator==(const Counts&) const = default;
     };
     explicit Counter(Counts& counts) : counts_(counts) {}
 
     std::string spec() const override { return "counter"; }
-    unsigned moments() const override { return moment_embed | moment_rotate | moment_bias; }
-    void embed(View x, const TokenRows& rows) const override {
-        EXPECT_EQ(x.rows, static_cast<int>(rows.positions.size()));
-        counts_.embedded += x.rows;
+    unsigned moments() const override {
+        return moment_embed | moment_observe | moment_rotate | moment_bias | moment_rescore | moment_mix;
     }
-    void rotate(View x, int n_heads, Positions, Role role, int) const override {
-        (role == Role::query ? counts_.queries : counts_.keys) += std::int64_t{x.rows} * n_heads;
+    unsigned reads() const override { return reads_queries | reads_keys | reads_state; }
+    int state_floats() const override { return 1; }
+    void embed(View x, const TokenRows&) const override { count(moment_embed, counts_.embedded, x.rows); }
+    void observe(View x, int, Positions, const float*, View) const override {
+        count(moment_observe, counts_.observed, x.rows);
     }
-    void bias(View scores, int, int, Positions queries, Positions keys) const override {
-        EXPECT_EQ(scores.rows, static_cast<int>(queries.size()));
-        EXPECT_EQ(scores.cols, static_cast<int>(keys.size()));
-        counts_.scores += std::int64_t{scores.rows} * scores.cols;
+    void rotate(View x, const HeadRows& rows) const override {
+        count(moment_rotate, rows.role == Role::query ? counts_.queries : counts_.keys, x.rows * rows.n_heads);
+    }
+    void bias(View scores, const Tile& tile) const override {
+        EXPECT_TRUE(tile.q.data && tile.k.data && tile.key_state.data);
+        count(moment_bias, counts_.scores, scores.rows * scores.cols);
+    }
+    void rescore(View scores, const Tile&) const override { count(moment_rescore, counts_.scores, scores.cols); }
+    void mix(View, View weights, const Tile&) const override {
+        count(moment_mix, counts_.weights, weights.rows * weights.cols);
     }
 
 private:
+    void count(Moment moment, std::int64_t& sum, int amount) const {
+        ++counts_.calls[PerMoment::index(moment)];
+        sum += amount;
+    }
+
     Counts& counts_;
 };
 
-// The stages alone make the very calls of the pass: as many rows and scores, on as many layers.
-TEST_F(BenchOverhead, StagesMakeTheCallsOfThePass) {
+void feed(const Model& model, const Workload& load) {
+    Session session(model, {.capacity = load.n_depth + load.tokens(), .chunk = 32, .first_position = 0});
+    const std::vector<Token> tokens(static_cast<std::size_t>(load.n_depth + load.tokens()), 3);
+    const auto depth = static_cast<std::size_t>(load.n_depth);
+    if (depth > 0) session.feed(std::span(tokens).first(depth));
+    if (load.n_prompt > 0)
+        session.feed(std::span(tokens).subspan(depth));
+    else
+        for (std::size_t i = depth; i < tokens.size(); ++i) session.feed(std::span(tokens).subspan(i, 1));
+}
+
+// What is timed are the very calls of the pass, all of them and each once.
+TEST_F(BenchOverhead, TheClockSeesTheCallsOfThePass) {
     set_threads(1);
     for (const Workload& load : {Workload{70, 0, 30, 1}, Workload{0, 9, 3, 1}, Workload{150, 0, 0, 1}}) {
-        Counter::Counts pass, alone, before;
-        const auto stack = [](Counter::Counts& counts) {
-            std::vector<std::unique_ptr<Encoding>> items;
-            items.push_back(std::make_unique<Counter>(counts));
-            return EncodingStack(std::move(items));
-        };
-        const Model model = random_model(small(), stack(pass), 1);
-        Session session(model, {.capacity = load.n_depth + load.tokens(), .chunk = 32, .first_position = 0});
-        const std::vector<Token> tokens(static_cast<std::size_t>(load.n_depth + load.tokens()), 3);
-        const auto depth = static_cast<std::size_t>(load.n_depth);
-        if (depth > 0) session.feed(std::span(tokens).first(depth));
-        before = pass;
-        if (load.n_prompt > 0)
-            session.feed(std::span(tokens).subspan(depth));
-        else
-            for (std::size_t i = depth; i < tokens.size(); ++i) session.feed(std::span(tokens).subspan(i, 1));
-
-        stage_times(small(), stack(alone), load, 32, 1); // a round that warms up and one that counts
-        EXPECT_EQ(alone.embedded, 2 * (pass.embedded - before.embedded)) << load.name();
-        EXPECT_EQ(alone.queries, 2 * (pass.queries - before.queries)) << load.name();
-        EXPECT_EQ(alone.keys, 2 * (pass.keys - before.keys)) << load.name();
-        EXPECT_EQ(alone.scores, 2 * (pass.scores - before.scores)) << load.name();
+        Counter::Counts counts;
+        std::vector<std::unique_ptr<Encoding>> items;
+        items.push_back(std::make_unique<Counter>(counts));
+        const Model model = random_model(small(), EncodingStack(std::move(items), small().n_layers), 1);
+        feed(model, load);
+        const Counter::Counts plain = std::exchange(counts, {});
+        MomentClock clock;
+        feed(timed(model, clock), load);
+        EXPECT_EQ(counts, plain) << load.name();
+        for (const MomentInfo& info : moments_of_a_pass) {
+            EXPECT_EQ(clock.calls(info.moment), plain.calls[PerMoment::index(info.moment)])
+                << load.name() << " " << info.name;
+            EXPECT_EQ(clock.calls(info.moment) > 0, info.moment != moment_sink) << info.name;
+        }
+        clock.reset();
+        EXPECT_EQ(clock.calls(moment_bias), 0);
     }
+}
+
+TEST_F(BenchOverhead, AClockChangesNothing) {
+    const Model trunk = random_model(small(), "none", 1);
+    std::vector<std::string> specs = {"pattern(rope,(shaw:clip=3))+sink", "rope:scaling=dynamic,original=4"};
+    for (const EncodingInfo* info : registered_encodings()) specs.emplace_back(info->name);
+    MomentClock clock;
+    for (const std::string& spec : specs) {
+        const Model model = with_encoding(trunk, spec, 16);
+        EXPECT_EQ(logits_of(timed(model, clock)), logits_of(model)) << spec;
+    }
+    EXPECT_EQ(logits_of(timed(trunk, product_encoding(small(), 16, CacheType::f32), clock)), logits_of(trunk));
+    EXPECT_EQ(logits_of(timed(trunk, sum_encoding(16), clock)), logits_of(trunk));
+}
+
+// Worked by hand: 2 layers, 2 heads of 8 over one of keys.
+TEST_F(BenchOverhead, OperationsAreThoseOfTheFormulas) {
+    const Workload prompt{4, 0, 0, 1}, step{0, 1, 9, 1};
+    const auto operations = [](const Blueprint& b, const char* spec, const Workload& load) {
+        return encoding_operations(b, EncodingStack(spec, b.dims()), load, 3);
+    };
+    const auto alibi = operations(small(), "alibi", prompt); // 1 + 2 + 3 + 4 pairs
+    EXPECT_DOUBLE_EQ(alibi.others[moment_bias], 2 * 2 * 2 * 10 / 4.0);
+    EXPECT_DOUBLE_EQ(alibi.sum(), alibi.others[moment_bias]);
+    EXPECT_DOUBLE_EQ(operations(small(), "alibi", step).sum(), 2 * 2 * 2 * 10);
+    EXPECT_DOUBLE_EQ(operations(small(), "pattern(alibi,none)", step).sum(), 2 * 2 * 10);
+    EXPECT_DOUBLE_EQ(operations(small(), "rope", prompt).sum(), 2 * (2 + 1) * 4 * 6);
+    EXPECT_DOUBLE_EQ(operations(small(), "segment", prompt).sum(), 16);
+    const auto xl = operations(small(), "transformer-xl", step); // of each head 10 distances
+    EXPECT_DOUBLE_EQ(xl.products[moment_bias], 2 * 2 * 10 * 2 * 8);
+    const auto shaw = operations(small(), "shaw:clip=3", step); // distances 0 .. 3
+    EXPECT_DOUBLE_EQ(shaw.products[moment_bias], 2 * 2 * 4 * 2 * 8);
+    EXPECT_DOUBLE_EQ(shaw.others[moment_mix], 2 * 2 * 10);
+    Blueprint windowed = small();
+    windowed.window = 2;
+    EXPECT_DOUBLE_EQ(operations(windowed, "t5", prompt).sum(), 2 * 2 * (1 + 2 + 2 + 2) / 4.0);
 }
 
 } // namespace

@@ -154,7 +154,7 @@ TEST_F(TeamThreads, TeamsLeaveProcessorsToEachOther) {
 
 TEST(TeamBalance, RestsAfterTeamsThatLost) {
     using namespace std::chrono_literals;
-    detail::Clock::time_point now{1h};
+    Clock::time_point now{1h};
     Balance balance;
     EXPECT_TRUE(balance.pays(now));
     for (int i = 0; i < 1000; ++i) balance.add(now, 1e-3, 0.4e-3, 2); // still faster than one thread

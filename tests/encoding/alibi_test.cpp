@@ -3,7 +3,8 @@
 #include "encoding/registry.h"
 
 #include "core/tensor.h"
-#include "tests/reference_encodings.h"
+#include "tests/encoding/bias_formula.h"
+#include "tests/encoding/one_oracle.h"
 
 #include <gtest/gtest.h>
 
@@ -52,9 +53,11 @@ TEST(Alibi, SlopesOfOneToSixteenHeads) {
     EXPECT_EQ(slopes(3), (std::vector<double>{1.0 / 16, 1.0 / 256, 1.0 / 4}));
     EXPECT_EQ(slopes(6), (std::vector<double>{1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 2, 1.0 / 8}));
     for (int n = 1; n <= 16; ++n) {
-        const std::vector<double> found = slopes(n), expected = reference::alibi_slopes(n, 8);
+        const std::vector<double> found = slopes(n);
         ASSERT_EQ(found.size(), static_cast<std::size_t>(n));
-        for (std::size_t h = 0; h < found.size(); ++h) EXPECT_NEAR(found[h], expected[h], 1e-14) << n << ": " << h;
+        const reference::Subject oracle("alibi:max=8,power=1", {8 * n, n, 8, 1, 64});
+        for (int h = 0; h < n; ++h)
+            EXPECT_NEAR(found[static_cast<std::size_t>(h)], -oracle.bias(1, 0, h), 1e-14) << n << ": " << h;
     }
 }
 
@@ -89,7 +92,7 @@ TEST(Alibi, IsSymmetricAndAddedAtAnyDistanceExactly) {
     const std::vector<int> queries = {5, 100000000}, keys = {0, 5, 7, 100000001, 100000256};
     Tensor scores(2, 5);
     for (std::size_t i = 0; i < scores.size(); ++i) scores.data()[i] = 1;
-    encoding->bias(scores.view(), 0, 1, queries, keys);
+    encoding->bias(scores.view(), {.head = 1, .queries = queries, .keys = keys});
     const float near_ones[] = {1 - 5 / 256.0f, 1, 1 - 2 / 256.0f};
     for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(scores.view().row(0)[j], near_ones[j]);
     // Positions past 2^24, which a float cannot tell apart.
@@ -109,7 +112,7 @@ TEST(Alibi, FallsWithAPowerOfTheDistance) {
             const std::vector<int> queries = {4, 500}, keys = {0, 1, 3, 4, 500, 100000000};
             Tensor scores(2, 6);
             for (std::size_t i = 0; i < scores.size(); ++i) scores.data()[i] = 1;
-            encoding->bias(scores.view(), 0, 1, queries, keys);
+            encoding->bias(scores.view(), {.head = 1, .queries = queries, .keys = keys});
             for (std::size_t i = 0; i < queries.size(); ++i)
                 for (std::size_t j = 0; j < keys.size(); ++j) {
                     const double expected = 1 - std::pow(std::abs(double(queries[i]) - keys[j]), power) / 256;
@@ -117,6 +120,49 @@ TEST(Alibi, FallsWithAPowerOfTheDistance) {
                 }
         }
     }
+}
+
+// -m (1 - exp(-D / length)), whether the distance is one that was prepared or not.
+TEST(Alibi, NearsItsSlopeWithAnExponentialPenalty) {
+    for (const int prepared : {0, 3, 600}) {
+        BoundEncoding encoding("alibi:penalty=exponential,length=20", {16, 2, 8, 1, 64}, prepared);
+        const BiasFormula formula = [](const LayerParameters&, int head, int i, int j) {
+            return -(head == 0 ? 1.0 / 16 : 1.0 / 256) * (1 - std::exp(-std::abs(double(i) - j) / 20));
+        };
+        expect_bias(encoding, {0, 4, 500}, {0, 1, 3, 4, 500}, formula, 1e-7);
+        expect_bias(encoding, {500}, positions_from(0, 501), formula, 1e-7);
+        Tensor far = encoding.bias(0, 0, {100000000}, {0});
+        EXPECT_EQ(far.data()[0], -1.0f / 16);
+    }
+    EXPECT_EQ(alibi(2, "alibi:penalty=exponential,length=20")->spec(),
+              "alibi:max=8,power=1,penalty=exponential,length=20");
+    EXPECT_THROW(alibi(2, "alibi:penalty=exponential,power=2"), Error);
+    EXPECT_THROW(alibi(2, "alibi:length=20"), Error); // of no exponential penalty
+}
+
+// Of each layer, from ALiBi's own on; as they are, whatever sign they take.
+TEST(Alibi, TrainsSlopes) {
+    const Dims dims{24, 3, 8, 2, 64};
+    for (const auto& [spec, penalty] :
+         {std::pair<const char*, std::function<double(double)>>{"alibi:trained=yes", [](double d) { return d; }},
+          {"alibi:power=0.5,trained=yes", [](double d) { return std::sqrt(d); }},
+          {"alibi:penalty=exponential,length=9,trained=yes", [](double d) { return 1 - std::exp(-d / 9); }}}) {
+        SCOPED_TRACE(spec);
+        const BiasFormula formula = [penalty = penalty](const LayerParameters& parameters, int head, int i, int j) {
+            return -parameters[0][static_cast<std::size_t>(head)] * penalty(std::abs(double(i) - j));
+        };
+        BoundEncoding encoding(spec, dims, 50);
+        EXPECT_EQ(encoding.parameters(1)[0], (std::vector<double>{1.0 / 16, 1.0 / 256, 1.0 / 4}));
+        encoding.set(1, 0, {0.75, -2, 0});
+        expect_bias(encoding, positions_from(0, 40), positions_from(0, 40), formula);
+        expect_bias(encoding, {5, 300, 6}, {300, 2, 2, 250, 6, 7}, formula);
+        expect_gradients(encoding, positions_from(10, 30), positions_from(0, 40), formula);
+        expect_gradients(encoding, {7, 900, 3, 40}, {2, 3, 3, 41, 7, 600}, formula);
+        EXPECT_EQ(encoding->table({.part = "slopes", .layer = 1}).rows[1][1], -2);
+        EXPECT_THROW(make_encodings(spec, dims)[0]->table({}), Error); // no weights
+    }
+    EXPECT_TRUE(make_encodings("alibi", dims)[0]->tensors().empty());
+    EXPECT_EQ(make_encodings("alibi:trained=no", dims)[0]->spec(), "alibi:max=8,power=1");
 }
 
 } // namespace

@@ -28,7 +28,7 @@ Tensor numbered_rows(int rows) {
 
 std::vector<float> embed(const Encoding& encoding, std::vector<float> x, int position) {
     const int cols = static_cast<int>(x.size());
-    encoding.embed(view(x.data(), 1, cols), {Positions(&position, 1), {}});
+    encoding.embed(view(x.data(), 1, cols), {Positions({&position, 1}), {}});
     return x;
 }
 
@@ -39,9 +39,10 @@ TEST(Learned, AddsTheRowOfThePosition) {
         const std::vector<TensorSpec> tensors = encoding->tensors();
         ASSERT_EQ(tensors.size(), 1u);
         EXPECT_EQ(tensors[0].shape, (std::vector<std::int64_t>{10 + offset, d}));
-        EXPECT_EQ(tensors[0].init_std, 0.02f);
+        EXPECT_EQ(tensors[0].initial.kind, InitialValues::Kind::normal);
+        EXPECT_EQ(tensors[0].initial.b, 0.02f);
         Tensor table = numbered_rows(10 + offset);
-        encoding->bind(std::vector<View>{table.view()});
+        encoding->bind(0, std::vector<View>{table.view()});
         for (const int position : {0, 3, 9})
             for (std::size_t j = 0; j < d; ++j)
                 EXPECT_EQ(embed(*encoding, std::vector<float>(d, 0.5f), position)[j],
@@ -59,7 +60,7 @@ TEST(Learned, ShowsItsTableOnceItHasOne) {
         EXPECT_NE(std::string(error.what()).find("weights"), std::string::npos);
     }
     Tensor table = numbered_rows(12);
-    encoding->bind(std::vector<View>{table.view()});
+    encoding->bind(0, std::vector<View>{table.view()});
     const Table shown = encoding->table({.length = 2, .start = 8});
     EXPECT_EQ(shown.rows[1], (std::vector<double>{11, 111, 211, 311, 411, 511}));
     EXPECT_THROW(encoding->table({.length = 3, .start = 8}), Error); // position 10 has no row
@@ -70,7 +71,7 @@ TEST(Segment, AddsTheRowOfTheSegmentWhateverThePosition) {
     EXPECT_EQ(encoding->max_segment(), 3);
     EXPECT_EQ(encoding->max_position(), std::numeric_limits<int>::max());
     Tensor table = numbered_rows(3), x(3, d);
-    encoding->bind(std::vector<View>{table.view()});
+    encoding->bind(0, std::vector<View>{table.view()});
     const std::vector<int> positions = {0, 5, 1000000}, segments = {2, 0, 2};
     encoding->embed(x.view(), {positions, segments});
     for (int i = 0; i < 3; ++i)
@@ -125,7 +126,7 @@ TEST(RotateStretch, ZeroStaysZeroAndSoDoesItsGradient) {
     EXPECT_EQ(embed(*encoding, std::vector<float>(d), 5), std::vector<float>(d));
     std::vector<float> x(d), dx = normal(d);
     const int position = 5;
-    encoding->embed_backward(view(dx.data(), 1, d), view(x.data(), 1, d), {Positions(&position, 1), {}}, {});
+    encoding->embed_backward(view(dx.data(), 1, d), view(x.data(), 1, d), {Positions({&position, 1}), {}}, {});
     EXPECT_EQ(dx, std::vector<float>(d));
 }
 

@@ -2,8 +2,6 @@
 // What the registry says of each encoding is what the encoding does, and sums keep their rules.
 #include "encoding/registry.h"
 
-#include "core/tensor.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 namespace ordo {
 namespace {
 
-constexpr Dims dims{24, 3, 8, 2, 64};
+const Dims dims{24, 3, 8, 2, 64};
 
 std::string message(std::string_view spec, const Dims& of = dims) {
     try {
@@ -54,8 +52,8 @@ TEST(Registry, DescribesEveryEncoding) {
         EXPECT_EQ(names.count(name), 1u) << name;
 }
 
-// The canonical form is the name, then every parameter in the order of its description; it is its own
-// canonical form; and every key in it is known.
+// The canonical form is the name, then parameters in the order of their description (all but those that mean nothing
+// where another is at its default); it is its own canonical form; and every key in it is known.
 TEST(Registry, SpecsRoundTrip) {
     for (const EncodingInfo* info : registered_encodings()) {
         SCOPED_TRACE(info->name);
@@ -63,9 +61,12 @@ TEST(Registry, SpecsRoundTrip) {
         const std::vector<SpecItem> items = parse_spec(spec);
         ASSERT_EQ(items.size(), 1u);
         EXPECT_EQ(items[0].name, info->name);
-        ASSERT_EQ(items[0].values.size(), info->parameters.size());
-        for (std::size_t i = 0; i < info->parameters.size(); ++i)
-            EXPECT_EQ(items[0].values[i].first, info->parameters[i].name);
+        auto at = info->parameters.begin();
+        for (const auto& pair : items[0].values) {
+            at = std::find_if(at, info->parameters.end(), [&](const Parameter& p) { return p.name == pair.first; });
+            ASSERT_NE(at, info->parameters.end()) << pair.first;
+            ++at;
+        }
         EXPECT_EQ(EncodingStack(spec, dims).spec(), spec);
     }
 }
@@ -75,6 +76,7 @@ TEST(Registry, NoneIsTheEmptyList) {
     EXPECT_TRUE(make_encodings("none", dims).empty());
     EXPECT_EQ(make_encodings("none+rope+none", dims).size(), 1u);
     const EncodingStack stack("none", {});
+    EXPECT_EQ(stack.shift_invariant_below(), std::numeric_limits<int>::max());
     EXPECT_EQ(stack.spec(), "none");
     EXPECT_EQ(stack.moments(), 0u);
     EXPECT_TRUE(stack.shift_invariant());
@@ -100,30 +102,32 @@ TEST(Registry, RefusesSizesThatCannotBe) {
     EXPECT_NE(message("learned", {24, 3, 8, 2, 0}).find("length"), std::string::npos);
 }
 
-TEST(Registry, StackNamesBindsAndLimits) {
-    EncodingStack stack("segment:count=3+learned:length=10,offset=2+alibi", dims);
-    EXPECT_EQ(stack.moments(), moment_embed | moment_bias);
-    EXPECT_FALSE(stack.shift_invariant());
-    EXPECT_EQ(stack.max_position(), 10);
-    EXPECT_EQ(stack.max_segment(), 3);
-    const std::vector<TensorSpec> tensors = stack.tensors();
-    ASSERT_EQ(tensors.size(), 2u);
-    EXPECT_EQ(tensors[0].name, "encoding.segment.weight");
-    EXPECT_EQ(tensors[0].shape, (std::vector<std::int64_t>{3, 24}));
-    EXPECT_EQ(tensors[1].name, "encoding.learned.weight");
-    EXPECT_EQ(tensors[1].shape, (std::vector<std::int64_t>{12, 24}));
+TEST(Registry, MomentsStandInTheOrderOfAPass) {
+    const unsigned all =
+        moment_embed | moment_rotate | moment_bias | moment_observe | moment_rescore | moment_mix | moment_sink;
+    unsigned seen = 0;
+    std::set<std::string_view> names;
+    for (const MomentInfo& info : moments_of_a_pass) {
+        EXPECT_EQ(seen & info.moment, 0u);
+        seen |= info.moment;
+        EXPECT_TRUE(names.insert(info.name).second);
+        EXPECT_FALSE(info.acts_on.empty());
+    }
+    EXPECT_EQ(seen, all);
+}
 
-    Tensor segment(3, 24), learned(12, 24), x(1, 24);
-    segment.view().row(1)[5] = 1;
-    learned.view().row(4 + 2)[5] = 20; // position 4
-    stack.bind(std::vector<View>{segment.view(), learned.view()});
-    const int position = 4, of = 1;
-    stack.embed(x.view(), {Positions(&position, 1), std::span(&of, 1)});
-    EXPECT_EQ(x.data()[5], 21);
-    EXPECT_EQ(x.data()[6], 0);
+TEST(Registry, NamesTheEncodingsOfASpecOnceEach) {
+    std::string names;
+    for (const EncodingInfo* info :
+         encodings_named(parse_spec("segment+pattern(rope,none,(rope:width=2+alibi))+alibi")))
+        names += std::string(info->name) + " ";
+    EXPECT_EQ(names, "segment rope none alibi ");
+    EXPECT_THROW(encodings_named(parse_spec("pattern(rope,nothing)")), Error);
+}
 
-    EXPECT_THROW(stack.bind(std::vector<View>{segment.view()}), Error);
-    EXPECT_THROW(stack.bind(std::vector<View>{segment.view(), learned.view(), x.view()}), Error);
+TEST(Registry, MakesNoListOfAPattern) {
+    EXPECT_NE(message("pattern(rope,none)").find("the same encodings in all layers"), std::string::npos);
+    EXPECT_EQ(make_encodings("pattern(rope,rope)+alibi", dims).size(), 2u);
 }
 
 // ---- Tables of any encoding --------------------------------------------------------------------
@@ -138,9 +142,10 @@ public:
     void embed(View x, const TokenRows& rows) const override {
         for (int j = 0; j < x.cols; ++j) x.row(0)[j] += static_cast<float>(10 * rows.positions[0] + j);
     }
-    void bias(View scores, int, int head, Positions queries, Positions keys) const override {
+    void bias(View scores, const Tile& tile) const override {
         for (int j = 0; j < scores.cols; ++j)
-            scores.row(0)[j] += static_cast<float>(1000 * head + 10 * queries[0] + keys[static_cast<std::size_t>(j)]);
+            scores.row(0)[j] += static_cast<float>(10000 * tile.layer + 1000 * tile.head + 10 * tile.queries[0] +
+                                                   tile.keys[static_cast<std::size_t>(j)]);
     }
 
 private:
@@ -158,6 +163,7 @@ TEST(EncodingTable, DefaultShowsTheCausalBias) {
     const Table table = Foreign(moment_bias).table({.length = 2, .start = 7, .head = 1, .width = 3, .part = "table"});
     EXPECT_EQ(table.header, (std::vector<std::string>{"key7", "key8"}));
     EXPECT_EQ(table.rows, (std::vector<std::vector<double>>{{1077, hidden}, {1087, 1088}}));
+    EXPECT_EQ(Foreign(moment_bias).table({.length = 1, .start = 3, .layer = 2}).rows[0][0], 20033);
     EXPECT_THROW(Foreign(moment_rotate).table({}), Error);
 }
 
@@ -197,6 +203,26 @@ TEST(EncodingTable, EveryPartOfEveryEncodingIsATableOrAUsageError) {
             }
         }
     }
+}
+
+// An encoding says what it takes, and of moments that it does not act on that they take nothing.
+TEST(Registry, EveryEncodingCountsItsOperations) {
+    const Work prefill{.tokens = 4, .query_rows = 12, .key_rows = 12, .pairs = 30, .positions = 4};
+    const Work decode{.tokens = 1, .query_rows = 3, .key_rows = 3, .pairs = 30, .positions = 10};
+    for (const EncodingInfo* info : registered_encodings())
+        for (const Work& work : {prefill, decode}) {
+            const EncodingStack stack(info->name, dims);
+            double sum = 0;
+            for (const auto& encoding : stack.items())
+                for (const MomentInfo& moment : moments_of_a_pass) {
+                    const double operations = encoding->operations(moment.moment, work).sum();
+                    sum += operations;
+                    if (!(encoding->moments() & moment.moment)) {
+                        EXPECT_EQ(operations, 0) << info->name << " " << moment.name;
+                    }
+                }
+            EXPECT_EQ(sum > 0, info->moments != 0) << info->name;
+        }
 }
 
 } // namespace

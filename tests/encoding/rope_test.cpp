@@ -23,7 +23,8 @@ std::unique_ptr<Encoding> rope(const std::string& parameters = "", int d_head = 
 // x [n] at one position, as one row of n / d_head heads.
 std::vector<float> rotate(const Encoding& encoding, std::vector<float> x, int position, int d_head = e) {
     const int cols = static_cast<int>(x.size());
-    encoding.rotate(view(x.data(), 1, cols), cols / d_head, Positions(&position, 1), Role::key, 0);
+    encoding.rotate(view(x.data(), 1, cols),
+                    {.n_heads = cols / d_head, .role = Role::key, .positions = {{&position, 1}}});
     return x;
 }
 
@@ -124,7 +125,7 @@ TEST(Rope, BackwardUndoesForward) {
         const std::vector<float> x = normal(3);
         std::vector<float> y = rotate(*encoding, x, 123);
         const int position = 123;
-        encoding->rotate_backward(view(y.data(), 1, e), 1, Positions(&position, 1), Role::key, 0);
+        encoding->rotate_backward(view(y.data(), 1, e), {}, {.n_heads = 1, .positions = {{&position, 1}}}, {});
         for (std::size_t j = 0; j < e; ++j) EXPECT_NEAR(y[j], x[j], 1e-6);
     }
 }

@@ -242,7 +242,7 @@ TEST(Sinusoidal, ScalesTheEmbeddingBySqrtOfItsWidth) {
     Tensor x(1, 16);
     for (std::size_t j = 0; j < 16; ++j) x.data()[j] = static_cast<float>(j);
     const int position = 0; // sines are 0, cosines 1
-    encoding->embed(x.view(), {Positions(&position, 1), {}});
+    encoding->embed(x.view(), {Positions({&position, 1}), {}});
     for (std::size_t j = 0; j < 16; ++j)
         EXPECT_EQ(x.data()[j], 4.0f * static_cast<float>(j) + static_cast<float>(j % 2));
 }
@@ -253,7 +253,7 @@ TEST(Sinusoidal, AMillionPositionsAwayTheAngleIsRight) {
     const auto encoding = std::move(make_encodings("sinusoidal", width(2 * pairs)).at(0));
     Tensor x(1, 2 * pairs);
     const int at = position;
-    encoding->embed(x.view(), {Positions(&at, 1), {}});
+    encoding->embed(x.view(), {Positions({&at, 1}), {}});
     for (int k = 0; k < pairs; ++k) {
         const long double angle = position / std::pow(10000.0L, static_cast<long double>(k) / pairs);
         const auto expected = static_cast<double>(std::atan2(std::sin(angle), std::cos(angle)));

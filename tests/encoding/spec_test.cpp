@@ -9,7 +9,7 @@
 namespace ordo {
 namespace {
 
-constexpr Dims dims{24, 3, 8, 2, 64};
+const Dims dims{24, 3, 8, 2, 64};
 
 std::string canonical(std::string_view spec) {
     return EncodingStack(spec, dims).spec();
@@ -40,6 +40,116 @@ TEST(Spec, ParsesItemsAndKeys) {
     EXPECT_EQ(items[1].name, "alibi");
     EXPECT_TRUE(items[1].values.empty());
     EXPECT_EQ(items[2].name, "rotate-stretch");
+}
+
+TEST(Spec, ParsesPatternsOfNamesAndOfSumsInParentheses) {
+    const std::vector<SpecItem> items =
+        parse_spec("segment+pattern(rope,(rope:theta=500000,width=4),(alibi+rope:width=2),none)+alibi");
+    ASSERT_EQ(items.size(), 3u);
+    EXPECT_FALSE(items[0].is_pattern());
+    ASSERT_TRUE(items[1].is_pattern());
+    EXPECT_EQ(items[1].name, "pattern");
+    ASSERT_EQ(items[1].elements.size(), 4u);
+    EXPECT_EQ(items[1].elements[0].at(0).name, "rope");
+    EXPECT_TRUE(items[1].elements[0].at(0).values.empty());
+    EXPECT_EQ(items[1].elements[1].at(0).values.at(1), (std::pair<std::string, std::string>("width", "4")));
+    ASSERT_EQ(items[1].elements[2].size(), 2u);
+    EXPECT_EQ(items[1].elements[2][1].values.at(0).second, "2");
+    EXPECT_EQ(items[1].elements[3].at(0).name, "none");
+    EXPECT_EQ(items[2].name, "alibi");
+}
+
+const std::string rope = "rope:theta=10000,pairing=adjacent,width=8";
+
+TEST(Spec, CanonicalPatternsHaveEveryParameter) {
+    EXPECT_EQ(canonical("pattern(rope,none)"), "pattern((" + rope + "),none)");
+    EXPECT_EQ(canonical("pattern((rope),(none))"), "pattern((" + rope + "),none)");
+    EXPECT_EQ(canonical("pattern(none,(alibi+rope))+segment"),
+              "pattern(none,(alibi:max=8,power=1+" + rope + "))+segment:count=2");
+    for (const char* spec : {"pattern(rope,none)", "pattern(none,none,(rope:theta=5+alibi))+alibi"})
+        EXPECT_EQ(canonical(canonical(spec)), canonical(spec));
+}
+
+// What is the same in all layers is no pattern, and a pattern that repeats itself is one half of it.
+TEST(Spec, CanonicalPatternsAreAsShortAsTheyCanBe) {
+    EXPECT_EQ(canonical("pattern(rope)"), rope);
+    EXPECT_EQ(canonical("pattern(rope,(rope:theta=10000.0))"), rope);
+    EXPECT_EQ(canonical("pattern((alibi+rope))"), "alibi:max=8,power=1+" + rope);
+    EXPECT_EQ(canonical("pattern(rope,none,rope,none)"), canonical("pattern(rope,none)"));
+    EXPECT_EQ(canonical("pattern(none)"), "none");
+    EXPECT_EQ(canonical("pattern(none,none)+alibi"), canonical("alibi"));
+    EXPECT_NE(canonical("pattern(rope,none,rope)"), canonical("pattern(rope,none)"));
+}
+
+TEST(Spec, RefusesPatternsByName) {
+    const auto refused = [](const char* spec, const char* why) {
+        const std::string text = refusal(spec);
+        EXPECT_NE(text.find(why), text.npos) << spec << ": " << text;
+    };
+    refused("pattern()", "pattern: expected encodings in its parentheses, found none");
+    refused("pattern", "pattern: expected encodings in parentheses");
+    refused("pattern:theta=5", "pattern: expected encodings in parentheses");
+    refused("pattern(rope", "'(' at byte 7: expected a ')'");
+    refused("pattern(rope,(alibi)", "'(' at byte 7: expected a ')'");
+    refused("pattern(rope))", "')' at byte 13: expected a '('");
+    refused(")rope(", "')' at byte 0: expected a '('");
+    refused("pattern(rope,pattern(alibi,none))", "a pattern inside a pattern");
+    refused("pattern(rope,(pattern(alibi,none)))", "a pattern inside a pattern");
+    refused("pattern(rope:theta=5,none)", "a sum in parentheses: (rope:theta=5)");
+    refused("pattern(rope+alibi,none)", "a sum in parentheses: (rope+alibi)");
+    refused("pattern(rope,)", "name of an encoding, found nothing");
+    refused("pattern(,rope)", "name of an encoding, found nothing");
+    refused("pattern(rope,())", "name of an encoding, found nothing");
+    refused("pattern(rope,(rope+))", "name of an encoding, found nothing");
+    refused("pattern((rope)alibi,none)", "after ')'");
+    refused("pattern(rope,none)alibi", "after ')'");
+    refused("pattern(rope,none):theta=5", "after ')'");
+    refused("pattern(((rope)),none)", "expected the name of an encoding");
+    refused("(rope)", "expected the name of an encoding");
+    refused("rope(alibi)", "rope: expected ':' or the end, found '('");
+    refused("rope:theta=(5)", "theta: expected a word");
+    refused("pattern(ropee,none)", "unknown encoding 'ropee'");
+    refused("pattern((rope:thta=5),none)", "unknown key 'thta'");
+    refused("pattern(learned,none)", "pattern: 'learned' acts on the embeddings");
+    refused("pattern((sinusoidal))", "pattern: 'sinusoidal' acts on the embeddings");
+}
+
+TEST(Spec, HostilePatternsAreBounded) {
+    refusal("pattern(" + std::string(4000, '('));
+    refusal("pattern(" + std::string(2000, '(') + std::string(2000, ')') + ")");
+    refusal(std::string(4096, ')'));
+    refusal("pattern(" + std::string(4000, ',') + ")");
+    std::string pattern = "pattern(rope";
+    for (int i = 0; pattern.size() + 25 < 4096; ++i) pattern += ",(rope:theta=" + std::to_string(1000 + i) + ")";
+    EXPECT_GT(canonical(pattern + ")").size(), 4000u);
+    std::string nested;
+    for (int i = 0; i < 400; ++i) nested += "pattern(";
+    EXPECT_NE(refusal(nested + "rope" + std::string(400, ')')).find("inside a pattern"), std::string::npos);
+}
+
+TEST(Spec, ListsOfNumbers) {
+    const auto item = [](const std::string& spec) { return parse_spec(spec).at(0); };
+    const auto sections = [&](const std::string& value) {
+        return item("x:sections=" + value).numbers("sections", {}, 0, 100, 2, 3);
+    };
+    EXPECT_EQ(sections("16/24/24"), (std::vector<double>{16, 24, 24}));
+    EXPECT_EQ(sections("0.5/-0"), (std::vector<double>{0.5, 0}));
+    EXPECT_EQ(item("x").numbers("sections", {1, 2}, 0, 100, 2, 3), (std::vector<double>{1, 2}));
+    EXPECT_EQ(item("x:sections=none").numbers("sections", {1}, 0, 1, 0, 3), std::vector<double>{});
+    for (const char* value : {"1", "1/2/3/4", "1/101", "1/-1", "none", "word", "1/x", "1/1e5"}) try {
+            sections(value);
+            ADD_FAILURE() << value;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::usage);
+            EXPECT_NE(std::string(error.what()).find("sections"), std::string::npos) << error.what();
+        }
+    for (const char* value : {"/", "1/", "/1", "1//2", "1/2/", "a/b"}) refusal(std::string("rope:theta=") + value);
+    EXPECT_NE(refusal("rope:theta=5/6").find("plain decimal"), std::string::npos);
+
+    const std::vector<double> values = {16, 0.1, 24};
+    const std::string spec = SpecWriter("x")("sections", values)("empty", std::span<const double>())("n", 1).text();
+    EXPECT_EQ(spec, "x:sections=16/0.1/24,empty=none,n=1");
+    EXPECT_EQ(item(spec).numbers("sections", {}, 0, 100, 0, 9), values);
 }
 
 TEST(Spec, CanonicalFormHasEveryParameter) {

@@ -38,10 +38,25 @@ void run(const EncodingStack& stack, const Dims& dims) {
         positions.push_back(std::min(i * 1000, stack.max_position() - 1));
         segments.push_back(std::min(i, stack.max_segment() - 1));
     }
-    Tensor x(3, dims.d_model), scores(3, 3);
+    Tensor x(3, dims.d_model), scores(3, 3), out(3, dims.d_head);
     stack.embed(x.view(), {positions, segments});
-    stack.rotate(x.view(), dims.n_heads, positions, Role::query, 0);
-    stack.bias(scores.view(), 0, dims.n_heads - 1, positions, positions);
+    for (int i = 0; i < dims.n_layers; ++i) {
+        const LayerEncodings& layer = stack.layer(i);
+        Tensor state(3, layer.state_floats());
+        layer.observe(x.view(), positions, nullptr, state.view());
+        layer.rotate(x.view(), {.layer = i, .n_heads = dims.n_heads, .positions = positions});
+        Tile tile{.layer = i, .head = dims.n_heads - 1, .queries = positions, .keys = positions};
+        tile.q = tile.k = cols_of(x.view(), 0, dims.d_head);
+        tile.query_state = tile.key_state = state.view();
+        layer.bias(scores.view(), tile);
+        layer.mix(out.view(), scores.view(), tile);
+        tile.first_query = 2;
+        tile.queries = tile.queries.subspan(2, 1);
+        tile.q = rows_of(tile.q, 2, 1);
+        tile.query_state = rows_of(state.view(), 2, 1);
+        layer.rescore(rows_of(scores.view(), 2, 1), tile);
+        layer.sink(dims.n_heads - 1);
+    }
 }
 
 void try_spec(std::string_view text, const Dims& dims) {

@@ -46,8 +46,8 @@ protected:
 TEST_P(ShippedWeights, AreTheSameTrunkWithAnotherEncoding) {
     const Model model = Model::load(file());
     const Model first = Model::load(weights / "none.safetensors");
-    EXPECT_EQ(to_json(model.impl().blueprint), to_json(first.impl().blueprint));
-    EXPECT_EQ(model.encoding(), EncodingStack(GetParam().spec, model.impl().blueprint.dims()).spec());
+    EXPECT_EQ(to_json(impl_of(model).blueprint), to_json(impl_of(first).blueprint));
+    EXPECT_EQ(model.encoding(), EncodingStack(GetParam().spec, impl_of(model).blueprint.dims()).spec());
     for (const char* key : {"corpus", "corpus.sha256", "seed", "tokens", "batch", "lr", "finish", "finish.sha256",
                             "finish.tokens", "validation.sha256"}) {
         EXPECT_FALSE(model.metadata(key).empty()) << key;
@@ -82,7 +82,7 @@ TEST_P(ShippedWeights, HaveLearnedSomething) {
     tokens.resize(std::min<std::size_t>(tokens.size(), 256));
     Session session(model);
     double total = 0;
-    session.feed_all(tokens, {}, [&](int first, View logits) {
+    session.feed_all(tokens, TokenRows{}, [&](int first, View logits) {
         for (int i = 0; i < logits.rows && static_cast<std::size_t>(first + i) + 1 < tokens.size(); ++i) {
             double z = 0;
             for (int j = 0; j < logits.cols; ++j) z += std::exp(static_cast<double>(logits.row(i)[j]));

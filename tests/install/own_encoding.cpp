@@ -10,11 +10,11 @@ class MyRotation : public ordo::Encoding {
 public:
     std::string spec() const override { return "my-rotation"; }
     unsigned moments() const override { return ordo::moment_rotate; }
-    void rotate(ordo::View x, int n_heads, ordo::Positions positions, ordo::Role, int) const override {
-        const int d_head = x.cols / n_heads;
+    void rotate(ordo::View x, const ordo::HeadRows& rows) const override {
+        const int d_head = x.cols / rows.n_heads;
         for (int i = 0; i < x.rows; ++i) {
             for (int j = 0; j < x.cols; j += 2) { // pair j of a head turns by position * 10000^(-j / d_head)
-                const double angle = positions[i] * std::pow(10000.0, -double(j % d_head) / d_head);
+                const double angle = rows.positions[i] * std::pow(10000.0, -double(j % d_head) / d_head);
                 const double a = x.row(i)[j], b = x.row(i)[j + 1];
                 x.row(i)[j] = float(a * std::cos(angle) - b * std::sin(angle));
                 x.row(i)[j + 1] = float(a * std::sin(angle) + b * std::cos(angle));

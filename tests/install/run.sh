@@ -34,7 +34,7 @@ staged() {
     make install PREFIX=/usr DESTDIR="$SCRATCH/staged" &&
         (cd "$SCRATCH/staged/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
         (cd "$SCRATCH/staged/usr" && find . -type f ! -path './share/ordo/weights/*' | sort) >"$SCRATCH/laid" &&
-        printf './%s\n' bin/ordo include/ordo/ordo.h lib/libordo.a lib/pkgconfig/ordo.pc >"$SCRATCH/expected" &&
+        printf './%s\n' bin/ordo include/ordo/ordo.h include/ordo/training.h lib/libordo.a lib/pkgconfig/ordo.pc >"$SCRATCH/expected" &&
         same laid expected &&
         grep -qx 'prefix=/usr' "$SCRATCH/staged/usr/lib/pkgconfig/ordo.pc" &&
         ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig"
@@ -59,9 +59,10 @@ check 'make install PREFIX=' make install PREFIX="$prefix"
 versions() { "$prefix/bin/ordo" --version | grep -wF "$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion ordo)"; }
 check 'one version' versions
 
-# The library leaves the process alone: it prints nothing, never exits, sets no handler, locale or thread count.
+# The library leaves the process alone: it prints nothing, never exits, sets no handler, locale or thread count; but core/blas
+# sets the count of a thread that calls OpenBLAS for the time of that call, as OpenBLAS asks it how many it may use.
 discreet() {
-    ! nm -C -u "$prefix/lib/libordo.a" | grep -wE \
+    ! nm -C -u "$prefix/lib/libordo.a" | awk '/^[a-z_0-9]+[.]o:$/ { blas = $0 == "blas.o:" } !(blas && /omp_set_num_threads/)' | grep -wE \
         'std::(cout|cerr|clog)|printf|puts|putchar|exit|_exit|abort|signal|sigaction|setlocale|omp_set_num_threads|openblas_set_num_threads'
 }
 check 'the library leaves the process alone' discreet
@@ -69,6 +70,7 @@ check 'the library leaves the process alone' discreet
 cp tests/install/*.cpp "$outside"
 check 'consumer.cpp builds' build consumer
 check 'own_encoding.cpp builds' build own_encoding
+check 'fine_tune.cpp builds' build fine_tune
 
 # The same words from the installed program, the consumer, and the encoding written again.
 "$prefix/bin/ordo" generate -m "$model" -p "$prompt" -n 48 --temp 0 --no-display-prompt >"$SCRATCH/program" 2>"$SCRATCH/err"
@@ -78,6 +80,11 @@ check 'consumer writes the same' same program consumer
 (cat "$SCRATCH/program" && echo my-rotation) >"$SCRATCH/own_expected"
 "$outside/own_encoding" "$model" "$prompt" >"$SCRATCH/own"
 check 'own_encoding writes the same' same own_expected own
+
+# Thirteen losses of a sentence that is learned, the last less than half of the first, and the file has a record.
+"$outside/fine_tune" "$model" 'My neighbour keeps seven green parrots in an old bathtub.' "$outside/tuned" >"$SCRATCH/tuned"
+learned() { awk 'NR == 1 { first = $1 } NR == 13 { last = $1 } END { exit !(last > 0 && last < first / 2 && $0 == "12 steps") }' "$SCRATCH/tuned"; }
+check 'fine_tune learns' learned
 
 # An error is an exception with a code, and the program finds its weights from anywhere.
 "$outside/consumer" "$outside/absent" "$prompt" >"$SCRATCH/absent" 2>&1

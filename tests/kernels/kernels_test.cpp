@@ -91,20 +91,38 @@ TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
         }
         EXPECT_NEAR(k.dot(n, x.data(), before.data()), dot, 2e-6 * n) << n;
         EXPECT_EQ(k.max_row(n, x.data()), most) << n;
-        Floats scaled = before, sum = before, axpy = before, far = before;
+        Floats scaled = before, sum = before, axpy = before, far = before, gates = x;
         std::vector<int> positions(x.size());
         for (std::size_t i = 0; i < x.size(); ++i) positions[i] = static_cast<int>(i * 7 % 1000);
         k.scale(n, 1.5f, scaled.data());
         k.add(n, x.data(), sum.data());
         k.axpy(n, -0.75f, x.data(), axpy.data());
         k.subtract_distance(n, 0.25f, 500, positions.data(), far.data());
+        k.scale(n, 8, gates.data());
+        k.sigmoid(n, gates.data(), gates.data());
         for (std::size_t i = 0; i < x.size(); ++i) {
             EXPECT_EQ(scaled[i], before[i] * 1.5f);
             EXPECT_EQ(sum[i], before[i] + x[i]);
             EXPECT_NEAR(axpy[i], before[i] - 0.75 * x[i], 1e-6);
+            EXPECT_NEAR(gates[i], 1 / (1 + std::exp(-8.0 * x[i])), 3e-7);
             EXPECT_NEAR(far[i], before[i] - 0.25 * std::abs(500 - positions[i]), 2e-5);
         }
     }
+}
+
+TEST_P(KernelSet, TellsWhetherPositionsFollowEachOther) {
+    for (const int n : lengths())
+        for (const int first : {0, 5, 2147483647 - n}) {
+            std::vector<int> positions(static_cast<std::size_t>(n));
+            for (int i = 0; i < n; ++i) positions[static_cast<std::size_t>(i)] = first + i;
+            EXPECT_TRUE(GetParam()->consecutive(n, positions.data())) << n;
+            for (const int i : {1, n / 2, n - 1}) { // the first is what the others are held against
+                if (i < 1 || i >= n) continue;
+                positions[static_cast<std::size_t>(i)] -= 1;
+                EXPECT_FALSE(GetParam()->consecutive(n, positions.data())) << n << ": " << i;
+                positions[static_cast<std::size_t>(i)] += 1;
+            }
+        }
 }
 
 // Su et al. 2021, equation 34: (a cos - b sin, a sin + b cos); the direction -1 turns back.

@@ -2,8 +2,9 @@
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
-#include "tools/weights.h"
+#include "tools/cli/weights.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace ordo::lab {
@@ -140,6 +141,28 @@ TEST_F(LabCompare, FilesOfOtherWeightsOfTheirRunsAreNamed) {
     put_file(path("rarer"),
              reseeded(with("\"keep\":\"best\",\"keep.every\":\"900\",\"keep.windows\":\"256\","), '3', 0));
     EXPECT_TRUE(says(compare({"best", "rarer"}), "NOT CONTROLLED: rarer differ from best in keep"));
+}
+
+// What a run recorded of itself counts, not the words it was asked for with.
+TEST_F(LabCompare, RecordsAreComparedAndNotCommandLines) {
+    const auto recorded = [](const std::string& name, const std::string& clip, const char* command) {
+        std::string file = file_content(path(name));
+        const std::string key = "\"__metadata__\":{";
+        const std::string entries = "\"recipe.format\":\"1\",\"recipe.clip\":\"" + clip + "\",";
+        if (const std::size_t at = file.find("--lr 0.003"); *command) file.replace(at, 10, command);
+        file.insert(file.find(key) + key.size(), entries);
+        std::uint64_t length = 0;
+        std::memcpy(&length, file.data(), 8);
+        length += entries.size();
+        for (; length % 8 != 0; ++length) file.insert(8 + length, " ");
+        std::memcpy(file.data(), &length, 8);
+        return file;
+    };
+    put_file(path("one"), recorded("rope-1", "1", ""));
+    put_file(path("reworded"), recorded("none-1", "1", "--lr 3.0e-"));
+    put_file(path("clipped"), recorded("none-1", "2", ""));
+    EXPECT_TRUE(says(compare({"one", "reworded"}), "Only the encoding and the seed differ between the 2 files"));
+    EXPECT_TRUE(says(compare({"one", "clipped"}), "NOT CONTROLLED: clipped differ from one in recipe.clip"));
 }
 
 // rope's third seed is so bad that none is ahead in the mean, and yet behind it for the seeds that both have.

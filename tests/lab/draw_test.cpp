@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pictures in characters: maps, curves, axes.
-#include "tools/lab/draw.h"
-#include "tools/lab/plot.h"
+#include "tools/lab/drawing/draw.h"
+#include "tools/lab/drawing/plot.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

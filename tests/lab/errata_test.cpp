@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "encoding/registry.h"
 #include "tests/lab/lab_run.h"
-#include "tools/lab/slips.h"
-#include "tools/lab/study.h"
+#include "tools/lab/experiments/slips.h"
+#include "tools/lab/experiments/study.h"
+
+#include <cmath>
 
 namespace ordo::lab {
 

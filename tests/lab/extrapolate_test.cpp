@@ -2,11 +2,13 @@
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/models.h"
-#include "tools/lab/extrapolation.h"
+#include "tools/lab/experiments/extrapolation.h"
 
 #include "io/file.h"
-#include "tools/inputs.h"
-#include "tools/weights.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/weights.h"
+
+#include <cmath>
 
 namespace ordo::lab {
 

@@ -3,9 +3,11 @@
 #include "model/model.h"
 #include "tests/lab/lab_run.h"
 #include "tests/model/small_models.h"
-#include "tools/lab/hidden_states.h"
-#include "tools/lab/probe.h"
-#include "tools/lab/ridge.h"
+#include "tools/lab/experiments/hidden_states.h"
+#include "tools/lab/experiments/probe.h"
+#include "tools/lab/math/ridge.h"
+
+#include <cmath>
 
 namespace ordo::lab {
 

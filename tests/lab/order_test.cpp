@@ -2,6 +2,8 @@
 #include "encoding/registry.h"
 #include "tests/lab/lab_run.h"
 
+#include <cmath>
+
 namespace ordo::lab {
 
 extern const Experiment order_experiment;

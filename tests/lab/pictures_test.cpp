@@ -4,7 +4,7 @@
 #include "encoding/registry.h"
 #include "tests/lab/lab_run.h"
 #include "tests/tools/models.h"
-#include "tools/lab/tsne.h"
+#include "tools/lab/math/tsne.h"
 
 #include <algorithm>
 #include <cmath>

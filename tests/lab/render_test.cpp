@@ -3,10 +3,10 @@
 #include "tests/json.h"
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
-#include "tools/lab/draw.h"
-#include "tools/lab/plot.h"
-#include "tools/lab/render.h"
-#include "tools/lab/report.h"
+#include "tools/lab/drawing/draw.h"
+#include "tools/lab/drawing/plot.h"
+#include "tools/lab/drawing/render.h"
+#include "tools/lab/report/report.h"
 
 #include <algorithm>
 #include <cmath>

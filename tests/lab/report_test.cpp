@@ -2,8 +2,8 @@
 // The files that the lab writes: of one experiment, and the report of several.
 #include "tests/lab/lab_run.h"
 #include "tests/tools/program.h"
-#include "tools/lab/plot.h"
-#include "tools/lab/report.h"
+#include "tools/lab/drawing/plot.h"
+#include "tools/lab/report/report.h"
 
 #include "core/error.h"
 

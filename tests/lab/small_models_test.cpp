@@ -3,8 +3,8 @@
 // layer without position can and cannot know.
 #include "core/parallel.h"
 #include "core/random.h"
-#include "tools/lab/word_questions.h"
-#include "tools/train/network.h"
+#include "tools/lab/experiments/word_questions.h"
+#include "training/network.h"
 
 #include <gtest/gtest.h>
 
@@ -32,61 +32,6 @@ protected:
     void TearDown() override { set_threads(threads_); }
     int threads_ = thread_count();
 };
-
-Tensor random_matrix(int rows, int cols, std::uint64_t stream) {
-    Tensor t(rows, cols);
-    const Random random(3, stream);
-    for (std::size_t i = 0; i < t.size(); ++i) t.data()[i] = static_cast<float>(random.normal(i));
-    return t;
-}
-
-TEST_F(LabSmallModels, ProductOnOneThread) {
-    constexpr int m = 7, n = 19, k = 33;
-    for (const Transpose ta : {Transpose::no, Transpose::yes})
-        for (const Transpose tb : {Transpose::no, Transpose::yes})
-            for (const float beta : {0.0f, 1.0f}) {
-                Tensor a = ta == Transpose::no ? random_matrix(m, k, 1) : random_matrix(k, m, 1);
-                Tensor b = tb == Transpose::no ? random_matrix(k, n, 2) : random_matrix(n, k, 2);
-                Tensor c = random_matrix(m, n, 3), before = random_matrix(m, n, 3);
-                train::gemm_alone(a.view(), ta, b.view(), tb, c.view(), beta);
-                for (int i = 0; i < m; ++i)
-                    for (int j = 0; j < n; ++j) {
-                        double sum = beta * static_cast<double>(before.view().row(i)[j]);
-                        for (int l = 0; l < k; ++l)
-                            sum += static_cast<double>(ta == Transpose::no ? a.view().row(i)[l] : a.view().row(l)[i]) *
-                                   (tb == Transpose::no ? b.view().row(l)[j] : b.view().row(j)[l]);
-                        EXPECT_NEAR(c.view().row(i)[j], sum, 1e-4);
-                    }
-            }
-}
-
-// The gradients through BLAS are held against the oracle elsewhere.
-TEST_F(LabSmallModels, SameLossAndGradientAsThroughBlas) {
-    Recipe r = chase_recipe(2, 1);
-    for (const std::string& spec : all_specs()) {
-        std::vector<Token> tokens(static_cast<std::size_t>(r.batch * r.length)), targets = tokens;
-        r.draw(1, 0, tokens, targets);
-        double loss[2];
-        std::vector<float> grads[2];
-        for (const int i : {0, 1}) {
-            EncodingStack encodings(spec, r.trunk.dims());
-            train::Parameters parameters(r.trunk, encodings);
-            parameters.initialise(9);
-            train::Network network(r.trunk, encodings, parameters, r.batch, r.length,
-                                   i == 0 ? gemm : train::gemm_alone);
-            loss[i] = network.loss_and_grad(tokens, targets);
-            grads[i].assign(parameters.grads().begin(), parameters.grads().end());
-        }
-        EXPECT_NEAR(loss[0], loss[1], 1e-5) << spec;
-        double norm = 0, difference = 0;
-        for (std::size_t j = 0; j < grads[0].size(); ++j) {
-            norm += grads[0][j] * grads[0][j];
-            difference += (grads[0][j] - grads[1][j]) * (grads[0][j] - grads[1][j]);
-        }
-        EXPECT_GT(norm, 0);
-        EXPECT_LT(std::sqrt(difference / norm), 1e-4) << spec;
-    }
-}
 
 // Logits after a few steps, of two seeds of every encoding at once.
 std::vector<std::vector<float>> trained_logits(int threads) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Against the printed table of Student's t distribution.
-#include "tools/lab/statistics.h"
+#include "tools/lab/math/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
 
+#include <cmath>
+
 namespace ordo::lab {
 
 extern const Experiment worked_examples_experiment;

@@ -49,16 +49,18 @@ protected:
 
     // What attention() gives for the last token, all before it being in the cache.
     Tensor last_row() {
-        KvCache cache(1, c_.n_kv_heads, d_head, c_.tokens);
+        KvCache cache({1, c_.n_kv_heads, d_head, c_.tokens});
         for (int i = 0; i < c_.tokens; ++i) {
-            cache.positions()[static_cast<std::size_t>(i)] = i;
+            cache.position(i)[0] = i;
             cache.store(0, 0, i, kv_of(i, 0), kv_of(i, 1));
         }
-        AttentionScratch scratch(shape_, c_.tokens, 1);
+        AttentionScratch scratch({&shape_, 1}, encodings_.reads(), c_.tokens, 1);
         Tensor row(1, qkv_.cols()), out(1, c_.n_heads * d_head);
         std::memcpy(row.data(), qkv_.view().row(c_.tokens - 1), row.size() * sizeof(float));
         const Part part{&cache, c_.tokens - 1, 1};
-        team(scratch.slots(), [&] { attention(shape_, encodings_, 0, {&part, 1}, row.view(), scratch, out.view()); });
+        team(scratch.slots(), [&] {
+            attention({shape_, encodings_.layer(0), 0}, {&part, 1}, row.view(), {}, scratch, out.view());
+        });
         return out;
     }
 

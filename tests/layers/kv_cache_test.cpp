@@ -13,11 +13,11 @@ class KvCaches : public testing::TestWithParam<CacheType> {};
 // keys, with a single weight the sum is a row of values.
 TEST_P(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
     constexpr int layers = 2, heads = 3, e = 5, capacity = 130;
-    KvCache cache(layers, heads, e, capacity, GetParam());
+    const KvCacheShape shape{layers, heads, e, capacity, GetParam()};
+    KvCache cache(shape);
     EXPECT_EQ(cache.capacity(), capacity);
     const unsigned element = GetParam() == CacheType::f32 ? 4 : 2;
-    EXPECT_EQ(KvCache::bytes(layers, heads, e, capacity, GetParam()),
-              2u * element * layers * heads * e * 192); // three blocks of 64
+    EXPECT_EQ(KvCache::bytes(shape), 2u * element * layers * heads * e * 192 + 4 * capacity); // three blocks of 64
     // A number that says where it belongs, and that half a float can hold: up to 2048.
     const auto value = [](int layer, int slot, int column, int kind) {
         return static_cast<float>((slot * 15 + column + layer * 7) % 1000 * 2 + kind);
@@ -61,12 +61,15 @@ INSTANTIATE_TEST_SUITE_P(Types, KvCaches, testing::Values(CacheType::f32, CacheT
                          [](const auto& test) { return test.param == CacheType::f32 ? "f32" : "f16"; });
 
 TEST(KvCachePositions, AreKeptApartFromSlots) {
-    KvCache cache(1, 1, 2, 4);
-    cache.positions()[0] = 7;
-    cache.positions()[3] = 7;
-    EXPECT_EQ(cache.positions().size(), 4u);
-    EXPECT_EQ(cache.positions()[3], 7);
-    EXPECT_EQ(cache.positions()[1], 0);
+    KvCache cache({.n_layers = 1, .n_kv_heads = 1, .d_head = 2, .capacity = 4, .axes = 2});
+    cache.position(0)[0] = 7;
+    cache.position(3)[1] = 9;
+    const Positions last = cache.positions(2, 2);
+    EXPECT_EQ(last.size(), 2u);
+    EXPECT_EQ(last.axes(), 2);
+    EXPECT_EQ(last.at(1, 1), 9);
+    EXPECT_EQ(last[1], 0);
+    EXPECT_EQ(cache.positions(0, 1)[0], 7);
 }
 
 } // namespace

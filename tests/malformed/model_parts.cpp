@@ -61,7 +61,7 @@ Parts valid_model(bool with_tokenizer, int width) {
     for (const TensorSpec& spec : tensor_list(b)) {
         const Random random(3, stream++);
         std::vector<float> values(elements_of(spec.shape), 1.0f);
-        if (!starts_at_one(spec.name))
+        if (spec.initial.a != 1)
             for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(0.3 * random.normal(i));
         parts.tensors.push_back({spec.name, "F32", spec.shape, encoded("F32", values)});
     }

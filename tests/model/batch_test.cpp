@@ -83,7 +83,7 @@ TEST(Batches, TheSameBitsOnAnyNumberOfThreads) {
 // A cache of halves rounds keys and values once, by at most 2^-11 of each. Prefill and decode may see a
 // value on different sides of a rounding, but seldom: they agree more closely than with a cache of floats.
 TEST(HalfCaches, RoundKeysAndValuesAndNothingElse) {
-    for (const char* encoding : {"rope", "alibi", "learned"}) {
+    for (const char* encoding : {"rope", "alibi", "learned", "shaw", "transformer-xl", "deberta", "forget"}) {
         const Model model = random_model(small_blueprint(), encoding, 6);
         const std::vector<Token> tokens = random_tokens(30, model.vocab_size(), 1);
         SessionOptions halves;

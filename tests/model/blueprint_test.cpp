@@ -115,7 +115,6 @@ TEST(Blueprints, RefusesValuesOutOfRangeByName) {
     for (const int bad : {0, -1, 3, 5, 8}) refused([=](Blueprint& b) { b.n_kv_heads = bad; }, "n_kv_heads"); // of 4
     for (const int bad : {-1, (1 << 22) + 1}) refused([=](Blueprint& b) { b.window = bad; }, "window");
     refused([](Blueprint& b) { b.window = 4, b.mask = Mask::bidirectional; }, "window");
-    refused([](Blueprint& b) { b.parallel_residual = true, b.norm_place = NormPlace::post; }, "parallel_residual");
     for (const float bad : {0.0f, -1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()})
         refused([=](Blueprint& b) { b.norm_eps = bad; }, "norm_eps");
     for (const float bad :
@@ -151,19 +150,150 @@ TEST(Blueprints, TheLaterFieldsMayBeAbsent) {
     expect_refused(replaced("\"gated\":true", "\"gated\":true,\"embedding_scale\":\"1\""), "embedding_scale");
 }
 
+// Each field of a plan, changed: {its JSON, what makes it}.
+std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
+    return {
+        {"\"norm_eps\":0.25", [](LayerPlan& p) { p.norm_eps = 0.25f; }},
+        {"\"norm_place\":\"sandwich\"", [](LayerPlan& p) { p.norm_place = NormPlace::sandwich; }},
+        {"\"norm_place\":\"parallel_two\"", [](LayerPlan& p) { p.norm_place = NormPlace::parallel_two; }},
+        {"\"activation\":\"relu\"", [](LayerPlan& p) { p.activation = Activation::relu; }},
+        {"\"gated\":false", [](LayerPlan& p) { p.gated = false; }},
+        {"\"ffn_bias\":true", [](LayerPlan& p) { p.ffn_bias = true; }},
+        {"\"mask\":\"bidirectional\"", [](LayerPlan& p) { p.mask = Mask::bidirectional; }},
+        {"\"window\":7", [](LayerPlan& p) { p.window = 7; }},
+        {"\"score_scale\":0.5", [](LayerPlan& p) { p.score_scale = 0.5f; }},
+        {"\"norm\":\"layer\",\"norm_bias\":false", [](LayerPlan& p) { p.norm = Norm::layer; }},
+        {"\"norm\":\"layer\",\"norm_bias\":true", [](LayerPlan& p) { p.norm = Norm::layer, p.norm_bias = true; }},
+        {"\"q_bias\":true", [](LayerPlan& p) { p.q_bias = true; }},
+        {"\"k_bias\":true", [](LayerPlan& p) { p.k_bias = true; }},
+        {"\"v_bias\":true", [](LayerPlan& p) { p.v_bias = true; }},
+        {"\"out_bias\":true", [](LayerPlan& p) { p.out_bias = true; }},
+        {"\"qk_norm\":\"head\"", [](LayerPlan& p) { p.qk_norm = QkNorm::head; }},
+        {"\"qk_norm\":\"width\"", [](LayerPlan& p) { p.qk_norm = QkNorm::width; }},
+        {"\"attention_softcap\":50", [](LayerPlan& p) { p.attention_softcap = 50; }},
+        {"\"experts\":8,\"experts_used\":2", [](LayerPlan& p) { p.experts = 8, p.experts_used = 2; }},
+        {"\"experts\":8,\"experts_used\":2,\"experts_renormalised\":false",
+         [](LayerPlan& p) { p.experts = 8, p.experts_used = 2, p.experts_renormalised = false; }},
+        {"\"attention_bias\":true", [](LayerPlan& p) { p.attention_bias(true); }},
+        {"\"parallel_residual\":true", [](LayerPlan& p) { p.norm_place = NormPlace::parallel; }},
+        {"", [](LayerPlan&) {}},
+    };
+}
+
+// By hand in a pattern, and through what is written: in a pattern, and for all layers.
+TEST(Blueprints, EveryFieldOfAPlanIsReachableByItsName) {
+    const Blueprint base = architectures().front().make();
+    for (const auto& [json, change] : changes()) {
+        Blueprint expected = base;
+        LayerPlan changed = base;
+        change(changed);
+        expected.pattern = {changed, base};
+        std::string text = to_json(base);
+        text.insert(text.size() - 1, ",\"layers\":[{" + json + "},{}]");
+        const Blueprint read = blueprint_from_json(text, "test");
+        EXPECT_EQ(read.pattern, expected.pattern) << json;
+        EXPECT_TRUE(read.layer(0) == changed && read.layer(1) == static_cast<const LayerPlan&>(base)) << json;
+        EXPECT_EQ(blueprint_from_json(to_json(expected), "test").pattern, expected.pattern) << json;
+        EXPECT_EQ(to_json(blueprint_from_json(to_json(expected, true), "test")), to_json(expected)) << json;
+        Blueprint all_layers = base;
+        change(all_layers);
+        EXPECT_EQ(static_cast<const LayerPlan&>(blueprint_from_json(to_json(all_layers), "test")), changed) << json;
+        // Against a base that has everything else, too.
+        Blueprint around = all_layers;
+        around.pattern = {base, changed};
+        EXPECT_EQ(blueprint_from_json(to_json(around), "test").pattern, around.pattern) << json;
+    }
+}
+
+TEST(Blueprints, AsManyPlansAsLayersFitIn) {
+    Blueprint b = architectures().front().make();
+    b.n_layers = 1024;
+    LayerPlan plan = b;
+    plan.norm = Norm::layer, plan.norm_place = NormPlace::parallel_two, plan.activation = Activation::gelu_tanh;
+    plan.gated = false, plan.ffn_bias = true, plan.qk_norm = QkNorm::width, plan.norm_bias = true;
+    plan.attention_bias(true);
+    plan.norm_eps = 1.2345679e-7f, plan.score_scale = 1.2345679e-5f, plan.attention_softcap = 1.2345679e-5f;
+    plan.window = 1 << 22, plan.experts = 64, plan.experts_used = 63, plan.experts_renormalised = false;
+    b.pattern.assign(1024, plan);
+    EXPECT_EQ(blueprint_from_json(to_json(b), "test").pattern, b.pattern);
+}
+
+// The key order of version 0.1.0, none of the later fields.
+std::string old_json(const std::string& norm, bool attention_bias, bool parallel, const std::string& place = "pre") {
+    const auto text = [](bool value) { return value ? std::string("true") : std::string("false"); };
+    return R"({"architecture":"old","vocab_size":257,"context":64,"n_layers":2,"d_model":32,"n_heads":4,"n_kv_heads":4,)"
+           R"("d_head":8,"d_ff":64,"norm":")" +
+           norm + R"(","norm_eps":1e-05,"norm_place":")" + place + R"(","parallel_residual":)" + text(parallel) +
+           R"(,"activation":"silu","gated":true,"attention_bias":)" + text(attention_bias) +
+           R"(,"ffn_bias":false,"mask":"causal","window":0,"score_scale":0,"embedding_norm":false,"final_norm":true,)"
+           R"("tied_head":true})";
+}
+
+TEST(Blueprints, OldFilesReadAsBefore) {
+    for (const bool bias : {false, true})
+        for (const bool parallel : {false, true})
+            for (const std::string norm : {"rms", "layer"}) {
+                const Blueprint b = blueprint_from_json(old_json(norm, bias, parallel), "test");
+                EXPECT_TRUE(b.pattern.empty());
+                EXPECT_EQ(b.norm_bias, norm == "layer"); // LayerNorm had one, always
+                EXPECT_EQ(b.norm_place, parallel ? NormPlace::parallel : NormPlace::pre);
+                for (const bool each : {b.q_bias, b.k_bias, b.v_bias, b.out_bias}) EXPECT_EQ(each, bias);
+                std::set<std::string> names;
+                for (const TensorSpec& t : tensor_list(b)) names.insert(t.name);
+                EXPECT_EQ(names.contains("layers.1.attention.qkv.bias"), bias);
+                EXPECT_EQ(names.contains("layers.1.attention.out.bias"), bias);
+                EXPECT_EQ(names.contains("layers.1.feed_forward_norm.weight"), !parallel);
+                EXPECT_EQ(names.contains("layers.1.attention_norm.bias"), norm == "layer");
+                EXPECT_EQ(names.contains("final_norm.bias"), norm == "layer");
+            }
+    expect_refused(old_json("rms", false, true, "post"), "parallel_residual");
+}
+
+TEST(Blueprints, RefusesPlansByTheirNumberAndField) {
+    const auto refused = [](const std::string& layers, const std::string& phrase) {
+        expect_refused(replaced("\"gated\":true", "\"gated\":true,\"layers\":" + layers), phrase);
+    };
+    refused("[]", "'layers': expected a list of plans");
+    refused("{}", "'layers': expected a list of plans");
+    refused("null", "'layers'");
+    refused("[{},7]", "layer plan 1: expected a JSON object");
+    refused("[{},{\"n_heads\":2}]", "layer plan 1: unknown field 'n_heads'");
+    refused("[{},{\"layers\":[]}]", "layer plan 1: unknown field 'layers'");
+    refused("[{},{\"window\":-1}]", "window");
+    refused("[{},{\"window\":5000000}]", "layer plan 1: blueprint field 'window'");
+    refused("[{\"window\":4,\"mask\":\"bidirectional\"}]", "layer plan 0: blueprint field 'window'");
+    refused("[{\"norm_bias\":true}]", "layer plan 0: blueprint field 'norm_bias': expected false with norm rms");
+    refused("[{\"norm_place\":\"around\"}]", "layer plan 0: 'norm_place': expected one of pre, post, sandwich");
+    refused("[{\"qk_norm\":\"both\"}]", "layer plan 0: 'qk_norm': expected one of none, head, width");
+    refused("[{\"experts\":2}]", "layer plan 0: blueprint field 'experts_used': expected 1 to 2, found 0");
+    refused("[{\"experts\":2,\"experts_used\":3}]", "experts_used");
+    refused("[{\"experts_used\":1}]", "layer plan 0: blueprint field 'experts_used': expected 0 to 0, found 1");
+    refused("[{\"experts\":1025,\"experts_used\":1}]", "layer plan 0: blueprint field 'experts'");
+    refused("[{\"attention_softcap\":-1}]", "attention_softcap");
+    refused("[{\"norm_eps\":0}]", "layer plan 0: blueprint field 'norm_eps'");
+    refused("[{},{},{},{},{},{}]", "expected at most n_layers = 5 plans, found 6");
+    refused("[{\"parallel_residual\":true,\"norm_place\":\"post\"}]", "layer plan 0: 'parallel_residual'");
+    Blueprint b = architectures().front().make();
+    b.n_layers = 1024, b.experts = 1024, b.experts_used = 1;
+    EXPECT_NE(error_of([&] { check(b, "file"); }).find("'experts': expected at most 65536 in all layers"),
+              std::string::npos);
+}
+
 TEST(Blueprints, ScoreScaleIsThatOfThePaperUnlessGiven) {
     Blueprint b = architectures().front().make();
     b.d_head = 64;
-    EXPECT_EQ(b.scale(), 0.125f);
+    EXPECT_EQ(compile_layers(b)[0].score_scale(), 0.125f);
     b.score_scale = 1;
-    EXPECT_EQ(b.scale(), 1.0f);
+    EXPECT_EQ(compile_layers(b)[0].score_scale(), 1.0f);
 }
 
 TEST(Blueprints, TensorsComeInTheOrderOfAForwardPass) {
     Blueprint b = architectures().front().make();
     b.n_layers = 1;
     b.norm = Norm::layer;
-    b.attention_bias = b.ffn_bias = b.embedding_norm = true;
+    b.norm_bias = true;
+    b.attention_bias(true);
+    b.ffn_bias = b.embedding_norm = true;
     b.tied_head = false;
     b.n_kv_heads = 2;
     std::vector<std::string> names;
@@ -172,9 +302,9 @@ TEST(Blueprints, TensorsComeInTheOrderOfAForwardPass) {
         if (t.name == "layers.0.attention.qkv.weight") {
             EXPECT_EQ(t.shape, (std::vector<std::int64_t>{(4 + 2 + 2) * 32, 128}));
         }
-        EXPECT_EQ(starts_at_one(t.name), t.name.find("norm.weight") != std::string::npos);
         if (t.shape.size() == 1) {
-            EXPECT_EQ(t.init_std, 0) << t.name;
+            EXPECT_EQ(t.initial.kind, InitialValues::Kind::constant) << t.name;
+            EXPECT_EQ(t.initial.a, t.name.find("norm.weight") != std::string::npos ? 1 : 0) << t.name;
         }
     }
     EXPECT_EQ(names, (std::vector<std::string>{"embedding.weight", "embedding_norm.weight", "embedding_norm.bias",

@@ -3,6 +3,7 @@
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace ordo {
@@ -13,9 +14,9 @@ protected:
     // The file of a model, as a test may want to spoil it. It looks at the model's tensors.
     static ModelFile content(Model&&) = delete;
     static ModelFile content(const Model& model) {
-        auto& tensors = const_cast<TensorBlock&>(model.impl().tensors); // read only
+        auto& tensors = const_cast<TensorBlock&>(impl_of(model).tensors); // read only
         ModelFile file;
-        file.blueprint = model.impl().blueprint;
+        file.blueprint = impl_of(model).blueprint;
         file.encoding = model.encoding();
         file.specs.assign(tensors.specs().begin(), tensors.specs().end());
         for (std::size_t i = 0; i < file.specs.size(); ++i) file.values.push_back(tensors.view(i));
@@ -61,7 +62,7 @@ TEST_F(ModelFiles, WhatIsWrittenIsWhatIsRead) {
     write_model(path_, file);
     const Model read = Model::load(path_);
     EXPECT_EQ(read.encoding(), model.encoding());
-    EXPECT_EQ(to_json(read.impl().blueprint), to_json(model.impl().blueprint));
+    EXPECT_EQ(to_json(impl_of(read).blueprint), to_json(impl_of(model).blueprint));
     EXPECT_EQ(read.metadata("corpus"), "tales");
     EXPECT_EQ(read.metadata("loss"), "1.25");
     EXPECT_EQ(read.metadata("ordo.format"), "1");
@@ -172,7 +173,7 @@ TEST_F(ModelFiles, AnotherEncodingMustBeForced) {
         expect_load_error(ErrorCode::usage, "force it", asking(other));
         EXPECT_TRUE(warnings_.empty());
         const Model forced = Model::load(path_, asking(other, true));
-        EXPECT_EQ(forced.encoding(), EncodingStack(other, model.impl().blueprint.dims()).spec());
+        EXPECT_EQ(forced.encoding(), EncodingStack(other, impl_of(model).blueprint.dims()).spec());
         EXPECT_EQ(warnings_.size(), 1u);
         EXPECT_GT(difference(logits(forced), logits(model)), 1e-3) << other;
     }
@@ -240,7 +241,7 @@ TEST_F(ModelFiles, AnEncodingOfTheCallersOwn) {
         std::string spec() const override { return "own:factor=2"; }
         unsigned moments() const override { return moment_embed; }
         std::vector<TensorSpec> tensors() const override { return {{"weight", {40}}}; }
-        void bind(std::span<const View> tensors) override { weight_ = tensors[0]; }
+        void bind(int, std::span<const View> tensors) override { weight_ = tensors[0]; }
         void embed(View x, const TokenRows& rows) const override {
             for (int i = 0; i < x.rows; ++i)
                 for (int j = 0; j < x.cols; ++j)
@@ -252,7 +253,7 @@ TEST_F(ModelFiles, AnEncodingOfTheCallersOwn) {
     };
     std::vector<std::unique_ptr<Encoding>> items;
     items.push_back(std::make_unique<Own>());
-    const Model model = random_model(small_blueprint(), EncodingStack(std::move(items)), 8);
+    const Model model = random_model(small_blueprint(), EncodingStack(std::move(items), small_blueprint().n_layers), 8);
     ModelFile file = content(model);
     file.encoding = "none"; // for one cannot name it
     write_model(path_, file);

@@ -49,7 +49,7 @@ TEST(ReadInParts, OnAnyNumberOfThreads) {
     for (const int threads : {1, 2, 3, 8}) {
         set_threads(threads);
         const Model model = Model::load(whole);
-        const View read = model.impl().weights.embedding.view();
+        const View read = impl_of(model).weights.embedding.view();
         ASSERT_EQ(read.rows, b.vocab_size);
         for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(read.data[i], static_cast<float>(i)) << threads;
         EXPECT_NE(refusal(two_wrong).find("element " + std::to_string(part + 3) + " is nan"), std::string::npos);

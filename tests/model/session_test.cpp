@@ -84,7 +84,7 @@ public:
 Model short_model(const Blueprint& b = small_blueprint()) {
     std::vector<std::unique_ptr<Encoding>> items;
     items.push_back(std::make_unique<Short>());
-    return random_model(b, EncodingStack(std::move(items)), 2);
+    return random_model(b, EncodingStack(std::move(items), b.n_layers), 2);
 }
 
 TEST(Sessions, RefusePositionsThatTheEncodingDoesNotHave) {
@@ -205,7 +205,7 @@ TEST(Sessions, ACallbackThatThrowsLeavesTheSessionAsItWas) {
     const auto bad = [](int first, View) {
         if (first == 4) throw 42;
     };
-    EXPECT_THROW(session.feed_all(std::span(tokens).subspan(10), {}, bad), int);
+    EXPECT_THROW(session.feed_all(std::span(tokens).subspan(10), TokenRows{}, bad), int);
     EXPECT_EQ(session.size(), 10);
     EXPECT_LE(difference(session.feed(std::span(tokens).subspan(10)), logits_of(model, tokens).back()), 1e-4);
 }
@@ -241,7 +241,7 @@ void expect_undisturbed(const std::function<void(const Model&, Session&, int fir
     Session session(model, {14, 4});
     session.feed(std::span(tokens).first(1));
     std::size_t seen = 1;
-    session.feed_all(std::span(tokens).subspan(1, 12), {}, [&](int first, View logits) {
+    session.feed_all(std::span(tokens).subspan(1, 12), TokenRows{}, [&](int first, View logits) {
         attempt(model, session, first);
         for (int i = 0; i < logits.rows; ++i, ++seen)
             EXPECT_LE(difference({logits.row(i), static_cast<std::size_t>(logits.cols)}, expected[seen]), 1e-4) << seen;
@@ -260,7 +260,7 @@ TEST(OneCallAtATime, ACallbackCannotChangeItsSession) {
     });
     expect_undisturbed([&](const Model&, Session& session, int) {
         expect_error(ErrorCode::usage, "in the middle of another",
-                     [&] { session.feed_all(many, {}, [](int, View) { ADD_FAILURE(); }); });
+                     [&] { session.feed_all(many, TokenRows{}, [](int, View) { ADD_FAILURE(); }); });
     });
     expect_undisturbed([&](const Model&, Session& session, int) {
         for (const int size : {0, 1, session.size()})
@@ -310,7 +310,7 @@ TEST(OneCallAtATime, ACallbackMayDestroyItsSession) {
     const std::vector<std::vector<float>> expected = logits_of(model, tokens);
     const auto expect_all = [&](Session& session, const std::function<void()>& end) {
         std::size_t seen = 0;
-        session.feed_all(tokens, {}, [&](int first, View logits) {
+        session.feed_all(tokens, TokenRows{}, [&](int first, View logits) {
             if (first == 0) end();
             for (int i = 0; i < logits.rows; ++i, ++seen)
                 EXPECT_LE(difference({logits.row(i), static_cast<std::size_t>(logits.cols)}, expected[seen]), 1e-4);
@@ -328,7 +328,7 @@ TEST(OneCallAtATime, ACallbackMayDestroyItsSession) {
 TEST(OneCallAtATime, ACallbackIsNeeded) {
     const Model model = random_model(small_blueprint(), "none", 20);
     Session session(model);
-    expect_error(ErrorCode::usage, "callback", [&] { session.feed_all(random_tokens(3, vocab, 1), {}, {}); });
+    expect_error(ErrorCode::usage, "callback", [&] { session.feed_all(random_tokens(3, vocab, 1), TokenRows{}, {}); });
     EXPECT_EQ(session.size(), 0);
 }
 

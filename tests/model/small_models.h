@@ -7,6 +7,7 @@
 #include "tests/reference.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ordo {
 
@@ -43,7 +44,7 @@ inline Blueprint shrunk(Blueprint b) {
 
 inline reference::Tensors tensors_of(const Model& model) {
     // The views are of floats that nobody may change; reading them is all that happens here.
-    auto& tensors = const_cast<TensorBlock&>(model.impl().tensors);
+    auto& tensors = const_cast<TensorBlock&>(impl_of(model).tensors);
     reference::Tensors all;
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const View v = tensors.view(i);

@@ -2,6 +2,7 @@
 // Every choice that a Blueprint offers, without an encoding, against the double-precision oracle.
 #include "tests/model/small_models.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace ordo {
@@ -38,10 +39,10 @@ std::vector<Variant> variants() {
     all.push_back(variant("final_softcap", [](Blueprint& b) { b.final_softcap = 1.5f; }));
     all.push_back(variant("own_head", [](Blueprint& b) { b.tied_head = false; }));
     all.push_back(variant("post_rms", [](Blueprint& b) { b.norm_place = NormPlace::post; }));
-    all.push_back(variant("parallel_rms", [](Blueprint& b) { b.parallel_residual = true; }));
+    all.push_back(variant("parallel_rms", [](Blueprint& b) { b.norm_place = NormPlace::parallel; }));
     all.push_back(variant("no_final_norm", [](Blueprint& b) { b.final_norm = false; }));
     all.push_back(variant("embedding_norm", [](Blueprint& b) { b.embedding_norm = true; }));
-    all.push_back(variant("attention_bias", [](Blueprint& b) { b.attention_bias = true; }));
+    all.push_back(variant("attention_bias", [](Blueprint& b) { b.attention_bias(true); }));
     all.push_back(variant("ffn_bias", [](Blueprint& b) { b.ffn_bias = true; }));
     all.push_back(variant("large_eps", [](Blueprint& b) { b.norm_eps = 0.1f; }));
     for (const Activation f : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
@@ -59,7 +60,8 @@ TEST_P(Transformers, AgreeWithTheOracleChunkByChunk) {
     const Blueprint& b = GetParam().blueprint;
     const Model model = random_model(b, "none", 1);
     const reference::Tensors tensors = tensors_of(model);
-    const reference::Transformer oracle(b, tensors, {});
+    const reference::Oracles nothing("none", b.dims(), tensors);
+    const reference::Transformer oracle(b, tensors, nothing);
     reference::Input in;
     in.tokens = random_tokens(length, b.vocab_size, 2);
     in.positions.assign(length, 0);
@@ -93,7 +95,7 @@ TEST(TransformerHead, LargeVocabulariesComeInParts) {
     const std::vector<Token> tokens = random_tokens(25, b.vocab_size, 6);
     Session session(model, {25, 25});
     std::vector<int> firsts;
-    session.feed_all(tokens, {}, [&](int first, View rows) {
+    session.feed_all(tokens, TokenRows{}, [&](int first, View rows) {
         firsts.push_back(first);
         EXPECT_EQ(rows.cols, b.vocab_size);
     });

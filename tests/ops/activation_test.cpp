@@ -6,6 +6,7 @@
 #include "tests/reference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace ordo {

@@ -5,7 +5,7 @@
 #include "core/parallel.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
-#include "tools/program.h"
+#include "tools/cli/program.h"
 
 #include <atomic>
 #include <cstdlib>

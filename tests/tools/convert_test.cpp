@@ -8,6 +8,7 @@
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace {

@@ -42,7 +42,7 @@ void write_alphabet(const std::filesystem::path& path, const std::string& encodi
     const EncodingStack encodings(encoding, blueprint.dims());
     TensorBlock tensors(model_tensors(blueprint, encodings));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i)
-        if (starts_at_one(tensors.specs()[i].name))
+        if (tensors.specs()[i].initial.a == 1)
             for (float& value : tensors.values(i)) value = 1;
     const View embedding = tensors.view("embedding.weight"), head = tensors.view("head.weight");
     for (int token = 0; token < blueprint.vocab_size; ++token) {
@@ -58,7 +58,7 @@ void write_random(const std::filesystem::path& path, const std::string& encoding
     const Model model = random_model(blueprint, encoding, 11);
     TensorBlock tensors(model_tensors(blueprint, encodings));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
-        auto& all = const_cast<TensorBlock&>(model.impl().tensors); // views are not const
+        auto& all = const_cast<TensorBlock&>(impl_of(model).tensors); // views are not const
         const View from = all.view(tensors.specs()[i].name), to = tensors.view(i);
         for (int row = 0; row < to.rows; ++row) std::copy_n(from.row(row), to.cols, to.row(row));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The command line: one table for parsing, help, man page and Markdown; what is refused, and how (families
 // E1 - E3).
-#include "tools/options.h"
+#include "tools/cli/options.h"
 
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "tests/temp_dir.h"
-#include "tools/sha256.h"
+#include "tools/cli/sha256.h"
 #include "tools/train/checkpoint.h"
 
 #include <gtest/gtest.h>

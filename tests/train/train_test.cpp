@@ -2,7 +2,7 @@
 // What a training run promises: the same bits for any number of threads and after a resume, the loss
 // that the engine computes for the same file, and errors that name what is wrong.
 #include "tests/train/training.h"
-#include "tools/train/network.h"
+#include "training/network.h"
 
 #include <cmath>
 #include <numeric>
@@ -34,7 +34,8 @@ TEST_F(Training, SameBitsForAnyNumberOfThreadsWhereEveryLoopIsShared) {
     b.d_ff = 272;
     b.n_layers = 1;
     b.norm = Norm::layer;
-    b.attention_bias = b.ffn_bias = true;
+    b.norm_bias = true;
+    b.attention_bias(true), b.ffn_bias = true;
     o.encoding = "segment+learned";
     o.dropout = 0.1;
     o.batch = 5;
@@ -150,7 +151,8 @@ TEST_F(Training, RefusesWeightsOfAnotherTrunkWhoseTensorsHaveTheSameShapes) {
         FAIL() << "expected an error";
     } catch (const Error& e) {
         EXPECT_EQ(e.code, ErrorCode::model);
-        EXPECT_NE(std::string(e.what()).find("blueprint: d_head: expected the trunk's"), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("blueprint: n_heads: expected the trunk's"), std::string::npos)
+            << e.what();
     }
     next.blueprint = o.blueprint;
     next.blueprint.context /= 2;

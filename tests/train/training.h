@@ -73,7 +73,7 @@ protected:
         for (std::int64_t w = 0; w < held.windows(); ++w) {
             held.window(w, tokens, targets);
             Session session(model);
-            session.feed_all(tokens, {}, [&](int first, View logits) {
+            session.feed_all(tokens, TokenRows{}, [&](int first, View logits) {
                 for (int i = 0; i < logits.rows; ++i) {
                     double z = 0;
                     for (int j = 0; j < logits.cols; ++j) z += std::exp(static_cast<double>(logits.row(i)[j]));

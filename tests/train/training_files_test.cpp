@@ -5,9 +5,9 @@
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 #include "tests/train/training.h"
-#include "tools/options.h"
+#include "tools/cli/options.h"
 #include "tools/train/log.h"
-#include "tools/train/network.h"
+#include "training/network.h"
 
 #include <malloc.h>
 
@@ -209,6 +209,18 @@ TEST_F(TrainingFiles, AResumedRunCutsNoFileThatIsNotALog) {
     EXPECT_EQ(bytes(o.log).find("0.1,5,1"), std::string::npos);
 }
 
+// A run that goes on, or begins anew, clears what it left when it was killed, and nobody else's.
+TEST_F(TrainingFiles, LeftoversOfAKilledRunAreCleared) {
+    const Options o = stopped("run");
+    const std::vector<std::string> own{".run.checkpoint.ordo-0.tmp", ".run.safetensors.ordo-3.tmp"},
+        others{".other.checkpoint.ordo-0.tmp", ".run.checkpoint.tmp", "run.checkpoint.ordo-0.tmp"};
+    for (const std::vector<std::string>& names : {own, others})
+        for (const std::string& name : names) put_file(dir_ / name, "half a file");
+    run(o);
+    for (const std::string& name : own) EXPECT_FALSE(fs::exists(dir_ / name)) << name;
+    for (const std::string& name : others) EXPECT_TRUE(fs::exists(dir_ / name)) << name;
+}
+
 // ---- Before the first step ----------------------------------------------------------------------
 
 TEST_F(TrainingFiles, AFolderThatIsNotThereIsFoundBeforeTheFirstStep) {
@@ -342,7 +354,7 @@ TEST_F(TrainingFiles, ACardSaysWhatWasSeen) {
     put_file(dir_ / "log", "step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss\n"
                            "1,2048,0.001,8,1,0,\n2,4096,0.001,6,1,0,\n2,4096,,,,,7\n");
     const std::string command =
-        "tools/card.sh " + test::program_path() + " weights/none.safetensors " + (dir_ / "log").string();
+        "tools/scripts/card.sh " + test::program_path() + " weights/none.safetensors " + (dir_ / "log").string();
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> card(::popen(command.c_str(), "r"), ::pclose);
     ASSERT_TRUE(card);
     std::string text;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/weights.sh with stand-ins for the program and for xz: what it reads, and what it leaves where.
+# tools/scripts/weights.sh with stand-ins for the program and for xz: what it reads, and what it leaves where.
 #   SCRATCH=DIR run.sh BUILD
 set -u
 passed=0 failed=0
@@ -55,7 +55,7 @@ check() { # WHAT COMMAND ...
         cat "$SCRATCH/log"
     fi
 }
-weights() { tools/weights.sh "$bin/ordo" "$corpus" "$out" "$@"; }
+weights() { tools/scripts/weights.sh "$bin/ordo" "$corpus" "$out" "$@"; }
 lists() { # DIR NAME ...: that these are its files
     dir=$1
     shift

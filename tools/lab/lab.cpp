@@ -3,12 +3,12 @@
 #include "tools/lab/lab.h"
 
 #include "core/error.h"
-#include "tools/lab/draw.h"
-#include "tools/lab/plot.h"
-#include "tools/lab/render.h"
-#include "tools/lab/report.h"
-#include "tools/machine.h"
-#include "tools/signals.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/signals.h"
+#include "tools/lab/drawing/draw.h"
+#include "tools/lab/drawing/plot.h"
+#include "tools/lab/drawing/render.h"
+#include "tools/lab/report/report.h"
 
 #include <algorithm>
 

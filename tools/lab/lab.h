@@ -3,8 +3,8 @@
 // these are printed, plotted and gathered in a report is none of its business (render.h, plot.h, report.h).
 #pragma once
 
-#include "tools/options.h"
-#include "tools/output.h"
+#include "tools/cli/options.h"
+#include "tools/cli/output.h"
 
 namespace ordo::lab {
 

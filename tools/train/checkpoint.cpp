@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "io/safetensors.h"
-#include "tools/sha256.h"
+#include "tools/cli/sha256.h"
 
 #include <algorithm>
 #include <charconv>

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "io/file.h"
-#include "tools/sha256.h"
+#include "tools/cli/sha256.h"
 
 #include <algorithm>
 #include <numeric>
@@ -54,9 +54,7 @@ std::int64_t Corpus::shuffled(std::uint64_t seed, std::int64_t n) {
     if (epoch != epoch_ || seed != order_seed_) {
         order_.resize(starts_.size());
         std::iota(order_.begin(), order_.end(), 0);
-        const Random random(seed, 0xda7a + static_cast<std::uint64_t>(epoch));
-        for (std::size_t i = order_.size(); i-- > 1;) // Fisher and Yates
-            std::swap(order_[i], order_[static_cast<std::size_t>(random.below(i, i + 1))]);
+        shuffle(std::span(order_), Random(seed, 0xda7a + static_cast<std::uint64_t>(epoch)));
         epoch_ = epoch;
         order_seed_ = seed;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/train/progress.h"
 
-#include "tools/output.h"
+#include "tools/cli/output.h"
 
 #include <algorithm>
 #include <numeric>

@@ -3,9 +3,9 @@
 // held-out loss.
 #pragma once
 
-#include "tools/live_line.h"
+#include "core/timer.h"
+#include "tools/cli/live_line.h"
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,7 +38,6 @@ public:
     double tokens_per_second() const { return figures_.rate; }
 
 private:
-    using Clock = std::chrono::steady_clock;
     bool due(Clock::time_point now);
 
     bool shown_;

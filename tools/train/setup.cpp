@@ -36,12 +36,17 @@ std::unique_ptr<Tokenizer> read_tokenizer(const std::filesystem::path& file) {
 // What shapes do not show, such as the number of heads, has to agree too.
 void check_trunk(const Options& o, const Safetensors& file) {
     const std::string where = file.where() + ": blueprint";
-    const JsonValue has = parse_json(to_json(read_blueprint(file), true), where);
+    const Blueprint trained = read_blueprint(file);
+    const JsonValue has = parse_json(to_json(trained, true), where);
     const JsonValue wants = parse_json(to_json(o.blueprint, true), where);
-    for (const auto& [key, value] : *wants.object())
-        if (const std::string wanted = describe(value), found = describe(get_member(has, key, where));
-            key != "architecture" && key != "context" && found != wanted)
+    for (const auto& [key, value] : *wants.object()) {
+        if (key == "architecture" || key == "context" || key == "layers") continue;
+        const std::string wanted = describe(value), found = describe(get_member(has, key, where));
+        if (found != wanted)
             fail(ErrorCode::model, where, ": ", key, ": expected the trunk's ", wanted, ", found ", found);
+    }
+    if (trained.pattern != o.blueprint.pattern)
+        fail(ErrorCode::model, where, ": layers: expected the trunk's plans of layers, found others");
 }
 
 } // namespace
@@ -89,7 +94,10 @@ Options resolved(Options o) {
     Blueprint b = o.blueprint;
     b.vocab_size = std::max(b.vocab_size, 1); // the tokenizer's is not known yet
     check(b, "trunk");
-    check_reach(EncodingStack(o.encoding, b.dims()), b.context);
+    if (o.randomised_positions != 0 && o.randomised_positions < b.context)
+        fail(ErrorCode::usage, "randomised-positions: expected 0, or at least the context of ", b.context, ", found ",
+             o.randomised_positions);
+    check_reach(EncodingStack(o.encoding, b.dims()), std::max(b.context, o.randomised_positions));
     check_files(o);
     return o;
 }
@@ -98,15 +106,8 @@ Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     Blueprint b = o.blueprint;
     b.vocab_size = tokenizer.vocab_size();
     check(b, "trunk");
-    const EncodingStack encodings(o.encoding, b.dims());
-    const auto parameters = static_cast<double>(Parameters::floats(b, encodings));
-    const double copies = o.keep == Keep::best ? 5 : 4; // gradients, two moments, and the best
-    const double bytes = sizeof(float) * (copies * parameters + Network::floats(b, encodings, o.batch, b.context));
-    const std::int64_t step_tokens = static_cast<std::int64_t>(o.batch) * b.context;
-    if (bytes > static_cast<double>(default_memory_limit()) || step_tokens > std::numeric_limits<int>::max())
-        fail(ErrorCode::limit, "training: steps of ", step_tokens, " tokens take ",
-             static_cast<std::uint64_t>(std::min(bytes, 0x1p63)), " bytes, more than the ", default_memory_limit(),
-             " that they may; a smaller batch, context or trunk takes less");
+    const int copies = o.keep == Keep::best ? 5 : 4; // values, gradients, two moments, and the best
+    check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch, b.context, copies);
     return b;
 }
 

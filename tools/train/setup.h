@@ -4,8 +4,8 @@
 
 #include "core/weight_type.h"
 #include "text/tokenizer.h"
-#include "tools/train/network.h"
 #include "tools/train/train.h"
+#include "training/network.h"
 
 namespace ordo::train {
 

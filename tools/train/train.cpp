@@ -4,18 +4,20 @@
 #include "core/blas.h"
 #include "core/error.h"
 #include "model/model_file.h"
-#include "tools/sha256.h"
+#include "tools/cli/sha256.h"
 #include "tools/train/checkpoint.h"
 #include "tools/train/data.h"
 #include "tools/train/log.h"
-#include "tools/train/optimizer.h"
 #include "tools/train/progress.h"
+#include "tools/train/record.h"
 #include "tools/train/setup.h"
+#include "training/optimizer.h"
+#include "training/randomised.h"
+#include "training/schedule.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <numbers>
 #include <optional>
 
 namespace ordo::train {
@@ -24,21 +26,12 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "interrupt() is called by signal handlers");
 
-// Rises over the warm-up, then falls along half a cosine to min_lr (Loshchilov and Hutter 2017).
-double learning_rate(const Options& o, std::int64_t step, std::int64_t steps) {
-    const auto warmup = std::max<std::int64_t>(1, static_cast<std::int64_t>(o.warmup * static_cast<double>(steps)));
-    if (step < warmup) return o.lr * static_cast<double>(step + 1) / static_cast<double>(warmup);
-    const double progress =
-        static_cast<double>(step - warmup) / static_cast<double>(std::max<std::int64_t>(1, steps - warmup));
-    return o.lr * (o.min_lr + (1 - o.min_lr) * 0.5 * (1 + std::cos(std::numbers::pi * progress)));
-}
-
-// With four digits of what is not whole.
-template <class... Parts>
+// With so many digits of what is not whole.
+template <int digits = 4, class... Parts>
 std::string text_of(const Parts&... parts) {
     std::ostringstream s;
     s.imbue(std::locale::classic());
-    s.precision(4);
+    s.precision(digits);
     (s << ... << parts);
     return s.str();
 }
@@ -64,6 +57,9 @@ public:
     Result train();
 
 private:
+    Schedule schedule() const {
+        return {o_.lr, o_.min_lr, steps_, static_cast<std::int64_t>(o_.warmup * static_cast<double>(steps_))};
+    }
     void one_step();
     bool evaluation_is_due() const;
     bool evaluate();
@@ -99,6 +95,8 @@ private:
     Log log_;
     std::int64_t steps_, finish_step_, step_tokens_;
     std::vector<Token> tokens_, targets_;
+    std::vector<int> positions_; // empty if they are not randomised
+    std::string init_sha256_;
 };
 
 Run::Run(const Options& options)
@@ -106,16 +104,20 @@ Run::Run(const Options& options)
       encodings_(o_.encoding, (o_.blueprint = fitting_trunk(o_, *tokenizer_)).dims()),
       corpus_(o_.corpus, *tokenizer_, o_.blueprint.context),
       validation_(o_.validation, *tokenizer_, o_.blueprint.context), parameters_(o_.blueprint, encodings_),
-      network_(o_.blueprint, encodings_, parameters_, o_.batch, o_.blueprint.context), optimizer_(parameters_),
-      best_(o_.keep == Keep::best ? parameters_.size() : 0), progress_(o_.progress),
+      network_(o_.blueprint, encodings_, parameters_, o_.batch, o_.blueprint.context, {1, o_.randomised_positions}),
+      optimizer_(parameters_), best_(o_.keep == Keep::best ? parameters_.size() : 0), progress_(o_.progress),
       step_tokens_(static_cast<std::int64_t>(o_.batch) * o_.blueprint.context),
-      tokens_(static_cast<std::size_t>(step_tokens_)), targets_(tokens_.size()) {
+      tokens_(static_cast<std::size_t>(step_tokens_)), targets_(tokens_.size()),
+      positions_(o_.randomised_positions > 0 ? tokens_.size() : 0) {
     check_blas();
     steps_ = o_.tokens / step_tokens_;
     finish_step_ = steps_ - o_.finish_tokens / step_tokens_;
     if (o_.finish_tokens > 0) finish_ = std::make_unique<Corpus>(o_.finish, *tokenizer_, o_.blueprint.context);
     parameters_.initialise(o_.seed);
-    if (!o_.init.empty()) load_initial(o_, parameters_);
+    if (!o_.init.empty()) {
+        load_initial(o_, parameters_);
+        init_sha256_ = sha256(read_file(o_.init, std::numeric_limits<std::size_t>::max() / 2));
+    }
     if (o_.resume && std::filesystem::exists(o_.checkpoint)) {
         state_ = load_checkpoint(o_.checkpoint, digest(), steps_, floats());
         optimizer_.steps = state_.step;
@@ -132,6 +134,7 @@ std::string Run::digest() const {
       << o_.min_lr << '|' << o_.warmup << '|' << o_.weight_decay << '|' << o_.clip << '|' << o_.dropout << '|'
       << o_.seed << '|' << o_.finish_tokens << '|' << corpus_.sha256() << '|' << (finish_ ? finish_->sha256() : "")
       << '|' << sha256(tokenizer_->to_json());
+    if (o_.randomised_positions > 0) s << "|randomised|" << o_.randomised_positions;
     if (o_.keep == Keep::best) s << "|best|" << o_.eval_every << '|' << o_.eval_tokens << '|' << validation_.sha256();
     return sha256(s.str());
 }
@@ -178,11 +181,14 @@ void Run::one_step() {
         const auto at = static_cast<std::size_t>(i) * length;
         corpus.window(corpus.shuffled(o_.seed, first + i), std::span(tokens_).subspan(at, length),
                       std::span(targets_).subspan(at, length));
+        if (!positions_.empty())
+            randomised_positions(o_.seed, static_cast<std::uint64_t>(state_.step * o_.batch + i),
+                                 o_.randomised_positions, std::span(positions_).subspan(at, length));
     }
     std::fill(parameters_.grads().begin(), parameters_.grads().end(), 0.0f);
-    const double loss =
-        network_.loss_and_grad(tokens_, targets_, {}, {o_.dropout, o_.seed, static_cast<std::uint64_t>(state_.step)});
-    const double lr = learning_rate(o_, state_.step, steps_);
+    const double loss = network_.loss_and_grad({tokens_, targets_, {}, positions_},
+                                               {o_.dropout, o_.seed, static_cast<std::uint64_t>(state_.step)});
+    const double lr = schedule()(state_.step);
     const double norm = optimizer_.step({lr, o_.weight_decay, o_.clip});
     state_.step += 1;
     if (!std::isfinite(loss)) diverged("the loss is not finite");
@@ -206,6 +212,8 @@ std::optional<double> Run::held_out(std::int64_t most_tokens) {
     const auto length = static_cast<std::size_t>(o_.blueprint.context);
     const std::int64_t all = validation_.windows(), windows = windows_of(most_tokens);
     double total = 0;
+    for (std::size_t at = 0; at < positions_.size(); at += length)
+        even_positions(o_.randomised_positions, std::span(positions_).subspan(at, length));
     for (std::int64_t first = 0; first < windows; first += o_.batch) {
         if (interrupted) return std::nullopt;
         progress_.evaluating(first, windows);
@@ -216,7 +224,7 @@ std::optional<double> Run::held_out(std::int64_t most_tokens) {
             validation_.window((first + i) * all / windows, std::span(tokens_).subspan(at, length),
                                std::span(targets_).subspan(at, length));
         }
-        total += network_.loss(tokens_, targets_) * static_cast<double>(n);
+        total += network_.loss({tokens_, targets_, {}, positions_}) * static_cast<double>(n);
     }
     return total / static_cast<double>(windows);
 }
@@ -268,37 +276,18 @@ void Run::write(const Result& result) {
 }
 
 Metadata Run::record(const Result& result) const {
-    const auto number = [](double v) {
-        std::ostringstream s;
-        s.precision(6);
-        s << v;
-        return s.str();
-    };
-    Metadata m{
-        {"corpus", corpus_.name()},
-        {"corpus.sha256", corpus_.sha256()},
-        {"validation", validation_.name()},
-        {"validation.sha256", validation_.sha256()},
-        {"command", o_.command},
-        {"seed", std::to_string(o_.seed)},
-        {"tokens", std::to_string(result.tokens)},
-        {"keep", o_.keep == Keep::best ? "best" : "last"},
-        {"kept.tokens", std::to_string(result.kept_tokens)},
-        {"batch", std::to_string(o_.batch)},
-        {"lr", number(o_.lr)},
-        {"train_loss", number(result.train_loss)},
-        {"validation_loss", number(result.validation_loss)},
-    };
+    Metadata m = recipe(o_, {corpus_, validation_, finish_.get(), init_sha256_, tokenizer_->to_json()});
+    m["command"] = o_.command;
+    m["tokens"] = std::to_string(result.tokens);
+    m["train_loss"] = text_of<6>(result.train_loss);
+    m["validation_loss"] = text_of<6>(result.validation_loss);
+    m["keep"] = o_.keep == Keep::best ? "best" : "last";
+    m["kept.tokens"] = std::to_string(result.kept_tokens);
     if (o_.keep == Keep::best) { // what decides which
         m["keep.every"] = std::to_string(o_.eval_every);
         m["keep.windows"] = std::to_string(windows_of(o_.eval_tokens));
     }
-    if (finish_) {
-        m["finish"] = finish_->name();
-        m["finish.sha256"] = finish_->sha256();
-        m["finish.tokens"] = std::to_string(o_.finish_tokens); // as asked; steps are whole
-        m["finish.seen"] = std::to_string((steps_ - finish_step_) * step_tokens_);
-    }
+    if (finish_) m["finish.seen"] = std::to_string((steps_ - finish_step_) * step_tokens_);
     return m;
 }
 

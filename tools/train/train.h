@@ -27,6 +27,7 @@ struct Options {
     double weight_decay = 0.1;       // on matrices, not on vectors (AdamW)
     double clip = 1.0;               // largest global norm of the gradient
     double dropout = 0;              // of the embedding and of each residual branch
+    int randomised_positions = 0; // each sequence's are a random subset of 0 .. this - 1; 0: they are 0 .. context - 1
     std::uint64_t seed = 1;
 
     std::filesystem::path finish;    // a second corpus for the last part of the budget

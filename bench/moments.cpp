@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "bench/moments.h"
+
+#include "bench/overhead.h"
+#include "bench/statistics.h"
+#include "core/parallel.h"
+#include "kernels/kernels.h"
+#include "layers/kv_cache.h"
+
+#include <algorithm>
+
+namespace ordo::bench {
+namespace {
+
+// Forwards every call that sessions make, and times the moments.
+class Timed final : public Encoding {
+public:
+    Timed(std::shared_ptr<Encoding> inner, MomentClock& clock) : inner_(std::move(inner)), clock_(clock) {}
+
+    std::string spec() const override { return inner_->spec(); }
+    unsigned moments() const override { return inner_->moments(); }
+    unsigned reads() const override { return inner_->reads(); }
+    bool shift_invariant() const override { return inner_->shift_invariant(); }
+    int shift_invariant_below() const override { return inner_->shift_invariant_below(); }
+    int max_position() const override { return inner_->max_position(); }
+    int max_segment() const override { return inner_->max_segment(); }
+    std::vector<TensorSpec> tensors() const override { return inner_->tensors(); }
+    void bind(int layer, std::span<const View> tensors) override { inner_->bind(layer, tensors); }
+    void prepare(int n_positions) override { inner_->prepare(n_positions); }
+    std::unique_ptr<Encoding> at_length(int tokens) const override {
+        std::unique_ptr<Encoding> instead = inner_->at_length(tokens);
+        return instead ? std::make_unique<Timed>(std::move(instead), clock_) : nullptr;
+    }
+    int state_floats() const override { return inner_->state_floats(); }
+    Operations operations(Moment moment, const Work& work) const override { return inner_->operations(moment, work); }
+
+    void embed(View x, const TokenRows& rows) const override {
+        clock_.time(moment_embed, [&] { inner_->embed(x, rows); });
+    }
+    void observe(View x, int layer, Positions positions, const float* before, View state) const override {
+        clock_.time(moment_observe, [&] { inner_->observe(x, layer, positions, before, state); });
+    }
+    void rotate(View x, const HeadRows& rows) const override {
+        clock_.time(moment_rotate, [&] { inner_->rotate(x, rows); });
+    }
+    void bias(View scores, const Tile& tile) const override {
+        clock_.time(moment_bias, [&] { inner_->bias(scores, tile); });
+    }
+    void rescore(View scores, const Tile& tile) const override {
+        clock_.time(moment_rescore, [&] { inner_->rescore(scores, tile); });
+    }
+    void mix(View out, View weights, const Tile& tile) const override {
+        clock_.time(moment_mix, [&] { inner_->mix(out, weights, tile); });
+    }
+    float sink(int layer, int head) const override { return inner_->sink(layer, head); }
+
+private:
+    std::shared_ptr<Encoding> inner_;
+    MomentClock& clock_;
+};
+
+class Idle final : public Encoding {
+public:
+    std::string spec() const override { return "idle"; }
+    unsigned moments() const override { return moment_bias; }
+};
+
+class Product final : public Encoding {
+public:
+    Product(const Blueprint& b, int tokens, CacheType type)
+        : e_(b.d_head), group_(b.n_heads / b.n_kv_heads), keys_({b.n_layers, b.n_kv_heads, e_, tokens, type}) {
+        Tensor rows(tokens, b.n_kv_heads * e_); // not zeros, which a system may keep in a single page
+        std::fill_n(rows.data(), rows.size(), 0.5f);
+        for (int layer = 0; layer < b.n_layers; ++layer) keys_.store(layer, 0, 0, rows.view(), rows.view());
+    }
+
+    std::string spec() const override { return "product"; }
+    unsigned moments() const override { return moment_bias; }
+    unsigned reads() const override { return reads_queries; }
+    Operations operations(Moment moment, const Work& work) const override {
+        return {.products = moment == moment_bias ? 2 * e_ * work.pairs : 0};
+    }
+    // The keys of a tile begin with a block.
+    void bias(View scores, const Tile& tile) const override {
+        constexpr int block = KvCache::block;
+        const int width = (scores.cols + block - 1) / block * block;
+        thread_local std::vector<float> memory;
+        memory.resize(static_cast<std::size_t>(scores.rows) * static_cast<std::size_t>(width));
+        const View products = view(memory.data(), scores.rows, width);
+        for (int first = 0; first < width; first += block)
+            keys_.multiply_keys(tile.layer, tile.head / group_, (tile.first_key + first) / block, tile.scale, tile.q,
+                                cols_of(products, first, block));
+    }
+
+private:
+    int e_, group_;
+    KvCache keys_;
+};
+
+class Sum final : public Encoding {
+public:
+    explicit Sum(int tokens) : zeros_(static_cast<std::size_t>(tokens)) {}
+
+    std::string spec() const override { return "sum"; }
+    unsigned moments() const override { return moment_bias; }
+    Operations operations(Moment moment, const Work& work) const override {
+        return {.others = moment == moment_bias ? work.pairs : 0};
+    }
+    void bias(View scores, const Tile&) const override {
+        for (int i = 0; i < scores.rows; ++i) kernels().add(scores.cols, zeros_.data(), scores.row(i));
+    }
+
+private:
+    std::vector<float> zeros_;
+};
+
+} // namespace
+
+MomentClock::MomentClock() : slots_(static_cast<std::size_t>(thread_count())) {
+    constexpr int rounds = 51, calls = 200;
+    const Timed idle(std::make_shared<Idle>(), *this);
+    std::vector<double> costs;
+    for (int round = 0; round < rounds; ++round) {
+        reset();
+        for (int i = 0; i < calls; ++i) idle.bias({}, {});
+        costs.push_back(seconds()[moment_bias] / calls);
+    }
+    cost_ = quantile(costs, 0.5);
+    reset();
+}
+
+void MomentClock::reset() {
+    for (Slot& slot : slots_) slot = {};
+}
+
+void MomentClock::add(Moment moment, std::chrono::steady_clock::duration time) {
+    Slot& slot = slots_[static_cast<std::size_t>(thread_index()) % slots_.size()];
+    const double share = 1.0 / detail::member.threads;
+    slot.seconds[moment] += share * std::chrono::duration<double>(time).count();
+    slot.shares[moment] += share;
+    ++slot.calls[PerMoment::index(moment)];
+}
+
+PerMoment MomentClock::seconds() const {
+    PerMoment sum;
+    for (const Slot& slot : slots_)
+        for (const MomentInfo& info : moments_of_a_pass)
+            sum[info.moment] += slot.seconds[info.moment] - cost_ * slot.shares[info.moment];
+    for (double& seconds : sum.values) seconds = std::max(0.0, seconds);
+    return sum;
+}
+
+std::int64_t MomentClock::calls(Moment moment) const {
+    std::int64_t sum = 0;
+    for (const Slot& slot : slots_) sum += slot.calls[PerMoment::index(moment)];
+    return sum;
+}
+
+std::unique_ptr<Encoding> product_encoding(const Blueprint& blueprint, int tokens, CacheType type) {
+    return std::make_unique<Product>(blueprint, tokens, type);
+}
+std::unique_ptr<Encoding> sum_encoding(int tokens) {
+    return std::make_unique<Sum>(tokens);
+}
+
+namespace {
+
+Model timed(const Model& model, const EncodingStack& encodings, MomentClock& clock) {
+    auto impl = same_trunk(model);
+    impl->encodings = encodings.wrapped(
+        [&](std::shared_ptr<Encoding> inner) { return std::make_shared<Timed>(std::move(inner), clock); });
+    return Model(std::move(impl));
+}
+
+} // namespace
+
+Model timed(const Model& model, MomentClock& clock) {
+    return timed(model, impl_of(model).encodings, clock);
+}
+Model timed(const Model& model, std::unique_ptr<Encoding> encoding, MomentClock& clock) {
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(std::move(encoding));
+    return timed(model, EncodingStack(std::move(items), impl_of(model).blueprint.n_layers), clock);
+}
+
+} // namespace ordo::bench

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Whether positions follow each other without gaps, as those of text do: what is known by distance then lies in order.
+#pragma once
+
+#include "kernels/kernels.h"
+
+#include "ordo.h"
+
+namespace ordo {
+
+// On the first axis. True of none.
+inline bool consecutive(Positions positions) {
+    if (positions.empty()) return true;
+    if (positions.axes() == 1) return kernels().consecutive(static_cast<int>(positions.size()), positions.ids().data());
+    for (std::size_t i = 1; i < positions.size(); ++i)
+        if (std::int64_t{positions[i]} - positions[i - 1] != 1) return false;
+    return true;
+}
+
+} // namespace ordo

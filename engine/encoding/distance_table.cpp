@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "encoding/distance_table.h"
+
+#include "core/parallel.h"
+#include "encoding/consecutive.h"
+#include "kernels/kernels.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace ordo {
+namespace {
+
+constexpr std::int64_t most_floats = std::int64_t{1} << 24; // 64 MiB; the rest is computed as needed
+// A causal mask hides what is ahead, but a tile across its edge holds it, and a bias is added to it before it is
+// hidden: as far as a tile is likely to reach, that should be cheap.
+constexpr std::int64_t least_ahead = 512;
+
+} // namespace
+
+void DistanceTable::prepare(int n_positions) {
+    back_ = std::max<std::int64_t>(back_, n_positions);
+    const std::int64_t fit = most_floats / std::max(rows_, 1);
+    back_ = std::min(back_, ahead_all_ ? (fit + 1) / 2 : std::max(fit - least_ahead, fit / 2));
+    if (back_ <= 0) return;
+    const std::int64_t ahead = ahead_all_ ? back_ - 1 : std::min(back_ - 1, least_ahead);
+    width_ = back_ + ahead;
+    const auto size = static_cast<std::size_t>(rows_ * width_);
+    if (table_.size() != size) table_ = Buffer<float>(size);
+    parallel_for(static_cast<std::ptrdiff_t>(size), 1024, [&](std::ptrdiff_t i) {
+        table_[static_cast<std::size_t>(i)] = bias_(static_cast<int>(i / width_), back_ - 1 - i % width_);
+    });
+}
+
+void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive_keys) const {
+    assert(row >= 0 && row < rows_);
+    const Kernels& k = kernels();
+    const bool slices = consecutive_keys && !tile.keys.empty();
+    for (int i = 0; i < scores.rows; ++i) {
+        const std::int64_t query = tile.queries[static_cast<std::size_t>(i)];
+        float* to = scores.row(i);
+        const auto one_by_one = [&](std::int64_t first, std::int64_t last) {
+            for (std::int64_t j = first; j < last; ++j)
+                to[j] += value(row, query - tile.keys[static_cast<std::size_t>(j)]);
+        };
+        if (!slices) {
+            one_by_one(0, scores.cols);
+            continue;
+        }
+        const std::int64_t at = index(query - tile.keys[0]), n = scores.cols; // of the first key
+        const std::int64_t first = std::clamp<std::int64_t>(-at, 0, n);
+        const std::int64_t last = std::clamp<std::int64_t>(width_ - at, first, n);
+        one_by_one(0, first);
+        if (last > first) k.add(static_cast<int>(last - first), row_of(row) + at + first, to + first);
+        one_by_one(last, n);
+        if (scores.rows == 1) fetch(row + 1, at + first, last - first);
+    }
+}
+
+// In decoding, the next head comes next, and what it reads would come from memory: the weights of a layer have been
+// read since.
+void DistanceTable::fetch(int row, std::int64_t first, std::int64_t count) const {
+    constexpr std::int64_t line = 64 / sizeof(float);
+    const float* const from = row_of(row < rows_ ? row : 0) + first;
+    for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + i);
+}
+
+void sum_by_distance(View d_scores, const Tile& tile,
+                     const std::function<void(std::int64_t distance, float sum)>& visit) {
+    const int n_queries = d_scores.rows, n_keys = d_scores.cols;
+    if (n_queries == 0 || n_keys == 0) return;
+    std::int64_t least = tile.queries[0], most = least;
+    for (int i = 1; i < n_queries; ++i) {
+        least = std::min<std::int64_t>(least, tile.queries[static_cast<std::size_t>(i)]);
+        most = std::max<std::int64_t>(most, tile.queries[static_cast<std::size_t>(i)]);
+    }
+    const std::int64_t width = most - least + n_keys;
+    if (!consecutive(tile.keys) || width > 4 * (std::int64_t{n_queries} + n_keys)) { // gaps: one at a time
+        for (int i = 0; i < n_queries; ++i)
+            for (int j = 0; j < n_keys; ++j)
+                if (const float g = d_scores.row(i)[j]; g != 0)
+                    visit(std::int64_t{tile.queries[static_cast<std::size_t>(i)]} -
+                              tile.keys[static_cast<std::size_t>(j)],
+                          g);
+        return;
+    }
+    const std::int64_t furthest = most - tile.keys[0];
+    std::vector<float> sums(static_cast<std::size_t>(width)); // of distance furthest, furthest - 1 ...
+    for (int i = 0; i < n_queries; ++i)
+        kernels().add(n_keys, d_scores.row(i), sums.data() + (most - tile.queries[static_cast<std::size_t>(i)]));
+    for (std::int64_t i = 0; i < width; ++i)
+        if (const float sum = sums[static_cast<std::size_t>(i)]; sum != 0) visit(furthest - i, sum);
+}
+
+} // namespace ordo

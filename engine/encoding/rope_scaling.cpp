@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "encoding/rope_scaling.h"
+
+#include "core/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+namespace ordo {
+namespace {
+
+using Law = RopeScaling::Law;
+
+constexpr double two_pi = 6.283185307179586476925;
+constexpr std::string_view names[] = {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"};
+
+// theta^(-2k/width)
+std::vector<double> plain(double theta, int width) {
+    std::vector<double> out;
+    for (int k = 0; k < width / 2; ++k) out.push_back(std::pow(theta, -2.0 * k / width));
+    return out;
+}
+
+// A base that slows the last pair, of exponent 2/width - 1, by s.
+double ntk_base(double theta, int width, double s) {
+    return theta * std::pow(s, width / (width - 2.0));
+}
+
+double yarn_attention(double s) {
+    return s <= 1 ? 1 : 0.1 * std::log(s) + 1;
+}
+double longrope_attention(double s, int original) {
+    return s <= 1 || original <= 1 ? 1 : std::sqrt(1 + std::log(s) / std::log(original));
+}
+
+void yarn(const RopeScaling& scaling, double theta, std::vector<double>& w) {
+    const int width = 2 * static_cast<int>(w.size());
+    const auto pair = [&](double turns) { // which turns so often in L0
+        return width * std::log(scaling.original / (two_pi * turns)) / (2 * std::log(theta));
+    };
+    double low = pair(scaling.beta_fast), high = pair(scaling.beta_slow);
+    if (scaling.truncate) {
+        low = std::floor(low);
+        high = std::ceil(high);
+    }
+    low = std::max(low, 0.0);
+    high = std::min(high, width - 1.0);
+    if (low == high) high += 0.001;
+    for (std::size_t k = 0; k < w.size(); ++k) {
+        const double ramp = std::clamp((static_cast<double>(k) - low) / (high - low), 0.0, 1.0);
+        w[k] = w[k] * (1 - ramp) + w[k] / scaling.factor * ramp;
+    }
+}
+
+void llama3(const RopeScaling& scaling, std::vector<double>& w) {
+    for (double& frequency : w) {
+        const double wavelength = two_pi / frequency, turns = scaling.original / wavelength;
+        if (wavelength < scaling.original / scaling.high) continue;
+        const double t = std::max(0.0, (turns - scaling.low) / (scaling.high - scaling.low));
+        frequency = (1 - t) * frequency / scaling.factor + t * frequency;
+    }
+}
+
+std::vector<double> factors_of_pairs(const SpecItem& item, std::string_view key, int width) {
+    const auto pairs = static_cast<std::size_t>(width / 2);
+    std::vector<double> list = item.numbers(key, {}, 0.0001, 1000000, pairs, pairs);
+    if (list.empty())
+        fail(ErrorCode::usage, "rope: ", key, ": expected ", pairs,
+             " numbers, one for each pair, as 1/2/3, found none");
+    return list;
+}
+
+} // namespace
+
+RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double theta, int width) {
+    const std::string name =
+        item.choice("scaling", "none", {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"});
+    RopeScaling s;
+    s.law = static_cast<Law>(std::find(std::begin(names), std::end(names), name) - std::begin(names));
+    if (s.law == Law::none) return s;
+    constexpr int most = 1 << 30;
+    s.factor = item.number("factor", s.law == Law::llama3 ? 8 : 1, 0.001, 1000000);
+    if (s.law != Law::linear && s.law != Law::ntk)
+        s.original = item.integer("original", s.law == Law::llama3 ? 8192 : dims.context, 1, most);
+    s.length = s.usual_length = std::max(dims.context, s.original);
+    if ((s.law == Law::ntk || s.law == Law::dynamic) && width < 4)
+        fail(ErrorCode::usage, "rope: scaling=", name, ": expected a width of at least 4, found ", width);
+    switch (s.law) {
+    case Law::dynamic:
+        s.length = item.integer("length", s.usual_length, s.original, most);
+        break;
+    case Law::yarn:
+        if (theta <= 1)
+            fail(ErrorCode::usage, "rope: scaling=yarn: theta: expected more than 1, found ", decimal(theta));
+        s.beta_fast = item.number("beta-fast", 32, 0.001, 1000000);
+        s.beta_slow = item.number("beta-slow", 1, 0.001, s.beta_fast);
+        s.attention = item.number("attention", yarn_attention(s.factor), 0, 1000000);
+        s.truncate = item.choice("truncate", "yes", {"yes", "no"}) == "yes";
+        break;
+    case Law::llama3:
+        s.low = item.number("low", 1, 0.001, 1000000);
+        s.high = item.number("high", 4, 0.001, 1000000);
+        if (s.low >= s.high)
+            fail(ErrorCode::usage, "rope: high: expected more than low, ", decimal(s.low), ", found ", decimal(s.high));
+        break;
+    case Law::longrope: {
+        s.short_factors = factors_of_pairs(item, "short", width);
+        s.long_factors = factors_of_pairs(item, "long", width);
+        s.attention = item.number("attention", longrope_attention(s.factor, s.original), 0, 1000000);
+        s.usual_length = s.usual_length <= s.original ? s.original : s.original + 1; // which list is all that counts
+        const char* usual = s.usual_length == s.original ? "short" : "long";
+        s.length = item.choice("factors", usual, {"short", "long"}) == "short" ? s.original : s.original + 1;
+        break;
+    }
+    default:
+        break;
+    }
+    return s;
+}
+
+void RopeScaling::write(SpecWriter& spec) const {
+    if (law == Law::none) return;
+    spec("scaling", names[static_cast<std::size_t>(law)]);
+    if (law == Law::longrope) spec("original", original);
+    spec("factor", factor);
+    switch (law) {
+    case Law::dynamic:
+        spec("original", original);
+        if (length != usual_length) spec("length", length);
+        break;
+    case Law::yarn:
+        spec("original", original)("beta-fast", beta_fast)("beta-slow", beta_slow)("attention", attention);
+        if (!truncate) spec("truncate", "no");
+        break;
+    case Law::llama3:
+        spec("low", low)("high", high)("original", original);
+        break;
+    case Law::longrope:
+        spec("short", std::span<const double>(short_factors))("long", std::span<const double>(long_factors));
+        spec("attention", attention);
+        if (length != usual_length) spec("factors", length == original ? "short" : "long");
+        break;
+    default:
+        break;
+    }
+}
+
+std::vector<double> RopeScaling::frequencies(double theta, int width) const {
+    std::vector<double> w = plain(theta, width);
+    switch (law) {
+    case Law::none:
+        break;
+    case Law::linear:
+        for (double& frequency : w) frequency /= factor;
+        break;
+    case Law::ntk:
+        return plain(ntk_base(theta, width, factor), width);
+    case Law::dynamic:
+        if (length > original) return plain(ntk_base(theta, width, factor * length / original - (factor - 1)), width);
+        break;
+    case Law::yarn:
+        yarn(*this, theta, w);
+        break;
+    case Law::llama3:
+        llama3(*this, w);
+        break;
+    case Law::longrope:
+        for (std::size_t k = 0; k < w.size(); ++k) w[k] /= length == original ? short_factors[k] : long_factors[k];
+        break;
+    }
+    return w;
+}
+
+RopeScaling RopeScaling::at_length(int tokens) const {
+    RopeScaling out = *this;
+    if (length != usual_length) return out; // the spec says for which
+    if (law == Law::dynamic) out.length = std::max(tokens, original);
+    if (law == Law::longrope) out.length = tokens <= original ? original : original + 1;
+    return out;
+}
+
+} // namespace ordo

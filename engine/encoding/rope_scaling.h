@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The frequency laws of RoPE for contexts longer than the one that a model was trained on. w_k = theta^(-2k/width) is the
+// frequency of pair k, s a factor, L0 (original) the trained context in tokens, L the length of the session.
+//   linear    w_k / s: positions are interpolated. Chen et al. 2023, arXiv 2306.15595
+//   ntk       theta' = theta s^(width/(width-2)), so that the slowest pair is divided by s, and the fastest by 1.
+//             bloc97 2023, r/LocalLLaMA, "NTK-Aware Scaled RoPE"
+//   dynamic   theta' = theta (s L/L0 - (s - 1))^(width/(width-2)) for L > L0. emozilla 2023; Hugging Face's "dynamic"
+//   yarn      w_k (1 - r_k) + w_k/s r_k, ramp r_k from pairs that turn beta_fast times in L0 to those of beta_slow:
+//             c(b) = width ln(L0/(2 pi b))/(2 ln theta); queries and keys become 0.1 ln s + 1 as long.
+//             Peng et al. 2023, arXiv 2309.00071, section 3
+//   llama3    by wavelength l = 2 pi/w: w below L0/high, w/s above L0/low, in between a blend. Grattafiori et al.
+//             2024, arXiv 2407.21783, and Meta's code
+//   longrope  w_k / short_k for L <= L0, else w_k / long_k; queries and keys become sqrt(1 + ln s/ln L0) as long.
+//             Ding et al. 2024, arXiv 2402.13753; Phi-3's code
+#pragma once
+
+#include "encoding/spec.h"
+
+namespace ordo {
+
+struct RopeScaling {
+    enum class Law { none, linear, ntk, dynamic, yarn, llama3, longrope };
+    Law law = Law::none;
+    double factor = 1;
+    int original = 0;                     // L0
+    int length = 0, usual_length = 0;     // L, at least L0, and what it is when not said: the model's context. longrope
+                                          // knows L0 and L0 + 1 only
+    double beta_fast = 32, beta_slow = 1; // yarn
+    bool truncate = true;                 // yarn: the ramp begins and ends at whole pairs
+    double low = 1, high = 4;             // llama3
+    std::vector<double> short_factors, long_factors; // longrope: of each pair
+    double attention = 1;                            // what cosines and sines are multiplied by
+
+    // Throws Error(usage).
+    static RopeScaling read(const SpecItem& item, const Dims& dims, double theta, int width);
+    // What a spec says of it after the width; nothing for none.
+    void write(SpecWriter& spec) const;
+
+    std::vector<double> frequencies(double theta, int width) const;
+    // In sessions of that many tokens, unless the spec says a length.
+    RopeScaling at_length(int tokens) const;
+};
+
+} // namespace ordo

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "core/error.h"
+#include "encoding/plan.h"
+#include "encoding/trainable.h"
+
+#include <algorithm>
+
+namespace ordo {
+namespace {
+
+std::vector<View> pick(std::span<const int> indices, std::span<const View> all) {
+    std::vector<View> views;
+    for (const int i : indices) views.push_back(i < 0 ? View{} : all[static_cast<std::size_t>(i)]);
+    return views;
+}
+
+// pattern((rope:theta=500000,...),none): an item with keys in parentheses, a name alone without.
+std::string element_text(std::span<const std::string> specs) {
+    if (specs.empty()) return "none";
+    std::string text;
+    for (const std::string& spec : specs) text += (text.empty() ? "" : "+") + spec;
+    return specs.size() == 1 && name_of(text) == text ? text : "(" + text + ")";
+}
+
+} // namespace
+
+EncodingStack::EncodingStack(std::vector<std::unique_ptr<Encoding>> items, int n_layers) {
+    dims_.n_layers = n_layers;
+    std::vector<Neighbour> neighbours;
+    for (std::unique_ptr<Encoding>& item : items) {
+        neighbours.push_back(neighbour(*item));
+        sums_.push_back({{{static_cast<int>(items_.size())}}});
+        items_.push_back(std::move(item));
+    }
+    check_together(neighbours, sums_, n_layers);
+    place();
+}
+
+EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(dims) {
+    EncodingPlan plan = plan_encodings(spec, dims);
+    const std::size_t n = plan.encodings.size();
+    std::vector<int> moved(n); // new indices: those that act in a layer first
+    for (const bool acting : {true, false})
+        for (std::size_t i = 0; i < n; ++i) {
+            const bool acts = dims.n_layers == 0 || !layers_of(plan.sums, static_cast<int>(i), dims.n_layers).empty();
+            if (acts != acting) continue;
+            moved[i] = static_cast<int>(items_.size() + idle_.size());
+            (acts ? items_ : idle_).push_back(std::move(plan.encodings[i]));
+        }
+    for (EncodingSum& sum : plan.sums)
+        for (std::vector<int>& element : sum.elements)
+            for (int& index : element) index = moved[static_cast<std::size_t>(index)];
+    sums_ = std::move(plan.sums);
+    place();
+}
+
+// What acts where, once items_ and sums_ are there.
+void EncodingStack::place() {
+    placed_.clear();
+    int tensors = 0;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        placed_.push_back({layers_of(sums_, static_cast<int>(i), dims_.n_layers), tensors});
+        for (const TensorSpec& spec : items_[i]->tensors())
+            tensors += spec.per_layer ? static_cast<int>(placed_[i].layers.size()) : 1;
+    }
+    layers_.assign(static_cast<std::size_t>(dims_.n_layers), {});
+    std::vector<int> slots(items_.size()); // of the next layer that each acts in
+    for (int layer = 0; layer < dims_.n_layers; ++layer) {
+        LayerEncodings& here = layers_[static_cast<std::size_t>(layer)];
+        here.layer_ = layer;
+        std::vector<std::size_t> acting;
+        for (const EncodingSum& sum : sums_)
+            for (const int index : sum.in_layer(layer)) acting.push_back(static_cast<std::size_t>(index));
+        for (const std::size_t i : acting) {
+            const Encoding& encoding = *items_[i];
+            const LayerEncodings::Item item{&encoding,          encoding.moments(),      backward_moments(encoding),
+                                            here.state_floats_, encoding.state_floats(), tensor_indices(i, slots[i])};
+            here.moments_ |= item.moments;
+            here.backward_ |= item.backward;
+            here.reads_ |= encoding.reads();
+            here.state_floats_ += item.state_floats;
+            here.items_.push_back(item);
+        }
+        std::sort(acting.begin(), acting.end());
+        acting.erase(std::unique(acting.begin(), acting.end()), acting.end());
+        for (const std::size_t i : acting) ++slots[i];
+    }
+}
+
+// Of the tensors of an encoding, in the slot-th of its layers; -1 for a tensor per layer if the slot is below 0.
+std::vector<int> EncodingStack::tensor_indices(std::size_t item, int slot) const {
+    std::vector<int> indices;
+    int next = placed_[item].first_tensor;
+    const int layers = static_cast<int>(placed_[item].layers.size());
+    for (const TensorSpec& spec : items_[item]->tensors()) {
+        indices.push_back(!spec.per_layer ? next : slot < 0 ? -1 : next + slot);
+        next += spec.per_layer ? layers : 1;
+    }
+    return indices;
+}
+
+std::string EncodingStack::spec() const {
+    const std::size_t acting = items_.size();
+    std::string text;
+    for (const EncodingSum& sum : sums_) {
+        std::vector<std::string> elements;
+        for (const std::vector<int>& element : sum.elements) {
+            std::vector<std::string> specs;
+            for (const int index : element) {
+                const auto i = static_cast<std::size_t>(index);
+                specs.push_back((i < acting ? items_[i] : idle_[i - acting])->spec());
+            }
+            elements.push_back(sum.elements.size() == 1 ? specs.at(0) : element_text(specs));
+        }
+        if (!text.empty()) text += '+';
+        if (elements.size() == 1) {
+            text += elements[0];
+            continue;
+        }
+        for (std::size_t i = 0; i < elements.size(); ++i) text += (i == 0 ? "pattern(" : ",") + elements[i];
+        text += ')';
+    }
+    return text.empty() ? "none" : text;
+}
+
+unsigned EncodingStack::moments() const {
+    unsigned all = 0;
+    for (const auto& item : items_) all |= item->moments();
+    return all;
+}
+
+unsigned EncodingStack::reads() const {
+    unsigned all = 0;
+    for (const auto& item : items_) all |= item->reads();
+    return all;
+}
+
+bool EncodingStack::shift_invariant() const {
+    return std::all_of(items_.begin(), items_.end(), [](const auto& item) { return item->shift_invariant(); });
+}
+
+int EncodingStack::shift_invariant_below() const {
+    int least = std::numeric_limits<int>::max();
+    for (const auto& item : items_) least = std::min(least, item->shift_invariant_below());
+    return least;
+}
+
+int EncodingStack::max_position() const {
+    int least = std::numeric_limits<int>::max();
+    for (const auto& item : items_) least = std::min(least, item->max_position());
+    return least;
+}
+
+int EncodingStack::max_segment() const {
+    int least = std::numeric_limits<int>::max();
+    for (const auto& item : items_) least = std::min(least, item->max_segment());
+    return least;
+}
+
+std::vector<TensorSpec> EncodingStack::tensors() const {
+    std::vector<TensorSpec> all;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        const std::string prefix = "encoding." + std::string(name_of(items_[i]->spec())) + ".";
+        for (const TensorSpec& spec : items_[i]->tensors()) {
+            if (!spec.per_layer) {
+                all.push_back(spec);
+                all.back().name = prefix + spec.name;
+                continue;
+            }
+            for (const int layer : placed_[i].layers) {
+                all.push_back(spec);
+                all.back().name = prefix + "layers." + std::to_string(layer) + "." + spec.name;
+            }
+        }
+    }
+    return all;
+}
+
+void EncodingStack::bind(std::span<const View> tensors) {
+    const std::size_t expected = this->tensors().size();
+    if (tensors.size() != expected)
+        fail(ErrorCode::model, "encoding ", printable(spec()), ": expected ", expected, " tensors, found ",
+             tensors.size());
+    bound_.assign(tensors.begin(), tensors.end());
+    for (std::size_t i = 0; i < items_.size(); ++i) bind_item(i);
+}
+
+void EncodingStack::bind_item(std::size_t item) {
+    const std::vector<int>& layers = placed_[item].layers;
+    for (std::size_t slot = 0; slot < layers.size(); ++slot)
+        items_[item]->bind(layers[slot], pick(tensor_indices(item, static_cast<int>(slot)), bound_));
+    if (layers.empty()) items_[item]->bind(0, pick(tensor_indices(item, -1), bound_));
+}
+
+void EncodingStack::prepare(int n_positions) {
+    for (const auto& item : items_) item->prepare(n_positions);
+}
+
+std::optional<EncodingStack> EncodingStack::at_length(int tokens, int n_positions) const {
+    EncodingStack other = *this;
+    std::vector<std::size_t> changed;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        std::unique_ptr<Encoding> instead = items_[i]->at_length(tokens);
+        if (!instead) continue;
+        if (instead->moments() != items_[i]->moments() || instead->tensors().size() != items_[i]->tensors().size() ||
+            instead->state_floats() != items_[i]->state_floats() || instead->reads() != items_[i]->reads() ||
+            instead->max_position() < items_[i]->max_position() || instead->max_segment() < items_[i]->max_segment())
+            fail(ErrorCode::usage, printable(items_[i]->spec()),
+                 ": expected the same moments, tensors, state and reach at a length of ", tokens, ", found others");
+        other.items_[i] = std::move(instead);
+        changed.push_back(i);
+    }
+    if (changed.empty()) return std::nullopt;
+    other.place();
+    for (const std::size_t i : changed) {
+        other.bind_item(i);
+        other.items_[i]->prepare(n_positions);
+    }
+    return other;
+}
+
+EncodingStack EncodingStack::wrapped(const Wrap& wrap) const {
+    EncodingStack other = *this;
+    for (std::shared_ptr<Encoding>& item : other.items_) item = wrap(std::move(item));
+    other.place();
+    return other;
+}
+
+Operations EncodingStack::embed_operations(const Work& work) const {
+    Operations sum;
+    for (const auto& item : items_) sum += item->operations(moment_embed, work);
+    return sum;
+}
+
+void EncodingStack::check_trainable() const {
+    for (std::size_t i = 0; i < items_.size(); ++i)
+        ordo::check_trainable(*items_[i], dims_, placed_[i].layers.empty() ? 0 : placed_[i].layers.front());
+}
+
+TensorGradients EncodingStack::gradients_of_layer(int layer, std::span<const View> all) const {
+    TensorGradients views;
+    for (const LayerEncodings::Item& item : this->layer(layer).items_) views.push_back(pick(item.tensors, all));
+    return views;
+}
+
+std::vector<View> EncodingStack::gradients_of_item(int item, std::span<const View> all) const {
+    return pick(tensor_indices(static_cast<std::size_t>(item), -1), all);
+}
+
+void EncodingStack::embed(View x, const TokenRows& rows) const {
+    for (const auto& item : items_)
+        if (item->moments() & moment_embed) item->embed(x, rows);
+}
+
+} // namespace ordo

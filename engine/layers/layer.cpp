@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#include "layers/layer.h"
+
+#include "core/parallel.h"
+#include "core/random.h"
+#include "kernels/kernels.h"
+#include "ops/norm.h"
+#include "ops/sums.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ordo {
+namespace {
+
+void copy(View from, View to) {
+    if (from.data == to.data) return;
+    parallel_for(from.rows, 64, [&](std::ptrdiff_t i) {
+        std::copy_n(from.row(static_cast<int>(i)), from.cols, to.row(static_cast<int>(i)));
+    });
+}
+
+// to += from
+void add(View from, View to) {
+    const Kernels& k = kernels();
+    parallel_for(to.rows, std::max(1, 16384 / to.cols),
+                 [&](std::ptrdiff_t i) { k.add(to.cols, from.row(static_cast<int>(i)), to.row(static_cast<int>(i))); });
+}
+
+void add_to_rows(View bias, View to) {
+    const Kernels& k = kernels();
+    parallel_for(to.rows, std::max(1, 16384 / to.cols),
+                 [&](std::ptrdiff_t i) { k.add(to.cols, bias.data, to.row(static_cast<int>(i))); });
+}
+
+// The columns of queries or of keys in rows [n, qkv_width], as rows of one norm each: a head's or all.
+struct NormedColumns {
+    int first, width, groups;
+};
+std::array<NormedColumns, 2> normed_columns(const LayerProgram& program) {
+    const LayerSizes& s = program.sizes;
+    const bool head = program.plan.qk_norm == QkNorm::head;
+    const int q = head ? s.d_head : s.q_width(), k = head ? s.d_head : s.kv_width();
+    return {NormedColumns{0, q, s.q_width() / q}, NormedColumns{s.q_width(), k, s.kv_width() / k}};
+}
+
+class Forward {
+public:
+    Forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
+            const Dropout& dropout)
+        : layer_(layer), parts_(parts), values_(values), scratch_(scratch), dropout_(dropout),
+          rows_(static_cast<int>(parts.size()) * parts.front().rows) {}
+
+    void run() {
+        for (const Step& step : layer_.program.steps) run(step);
+    }
+
+private:
+    View value(int i) const { return rows_of(values_[static_cast<std::size_t>(i)], 0, rows_); }
+    const Linear& linear_of(const Step& step) const {
+        return layer_.weights.linears[static_cast<std::size_t>(step.weight)];
+    }
+    const NormWeights& norm_of(int i) const { return layer_.weights.norms[static_cast<std::size_t>(i)]; }
+
+    void run(const Step& step) {
+        const LayerPlan& plan = layer_.program.plan;
+        const View in = value(step.in), out = value(step.out);
+        switch (step.op) {
+        case Op::norm: {
+            const NormWeights& w = norm_of(step.weight);
+            return norm(plan.norm, in, w.weight, w.bias, plan.norm_eps, out);
+        }
+        case Op::linear:
+            return linear(in, linear_of(step), *scratch_.rows, out);
+        case Op::bias: {
+            const View& bias = layer_.weights.vectors[static_cast<std::size_t>(step.weight)];
+            return add_to_rows(bias, cols_of(out, step.first, bias.cols));
+        }
+        case Op::qk_norm:
+            return qk_norm(step, in, out);
+        case Op::attention:
+            return attention(layer_.attention(), parts_, in, value(step.other), *scratch_.attention, out);
+        case Op::activate:
+            return plan.gated ? activate_gated(plan.activation, in, out) : activate(plan.activation, in, out);
+        case Op::experts:
+            return experts(layer_.program, layer_.index, linears_from(step), in, *scratch_.experts, *scratch_.rows,
+                           out);
+        case Op::add: {
+            const View branch = value(step.other);
+            if (dropout_.rate > 0) dropout_(branch, 1 + 2 * layer_.index + added_++);
+            copy(in, out);
+            return add(branch, out);
+        }
+        }
+    }
+    std::span<const Linear> linears_from(const Step& step) const {
+        return std::span(layer_.weights.linears).subspan(static_cast<std::size_t>(step.weight));
+    }
+    void qk_norm(const Step& step, View in, View out) const {
+        copy(in, out);
+        parallel_for(out.rows, std::max(1, 8192 / out.cols), [&](std::ptrdiff_t i) {
+            int weight = step.weight;
+            for (const NormedColumns& columns : normed_columns(layer_.program)) {
+                const View x = view(out.row(static_cast<int>(i)) + columns.first, columns.groups, columns.width);
+                rms_norm(x, norm_of(weight++).weight, layer_.program.plan.norm_eps, x);
+            }
+        });
+    }
+
+    const Layer& layer_;
+    std::span<const Part> parts_;
+    std::span<const View> values_;
+    const LayerScratch& scratch_;
+    const Dropout& dropout_;
+    int rows_, added_ = 0;
+};
+
+// Steps in reverse order. Gradients of one slot lie upon each other as inference's values do; a value's first gradient
+// is written, and what comes later from other steps that read it is added.
+class Backward {
+public:
+    Backward(const Layer& layer, std::span<const Part> parts, std::span<const View> values,
+             const GradientMemory& gradients, AttentionGradient& attention, const LayerScratch& scratch,
+             const LayerGradients& d, const Dropout& dropout)
+        : layer_(layer), parts_(parts), values_(values), gradients_(gradients), attention_(attention),
+          scratch_(scratch), d_(d), dropout_(dropout), written_(values.size()),
+          rows_(static_cast<int>(parts.size()) * parts.front().rows) {}
+
+    void run() {
+        written_.back() = true;
+        const std::vector<Step>& steps = layer_.program.steps;
+        added_ =
+            static_cast<int>(std::count_if(steps.begin(), steps.end(), [](const Step& s) { return s.op == Op::add; }));
+        for (std::size_t i = steps.size(); i-- > 0;) run(steps[i]);
+    }
+
+private:
+    View value(int i) const { return rows_of(values_[static_cast<std::size_t>(i)], 0, rows_); }
+    View gradient(int i) const {
+        const Value& v = layer_.program.values[static_cast<std::size_t>(i)];
+        const GradientMemory& g = gradients_;
+        const View all[] = {g.stream, g.normed, g.branch, g.qkv, g.attended, g.hidden, g.active};
+        return cols_of(rows_of(all[static_cast<std::size_t>(v.slot)], 0, rows_), 0, v.width);
+    }
+    // Whether the gradient of a value is already there; afterwards it is.
+    bool accumulate(int i) {
+        const bool before = written_[static_cast<std::size_t>(i)];
+        written_[static_cast<std::size_t>(i)] = true;
+        return before;
+    }
+
+    void run(const Step& step) {
+        const LayerPlan& plan = layer_.program.plan;
+        const auto weight = static_cast<std::size_t>(step.weight);
+        const View dy = gradient(step.out), dx = gradient(step.in), in = value(step.in);
+        switch (step.op) {
+        case Op::norm:
+            return norm_backward(plan.norm, in, layer_.weights.norms[weight].weight, plan.norm_eps, dy, dx,
+                                 accumulate(step.in), d_.norms[weight].weight, d_.norms[weight].bias);
+        case Op::linear:
+            return linear_backward(dy, in, layer_.weights.linears[weight], dx, accumulate(step.in), d_.linears[weight]);
+        case Op::bias: {
+            const View d = d_.vectors[weight];
+            return sum_rows(rows_, d, [&](int i, float* sum) { kernels().add(d.cols, dy.row(i) + step.first, sum); });
+        }
+        case Op::qk_norm:
+            accumulate(step.in);
+            return qk_norm(step, in, dy);
+        case Op::attention: {
+            const View d_normed = gradient(step.other);
+            // Where encodings observe, they are the last to read what attention reads, and so the first to write its gradient.
+            if (layer_.encodings.moments() & moment_observe && !accumulate(step.other)) zero(d_normed);
+            accumulate(step.in);
+            return attention_backward(layer_.attention(), parts_, in, value(step.other), value(step.out), dy,
+                                      attention_, dx, d_normed, d_.encodings);
+        }
+        case Op::activate:
+            accumulate(step.in);
+            return activation_backward(plan.activation, plan.gated, in, dy, dx);
+        case Op::experts:
+            return experts_backward(layer_.program, layer_.index, std::span(layer_.weights.linears).subspan(weight), in,
+                                    dy, *scratch_.experts, *scratch_.rows, dx, accumulate(step.in),
+                                    std::span(d_.linears).subspan(weight));
+        case Op::add: {
+            const View branch = gradient(step.other);
+            accumulate(step.other);
+            copy(dy, branch);
+            if (dropout_.rate > 0) dropout_(branch, 1 + 2 * layer_.index + --added_);
+            if (!accumulate(step.in))
+                copy(dy, dx);
+            else if (dx.data != dy.data)
+                add(dy, dx);
+            return;
+        }
+        }
+    }
+    static void zero(View x) {
+        for (int i = 0; i < x.rows; ++i) std::fill_n(x.row(i), x.cols, 0.0f);
+    }
+    // In place: the values pass, queries and keys are normalised rows.
+    void qk_norm(const Step& step, View in, View d) const {
+        auto weight = static_cast<std::size_t>(step.weight);
+        for (const NormedColumns& columns : normed_columns(layer_.program)) {
+            for (int g = 0; g < columns.groups; ++g) {
+                const int first = columns.first + g * columns.width;
+                const View dx = cols_of(d, first, columns.width);
+                norm_backward(Norm::rms, cols_of(in, first, columns.width), layer_.weights.norms[weight].weight,
+                              layer_.program.plan.norm_eps, dx, dx, false, d_.norms[weight].weight, {});
+            }
+            ++weight;
+        }
+    }
+
+    const Layer& layer_;
+    std::span<const Part> parts_;
+    std::span<const View> values_;
+    const GradientMemory& gradients_;
+    AttentionGradient& attention_;
+    const LayerScratch& scratch_;
+    const LayerGradients& d_;
+    const Dropout& dropout_;
+    std::vector<bool> written_;
+    int rows_, added_ = 0;
+};
+
+} // namespace
+
+void Dropout::operator()(View x, int site) const {
+    const Random random(seed, 0xd509 + static_cast<std::uint64_t>(site));
+    const auto threshold = static_cast<std::uint32_t>(rate * 0x1p32);
+    const float scale = static_cast<float>(1 / (1 - rate));
+    const auto blocks = static_cast<std::uint64_t>((x.cols + 3) / 4);
+    parallel_for(x.rows, 8, [&](std::ptrdiff_t row) {
+        const std::uint64_t first =
+            (step * static_cast<std::uint64_t>(x.rows) + static_cast<std::uint64_t>(row)) * blocks;
+        float* v = x.row(static_cast<int>(row));
+        for (int j = 0; j < x.cols; j += 4) {
+            const auto bits = random.block(first + static_cast<std::uint64_t>(j / 4));
+            for (int l = 0; l < 4 && j + l < x.cols; ++l)
+                v[j + l] = bits[static_cast<std::size_t>(l)] < threshold ? 0 : v[j + l] * scale;
+        }
+    });
+}
+
+void forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
+             const Dropout& dropout) {
+    Forward(layer, parts, values, scratch, dropout).run();
+}
+
+std::vector<View> lay_out(const LayerProgram& program, const SlotMemory& m) {
+    const View all[] = {m.stream, m.normed, m.branch, m.qkv, m.attended, m.hidden, m.hidden};
+    std::vector<View> views;
+    for (const Value& v : program.values) views.push_back(cols_of(all[static_cast<std::size_t>(v.slot)], 0, v.width));
+    return views;
+}
+
+void backward(const Layer& layer, std::span<const Part> parts, std::span<const View> values,
+              const GradientMemory& gradients, AttentionGradient& attention, const LayerScratch& scratch,
+              const LayerGradients& d, const Dropout& dropout) {
+    Backward(layer, parts, values, gradients, attention, scratch, d, dropout).run();
+}
+
+} // namespace ordo

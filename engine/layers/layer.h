@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// One layer of a transformer at work: the steps of its program over rows of activations, and back again.
+#pragma once
+
+#include "layers/attention.h"
+#include "layers/experts.h"
+#include "layers/linear.h"
+
+namespace ordo {
+
+struct NormWeights {
+    View weight, bias; // [1, d]; no bias: no data
+};
+
+// In the order of the program's lists.
+struct LayerWeights {
+    std::vector<Linear> linears;
+    std::vector<NormWeights> norms;
+    std::vector<View> vectors;
+};
+struct LayerGradients {
+    std::vector<LinearGradient> linears;
+    std::vector<NormWeights> norms;
+    std::vector<View> vectors;
+    TensorGradients encodings;
+};
+
+// Finds the tensors of a program, whose names within the layer follow `prefix` ("layers.3."): matrix(name) and view(name), which
+// has no data if there is none.
+template <class FindMatrix, class FindView>
+LayerWeights layer_weights(const LayerProgram& program, const std::string& prefix, const FindMatrix& matrix,
+                           const FindView& view) {
+    LayerWeights w;
+    for (const LinearSpec& s : program.linears)
+        w.linears.push_back({matrix(prefix + s.name + ".weight"), s.bias ? view(prefix + s.name + ".bias") : View{}});
+    for (const NormSpec& s : program.norms)
+        w.norms.push_back({view(prefix + s.name + ".weight"), s.bias ? view(prefix + s.name + ".bias") : View{}});
+    for (const VectorSpec& s : program.vectors) w.vectors.push_back(view(prefix + s.name));
+    return w;
+}
+
+// Zeroes elements with probability rate and scales the rest by 1 / (1 - rate) (Srivastava et al. 2014). The same
+// seed, step and site drop the same elements, which makes it its own adjoint.
+struct Dropout {
+    double rate = 0;
+    std::uint64_t seed = 0, step = 0;
+
+    void operator()(View x, int site) const;
+};
+
+// What is computed with, beside the activations; of one model, whatever the layer.
+struct LayerScratch {
+    AttentionScratch* attention;
+    RowScratch* rows;
+    ExpertScratch* experts;
+};
+
+struct Layer {
+    const LayerProgram& program;
+    const LayerWeights& weights;
+    const LayerEncodings& encodings;
+    int index;
+    const WatchWeights* watch = nullptr;
+
+    AttentionLayer attention() const { return {attention_shape(program), encodings, index, watch}; }
+};
+
+// values: memory for each of the program's values, as many rows as those of the parts (attention() says which). The first holds the
+// stream; where others of its slot lie upon it, it is computed in place.
+void forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
+             const Dropout& dropout = {});
+
+// Views for all values of a program upon memory for each slot (but `active`, which lies in the left of `hidden`).
+struct SlotMemory {
+    View stream, normed, branch, qkv, attended, hidden;
+};
+std::vector<View> lay_out(const LayerProgram& program, const SlotMemory& memory);
+
+// values: all kept, each in memory of its own, as forward() left them. gradients: memory for each slot; `stream` holds the gradient
+// after the layer and receives that before it. d: added to.
+struct GradientMemory {
+    View stream, normed, branch, qkv, attended, hidden, active;
+};
+void backward(const Layer& layer, std::span<const Part> parts, std::span<const View> values,
+              const GradientMemory& gradients, AttentionGradient& attention, const LayerScratch& scratch,
+              const LayerGradients& d, const Dropout& dropout = {});
+
+} // namespace ordo

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// A layer as data: its plan, compiled to the few steps that it computes. Inference, training, the list of tensors and
+// predicted costs all walk over these steps, so that a choice of the plan is written in one place, compile().
+#pragma once
+
+#include "layers/kinds.h"
+
+namespace ordo {
+
+struct LayerSizes {
+    int n_layers = 0; // of the model; its branches are shrunk by it when training starts
+    int d_model = 0, n_heads = 0, n_kv_heads = 0, d_head = 0, d_ff = 0;
+
+    int q_width() const { return n_heads * d_head; }
+    int kv_width() const { return n_kv_heads * d_head; }
+    int qkv_width() const { return q_width() + 2 * kv_width(); }
+};
+
+// Rows of activations between two steps. Each step writes a value of its own, which training keeps; inference
+// lays the values of one slot over each other, as no step needs a value that a later one of its slot replaces.
+enum class Slot { stream, normed, branch, qkv, attended, hidden, active };
+inline constexpr int slot_count = 7;
+struct Value {
+    Slot slot;
+    int width;
+};
+
+enum class Op {
+    norm,      // out = norm(in) by norms[weight]
+    linear,    // out = in W^T + b, linears[weight]
+    bias,      // in += vectors[weight], from column `first` on
+    qk_norm,   // out = in with queries and keys normalised by norms[weight] and norms[weight + 1]
+    attention, // out = what the heads of in (queries, keys, values) gather; rotates in; encodings observe `other`
+    activate,  // out = f(in), or gated f(gate) * up
+    experts,   // out = mixture of feed-forward parts: linears[weight] is the router, then in and out of each
+    add        // out = in + other, a branch (where training drops out)
+};
+struct Step {
+    Op op;
+    int in, out;     // values
+    int other = -1;  // a second value that is read
+    int weight = -1; // index of what it is computed with
+    int first = 0;   // bias: column
+};
+
+// The tensors of a layer, by kind, under their names within the layer.
+struct LinearSpec {
+    std::string name; // "attention.qkv": NAME.weight [rows, cols] and, with a bias, NAME.bias [rows]
+    int rows, cols;
+    bool bias;
+    float deviation; // of the normal distribution that training starts from
+};
+struct NormSpec {
+    std::string name; // NAME.weight [width], NAME.bias [width]
+    int width;
+    bool bias;
+};
+struct VectorSpec {
+    std::string name; // [width]
+    int width;
+};
+
+struct LayerProgram {
+    LayerPlan plan;
+    LayerSizes sizes;
+    std::vector<Value> values; // the first is the stream before the layer, the last the stream after it
+    std::vector<Step> steps;
+    std::vector<LinearSpec> linears;
+    std::vector<NormSpec> norms;
+    std::vector<VectorSpec> vectors;
+    std::vector<TensorSpec> tensors; // of all of these, as files have them: "attention_norm.weight", ...
+
+    float score_scale() const;
+    // Floats of the widest row that meets a matrix.
+    int widest_input() const;
+};
+
+LayerProgram compile(const LayerPlan& plan, const LayerSizes& sizes);
+
+} // namespace ordo

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "training/parameters.h"
+
+#include "encoding/initial.h"
+
+namespace ordo {
+namespace {
+
+// Of one tensor, which starts on a cache line.
+std::size_t padded_size(const TensorSpec& spec) {
+    std::size_t n = 1;
+    for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
+    return (n + 15) / 16 * 16;
+}
+
+} // namespace
+
+std::uint64_t Parameters::floats(const Blueprint& blueprint, const EncodingStack& encodings) {
+    std::uint64_t total = 0;
+    for (const TensorSpec& spec : tensor_list(blueprint)) total += padded_size(spec);
+    for (const TensorSpec& spec : encodings.tensors()) total += padded_size(spec);
+    return total;
+}
+
+Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encodings) : specs_(tensor_list(blueprint)) {
+    first_encoding_tensor_ = count();
+    for (TensorSpec& spec : encodings.tensors()) specs_.push_back(std::move(spec));
+    std::size_t total = 0;
+    for (const TensorSpec& spec : specs_) {
+        offsets_.push_back(total);
+        total += padded_size(spec);
+    }
+    values_ = Buffer<float>(total);
+    grads_ = Buffer<float>(total);
+}
+
+View Parameters::view_of(Buffer<float>& buffer, int i) {
+    if (i < 0) return {};
+    const std::vector<std::int64_t>& shape = specs_[static_cast<std::size_t>(i)].shape;
+    const int rows = shape.size() == 2 ? static_cast<int>(shape[0]) : 1;
+    return view(buffer.data() + offsets_[static_cast<std::size_t>(i)], rows, static_cast<int>(shape.back()));
+}
+
+int Parameters::find(const std::string& name) const {
+    for (int i = 0; i < count(); ++i)
+        if (specs_[static_cast<std::size_t>(i)].name == name) return i;
+    return -1;
+}
+
+View Parameters::value(const std::string& name) {
+    return value(find(name));
+}
+View Parameters::grad(const std::string& name) {
+    return grad(find(name));
+}
+
+void Parameters::initialise(std::uint64_t seed) {
+    for (int i = 0; i < count(); ++i) {
+        const TensorSpec& spec = specs_[static_cast<std::size_t>(i)];
+        const View v = value(i);
+        fill_initial(spec, {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)}, seed,
+                     0x1417 + static_cast<std::uint64_t>(i));
+    }
+}
+
+} // namespace ordo

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// All tensors of a model that is trained, in one block, with a gradient each.
+#pragma once
+
+#include "core/tensor.h"
+#include "encoding/registry.h"
+#include "model/blueprint.h"
+
+namespace ordo {
+
+class Parameters {
+public:
+    Parameters(const Blueprint& blueprint, const EncodingStack& encodings);
+    // The size of such a block, without one.
+    static std::uint64_t floats(const Blueprint& blueprint, const EncodingStack& encodings);
+
+    std::span<const TensorSpec> specs() const { return specs_; } // the blueprint's, then the encodings'
+    int count() const { return static_cast<int>(specs_.size()); }
+    std::size_t size() const { return values_.size(); }
+    View value(int i) { return view_of(values_, i); }
+    View grad(int i) { return view_of(grads_, i); }
+    View value(const std::string& name); // without data if there is no such tensor
+    View grad(const std::string& name);
+    std::span<float> values() { return values_; }
+    std::span<float> grads() { return grads_; }
+    int first_encoding_tensor() const { return first_encoding_tensor_; }
+
+    // Starts training: what each tensor's spec says, from Philox (seed, number of the tensor).
+    void initialise(std::uint64_t seed);
+
+private:
+    View view_of(Buffer<float>& buffer, int i);
+    int find(const std::string& name) const;
+
+    std::vector<TensorSpec> specs_;
+    std::vector<std::size_t> offsets_;
+    Buffer<float> values_, grads_;
+    int first_encoding_tensor_;
+};
+
+} // namespace ordo

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "training.h"
+
+#include "core/blas.h"
+#include "core/error.h"
+#include "model/model_file.h"
+#include "training/network.h"
+#include "training/optimizer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <typeinfo>
+
+namespace ordo {
+namespace {
+
+// Of a model's spec, for tensors of one's own. An encoding that only looks registered is the caller's.
+EncodingStack encodings_again(const Model::Impl& model) {
+    const EncodingStack& old = model.encodings;
+    EncodingStack made(old.spec(), model.blueprint.dims());
+    for (std::size_t i = 0; i < old.items().size(); ++i) {
+        const Encoding& a = *old.items()[i];
+        if (i < made.items().size() && typeid(a) == typeid(*made.items()[i].get())) continue;
+        fail(ErrorCode::usage, "encoding ", a.spec(),
+             ": expected a registered one, found one of the caller's own, which cannot be "
+             "made a second time for training");
+    }
+    return made;
+}
+
+TrainingOptions checked(TrainingOptions o, const Model::Impl& model) {
+    if (o.length == 0) o.length = model.blueprint.context;
+    const auto whole = [](const char* name, std::int64_t value) {
+        if (value < 1) fail(ErrorCode::usage, "training: ", name, ": expected at least 1, found ", value);
+    };
+    whole("batch", o.batch);
+    whole("length", o.length);
+    whole("axes", o.axes);
+    const auto number = [](const char* name, double value, double most) {
+        if (!(value >= 0 && value <= most))
+            fail(ErrorCode::usage, "training: ", name, ": expected a number from 0 to ", most, ", found ", value);
+    };
+    number("weight_decay", o.weight_decay, 1e6);
+    number("clip", o.clip, 1e30);
+    number("dropout", o.dropout, 0.99);
+    if (o.clip == 0) fail(ErrorCode::usage, "training: clip: expected more than 0, found 0");
+    return o;
+}
+
+std::string text_of(double value) {
+    char digits[32];
+    return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+} // namespace
+
+struct Trainer::Impl {
+    Impl(const Model::Impl& model, const TrainingOptions& given)
+        : options(checked(given, model)), blueprint(model.blueprint), where(model.where), metadata(model.metadata),
+          tokenizer(model.tokenizer ? model.tokenizer->to_json() : ""), encodings(encodings_again(model)),
+          parameters(
+              (check_blas(), check_training_memory(blueprint, encodings, options.batch, options.length, 4), blueprint),
+              encodings),
+          network(blueprint, encodings, parameters, options.batch, options.length, {options.axes, 0}),
+          optimizer(parameters) {
+        for (int i = 0; i < parameters.count(); ++i) {
+            const View v = parameters.value(i);
+            model.tensors.read(static_cast<std::size_t>(i), {v.data, elements(v)});
+        }
+    }
+
+    static std::size_t elements(View v) { return static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols); }
+    void check(const Sequences& in) const;
+    void check_finite();
+    Metadata record() const;
+
+    TrainingOptions options;
+    Blueprint blueprint;
+    std::string where;
+    Metadata metadata;
+    std::string tokenizer; // as JSON; empty: none
+    EncodingStack encodings;
+    Parameters parameters;
+    Network network;
+    Optimizer optimizer;
+    double first_lr = 0, last_lr = 0;
+};
+
+void Trainer::Impl::check(const Sequences& in) const {
+    const std::size_t rows = static_cast<std::size_t>(options.batch) * static_cast<std::size_t>(options.length);
+    const auto count = [&](const char* what, std::size_t found, bool optional) {
+        if (found == rows || (optional && found == 0)) return;
+        fail(ErrorCode::usage, "training: expected ", rows, " ", what, ", ", options.batch, " sequences of ",
+             options.length, ", found ", found);
+    };
+    count("tokens", in.tokens.size(), false);
+    count("targets", in.targets.size(), false);
+    count("segments", in.segments.size(), true);
+    count("positions", in.positions.size(), true);
+    if (in.positions.axes() > options.axes)
+        fail(ErrorCode::usage, "training: expected positions of at most ", options.axes, " axes, found ",
+             in.positions.axes());
+    const auto range = [](const char* what, std::span<const int> values, int least, int end) {
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (values[i] < least || values[i] >= end)
+                fail(ErrorCode::limit, "training: ", what, " ", i, ": expected one from 0 to ", end - 1, ", found ",
+                     values[i]);
+    };
+    range("token", in.tokens, 0, blueprint.vocab_size);
+    range("target", in.targets, std::numeric_limits<int>::min(), blueprint.vocab_size);
+    range("segment", in.segments, 0, encodings.max_segment());
+    range("position", in.positions.ids(), 0, encodings.max_position());
+    if (std::none_of(in.targets.begin(), in.targets.end(), [](Token t) { return t >= 0; }))
+        fail(ErrorCode::usage, "training: expected at least one target >= 0, found none");
+}
+
+// A step whose rate was too large is seen after it.
+void Trainer::Impl::check_finite() {
+    for (int i = 0; i < parameters.count(); ++i) {
+        const View v = parameters.value(i);
+        if (!std::all_of(v.data, v.data + elements(v), [](float x) { return std::isfinite(x); }))
+            fail(ErrorCode::failure, "training: tensor '",
+                 printable(parameters.specs()[static_cast<std::size_t>(i)].name), "' is not finite after ",
+                 optimizer.steps, " steps; a lower learning rate may help");
+    }
+}
+
+// Fine-tuned weights stay comparable only with those that went through the same.
+Metadata Trainer::Impl::record() const {
+    Metadata m = metadata;
+    m["encoding"] = encodings.spec(); // with which it was loaded, if forced
+    if (optimizer.steps == 0) return m;
+    for (const char* of_other_weights : {"train_loss", "validation_loss"}) m.erase(of_other_weights);
+    int n = 1;
+    while (m.contains("fine_tune." + std::to_string(n) + ".steps")) ++n;
+    const auto say = [&](const char* key, std::string value) {
+        m["fine_tune." + std::to_string(n) + "." + key] = std::move(value);
+    };
+    say("steps", std::to_string(optimizer.steps));
+    say("batch", std::to_string(options.batch));
+    say("length", std::to_string(options.length));
+    say("lr", first_lr == last_lr ? text_of(last_lr) : text_of(first_lr) + " to " + text_of(last_lr));
+    say("weight_decay", text_of(options.weight_decay));
+    say("clip", text_of(options.clip));
+    say("dropout", text_of(options.dropout));
+    say("seed", std::to_string(options.seed));
+    return m;
+}
+
+Trainer::Trainer(const Model& model, const TrainingOptions& options)
+    : impl_(std::make_unique<Impl>(impl_of(model), options)) {}
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+Trainer::~Trainer() = default;
+
+double Trainer::step(std::span<const Token> tokens, std::span<const Token> targets, double lr, const TokenRows& rows) {
+    Impl& t = *impl_;
+    const Sequences in{tokens, targets, rows.segments, rows.positions};
+    t.check(in);
+    if (!(lr >= 0 && lr <= 1e30)) fail(ErrorCode::usage, "training: lr: expected a finite number >= 0, found ", lr);
+    std::fill(t.parameters.grads().begin(), t.parameters.grads().end(), 0.0f);
+    const auto step = static_cast<std::uint64_t>(t.optimizer.steps);
+    const double loss = t.network.loss_and_grad(in, {t.options.dropout, t.options.seed, step});
+    const auto diverged = [&](const char* what) {
+        fail(ErrorCode::failure, "training: step ", t.optimizer.steps + 1, ": ", what,
+             " is not finite; the weights are as before it");
+    };
+    if (!std::isfinite(loss)) diverged("the loss");
+    if (!std::isfinite(t.optimizer.step({lr, t.options.weight_decay, t.options.clip}))) diverged("the gradient");
+    if (t.optimizer.steps == 1) t.first_lr = lr;
+    t.last_lr = lr;
+    return loss;
+}
+
+double Trainer::loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows) {
+    const Sequences in{tokens, targets, rows.segments, rows.positions};
+    impl_->check(in);
+    const double loss = impl_->network.loss(in);
+    if (!std::isfinite(loss)) fail(ErrorCode::failure, "training: the loss is not finite");
+    return loss;
+}
+
+std::int64_t Trainer::steps() const {
+    return impl_->optimizer.steps;
+}
+
+Model Trainer::model() const {
+    Impl& t = *impl_;
+    t.check_finite();
+    EncodingStack encodings(t.encodings.spec(), t.blueprint.dims());
+    TensorBlock tensors(model_tensors(t.blueprint, encodings));
+    for (int i = 0; i < t.parameters.count(); ++i) {
+        const std::span<float> to = tensors.values(static_cast<std::size_t>(i));
+        std::copy_n(t.parameters.value(i).data, to.size(), to.data());
+    }
+    return make_model(t.where, t.blueprint, std::move(encodings), std::move(tensors),
+                      t.tokenizer.empty() ? nullptr : tokenizer_from_json(t.tokenizer, t.where + ": tokenizer"),
+                      t.record(), t.blueprint.context);
+}
+
+void Trainer::save(const std::filesystem::path& file, std::string_view dtype) const {
+    Impl& t = *impl_;
+    ModelFile out{t.blueprint, t.encodings.spec(), t.tokenizer, t.record(), {}, {}, weight_type(dtype)};
+    t.check_finite();
+    for (int i = 0; i < t.parameters.count(); ++i) {
+        out.specs.push_back(t.parameters.specs()[static_cast<std::size_t>(i)]);
+        out.values.push_back(t.parameters.value(i));
+    }
+    write_model(file, out);
+}
+
+} // namespace ordo

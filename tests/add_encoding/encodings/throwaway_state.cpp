@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// A throw-away with a state of its own: score(i, j) -= |c_i - c_j|, c_t = c_(t-1) + sigmoid(w . x_t), w of each layer.
+#include "encoding/registry.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+double dot(View a, const float* b) {
+    double sum = 0;
+    for (int j = 0; j < a.cols; ++j) sum += static_cast<double>(a.row(0)[j]) * static_cast<double>(b[j]);
+    return sum;
+}
+
+class ThrowawayState final : public Encoding {
+public:
+    explicit ThrowawayState(const Dims& dims)
+        : d_model_(dims.d_model), weights_(static_cast<std::size_t>(dims.n_layers)) {}
+    std::string spec() const override { return "throwaway-state"; }
+    unsigned moments() const override { return moment_observe | moment_bias; }
+    unsigned reads() const override { return reads_state; }
+
+    std::vector<TensorSpec> tensors() const override {
+        return {{.name = "weight", .shape = {d_model_}, .per_layer = true}};
+    }
+    void bind(int layer, std::span<const View> tensors) override {
+        weights_[static_cast<std::size_t>(layer)] = tensors[0];
+    }
+
+    int state_floats() const override { return 1; }
+    void observe(View x, int layer, Positions, const float* before, View state) const override {
+        float sum = before ? *before : 0;
+        for (int t = 0; t < x.rows; ++t) {
+            sum += static_cast<float>(gate(layer, x.row(t)));
+            state.row(t)[0] = sum;
+        }
+    }
+    // d gate_t is the sum of all d c from t on.
+    void observe_backward(View d_state, View x, int layer, Positions, View, View dx,
+                          std::span<const View> grads) const override {
+        double d_sum = 0;
+        for (int t = x.rows - 1; t >= 0; --t) {
+            d_sum += static_cast<double>(d_state.row(t)[0]);
+            const double f = gate(layer, x.row(t));
+            const auto dz = static_cast<float>(d_sum * f * (1 - f));
+            for (int j = 0; j < d_model_; ++j) {
+                dx.row(t)[j] += dz * weights_[static_cast<std::size_t>(layer)].row(0)[j];
+                grads[0].row(0)[j] += dz * x.row(t)[j];
+            }
+        }
+    }
+
+    void bias(View scores, const Tile& tile) const override {
+        for (int i = 0; i < scores.rows; ++i)
+            for (int j = 0; j < scores.cols; ++j)
+                scores.row(i)[j] -= std::abs(tile.query_state.row(i)[0] - tile.key_state.row(j)[0]);
+    }
+    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+        for (int i = 0; i < d_scores.rows; ++i)
+            for (int j = 0; j < d_scores.cols; ++j) {
+                const bool after = tile.query_state.row(i)[0] >= tile.key_state.row(j)[0];
+                const float d = after ? d_scores.row(i)[j] : -d_scores.row(i)[j];
+                gradient.query_state.row(i)[0] -= d;
+                gradient.key_state.row(j)[0] += d;
+            }
+    }
+
+    Operations operations(Moment moment, const Work& work) const override {
+        const double per_token = operations_of_function + 3;
+        if (moment == moment_observe) return {2.0 * d_model_ * work.tokens, per_token * work.tokens};
+        return {.others = moment == moment_bias ? 3 * work.pairs : 0};
+    }
+
+private:
+    double gate(int layer, const float* x) const {
+        return 1 / (1 + std::exp(-dot(weights_[static_cast<std::size_t>(layer)], x)));
+    }
+
+    int d_model_;
+    std::vector<View> weights_; // of each layer, [1, d_model]
+};
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
+    item.finish();
+    return std::make_unique<ThrowawayState>(dims);
+}
+
+} // namespace
+
+extern const EncodingInfo throwaway_state_encoding;
+const EncodingInfo throwaway_state_encoding = {.name = "throwaway-state",
+                                               .summary = "a penalty for all that lies between and counts",
+                                               .paper = "none",
+                                               .formula =
+                                                   "score(i, j) -= |c_i - c_j|,  c_t = c_(t-1) + sigmoid(w . x_t)",
+                                               .moments = moment_observe | moment_bias,
+                                               .shift_invariant = true,
+                                               .trainable = true,
+                                               .parameters = {},
+                                               .make = make};
+
+} // namespace ordo

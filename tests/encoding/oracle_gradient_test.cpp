@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// The gradient of every moment of every registered encoding: of sum(w * y) for random w, against central differences of
+// the oracle, for all that the moment reads and for the tensors. Gradients are added to what is there, or in
+// place, as ordo.h says of each.
+#include "tests/encoding/subject.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+constexpr double step = 1e-6;
+constexpr float there = 2; // what gradients that are added to hold before
+
+// Of a loss that depends on values, at them; every so many-th. A float knows a small number beside great ones only to the
+// great ones' rounding.
+template <class Loss>
+void expect_gradient(const Loss& loss, std::vector<double>& values, const std::vector<double>& found,
+                     const std::string& what, std::size_t every = 1) {
+    ASSERT_EQ(values.size(), found.size()) << what;
+    std::vector<double> expected;
+    for (std::size_t j = 0; j < values.size(); j += every) {
+        const double kept = values[j];
+        values[j] = kept + step;
+        const double up = loss();
+        values[j] = kept - step;
+        expected.push_back((up - loss()) / (2 * step));
+        values[j] = kept;
+    }
+    double most = 1;
+    for (const double value : expected) most = std::max(most, std::abs(value));
+    for (std::size_t j = 0; j < expected.size(); ++j)
+        EXPECT_NEAR(found[j * every], expected[j], 1e-3 * std::max(std::abs(expected[j]), 0.03 * most))
+            << what << ", " << j * every;
+}
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t j = 0; j < a.size(); ++j) sum += a[j] * b[j];
+    return sum;
+}
+
+std::vector<double> less(std::vector<double> values, double what) {
+    for (double& value : values) value -= what;
+    return values;
+}
+
+class EncodingGradient : public testing::TestWithParam<EncodingCase> {
+protected:
+    EncodingGradient() {
+        for (Tensor& grad : grads) std::fill_n(grad.data(), grad.size(), there);
+    }
+    void SetUp() override { ORDO_EXPECT_COMPLETE(*subject.oracles); }
+    Positions positions() const { return {at, subject.axes}; }
+    TensorGradients of_layer() { return stack.gradients_of_layer(layer, views_of(grads)); }
+    bool acts(Moment moment) const { return (encodings.backward_moments() & moment) != 0; }
+
+    // The tensors' own gradients, less what was there.
+    template <class Loss>
+    void expect_tensors(const Loss& loss) {
+        const std::vector<TensorSpec> specs = stack.tensors();
+        for (std::size_t t = 0; t < specs.size(); ++t) {
+            std::vector<double>& values = subject.tensors.at(specs[t].name).values;
+            const std::vector<double> found(grads[t].data(), grads[t].data() + grads[t].size());
+            // 7 divides no width here. A few at least of a small one.
+            expect_gradient(loss, values, less(found, there), specs[t].name, values.size() < 40 ? 1 : 7);
+        }
+    }
+    // Of a loss by all that a tile shows, and by what was observed and the tensors, which the state follows.
+    template <class Loss>
+    void expect_tile(const Loss& loss, auto& c) {
+        c.observe_backward(of_layer());
+        expect_rows(loss, c.seen.exact.q, c.dq, "query");
+        expect_rows(loss, c.seen.exact.k, c.dk, "key");
+        const auto observing = [&] {
+            if (c.seen.observes()) c.seen.observe(exact);
+            return loss();
+        };
+        if (c.seen.observes()) expect_rows(observing, c.seen.exact_inputs, c.d_inputs, "input");
+        expect_tensors(observing);
+    }
+    void expect_rows(const auto& loss, LayerOracles::Vectors& values, Rows& found, const std::string& what) {
+        for (int i = 0; i < n; ++i)
+            expect_gradient(loss, values[static_cast<std::size_t>(i)], less(found.row(i), there),
+                            what + " " + std::to_string(i), 3);
+        EXPECT_TRUE(found.guarded());
+    }
+
+    Subject subject{GetParam()};
+    const EncodingStack& stack = subject.stack;
+    std::vector<int> at = subject.positions();
+    int n = static_cast<int>(positions().size());
+    std::vector<int> segments = subject.segments(positions().size());
+    const int layer = 1;
+    const LayerEncodings& encodings = stack.layer(layer);
+    LayerOracles exact{subject, layer, at};
+    std::vector<Tensor> grads = subject.zeros();
+};
+
+TEST_P(EncodingGradient, Embed) {
+    if ((stack.moments() & moment_embed) == 0) return;
+    Rows x(n, subject.dims.d_model, 3), w(n, subject.dims.d_model, 6), dx = w;
+    ASSERT_EQ(stack.items().size(), 1u); // sums: each one's gradient is taken of what the one before has left
+    stack.items()[0]->embed_backward(dx.view(), x.view(), {positions(), segments},
+                                     stack.gradients_of_item(0, views_of(grads)));
+    LayerOracles::Vectors inputs;
+    for (int i = 0; i < n; ++i) inputs.push_back(x.row(i));
+    const auto of_row = [&](std::size_t i) {
+        std::vector<double> y = inputs[i];
+        for (const auto* oracle : subject.oracles->all()) oracle->embed(y, exact.place(i), segments[i]);
+        return dot(y, w.row(static_cast<int>(i)));
+    };
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        expect_gradient([&] { return of_row(i); }, inputs[i], dx.row(static_cast<int>(i)), "row " + std::to_string(i));
+    EXPECT_TRUE(dx.guarded());
+    expect_tensors([&] {
+        double sum = 0;
+        for (std::size_t i = 0; i < inputs.size(); ++i) sum += of_row(i);
+        return sum;
+    });
+}
+
+TEST_P(EncodingGradient, Rotate) {
+    if (!acts(moment_rotate)) return;
+    const int heads = subject.dims.n_heads, width = heads * subject.dims.d_head;
+    const auto e = static_cast<std::ptrdiff_t>(subject.dims.d_head);
+    for (const Role role : {Role::query, Role::key}) {
+        grads = subject.zeros();
+        for (Tensor& grad : grads) std::fill_n(grad.data(), grad.size(), there);
+        Rows x(n, width, 4), w(n, width, 6), y = x, dx = w;
+        const HeadRows rows{layer, 0, heads, role, positions()};
+        encodings.rotate(y.view(), rows);
+        encodings.rotate_backward(dx.view(), y.view(), rows, of_layer());
+        LayerOracles::Vectors inputs;
+        for (int i = 0; i < n; ++i) inputs.push_back(x.row(i));
+        const auto of_row = [&](std::size_t i) {
+            double sum = 0;
+            const std::vector<double> weights = w.row(static_cast<int>(i));
+            for (int h = 0; h < heads; ++h) {
+                const auto first = inputs[i].begin() + h * e;
+                std::vector<double> head(first, first + e);
+                exact.rotate(head, i, role, h);
+                sum += dot(head, {weights.begin() + h * e, weights.begin() + (h + 1) * e});
+            }
+            return sum;
+        };
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            expect_gradient([&] { return of_row(i); }, inputs[i], dx.row(static_cast<int>(i)),
+                            "row " + std::to_string(i));
+        EXPECT_TRUE(dx.guarded());
+        expect_tensors([&] {
+            double sum = 0;
+            for (std::size_t i = 0; i < inputs.size(); ++i) sum += of_row(i);
+            return sum;
+        });
+    }
+}
+
+// What a tile shows, and where its gradients go: those of a token as a query and as a key to the same row of the state,
+// and from there, once all are there, to what was observed.
+struct TileCase {
+    TileCase(const Subject& subject, const LayerOracles& oracles, int layer, Positions positions)
+        : seen(subject, oracles, layer, positions), dq(seen.q), dk(seen.k), d_state(seen.state), d_inputs(seen.inputs) {
+        for (Rows* rows : {&dq, &dk, &d_inputs}) rows->fill(there);
+        d_state.fill(0);
+    }
+    TileGradient gradient(int first_query, int queries, int keys) {
+        TileGradient g{dq.rows(first_query, queries), dk.rows(0, keys), {}, {}, {}};
+        if (!seen.observes()) return g;
+        g.query_state = d_state.rows(first_query, queries);
+        g.key_state = d_state.rows(0, keys);
+        return g;
+    }
+    void observe_backward(const TensorGradients& grads) {
+        if (seen.observes())
+            seen.encodings.observe_backward(d_state.view(), seen.inputs.view(), seen.at, seen.state.view(),
+                                            d_inputs.view(), grads);
+    }
+    Seen seen;
+    Rows dq, dk, d_state, d_inputs;
+};
+
+TEST_P(EncodingGradient, Bias) {
+    if (!acts(moment_bias)) return;
+    TileCase c(subject, exact, layer, positions());
+    const int head = subject.dims.n_heads - 1, first = 2, queries = n - first;
+    const Tile tile = c.seen.tile(head, first, queries, n);
+    Rows w(queries, n, 6, 0.1);
+    for (int i = 0; i < queries; ++i)
+        for (int j = 0; j < n; ++j)
+            if (!subject.sees(first + i, j)) w.view().row(i)[j] = 0;
+    Rows d_scores = w;
+    encodings.bias_backward(d_scores.view(), tile, c.gradient(first, queries, n), of_layer());
+    EXPECT_EQ(d_scores.values(), w.values());
+    const auto loss = [&] {
+        double sum = 0;
+        for (int i = 0; i < queries; ++i)
+            for (int j = 0; j < n; ++j)
+                if (subject.sees(first + i, j))
+                    sum +=
+                        w.view().row(i)[j] * exact.bias(c.seen.head, c.seen.exact, static_cast<std::size_t>(first + i),
+                                                        static_cast<std::size_t>(j));
+        return sum;
+    };
+    expect_tile(loss, c);
+}
+
+TEST_P(EncodingGradient, Rescore) {
+    if (!acts(moment_rescore)) return;
+    TileCase c(subject, exact, layer, positions());
+    const int head = subject.dims.n_heads - 1, query = n - 2, keys = subject.sees(0, n - 1) ? n : query + 1;
+    const Tile tile = c.seen.tile(head, query, 1, keys);
+    Rows scores(1, keys, 5), w(1, keys, 6), d_scores = w, before = scores;
+    encodings.rescore_backward(d_scores.view(), scores.view(), tile, c.gradient(query, 1, keys), of_layer());
+    EXPECT_EQ(scores.values(), before.values());
+    EXPECT_TRUE(d_scores.guarded());
+    std::vector<double> input = scores.row(0);
+    const auto loss = [&] {
+        std::vector<double> row = input;
+        exact.rescore(row, c.seen.head, c.seen.exact, static_cast<std::size_t>(query));
+        return dot(row, w.row(0));
+    };
+    expect_gradient(loss, input, d_scores.row(0), "score");
+    expect_tile(loss, c);
+}
+
+TEST_P(EncodingGradient, Mix) {
+    if (!acts(moment_mix)) return;
+    TileCase c(subject, exact, layer, positions());
+    const int head = subject.dims.n_heads - 1, first = 2, queries = n - first;
+    const Tile tile = c.seen.tile(head, first, queries, n);
+    Rows weights(queries, n, 5), d_weights = weights, d_out(queries, subject.dims.d_head, 6), before = d_out;
+    for (int i = 0; i < queries; ++i)
+        for (int j = 0; j < n; ++j)
+            if (!subject.sees(first + i, j)) weights.view().row(i)[j] = 0;
+    d_weights.fill(there);
+    encodings.mix_backward(d_out.view(), weights.view(), d_weights.view(), tile, c.gradient(first, queries, n),
+                           of_layer());
+    EXPECT_EQ(d_out.values(), before.values());
+    EXPECT_TRUE(d_weights.guarded());
+    LayerOracles::Vectors input;
+    for (int i = 0; i < queries; ++i) input.push_back(weights.row(i));
+    const auto loss = [&] {
+        double sum = 0;
+        for (int i = 0; i < queries; ++i) {
+            const auto row = static_cast<std::size_t>(i);
+            std::vector<double> out(static_cast<std::size_t>(subject.dims.d_head));
+            for (std::size_t j = 0; j < input[row].size(); ++j)
+                if (subject.sees(first + i, static_cast<int>(j)))
+                    exact.mix(out, input[row][j], c.seen.head, c.seen.exact, row + static_cast<std::size_t>(first), j);
+            sum += dot(out, d_out.row(i));
+        }
+        return sum;
+    };
+    for (int i = 0; i < queries; ++i) {
+        std::vector<double> found = less(d_weights.row(i), there);
+        for (int j = 0; j < n; ++j)
+            if (!subject.sees(first + i, j)) found[static_cast<std::size_t>(j)] = 0; // nobody asks
+        expect_gradient(loss, input[static_cast<std::size_t>(i)], found, "weights of " + std::to_string(i));
+    }
+    expect_tile(loss, c);
+}
+
+TEST_P(EncodingGradient, Sink) {
+    if (!acts(moment_sink)) return;
+    for (int head = 0; head < subject.dims.n_heads; ++head)
+        encodings.sink_backward(head, static_cast<float>(1 + head), of_layer());
+    expect_tensors([&] {
+        double sum = 0;
+        for (int head = 0; head < subject.dims.n_heads; ++head)
+            for (const auto* oracle : exact.list()) {
+                const double sink = oracle->sink(layer, head);
+                if (std::isfinite(sink)) sum += (1 + head) * sink;
+            }
+        return sum;
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EncodingGradient, testing::ValuesIn(encoding_cases()), encoding_case_name);
+
+} // namespace
+} // namespace ordo

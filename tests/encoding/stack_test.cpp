@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// Which encoding acts in which layer, what each is shown.
+#include "encoding/registry.h"
+
+#include "core/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+const Dims dims{24, 3, 8, 4, 64};
+
+// How many encodings act in each layer, by what they do: "rb" rotates and adds a bias.
+std::string acting(const EncodingStack& stack, int n_layers) {
+    std::string text;
+    for (int layer = 0; layer < n_layers; ++layer) {
+        const unsigned moments = stack.layer(layer).moments();
+        text += layer > 0 ? " " : "";
+        text += moments & moment_rotate ? "r" : "";
+        text += moments & moment_bias ? "b" : "";
+        text += moments == 0 ? "-" : "";
+    }
+    return text;
+}
+
+TEST(EncodingStack, APatternRepeatsOverTheLayers) {
+    EXPECT_EQ(acting(EncodingStack("rope", dims), 4), "r r r r");
+    EXPECT_EQ(acting(EncodingStack("pattern(rope,none)", dims), 4), "r - r -");
+    EXPECT_EQ(acting(EncodingStack("pattern(rope,rope,none)", dims), 4), "r r - r");
+    EXPECT_EQ(acting(EncodingStack("alibi+pattern(none,rope)", dims), 4), "b rb b rb");
+    EXPECT_EQ(acting(EncodingStack("pattern(none,(rope+alibi),alibi)", dims), 4), "- rb b -");
+    EXPECT_EQ(acting(EncodingStack("pattern(rope,none)+pattern(none,(rope:theta=5))", dims), 4), "r r r r");
+}
+
+TEST(EncodingStack, EqualItemsOfAPatternAreOneEncoding) {
+    EXPECT_EQ(EncodingStack("pattern(rope,rope,none)", dims).items().size(), 1u);
+    EXPECT_EQ(EncodingStack("pattern(rope,(rope:theta=5),rope)", dims).items().size(), 2u);
+    EXPECT_EQ(EncodingStack("pattern(rope,(rope:theta=10000,width=8))", dims).items().size(), 1u);
+}
+
+// A pattern may be longer than the model is deep; what no layer has is written, and is nothing else.
+TEST(EncodingStack, ElementsPastTheLastLayerAreIdle) {
+    Dims shallow = dims;
+    shallow.n_layers = 2;
+    const EncodingStack stack("pattern(rope,none,(rope:theta=5),alibi)", shallow);
+    EXPECT_EQ(stack.items().size(), 1u);
+    EXPECT_EQ(stack.moments(), unsigned{moment_rotate});
+    EXPECT_EQ(acting(stack, 2), "r -");
+    EXPECT_EQ(stack.spec(), EncodingStack("pattern(rope,none,(rope:theta=5),alibi)", dims).spec());
+}
+
+TEST(EncodingStack, WithoutLayersThereAreEncodingsAndNoLayers) {
+    Dims none = dims;
+    none.n_layers = 0;
+    EncodingStack stack("segment+pattern(rope,alibi)", none);
+    EXPECT_EQ(stack.items().size(), 3u);
+    EXPECT_EQ(stack.moments(), moment_embed | moment_rotate | moment_bias);
+    EXPECT_EQ(stack.tensors().size(), 1u);
+    Tensor segment(2, 24), x(1, 24);
+    segment.data()[3] = 7;
+    stack.bind(std::vector<View>{segment.view()});
+    stack.embed(x.view(), {std::vector<int>{0}, {}});
+    EXPECT_EQ(x.data()[3], 7);
+    EXPECT_THROW(EncodingStack("pattern(rope,(rope+alibi+rope:theta=5))", none), Error);
+    none.n_layers = -1;
+    EXPECT_THROW(EncodingStack("rope", none), Error);
+}
+
+std::string refusal(std::string_view spec) {
+    try {
+        EncodingStack(spec, dims);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::usage);
+        return error.what();
+    }
+    return "";
+}
+
+TEST(EncodingStack, RefusesTwoRotationsOfOneLayerWhereverTheyStand) {
+    for (const char* spec :
+         {"rope+pattern(none,rope)", "pattern(rope,none)+pattern(none,none,rope)", "pattern((rope+rope),none)",
+          "pattern((rope+rope:theta=5))", "pattern(none,none,none,rope)+rope"})
+        EXPECT_NE(refusal(spec).find("'rope' and 'rope' both rotate"), std::string::npos) << spec;
+    EXPECT_EQ(refusal("pattern(rope,none)+pattern(none,rope)"), "");
+}
+
+TEST(EncodingStack, NamesBindsAndLimits) {
+    EncodingStack stack("segment:count=3+learned:length=10,offset=2+alibi", dims);
+    EXPECT_EQ(stack.moments(), moment_embed | moment_bias);
+    EXPECT_FALSE(stack.shift_invariant());
+    EXPECT_EQ(stack.max_position(), 10);
+    EXPECT_EQ(stack.max_segment(), 3);
+    const std::vector<TensorSpec> tensors = stack.tensors();
+    ASSERT_EQ(tensors.size(), 2u);
+    EXPECT_EQ(tensors[0].name, "encoding.segment.weight");
+    EXPECT_EQ(tensors[0].shape, (std::vector<std::int64_t>{3, 24}));
+    EXPECT_EQ(tensors[1].name, "encoding.learned.weight");
+    EXPECT_EQ(tensors[1].shape, (std::vector<std::int64_t>{12, 24}));
+
+    Tensor segment(3, 24), learned(12, 24), x(1, 24);
+    segment.view().row(1)[5] = 1;
+    learned.view().row(4 + 2)[5] = 20; // position 4
+    stack.bind(std::vector<View>{segment.view(), learned.view()});
+    const int position = 4, of = 1;
+    stack.embed(x.view(), {Positions({&position, 1}), std::span(&of, 1)});
+    EXPECT_EQ(x.data()[5], 21);
+    EXPECT_EQ(x.data()[6], 0);
+
+    EXPECT_THROW(stack.bind(std::vector<View>{segment.view()}), Error);
+    EXPECT_THROW(stack.bind(std::vector<View>{segment.view(), learned.view(), x.view()}), Error);
+}
+
+// ---- Encodings that show what they are shown ---------------------------------------------------
+
+// An encoding of everything: reads state, and has tensors for the model and for each layer.
+class Probe : public Encoding {
+public:
+    Probe(std::string name, unsigned moments, int state) : name_(std::move(name)), moments_(moments), state_(state) {}
+
+    std::string spec() const override { return name_ + ":x=1"; }
+    unsigned moments() const override { return moments_; }
+    unsigned reads() const override { return state_ > 0 ? unsigned{reads_state} : 0; }
+    int state_floats() const override { return state_; }
+    void observe(View, int layer, Positions, const float* before, View state) const override {
+        for (int j = 0; j < state_; ++j)
+            state.row(0)[j] = static_cast<float>(10 * layer + j) + (before ? before[j] : 0);
+        EXPECT_EQ(state.cols, state_);
+    }
+    void bias(View scores, const Tile& tile) const override { see(scores.row(0)[0], tile); }
+    void rescore(View scores, const Tile& tile) const override { see(scores.row(0)[0], tile); }
+    void mix(View out, View, const Tile& tile) const override { see(out.row(0)[0], tile); }
+
+private:
+    void see(float& to, const Tile& tile) const {
+        EXPECT_EQ(tile.key_state.cols, state_);
+        for (int j = 0; j < state_; ++j) to += tile.key_state.row(1)[j] - 100 * tile.query_state.row(0)[j];
+    }
+    std::string name_;
+    unsigned moments_;
+    int state_;
+};
+
+constexpr unsigned stateful = moment_observe | moment_bias | moment_rescore | moment_mix;
+
+EncodingStack two_probes() {
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(std::make_unique<Probe>("one", stateful, 2));
+    items.push_back(std::make_unique<Probe>("plain", moment_bias, 0));
+    items.push_back(std::make_unique<Probe>("two", stateful, 3));
+    return EncodingStack(std::move(items), 2);
+}
+
+TEST(LayerEncodings, EachSeesItsOwnColumnsOfTheState) {
+    const EncodingStack stack = two_probes();
+    const LayerEncodings& layer = stack.layer(1);
+    EXPECT_EQ(layer.state_floats(), 5);
+    EXPECT_EQ(layer.reads(), unsigned{reads_state});
+    Tensor state(1, 5), x(1, 24);
+    layer.observe(x.view(), {}, nullptr, state.view());
+    EXPECT_EQ(std::vector<float>(state.data(), state.data() + 5), (std::vector<float>{10, 11, 10, 11, 12}));
+    const float before[] = {1, 2, 3, 4, 5};
+    layer.observe(x.view(), {}, before, state.view());
+    EXPECT_EQ(std::vector<float>(state.data(), state.data() + 5), (std::vector<float>{11, 13, 13, 15, 17}));
+
+    Tensor keys(2, 5), queries(1, 5), out(1, 2);
+    for (int j = 0; j < 5; ++j) {
+        keys.view().row(1)[j] = static_cast<float>(1 << j);
+        queries.data()[j] = static_cast<float>(j % 2);
+    }
+    const Tile tile{.query_state = queries.view(), .key_state = keys.view()};
+    const float all = 31 - 200; // both sum their columns: 3 - 100 and 28 - 100
+    layer.bias(out.view(), tile);
+    EXPECT_EQ(out.data()[0], all);
+    layer.rescore(out.view(), tile);
+    EXPECT_EQ(out.data()[0], 2 * all);
+    layer.mix(out.view(), {}, tile);
+    EXPECT_EQ(out.data()[0], 3 * all);
+}
+
+// Rescoring multiplies the row, so that the second's input is not the first's.
+class Scale final : public Encoding {
+public:
+    Scale(std::string name, float by) : name_(std::move(name)), by_(by) {}
+    std::string spec() const override { return name_; }
+    unsigned moments() const override { return moment_rescore; }
+    // s -> by s^2
+    void rescore(View s, const Tile&) const override {
+        for (int j = 0; j < s.cols; ++j) s.data[j] = by_ * s.data[j] * s.data[j];
+    }
+    void rescore_backward(View d, View s, const Tile&, const TileGradient&) const override {
+        for (int j = 0; j < s.cols; ++j) d.data[j] *= 2 * by_ * s.data[j];
+    }
+
+private:
+    std::string name_;
+    float by_;
+};
+
+TEST(LayerEncodings, RescoresBackThroughWhatEachWasGiven) {
+    std::vector<std::unique_ptr<Encoding>> items;
+    for (const float by : {2.0f, 3.0f, 5.0f}) items.push_back(std::make_unique<Scale>("x" + std::to_string(by), by));
+    const EncodingStack stack(std::move(items), 1);
+    std::vector<float> s = {1, 0.5f}, d = {1, 1};
+    const View scores = view(s.data(), 1, 2);
+    const TensorGradients grads = stack.gradients_of_layer(0, {});
+    stack.layer(0).rescore_backward(view(d.data(), 1, 2), scores, {}, {}, grads);
+    // y = 5 (3 (2 s^2)^2)^2 = 720 s^8
+    EXPECT_FLOAT_EQ(d[0], 8 * 720.0f);
+    EXPECT_FLOAT_EQ(d[1], 8 * 720 * std::pow(0.5f, 7.0f));
+    EXPECT_EQ(s, (std::vector<float>{1, 0.5f})) << "the scores are as they were";
+}
+
+// ---- Tensors -------------------------------------------------------------------------------------
+
+// A trained bias: one number for the model, and one for each layer.
+class Trained : public Encoding {
+public:
+    explicit Trained(unsigned moments) : moments_(moments) {}
+    std::string spec() const override { return "trained:a=1"; }
+    unsigned moments() const override { return moments_; }
+    std::vector<TensorSpec> tensors() const override {
+        return {{.name = "all", .shape = {1}},
+                {.name = "each", .shape = {2}, .per_layer = true},
+                {.name = "last", .shape = {1, 3}}};
+    }
+    void bind(int layer, std::span<const View> tensors) override {
+        bound.push_back({layer, static_cast<int>(tensors[0].data[0]), static_cast<int>(tensors[1].data[0]),
+                         static_cast<int>(tensors[2].data[0])});
+    }
+    std::vector<std::vector<int>> bound;
+
+private:
+    unsigned moments_;
+};
+
+TEST(EncodingStack, TensorsPerLayerAreNamedAndBoundByLayer) {
+    std::vector<std::unique_ptr<Encoding>> items;
+    auto made = std::make_unique<Trained>(moment_bias);
+    const Trained& trained = *made;
+    items.push_back(std::move(made));
+    EncodingStack stack(std::move(items), 2);
+    std::vector<std::string> names;
+    for (const TensorSpec& spec : stack.tensors()) names.push_back(spec.name);
+    EXPECT_EQ(names, (std::vector<std::string>{"encoding.trained.all", "encoding.trained.layers.0.each",
+                                               "encoding.trained.layers.1.each", "encoding.trained.last"}));
+    std::vector<float> values = {5, 6, 7, 8};
+    std::vector<View> views;
+    for (float& value : values) views.push_back(view(&value, 1, 1));
+    stack.bind(views);
+    EXPECT_EQ(trained.bound, (std::vector<std::vector<int>>{{0, 5, 6, 8}, {1, 5, 7, 8}}));
+
+    const TensorGradients second = stack.gradients_of_layer(1, views);
+    ASSERT_EQ(second.size(), 1u);
+    EXPECT_EQ(second[0].at(0).data, &values[0]);
+    EXPECT_EQ(second[0].at(1).data, &values[2]);
+    EXPECT_EQ(second[0].at(2).data, &values[3]);
+    const std::vector<View> once = stack.gradients_of_item(0, views);
+    EXPECT_EQ(once.at(0).data, &values[0]);
+    EXPECT_EQ(once.at(1).data, nullptr);
+    EXPECT_EQ(once.at(2).data, &values[3]);
+}
+
+TEST(EncodingStack, RefusesTwoOfOneNameWithTensors) {
+    std::vector<std::unique_ptr<Encoding>> items;
+    for (int i = 0; i < 2; ++i) items.push_back(std::make_unique<Trained>(moment_bias));
+    EXPECT_THROW(EncodingStack(std::move(items), 2), Error);
+}
+
+TEST(Dims, SlotIsTheIndexAmongTheLayers) {
+    Dims some = dims;
+    EXPECT_EQ(some.slot(3), 3);
+    EXPECT_EQ(some.slot(4), -1);
+    EXPECT_EQ(some.slot(-1), -1);
+    EXPECT_EQ(some.layer_count(), 4);
+    some.layers = {1, 3};
+    EXPECT_EQ(some.slot(1), 0);
+    EXPECT_EQ(some.slot(3), 1);
+    EXPECT_EQ(some.slot(2), -1);
+    EXPECT_EQ(some.slot(4), -1);
+    EXPECT_EQ(some.layer_count(), 2);
+}
+
+// ---- Lengths -------------------------------------------------------------------------------------
+
+class Long final : public Encoding {
+public:
+    explicit Long(int tokens) : tokens_(tokens) {}
+    std::string spec() const override { return "long:at=" + std::to_string(tokens_); }
+    unsigned moments() const override { return moment_bias; }
+    void bias(View scores, const Tile&) const override {
+        scores.data[0] += weight_.data[0] * static_cast<float>(prepared_);
+    }
+    std::vector<TensorSpec> tensors() const override { return {{.name = "w", .shape = {1}}}; }
+    void bind(int, std::span<const View> tensors) override { weight_ = tensors[0]; }
+    void prepare(int n) override { prepared_ = n; }
+    std::unique_ptr<Encoding> at_length(int tokens) const override {
+        return tokens > 100 ? std::make_unique<Long>(tokens) : nullptr;
+    }
+
+private:
+    int tokens_, prepared_ = 0;
+    View weight_;
+};
+
+TEST(EncodingStack, AtALengthSharesWhatStaysAndBindsWhatChanges) {
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(std::make_unique<Probe>("plain", moment_embed, 0));
+    items.push_back(std::make_unique<Long>(0));
+    EncodingStack stack(std::move(items), 2);
+    float weight = 3;
+    stack.bind(std::vector<View>{view(&weight, 1, 1)});
+    stack.prepare(10);
+    EXPECT_FALSE(stack.at_length(100, 100).has_value());
+    const std::optional<EncodingStack> other = stack.at_length(500, 20);
+    ASSERT_TRUE(other.has_value());
+    EXPECT_EQ(other->items()[0], stack.items()[0]);
+    EXPECT_NE(other->items()[1], stack.items()[1]);
+    EXPECT_EQ(other->spec(), "plain:x=1+long:at=500");
+    float of_stack = 0, of_other = 0;
+    stack.layer(1).bias(view(&of_stack, 1, 1), {});
+    other->layer(1).bias(view(&of_other, 1, 1), {});
+    EXPECT_EQ(of_stack, 30);
+    EXPECT_EQ(of_other, 60);
+}
+
+} // namespace
+} // namespace ordo

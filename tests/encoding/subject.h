@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// Every registered encoding, and parameters of them, beside its oracle; and rows of numbers to try both on.
+#pragma once
+
+#include "core/random.h"
+#include "core/tensor.h"
+#include "encoding/registry.h"
+#include "tests/oracle.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+
+struct EncodingCase {
+    std::string spec;
+    Dims dims;
+    int axes = 1; // of positions
+};
+
+// An odd d_model, head counts that are not powers of two, and a context that the positions below fit in.
+inline const Dims even_dims{24, 3, 8, 2, 64}, odd_dims{21, 12, 6, 2, 64};
+
+inline std::vector<EncodingCase> registered_cases(const Dims& dims) {
+    std::vector<EncodingCase> all;
+    for (const EncodingInfo* info : registered_encodings()) all.push_back({std::string(info->name), dims});
+    return all;
+}
+
+// Parameters and sums, for heads of 6 and of 8 alike.
+inline std::vector<std::string> encoding_variants() {
+    return {"sinusoidal:layout=halves,offset=3",
+            "sinusoidal:law=tensor2tensor,scale=1",
+            "sinusoidal:layout=halves,law=tensor2tensor,base=500.5,scale=0.25",
+            "rope:pairing=halves",
+            "rope:theta=500,width=4",
+            "rope:pairing=halves,width=2",
+            "rope:scaling=linear,factor=2.5",
+            "rope:scaling=ntk,factor=3",
+            "rope:scaling=dynamic,factor=2,original=40",
+            "rope:scaling=yarn,factor=4,original=20,theta=100",
+            "rope:scaling=yarn,factor=4,original=20,theta=100,truncate=no,attention=1",
+            "rope:scaling=llama3,factor=8,original=64,theta=1000",
+            "rope:scaling=longrope,original=40,factor=2,width=6,short=1/1.5/2,long=1/3/4",
+            "rope:keep=0.5,pairing=halves",
+            "xpos:pairing=halves,scale=100,gamma=0.8",
+            "xpos:zeta=one,width=4",
+            "learned:length=64,offset=2",
+            "segment:count=5",
+            "alibi:max=2.5",
+            "alibi:power=2",
+            "alibi:trained=yes,power=0.5",
+            "alibi:penalty=exponential,length=20",
+            "rotate-stretch:period=6,step=0.3",
+            "rotate-stretch:period=1",
+            "t5:buckets=8,distance=20",
+            "kerple:kernel=power",
+            "sandwich:width=6,scale=3",
+            "fire:threshold=10,width=3",
+            "shaw:clip=3,values=no",
+            "transformer-xl:width=10",
+            "deberta:span=4,terms=c2p",
+            "deberta:span=2,terms=p2c",
+            "cope:positions=3",
+            "pattern(none,(shaw:clip=3))+rope",
+            "forget+cope+alibi"};
+}
+
+inline std::vector<EncodingCase> encoding_cases() {
+    std::vector<EncodingCase> all = registered_cases(even_dims);
+    for (const EncodingCase& c : registered_cases(odd_dims)) all.push_back(c);
+    for (const std::string& spec : encoding_variants())
+        for (const Dims& dims : {even_dims, odd_dims}) all.push_back({spec, dims});
+    for (EncodingCase c : registered_cases(even_dims)) { // where a query sees what follows it
+        c.dims.mask = Mask::bidirectional;
+        all.push_back(c);
+    }
+    all.push_back({"rope:width=6,sections=1/1/1", odd_dims, 3});
+    all.push_back({"rope:pairing=halves,width=8,sections=2/1/1,interleaved=yes", even_dims, 3});
+    all.push_back({"rope:width=4,sections=1/1", even_dims, 2});
+    return all;
+}
+
+inline std::string encoding_case_name(const testing::TestParamInfo<EncodingCase>& info) {
+    std::string name;
+    for (const char c : info.param.spec) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    name += "_d" + std::to_string(info.param.dims.d_model);
+    return name + (info.param.dims.mask == Mask::bidirectional ? "_bidirectional" : "");
+}
+
+// Rows of normal numbers as part of a wider block of memory, whose rest nobody may touch.
+class Rows {
+public:
+    Rows(int rows, int cols, std::uint64_t seed, double deviation = 1)
+        : block_(static_cast<std::size_t>(rows * (cols + 3)), guard), rows_(rows), cols_(cols) {
+        const Random random(seed, 7);
+        for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < cols; ++j)
+                view().row(i)[j] =
+                    static_cast<float>(deviation * random.normal(static_cast<std::uint64_t>(i * cols + j)));
+    }
+    View view() { return {block_.data() + 1, rows_, cols_, cols_ + 3}; }
+    View rows(int first, int count) { return rows_of(view(), first, count); }
+    std::vector<double> row(int i) { return {view().row(i), view().row(i) + cols_}; }
+    std::vector<float> values() {
+        std::vector<float> out;
+        for (int i = 0; i < rows_; ++i) out.insert(out.end(), view().row(i), view().row(i) + cols_);
+        return out;
+    }
+    void fill(float value) {
+        for (int i = 0; i < rows_; ++i) std::fill_n(view().row(i), cols_, value);
+    }
+    bool guarded() {
+        for (int i = 0; i < rows_; ++i) {
+            const float* row = view().row(i);
+            if (row[-1] != guard || row[cols_] != guard || row[cols_ + 1] != guard) return false;
+        }
+        return true;
+    }
+
+private:
+    static constexpr float guard = 12345;
+    std::vector<float> block_;
+    int rows_, cols_;
+};
+
+// The tensors of a stack, filled with random numbers; and the same for its oracle.
+struct Subject {
+    explicit Subject(const EncodingCase& c, int n_positions = 16) : dims(c.dims), axes(c.axes), stack(c.spec, c.dims) {
+        for (const TensorSpec& tensor : stack.tensors()) {
+            const int rows = tensor.shape.size() == 2 ? static_cast<int>(tensor.shape[0]) : 1;
+            const int cols = static_cast<int>(tensor.shape.back());
+            storage.emplace_back(rows, cols);
+            reference::Matrix& exact = tensors[tensor.name] = reference::Matrix(rows, cols);
+            for (std::size_t i = 0; i < storage.back().size(); ++i) {
+                const double value = Random(1, storage.size()).normal(i);
+                exact.values[i] = storage.back().data()[i] = static_cast<float>(value);
+            }
+        }
+        std::vector<View> views;
+        for (Tensor& tensor : storage) views.push_back(tensor.view());
+        stack.bind(views);
+        stack.prepare(n_positions);
+        oracles = std::make_unique<reference::Oracles>(stack.spec(), dims, tensors);
+    }
+
+    // Repeats, gaps, none at the start; past the prepared ones; far ones, where the encoding reaches. [n, axes]
+    std::vector<int> positions() const {
+        std::vector<int> first = {3, 0, 1, 1, 7, 15, 16, 36, 37, 63};
+        for (const int far : {100, 4095, 1000003})
+            if (far < stack.max_position() && bounded(far)) first.push_back(far);
+        std::vector<int> ids;
+        for (std::size_t i = 0; i < first.size(); ++i)
+            for (int axis = 0; axis < axes; ++axis)
+                ids.push_back(axis == 0 ? first[i] : (5 * static_cast<int>(i) + axis) % 60);
+        return ids;
+    }
+    std::vector<int> segments(std::size_t n) const {
+        std::vector<int> out;
+        for (std::size_t i = 0; i < n; ++i) out.push_back(static_cast<int>(i) % std::min(stack.max_segment(), 5));
+        return out;
+    }
+    // Zeros in the shape of the tensors.
+    std::vector<Tensor> zeros() const {
+        std::vector<Tensor> out;
+        for (const Tensor& tensor : storage) out.emplace_back(tensor.rows(), tensor.cols());
+        return out;
+    }
+    bool sees(int query, int key) const { return dims.mask == Mask::bidirectional || key <= query; }
+
+    Dims dims;
+    int axes;
+    EncodingStack stack;
+    std::vector<Tensor> storage;
+    reference::Tensors tensors;
+    std::unique_ptr<reference::Oracles> oracles;
+
+private:
+    // xPos grows with the position until no float holds it.
+    bool bounded(int position) const {
+        double most = 0;
+        for (const Role role : {Role::query, Role::key}) {
+            reference::Vector x(static_cast<std::size_t>(dims.d_head), 1);
+            for (const auto* oracle : oracles->all()) oracle->rotate(x, {position}, role, 0, 0);
+            for (const double value : x) most = std::max(most, std::abs(value));
+        }
+        return most < 1e9;
+    }
+};
+
+inline std::vector<View> views_of(std::vector<Tensor>& tensors) {
+    std::vector<View> views;
+    for (Tensor& tensor : tensors) views.push_back(tensor.view());
+    return views;
+}
+
+// A layer's oracles on one sequence: what each has observed, and what they do to a pair.
+class LayerOracles {
+public:
+    using Vectors = std::vector<reference::Vector>; // one for each token
+
+    LayerOracles(const Subject& subject, int layer, const std::vector<int>& ids)
+        : oracles_(subject.oracles->layer(layer)), layer_(layer) {
+        const auto axes = static_cast<std::ptrdiff_t>(subject.axes);
+        for (auto id = ids.begin(); id != ids.end(); id += axes) places_.emplace_back(id, id + axes);
+        const reference::Vector nothing(static_cast<std::size_t>(subject.dims.d_model));
+        for (const auto* oracle : oracles_) widths_.push_back(oracle->observe(nothing, {0}, layer, {}).size());
+    }
+    const std::vector<const reference::Oracle*>& list() const { return oracles_; }
+    const reference::Place& place(std::size_t i) const { return places_[i]; }
+
+    // The states of all encodings beside each other, as the cache has them.
+    Vectors observe(const Vectors& x) const {
+        Vectors states(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i)
+            for (std::size_t n = 0; n < oracles_.size(); ++n) {
+                const reference::Vector before = i == 0 ? reference::Vector() : columns(states[i - 1], n);
+                const reference::Vector own = oracles_[n]->observe(x[i], places_[i], layer_, before);
+                states[i].insert(states[i].end(), own.begin(), own.end());
+            }
+        return states;
+    }
+    void rotate(reference::Vector& x, std::size_t i, Role role, int head) const {
+        for (const auto* oracle : oracles_) oracle->rotate(x, places_[i], role, layer_, head);
+    }
+
+    // All that bias, rescore and mix see.
+    struct Sequence {
+        Vectors q, k, states;
+    };
+    double bias(const reference::Head& of, const Sequence& s, std::size_t i, std::size_t j) const {
+        double sum = 0;
+        each(s, i, j,
+             [&](const auto& oracle, const auto& query, const auto& key) { sum += oracle.bias(of, query, key); });
+        return sum;
+    }
+    void rescore(reference::Vector& row, const reference::Head& of, const Sequence& s, std::size_t i) const {
+        each(s, i, i, [&](const auto& oracle, const auto& query, const auto&) { oracle.rescore(row, of, query); });
+    }
+    void mix(reference::Vector& out, double weight, const reference::Head& of, const Sequence& s, std::size_t i,
+             std::size_t j) const {
+        each(s, i, j,
+             [&](const auto& oracle, const auto& query, const auto& key) { oracle.mix(out, weight, of, query, key); });
+    }
+
+private:
+    // Those of the n-th encoding.
+    reference::Vector columns(const reference::Vector& state, std::size_t n) const {
+        std::size_t first = 0;
+        for (std::size_t i = 0; i < n; ++i) first += widths_[i];
+        return {state.begin() + std::ptrdiff_t(first), state.begin() + std::ptrdiff_t(first + widths_[n])};
+    }
+    template <class Act>
+    void each(const Sequence& s, std::size_t i, std::size_t j, const Act& act) const {
+        for (std::size_t n = 0; n < oracles_.size(); ++n) {
+            const reference::Vector query = columns(s.states[i], n), key = columns(s.states[j], n);
+            act(*oracles_[n], reference::Side{s.q[i], places_[i], query}, reference::Side{s.k[j], places_[j], key});
+        }
+    }
+
+    std::vector<const reference::Oracle*> oracles_;
+    int layer_;
+    std::vector<reference::Place> places_;
+    std::vector<std::size_t> widths_; // of the states
+};
+
+// What the queries, keys and states of a sequence are, in floats and as the oracle has them. How an encoding keeps its
+// state is its own affair: each side has what it has observed of the same inputs.
+struct Seen {
+    Seen(const Subject& subject, const LayerOracles& oracles, int layer, Positions positions)
+        : encodings(subject.stack.layer(layer)), at(positions), n(static_cast<int>(positions.size())),
+          inputs(n, subject.dims.d_model, 14, 0.3), q(n, subject.dims.d_head, 11), k(n, subject.dims.d_head, 12),
+          state(n, std::max(encodings.state_floats(), 1), 13), head{layer, 0, 0.4} {
+        for (int i = 0; i < n; ++i) {
+            exact_inputs.push_back(inputs.row(i));
+            exact.q.push_back(q.row(i));
+            exact.k.push_back(k.row(i));
+        }
+        observe(oracles);
+        if (observes()) encodings.observe(inputs.view(), at, nullptr, state.view());
+    }
+    bool observes() const { return encodings.state_floats() > 0; }
+    void observe(const LayerOracles& oracles) { exact.states = oracles.observe(exact_inputs); }
+
+    // Of so many queries, and all keys before `keys`.
+    Tile tile(int of_head, int first_query, int queries, int keys) {
+        head.head = of_head;
+        Tile tile{.layer = head.layer, .head = of_head, .scale = static_cast<float>(head.scale)};
+        head.scale = static_cast<double>(tile.scale); // a float's 0.4
+        tile.first_query = first_query;
+        tile.queries = at.subspan(static_cast<std::size_t>(first_query), static_cast<std::size_t>(queries));
+        tile.keys = at.subspan(0, static_cast<std::size_t>(keys));
+        tile.q = q.rows(first_query, queries);
+        tile.k = k.rows(0, keys);
+        if (!observes()) return tile;
+        tile.query_state = state.rows(first_query, queries);
+        tile.key_state = state.rows(0, keys);
+        return tile;
+    }
+
+    const LayerEncodings& encodings;
+    Positions at;
+    int n;
+    Rows inputs, q, k, state;
+    reference::Head head; // of the last tile
+    LayerOracles::Vectors exact_inputs;
+    LayerOracles::Sequence exact;
+};
+
+} // namespace ordo

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// What training is refused for, and what tensors start from.
+#include "encoding/initial.h"
+#include "encoding/registry.h"
+
+#include "core/random.h"
+#include "core/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace ordo {
+namespace {
+
+const Dims dims{24, 3, 8, 4, 64};
+
+// An encoding that has moments, and no backward.
+class Bare final : public Encoding {
+public:
+    explicit Bare(unsigned moments, bool trained = false, unsigned reads = 0)
+        : moments_(moments), trained_(trained), reads_(reads) {}
+    std::string spec() const override { return "bare:x=1"; }
+    unsigned moments() const override { return moments_; }
+    unsigned reads() const override { return reads_; }
+    std::vector<TensorSpec> tensors() const override {
+        return {{.name = "fixed", .shape = {3}, .trainable = false},
+                {.name = "weight", .shape = {2, 3}, .trainable = trained_}};
+    }
+
+private:
+    unsigned moments_;
+    bool trained_;
+    unsigned reads_;
+};
+
+std::string untrainable(std::unique_ptr<Encoding> encoding) {
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(std::move(encoding));
+    try {
+        EncodingStack(std::move(items), 2).check_trainable();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::usage);
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Trainable, NoBackwardDoesNothingByDefault) {
+    for (const MomentInfo& info : moments_of_a_pass) {
+        const std::string text = untrainable(std::make_unique<Bare>(info.moment, true));
+        EXPECT_NE(text.find("bare: has no gradient for " + std::string(info.name)), text.npos) << text;
+        EXPECT_NE(text.find("'weight'"), text.npos) << text;
+    }
+}
+
+TEST(Trainable, ABiasOrASinkThatIsConstantNeedsNone) {
+    EXPECT_EQ(untrainable(std::make_unique<Bare>(moment_bias | moment_sink)), "");
+    EXPECT_NE(
+        untrainable(std::make_unique<Bare>(moment_bias, false, reads_keys)).find("bare: has no gradient for bias"),
+        std::string::npos);
+    for (const Moment moment : {moment_embed, moment_rotate, moment_observe, moment_rescore, moment_mix})
+        EXPECT_NE(untrainable(std::make_unique<Bare>(moment)), "");
+    // ... and is not called for one.
+    const EncodingStack stack("alibi", dims);
+    EXPECT_EQ(stack.layer(0).backward_moments(), 0u);
+    stack.layer(0).bias_backward({}, {}, {}, stack.gradients_of_layer(0, {}));
+    stack.layer(0).sink_backward(0, 1, stack.gradients_of_layer(0, {}));
+}
+
+TEST(Trainable, EveryRegisteredEncodingIs) {
+    for (const EncodingInfo* info : registered_encodings()) {
+        EncodingStack stack(info->name, dims);
+        std::vector<Tensor> storage;
+        std::vector<View> views;
+        for (const TensorSpec& spec : stack.tensors())
+            storage.emplace_back(spec.shape.size() == 1 ? 1 : static_cast<int>(spec.shape[0]),
+                                 static_cast<int>(spec.shape.back()));
+        for (Tensor& tensor : storage) views.push_back(tensor.view());
+        stack.bind(views);
+        stack.prepare(64);
+        EXPECT_NO_THROW(stack.check_trainable()) << info->name;
+    }
+}
+
+TEST(InitialValues, AreNormalUniformConstantOrTheEncodingsOwn) {
+    const auto filled = [](const InitialValues& initial, std::uint64_t seed = 7) {
+        std::vector<float> values(10000);
+        fill_initial({.name = "w", .shape = {10000}, .initial = initial}, values, seed, 0x1417);
+        return values;
+    };
+    const Random random(7, 0x1417);
+    const std::vector<float> normal = filled({}), uniform = filled(InitialValues::uniform(2, 5));
+    for (std::size_t i = 0; i < normal.size(); ++i) {
+        // The values that training has always started from.
+        ASSERT_EQ(normal[i], static_cast<float>(0.02f * random.normal(i)));
+        ASSERT_TRUE(uniform[i] >= 2 && uniform[i] <= 5);
+    }
+    EXPECT_NEAR(*std::min_element(uniform.begin(), uniform.end()), 2, 0.01);
+    EXPECT_NEAR(*std::max_element(uniform.begin(), uniform.end()), 5, 0.01);
+    EXPECT_NE(filled({}, 8), normal);
+    EXPECT_EQ(filled(InitialValues::constant(1)), std::vector<float>(10000, 1.0f));
+    double sum = 0;
+    for (const float value : filled(InitialValues::normal(0.5f, 3))) sum += value;
+    EXPECT_NEAR(sum / 10000, 3, 0.02);
+    std::uint64_t given = 0;
+    const std::vector<float> own = filled(InitialValues::from([&](std::span<float> out, std::uint64_t seed) {
+        given = seed;
+        std::fill(out.begin(), out.end(), 4.0f);
+    }));
+    EXPECT_EQ(own, std::vector<float>(10000, 4.0f));
+    const std::uint64_t first = given;
+    filled(InitialValues::from([&](std::span<float>, std::uint64_t seed) { given = seed; }), 8);
+    EXPECT_NE(given, first);
+}
+
+} // namespace
+} // namespace ordo

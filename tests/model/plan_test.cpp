@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Every choice of a layer's plan against the oracle, in inference: the whole input at once, in chunks, token by token, beside
+// others in a batch, in any type of weights, and on any number of threads.
+#include "core/parallel.h"
+#include "tests/model/small_models.h"
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+struct Case {
+    std::string name;
+    Blueprint blueprint;
+    std::string encoding = "rope";
+};
+void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.name;
+}
+
+// Widths that blocks of 32 divide, so that all matrices can be quantised.
+Blueprint base() {
+    Blueprint b = small_blueprint();
+    b.d_model = 64;
+    b.n_kv_heads = 2;
+    b.d_head = 16;
+    b.d_ff = 96;
+    return b;
+}
+
+std::vector<Case> plans() {
+    std::vector<Case> all;
+    const auto with = [&](const std::string& name, const std::function<void(Blueprint&)>& change) {
+        all.push_back({name, base()});
+        change(all.back().blueprint);
+    };
+    const std::pair<NormPlace, std::string> places[] = {{NormPlace::pre, "pre"},
+                                                        {NormPlace::post, "post"},
+                                                        {NormPlace::sandwich, "sandwich"},
+                                                        {NormPlace::parallel, "parallel"},
+                                                        {NormPlace::parallel_two, "parallel_two"}};
+    for (const auto& [place, name] : places) {
+        with(name, [&](Blueprint& b) { b.norm_place = place; });
+        with(name + "_with_all_that_comes_between", [&](Blueprint& b) {
+            b.norm_place = place;
+            b.norm = Norm::layer;
+            b.qk_norm = QkNorm::head;
+            b.q_bias = b.v_bias = b.out_bias = true;
+            b.experts = 3, b.experts_used = 2;
+            b.attention_softcap = 2;
+        });
+        all.push_back({name + "_observed", base(), "rope+forget"}); // what attention reads is read by one more
+        all.back().blueprint.norm_place = place;
+        all.push_back({name + "_experts_observed", base(), "forget"});
+        all.back().blueprint.norm_place = place;
+        all.back().blueprint.experts = 3, all.back().blueprint.experts_used = 1;
+    }
+    with("norms_of_heads", [](Blueprint& b) { b.qk_norm = QkNorm::head; });
+    with("norms_of_queries_and_keys", [](Blueprint& b) { b.qk_norm = QkNorm::width, b.q_bias = b.k_bias = true; });
+    with("layer_norm", [](Blueprint& b) { b.norm = Norm::layer; });
+    with("layer_norm_with_bias", [](Blueprint& b) { b.norm = Norm::layer, b.norm_bias = true; });
+    for (int biases = 1; biases < 8; ++biases) // of q, k and v; of all three it is one
+        with("biases_" + std::to_string(biases), [&](Blueprint& b) {
+            b.q_bias = (biases & 1) != 0, b.k_bias = (biases & 2) != 0, b.v_bias = (biases & 4) != 0;
+            b.out_bias = biases == 5;
+        });
+    with("bias_of_the_head", [](Blueprint& b) { b.head_bias = true, b.tied_head = false; });
+    with("caps", [](Blueprint& b) { b.attention_softcap = 2, b.final_softcap = 3, b.head_bias = true; });
+    with("score_scale", [](Blueprint& b) { b.score_scale = 1; });
+    with("experts_gated", [](Blueprint& b) { b.experts = 4, b.experts_used = 2; });
+    with("experts_plain", [](Blueprint& b) {
+        b.experts = 4, b.experts_used = 3;
+        b.experts_renormalised = b.gated = false;
+        b.ffn_bias = true;
+    });
+    with("experts_all_used", [](Blueprint& b) { b.experts = b.experts_used = 2; });
+    with("experts_alone", [](Blueprint& b) { b.experts = b.experts_used = 1, b.experts_renormalised = false; });
+    with("experts_many", [](Blueprint& b) { b.experts = 40, b.experts_used = 1; }); // most have no row, or one
+    with("a_pattern", [](Blueprint& b) {
+        b.n_layers = 5;
+        b.pattern = {b, b, b};
+        b.pattern[0].window = 7;
+        b.pattern[1].norm_place = NormPlace::post, b.pattern[1].gated = false, b.pattern[1].norm = Norm::layer;
+        b.pattern[1].norm_bias = true;
+        b.pattern[2].experts = 3, b.pattern[2].experts_used = 2, b.pattern[2].attention_softcap = 3;
+        b.pattern[2].qk_norm = QkNorm::width;
+    });
+    all.push_back({"a_pattern_of_plans_and_encodings", all.back().blueprint, "pattern(rope,none,(shaw+sink))"});
+    return all;
+}
+
+constexpr int length = 60;
+
+class LayerPlans : public ::testing::TestWithParam<Case> {
+protected:
+    Model model(WeightType type) const { return random_model(GetParam().blueprint, GetParam().encoding, 61, type); }
+    // In one call of feed_all(), and then token by token.
+    Rows fed(const Model& m, int chunk) const {
+        Session session(m, {length, chunk});
+        Rows rows = logits_of(session, std::span(tokens_).first(length - 8));
+        for (int i = length - 8; i < length; ++i) {
+            const std::span<const float> next = session.feed({&tokens_[static_cast<std::size_t>(i)], 1});
+            rows.emplace_back(next.begin(), next.end());
+        }
+        return rows;
+    }
+
+    const std::vector<Token> tokens_ = random_tokens(length, base().vocab_size, 62);
+};
+
+TEST_P(LayerPlans, AgreeWithTheOracleHoweverTheyAreFed) {
+    const Blueprint& b = GetParam().blueprint;
+    const Model m = model(WeightType::f32);
+    const reference::Tensors tensors = tensors_of(m);
+    const reference::Oracles oracles(m.encoding(), b.dims(), tensors, length);
+    ORDO_EXPECT_COMPLETE(oracles);
+    reference::Input in{tokens_, {}, {}};
+    for (int i = 0; i < length; ++i) in.positions.push_back(i);
+    const Rows expected = to_rows(reference::Transformer(b, tensors, oracles).logits(in));
+    for (const int chunk : {1, 5, 25, length}) EXPECT_LE(difference(fed(m, chunk), expected), 2e-4) << chunk;
+}
+
+// Rows go through the layers by the same sums, however many there are.
+TEST_P(LayerPlans, ChunksChangeNoBit) {
+    for (const WeightType type : {WeightType::f32, WeightType::bf16, WeightType::q8_0, WeightType::q4_0}) {
+        const Model m = model(type);
+        const Rows one = fed(m, 1);
+        for (const int chunk : {3, 8}) EXPECT_EQ(difference(fed(m, chunk), one), 0) << name_of(type) << " " << chunk;
+        if (type == WeightType::f32) continue; // more rows are left to BLAS
+        for (const int chunk : {25, length})
+            EXPECT_EQ(difference(fed(m, chunk), one), 0) << name_of(type) << " " << chunk;
+    }
+}
+
+TEST_P(LayerPlans, ThreadsChangeNoBit) {
+    const detail::Restless restless;
+    const int before = thread_count();
+    for (const WeightType type : {WeightType::f32, WeightType::q8_0}) {
+        const Model m = model(type);
+        set_threads(1);
+        const Rows one = fed(m, 30);
+        for (const int threads : {2, 4}) {
+            set_threads(threads);
+            EXPECT_EQ(difference(fed(m, 30), one), 0) << name_of(type) << " " << threads;
+        }
+    }
+    set_threads(before);
+}
+
+TEST_P(LayerPlans, BatchesAreSessionsSideBySide) {
+    const Model m = model(WeightType::f32);
+    const Rows alone = fed(m, 16);
+    Session first(m, {length}), second(m, {length});
+    second.feed(std::span(tokens_).first(9));
+    Batch batch(m, 2);
+    Session* const both[] = {&first, &second};
+    for (std::size_t i = 0; i + 9 < length; ++i) {
+        const Token next[] = {tokens_[i], tokens_[i + 9]};
+        const View logits = batch.feed(both, next);
+        for (const std::size_t s : {0, 1})
+            EXPECT_LE(
+                difference({logits.row(static_cast<int>(s)), static_cast<std::size_t>(logits.cols)}, alone[i + 9 * s]),
+                1e-4)
+                << i;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, LayerPlans, ::testing::ValuesIn(plans()),
+                         [](const auto& test) { return test.param.name; });
+
+// A thread that is late reads how many rows each expert has while others are layers ahead: it must find those of its layer.
+TEST(Experts, ThreadsThatComeLateFindTheirOwnLayer) {
+    const detail::Restless restless;
+    Blueprint b = base();
+    b.n_layers = 12;
+    b.experts = 8, b.experts_used = 2;
+    const Model m = random_model(b, "rope", 63);
+    const std::vector<Token> tokens = random_tokens(64, b.vocab_size, 64);
+    const int before = thread_count();
+    const auto run = [&](int threads) {
+        set_threads(threads);
+        Session session(m, {64, 16});
+        return logits_of(session, tokens);
+    };
+    const Rows one = run(1);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(difference(run(8), one), 0); // more than there are processors
+    set_threads(before);
+}
+
+} // namespace
+} // namespace ordo

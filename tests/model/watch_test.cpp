@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Looking on at hidden states and attention weights: what is shown is the oracle's, and nothing changes by it.
+#include "core/parallel.h"
+#include "tests/model/small_models.h"
+
+#include <gtest/gtest.h>
+#include <mutex>
+
+namespace ordo {
+namespace {
+
+constexpr int length = 40;
+
+struct Case {
+    std::string name, encoding;
+    std::function<void(Blueprint&)> change = [](Blueprint&) {};
+};
+void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.name;
+}
+
+Blueprint blueprint_of(const Case& c) {
+    Blueprint b = small_blueprint();
+    b.n_kv_heads = 2;
+    b.n_layers = 3;
+    c.change(b);
+    return b;
+}
+
+class Watching : public ::testing::TestWithParam<Case> {};
+
+// What a watcher has seen of one sequence, kept by layer.
+struct Record {
+    std::map<int, Rows> states;                                             // [layer][token]
+    std::map<std::pair<int, int>, std::vector<std::vector<float>>> weights; // [layer, head][query][key]
+    std::mutex guard;
+
+    Watch watch() {
+        Watch w;
+        w.states = [this](int layer, int first, View x) {
+            Rows& rows = states[layer];
+            EXPECT_EQ(static_cast<std::size_t>(first), rows.size());
+            for (int i = 0; i < x.rows; ++i) rows.emplace_back(x.row(i), x.row(i) + x.cols);
+        };
+        w.weights = [this](int layer, int head, int query, int first_key, std::span<const float> shown) {
+            const std::lock_guard lock(guard);
+            auto& queries = weights[{layer, head}];
+            queries.resize(length);
+            std::vector<float>& row = queries[static_cast<std::size_t>(query)];
+            EXPECT_TRUE(row.empty()) << "query " << query << " is shown twice";
+            row.assign(length, 0);
+            std::copy(shown.begin(), shown.end(), row.begin() + first_key);
+        };
+        return w;
+    }
+};
+
+TEST_P(Watching, ShowsWhatTheOracleHas) {
+    const Blueprint b = blueprint_of(GetParam());
+    const Model model = random_model(b, GetParam().encoding, 91);
+    const reference::Tensors tensors = tensors_of(model);
+    const reference::Oracles oracles(model.encoding(), b.dims(), tensors, length);
+    ORDO_EXPECT_COMPLETE(oracles);
+    const reference::Transformer oracle(b, tensors, oracles);
+    reference::Input in{random_tokens(length, b.vocab_size, 92), {}, {}};
+    for (int i = 0; i < length; ++i) in.positions.push_back(i);
+
+    const int before = thread_count();
+    for (const int threads : {1, 3}) {
+        set_threads(threads);
+        Record record;
+        Session session(model, {length, 13});
+        session.watch(record.watch());
+        if (b.bidirectional()) {
+            session.feed(in.tokens);
+        } else { // chunks, then single tokens
+            session.feed(std::span(in.tokens).first(30));
+            for (std::size_t i = 30; i < length; ++i) session.feed({&in.tokens[i], 1});
+        }
+        const std::vector<reference::Matrix> states = oracle.states(in);
+        for (int layer = -1; layer < b.n_layers; ++layer)
+            EXPECT_LE(difference(record.states[layer], to_rows(states[static_cast<std::size_t>(layer + 1)])), 1e-4)
+                << layer;
+        for (int layer = 0; layer < b.n_layers; ++layer)
+            for (int head = 0; head < b.n_heads; ++head) {
+                const reference::Matrix exact = oracle.attention_weights(in, layer, head);
+                const auto& found = record.weights[{layer, head}];
+                EXPECT_LE(difference(found, to_rows(exact)), 1e-5) << layer << ", head " << head;
+                for (const std::vector<float>& row : found) {
+                    double sum = 0;
+                    for (const float w : row) sum += w;
+                    if (impl_of(model).encodings.layer(layer).moments() & moment_sink)
+                        EXPECT_LT(sum, 1);
+                    else
+                        EXPECT_NEAR(sum, 1, 1e-5);
+                }
+            }
+    }
+    set_threads(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Watching,
+    ::testing::Values(Case{"rope", "rope"}, Case{"window", "t5", [](Blueprint& b) { b.window = 7; }},
+                      Case{"sink", "rope+sink"}, Case{"whole_rows", "cope"}, Case{"state", "forget+rope"},
+                      Case{"mix", "shaw"}, Case{"embedding", "learned", [](Blueprint& b) { b.embedding_norm = true; }},
+                      Case{"post", "rope", [](Blueprint& b) { b.norm_place = NormPlace::post; }},
+                      Case{"capped", "alibi", [](Blueprint& b) { b.attention_softcap = 2; }},
+                      Case{"bidirectional", "deberta", [](Blueprint& b) { b.mask = Mask::bidirectional; }},
+                      Case{"pattern", "pattern(rope,none,sink)",
+                           [](Blueprint& b) {
+                               b.pattern = {b, b};
+                               b.pattern[1].window = 5, b.pattern[1].norm_place = NormPlace::sandwich;
+                               b.pattern[0].experts = 3, b.pattern[0].experts_used = 2;
+                           }}),
+    [](const auto& test) { return test.param.name; });
+
+// Spans of keys are for one query and more than 512 of them: there the order of sums is another.
+TEST(WatchingASession, ChangesNoBitOfTheLogits) {
+    Blueprint b = small_blueprint();
+    b.context = 700;
+    for (const char* encoding : {"rope", "rope+sink", "shaw", "forget"}) {
+        const Model model = random_model(b, encoding, 93);
+        const std::vector<Token> tokens = random_tokens(700, b.vocab_size, 94);
+        const auto run = [&](const Watch& watch) {
+            Session session(model, {700, 64});
+            session.watch(watch);
+            session.feed(std::span(tokens).first(500));
+            Rows rows;
+            for (std::size_t i = 500; i < 530; ++i) {
+                const std::span<const float> logits = session.feed({&tokens[i], 1});
+                rows.emplace_back(logits.begin(), logits.end());
+            }
+            const std::span<const float> logits = session.feed(std::span(tokens).subspan(530));
+            rows.emplace_back(logits.begin(), logits.end());
+            return rows;
+        };
+        Watch states, weights;
+        states.states = [](int, int, View) {};
+        weights.weights = [](int, int, int, int, std::span<const float>) {};
+        const Rows plain = run({}), with_states = run(states), with_weights = run(weights);
+        EXPECT_EQ(difference(with_states, plain), 0) << encoding;
+        EXPECT_LE(difference(with_weights, plain), 1e-4) << encoding;
+        for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(difference(with_weights[i], plain[i]), 0) << encoding << i;
+    }
+}
+
+TEST(WatchingASession, EndsWithAnEmptyWatch) {
+    const Model model = random_model(small_blueprint(), "rope", 95);
+    Session session(model, {20});
+    int seen = 0;
+    Watch watch;
+    watch.states = [&](int, int, View) { ++seen; };
+    session.watch(watch);
+    session.feed(random_tokens(3, 101, 96));
+    EXPECT_EQ(seen, 3); // the embedding and two layers
+    session.watch({});
+    session.feed(random_tokens(3, 101, 96));
+    EXPECT_EQ(seen, 3);
+}
+
+// A call that ends early is as if it had never been; a watcher cannot change the session that it looks at.
+TEST(WatchingASession, MayEndACallAndMayNotDisturbIt) {
+    const Model model = random_model(small_blueprint(), "rope", 97);
+    const std::vector<Token> tokens = random_tokens(9, 101, 98);
+    Session session(model, {20, 4}), other(model, {20, 4});
+    Watch watch;
+    watch.states = [&](int layer, int first, View) {
+        EXPECT_THROW(session.watch({}), Error);
+        EXPECT_THROW(session.rewind(0), Error);
+        if (layer == 1 && first == 4) throw 42;
+    };
+    session.watch(watch);
+    EXPECT_THROW(session.feed(tokens), int);
+    EXPECT_EQ(session.size(), 0);
+    session.watch({});
+    EXPECT_EQ(difference(session.feed(tokens), other.feed(tokens)), 0);
+}
+
+} // namespace
+} // namespace ordo

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// A run as data: in its file, in what is compared, and with randomised positions.
+#include "tools/train/record.h"
+
+#include "io/safetensors.h"
+#include "tests/train/training.h"
+#include "tools/cli/sha256.h"
+#include "training/randomised.h"
+
+namespace ordo::train {
+namespace {
+
+class Record : public Training {
+protected:
+    Metadata record_of(const std::string& name, const std::function<void(Options&)>& change = {}) {
+        Options o = options(name);
+        o.tokens = 24 * 3 * 2; // two steps
+        if (change) change(o);
+        run(o);
+        return Safetensors::open(o.out).metadata();
+    }
+};
+
+TEST_F(Record, HasTheWholeRecipe) {
+    const Metadata m = record_of("run", [](Options& o) {
+        o.lr = 0.00125, o.min_lr = 0.25, o.warmup = 0.5, o.weight_decay = 0.07, o.clip = 0.3, o.dropout = 0.1;
+        o.seed = 12, o.randomised_positions = 77, o.keep = Keep::last;
+    });
+    const std::pair<const char*, std::string> expected[] = {{"recipe.format", "1"},
+                                                            {"batch", "3"},
+                                                            {"lr", "0.00125"},
+                                                            {"recipe.min_lr", "0.25"},
+                                                            {"recipe.warmup", "0.5"},
+                                                            {"recipe.weight_decay", "0.07"},
+                                                            {"recipe.clip", "0.3"},
+                                                            {"recipe.dropout", "0.1"},
+                                                            {"recipe.context", "24"},
+                                                            {"recipe.randomised_positions", "77"},
+                                                            {"recipe.initial", "random"},
+                                                            {"recipe.optimizer", "adamw"},
+                                                            {"recipe.tokenizer.sha256", sha256(m.at("tokenizer"))},
+                                                            {"seed", "12"},
+                                                            {"tokens", "144"},
+                                                            {"keep", "last"},
+                                                            {"corpus.sha256", sha256(bytes(dir_ / "corpus.txt"))},
+                                                            {"validation.sha256", sha256(bytes(dir_ / "held.txt"))}};
+    for (const auto& [key, value] : expected) EXPECT_EQ(m.contains(key) ? m.at(key) : "(none)", value) << key;
+}
+
+TEST_F(Record, NamesTheFileThatItStartedFrom) {
+    const Metadata first = record_of("first");
+    const std::string digest = sha256(bytes(options("first").out));
+    const Metadata m = record_of("second", [&](Options& o) { o.init = options("first").out; });
+    EXPECT_EQ(m.at("init"), "first.safetensors");
+    EXPECT_EQ(m.at("recipe.initial"), digest);
+    EXPECT_EQ(differing_condition(first, m), "recipe.initial");
+}
+
+// Each part of the recipe is a condition, whatever the command line says; the seed, the encoding and what changes nothing
+// of the weights are none.
+TEST_F(Record, ConditionsAreThoseOfTheRecipe) {
+    const auto with = [](const std::function<void(Options&)>& change) {
+        return [change](Options& o) {
+            o.command = "ordo train";
+            o.keep = Keep::last;
+            if (change) change(o);
+        };
+    };
+    const Metadata base = record_of("base", with({}));
+    const std::pair<const char*, std::function<void(Options&)>> conditions[] = {
+        {"lr", [](Options& o) { o.lr = 1e-3; }},
+        {"batch", [](Options& o) { o.batch = 2; }},
+        {"recipe.min_lr", [](Options& o) { o.min_lr = 0.2; }},
+        {"recipe.warmup", [](Options& o) { o.warmup = 0.6; }},
+        {"recipe.weight_decay", [](Options& o) { o.weight_decay = 0.2; }},
+        {"recipe.clip", [](Options& o) { o.clip = 0.5; }},
+        {"recipe.dropout", [](Options& o) { o.dropout = 0.2; }},
+        {"recipe.randomised_positions", [](Options& o) { o.randomised_positions = 64; }},
+        {"keep", [](Options& o) { o.keep = Keep::best; }},
+        {"tokens", [](Options& o) { o.tokens *= 2; }},
+        {"corpus.sha256", [this](Options& o) { o.corpus = dir_ / "held.txt"; }},
+    };
+    for (const auto& [key, change] : conditions)
+        EXPECT_EQ(differing_condition(base, record_of("other", with(change))), key);
+    const Metadata same = record_of("same", with([](Options& o) {
+                                        o.command = "ordo train --clip 0.5 by another name";
+                                        o.encoding = "alibi", o.seed = 2, o.eval_every = 1;
+                                        o.checkpoint = o.out.parent_path() / "same.checkpoint";
+                                    }));
+    EXPECT_EQ(differing_condition(base, same), "");
+    // Weights that went on afterwards are no pair either.
+    Metadata tuned = base;
+    tuned["fine_tune.1.steps"] = "3";
+    EXPECT_EQ(differing_condition(base, tuned), "fine_tune.1.steps");
+}
+
+TEST_F(Record, FilesFromBeforeItAreComparedByTheirCommands) {
+    Metadata before{{"tokens", "8"},
+                    {"lr", "0.1"},
+                    {"batch", "2"},
+                    {"corpus.sha256", "c"},
+                    {"command", "ordo train --clip 0.5 --encoding rope --seed 1"}};
+    Metadata other = before;
+    other["command"] = "ordo train --clip 0.5 --encoding none --seed 2 --log x";
+    EXPECT_EQ(differing_condition(before, other), "");
+    other["command"] = "ordo train --clip 0.6 --encoding none --seed 2 --log x";
+    EXPECT_EQ(differing_condition(before, other), "command");
+    other["lr"] = "0.2";
+    EXPECT_EQ(differing_condition(before, other), "lr");
+    // One from after it has what the other lacks: all that can be compared are those conditions and the commands.
+    Metadata after = before;
+    after["recipe.format"] = "1", after["recipe.clip"] = "0.5";
+    EXPECT_EQ(differing_condition(before, after), "");
+}
+
+// ---- Randomised positions -----------------------------------------------------------------------
+
+TEST_F(Record, RandomisedPositionsAreTrainedOnAndScoredAtTheirMean) {
+    Options o = options("randomised");
+    o.randomised_positions = 100;
+    o.keep = Keep::last;
+    const Result result = run(o);
+    // The same weights by the engine with its cache, at even positions.
+    const Model model = Model::load(o.out);
+    const std::unique_ptr<Tokenizer> tokenizer = make_byte_tokenizer();
+    const Corpus held(o.validation, *tokenizer, 24);
+    std::vector<Token> tokens(24), targets(24);
+    std::vector<int> even(24);
+    even_positions(100, even);
+    double total = 0, crowded = 0;
+    for (std::int64_t w = 0; w < held.windows(); ++w) {
+        held.window(w, tokens, targets);
+        for (double* sum : {&total, &crowded}) {
+            Session session(model);
+            const TokenRows rows = sum == &total ? TokenRows{even, {}} : TokenRows{};
+            session.feed_all(tokens, rows, [&](int first, View logits) {
+                for (int i = 0; i < logits.rows; ++i) {
+                    double z = 0;
+                    for (int j = 0; j < logits.cols; ++j) z += std::exp(static_cast<double>(logits.row(i)[j]));
+                    *sum += std::log(z) - logits.row(i)[targets[static_cast<std::size_t>(first + i)]];
+                }
+            });
+        }
+    }
+    EXPECT_NEAR(result.validation_loss, total / static_cast<double>(held.windows() * 24), 1e-4);
+    EXPECT_NE(total, crowded);
+    Options plain = options("plain");
+    plain.keep = Keep::last;
+    run(plain);
+    EXPECT_NE(bytes(plain.out), bytes(o.out));
+}
+
+TEST_F(Record, ARunWithRandomisedPositionsGoesOnWithTheSame) {
+    const auto with = [this](const std::string& name) {
+        Options o = options(name);
+        o.randomised_positions = 50;
+        o.checkpoint = dir_ / "checkpoint";
+        o.log.clear();
+        o.command = "the same";
+        return o;
+    };
+    const Options whole = with("whole");
+    run(whole);
+    fs::remove(dir_ / "checkpoint");
+    Options half = with("half");
+    half.on_step = [](std::int64_t step) {
+        if (step == 7) interrupt();
+    };
+    ASSERT_TRUE(run(half).interrupted);
+    half.on_step = {};
+    half.resume = true;
+    half.overwrite = false;
+    Options other = half;
+    other.randomised_positions = 51;
+    EXPECT_THROW(run(other), Error);
+    run(half);
+    EXPECT_EQ(bytes(half.out), bytes(whole.out));
+}
+
+TEST_F(Record, RandomisedPositionsThatCannotBeAreRefused) {
+    const auto refuses = [this](const char* encoding, int below, std::string_view part) {
+        Options o = options("refused");
+        o.encoding = encoding;
+        o.randomised_positions = below;
+        try {
+            run(o);
+            ADD_FAILURE() << part;
+        } catch (const Error& error) {
+            EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos) << error.what();
+        }
+    };
+    refuses("rope", 23, "randomised-positions: expected 0, or at least the context of 24, found 23");
+    refuses("learned", 25, "expected positions for 25 tokens, found 24");
+}
+
+} // namespace
+} // namespace ordo::train

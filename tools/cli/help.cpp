@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// The table of options as --help, as Markdown and as a man page.
+#include "tools/cli/options.h"
+
+#include <algorithm>
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr std::size_t help_column = 30, help_width = 100;
+
+constexpr std::string_view purpose =
+    "Ordo runs small transformer language models whose positional encoding can be exchanged.";
+
+// What ordo takes without a verb.
+struct GlobalOption {
+    std::string_view names, help;
+};
+constexpr GlobalOption global_options[] = {
+    {"-h, --help", "this list; ordo VERB --help explains a verb"},
+    {"--version", "version, BLAS, kernels, OpenMP"},
+    {"--man", "all of the help as a man page: ordo --man > ordo.1"},
+    {"--markdown", "all of the options as Markdown"},
+};
+
+struct Note {
+    std::string_view name, text;
+};
+constexpr Note exit_codes[] = {
+    {"0", "success"},
+    {"1", "failure of another kind"},
+    {"2", "usage: an unknown option, a value out of its range, an encoding that is unknown or not the trained one"},
+    {"3", "a model file that is malformed or unsupported"},
+    {"4", "a limit exceeded: length, context, memory"},
+    {"5", "input or output failed"},
+    {"130", "stopped by Ctrl-C (143: by SIGTERM)"},
+};
+constexpr Note environment[] = {
+    {"ORDO_WEIGHTS", "the directory where weights are looked for first when there is no --model; then "
+                     "../share/ordo/weights beside the program, then the build tree"},
+    {"OMP_NUM_THREADS", "threads when there is no --threads"},
+    {"NO_COLOR", "honoured: the program never uses colour"},
+};
+
+std::string signature(const Option& option) {
+    std::string names = option.letter ? std::string("-") + option.letter + ", " : "    ";
+    names += "--" + std::string(option.name);
+    if (!option.alias.empty()) names += ", --" + std::string(option.alias);
+    if (!option.value.empty()) names += " " + std::string(option.value);
+    return names;
+}
+
+std::string explanation(const Option& option) {
+    std::string text(option.help);
+    if (option.repeatable) text += " (may be repeated)";
+    if (!option.fallback.empty()) text += " [" + std::string(option.fallback) + "]";
+    return text;
+}
+
+// text in lines of at most width - indent columns, each but the first indented.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+    std::string out;
+    std::size_t column = indent;
+    while (!text.empty()) {
+        const std::size_t space = std::min(text.find_first_of(" \n"), text.size());
+        if (column > indent && column + 1 + space > width) {
+            out += "\n" + std::string(indent, ' ');
+            column = indent;
+        } else if (column > indent) {
+            out += ' ';
+            ++column;
+        }
+        out += text.substr(0, space);
+        column += space;
+        if (space < text.size() && text[space] == '\n') {
+            out += "\n" + std::string(indent, ' ');
+            column = indent;
+        }
+        text.remove_prefix(std::min(space + 1, text.size()));
+    }
+    return out;
+}
+
+std::string entry(std::string_view left, std::string_view right) {
+    std::string line = "  " + std::string(left);
+    if (line.size() + 2 > help_column)
+        line += "\n" + std::string(help_column, ' ');
+    else
+        line.resize(help_column, ' ');
+    return line + wrapped(right, help_column, help_width) + "\n";
+}
+
+std::string usage(const Verb& verb) {
+    std::string line = "ordo " + std::string(verb.name);
+    if (!verb.operand.empty()) line += verb.operand_needed ? " " : " [";
+    line += verb.operand;
+    if (!verb.operand.empty() && !verb.operand_needed) line += "]";
+    return line + " [options]";
+}
+
+// roff takes a leading dot or quote and every backslash as its own.
+std::string roff(std::string_view text) {
+    std::string out;
+    bool line_start = true;
+    for (const char c : text) {
+        if (line_start && (c == '.' || c == '\'')) out += "\\&";
+        line_start = c == '\n';
+        if (c == '\\')
+            out += "\\e";
+        else if (c == '-')
+            out += "\\-";
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string roff_entry(std::string_view left, std::string_view right) {
+    return ".TP\n.B " + roff(left) + "\n" + roff(right) + "\n";
+}
+
+std::string trimmed(std::string text) {
+    text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+    return text;
+}
+
+// A bar would end the cell; < would begin a tag.
+std::string cell(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '|') out += '\\';
+        if (c == '<')
+            out += "&lt;";
+        else
+            out += c;
+    }
+    return out;
+}
+
+} // namespace
+
+std::string help_text() {
+    std::string out = "usage: ordo VERB [options]\n\n" + std::string(purpose) + "\n\nVerbs:\n";
+    for (const Verb* verb : verbs()) out += entry(verb->name, verb->summary);
+    out += "\nOptions:\n";
+    for (const auto& [names, help] : global_options) out += entry(names, help);
+    out += "\nExit codes:\n";
+    for (const Note& note : exit_codes) out += entry(note.name, note.text);
+    out += "\nEnvironment:\n";
+    for (const Note& note : environment) out += entry(note.name, note.text);
+    return out;
+}
+
+std::string help_text(const Verb& verb) {
+    const std::string summary = std::string(verb.summary) + (verb.summary.ends_with('?') ? "" : ".");
+    std::string out = "usage: " + usage(verb) + "\n\n" + wrapped(summary, 0, help_width) + "\n";
+    if (!verb.details.empty()) out += "\n" + wrapped(verb.details, 0, help_width) + "\n";
+    for (const OptionGroup& group : verb.groups) {
+        out += "\n" + std::string(group.title) + ":\n";
+        for (const Option& option : group.options) out += entry(signature(option), explanation(option));
+    }
+    return out;
+}
+
+std::string markdown_text() {
+    std::string out;
+    for (const Verb* verb : verbs()) {
+        out += (out.empty() ? "### `" : "\n### `") + usage(*verb) + "`\n\n" + std::string(verb->summary) + ".\n\n";
+        if (!verb->details.empty()) out += std::string(verb->details) + "\n\n";
+        out += "| option | default | |\n|---|---|---|\n";
+        for (const OptionGroup& group : verb->groups)
+            for (const Option& option : group.options) {
+                const std::string more = option.repeatable ? " (may be repeated)" : "";
+                const std::string fallback = option.fallback.empty() ? "" : "`" + std::string(option.fallback) + "`";
+                out +=
+                    "| `" + trimmed(signature(option)) + "` | " + fallback + " | " + cell(option.help) + more + " |\n";
+            }
+    }
+    return out;
+}
+
+std::string man_text() {
+    std::string out = ".TH ORDO 1 \"\" \"Ordo " + std::string(version()) +
+                      "\" \"User Commands\"\n.SH NAME\n"
+                      "ordo \\- transformers with interchangeable positional encodings\n.SH SYNOPSIS\n.B ordo\n"
+                      ".I VERB\n[options]\n.SH DESCRIPTION\n" +
+                      roff(purpose) + "\n";
+    out += ".SH OPTIONS\n";
+    for (const auto& [names, help] : global_options) out += roff_entry(names, help);
+    out += ".SH VERBS\n";
+    for (const Verb* verb : verbs()) {
+        out += ".SS " + roff(usage(*verb)) + "\n" + roff(verb->summary) + ".\n";
+        if (!verb->details.empty()) out += ".PP\n" + roff(verb->details) + "\n";
+        for (const OptionGroup& group : verb->groups)
+            for (const Option& option : group.options)
+                out += roff_entry(trimmed(signature(option)), explanation(option));
+    }
+    out += ".SH \"EXIT STATUS\"\n";
+    for (const Note& note : exit_codes) out += roff_entry(note.name, note.text);
+    out += ".SH ENVIRONMENT\n";
+    for (const Note& note : environment) out += roff_entry(note.name, note.text);
+    return out;
+}
+
+} // namespace ordo::tools

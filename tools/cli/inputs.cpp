@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "tools/cli/inputs.h"
+
+#include "core/error.h"
+#include "io/file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace ordo::tools {
+
+std::string read_input(const std::string& path, std::size_t limit) {
+    const bool is_stdin = path == "-";
+    const std::string where = is_stdin ? "standard input" : printable_path(path);
+    const Descriptor opened(is_stdin ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!is_stdin && opened.get() < 0) fail(ErrorCode::io, where, ": ", std::strerror(errno));
+    const int fd = is_stdin ? STDIN_FILENO : opened.get();
+
+    std::string text;
+    while (true) {
+        const std::size_t size = text.size();
+        if (size > limit) fail(ErrorCode::limit, where, ": expected at most ", limit, " bytes of text, found more");
+        text.resize(size + 65'536);
+        const ssize_t n = ::read(fd, text.data() + size, 65'536);
+        // Who shares a pipe or a terminal with us may have set it so that a read does not wait.
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            pollfd wait{fd, POLLIN, 0};
+            ::poll(&wait, 1, -1);
+        } else if (n < 0 && errno != EINTR) {
+            fail(ErrorCode::io, where, ": ", std::strerror(errno));
+        }
+        text.resize(size + static_cast<std::size_t>(n > 0 ? n : 0));
+        if (n == 0) return text;
+    }
+}
+
+std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, std::size_t limit) {
+    if (arguments.has("prompt")) {
+        if (arguments.has("file")) fail(ErrorCode::usage, "expected --prompt or --file, found both");
+        return arguments.text("prompt");
+    }
+    if (!arguments.has("file") && ::isatty(STDIN_FILENO) == 1)
+        fail(ErrorCode::usage, arguments.verb().name, ": expected -p TEXT, -f FILE or a text piped to stdin");
+    std::string text = read_input(arguments.has("file") ? arguments.text("file") : "-", limit);
+    if (final_newline == FinalNewline::drop && text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+void check_written(std::span<const NamedFile> written, std::span<const NamedFile> read) {
+    const auto expect_other = [](const NamedFile& a, const NamedFile& b) {
+        if (a.path.empty() || b.path.empty()) return;
+        if (same_file(a.path, b.path == "-" ? std::filesystem::path("/dev/stdin") : b.path))
+            fail(ErrorCode::usage, a.name, ": expected another file than that of ", b.name, ", found ",
+                 printable_path(a.path));
+    };
+    for (const NamedFile& a : written) {
+        for (const NamedFile& b : read) expect_other(a, b);
+        for (const NamedFile* b = written.data(); b != &a; ++b) expect_other(a, *b);
+    }
+}
+
+} // namespace ordo::tools

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Text that the program is given: --prompt, --file or stdin.
+#pragma once
+
+#include "tools/cli/options.h"
+
+namespace ordo::tools {
+
+inline constexpr Option prompt_options[] = {
+    {.letter = 'p', .name = "prompt", .kind = Kind::text, .value = "TEXT", .help = "the text"},
+    {.letter = 'f',
+     .name = "file",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "read the text from FILE, - for stdin; without -p and -f a piped stdin is read"},
+    {.name = "special", .help = "the text of a special token, such as <|endoftext|>, becomes that token"},
+};
+
+// All of a file, a pipe or, for "-", stdin. Throws Error(io), or Error(limit) beyond limit bytes.
+std::string read_input(const std::string& path, std::size_t limit);
+
+enum class FinalNewline { keep, drop };
+// The text that prompt_options name. A newline at the end of a file or of stdin, which an editor or
+// echo puts there, may be dropped. Throws Error(usage) if there is none and stdin is a terminal.
+std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, std::size_t limit = 16u << 20);
+
+// A file of a command line: what names it there, "IN" or "--corpus", and its path, "-" for stdin; an empty
+// path names none.
+struct NamedFile {
+    std::string_view name;
+    std::filesystem::path path;
+};
+// No verb writes onto what it reads, nor twice onto one file. Throws Error(usage) if one of those to be
+// written is also another, through links of either kind.
+void check_written(std::span<const NamedFile> written, std::span<const NamedFile> read);
+
+} // namespace ordo::tools

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "tools/cli/machine.h"
+
+#include "bench/shapes.h"
+#include "core/blas.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "kernels/kernels.h"
+#include "model/model.h"
+#include "tools/cli/output.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sched.h>
+#include <set>
+#include <thread>
+
+namespace ordo::tools {
+
+namespace {
+
+// "max 100000" or "200000 100000": microseconds that may be used in each period.
+int quota_of_group() {
+    std::ifstream file("/sys/fs/cgroup/cpu.max");
+    double quota = 0, period = 0;
+    if (!(file >> quota >> period) || quota <= 0 || period <= 0) return max_threads;
+    return std::max(1, static_cast<int>(std::min(quota / period + 0.5, double{max_threads})));
+}
+
+// OMP_NUM_THREADS, if it is a number (or a list, whose first counts); 0 if not.
+int threads_of_environment() {
+    const char* text = std::getenv("OMP_NUM_THREADS");
+    int value = 0;
+    if (!text) return 0;
+    const std::string_view all(text);
+    const std::string_view first = all.substr(0, all.find(','));
+    const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), value);
+    return error == std::errc{} && end == first.data() + first.size() && value > 0 ? value : 0;
+}
+
+int default_threads() {
+    const int wanted = threads_of_environment();
+    // More threads than the machine runs at once only wait for each other.
+    const int logical = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    return wanted > 0 ? std::min(wanted, logical) : physical_cores();
+}
+
+} // namespace
+
+int physical_cores() {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+    std::set<std::string> cores; // each core by the list of its hardware threads
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(cpu, &allowed)) continue;
+        const std::string number = std::to_string(cpu);
+        std::ifstream file("/sys/devices/system/cpu/cpu" + number + "/topology/thread_siblings_list");
+        std::string siblings;
+        cores.insert(file >> siblings ? siblings : "cpu" + number);
+    }
+    return std::clamp(static_cast<int>(cores.size()), 1, quota_of_group());
+}
+
+void apply_common(const Arguments& arguments) {
+    int threads = default_threads();
+    if (arguments.has("threads")) { // some verbs take a list
+        const std::vector<std::int64_t> list = arguments.integers("threads");
+        threads = static_cast<int>(*std::max_element(list.begin(), list.end()));
+    }
+    set_threads(threads);
+    select_kernels(arguments.text("isa"));
+    if (arguments.has("verbose")) write_message("threads: " + std::to_string(threads) + ", kernels: " + kernels().name);
+}
+
+void choose_threads(const Arguments& arguments, const Model& model) {
+    constexpr std::size_t small = std::size_t{1} << 22; // parameters
+    if (arguments.has("threads") || threads_of_environment() > 0) return;
+    if (bench::parameter_count(tensor_list(impl_of(model).blueprint)) < small) set_threads(1);
+}
+
+std::string version_text() {
+    std::string sets;
+    for (const Kernels* set : available_kernels()) sets += (sets.empty() ? "" : ", ") + std::string(set->name);
+    return "ordo " + std::string(version()) + "\nBLAS: " + blas_description() + "\nkernels: " + kernels().name +
+           " (this machine runs " + sets + ")\nOpenMP: " + std::to_string(_OPENMP) + ", " +
+           std::to_string(default_threads()) + " threads by default\n";
+}
+
+} // namespace ordo::tools

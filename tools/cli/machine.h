@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The options that every verb takes, and what they do to the process.
+#pragma once
+
+#include "ordo.h"
+#include "tools/cli/options.h"
+
+namespace ordo::tools {
+
+inline constexpr int max_threads = 1024;
+
+inline constexpr Option common_options[] = {
+    {.letter = 't',
+     .name = "threads",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = max_threads,
+     .help = "threads; by default OMP_NUM_THREADS or the physical cores"},
+    {.name = "isa",
+     .kind = Kind::text,
+     .value = "NAME",
+     .fallback = "auto",
+     .help = "instruction set of the kernels: auto, baseline, avx2, avx512, avx512vnni or avx512bf16"},
+    {.letter = 'q', .name = "quiet", .help = "nothing but errors on stderr: no progress, timings, seed or warnings"},
+    {.letter = 'v', .name = "verbose", .help = "say more on stderr: the model file, its encoding, the threads"},
+    {.letter = 'h', .name = "help", .help = "this list"},
+    {.name = "version", .help = "version, BLAS, kernels, OpenMP"},
+};
+inline constexpr OptionGroup common_group{"Common", common_options};
+
+// Cores that this process may run on: hardware threads that share a core count once, and a quota of
+// its control group counts.
+int physical_cores();
+
+// Sets the threads and the kernels that the common options ask for.
+void apply_common(const Arguments& arguments);
+
+// One thread for tokens that come one by one, if the model is small and nobody said how many: beside another busy
+// program a second one wins nothing on it.
+void choose_threads(const Arguments& arguments, const Model& model);
+
+// Several lines, for --version.
+std::string version_text();
+
+} // namespace ordo::tools

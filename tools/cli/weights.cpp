@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "tools/cli/weights.h"
+
+#include "core/error.h"
+#include "encoding/registry.h"
+#include "io/safetensors.h"
+#include "tools/cli/output.h"
+
+#include <algorithm>
+#include <dirent.h>
+
+namespace ordo::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What the encoding that was asked for means for one file, and what the file was trained with.
+struct Candidate {
+    fs::path file;
+    std::string trained, wanted; // canonical
+};
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+// Not by fs::directory_iterator: libstdc++ 12's ends the process if memory for its name is refused.
+std::vector<fs::path> weight_files(const fs::path& directory) {
+    std::vector<fs::path> files;
+    const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
+    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
+        if (const fs::path name = entry->d_name; name.extension() == ".safetensors") files.push_back(directory / name);
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+// "segment+pattern((rope),(none))": what a spec is about, its parameters apart.
+std::string names_of(std::span<const SpecItem> items) {
+    std::string names;
+    for (const SpecItem& item : items) {
+        names += (names.empty() ? "" : "+") + item.name;
+        for (std::size_t i = 0; i < item.elements.size(); ++i)
+            names += (i == 0 ? "((" : ",(") + names_of(item.elements[i]) + ")";
+        if (item.is_pattern()) names += ")";
+    }
+    return names;
+}
+
+std::string directory_list() {
+    std::string text;
+    for (const fs::path& directory : weight_directories())
+        text += (text.empty() ? "" : ", ") + printable_path(directory);
+    return text;
+}
+
+} // namespace
+
+std::vector<fs::path> weight_directories() {
+    std::vector<fs::path> directories;
+    if (const char* chosen = std::getenv("ORDO_WEIGHTS"); chosen && *chosen) directories.emplace_back(chosen);
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (error) return directories;
+    const fs::path bin = program.parent_path();
+    directories.push_back(bin.parent_path() / "share" / "ordo" / "weights");
+    directories.push_back(bin.parent_path().parent_path() / "weights"); // build/release/ordo
+    return directories;
+}
+
+fs::path find_shipped(std::string_view name) {
+    std::error_code error;
+    for (const fs::path& directory : weight_directories())
+        if (fs::exists(directory / name, error)) return directory / name;
+    fail(ErrorCode::io, printable(name), ": not found in ", directory_list());
+}
+
+std::vector<fs::path> shipped_weights() {
+    std::vector<fs::path> all;
+    for (const fs::path& directory : weight_directories())
+        for (const fs::path& file : weight_files(directory))
+            if (std::none_of(all.begin(), all.end(),
+                             [&](const fs::path& other) { return other.filename() == file.filename(); }))
+                all.push_back(file);
+    return all;
+}
+
+fs::path find_weights(const std::string& spec, bool force) {
+    encodings_named(parse_spec(spec)); // of names that there are not, nothing could be found
+    std::string trained, refused, broken;
+    std::vector<Candidate> candidates;
+    for (const fs::path& directory : weight_directories())
+        for (const fs::path& file : weight_files(directory)) {
+            try {
+                const ModelFacts facts = read_facts(file);
+                candidates.push_back({file, facts.encoding, EncodingStack(spec, facts.blueprint.dims()).spec()});
+                if (candidates.back().wanted == candidates.back().trained) return file;
+                trained += (trained.empty() ? "" : ", ") + candidates.back().trained;
+            } catch (const Error& error) {
+                (error.code == ErrorCode::usage ? refused : broken) = error.what();
+            }
+        }
+    if (force) {
+        for (const Candidate& candidate : candidates)
+            if (names_of(parse_spec(candidate.trained)) == names_of(parse_spec(spec))) return candidate.file;
+        if (!candidates.empty() && spec != "rope") return find_weights("rope", false);
+    }
+    if (!refused.empty() && candidates.empty()) fail(ErrorCode::usage, refused);
+    if (!broken.empty() && candidates.empty()) fail(ErrorCode::model, broken);
+    if (candidates.empty())
+        fail(ErrorCode::io, "no weights found in ", directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
+    fail(ErrorCode::usage, "encoding ", printable(spec), ": no shipped weights were trained with it, only with ",
+         trained, "; --force-encoding runs them with it");
+}
+
+fs::path model_path(const Arguments& arguments) {
+    const bool positional = arguments.verb().operand == "MODEL" && arguments.has_operand();
+    if (positional && arguments.has("model"))
+        fail(ErrorCode::usage, "expected one model, found '", printable(arguments.text("model")), "' and '",
+             printable(arguments.operand()), "'");
+    if (positional) return arguments.operand();
+    if (arguments.has("model")) return arguments.text("model");
+    return find_weights(arguments.has("encoding") ? arguments.text("encoding") : "rope",
+                        arguments.has("force-encoding"));
+}
+
+ModelFacts read_facts(const fs::path& file) {
+    const Safetensors header = Safetensors::open(file);
+    const auto blueprint = header.metadata().find("blueprint"), encoding = header.metadata().find("encoding");
+    if (blueprint == header.metadata().end() || encoding == header.metadata().end())
+        fail(ErrorCode::model, header.where(), ": expected the metadata blueprint and encoding, found none");
+    ModelFacts facts{blueprint_from_json(blueprint->second, header.where()), {}, {}, {}};
+    if (const TensorInfo* tensor = header.find("embedding.weight")) facts.dtype = tensor->dtype;
+    facts.record.insert(header.metadata().begin(), header.metadata().end());
+    facts.encoding = EncodingStack(encoding->second, facts.blueprint.dims()).spec();
+    return facts;
+}
+
+Model open_model(const Arguments& arguments, int context) {
+    LoadOptions options;
+    if (arguments.has("encoding")) {
+        options.encoding = arguments.text("encoding");
+        if (options.encoding.empty()) fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
+    }
+    options.force_encoding = arguments.has("force-encoding");
+    options.dtype = arguments.text("dtype");
+    options.context = context;
+    if (!arguments.has("quiet"))
+        options.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
+    const fs::path file = model_path(arguments);
+    Model model = Model::load(file, options);
+    if (arguments.has("verbose")) write_message("model: " + printable_path(file) + ", encoding: " + model.encoding());
+    return model;
+}
+
+} // namespace ordo::tools

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// From --model, --encoding and --dtype to a loaded model; finding the weights that come with the program.
+#pragma once
+
+#include "model/model.h"
+#include "tools/cli/options.h"
+
+namespace ordo::tools {
+
+inline constexpr Option model_options[] = {
+    {.letter = 'm',
+     .name = "model",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "the weights; without it the shipped ones that were trained with --encoding"},
+    {.name = "encoding",
+     .kind = Kind::text,
+     .value = "SPEC",
+     .help = "positional encoding, such as rope:theta=10000 or segment+learned; by default the trained one, and rope "
+             "without --model"},
+    {.name = "force-encoding",
+     .help = "run the weights with another encoding than they were trained with, if only by a parameter"},
+    {.name = "dtype",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in memory; by default as stored"},
+};
+inline constexpr OptionGroup model_group{"Model", model_options};
+
+// Where shipped files are looked for, in this order: $ORDO_WEIGHTS, ../share/ordo/weights beside the
+// program, the weights/ of the build tree.
+std::vector<std::filesystem::path> weight_directories();
+
+// A shipped file by its name. Throws Error(io).
+std::filesystem::path find_shipped(std::string_view name);
+
+// All shipped weight files, by folder and name; of those of one name, the first in the order above.
+std::vector<std::filesystem::path> shipped_weights();
+
+// The shipped weights that were trained with an encoding; with force, weights of the same kind of
+// encoding do, and failing that those for rope. Throws Error.
+std::filesystem::path find_weights(const std::string& spec, bool force);
+
+// The file that --model or the operand names, or else the shipped one for --encoding. Throws Error.
+std::filesystem::path model_path(const Arguments& arguments);
+
+// What a model file says of itself, without its tensors being read. Throws Error.
+struct ModelFacts {
+    Blueprint blueprint;
+    std::string encoding; // canonical
+    std::string dtype;    // of the embedding, as it is stored; empty if it has none
+    Metadata record;      // all of it
+};
+ModelFacts read_facts(const std::filesystem::path& file);
+
+// The model with the encoding and the type of weights that were asked for. context: positions to prepare for, 0: as trained.
+Model open_model(const Arguments& arguments, int context = 0);
+
+} // namespace ordo::tools

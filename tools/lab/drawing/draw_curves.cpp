@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// Curves in characters: eight dots to a character (Unicode's Braille patterns) where colours tell the
+// series apart or there is one; otherwise a letter for each. Intervals are strokes.
+#include "tools/lab/drawing/draw.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int lines = 20, margin = 10; // margin: of the numbers at the left
+
+// A grid of characters with 2 x 4 dots each; a character belongs to the series that drew on it last.
+class Canvas {
+public:
+    Canvas(int columns, const Axes& axes)
+        : columns_(columns), axes_(axes), cells_(static_cast<std::size_t>(columns * lines)) {}
+
+    struct Cell {
+        unsigned dots = 0;
+        int owner = -1;      // series; -2: a reference line
+        bool stroke = false; // nothing but intervals
+    };
+    // The characters that a value falls in.
+    int row_of(double y) const { return dot_y(y) / 4; }
+    int column_of(double x) const { return dot_x(x) / 2; }
+    const Cell& at(int row, int column) const { return cells_[static_cast<std::size_t>(row * columns_ + column)]; }
+
+    void point(double x, double y, int owner) { dot(dot_x(x), dot_y(y), owner); }
+    // A thick dot that stands out of a line.
+    void mark(double x, double y, int owner) {
+        for (const int dx : {0, 1})
+            for (const int dy : {0, 1}) dot(dot_x(x) + dx, dot_y(y) + dy, owner);
+    }
+    void line(double x0, double y0, double x1, double y1, int owner) {
+        const double ax = dot_x(x0), ay = dot_y(y0), bx = dot_x(x1), by = dot_y(y1);
+        const int steps = static_cast<int>(std::max({std::abs(bx - ax), std::abs(by - ay), 1.0}));
+        for (int i = 0; i <= steps; ++i) {
+            const double part = static_cast<double>(i) / steps;
+            dot(static_cast<int>(std::lround(ax + (bx - ax) * part)),
+                static_cast<int>(std::lround(ay + (by - ay) * part)), owner);
+        }
+    }
+    // Below what is drawn later.
+    void interval(double x, double low, double high, int owner) {
+        line(x, low, x, high, owner);
+        for (int row = row_of(high); row <= row_of(low); ++row)
+            if (row >= 0 && row < lines) cells_[static_cast<std::size_t>(row * columns_ + column_of(x))].stroke = true;
+    }
+    void across(double y) {
+        for (int x = 0; x < columns_ * 2; x += 4) dot(x, dot_y(y), -2);
+    }
+
+private:
+    int dot_x(double x) const { return static_cast<int>(std::lround(axes_.x.share(x) * (columns_ * 2 - 1))); }
+    int dot_y(double y) const { return static_cast<int>(std::lround((1 - axes_.y.share(y)) * (lines * 4 - 1))); }
+    void dot(int x, int y, int owner) {
+        if (x < 0 || y < 0 || x >= columns_ * 2 || y >= lines * 4) return;
+        static constexpr unsigned bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+        Cell& cell = cells_[static_cast<std::size_t>(y / 4 * columns_ + x / 2)];
+        cell.dots |= bits[y % 4][x % 2];
+        cell.owner = owner;
+        cell.stroke = false;
+    }
+
+    int columns_;
+    Axes axes_;
+    std::vector<Cell> cells_;
+};
+
+void draw_intervals(Canvas& canvas, const Curves& curves, const Series& series, int owner) {
+    for (std::size_t i = 0; i < series.low.size(); ++i) {
+        const double x = curves.log_x ? std::log10(series.x[i]) : series.x[i];
+        const double low = curves.log_y ? std::log10(series.low[i]) : series.low[i];
+        const double high = curves.log_y ? std::log10(series.high[i]) : series.high[i];
+        if (std::isfinite(x) && std::isfinite(low) && std::isfinite(high)) canvas.interval(x, low, high, owner);
+    }
+}
+
+void draw_series(Canvas& canvas, const Curves& curves, const Series& series, int owner) {
+    const auto tx = [&](double x) { return curves.log_x ? std::log10(x) : x; };
+    const auto ty = [&](double y) { return curves.log_y ? std::log10(y) : y; };
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+        const double x = tx(series.x[i]), y = ty(series.y[i]);
+        if (!std::isfinite(x) || !std::isfinite(y)) continue;
+        if (series.style == Series::Style::arrows)
+            canvas.line(tx(curves.origin_x), ty(curves.origin_y), x, y, owner);
+        else if (series.style != Series::Style::points && i > 0 && std::isfinite(tx(series.x[i - 1])) &&
+                 std::isfinite(ty(series.y[i - 1])))
+            canvas.line(tx(series.x[i - 1]), ty(series.y[i - 1]), x, y, owner);
+        if (series.style == Series::Style::line)
+            canvas.point(x, y, owner);
+        else
+            canvas.mark(x, y, owner);
+    }
+}
+
+std::string braille(unsigned dots) {
+    const unsigned code = 0x2800 + dots;
+    return {static_cast<char>(0xe0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3f)),
+            static_cast<char>(0x80 | (code & 0x3f))};
+}
+
+// "a" to "z", then "A" to "Z", then again.
+std::string letter(int series) {
+    static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return std::string(1, letters[static_cast<std::size_t>(series) % letters.size()]);
+}
+
+// text in the colour of a series.
+std::string colored(const std::string& text, int series, const Screen& screen) {
+    const Color color = line_colors[static_cast<std::size_t>(series) % line_colors.size()];
+    return screen.color ? foreground(color_code(color, screen), screen) + text + std::string(reset) : text;
+}
+
+std::string cell_text(const Canvas::Cell& cell, bool letters, const Screen& screen) {
+    if (cell.dots == 0) return " ";
+    if (cell.stroke) return colored("│", cell.owner, screen);
+    if (cell.owner < 0) return letters ? "-" : braille(cell.dots);
+    return colored(letters ? letter(cell.owner) : braille(cell.dots), cell.owner, screen);
+}
+
+bool has_intervals(const Curves& curves) {
+    return std::any_of(curves.series.begin(), curves.series.end(), [](const Series& s) { return !s.low.empty(); });
+}
+
+std::string legend(const Curves& curves, bool letters, const Screen& screen) {
+    std::vector<std::pair<std::string, int>> entries; // text and its columns
+    if (curves.series.size() > 1 || !curves.references.empty())
+        for (std::size_t i = 0; i < curves.series.size(); ++i) {
+            const int number = static_cast<int>(i);
+            const std::string key = colored(letters ? letter(number) : "━━", number, screen);
+            entries.emplace_back(key + " " + curves.series[i].label,
+                                 (letters ? 2 : 3) + columns_of(curves.series[i].label));
+        }
+    if (has_intervals(curves)) entries.emplace_back("│ " + curves.interval, 2 + columns_of(curves.interval));
+    for (const Reference& reference : curves.references) {
+        const std::string label = reference.label + " (" + axis_text(reference.y) + ")";
+        entries.emplace_back("-- " + label, 3 + columns_of(label));
+    }
+    std::string out;
+    int column = 0;
+    for (const auto& [text, columns] : entries) {
+        if (column > 0 && margin + column + 3 + columns > screen.width) {
+            out += "\n";
+            column = 0;
+        }
+        out += column == 0 ? std::string(margin, ' ') : std::string("   ");
+        column += columns + (column == 0 ? 0 : 3);
+        out += text;
+    }
+    return out.empty() ? out : out + "\n";
+}
+
+// The line below the canvas with a mark at each tick, the numbers below these, and the label.
+std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& canvas, const Range& x, int columns) {
+    std::vector<bool> marked(static_cast<std::size_t>(columns));
+    std::string numbers;
+    std::vector<Tick> ticks;
+    if (curves.log_x)
+        for (const double value : measured_x(curves))
+            if (value > 0) ticks.push_back({std::log10(value), axis_text(value)});
+    if (ticks.empty()) ticks = ticks_of(x, curves.log_x, 6);
+    for (const Tick& tick : ticks) {
+        const int at = canvas.column_of(tick.at);
+        const int begin = std::min(margin + at - columns_of(tick.text) / 2, margin + columns - columns_of(tick.text));
+        marked[static_cast<std::size_t>(at)] = true;
+        if (!numbers.empty() && begin <= static_cast<int>(numbers.size())) continue; // would touch the last
+        numbers.resize(static_cast<std::size_t>(begin), ' ');
+        numbers += tick.text;
+    }
+    std::string line = std::string(static_cast<std::size_t>(margin - 1), ' ') + "└";
+    for (const bool mark : marked) line += mark ? "┬" : "─";
+    const std::string label = picture.x_label + (curves.log_x ? ", logarithmic" : "");
+    const int before = std::max(0, (columns - columns_of(label)) / 2);
+    return line + "\n" + numbers + "\n" + std::string(static_cast<std::size_t>(margin + before), ' ') + label + "\n";
+}
+
+// What stands left of each line.
+std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, const Range& y) {
+    std::vector<std::string> labels(lines);
+    for (const Tick& tick : ticks_of(y, curves.log_y, 5))
+        labels[static_cast<std::size_t>(canvas.row_of(tick.at))] = tick.text;
+    for (std::string& label : labels) label = fitted(label, margin - 2, true) + (label.empty() ? " │" : " ┤");
+    return labels;
+}
+
+} // namespace
+
+std::string draw(const Picture& picture, const Curves& curves, const Screen& screen) {
+    const Axes axes = axes_of(curves);
+    const int columns = std::min(screen.width - margin - 1, curves.square ? 2 * lines : 120);
+    const bool letters = curves.series.size() > (screen.color ? line_colors.size() : 1);
+    Canvas canvas(columns, axes);
+    for (const Reference& reference : curves.references)
+        canvas.across(curves.log_y ? std::log10(reference.y) : reference.y);
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        draw_intervals(canvas, curves, curves.series[i], static_cast<int>(i));
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        draw_series(canvas, curves, curves.series[i], static_cast<int>(i));
+    std::string out = picture.y_label + (curves.log_y ? ", logarithmic" : "") + "\n";
+    const std::vector<std::string> labels = y_axis(curves, canvas, axes.y);
+    for (int row = 0; row < lines; ++row) {
+        std::string line = labels[static_cast<std::size_t>(row)];
+        for (int column = 0; column < columns; ++column) line += cell_text(canvas.at(row, column), letters, screen);
+        out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return out + x_axis(picture, curves, canvas, axes.x, columns) + legend(curves, letters, screen);
+}
+
+} // namespace ordo::lab

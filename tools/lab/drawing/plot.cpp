@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// Scripts for gnuplot. Text stands in single quotes, where only a quote is special, and nothing of it is markup.
+#include "tools/lab/drawing/plot.h"
+
+#include "tools/lab/drawing/draw.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr std::size_t picture_columns = 120, title_columns = 90; // letters side by side: in all, in a line of the title
+// Of a map in an SVG file, where an image would be smoothed. More would take megabytes.
+constexpr std::size_t most_rectangles = 10'000;
+
+std::string literal(std::string_view text) {
+    std::string out = "'";
+    for (const char c : text) {
+        if (c == '\'') out += c;
+        out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+    return out + "'";
+}
+
+// In a data block, where no quote can be escaped.
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) out += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    return out + "\"";
+}
+
+// A title in lines: gnuplot breaks them only where "\n" stands in double quotes. It centres them above the plot,
+// which what stands right of it, a key of so many columns, moves to the left.
+std::string title_lines(const std::string& title, std::size_t key) {
+    const std::size_t columns =
+        std::clamp<std::size_t>(picture_columns - std::min(picture_columns, key), 40, title_columns);
+    const std::string out = wrapped(title, static_cast<int>(columns), 0);
+    std::string script;
+    for (std::size_t at = 0; at <= out.size();) {
+        const std::size_t end = std::min(out.find('\n', at), out.size());
+        script += (script.empty() ? "" : ".\"\\n\".") + literal(std::string_view(out).substr(at, end - at));
+        at = end + 1;
+    }
+    return script;
+}
+
+std::string color_text(Color color) {
+    char buffer[16];
+    std::snprintf(buffer, sizeof buffer, "#%02x%02x%02x", color.red, color.green, color.blue);
+    return literal(buffer);
+}
+
+// What a plot can place; gnuplot leaves the rest out.
+std::string number(double value) {
+    if (!std::isfinite(value)) return "NaN";
+    char buffer[32];
+    return {buffer, static_cast<std::size_t>(std::snprintf(buffer, sizeof buffer, "%.9g", value))};
+}
+
+std::string tics(const char* axis, const std::vector<std::string>& names) {
+    std::string out = "set " + std::string(axis) + "tics (";
+    for (std::size_t i = 0; i < names.size(); ++i)
+        out += (i > 0 ? ", " : "") + literal(names[i]) + " " + std::to_string(i);
+    return out + ")\n";
+}
+
+std::string palette(bool diverging) {
+    const auto& colors = map_colors(diverging);
+    std::string out = "set palette defined (";
+    for (std::size_t i = 0; i < colors.size(); ++i)
+        out += (i > 0 ? ", " : "") + std::to_string(i) + " " + color_text(colors[i]);
+    return out + ")\n";
+}
+
+std::string map_script(const HeatMap& map) {
+    const Range range = value_range(map);
+    const std::size_t cols = map.values[0].size(), rows = map.values.size();
+    std::string out = "$cells << END\n";
+    for (const auto& row : map.values) {
+        for (std::size_t c = 0; c < cols; ++c) out += (c > 0 ? " " : "") + number(row[c]);
+        out += "\n";
+    }
+    const double pad = range.high > range.low ? 0 : 0.5; // a map of one value
+    out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) + "\nset cbrange [" +
+           number(range.low - pad) + ":" + number(range.high + pad) + "]\n";
+    const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
+    if (!map.x_names.empty()) {
+        constexpr std::size_t room = 90; // letters side by side below a map
+        std::size_t longest = 0;
+        for (const std::string& name : map.x_names) longest = std::max(longest, name.size());
+        if (longest * map.x_names.size() > room) out += "set xtics rotate by -30\n";
+        out += tics("x", map.x_names);
+    }
+    if (!map.y_names.empty()) out += tics("y", map.y_names);
+    out += "set xrange [" + number(x - 0.5) + ":" + number(x + static_cast<double>(cols) - 0.5) + "]\nset yrange [" +
+           number(y + static_cast<double>(rows) - 0.5) + ":" + number(y - 0.5) + "]\n";
+    if (cols <= 12 && map.x_names.empty()) out += "set xtics 1\n";
+    if (rows <= 12 && map.y_names.empty()) out += "set ytics 1\n";
+    out += "set tics out nomirror\nset format x '%.0f'\nset format y '%.0f'\nunset key\n";
+    return out;
+}
+
+// Cells as rectangles, if they are few, or as one image.
+std::string map_plot(const HeatMap& map, bool rectangles) {
+    const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
+    return "plot $cells matrix using ($1+" + number(x) + "):($2+" + number(y) + "):3 with image" +
+           (rectangles && map.values.size() * map.values[0].size() <= most_rectangles ? " pixels\n" : "\n");
+}
+
+// One series as a plot element that reads the data block of its number.
+std::string element(const Curves& curves, const Series& series, std::size_t i) {
+    const std::string data = "$series" + std::to_string(i);
+    const std::string look = " linecolor rgb " + color_text(line_colors[i % line_colors.size()]) + " dashtype " +
+                             std::to_string(1 + i / line_colors.size()) + " linewidth 2";
+    const std::string title = series.label.empty() ? " notitle" : " title " + literal(series.label);
+    switch (series.style) {
+    case Series::Style::arrows:
+        return data + " using (" + number(curves.origin_x) + "):(" + number(curves.origin_y) + "):($1-" +
+               number(curves.origin_x) + "):($2-" + number(curves.origin_y) + ") with vectors filled head" + look +
+               title;
+    case Series::Style::points:
+        return data + " using 1:2 with points pointtype 7 pointsize " + (series.names.empty() ? "1" : "0.6") + look +
+               title;
+    case Series::Style::line_points:
+        return data + " using 1:2 with linespoints pointtype 7 pointsize 0.6" + look + title;
+    case Series::Style::line:
+        break;
+    }
+    return data + " using 1:2 with lines" + look + title;
+}
+
+// On a logarithmic axis gnuplot labels powers of ten alone: a few values that are measured are labelled each, or
+// where there are hardly two powers, the numbers between.
+std::string log_tics(const Curves& curves, const Axes& axes) {
+    constexpr int few = 6;
+    const auto set = [](const char* axis, const std::vector<std::string>& places) {
+        std::string list;
+        for (const std::string& place : places) list += (list.empty() ? "" : ", ") + place;
+        return list.empty() ? "" : "set " + std::string(axis) + "tics (" + list + ")\n";
+    };
+    const auto round = [&](const Range& range) {
+        std::vector<std::string> places;
+        if (range.high - range.low < 2)
+            for (const Tick& tick : ticks_of(range, true, few))
+                places.push_back(literal(tick.text) + " " + number(std::pow(10, tick.at)));
+        return places;
+    };
+    std::vector<std::string> measured;
+    for (const double x : measured_x(curves)) measured.push_back(number(x));
+    return (curves.log_x ? set("x", measured.empty() ? round(axes.x) : measured) : "") +
+           (curves.log_y ? set("y", round(axes.y)) : "");
+}
+
+// The names of its points, in small letters.
+std::string names_of(const Series& series, std::size_t i) {
+    return "$series" + std::to_string(i) + " using 1:2:" + (series.low.empty() ? "3" : "5") +
+           " with labels font ',8' offset 0.8,0.4 textcolor rgb " + color_text(line_colors[i % line_colors.size()]) +
+           " notitle";
+}
+
+// Whether there is a key, and how many letters the longest line of it has.
+bool has_key(const Curves& curves) {
+    return curves.series.size() > 1 || !curves.references.empty() || !curves.interval.empty();
+}
+std::size_t key_columns(const Curves& curves) {
+    if (!has_key(curves)) return 0;
+    int most = columns_of(curves.interval);
+    for (const Series& series : curves.series) most = std::max(most, columns_of(series.label));
+    for (const Reference& reference : curves.references) most = std::max(most, columns_of(reference.label));
+    return static_cast<std::size_t>(most);
+}
+
+std::string curves_script(const Curves& curves) {
+    std::string out;
+    for (std::size_t i = 0; i < curves.series.size(); ++i) {
+        const Series& series = curves.series[i];
+        out += "$series" + std::to_string(i) + " << END\n";
+        for (std::size_t k = 0; k < series.x.size(); ++k) {
+            out += number(series.x[k]) + " " + number(series.y[k]);
+            if (!series.low.empty()) out += " " + number(series.low[k]) + " " + number(series.high[k]);
+            if (!series.names.empty()) out += " " + quoted(series.names[k]);
+            out += "\n";
+        }
+        out += "END\n";
+    }
+    const Axes axes = axes_of(curves);
+    const auto end = [](double value, bool log) { return number(log ? std::pow(10, value) : value); };
+    const double pad = 0.04 * (axes.y.high - axes.y.low);
+    const bool marks = std::any_of(curves.series.begin(), curves.series.end(),
+                                   [](const Series& series) { return series.style != Series::Style::line; });
+    const double pad_x = marks ? 0.02 * (axes.x.high - axes.x.low) : 0; // or they would be cut in halves
+    out += "set xrange [" + end(axes.x.low - pad_x, curves.log_x) + ":" + end(axes.x.high + pad_x, curves.log_x) +
+           "]\nset yrange [" + end(axes.y.low - pad, curves.log_y) + ":" + end(axes.y.high + pad, curves.log_y) + "]\n";
+    if (curves.log_x) out += "set logscale x\nset format x '%g'\n";
+    if (curves.log_y) out += "set logscale y\nset format y '%g'\n";
+    out += log_tics(curves, axes);
+    out += "set grid linecolor rgb '#dddddd' linetype 1\nset tics out nomirror\nset border 3\nset samples 2\n";
+    if (curves.square) out += "set size ratio -1\n";
+    return out + (has_key(curves) ? "set key outside right top Left reverse\n" : "unset key\n");
+}
+
+// Intervals below, then the series, then what they are compared to.
+std::string curves_plot(const Curves& curves) {
+    std::vector<std::string> elements;
+    for (std::size_t i = 0; i < curves.series.size(); ++i) {
+        if (curves.series[i].low.empty()) continue;
+        const std::string color = color_text(line_colors[i % line_colors.size()]);
+        const bool bars = curves.series[i].style == Series::Style::points; // a band would join what is apart
+        elements.push_back(
+            "$series" + std::to_string(i) +
+            (bars ? " using 1:2:3:4 with yerrorbars pointsize 0 linewidth 2 linecolor rgb " + color
+                  : " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder linecolor rgb " + color) +
+            (elements.empty() ? " title " + literal(curves.interval) : " notitle"));
+    }
+    for (std::size_t i = 0; i < curves.series.size(); ++i) elements.push_back(element(curves, curves.series[i], i));
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        if (!curves.series[i].names.empty()) elements.push_back(names_of(curves.series[i], i));
+    for (std::size_t i = 0; i < curves.references.size(); ++i)
+        elements.push_back(number(curves.references[i].y) +
+                           " with lines linecolor rgb '#888888' linewidth 1.5 dashtype " + std::to_string(2 + i) +
+                           " title " + literal(curves.references[i].label));
+    std::string out = "plot ";
+    for (const std::string& text : elements) out += (out.size() > 5 ? ", \\\n     " : "") + text;
+    return out + "\n";
+}
+
+} // namespace
+
+std::string file_stem(const Experiment& experiment, std::string_view name) {
+    std::string stem = std::string(experiment.name) + "-" + std::string(name);
+    for (char& c : stem) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+        if (!plain) c = '-';
+    }
+    return stem;
+}
+
+std::string plot_script(const Picture& picture, const std::string& stem) {
+    const auto* map = std::get_if<HeatMap>(&picture.content);
+    const auto* curves = std::get_if<Curves>(&picture.content);
+    const bool named = curves && std::any_of(curves->series.begin(), curves->series.end(),
+                                             [](const Series& series) { return !series.names.empty(); });
+    const std::string height = named && curves->square ? "900" : "600"; // names need room
+    std::string out = "# gnuplot 5: " + stem + "\nset encoding utf8\nset datafile missing 'NaN'\nset title " +
+                      title_lines(picture.title, curves ? key_columns(*curves) : 0) + " noenhanced\nset xlabel " +
+                      literal(picture.x_label) + " noenhanced\nset ylabel " + literal(picture.y_label) +
+                      " noenhanced\n";
+    out += map ? map_script(*map) : curves_script(*curves);
+    const auto file = [&](const std::string& terminal, const char* suffix) {
+        return "set terminal " + terminal + " noenhanced background 'white'\nset output " + literal(stem + suffix) +
+               "\n" + (map ? map_plot(*map, terminal.starts_with("svg")) : curves_plot(*curves));
+    };
+    out += file("svg size 960," + height + " dynamic standalone font 'sans,14'", ".svg");
+    return out + file("pngcairo size 960," + height + " font 'sans,11'", ".png") + "set output\n";
+}
+
+} // namespace ordo::lab

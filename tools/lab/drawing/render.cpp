@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/drawing/render.h"
+
+#include "tools/lab/drawing/draw.h"
+#include "tools/lab/drawing/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace ordo::lab {
+
+using tools::Cell;
+using tools::Figures;
+using tools::Format;
+
+namespace {
+
+// What stands before an item of a list: "- ", or its number.
+std::string mark_of(std::size_t i, const std::vector<std::string>& lines, bool numbered) {
+    if (!numbered) return "- ";
+    const int width = columns_of(std::to_string(lines.size()));
+    return fitted(std::to_string(i + 1), width, true) + ". ";
+}
+
+// Items with a mark each, which their further lines stand clear of.
+std::string items(std::string_view heading, const std::vector<std::string>& lines, const Screen& screen,
+                  bool numbered = false) {
+    if (lines.empty()) return {};
+    std::string out = "\n" + std::string(heading) + ":\n";
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::string mark = "  " + mark_of(i, lines, numbered);
+        out += mark + wrapped(lines[i], screen.width, columns_of(mark)) + "\n";
+    }
+    return out;
+}
+
+// In Markdown text a tag would begin at <.
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        out += c == '<' ? "&lt;" : c == '[' || c == ']' ? "\\" + std::string(1, c) : std::string(1, c);
+    return out;
+}
+
+std::string markdown_items(std::string_view heading, const std::vector<std::string>& lines, bool numbered = false) {
+    if (lines.empty()) return {};
+    std::string out = "**" + std::string(heading) + "**\n\n";
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        out += (numbered ? std::to_string(i + 1) + ". " : "- ") + escaped(lines[i]) + "\n";
+    return out + "\n";
+}
+
+Figures curve_figures(const Curves& curves) {
+    const auto any = [&](auto has) { return std::any_of(curves.series.begin(), curves.series.end(), has); };
+    Figures figures{{"series", "x", "y"}, {}};
+    if (any([](const Series& s) { return !s.low.empty(); }))
+        figures.columns.insert(figures.columns.end(), {"low", "high"});
+    if (any([](const Series& s) { return !s.names.empty(); })) figures.columns.emplace_back("name");
+    for (const Series& series : curves.series)
+        for (std::size_t i = 0; i < series.x.size(); ++i) {
+            auto& row = figures.rows.emplace_back(figures.columns.size());
+            row[0] = series.label;
+            row[1] = series.x[i];
+            row[2] = series.y[i];
+            if (!series.names.empty()) row.back() = series.names[i];
+            if (series.low.empty()) continue;
+            row[3] = series.low[i];
+            row[4] = series.high[i];
+        }
+    for (const Reference& reference : curves.references) {
+        auto& row = figures.rows.emplace_back(figures.columns.size());
+        row[0] = reference.label;
+        row[2] = reference.y;
+    }
+    return figures;
+}
+
+Figures map_figures(const Picture& picture, const HeatMap& map) {
+    Figures figures{{picture.y_label}, {}};
+    for (std::size_t i = 0; i < map.values[0].size(); ++i)
+        figures.columns.push_back(map.x_names.empty() ? std::to_string(map.first_x + static_cast<int>(i))
+                                                      : map.x_names[i]);
+    for (std::size_t i = 0; i < map.values.size(); ++i) {
+        auto& row = figures.rows.emplace_back(figures.columns.size());
+        if (map.y_names.empty())
+            row[0] = std::int64_t{map.first_y} + static_cast<std::int64_t>(i);
+        else
+            row[0] = map.y_names[i];
+        for (std::size_t c = 0; c < map.values[i].size(); ++c)
+            if (!std::isnan(map.values[i][c])) row[c + 1] = map.values[i][c];
+    }
+    return figures;
+}
+
+// Whether a row holds a sentence, which a column beside others would be too narrow for.
+bool has_sentences(const Figures& figures) {
+    constexpr std::size_t long_text = 80;
+    for (const auto& row : figures.rows)
+        for (const Cell& cell : row)
+            if (const auto* words = std::get_if<std::string>(&cell); words && words->size() > long_text) return true;
+    return false;
+}
+
+// Rows one after another, a line or more for each cell.
+std::string records(const Figures& figures, const Screen& screen) {
+    std::size_t widest = 0;
+    for (const std::string& name : figures.columns) widest = std::max(widest, name.size());
+    std::string out;
+    for (const auto& row : figures.rows) {
+        out += out.empty() ? "" : "\n";
+        for (std::size_t j = 0; j < row.size(); ++j) {
+            std::string value;
+            if (const auto* words = std::get_if<std::string>(&row[j])) value = *words;
+            if (const auto* number = std::get_if<double>(&row[j])) value = tools::number_text(*number);
+            if (const auto* integer = std::get_if<std::int64_t>(&row[j])) value = std::to_string(*integer);
+            if (const auto* truth = std::get_if<bool>(&row[j])) value = *truth ? "true" : "false";
+            const std::string name = figures.columns[j] + std::string(widest + 2 - figures.columns[j].size(), ' ');
+            out += name + wrapped(value, screen.width, static_cast<int>(name.size())) + "\n";
+        }
+    }
+    return out;
+}
+
+int widest(std::string_view text) {
+    int most = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        most = std::max(most, columns_of(text.substr(at, end - at)));
+        at = end + 1;
+    }
+    return most;
+}
+
+// The first columns of a table and those of [from, to).
+Figures part_of(const Figures& figures, std::size_t first, std::size_t from, std::size_t to) {
+    Figures part{{}, {}, figures.decimals};
+    const auto take = [&](auto& out, const auto& all) {
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (i < first || (i >= from && i < to)) out.push_back(all[i]);
+    };
+    take(part.columns, figures.columns);
+    for (const auto& row : figures.rows) take(part.rows.emplace_back(), row);
+    return part;
+}
+
+// The fewest first columns that no two rows look the same in; all of them if some rows do in any.
+std::size_t keys_of(const Figures& figures) {
+    const std::size_t n = figures.columns.size();
+    for (std::size_t keys = 1; keys < n; ++keys) {
+        std::istringstream lines(tools::render(part_of(figures, keys, 0, 0), Format::text));
+        std::set<std::string> seen;
+        for (std::string line; std::getline(lines, line);) seen.insert(line);
+        if (seen.size() == 1 + figures.rows.size()) return keys; // and the names of the columns
+    }
+    return n;
+}
+
+// Of a table that is wider than the screen, blocks of its columns below each other: each begins with those that tell
+// the rows apart. Where these leave no room for others, the rows are written one after another.
+std::string blocks(const Figures& figures, const Screen& screen) {
+    std::string whole = tools::render(figures, Format::text);
+    const std::size_t n = figures.columns.size(), keys = keys_of(figures);
+    if (widest(whole) <= screen.width || figures.rows.empty()) return whole;
+    bool room = keys < n;
+    for (std::size_t c = keys; c < n; ++c)
+        room = room && widest(tools::render(part_of(figures, keys, c, c + 1), Format::text)) <= screen.width;
+    if (!room) return records(figures, screen);
+    std::string out;
+    for (std::size_t at = keys, end = 0; at < n; at = end) {
+        std::string block;
+        for (end = at; end < n; ++end) {
+            std::string wider = tools::render(part_of(figures, keys, at, end + 1), Format::text);
+            if (end > at && widest(wider) > screen.width) break;
+            block = std::move(wider);
+        }
+        out += (out.empty() ? "" : "\n") + block;
+    }
+    return out;
+}
+
+void write_json(JsonWriter& out, const NamedFigures& table) {
+    out.begin_object();
+    out.member("name", table.name);
+    out.member("title", table.title);
+    out.key("rows");
+    tools::write_json(out, table.figures);
+    out.end_object();
+}
+
+void write_json(JsonWriter& out, const Picture& picture) {
+    out.begin_object();
+    out.member("name", picture.name);
+    out.member("title", picture.title);
+    out.member("x", picture.x_label);
+    out.member("y", picture.y_label);
+    out.key("rows");
+    tools::write_json(out, figures_of(picture));
+    out.end_object();
+}
+
+} // namespace
+
+Screen screen_of_stdout() {
+    Screen screen;
+    if (!tools::stdout_is_terminal()) return screen;
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        screen.width = std::clamp<int>(size.ws_col, 40, 160);
+    const char* none = std::getenv("NO_COLOR");
+    const char* term = std::getenv("TERM");
+    if ((none && *none) || !term || std::string_view(term) == "dumb") return screen;
+    const char* depth = std::getenv("COLORTERM");
+    screen.color = true;
+    screen.true_color = depth && (std::string_view(depth) == "truecolor" || std::string_view(depth) == "24bit");
+    return screen;
+}
+
+std::string text_of(const Picture& picture, const Screen& screen) {
+    return draw(picture, screen);
+}
+
+Figures for_readers(Figures figures) {
+    for (auto& row : figures.rows)
+        for (Cell& cell : row)
+            if (const double* value = std::get_if<double>(&cell);
+                value && figures.decimals < 0 && std::isfinite(*value)) {
+                char buffer[32];
+                std::snprintf(buffer, sizeof buffer, "%.6g", *value);
+                cell = std::strtod(buffer, nullptr);
+            }
+    return figures;
+}
+
+std::string duration_text(double seconds) {
+    if (seconds < 119.5) return tools::fixed_text(std::max(seconds, 1.0), 0) + " s";
+    const double minutes = seconds / 60; // halves where they are a good part of it
+    return tools::number_text(minutes < 9.75 ? std::round(2 * minutes) / 2 : std::round(minutes)) + " min";
+}
+
+std::string file_text(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Figures figures_of(const Picture& picture) {
+    if (const auto* curves = std::get_if<Curves>(&picture.content)) return curve_figures(*curves);
+    return map_figures(picture, std::get<HeatMap>(picture.content));
+}
+
+std::string text_of(const Experiment& experiment, const Result& result, const Screen& screen) {
+    std::string out = wrapped(std::string(experiment.name) + ": " + std::string(experiment.summary), screen.width, 0) +
+                      "\n\n" + wrapped(experiment.details, screen.width, 0) + "\n";
+    out += items("expected", result.expected, screen, true);
+    for (const NamedFigures& table : result.tables)
+        out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
+               (has_sentences(table.figures) ? records(for_readers(table.figures), screen)
+                                             : blocks(for_readers(table.figures), screen));
+    for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
+    out += items("found", result.found, screen);
+    return out + items("notes", result.notes, screen);
+}
+
+std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
+                        const std::filesystem::path& pictures, const std::string& link) {
+    std::string out = "## " + std::string(experiment.name) + "\n\n" + escaped(experiment.summary) + "\n\n" +
+                      escaped(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
+    out += markdown_items("Expected", result.expected, true);
+    for (const NamedFigures& table : result.tables)
+        out += escaped(table.title) + "\n\n" + tools::render(for_readers(table.figures), Format::md) + "\n";
+    for (const Picture& picture : result.pictures) {
+        const std::string file = file_stem(experiment, picture.name) + ".svg";
+        std::error_code error;
+        if (!pictures.empty() && std::filesystem::exists(pictures / file, error))
+            out += "![" + escaped(picture.title) + "](<" + link + "/" + file + ">)\n\n";
+        else
+            out += "```text\n" + draw(picture, {}) + "```\n\n";
+    }
+    out += markdown_items("Found", result.found);
+    return out + markdown_items("Notes", result.notes);
+}
+
+std::string csv_of(const Result& result) {
+    std::vector<NamedFigures> tables = result.tables;
+    for (const Picture& picture : result.pictures) tables.push_back({picture.name, picture.title, figures_of(picture)});
+    std::string out;
+    for (const NamedFigures& table : tables) {
+        if (tables.size() > 1) out += "# " + table.name + ": " + table.title + "\n";
+        out += tools::render(table.figures, Format::csv);
+    }
+    return out;
+}
+
+std::string json_of(const Experiment& experiment, const Result& result, const std::string& command) {
+    const auto list = [](JsonWriter& out, std::string_view name, const auto& parts) {
+        out.key(name);
+        out.begin_array();
+        for (const auto& part : parts) write_json(out, part);
+        out.end_array();
+    };
+    JsonWriter out(1);
+    out.begin_object();
+    out.member("experiment", experiment.name);
+    out.member("command", command);
+    out.member("expected", result.expected);
+    out.member("found", result.found);
+    out.member("notes", result.notes);
+    list(out, "tables", result.tables);
+    list(out, "pictures", result.pictures);
+    out.end_object();
+    return out.take() + "\n";
+}
+
+} // namespace ordo::lab

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// How long the rows are that are added: word vectors and waves, with the scale sqrt(d) and without it.
+// Vaswani et al. 2017, arXiv 1706.03762, section 3.4.
+#include "model/model.h"
+#include "tools/lab/experiments/encodings.h"
+#include "tools/lab/experiments/trained.h"
+#include "tools/lab/math/numbers.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+// Mean length of rows of N(0, 1/d), as embeddings start.
+double embedding_length(int d, std::uint64_t seed) {
+    Sample lengths;
+    for (std::uint64_t i = 0; i < 64; ++i)
+        lengths.add(norm(normal_floats(static_cast<std::size_t>(d), seed, 0x5ca1e000 + i, 1 / std::sqrt(d))));
+    return lengths.mean();
+}
+
+// Of a trained model: the mean length of its embedding's rows, and of what its encoding makes of them less that.
+void add_trained(const Trained& trained, Figures& figures) {
+    const Model model = Model::load(trained.file);
+    const Model::Impl& m = impl_of(model);
+    if (!(m.encodings.moments() & moment_embed)) return;
+    const int d = m.blueprint.d_model;
+    Sample embeddings, scaled, changes;
+    for (int token = 0; token < m.blueprint.vocab_size; token += 16) {
+        std::vector<float> x(static_cast<std::size_t>(d));
+        m.weights.embedding.row(token, x.data());
+        embeddings.add(norm(x));
+        // The encoding of this row, and of one of zeros: what is added whatever the word.
+        std::vector<float> zero(x.size());
+        const std::vector<int> position = {token / 16 % m.blueprint.context};
+        m.encodings.embed(view(x.data(), 1, d), {position, {}});
+        m.encodings.embed(view(zero.data(), 1, d), {position, {}});
+        changes.add(norm(zero));
+        scaled.add(distance(x, zero));
+    }
+    figures.add(trained.name, std::int64_t{d}, embeddings.mean(), scaled.mean(), changes.mean(),
+                changes.mean() / scaled.mean());
+}
+
+Result run(const Request& request) {
+    Figures table{{"width", "embedding", "waves", "waves_over_embedding", "waves_over_scaled"}, {}, 3};
+    Curves curves;
+    curves.log_x = curves.log_y = true;
+    curves.series = {series("without the scale", Series::Style::line_points),
+                     series("with sqrt(d)", Series::Style::line_points)};
+    curves.references = {{"equal", 1}};
+    double at_512 = 0, scaled_512 = 0;
+    for (const int d : {8, 32, 64, 128, 256, 512, 768, 1024}) {
+        const double e = embedding_length(d, request.seed);
+        const double pe = norm(LooseEncoding("sinusoidal:scale=1", {d, 1, d, 1, 16}).table(1, {}, 7).rows[0]);
+        // What the engine's default makes of a row of ones: sqrt(d) of it, and the waves.
+        std::vector<float> ones(static_cast<std::size_t>(d), 1.0f), zeros(ones.size());
+        const LooseEncoding scaled("sinusoidal", {d, 1, d, 1, 16});
+        scaled.embed(view(ones.data(), 1, d), 7);
+        scaled.embed(view(zeros.data(), 1, d), 7);
+        const double factor = distance(ones, zeros) / std::sqrt(d);
+        table.add(std::int64_t{d}, e, pe, pe / e, pe / (e * factor));
+        for (const auto& [curve, y] : {std::pair{0, pe / e}, {1, pe / (e * factor)}}) {
+            curves.series[static_cast<std::size_t>(curve)].x.push_back(d);
+            curves.series[static_cast<std::size_t>(curve)].y.push_back(y);
+        }
+        if (d == 512) at_512 = pe / e, scaled_512 = pe / (e * factor);
+    }
+    Figures trained{{"model", "width", "embedding", "embedding_as_scaled", "added", "added_over_scaled"}, {}, 3};
+    for (const Trained& one : trained_models(request)) add_trained(one, trained);
+
+    Result result;
+    result.found = {text("At width 512 the waves are ", figure(at_512),
+                         " times as long as word vectors drawn from N(0, 1/d); with the scale sqrt(d), which none of "
+                         "the introductory texts mentions, ",
+                         figure(scaled_512), " times.")};
+    result.notes = {
+        "A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of about 1. "
+        "Embeddings drawn from N(0, 1), as PyTorch's nn.Embedding has them, have sqrt(d) and need no scale.",
+        "Training moves lengths: the second table has those of trained weights. An encoding that adds nothing of its "
+        "own, but turns or stretches, has 0 there."};
+    result.tables = {{"lengths", "Lengths of a word vector from N(0, 1/d) and of a row of waves", std::move(table)}};
+    if (!trained.rows.empty())
+        result.tables.push_back(
+            {"trained", "Mean lengths in trained weights whose encoding acts on the embedding", std::move(trained)});
+    result.pictures = {{"ratio", "Without the scale sqrt(d) the waves drown the words", "width", "|PE| / |embedding|",
+                        std::move(curves)}};
+    return result;
+}
+
+constexpr std::string_view heeded[] = {"model"};
+
+} // namespace
+
+extern const Experiment scale_experiment;
+const Experiment scale_experiment{
+    .name = "scale",
+    .summary = "why are embeddings multiplied by sqrt(d) before waves are added?",
+    .details = "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and "
+               "without it; the same in trained weights.",
+    .options = heeded,
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// The table of every registered encoding as a picture, whatever it is a table of.
+#include "core/error.h"
+#include "encoding/registry.h"
+#include "model/model.h"
+#include "tools/cli/weights.h"
+#include "tools/lab/drawing/draw.h"
+#include "tools/lab/experiments/encodings.h"
+#include "tools/lab/math/numbers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int most_length = 2048, most_cells = 1 << 20; // of a table that is kept as a picture
+
+struct Size {
+    int length, width, heads;
+};
+
+// What tells columns apart when each holds one kind of number: "position,angle,scale", not "dim0,dim1".
+bool is_matrix(const std::vector<std::string>& header) {
+    const auto& name = header.front();
+    return !name.empty() && name.back() >= '0' && name.back() <= '9';
+}
+
+HeatMap heat_map(std::vector<std::vector<double>> values, const std::string& label) {
+    for (auto& row : values)
+        for (double& value : row)
+            if (!std::isfinite(value)) value = NAN;
+    HeatMap map{.values = std::move(values), .value_label = label, .diverging = false};
+    const Range range = value_range(map);
+    map.diverging = range.low < 0 && range.high > 0;
+    return map;
+}
+
+// "key0" is "key".
+std::string word_of(std::string name) {
+    while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.pop_back();
+    return name;
+}
+
+// A picture for every kind of number in a table: of a matrix one, otherwise one for each column after those that
+// say where its rows stand ("position", "pair"), over these.
+std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
+                                 const std::string& kind_of_row) {
+    std::vector<Picture> pictures;
+    if (is_matrix(table.header)) {
+        const std::string columns = word_of(table.header.front());
+        const bool bias = columns == "key";
+        pictures.push_back(
+            {name,
+             spec + ": " +
+                 (bias ? "added to the score of each query and key" : "the table, a row for each " + kind_of_row),
+             bias ? "key" : "dimension", bias ? "query" : kind_of_row, heat_map(table.rows, "value")});
+        return pictures;
+    }
+    const bool pairs = table.header.size() > 1 && table.header[1] == "pair";
+    for (std::size_t c = pairs ? 2 : 1; c < table.header.size(); ++c) {
+        const std::string& column = table.header[c];
+        const std::string stem = name + "-" + column, title = spec + ": " + column + " at each " + table.header[0];
+        if (!pairs) {
+            Series series;
+            for (const auto& row : table.rows) {
+                series.x.push_back(row[0]);
+                series.y.push_back(row[c]);
+            }
+            pictures.push_back({stem, title, table.header[0], column, Curves{.series = {std::move(series)}}});
+            continue;
+        }
+        std::vector<std::vector<double>> values;
+        for (const auto& row : table.rows) {
+            if (row[1] == 0) values.emplace_back();
+            values.back().push_back(row[c]);
+        }
+        pictures.push_back({stem, title + " and pair", "pair", table.header[0], heat_map(std::move(values), column)});
+    }
+    return pictures;
+}
+
+// Its name, rows, columns, least and most.
+std::vector<Cell> extent_of(const Picture& picture) {
+    if (const auto* map = std::get_if<HeatMap>(&picture.content)) {
+        HeatMap plain{.values = map->values, .diverging = false};
+        const Range range = value_range(plain);
+        return {picture.name, static_cast<std::int64_t>(map->values.size()),
+                static_cast<std::int64_t>(map->values[0].size()), range.low, range.high};
+    }
+    const std::vector<double>& y = std::get<Curves>(picture.content).series[0].y;
+    const auto [least, most] = std::minmax_element(y.begin(), y.end());
+    return {picture.name, static_cast<std::int64_t>(y.size()), std::int64_t{1}, *least, *most};
+}
+
+// Shows an encoding's main table, of the first and the last head if they differ. remark: what its title says of it.
+void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
+                const std::string& remark = {}) {
+    size.length = std::min(size.length, encoding.max_position());
+    const bool by_head = (encoding.moments() & moment_bias) && size.heads > 1;
+    for (const int head : by_head ? std::vector<int>{0, size.heads - 1} : std::vector<int>{0}) {
+        const Table table = encoding.table({.length = size.length, .head = head, .width = size.width});
+        const std::string stem = by_head ? name + "-head-" + std::to_string(head) : name;
+        const std::string title =
+            encoding.spec() +
+            (by_head ? ", head " + std::to_string(head) + " of " + std::to_string(size.heads) : std::string()) + remark;
+        // Who has a limit on segments has a row for each.
+        const bool segments = encoding.max_segment() < std::numeric_limits<int>::max();
+        for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position")) {
+            summary.figures.rows.push_back(extent_of(picture));
+            result.pictures.push_back(std::move(picture));
+        }
+    }
+}
+
+// An encoding with tensors is shown as the shipped weights have it, or if none do, as its training would begin.
+void add_trained(Result& result, NamedFigures& summary, const std::string& spec, const std::string& name, Size size,
+                 std::uint64_t seed) {
+    std::filesystem::path file;
+    try {
+        file = tools::find_weights(spec, false);
+    } catch (const Error&) {
+        const int d_head = std::max(2, size.width / size.heads / 2 * 2); // rotations turn pairs
+        const LooseEncoding loose(spec, {size.width, size.heads, d_head, 1, 256}, seed);
+        add_tables(result, summary, *loose.stack().items()[0], name, size, ", untrained");
+        result.notes.push_back(spec +
+                               ": no shipped weights have its table, which is shown untrained: the random numbers "
+                               "that its training begins with, of --dim columns.");
+        return;
+    }
+    const Model model = Model::load(file, LoadOptions{});
+    const Dims dims = impl_of(model).blueprint.dims();
+    for (const auto& encoding : impl_of(model).encodings.items())
+        if (!encoding->tensors().empty())
+            add_tables(result, summary, *encoding, name, {size.length, dims.d_model, dims.n_heads});
+    result.notes.push_back(spec + ": as trained, in " + file.filename().string() + ".");
+}
+
+Result run(const Request& request) {
+    const int heads = request.integer("heads", 8);
+    const Size size{request.only("length", 48, most_length), request.integer("dim", 64), heads};
+    if (size.width < 2 || size.width > most_cells / size.length)
+        fail(ErrorCode::usage, "option --dim: expected 2 to ", most_cells / size.length, " for --length ", size.length,
+             ", found ", size.width);
+    const Dims dims{size.width, heads, size.width, 1, 256}; // whoever turns heads turns --dim columns
+    Result result;
+    NamedFigures summary{"tables",
+                         "The main table of each encoding, what it holds apart; ordo table NAME --part PART has others",
+                         {{"table", "rows", "columns", "least", "most"}, {}}};
+    int shown = 0;
+    std::string empty;                // encodings that there is nothing to show of
+    std::map<std::string, int> names; // how often each was met: one encoding may come with several parameters
+    for (const std::string& sum : request.encodings("all"))
+        for (std::size_t at = 0; at < sum.size();) {
+            const std::size_t end = std::min(sum.find('+', at), sum.size());
+            const std::string spec = sum.substr(at, end - at);
+            at = end + 1;
+            request.progress(spec);
+            std::string name = spec.substr(0, spec.find(':'));
+            if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
+            const std::size_t before = summary.figures.rows.size();
+            for (const auto& encoding : make_encodings(spec, dims)) // none for "none"
+                if (encoding->tensors().empty())
+                    add_tables(result, summary, *encoding, name, size);
+                else
+                    add_trained(result, summary, spec, name, size, request.seed);
+            if (summary.figures.rows.size() > before)
+                ++shown;
+            else
+                append(empty, spec);
+        }
+    result.found = {text(summary.figures.rows.size(), " tables of ", shown, shown == 1 ? " encoding" : " encodings",
+                         empty.empty() ? "" : "; nothing to show of ", empty, ".")};
+    if (names.contains("none")) result.notes.push_back("none: adds nothing, and so has no table.");
+    result.tables = {std::move(summary)};
+    return result;
+}
+
+constexpr std::string_view options[] = {"encodings", "length", "dim", "heads"};
+
+} // namespace
+
+extern const Experiment tables_experiment;
+const Experiment tables_experiment = {
+    .name = "tables",
+    .summary = "what does each registered encoding add, turn by, or take from a score?",
+    .details = "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
+               "--heads (8) heads: of a bias the first and the last head. An encoding whose table is trained is shown "
+               "as the shipped weights have it, or as training would begin.",
+    .options = options,
+    .seconds = 2,
+    .quick_seconds = 2,
+    .run = run};
+
+} // namespace ordo::lab

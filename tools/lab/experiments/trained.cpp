@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/experiments/trained.h"
+
+#include "core/error.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/scores.h"
+#include "tools/cli/weights.h"
+
+namespace ordo::lab {
+
+std::vector<Trained> trained_models(const Request& request) {
+    const auto given = request.arguments.all("model");
+    std::vector<std::filesystem::path> files(given.begin(), given.end());
+    if (files.empty()) files = tools::shipped_weights();
+    std::vector<Trained> all;
+    for (const std::filesystem::path& file : files) {
+        const tools::ModelFacts facts = tools::read_facts(file);
+        if (!facts.blueprint.bidirectional())
+            all.push_back({printable(file.stem().string()), file, facts.encoding, facts.blueprint.context});
+        else if (!given.empty())
+            fail(ErrorCode::usage, "lab: ", printable(file.string()),
+                 ": expected a causal model, found a bidirectional one");
+    }
+    if (all.empty()) fail(ErrorCode::io, "lab: no weights found; give --model FILE or set ORDO_WEIGHTS");
+    return all;
+}
+
+Text held_out(const Request& request) {
+    const bool own = request.arguments.has("corpus");
+    const std::string file = own ? request.arguments.text("corpus") : tools::find_shipped("heldout.txt").string();
+    return {printable(std::filesystem::path(file).filename().string()), tools::read_input(file, tools::most_text)};
+}
+
+std::vector<tools::Document> documents_of(const Text& text, const Model& model) {
+    return tools::read_documents(text.text, model, text.name);
+}
+
+std::vector<double> score(const Model& model, std::span<const tools::Document> documents, std::size_t most) {
+    Session session(model);
+    const auto length = static_cast<std::size_t>(model.context());
+    std::vector<double> all;
+    for (const tools::Document& document : documents)
+        for (std::size_t start = 0; start + 1 < document.tokens.size() && all.size() < most; start += length) {
+            const std::size_t count = std::min(length, document.tokens.size() - start);
+            for (const double nll : tools::score_window(session, std::span(document.tokens).subspan(start, count)))
+                if (all.size() < most) all.push_back(nll);
+        }
+    return all;
+}
+
+} // namespace ordo::lab

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Writing a result's files and running gnuplot, without a shell.
+#include "tools/lab/drawing/plot.h"
+
+#include "core/error.h"
+#include "io/atomic_file.h"
+#include "tools/lab/drawing/render.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ordo::lab {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Both ends of a pipe, closed at the end.
+struct Pipe {
+    std::array<int, 2> ends{-1, -1};
+    Pipe() {
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail(ErrorCode::io, "gnuplot: pipe: ", std::strerror(errno));
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    ~Pipe() { close_end(0), close_end(1); }
+    void close_end(std::size_t i) {
+        if (ends[i] >= 0) ::close(ends[i]);
+        ends[i] = -1;
+    }
+};
+
+// What a child starts with: nothing to read, both outputs into one pipe, a directory of its own.
+struct Actions {
+    posix_spawn_file_actions_t actions{};
+    Actions(const fs::path& directory, int output) {
+        ::posix_spawn_file_actions_init(&actions);
+        ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+        ::posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+        ::posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+    }
+    Actions(const Actions&) = delete;
+    Actions& operator=(const Actions&) = delete;
+    ~Actions() { ::posix_spawn_file_actions_destroy(&actions); }
+};
+
+std::string read_all(int fd) {
+    std::string text;
+    std::array<char, 4096> buffer;
+    while (true) {
+        const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return text;
+        text.append(buffer.data(), static_cast<std::size_t>(n));
+    }
+}
+
+// A PATH without gnuplot is one thing, a PATH that is not there another.
+bool is_missing(int error) {
+    return error == ENOENT || error == EACCES || error == ENOTDIR;
+}
+
+} // namespace
+
+void make_directory(const fs::path& directory) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    if (error) fail(ErrorCode::io, printable(directory.string()), ": ", error.message());
+}
+
+bool run_gnuplot(const fs::path& script) {
+    Pipe pipe;
+    const fs::path directory = script.has_parent_path() ? script.parent_path() : fs::path(".");
+    const Actions actions(directory, pipe.ends[1]);
+    std::string program = "gnuplot", no_rc = "-d",
+                name = "./" + script.filename().string(); // -d: no file of the user's is read
+    char* const words[] = {program.data(), no_rc.data(), name.data(), nullptr};
+    pid_t child = 0;
+    const int error = ::posix_spawnp(&child, "gnuplot", &actions.actions, nullptr, words, environ);
+    if (is_missing(error)) return false;
+    if (error != 0) fail(ErrorCode::failure, "gnuplot: ", std::strerror(error));
+    pipe.close_end(1);
+    const std::string said = read_all(pipe.ends[0]);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) fail(ErrorCode::failure, "gnuplot: ", std::strerror(errno));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail(ErrorCode::failure, "gnuplot: ", printable(script.filename().string()), ": ", printable(said, 400));
+    return true;
+}
+
+bool write_files(const Experiment& experiment, const Result& result, const Folders& folders,
+                 const std::function<void(const std::string&)>& progress) {
+    make_directory(folders.data);
+    make_directory(folders.pictures);
+    const auto csv = [&](std::string_view name, const tools::Figures& figures) {
+        write_file(folders.data / (file_stem(experiment, name) + ".csv"), tools::render(figures, tools::Format::csv));
+    };
+    bool drawn = true;
+    for (const NamedFigures& table : result.tables) csv(table.name, table.figures);
+    for (const Picture& picture : result.pictures) {
+        progress("picture " + picture.name);
+        csv(picture.name, figures_of(picture));
+        const std::string stem = file_stem(experiment, picture.name);
+        const fs::path script = folders.pictures / (stem + ".gp");
+        write_file(script, plot_script(picture, stem));
+        for (const char* suffix : {".svg", ".png"}) { // of another run: they must not pass for this one's
+            std::error_code error;
+            fs::remove(folders.pictures / (stem + suffix), error);
+        }
+        drawn = drawn && run_gnuplot(script);
+    }
+    return drawn;
+}
+
+} // namespace ordo::lab

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/report/report.h"
+
+#include "bench/machine.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/timer.h"
+#include "io/atomic_file.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/signals.h"
+#include "tools/lab/drawing/plot.h"
+#include "tools/lab/drawing/render.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace ordo::lab {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view stopped = "not run to its end: stopped by a signal";
+
+// Thrown out of an experiment's progress when the user has asked to stop.
+struct Stopped {};
+
+double expected_seconds(const Experiment& experiment, bool quick) {
+    return quick ? experiment.quick_seconds : experiment.seconds;
+}
+
+class Run {
+public:
+    Run(const tools::Arguments& arguments, const fs::path& directory, std::span<const Experiment* const> list)
+        : arguments_(arguments), directory_(directory), list_(list), quick_(arguments.has("quick")),
+          quiet_(arguments.has("quiet")), progress_(quiet_) {
+        for (const Experiment* experiment : list) total_ += expected_seconds(*experiment, quick_);
+    }
+
+    double total() const { return total_; }
+    bool drawn() const { return drawn_; }
+
+    std::vector<Outcome> all() {
+        std::vector<Outcome> outcomes;
+        for (const Experiment* experiment : list_) {
+            outcomes.push_back(one(*experiment, outcomes.size()));
+            done_ += expected_seconds(*experiment, quick_);
+        }
+        return outcomes;
+    }
+
+private:
+    Outcome one(const Experiment& experiment, std::size_t index) {
+        Outcome outcome{.experiment = &experiment, .command = command_of(experiment.name, arguments_)};
+        const auto start = Clock::now();
+        Request request{.arguments = arguments_,
+                        .seed = tools::parse_seed(arguments_.text("seed"), "option --seed"),
+                        .quick = quick_};
+        request.progress = [&](const std::string& line) {
+            if (tools::stop_signal()) throw Stopped{};
+            progress_.show(bar(index, experiment, seconds_since(start)) + (line.empty() ? "" : ": " + line));
+        };
+        try {
+            request.progress({});
+            outcome.result = run(experiment, request);
+            drawn_ = write_files(experiment, outcome.result, {directory_ / "data", directory_ / "pictures"},
+                                 request.progress) &&
+                     drawn_;
+        } catch (const Stopped&) {
+            outcome.error = stopped;
+        } catch (const Error& error) {
+            outcome.error = tools::stop_signal() ? stopped : error.what(); // a signal may have ended gnuplot, too
+        } catch (const std::bad_alloc&) {
+            outcome.error = "out of memory";
+        } catch (const std::exception& error) { // a mistake in one experiment does not take the others with it
+            outcome.error = error.what();
+        }
+        outcome.seconds = seconds_since(start);
+        return outcome;
+    }
+
+    // "[######------------------] 3/12, about 2 min left, slopes"
+    std::string bar(std::size_t index, const Experiment& experiment, double seconds) const {
+        const auto width = static_cast<std::size_t>(std::clamp(tools::LiveLine::width() / 4, 4, 24));
+        const double at = done_ + std::min(seconds, expected_seconds(experiment, quick_));
+        const double share = total_ > 0 ? at / total_ : 1;
+        const auto full = static_cast<std::size_t>(share * width);
+        return "[" + std::string(full, '#') + std::string(width - full, '-') + "] " + std::to_string(index + 1) + "/" +
+               std::to_string(list_.size()) + ", about " + duration_text(total_ - at) + " left, " +
+               std::string(experiment.name);
+    }
+
+    const tools::Arguments& arguments_;
+    const fs::path& directory_;
+    std::span<const Experiment* const> list_;
+    bool quick_, quiet_, drawn_ = true;
+    double total_ = 0, done_ = 0; // seconds, as expected
+    tools::Progress progress_;
+};
+
+// As a POSIX shell takes it as one word.
+std::string shell_word(const std::string& text) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+    return out + "'";
+}
+
+// A path as it was given; a shell has put the user's home in the place of ~, and who reads need not know it.
+std::string path_word(const std::string& path) {
+    const char* home = std::getenv("HOME");
+    const std::string inside = home && *home ? fs::path(std::string(home) + "/").lexically_normal().string() : "";
+    if (inside.size() > 1 && path.starts_with(inside))
+        return path.size() == inside.size() ? "~/" : "~/" + shell_word(path.substr(inside.size()));
+    return shell_word(path);
+}
+
+// Lines: what the figures of a report depend on beside the program.
+std::string machine_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm date{};
+    char buffer[32] = "";
+    if (::gmtime_r(&now, &date)) std::strftime(buffer, sizeof buffer, "%Y-%m-%d %H:%M UTC", &date);
+    return bench::cpu_name() + ", " + std::to_string(thread_count()) + " used\nmemory: " + bench::memory_size() +
+           "\nsystem: " + bench::system_name() + "\ncompiler: " + bench::compiler_name() + "\ndate: " + buffer + "\n";
+}
+
+} // namespace
+
+std::string command_of(std::string_view experiment, const tools::Arguments& arguments) {
+    constexpr std::string_view shown_only[] = {"format", "out", "quiet", "verbose"}; // of no matter to the result
+    std::string line = "ordo lab " + std::string(experiment);
+    for (const tools::OptionGroup& group : arguments.verb().groups)
+        for (const tools::Option& option : group.options) {
+            if (!arguments.has(option.name) ||
+                std::find(std::begin(shown_only), std::end(shown_only), option.name) != std::end(shown_only))
+                continue;
+            const std::string name = " --" + std::string(option.name);
+            if (option.kind == tools::Kind::flag)
+                line += name;
+            else
+                for (const std::string& value : arguments.all(option.name))
+                    line += name + " " + (option.kind == tools::Kind::path ? path_word(value) : shell_word(value));
+        }
+    return line;
+}
+
+std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting, const fs::path& pictures) {
+    std::string out = "# Ordo: the lab\n\nWhat positional encodings are and do, computed on one machine by the "
+                      "commands that are named.\n\n```text\n" +
+                      setting.command + "\n\n" + setting.machine + "\n" + setting.versions + "```\n\n";
+    for (const Outcome& outcome : outcomes)
+        out += "- [" + std::string(outcome.experiment->name) + "](#" + std::string(outcome.experiment->name) +
+               "): " + std::string(outcome.experiment->summary) + (outcome.error.empty() ? "" : " **No result.**") +
+               "\n";
+    out += "\n";
+    for (const Outcome& outcome : outcomes) {
+        if (outcome.error.empty())
+            out += markdown_of(*outcome.experiment, outcome.result, outcome.command, pictures, "pictures");
+        else
+            out += "## " + std::string(outcome.experiment->name) + "\n\n```sh\n" + outcome.command +
+                   "\n```\n\n**No result:** " + escaped_html(outcome.error) + "\n\n";
+    }
+    out.pop_back();
+    return out;
+}
+
+int write_report(const tools::Arguments& arguments, const fs::path& directory,
+                 std::span<const Experiment* const> list) {
+    const bool quiet = arguments.has("quiet");
+    const Setting setting{tools::version_text(), machine_text(),
+                          command_of("report", arguments) + " " + path_word(directory.string())};
+    std::vector<Outcome> outcomes;
+    // A place that cannot be written to is found out before the minutes that follow; what is there stays until then.
+    for (const fs::path& folder : {directory, directory / "data", directory / "pictures"}) {
+        make_directory(folder);
+        const fs::path probe = folder / ".ordo-report";
+        write_file(probe, "");
+        fs::remove(probe);
+    }
+    {
+        Run run(arguments, directory, list);
+        if (!quiet)
+            tools::write_message("report: " + std::to_string(list.size()) + " experiments, about " +
+                                 duration_text(run.total()) + " on two cores");
+        outcomes = run.all();
+        if (!run.drawn()) tools::write_message(no_gnuplot);
+    }
+    write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
+    write_file(directory / "report.md", page_markdown(outcomes, setting, directory / "pictures"));
+    if (tools::stop_signal()) return tools::stop_code();
+    bool failed = false;
+    for (const Outcome& outcome : outcomes) {
+        if (outcome.error.empty()) continue;
+        failed = true;
+        tools::write_message("report: " + std::string(outcome.experiment->name) + ": " + outcome.error);
+    }
+    return failed ? static_cast<int>(ErrorCode::failure) : 0;
+}
+
+} // namespace ordo::lab

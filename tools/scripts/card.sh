@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Prints the card of a weight file that tools/scripts/weights.sh has trained: every figure in it is of the file or of LOG.
+#   tools/scripts/card.sh ORDO FILE LOG >CARD.md
+# LOG is what `ordo train --log` wrote.
+# The greedy sample is also a golden test (tests/golden/weights_test.cpp).
+set -eu
+[ $# -eq 3 ] || { sed -n '3,6p' "$0"; exit 2; }
+ordo=$1 file=$2 log=$3
+info=$("$ordo" info "$file")
+of() { # the value of a line "KEY: VALUE" of the info
+    printf '%s\n' "$info" | sed -n "s/^ *$1: //p" | head -n 1
+}
+prompt="Once upon a time"
+step=$(($(of batch) * $(of context)))
+finish_seen=$(($(of finish.tokens) / step * step)) # asked for in tokens, given in whole steps
+
+# What the run recorded of its recipe; files from before there was one have their command alone.
+recipe() {
+    [ -n "$(of recipe.format)" ] || return 0
+    echo "| recipe | AdamW, batch $(of batch), lr $(of lr) down to $(of recipe.min_lr) of it, warm-up $(of recipe.warmup), weight decay $(of recipe.weight_decay), clip $(of recipe.clip), dropout $(of recipe.dropout), positions $(randomised), seed $(of seed) |"
+}
+randomised() { [ "$(of recipe.randomised_positions)" = 0 ] && echo consecutive || echo "drawn from $(of recipe.randomised_positions)"; }
+
+# A chart of the log's losses: a dot is the mean of the steps of a sixtieth of the run, an o the held-out loss.
+curve() {
+    awk -F, -v rows=16 -v columns=60 '
+    NR > 1 { last = $2 }
+    NR > 1 && $4 != "" { step[++n] = $2; loss[n] = $4 }
+    NR > 1 && $7 != "" { at[++m] = $2; held[m] = $7 }
+    function mark(x, y, sign,    row) {
+        row = int((top - y) / (top - bottom) * (rows - 1) + 0.5)
+        if (row >= 0 && row < rows) chart[row, x] = sign
+    }
+    function column(tokens) { return int((tokens - 1) / last * columns) }
+    END {
+        for (i = 1; i <= n; ++i) { sum[column(step[i])] += loss[i]; ++count[column(step[i])] }
+        top = -1e9; bottom = 1e9
+        for (x = 0; x < columns; ++x) {
+            if (!count[x]) continue
+            mean[x] = sum[x] / count[x]
+            if (mean[x] > top) top = mean[x]
+            if (mean[x] < bottom) bottom = mean[x]
+        }
+        for (i = 1; i <= m; ++i) if (held[i] < bottom) bottom = held[i]
+        for (x = 0; x < columns; ++x) if (count[x]) mark(x, mean[x], ".")
+        for (i = 1; i <= m; ++i) mark(column(at[i]), held[i], "o")
+        for (row = 0; row < rows; ++row) {
+            line = sprintf("%5.2f |", top - (top - bottom) * row / (rows - 1))
+            for (x = 0; x < columns; ++x) line = line ((row, x) in chart ? chart[row, x] : " ")
+            sub(/ +$/, "", line)
+            print line
+        }
+        line = "      +"
+        for (x = 0; x < columns; ++x) line = line "-"
+        print line
+        printf "       0%*s\n", columns - 1, sprintf("%.1f million tokens", last / 1e6)
+    }' "$log"
+}
+
+# Here, not in the text below: what fails there goes unnoticed.
+chart=$(curve)
+command=$(printf '%s\n' "| command | \`$(of command)\` |" && recipe)
+sample=$("$ordo" generate -m "$file" -n 96 -s 1 -p "$prompt" -q)
+greedy=$("$ordo" generate -m "$file" --temp 0 -n 96 -p "$prompt" -q)
+
+cat <<EOF
+# $(basename "$file")
+
+| | |
+|---|---|
+| encoding | \`$(of encoding)\` |
+| trunk | $(of n_layers) layers, $(of d_model) wide, $(of n_heads) heads of $(of d_head), feed-forward $(of d_ff) (gated SiLU), RMSNorm, tied head, vocabulary $(of vocab_size), context $(of context) |
+| parameters | $(of tensors | sed 's/.*, //; s/ parameters//') in half precision, $(of file | sed 's/.*, //') |
+| SHA-256 | \`$(of sha256)\` |
+| tokens seen | $(of tokens), the last $finish_seen of them from \`$(of finish)\` |
+| training loss | $(of train_loss) nats a token (mean of the last 50 steps) |
+| held-out loss | $(of validation_loss) nats a token on \`$(of validation)\` |
+| corpus | \`$(of corpus)\`, SHA-256 \`$(of corpus.sha256)\` |
+$command
+
+## Loss
+
+Nats per token; \`.\` in training, mean of a sixtieth of the run, \`o\` on the held-out text. The last part of the run is on
+simpler text.
+
+\`\`\`text
+$chart
+\`\`\`
+
+The weight files of this folder are one experiment: the same trunk, corpus, seed, order of the data and
+budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again.
+
+## Licence and sources
+
+The weights are under the licence of this repository. The text that they were trained on is not part of
+it: children's classics in the public domain in the USA (Project Gutenberg texts, its header and licence
+removed); FairytaleQA, Apache-2.0; TinyStories, CDLA-Sharing-1.0; Pratham Books / StoryWeaver and African
+Storybook, CC-BY 4.0, with thanks to both.
+
+## Sample
+
+What a user sees: \`ordo generate -m $(basename "$file") -n 96 -s 1 -p "$prompt"\`
+
+\`\`\`text
+$sample
+\`\`\`
+
+## Greedy sample
+
+\`ordo generate -m $(basename "$file") --temp 0 -n 96 -p "$prompt"\`
+
+\`\`\`text
+$greedy
+\`\`\`
+EOF

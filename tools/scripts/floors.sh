@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Proves what engine/README.md says of the floors, from the #include lines alone:
+#   - a file of the engine includes its own folder, lower floors and the public headers (ops may use kernels,
+#     which are on the same floor); ordo.h includes nothing of ours;
+#   - above the engine stand models, bench, tools/cli, tools/train and tools/lab, tools/verbs, the mains, and tests, in that order;
+#   - each foreign library comes in by its own door;
+#   - every encoding and every architecture that has a file is in its list;
+#   - a file starts with its licence and can be read in one sitting (but ordo.h, which is whole).
+set -eu
+cd "$(dirname "$0")/../.."
+
+files=$(find engine models tools tests bench -type f \( -name '*.cpp' -o -name '*.h' -o -name '*.def' -o -name '*.sh' \) 2>/dev/null | sort)
+# shellcheck disable=SC2086  # a list of names without spaces
+awk '
+function say(text) { print FILENAME ":" FNR ": " text; bad++ }
+function door(header, place) { # place: a pattern of the paths that may include header
+    if ($0 ~ "<" header ">" && FILENAME !~ place) say("<" found ">: its only door is " place)
+}
+BEGIN {
+    floor["core"] = 1
+    floor["kernels"] = floor["ops"] = floor["io"] = 2
+    floor["encoding"] = floor["text"] = 3
+    floor["layers"] = 4
+    floor["model"] = 5
+    floor["training"] = 6
+    most = 400
+}
+# Of a path outside the engine; 0: of nothing that has an order.
+function rank(path) {
+    if (path ~ /^models\//) return 7
+    if (path ~ /^bench\/programs\//) return 12
+    if (path ~ /^bench\//) return 8
+    if (path ~ /^tools\/cli\//) return 9
+    if (path ~ /^tools\/(train|lab)\//) return 10
+    if (path ~ /^tools\/verbs\//) return 11
+    if (path ~ /^tools\//) return 12
+    if (path ~ /^tests\//) return 13
+    return 0
+}
+FNR == 1 {
+    close_file()
+    name = FILENAME
+    split(name, part, "/")
+    engine = part[1] == "engine"
+    public = name ~ /^engine\/[a-z]+\.h$/
+    folder = engine && !public ? part[2] : part[1]
+    above = !engine ? 6 : public ? 0 : floor[folder]
+    if (engine && !public && !above) say("engine/" folder "/ has no floor in tools/scripts/floors.sh")
+    spdx = 0
+}
+FNR <= 2 && /SPDX-License-Identifier: MIT/ { spdx = 1 }
+{ lines = FNR }
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    split($0, quoted, "\"")
+    found = quoted[2]
+    split(found, to, "/")
+    if (public && found != "ordo.h") say("a public header includes nothing of ours but ordo.h, found \"" found "\"")
+    else if (found ~ /\.\./) say("\"" found "\": write includes from engine/, without ..")
+    else if (engine && found !~ /^[a-z]+\.h$/ && !(to[1] in floor)) say("\"" found "\": the engine includes only engine/, written from there")
+    else if (engine && to[1] in floor && to[1] != folder && floor[to[1]] >= above && !(folder == "ops" && to[1] == "kernels"))
+        say("\"" found "\" is on floor " floor[to[1]] ", " folder "/ on floor " above ": includes point downwards")
+    else if (!engine && rank(found) > rank(FILENAME)) say("\"" found "\" is above: includes point downwards")
+}
+/^[ \t]*#[ \t]*include[ \t]*</ {
+    found = $0
+    sub(/^[^<]*</, "", found)
+    sub(/>.*/, "", found)
+    door("cblas.h", "^engine/core/blas.cpp$")
+    door("omp.h", "^engine/core/(parallel|team).h$")
+    door("nlohmann/[^>]*", "^(engine/io/json_parser.cpp|tests/json.h)$")
+    door("pcre2[^>]*", "^engine/text/")
+    door("cxxopts[^>]*", "^tools/")
+    door("(md[245]|sha[0-9]*|ripemd|rmd160).h", "^tools/")
+    door("g(test|mock)/[^>]*", "^tests/")
+    door("benchmark/[^>]*", "^bench/")
+    if ((engine || part[1] == "models") && found ~ /[.\/]/ && found !~ /^(cblas|omp|pcre2)\.h$|^nlohmann\// &&
+        !(found ~ /^(fcntl|unistd|sys\/[a-z]+)\.h$/ && (folder ~ /^(io|model)$/ || name == "engine/core/memory.cpp")) && !(found ~ /^(pthread|sched|unistd|linux\/futex|sys\/[a-z]+)\.h$/ && name ~ /^engine\/core\/(blas|team)\.cpp$/) && !(found ~ /intrin\.h$|^cpuid\.h$/ && folder == "kernels"))
+        say("<" found ">: the engine uses standard headers and the doors of tools/scripts/floors.sh; the system only in io, model and core/{memory,blas,team}.cpp")
+}
+/#[ \t]*pragma[ \t]+omp/ && !/pragma[ \t]+omp[ \t]+simd/ && name !~ /^(engine\/core\/parallel.h|tests\/core\/team_test.cpp)$/ {
+    say("threads come only from core/parallel.h")
+}
+function close_file() {
+    if (!name) return
+    if (!spdx && name !~ /\.def$/) { print name ": expected an SPDX line first"; bad++ }
+    if (lines > most && name != "engine/ordo.h") { print name ": " lines " lines; past " most " a reader tires: split it by meaning"; bad++ }
+}
+END {
+    close_file()
+    exit bad > 0
+}' $files || failed=1
+
+listed() { # FOLDER SUFFIX MACRO: a file that defines NAME_SUFFIX must be in the list of its folder
+    for file in "$1"/*.cpp; do
+        [ -e "$file" ] || continue
+        name=$(basename "$file" .cpp)
+        grep -q "\b${name}_$2\b" "$file" || continue
+        grep -q "^$3($name)" "$1/list.def" && continue
+        echo "$file: defines ${name}_$2, but $1/list.def does not list it"
+        failed=1
+    done
+}
+listed engine/encoding encoding ENCODING
+listed models architecture ARCHITECTURE
+
+[ -z "${failed:-}" ] || exit 1
+echo "floors: $(echo "$files" | wc -l) files point downwards"

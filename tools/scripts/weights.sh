@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Trains the shipped weights: one trunk, one corpus, one seed, one order, one budget, of which the last weights
+# are kept; only the encoding differs. `make weights CORPUS=DIR` calls it, and `make seeds CORPUS=DIR` for the runs that
+# tell what differs by the encoding from what differs by chance.
+#   [SEEDS="1 2 3"] [TOKENS=N] [FINISH_TOKENS=N] [WORK=DIR] tools/scripts/weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
+# CORPUS_DIR holds stories.train.txt, stories.val.txt and simple.train.txt, each as it is or with .xz.
+# Runs two at a time on one thread each and goes on from a checkpoint in WORK (build/weights) where one
+# exists. What is unpacked, logged and saved on the way lies there; what is finished comes to OUT_DIR with
+# its card, NAME.safetensors and NAME.md, or NAME-SEED.* with SEEDS, where one that is there and had this
+# budget is kept. The same bits come out only of the same version on the same type of CPU.
+set -eu
+[ $# -ge 3 ] || { sed -n '3,11p' "$0"; exit 2; }
+export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-8400000}" FINISH_TOKENS="${FINISH_TOKENS:-1600000}"
+
+encoding_of() { # the spec of a file's name
+    case $1 in
+    rotate-stretch-*) echo "rotate-stretch:period=${1##*-}" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+text() { # NAME: its path, unpacked if need be; half of a text is never taken for one
+    if [ -e "$corpus/$1" ]; then
+        echo "$corpus/$1"
+    elif [ -e "$corpus/$1.xz" ]; then
+        xz -dc "$corpus/$1.xz" >"$WORK/$1.part" && mv "$WORK/$1.part" "$WORK/$1" && echo "$WORK/$1"
+    else
+        echo "weights: $corpus/$1: not found, nor with .xz" >&2
+        return 5
+    fi
+}
+
+deliver() { # NAME: first to OUT_DIR, then to its place there, so that no half of a file ever has the name
+    for file in "$1.md" "$1.safetensors"; do
+        cp "$WORK/$file" "$OUT/$file.part" && mv "$OUT/$file.part" "$OUT/$file" || return
+    done
+}
+
+train() { # NAME SEED
+    name=$1${SEEDS:+-$2}
+    recipe="--finish-tokens $FINISH_TOKENS --tokens $TOKENS --batch 8 --lr 0.003 --seed $2"
+    if [ -n "$SEEDS" ] && [ -e "$OUT/$name.safetensors" ]; then
+        case $("$ORDO" info "$OUT/$name.safetensors") in *"$recipe "*) return ;; esac
+    fi
+    echo "weights: $name"
+    # shellcheck disable=SC2086 # several words
+    OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" --out "$WORK/$name.safetensors" \
+        --corpus "$STORIES" --val "$VALIDATION" --finish "$SIMPLE" $recipe --keep last \
+        --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" >"$WORK/$name.log" 2>&1 &&
+        "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" "$WORK/$name.csv" >"$WORK/$name.md" 2>>"$WORK/$name.log" &&
+        deliver "$name" &&
+        rm -f "$WORK/$name.checkpoint" && return
+    echo "weights: $name failed: $(tail -n 1 "$WORK/$name.log")" >&2
+    return 255 # nothing more is begun
+}
+
+if [ "$1" = --one ]; then
+    train "$2" "$3"
+    exit
+fi
+
+ORDO=$(readlink -f "$1")
+corpus=$2
+OUT=$3
+shift 3
+TOOLS=$(cd "$(dirname "$0")" && pwd)
+WORK=${WORK:-$TOOLS/../build/weights}
+mkdir -p "$WORK" "$OUT"
+STORIES=$(text stories.train.txt)
+VALIDATION=$(text stories.val.txt)
+SIMPLE=$(text simple.train.txt)
+export ORDO OUT TOOLS WORK STORIES VALIDATION SIMPLE
+[ $# -gt 0 ] || set -- rope none learned sinusoidal alibi rotate-stretch-36 rotate-stretch-6
+for seed in ${SEEDS:-1}; do
+    for name; do echo "$name $seed"; done
+done | xargs -L 1 -P 2 "$0" --one || exit 1

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "tools/train/record.h"
+
+#include "tools/cli/sha256.h"
+#include "tools/train/data.h"
+#include "training/optimizer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace ordo::train {
+namespace {
+
+// That a record has all of the recipe, and which recipe: a key that joins it later takes another number.
+constexpr std::string_view recipe_format = "1", recipe_format_key = "recipe.format";
+
+// Of a file, and not of its recipe, but a condition all the same.
+constexpr std::string_view tokenizer_key = "tokenizer";
+// The part of the recipe that files from before recipe_format have, too; the rest of it only their command says.
+constexpr std::string_view old_conditions[] = {"corpus.sha256", "finish.sha256", "finish.tokens",
+                                               "tokens",        "batch",         "lr"};
+// The options of `ordo train` that may differ in it, each with a value: they change nothing of the weights, are what
+// is compared, or name texts whose digests are among the conditions.
+constexpr std::string_view free_options[] = {
+    "--encoding",   "--seed",        "-s",     "--out",     "--log", "--val",    "--checkpoint", "--checkpoint-every",
+    "--eval-every", "--eval-tokens", "--keep", "--threads", "-t",    "--corpus", "--finish",     "--tokenizer"};
+constexpr std::string_view free_flags[] = {"--resume", "--overwrite", "--quiet", "-q", "--verbose", "-v"};
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// The shortest decimal that is this number.
+std::string text_of(double value) {
+    char digits[32];
+    return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+std::string recorded(const Metadata& record, std::string_view key) {
+    const auto found = record.find(key);
+    return found == record.end() ? std::string() : found->second;
+}
+
+// What a file was trained by, without what may differ.
+std::string conditions_of(const std::string& command) {
+    std::istringstream words(command);
+    std::string rest;
+    for (std::string word; words >> word;)
+        if (is_one_of(word, free_options))
+            words >> word;
+        else if (!is_one_of(word, free_flags))
+            rest += word + ' ';
+    return rest;
+}
+
+// Which weights of the run are in the file: the last, as in all files from before there was a choice, or the best
+// on the text that was held out for it.
+std::string kept(const Metadata& record) {
+    if (recorded(record, "keep") != "best") return "last";
+    return "best of " + recorded(record, "keep.every") + ' ' + recorded(record, "keep.windows") + ' ' +
+           recorded(record, "validation.sha256");
+}
+
+bool of_the_recipe(std::string_view key) {
+    return key == recipe_format_key || key == tokenizer_key || key.starts_with("recipe.") ||
+           key.starts_with("fine_tune.") || is_one_of(key, old_conditions);
+}
+
+} // namespace
+
+Metadata recipe(const Options& o, const Sources& sources) {
+    Metadata m{
+        {std::string(recipe_format_key), std::string(recipe_format)},
+        {"corpus", sources.corpus.name()},
+        {"corpus.sha256", sources.corpus.sha256()},
+        {"validation", sources.validation.name()},
+        {"validation.sha256", sources.validation.sha256()},
+        {"seed", std::to_string(o.seed)},
+        {"batch", std::to_string(o.batch)},
+        {"lr", text_of(o.lr)},
+        {"recipe.schedule", "cosine"},
+        {"recipe.min_lr", text_of(o.min_lr)},
+        {"recipe.warmup", text_of(o.warmup)},
+        {"recipe.optimizer", "adamw"},
+        {"recipe.beta1", text_of(Optimizer::beta1)},
+        {"recipe.beta2", text_of(Optimizer::beta2)},
+        {"recipe.epsilon", text_of(Optimizer::epsilon)},
+        {"recipe.weight_decay", text_of(o.weight_decay)},
+        {"recipe.clip", text_of(o.clip)},
+        {"recipe.dropout", text_of(o.dropout)},
+        {"recipe.context", std::to_string(o.blueprint.context)},
+        {"recipe.randomised_positions", std::to_string(o.randomised_positions)},
+        {"recipe.initial", o.init.empty() ? "random" : sources.init_sha256},
+        {"recipe.tokenizer.sha256", sha256(sources.tokenizer)},
+    };
+    if (!o.init.empty()) m["init"] = o.init.filename().string();
+    if (sources.finish) {
+        m["finish"] = sources.finish->name();
+        m["finish.sha256"] = sources.finish->sha256();
+        m["finish.tokens"] = std::to_string(o.finish_tokens); // as asked; steps are whole
+    }
+    return m;
+}
+
+std::string differing_condition(const Metadata& a, const Metadata& b) {
+    std::set<std::string_view> keys;
+    for (const Metadata* record : {&a, &b})
+        for (const auto& [key, value] : *record)
+            if (of_the_recipe(key)) keys.insert(key);
+    const bool both = !recorded(a, recipe_format_key).empty() && !recorded(b, recipe_format_key).empty();
+    for (const std::string_view key : keys) {
+        const bool everywhere = both || !key.starts_with("recipe.");
+        if (everywhere && recorded(a, key) != recorded(b, key)) return std::string(key);
+    }
+    if (kept(a) != kept(b)) return "keep";
+    return both || conditions_of(recorded(a, "command")) == conditions_of(recorded(b, "command")) ? "" : "command";
+}
+
+} // namespace ordo::train

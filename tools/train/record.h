@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What a run was, as data: the metadata of the file that it writes, and whether two files come from runs that differ by
+// their encoding and seed alone.
+#pragma once
+
+#include "model/model.h"
+#include "tools/train/train.h"
+
+namespace ordo::train {
+
+class Corpus;
+
+// The texts that a run was made of.
+struct Sources {
+    const Corpus& corpus;
+    const Corpus& validation;
+    const Corpus* finish;    // null: none
+    std::string init_sha256; // of the file it starts from; empty: it starts from random weights
+    std::string tokenizer;   // as JSON
+};
+
+// All that decides which weights come out, but for the blueprint, the encoding and the tokenizer, which a file has anyway.
+Metadata recipe(const Options& options, const Sources& sources);
+
+// The first condition in which two records differ though not by the encoding or the seed; empty if they are controlled. Files from
+// before runs were recorded as a whole are compared by the command that made them.
+std::string differing_condition(const Metadata& a, const Metadata& b);
+
+} // namespace ordo::train

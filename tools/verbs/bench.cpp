@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// ordo bench: what each encoding costs.
+#include "bench/machine.h"
+#include "bench/shapes.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "tools/cli/machine.h"
+#include "tools/verbs/bench_result.h"
+
+#include <algorithm>
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr double most_tokens = 1 << 20;
+
+constexpr Option options[] = {
+    {.name = "encodings",
+     .alias = "encoding",
+     .kind = Kind::text,
+     .value = "LIST",
+     .repeatable = true,
+     .help = "specs separated by ; or , or all for every registered encoding; by default all, and with --model "
+             "that of the file. none is always measured beside them"},
+    {.letter = 'p',
+     .name = "n-prompt",
+     .kind = Kind::integers,
+     .value = "N",
+     .fallback = "512",
+     .least = 0,
+     .most = most_tokens,
+     .help = "prefill: tokens fed at once; 0: no prefill"},
+    {.letter = 'n',
+     .name = "n-gen",
+     .kind = Kind::integers,
+     .value = "N",
+     .fallback = "128",
+     .least = 0,
+     .most = most_tokens,
+     .help = "decode: tokens fed one at a time; 0: no decode"},
+    {.letter = 'd',
+     .name = "n-depth",
+     .kind = Kind::integers,
+     .value = "N",
+     .fallback = "0",
+     .least = 0,
+     .most = most_tokens,
+     .help = "tokens in the cache before, not timed"},
+    {.name = "parallel",
+     .kind = Kind::integers,
+     .value = "N",
+     .fallback = "1",
+     .least = 1,
+     .most = 1024,
+     .help = "decode: sequences that move on together; t/s counts the tokens of all"},
+    {.letter = 'r',
+     .name = "repetitions",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "5",
+     .least = 1,
+     .most = 100'000,
+     .help = "rounds; in each, every encoding runs once, in another order"},
+    {.name = "cache-type",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .fallback = "f32",
+     .help = "f32|f16: of the keys and values that are kept; f16 takes half the memory, and rounds them"},
+    {.name = "ubatch-size",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "256",
+     .least = 1,
+     .most = most_tokens,
+     .help = "tokens processed at once in prefill"},
+    {.letter = 't',
+     .name = "threads",
+     .kind = Kind::integers,
+     .value = "N",
+     .least = 1,
+     .most = max_threads,
+     .help = "threads; by default OMP_NUM_THREADS or the physical cores"},
+    {.name = "beside",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "0",
+     .least = 0,
+     .most = 1024,
+     .help = "run beside N threads that are always busy, as on a machine that does something else too"},
+    {.name = "format",
+     .kind = Kind::choice,
+     .value = "FORMAT",
+     .fallback = "text",
+     .help = "text|md|csv|json: of the figures"},
+};
+constexpr Option shape_options[] = {
+    {.name = "shape",
+     .alias = "arch",
+     .kind = Kind::text,
+     .value = "NAMES",
+     .fallback = "ordo",
+     .help = "shapes to run with random weights and no file: an architecture, llama15m, llama110m, gpt2-124m, "
+             "bloom560m or llama1.1b"},
+    {.letter = 'm',
+     .name = "model",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "run the weights of FILE in the place of random ones"},
+    {.name = "dtype",
+     .kind = Kind::text,
+     .value = "TYPES",
+     .fallback = "f32",
+     .help = "some of f32, f16, bf16, q8_0, q4_0: of the weights in memory; with --model as stored"},
+    {.name = "layers", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "change a shape: layers"},
+    {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "width"},
+    {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "query heads"},
+    {.name = "kv-heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "key heads"},
+    {.name = "ffn", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 20, .help = "feed-forward width"},
+    {.name = "vocab", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 22, .help = "vocabulary"},
+};
+// The common ones but --threads, which is a list here.
+static_assert(common_options[0].name == "threads");
+constexpr OptionGroup groups[] = {
+    {"Bench", options}, {"Model", shape_options}, {"Common", std::span(common_options).subspan(1)}};
+
+// What every encoding runs on, and what it is called.
+struct Trunk {
+    std::string name;
+    Model model;
+
+    // Of the layers' weights; the embedding's and the head's may differ (type_within()).
+    WeightType type() const { return impl_of(model).weights.layers.front().linears.back().weight.type(); }
+};
+
+std::string model_file(const Arguments& arguments) {
+    const std::string file = arguments.has("model") ? arguments.text("model") : arguments.operand();
+    if (arguments.has("model") && arguments.has_operand())
+        fail(ErrorCode::usage, "expected one model, found --model and '", printable(arguments.operand()), "'");
+    if (file.empty()) return file;
+    for (const Option& option : shape_options)
+        if (option.name != "model" && option.name != "dtype" && arguments.has(option.name))
+            fail(ErrorCode::usage, "option --", option.name, ": a model file has a shape of its own");
+    return file;
+}
+
+Blueprint shape_of(const Arguments& arguments, std::string_view name) {
+    Blueprint b = bench::shape(name);
+    const auto change = [&](std::string_view option, int& field) {
+        if (arguments.has(option)) field = arguments.integer(option);
+    };
+    change("layers", b.n_layers);
+    change("dim", b.d_model);
+    change("ffn", b.d_ff);
+    change("vocab", b.vocab_size);
+    change("heads", b.n_heads);
+    if (arguments.has("heads")) b.n_kv_heads = b.n_heads;
+    change("kv-heads", b.n_kv_heads);
+    if (arguments.has("dim") || arguments.has("heads")) {
+        if (b.d_model % b.n_heads != 0)
+            fail(ErrorCode::usage, "shape '", printable(name), "': expected a width that ", b.n_heads,
+                 " heads divide, found ", b.d_model);
+        b.d_head = b.d_model / b.n_heads;
+    }
+    return b;
+}
+
+Trunk random_trunk(const Arguments& arguments, const std::string& name, WeightType type) {
+    const Blueprint b = shape_of(arguments, name);
+    const std::uint64_t most = default_memory_limit();
+    const std::uint64_t need = packed_bytes(tensor_list(b), type);
+    if (need > most)
+        fail(ErrorCode::limit, "shape '", printable(name), "': expected at most ", most, " bytes of weights, found ",
+             need);
+    return {name, random_model(b, "none", 1, type)};
+}
+
+// dtype: of random weights, or if it was given.
+Trunk open_trunk(const Arguments& arguments, const std::string& name, const std::string& dtype) {
+    const std::string file = model_file(arguments);
+    LoadOptions load;
+    if (arguments.has("dtype")) load.dtype = dtype;
+    Trunk trunk = file.empty()
+                      ? random_trunk(arguments, name, weight_type(dtype))
+                      : Trunk{printable(std::filesystem::path(file).filename().string()), Model::load(file, load)};
+    if (impl_of(trunk.model).blueprint.bidirectional())
+        fail(ErrorCode::usage, trunk.name, ": expected a causal model, found one that cannot decode");
+    return trunk;
+}
+
+std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, const bench::Workload& load,
+                                  Progress& progress) {
+    const auto on_pass = [&](int round, std::string_view encoding) {
+        const std::string turn =
+            round < 0 ? "warming up" : "round " + std::to_string(round + 1) + "/" + std::to_string(plan.rounds);
+        progress.show(trunk.name + " " + load.name() + " t" + std::to_string(load.n_threads) + ", " + turn + ", " +
+                      std::string(encoding));
+    };
+    std::vector<BenchResult> results;
+    std::vector<bench::EncodingCost> costs;
+    {
+        const bench::BusyThreads busy(plan.beside);
+        costs = bench::measure(trunk.model, plan, load, on_pass);
+    }
+    const std::vector<double> none = costs.front().seconds;
+    for (bench::EncodingCost& cost : costs) {
+        BenchResult r;
+        r.trunk = trunk.name;
+        r.spec = plan.encodings[results.size()];
+        r.type = std::string(name_of(trunk.type()));
+        r.parameters = bench::parameter_count(tensor_list(impl_of(trunk.model).blueprint));
+        r.bytes = packed_bytes(tensor_list(impl_of(trunk.model).blueprint), trunk.type());
+        r.chunk = plan.chunk;
+        r.load = load;
+        r.beside = plan.beside;
+        r.seconds = bench::summarize(cost.seconds);
+        r.rate = bench::summarize(bench::rates(load.tokens() * load.n_parallel, cost.seconds));
+        r.difference = bench::summarize(bench::paired_percent(cost.seconds, none));
+        r.stage_percent = 1e-4 * cost.stage_us.sum() * load.tokens() * load.n_parallel / bench::quantile(none, 0.5);
+        r.reference = results.empty();
+        r.predicted = bench::predict(impl_of(trunk.model).blueprint, trunk.type(), load, plan.chunk);
+        r.cost = std::move(cost);
+        results.push_back(std::move(r));
+    }
+    return results;
+}
+
+// All loads of a trunk. Those on the same threads, which follow each other, stand between two measurements
+// of what the machine reaches on these.
+std::vector<BenchResult> run_trunk(const Trunk& trunk, const bench::Plan& plan, std::span<const bench::Workload> loads,
+                                   Progress& progress) {
+    const auto limits = [&](int threads) {
+        progress.show(trunk.name + " t" + std::to_string(threads) + ", limits of the machine");
+        return bench::measure_limits(impl_of(trunk.model).blueprint, trunk.type(), threads);
+    };
+    std::vector<BenchResult> results;
+    while (!loads.empty()) {
+        const int threads = loads.front().n_threads;
+        const auto other = std::find_if(loads.begin(), loads.end(),
+                                        [&](const bench::Workload& load) { return load.n_threads != threads; });
+        const auto count = static_cast<std::size_t>(other - loads.begin());
+        const std::size_t first = results.size();
+        const bench::Limits before = limits(threads);
+        for (const bench::Workload& load : loads.first(count))
+            for (BenchResult& r : run_load(trunk, plan, load, progress)) results.push_back(std::move(r));
+        const bench::Limits reached = bench::better(before, limits(threads));
+        for (BenchResult& r : std::span(results).subspan(first)) r.limits = reached;
+        loads = loads.subspan(count);
+    }
+    return results;
+}
+
+int run(const Arguments& arguments) {
+    const bool quiet = arguments.has("quiet");
+    std::vector<std::int64_t> threads{thread_count()};
+    if (arguments.has("threads")) threads = arguments.integers("threads");
+    std::vector<bench::Workload> loads =
+        bench::workloads(arguments.integers("n-prompt"), arguments.integers("n-gen"), arguments.integers("n-depth"),
+                         threads, arguments.integers("parallel"));
+    for (bench::Workload& load : loads)
+        if (arguments.text("cache-type") == "f16") load.cache = CacheType::f16;
+    if (loads.empty()) fail(ErrorCode::usage, "bench: expected tokens to feed, found -p 0 and -n 0");
+    const bool file = !model_file(arguments).empty();
+    const std::vector<std::string> names = bench::split_names(arguments.text("shape"));
+    const std::vector<std::string> dtypes = bench::split_names(arguments.text("dtype"));
+    for (const std::string& dtype : dtypes) weight_type(dtype); // an unknown one is found before anything runs
+    if (const int busy = bench::other_runnable_tasks(); busy > 0 && !quiet)
+        write_message("bench: the machine is not quiet (" + std::to_string(busy) + " other tasks run)");
+
+    std::vector<BenchResult> results;
+    Progress progress(quiet);
+    for (const std::string& name : names)
+        for (const std::string& dtype : dtypes) {
+            const Trunk trunk = open_trunk(arguments, name, dtype);
+            std::vector<std::string> lists(arguments.all("encodings").begin(), arguments.all("encodings").end());
+            if (lists.empty()) lists.push_back(file ? trunk.model.encoding() : "all");
+            const bench::Plan plan{bench::encoding_list(lists), arguments.integer("repetitions"),
+                                   arguments.integer("ubatch-size"), arguments.integer("beside")};
+            for (BenchResult& r : run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
+        }
+    write_bench(results, parse_format(arguments.text("format")), quiet);
+    return 0;
+}
+
+} // namespace
+
+extern const Verb bench_verb;
+const Verb bench_verb{.name = "bench",
+                      .operand = "MODEL",
+                      .summary = "what each positional encoding costs",
+                      .details = "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests of each of "
+                                 "--dtype f32,q8_0. Columns are llama-bench's where "
+                                 "they mean the same.",
+                      .groups = groups,
+                      .run = run};
+
+} // namespace ordo::tools

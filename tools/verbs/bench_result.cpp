@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "tools/verbs/bench_result.h"
+
+#include "bench/machine.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::tools {
+namespace {
+
+Cell whole(std::size_t value) {
+    return static_cast<std::int64_t>(value);
+}
+Cell whole(double value) {
+    return static_cast<std::int64_t>(std::llround(value));
+}
+Cell nanoseconds(double seconds) {
+    return whole(seconds * 1e9);
+}
+Cell rounded(double value, int decimals) {
+    const double unit = std::pow(10, decimals);
+    return std::round(value * unit) / unit;
+}
+Cell giga(double value) {
+    return rounded(1e-9 * value, 3);
+}
+Cell kibibytes(std::size_t bytes) {
+    return rounded(static_cast<double>(bytes) / 1024, 1);
+}
+std::string range(double low, double high, int decimals) {
+    return fixed_text(low, decimals) + ".." + fixed_text(high, decimals);
+}
+
+const std::vector<std::string> record_columns = {"cpu_info",
+                                                 "backends",
+                                                 "model_type",
+                                                 "type",
+                                                 "model_size",
+                                                 "model_n_params",
+                                                 "n_ubatch",
+                                                 "n_threads",
+                                                 "n_prompt",
+                                                 "n_gen",
+                                                 "n_depth",
+                                                 "n_parallel",
+                                                 "n_beside",
+                                                 "type_k",
+                                                 "type_v",
+                                                 "encoding",
+                                                 "repetitions",
+                                                 "avg_ns",
+                                                 "stddev_ns",
+                                                 "avg_ts",
+                                                 "stddev_ts",
+                                                 "min_ts",
+                                                 "median_ts",
+                                                 "max_ts",
+                                                 "diff_q1",
+                                                 "diff_median",
+                                                 "diff_q3",
+                                                 "stage_percent",
+                                                 "embed_us",
+                                                 "observe_us",
+                                                 "rotate_us",
+                                                 "bias_us",
+                                                 "rescore_us",
+                                                 "mix_us",
+                                                 "stage_flops",
+                                                 "product_gflops",
+                                                 "sum_gflops",
+                                                 "predicted_us",
+                                                 "stage_of_predicted",
+                                                 "table_bytes",
+                                                 "parameter_bytes",
+                                                 "predicted_flops",
+                                                 "predicted_bytes",
+                                                 "gflops",
+                                                 "gbs",
+                                                 "stream_gbs",
+                                                 "sgemm_gflops",
+                                                 "percent_of_stream",
+                                                 "percent_of_sgemm"};
+
+std::vector<Cell> record(const BenchResult& r) {
+    const bench::EncodingCost& cost = r.cost;
+    return {bench::cpu_name(),
+            bench::backend_name(),
+            r.trunk,
+            r.type,
+            whole(r.bytes),
+            whole(r.parameters),
+            std::int64_t{r.chunk},
+            std::int64_t{r.load.n_threads},
+            std::int64_t{r.load.n_prompt},
+            std::int64_t{r.load.n_gen},
+            std::int64_t{r.load.n_depth},
+            std::int64_t{r.load.n_parallel},
+            std::int64_t{r.beside},
+            std::string(r.load.cache == CacheType::f32 ? "f32" : "f16"),
+            std::string(r.load.cache == CacheType::f32 ? "f32" : "f16"),
+            cost.encoding,
+            whole(cost.seconds.size()),
+            nanoseconds(r.seconds.mean),
+            nanoseconds(r.seconds.deviation),
+            rounded(r.rate.mean, 3),
+            rounded(r.rate.deviation, 3),
+            rounded(r.rate.min, 3),
+            rounded(r.rate.median, 3),
+            rounded(r.rate.max, 3),
+            rounded(r.difference.first_quartile, 3),
+            rounded(r.difference.median, 3),
+            rounded(r.difference.third_quartile, 3),
+            rounded(r.stage_percent, 4),
+            rounded(cost.stage_us[moment_embed], 5),
+            rounded(cost.stage_us[moment_observe], 5),
+            rounded(cost.stage_us[moment_rotate], 5),
+            rounded(cost.stage_us[moment_bias], 5),
+            rounded(cost.stage_us[moment_rescore], 5),
+            rounded(cost.stage_us[moment_mix], 5),
+            whole(cost.stage_operations.sum()),
+            giga(cost.rates.product),
+            giga(cost.rates.sum),
+            rounded(cost.predicted_us(), 5),
+            r.stage_of_predicted() > 0 ? rounded(r.stage_of_predicted(), 3) : Cell{},
+            whole(cost.bytes.tables),
+            whole(cost.bytes.parameters),
+            whole(r.predicted.flops),
+            whole(r.predicted.bytes),
+            giga(r.flops()),
+            giga(r.bytes_read()),
+            giga(r.limits.stream),
+            giga(r.limits.sgemm),
+            r.decode() ? rounded(r.percent_of_stream(), 2) : Cell{},
+            r.decode() ? Cell{} : rounded(r.percent_of_sgemm(), 2)};
+}
+
+const std::vector<std::string> line_columns = {"model",    "type",    "test",   "threads",   "encoding", "t/s",
+                                               "min..max", "limit %", "diff %", "quartiles", "stage %",  "us/token",
+                                               "kflop",    "x pred.", "tables", "params"};
+
+std::vector<Cell> line(const BenchResult& r) {
+    std::vector<Cell> cells{r.trunk,
+                            r.type,
+                            r.load.name() + (r.beside > 0 ? " beside " + std::to_string(r.beside) : ""),
+                            std::int64_t{r.load.n_threads},
+                            r.spec,
+                            rounded(r.rate.median, 0),
+                            range(r.rate.min, r.rate.max, 0),
+                            rounded(r.decode() ? r.percent_of_stream() : r.percent_of_sgemm(), 1)};
+    if (r.reference) {
+        cells.resize(line_columns.size());
+    } else {
+        const bench::Summary& difference = r.difference;
+        cells.insert(cells.end(),
+                     {rounded(difference.median, 1), range(difference.first_quartile, difference.third_quartile, 1),
+                      rounded(r.stage_percent, 2), rounded(r.cost.stage_us.sum(), 3),
+                      rounded(1e-3 * r.cost.stage_operations.sum(), 1),
+                      r.stage_of_predicted() > 0 ? rounded(r.stage_of_predicted(), 2) : Cell{},
+                      kibibytes(r.cost.bytes.tables), kibibytes(r.cost.bytes.parameters)});
+    }
+    return cells;
+}
+
+constexpr std::string_view notes =
+    "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
+    "limit %: of what this machine reached in the same run on as many threads: in decoding the bytes that must be\n"
+    "read, of a stream of reads; in prefill the operations of products, of the BLAS's sgemm in f32.\n"
+    "diff %: time compared with none's in the same round, median and quartiles. Differences of whole passes below\n"
+    "about 3 % drown in noise. stage %: what they should be, the encoding's own calls (us/token) timed within passes\n"
+    "and divided by none's. kflop: 1,000 operations a token that they are for; x pred.: their time, divided by what\n"
+    "these would take at the rates of products and of sums in the same pass. tables, params: KiB that the encoding\n"
+    "computes, and that it trains.\n";
+
+// "limits: llama15m t2: stream 31.2 GB/s, sgemm 240 GFLOP/s", a line for each trunk and thread count.
+std::string limit_lines(std::span<const BenchResult> results) {
+    std::string out, before;
+    for (const BenchResult& r : results) {
+        const std::string at = r.trunk + " t" + std::to_string(r.load.n_threads);
+        if (std::exchange(before, at) == at) continue;
+        out += "limits: " + at + ": stream " + fixed_text(1e-9 * r.limits.stream, 1) + " GB/s, sgemm " +
+               fixed_text(1e-9 * r.limits.sgemm, 1) + " GFLOP/s\n";
+    }
+    return out;
+}
+
+} // namespace
+
+void write_bench(std::span<const BenchResult> results, Format format, bool quiet) {
+    const bool people = format == Format::text || format == Format::md;
+    Figures figures{people ? line_columns : record_columns, {}, -1};
+    for (const BenchResult& r : results) figures.rows.push_back(people ? line(r) : record(r));
+    std::string out = render(figures, format);
+    if (people)
+        out +=
+            "\n" + std::string(notes) + limit_lines(results) + bench::cpu_name() + "; " + bench::backend_name() + "\n";
+    write_out(out);
+    if (!people && !quiet) write_message("bench: differences of whole passes below about 3 % drown in noise");
+}
+
+} // namespace ordo::tools

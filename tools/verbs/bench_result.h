@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What `ordo bench` found, and the tables that it is printed as.
+#pragma once
+
+#include "bench/limits.h"
+#include "bench/overhead.h"
+#include "bench/predict.h"
+#include "bench/statistics.h"
+#include "tools/cli/output.h"
+
+namespace ordo::tools {
+
+// All that was measured of one encoding in one load.
+struct BenchResult {
+    std::string trunk, spec, type;         // spec: as it was asked for; type: of the trunk's weights
+    std::size_t parameters = 0, bytes = 0; // of the trunk
+    int chunk = 0, beside = 0;             // beside: busy threads
+    bench::Workload load;
+    bench::EncodingCost cost;
+    bench::Summary seconds{}, rate{}, difference{}; // difference: to none in the same round, percent of time
+    double stage_percent = 0;                       // the encoding's own calls, as a share of none's pass
+    bool reference = false;                         // this is none
+    bench::Cost predicted;                          // of none
+    bench::Limits limits;                           // of the machine on the load's threads
+
+    double flops() const { return predicted.flops / seconds.median; } // per second
+    double bytes_read() const { return predicted.bytes / seconds.median; }
+    double percent_of_stream() const { return 100 * bytes_read() / limits.stream; }
+    double percent_of_sgemm() const { return 100 * flops() / limits.sgemm; }
+    // The encoding's calls, divided by what their operations would take; 0: they are for none.
+    double stage_of_predicted() const {
+        const double at_rate = cost.predicted_us();
+        return at_rate > 0 ? cost.stage_us.sum() / at_rate : 0;
+    }
+    bool decode() const { return load.n_gen > 0; }
+};
+
+// The tables on stdout, with notes below those for people.
+void write_bench(std::span<const BenchResult> results, Format format, bool quiet);
+
+} // namespace ordo::tools

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+// ordo convert: the same model with its weights in another type. It works on the file's tensors and needs
+// to know the trunk only: an encoding that this program has never heard of survives.
+#include "bench/accuracy.h"
+#include "core/error.h"
+#include "io/atomic_file.h"
+#include "model/model_file.h"
+#include "model/stored_tensor.h"
+#include "tools/cli/documents.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/output.h"
+#include "tools/cli/signals.h"
+#include "tools/cli/weights.h"
+
+#include <charconv>
+#include <set>
+
+namespace ordo::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr Option options[] = {
+    {.name = "dtype",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in OUT; by default as stored, OUT is then a copy"},
+    {.name = "no-accuracy", .help = "do not measure what the type costs, and record nothing of it"},
+    {.letter = 'f',
+     .name = "file",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "the text to measure on, - for stdin; by default the shipped heldout.txt"},
+    {.name = "max-tokens",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "0",
+     .least = 0,
+     .most = 1e15,
+     .help = "measure on so many tokens; 0: on all"},
+};
+constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
+
+// ---- What is asked for ------------------------------------------------------------------------
+
+void refuse_other_formats(const fs::path& path) {
+    std::error_code error;
+    const bool directory = path.filename().empty() || fs::is_directory(path, error);
+    if (directory || path.extension() == ".gguf")
+        fail(ErrorCode::usage, "convert: ", printable_path(path), ": expected an Ordo safetensors file, found ",
+             directory ? "a directory" : "the name of a GGUF file",
+             "; from Ordo safetensors to Ordo safetensors is all that is supported");
+}
+
+// The text to measure on; empty if nothing is measured, or there is none.
+std::string text_path(const Arguments& arguments) {
+    if (!arguments.has("dtype") || arguments.has("no-accuracy")) return {};
+    if (arguments.has("file")) return arguments.text("file");
+    try {
+        return find_shipped("heldout.txt").string();
+    } catch (const Error&) {
+        return {}; // a warning will say so
+    }
+}
+
+// What would only come to light after all the work.
+void check_paths(const Arguments& arguments, const fs::path& in, const fs::path& out) {
+    refuse_other_formats(in);
+    refuse_other_formats(out);
+    const NamedFile written[] = {{"convert: OUT", out}};
+    const NamedFile read[] = {{"IN", in}, {"the text", text_path(arguments)}};
+    check_written(written, read);
+    const fs::path target = follow_links(out), directory = directory_of(target);
+    std::error_code error;
+    if (!fs::is_directory(directory, error))
+        fail(ErrorCode::io, printable_path(out), ": ", printable_path(directory), " is not a directory");
+    const AtomicFile writable(out); // and dropped
+}
+
+// ---- Tensors ----------------------------------------------------------------------------------
+
+// A tensor on its way: of the model, or an extra one that is left as it is.
+struct Part {
+    const TensorInfo* info;
+    std::optional<TensorSpec> spec;
+    WeightType from = WeightType::f32, to = WeightType::f32; // with a spec
+};
+
+bool is_float(const TensorInfo& info) {
+    return info.dtype == "F32" || info.dtype == "F16" || info.dtype == "BF16";
+}
+
+// Every tensor of the file. Throws Error(model) if one of the trunk's is missing or of another shape.
+std::vector<Part> parts_of(const Safetensors& file, std::optional<WeightType> type) {
+    std::map<std::string_view, TensorSpec> trunk;
+    for (TensorSpec& spec : tensor_list(read_blueprint(file))) {
+        const TensorInfo& info = find_tensor(file, spec);
+        trunk.emplace(info.name, std::move(spec));
+    }
+    std::vector<Part> parts;
+    for (const TensorInfo& info : file.tensors()) {
+        Part part{&info, {}};
+        if (const auto found = trunk.find(info.name); found != trunk.end())
+            part.spec = found->second;
+        else if (info.name.starts_with("encoding.") && is_float(info))
+            part.spec = TensorSpec{info.name, info.shape};
+        if (part.spec) {
+            part.from = *stored_type(info, *part.spec);
+            part.to = type ? type_in_file(*type, *part.spec) : part.from;
+        }
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+RawTensor as_stored(const Safetensors& file, const TensorInfo& info) {
+    return {info.name, info.dtype, info.shape, info.bytes, [&file, &info](const ByteSink& sink) {
+                std::vector<std::byte> bytes(info.bytes);
+                file.read_raw(info, bytes);
+                sink(bytes);
+            }};
+}
+
+// Thrown when a signal has come, so that no half of a file stays behind.
+struct Stopped {};
+
+void stop_if_asked() {
+    if (stop_signal()) throw Stopped{};
+}
+
+// The tensor in its new type. Weights that are in it already keep their bytes.
+RawTensor converted(const Safetensors& file, const Part& part, const std::string& where) {
+    if (!part.spec) return as_stored(file, *part.info);
+    RawTensor tensor = part.from == part.to ? as_stored(file, *part.info)
+                                            : raw_tensor(part.spec->name, part.spec->shape, part.to, where);
+    tensor.content = [&file, &part, kept = tensor.content](const ByteSink& sink) {
+        std::size_t elements = 1;
+        for (const std::int64_t size : part.spec->shape) elements *= static_cast<std::size_t>(size);
+        std::vector<float> values(elements); // up to eight times what the file holds, for q4_0
+        read_tensor(file, *part.info, *part.spec, values);
+        if (kept) return kept(sink);
+        encode_values(part.to, values, file.where() + ": tensor '" + printable(part.spec->name) + "'", sink);
+    };
+    return tensor;
+}
+
+std::vector<RawTensor> converted(const Safetensors& file, std::span<const Part> parts, const std::string& where,
+                                 Progress& progress) {
+    std::vector<RawTensor> tensors;
+    std::size_t done = 0;
+    for (const Part& part : parts) {
+        RawTensor tensor = converted(file, part, where);
+        tensor.content = [&progress, name = printable(tensor.name), count = ++done, of = parts.size(),
+                          write = std::move(tensor.content)](const ByteSink& sink) {
+            stop_if_asked();
+            progress.show("tensor " + std::to_string(count) + " of " + std::to_string(of) + ": " + name);
+            write(sink);
+        };
+        tensors.push_back(std::move(tensor));
+    }
+    return tensors;
+}
+
+// ---- Accuracy ---------------------------------------------------------------------------------
+
+constexpr std::string_view accuracy_prefix = "accuracy.";
+
+// "F16", or "q8_0 and F32": how the file's matrices are stored.
+std::string types_of(std::span<const Part> parts) {
+    std::set<std::string_view> names;
+    for (const Part& part : parts)
+        if (part.spec && part.spec->shape.size() == 2) names.insert(name_of(part.from));
+    std::string text;
+    for (const std::string_view name : names) text += (text.empty() ? "" : " and ") + std::string(name);
+    return text;
+}
+
+std::string six_digits(double value) {
+    char buffer[32];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 6).ptr};
+}
+
+struct Measured {
+    bench::Accuracy accuracy;
+    std::string text; // its name
+};
+
+// The converted file, in memory, against the one that it was made from in f32. Throws Error if the model
+// cannot be run.
+Measured measure(const Arguments& arguments, const Safetensors& file, const Safetensors& result, Progress& progress) {
+    LoadOptions as_floats;
+    as_floats.dtype = "f32";
+    const Model reference = load_model(file, as_floats), model = load_model(result, {});
+    if (impl_of(model).blueprint.bidirectional())
+        fail(ErrorCode::usage, "a bidirectional model does not predict the next token");
+    const std::string path = arguments.has("file") ? arguments.text("file") : find_shipped("heldout.txt").string();
+    const std::vector<std::vector<Token>> documents =
+        tokens_of(read_documents(read_input(path, most_text), model, path));
+    const auto show = [&](std::size_t i) {
+        stop_if_asked();
+        progress.show("accuracy: document " + std::to_string(i + 1) + " of " + std::to_string(documents.size()));
+    };
+    const int length = std::min(model.context(), model.max_position());
+    return {bench::measure_accuracy(reference, model, documents, length, arguments.integer64("max-tokens"), show),
+            path == "-" ? "standard input" : fs::path(path).filename().string()};
+}
+
+void record(const Measured& measured, const std::string& reference, Metadata& metadata) {
+    metadata["accuracy.kl"] = six_digits(measured.accuracy.kl);
+    metadata["accuracy.top1"] = six_digits(measured.accuracy.top1);
+    metadata["accuracy.text"] = escaped_bytes(measured.text);
+    metadata["accuracy.tokens"] = std::to_string(measured.accuracy.tokens);
+    metadata["accuracy.reference"] = reference;
+}
+
+// ---- The verb ---------------------------------------------------------------------------------
+
+void copy(const Safetensors& file, const fs::path& in, const fs::path& out) {
+    const File source(in);
+    AtomicFile target(out);
+    std::vector<std::byte> bytes;
+    for (std::uint64_t at = 0; at < file.size(); at += bytes.size()) {
+        bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file.size() - at, 1 << 20)));
+        source.read(at, bytes);
+        target.write(bytes);
+    }
+    target.commit();
+}
+
+// Measuring holds the new file, the model that it makes and the old weights as floats, all at once.
+void check_memory(const Safetensors& file, std::span<const RawTensor> tensors) {
+    std::uint64_t need = packed_bytes(tensor_list(read_blueprint(file)), WeightType::f32);
+    for (const RawTensor& tensor : tensors) need += 2 * tensor.bytes;
+    if (const std::uint64_t most = default_memory_limit(); need > most)
+        fail(ErrorCode::limit, file.where(), ": measuring the accuracy takes ", need, " bytes, more than the ", most,
+             " that it may; --no-accuracy does without");
+}
+
+// Returns what was found, if it could be measured; otherwise a warning says why not.
+std::optional<Measured> convert(const Arguments& arguments, const Safetensors& file, const fs::path& out) {
+    const std::vector<Part> parts = parts_of(file, weight_type(arguments.text("dtype")));
+    const std::string where = printable_path(out);
+    Metadata metadata = file.metadata();
+    // What was measured of the old weights is not true of the new ones.
+    std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with(accuracy_prefix); });
+    Progress progress(arguments.has("quiet"));
+    std::vector<RawTensor> tensors = converted(file, parts, where, progress);
+    if (arguments.has("no-accuracy")) {
+        write_raw_safetensors(out, std::move(tensors), metadata);
+        return std::nullopt;
+    }
+    check_memory(file, tensors);
+    const std::vector<std::byte> bytes = safetensors_bytes(std::move(tensors), metadata, where);
+    const Safetensors result = Safetensors::parse(bytes, where);
+    std::optional<Measured> measured;
+    try {
+        measured = measure(arguments, file, result, progress);
+        const std::string name = fs::path(arguments.operand(0)).filename().string();
+        record(*measured, escaped_bytes(name) + " (" + types_of(parts) + ") as f32", metadata);
+    } catch (const Error& error) {
+        if (arguments.has("file")) throw; // that text was asked for
+        if (!arguments.has("quiet")) write_message("warning: accuracy not measured: " + std::string(error.what()));
+    }
+    std::vector<RawTensor> done;
+    for (const TensorInfo& info : result.tensors()) done.push_back(as_stored(result, info));
+    write_raw_safetensors(out, std::move(done), metadata);
+    return measured;
+}
+
+int convert_and_tell(const Arguments& arguments) {
+    const fs::path in = arguments.operand(0), out = arguments.operand(1);
+    for (const char* option : {"file", "max-tokens", "no-accuracy"})
+        if (arguments.has(option) && !arguments.has("dtype"))
+            fail(ErrorCode::usage, "convert: option --", option, ": expected --dtype with it");
+    check_paths(arguments, in, out);
+    const Safetensors file = Safetensors::open(in);
+    std::optional<Measured> measured;
+    if (arguments.has("dtype")) {
+        measured = convert(arguments, file, out);
+    } else {
+        parts_of(file, {}); // is a model
+        copy(file, in, out);
+    }
+    if (arguments.has("quiet")) return 0;
+    write_message(printable_path(in) + ": " + grouped(file.size()) + " bytes; " + printable_path(out) + ": " +
+                  grouped(fs::file_size(out)) + " bytes");
+    if (measured)
+        write_message("accuracy: KL " + six_digits(measured->accuracy.kl) + " nats per token, top-1 " +
+                      fixed_text(100 * measured->accuracy.top1, 2) + " %, against the same weights in f32, over " +
+                      grouped(static_cast<std::uint64_t>(measured->accuracy.tokens)) + " tokens of " +
+                      printable(measured->text));
+    return 0;
+}
+
+int run(const Arguments& arguments) {
+    stop_softly();
+    try {
+        return convert_and_tell(arguments);
+    } catch (const Stopped&) {
+        return stop_code();
+    }
+}
+
+} // namespace
+
+extern const Verb convert_verb;
+const Verb convert_verb{
+    .name = "convert",
+    .operand = "IN OUT",
+    .operand_needed = true,
+    .summary = "a model file with its weights in another type",
+    .details = "From an Ordo safetensors file to another; all that it records of itself comes along. q8_0 and q4_0 "
+               "share a scale among 32 weights, in GGUF's layout: vectors and an encoding's own tensors are then f32, "
+               "rows that 32 does not divide f16, and beside q4_0 the embedding and the head q8_0. The mean "
+               "divergence of the predictions from those of IN in f32, in nats per token, and how often the likeliest "
+               "token is the same are measured and recorded in OUT, where ordo info shows them.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools

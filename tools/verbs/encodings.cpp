@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// ordo encodings: what there is to exchange.
+#include "core/error.h"
+#include "encoding/registry.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/output.h"
+#include "tools/cli/weights.h"
+
+#include <algorithm>
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr Option options[] = {
+    {.name = "dim",
+     .kind = Kind::integer,
+     .value = "D",
+     .fallback = "128",
+     .least = 1,
+     .most = 65'536,
+     .help = "the width of the model that limits and effective values are shown for"},
+    {.name = "heads",
+     .kind = Kind::integer,
+     .value = "H",
+     .fallback = "4",
+     .least = 1,
+     .most = 1'024,
+     .help = "its heads"},
+    {.name = "ctx",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "256",
+     .least = 1,
+     .most = 1 << 22,
+     .help = "its trained context"},
+    {.letter = 'm', .name = "model", .kind = Kind::path, .value = "FILE", .help = "take all three from this model"},
+    {.name = "format",
+     .kind = Kind::choice,
+     .value = "FORMAT",
+     .fallback = "text",
+     .help = "text|md|csv|json: of the list; an explanation is text or json"},
+};
+constexpr OptionGroup groups[] = {{"Encodings", options}, common_group};
+
+Dims read_dims(const Arguments& arguments) {
+    if (arguments.has("model")) {
+        for (const char* name : {"dim", "heads", "ctx"})
+            if (arguments.has(name)) fail(ErrorCode::usage, "expected --model or --", name, ", found both");
+        return read_facts(arguments.text("model")).blueprint.dims();
+    }
+    const int dim = arguments.integer("dim"), heads = arguments.integer("heads");
+    if (dim % heads != 0)
+        fail(ErrorCode::usage, "option --heads: expected a divisor of --dim ", dim, ", found ", heads);
+    return {dim, heads, dim / heads, 1, arguments.integer("ctx")};
+}
+
+std::string moments_text(unsigned moments) {
+    std::string text;
+    for (const MomentInfo& info : moments_of_a_pass)
+        if (moments & info.moment) text += (text.empty() ? "" : "+") + std::string(info.name);
+    return text.empty() ? "none" : text;
+}
+
+Cell max_position_cell(const EncodingStack& encoding, Format format) {
+    if (encoding.max_position() < std::numeric_limits<int>::max()) return std::int64_t{encoding.max_position()};
+    if (format == Format::json || format == Format::csv) return {};
+    return std::string("unlimited");
+}
+
+std::string key_cache_text(unsigned moments) {
+    return moments & moment_rotate ? "rotated" : "raw";
+}
+
+std::string list_text(const Dims& dims, Format format) {
+    Figures figures;
+    figures.columns = {"name",         "moments",   "summary",  "paper", "shift_invariant",
+                       "max_position", "trainable", "key_cache"};
+    for (const EncodingInfo* info : registered_encodings()) {
+        const EncodingStack encoding(info->name, dims);
+        figures.add(std::string(info->name), moments_text(info->moments), std::string(info->summary),
+                    std::string(info->paper), info->shift_invariant, max_position_cell(encoding, format),
+                    info->trainable, key_cache_text(info->moments));
+    }
+    if (format != Format::text) return render(figures, format);
+    // On a terminal the long columns come last.
+    const auto to_the_end = [](auto& row) { std::rotate(row.begin() + 2, row.begin() + 4, row.end()); };
+    to_the_end(figures.columns);
+    for (auto& row : figures.rows) to_the_end(row);
+    return render(figures, format);
+}
+
+void write_explanation(JsonWriter& out, const EncodingInfo& info) {
+    out.begin_object();
+    out.member("name", info.name);
+    out.member("summary", info.summary);
+    out.member("paper", info.paper);
+    out.member("formula", info.formula);
+    out.member("moments", moments_text(info.moments));
+    out.member("shift_invariant", info.shift_invariant);
+    out.member("trainable", info.trainable);
+    out.member("key_cache", key_cache_text(info.moments));
+    out.key("parameters");
+    out.begin_array();
+    for (const Parameter& parameter : info.parameters) {
+        out.begin_object();
+        out.member("name", parameter.name);
+        out.member("default", parameter.fallback);
+        out.member("meaning", parameter.meaning);
+        out.end_object();
+    }
+    out.end_array();
+    out.end_object();
+}
+
+std::string indented(std::string_view text) {
+    std::string out = "  ";
+    for (const char c : text) {
+        out += c;
+        if (c == '\n') out += "  ";
+    }
+    return out + "\n";
+}
+
+std::string explanation_text(const EncodingInfo& info) {
+    std::string out = std::string(info.name) + ": " + std::string(info.summary) + "\n";
+    if (!info.paper.empty()) out += "paper: " + std::string(info.paper) + "\n";
+    if (!info.formula.empty()) out += "formula:\n" + indented(info.formula);
+    out += "moments: " + moments_text(info.moments) + ", shift-invariant: " + (info.shift_invariant ? "yes" : "no") +
+           ", trainable: " + (info.trainable ? "yes" : "no") + ", cached keys: " + key_cache_text(info.moments) + "\n";
+    if (info.parameters.empty()) return out;
+    Figures figures{{"parameter", "default", "meaning"}, {}};
+    for (const Parameter& parameter : info.parameters)
+        figures.add(std::string(parameter.name), std::string(parameter.fallback), std::string(parameter.meaning));
+    return out + render(figures, Format::text);
+}
+
+std::string explain_json(std::span<const EncodingInfo* const> infos, const EncodingStack& encoding, const Dims& dims) {
+    JsonWriter out(1);
+    out.begin_object();
+    out.member("spec", encoding.spec());
+    out.key("model");
+    out.begin_object();
+    out.member("dim", dims.d_model);
+    out.member("heads", dims.n_heads);
+    out.member("d_head", dims.d_head);
+    out.member("ctx", dims.context);
+    out.end_object();
+    out.key("max_position");
+    write_json(out, max_position_cell(encoding, Format::json));
+    out.key("encodings");
+    out.begin_array();
+    for (const EncodingInfo* info : infos) write_explanation(out, *info);
+    out.end_array();
+    out.end_object();
+    return out.take() + "\n";
+}
+
+std::string explain(const std::string& spec, const Dims& dims, bool json) {
+    const std::vector<const EncodingInfo*> infos = encodings_named(parse_spec(spec));
+    const EncodingStack encoding(spec, dims);
+    if (json) return explain_json(infos, encoding, dims);
+    std::string out;
+    for (const EncodingInfo* info : infos) out += explanation_text(*info) + "\n";
+    const Cell most = max_position_cell(encoding, Format::text);
+    const auto* number = std::get_if<std::int64_t>(&most);
+    return out + "in a model of width " + std::to_string(dims.d_model) + " with " + std::to_string(dims.n_heads) +
+           " heads and context " + std::to_string(dims.context) + ":\n  spec: " + encoding.spec() +
+           "\n  positions: " + (number ? std::to_string(*number) : "unlimited") + "\n";
+}
+
+int run(const Arguments& arguments) {
+    const Format format = parse_format(arguments.text("format"));
+    const Dims dims = read_dims(arguments);
+    if (!arguments.has_operand()) {
+        write_out(list_text(dims, format));
+        return 0;
+    }
+    if (format == Format::md || format == Format::csv)
+        fail(ErrorCode::usage, "option --format: expected text or json for one encoding, found '",
+             arguments.text("format"), "'");
+    write_out(explain(arguments.operand(), dims, format == Format::json));
+    return 0;
+}
+
+} // namespace
+
+extern const Verb encodings_verb;
+const Verb encodings_verb{
+    .name = "encodings",
+    .operand = "SPEC",
+    .summary = "every positional encoding, or one explained",
+    .details = "With a name or a spec, such as rope:theta=500000 or segment+learned: formula, parameters and what the "
+               "spec means in full.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// ordo logits: the numbers behind the text, as JSON.
+#include "core/error.h"
+#include "model/model.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/output.h"
+#include "tools/cli/weights.h"
+
+#include <algorithm>
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr Option options[] = {
+    {.name = "tokens",
+     .kind = Kind::integers,
+     .value = "IDS",
+     .least = 0,
+     .most = std::numeric_limits<Token>::max(),
+     .help = "token ids in the place of a text: 1,2,3"},
+    {.name = "all", .help = "the logits after every token; otherwise after the last"},
+    {.name = "chunk",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = 1 << 22,
+     .help = "feed N tokens at a time; 1: token by token; by default 256, and all if the model is bidirectional"},
+    {.name = "shift",
+     .kind = Kind::integer,
+     .value = "C",
+     .fallback = "0",
+     .least = 0,
+     .most = 1 << 30,
+     .help = "add C to every position"},
+    {.name = "segments",
+     .kind = Kind::integers,
+     .value = "IDS",
+     .least = 0,
+     .most = 1 << 22,
+     .help = "the segment of each token: 0,0,1"},
+};
+constexpr OptionGroup groups[] = {{"Text", prompt_options}, {"Logits", options}, model_group, common_group};
+
+template <class Number>
+std::string list(std::span<const Number> values) {
+    std::string out = "[";
+    for (const Number value : values) {
+        if (out.size() > 1) out += ',';
+        if constexpr (std::is_floating_point_v<Number>)
+            out += number_text(value);
+        else
+            out += std::to_string(value);
+    }
+    return out + "]";
+}
+
+std::vector<Token> read_tokens(const Arguments& arguments, const Model& model) {
+    std::vector<Token> tokens;
+    if (arguments.has("tokens")) {
+        if (arguments.has("prompt") || arguments.has("file"))
+            fail(ErrorCode::usage, "expected a text or --tokens, found both");
+        for (const std::int64_t id : arguments.integers("tokens")) tokens.push_back(static_cast<Token>(id));
+    } else {
+        // As generate() does.
+        if (model.end_of_text() >= 0) tokens.push_back(model.end_of_text());
+        const std::string text = read_prompt(arguments, FinalNewline::drop);
+        for (const Token token : model.encode(text, arguments.has("special"))) tokens.push_back(token);
+    }
+    if (tokens.empty()) fail(ErrorCode::usage, "logits: expected at least one token, found an empty text");
+    return tokens;
+}
+
+std::vector<int> read_segments(const Arguments& arguments, std::size_t count) {
+    std::vector<int> segments;
+    if (!arguments.has("segments")) return segments;
+    for (const std::int64_t id : arguments.integers("segments")) segments.push_back(static_cast<int>(id));
+    if (segments.size() != count)
+        fail(ErrorCode::usage, "option --segments: expected one for each of ", count, " tokens, found ",
+             segments.size());
+    return segments;
+}
+
+// The rows of logits as JSON, fed in chunks.
+std::string logits_of(Session& session, std::span<const Token> tokens, std::span<const int> segments, bool all,
+                      std::size_t chunk) {
+    std::string out = "[";
+    for (std::size_t at = 0; at < tokens.size(); at += chunk) {
+        const std::size_t n = std::min(chunk, tokens.size() - at);
+        const auto part = tokens.subspan(at, n);
+        const auto part_segments = segments.empty() ? segments : segments.subspan(at, n);
+        if (all) {
+            session.feed_all(part, part_segments, [&](int, View logits) {
+                for (int i = 0; i < logits.rows; ++i) {
+                    if (out.size() > 1) out += ',';
+                    out += list(std::span<const float>(logits.row(i), static_cast<std::size_t>(logits.cols)));
+                }
+            });
+        } else {
+            const std::span<const float> last = session.feed(part, part_segments);
+            if (at + n == tokens.size()) out += list(last);
+        }
+    }
+    return out + "]";
+}
+
+int run(const Arguments& arguments) {
+    const int shift = arguments.integer("shift");
+    const Model model = open_model(arguments);
+    const std::vector<Token> tokens = read_tokens(arguments, model);
+    const std::vector<int> segments = read_segments(arguments, tokens.size());
+    const bool all = arguments.has("all");
+    const int count = static_cast<int>(tokens.size());
+    const int wanted = impl_of(model).blueprint.bidirectional() ? count : 256;
+    const int chunk = std::min(arguments.has("chunk") ? arguments.integer("chunk") : wanted, count);
+    Session session(model, {.capacity = count, .chunk = chunk, .first_position = shift});
+
+    std::vector<int> positions;
+    for (std::size_t i = all ? 0 : tokens.size() - 1; i < tokens.size(); ++i)
+        positions.push_back(shift + static_cast<int>(i));
+    const std::string logits = logits_of(session, tokens, segments, all, static_cast<std::size_t>(chunk));
+    const std::string file = model_path(arguments).filename().string();
+    write_out("{\"model\":" + json_quoted(escaped_bytes(file)) + ",\"encoding\":" + json_quoted(model.encoding()) +
+              ",\"tokens\":" + list(std::span<const Token>(tokens)) +
+              ",\"positions\":" + list(std::span<const int>(positions)) + ",\"logits\":" + logits + "}\n");
+    return 0;
+}
+
+} // namespace
+
+extern const Verb logits_verb;
+const Verb logits_verb{
+    .name = "logits",
+    .operand = "MODEL",
+    .summary = "the logits of a text or of token ids, as JSON",
+    .details = "A text is fed as generate feeds it, the end-of-text token in front; --tokens are fed as they are. "
+               "{\"model\", \"encoding\", \"tokens\": what was fed, \"positions\": of the rows of logits, \"logits\": "
+               "[[...]]}; every float reads back as the same float.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools

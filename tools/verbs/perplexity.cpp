@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// ordo perplexity: how well a model predicts a text, by window length and by position.
+//
+// The protocol: each of the text's documents (documents.h) is cut into windows of `length` tokens that
+// start `stride` apart; the last window of a document may be shorter. A window starts from an empty
+// cache at position 0. Its first token is not scored, and of overlapping windows a token is scored by
+// the first window that holds it.
+#include "core/error.h"
+#include "model/model.h"
+#include "tools/cli/documents.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/output.h"
+#include "tools/cli/scores.h"
+#include "tools/cli/weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr Option options[] = {
+    {.letter = 'f',
+     .name = "file",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "the text, - for stdin; by default the shipped heldout.txt"},
+    {.name = "length",
+     .kind = Kind::integers,
+     .value = "N,N,...",
+     .least = 2,
+     .most = 1 << 22,
+     .help = "tokens in a window; by default the trained context"},
+    {.name = "stride",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = 1 << 22,
+     .help = "tokens between the starts of windows; by default the length"},
+    {.name = "max-tokens",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "0",
+     .least = 0,
+     .most = 1e15,
+     .help = "stop after so many scored tokens; 0: score all"},
+    {.name = "by-position", .help = "also by the position in the window"},
+    {.name = "format",
+     .kind = Kind::choice,
+     .value = "FORMAT",
+     .fallback = "text",
+     .help = "text|md|csv|json: nll in nats per token, its standard error over tokens"},
+};
+constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, common_group};
+
+struct Scores {
+    int length = 0, stride = 0;
+    int longest = 0; // tokens of the longest window that there was
+    Tally all;
+    std::vector<Tally> buckets;
+};
+
+struct Request {
+    int length, stride;
+    std::int64_t max_tokens;
+};
+
+Scores measure(const Model& model, std::span<const Document> documents, const Request& request, Progress& progress) {
+    Scores scores{.length = request.length, .stride = request.stride, .longest = 0, .all = {}, .buckets = {}};
+    std::size_t longest = 2;
+    for (const Document& document : documents) longest = std::max(longest, document.tokens.size());
+    const auto length = static_cast<std::size_t>(request.length), stride = static_cast<std::size_t>(request.stride);
+    Session session(model,
+                    {.capacity = static_cast<int>(std::min(length, longest)), .chunk = 256, .first_position = 0});
+    for (std::size_t d = 0; d < documents.size(); ++d) {
+        const Document& document = documents[d];
+        progress.show("length " + std::to_string(length) + ": document " + std::to_string(d + 1) + " of " +
+                      std::to_string(documents.size()));
+        std::size_t scored = 0; // tokens before this one have been scored, or never will be
+        for (std::size_t start = 0; start + 1 < document.tokens.size(); start += stride) {
+            const std::size_t end = std::min(start + length, document.tokens.size());
+            const std::vector<double> nll =
+                score_window(session, std::span(document.tokens).subspan(start, end - start));
+            scores.longest = std::max(scores.longest, static_cast<int>(end - start));
+            for (std::size_t at = std::max(start + 1, scored); at < end; ++at) {
+                if (request.max_tokens > 0 && scores.all.tokens == request.max_tokens) return scores;
+                scores.all.add(nll[at - start - 1], document.bytes[at]);
+                const std::size_t bucket = bucket_of(static_cast<int>(at - start));
+                if (scores.buckets.size() <= bucket) scores.buckets.resize(bucket + 1);
+                scores.buckets[bucket].add(nll[at - start - 1], document.bytes[at]);
+            }
+            scored = end;
+            if (end == document.tokens.size()) break;
+        }
+    }
+    return scores;
+}
+
+std::vector<Cell> row_of(const Scores& scores, const std::string& position, const Tally& tally) {
+    return {std::int64_t{scores.length},
+            std::int64_t{scores.stride},
+            std::string(scores.stride == scores.length ? "disjoint" : "sliding"),
+            position,
+            tally.tokens,
+            std::int64_t{scores.longest},
+            tally.mean(),
+            tally.standard_error(),
+            std::exp(tally.mean()),
+            tally.sum / std::log(2.0) / static_cast<double>(tally.bytes)};
+}
+
+void add_rows(Figures& figures, const Scores& scores, bool by_position) {
+    if (scores.all.tokens == 0) return;
+    figures.rows.push_back(row_of(scores, "all", scores.all));
+    for (std::size_t b = 0; by_position && b < scores.buckets.size(); ++b) {
+        if (scores.buckets[b].tokens == 0) continue;
+        figures.rows.push_back(row_of(scores, bucket_name(b, scores.longest), scores.buckets[b]));
+    }
+}
+
+constexpr std::string_view protocol =
+    "documents split at <|endoftext|>, which stands before each; windows of `length` tokens start `stride` apart, the "
+    "last of a document may be shorter; a window starts at position 0 with nothing before it; its first token is not "
+    "scored, and of overlapping windows (sliding) a token is scored by the first that holds it; nll in nats per token, "
+    "standard error over tokens, bits per byte of scored text";
+
+void print(const Arguments& arguments, const Model& model, const std::string& text, std::size_t documents,
+           const Figures& figures) {
+    const Format format = parse_format(arguments.text("format"));
+    const std::string name = text == "-" ? "standard input" : std::filesystem::path(text).filename().string();
+    if (format == Format::json) {
+        JsonWriter out(1);
+        out.begin_object();
+        out.member("text", escaped_bytes(name));
+        out.member("documents", documents);
+        out.member("encoding", model.encoding());
+        out.member("protocol", protocol);
+        out.key("results");
+        write_json(out, figures);
+        out.end_object();
+        write_out(out.take() + "\n");
+        return;
+    }
+    std::string head;
+    if (format != Format::csv)
+        head = "text: " + printable(name) + ", " + std::to_string(documents) +
+               " documents\nencoding: " + model.encoding() + "\nprotocol: " + std::string(protocol) + "\n\n";
+    write_out(head + render(figures, format));
+}
+
+int run(const Arguments& arguments) {
+    const Model model = open_model(arguments);
+    if (impl_of(model).blueprint.bidirectional())
+        fail(ErrorCode::usage, "perplexity: a bidirectional model does not predict the next token");
+    std::vector<std::int64_t> lengths{model.context()};
+    if (arguments.has("length")) lengths = arguments.integers("length");
+    const std::string file = arguments.has("file") ? arguments.text("file") : find_shipped("heldout.txt").string();
+    for (const std::int64_t length : lengths)
+        if (arguments.has("stride") && arguments.integer("stride") > length)
+            fail(ErrorCode::usage, "option --stride: expected at most the length ", length, ", found ",
+                 arguments.integer("stride"));
+    const std::vector<Document> documents = read_documents(read_input(file, most_text), model, file);
+
+    Figures figures{{"length", "stride", "protocol", "position", "tokens", "longest", "nll", "standard_error", "ppl",
+                     "bits_per_byte"},
+                    {},
+                    4};
+    std::string refused;
+    {
+        Progress progress(arguments.has("quiet"));
+        for (const std::int64_t length : lengths) {
+            if (length > model.max_position()) {
+                refused += (refused.empty() ? "" : ", ") + std::to_string(length);
+                continue;
+            }
+            const Request request{static_cast<int>(length),
+                                  arguments.has("stride") ? arguments.integer("stride") : static_cast<int>(length),
+                                  arguments.integer64("max-tokens")};
+            add_rows(figures, measure(model, documents, request, progress), arguments.has("by-position"));
+        }
+    }
+    if (!figures.rows.empty()) print(arguments, model, file, documents.size(), figures);
+    if (!refused.empty())
+        fail(ErrorCode::limit, "length ", refused, ": expected at most ", model.max_position(),
+             " positions, which is what ", model.encoding(), " can encode");
+    return 0;
+}
+
+} // namespace
+
+extern const Verb perplexity_verb;
+const Verb perplexity_verb{
+    .name = "perplexity",
+    .operand = "MODEL",
+    .summary = "how well a model predicts a text",
+    .details =
+        "The text is split into documents at <|endoftext|>, which stands before each. Windows of --length tokens "
+        "start --stride apart; the first token of a window is not scored, and of overlapping windows a token is "
+        "scored by the first that holds it.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools

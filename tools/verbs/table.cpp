@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// ordo table: an encoding as numbers.
+#include "core/error.h"
+#include "encoding/registry.h"
+#include "model/model.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/output.h"
+#include "tools/cli/weights.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr Option options[] = {
+    {.name = "len",
+     .kind = Kind::integer,
+     .value = "L",
+     .fallback = "8",
+     .least = 1,
+     .most = 1 << 20,
+     .help = "how many positions"},
+    {.name = "start",
+     .kind = Kind::integer,
+     .value = "P",
+     .fallback = "0",
+     .least = 0,
+     .most = 1 << 30,
+     .help = "the first position"},
+    {.name = "dim",
+     .kind = Kind::integer,
+     .value = "D",
+     .least = 1,
+     .most = 65'536,
+     .help = "the width of the model, by default 8 for each head; an encoding with weights has theirs"},
+    {.name = "heads",
+     .kind = Kind::integer,
+     .value = "H",
+     .least = 1,
+     .most = 1'024,
+     .help = "heads that share the width, by default 1, and 8 for a bias"},
+    {.name = "head",
+     .kind = Kind::integer,
+     .value = "h",
+     .fallback = "0",
+     .least = 0,
+     .most = 1'023,
+     .help = "which head's bias"},
+    {.name = "layer",
+     .kind = Kind::integer,
+     .value = "i",
+     .fallback = "0",
+     .least = 0,
+     .most = 65'535,
+     .help = "which layer's, of weights whose layers differ"},
+    {.name = "part",
+     .kind = Kind::text,
+     .value = "NAME",
+     .help = "another table than the main one; a wrong NAME lists them"},
+    {.name = "slopes", .help = "the slopes of all heads: --part slopes"},
+    {.name = "transpose", .help = "positions in columns"},
+    {.letter = 'm',
+     .name = "model",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "take width, heads and the encoding's own weights from this model; by default the shipped one"},
+    {.name = "format",
+     .kind = Kind::choice,
+     .value = "FORMAT",
+     .fallback = "csv",
+     .help = "text|md|csv|json: every number reads back as the same one; in json \"-inf\" is a string"},
+};
+constexpr OptionGroup groups[] = {{"Table", options}, common_group};
+
+Dims read_dims(const Arguments& arguments, unsigned moments) {
+    if (arguments.has("model")) {
+        for (const char* name : {"dim", "heads"})
+            if (arguments.has(name)) fail(ErrorCode::usage, "expected --model or --", name, ", found both");
+        return read_facts(arguments.text("model")).blueprint.dims();
+    }
+    const bool by_head = (moments & ~unsigned{moment_embed | moment_rotate}) != 0;
+    const int heads = arguments.has("heads") ? arguments.integer("heads") : by_head ? 8 : 1;
+    const int dim = arguments.has("dim") ? arguments.integer("dim") : 8 * heads;
+    // A bias knows nothing of the width; whoever rotates heads needs them equal.
+    if (dim % heads != 0 && (moments & moment_rotate))
+        fail(ErrorCode::usage, "option --heads: expected a divisor of --dim ", dim, ", found ", heads);
+    // The encodings that depend on a context have tensors, and take theirs from the weights.
+    return {dim, heads, std::max(1, dim / heads), 1, 256};
+}
+
+TableRequest read_request(const Arguments& arguments) {
+    TableRequest request;
+    request.length = arguments.integer("len");
+    request.start = arguments.integer("start");
+    request.head = arguments.integer("head");
+    request.layer = arguments.integer("layer");
+    request.part = arguments.text("part");
+    if (arguments.has("slopes")) {
+        if (arguments.has("part")) fail(ErrorCode::usage, "expected --slopes or --part, found both");
+        request.part = "slopes";
+    }
+    return request;
+}
+
+// The first column of some tables names their rows.
+bool has_names(const std::vector<std::string>& header) {
+    const std::string& first = header.at(0);
+    return first == "position" || first == "pair" || first == "head";
+}
+
+// Rows become columns, named by what named them or by their positions.
+void write_transposed(const Table& table, int start, Format format) {
+    FigureRows figures;
+    const std::size_t first = has_names(table.header) ? 1 : 0;
+    if (first == 1) figures.columns.push_back(table.header[0]);
+    const bool pairs =
+        first == 1 && table.header.size() > 1 && table.header[1] == "pair"; // several rows of one position
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const std::vector<double>& row = table.rows[i];
+        std::string& name = figures.columns.emplace_back("position" + std::to_string(start + static_cast<int>(i)));
+        if (first == 1) name = number_text(row[0]) + (pairs ? "/" + number_text(row[1]) : "");
+    }
+    figures.count = static_cast<std::int64_t>(table.header.size() - first);
+    figures.fill = [&table, first](std::int64_t row, std::vector<Cell>& out) {
+        const std::size_t column = first + static_cast<std::size_t>(row);
+        if (first == 1) out[0] = table.header[column];
+        for (std::size_t i = 0; i < table.rows.size(); ++i) out[first + i] = table.rows[i][column];
+    };
+    write_rows(figures, format);
+}
+
+// Row by row: a bias of thousands of positions needs no more memory than two rows of it.
+void write_table(const TableRows& table, Format format) {
+    FigureRows figures{table.header, table.count, {}};
+    std::vector<double> numbers(table.header.size());
+    figures.fill = [&](std::int64_t row, std::vector<Cell>& out) {
+        std::fill(numbers.begin(), numbers.end(), 0);
+        table.fill(row, numbers);
+        std::copy(numbers.begin(), numbers.end(), out.begin());
+    };
+    write_rows(figures, format);
+}
+
+// layers: that the encoding acts in.
+void show(const Arguments& arguments, const Encoding& encoding, const Dims& dims, std::span<const int> layers) {
+    TableRequest request = read_request(arguments);
+    request.width = dims.d_model;
+    if (request.head >= dims.n_heads)
+        fail(ErrorCode::usage, "option --head: expected a head below ", dims.n_heads, ", found ", request.head);
+    if (std::find(layers.begin(), layers.end(), request.layer) == layers.end())
+        fail(ErrorCode::usage, "option --layer: expected one that the encoding acts in, ", layers.front(), " to ",
+             layers.back(), ", found ", request.layer);
+    const Format format = parse_format(arguments.text("format"));
+    if (arguments.has("transpose"))
+        write_transposed(encoding.table(request), request.start, format);
+    else
+        write_table(encoding.table_rows(request), format);
+}
+
+// An encoding with tensors is shown as the weights have it.
+void show_weights(const Arguments& arguments, const std::string& spec) {
+    const std::filesystem::path file =
+        arguments.has("model") ? std::filesystem::path(arguments.text("model")) : find_weights(spec, false);
+    const Model model = Model::load(file, LoadOptions{});
+    const Dims dims = impl_of(model).blueprint.dims();
+    for (const auto& [name, value] : {std::pair("dim", dims.d_model), {"heads", dims.n_heads}})
+        if (arguments.has(name) && arguments.integer(name) != value)
+            fail(ErrorCode::usage, "option --", name, ": '", printable(spec), "' is stored in the weights ",
+                 printable(file.filename().string()), ": expected ", value, " or none, found ",
+                 arguments.integer(name));
+    const std::string wanted = make_encodings(spec, dims).front()->spec();
+    const EncodingStack& encodings = impl_of(model).encodings;
+    for (std::size_t i = 0; i < encodings.items().size(); ++i)
+        if (encodings.items()[i]->spec() == wanted)
+            return show(arguments, *encodings.items()[i], dims, encodings.layers_of_item(static_cast<int>(i)));
+    fail(ErrorCode::usage, "table: expected weights that have ", wanted, ", found weights trained with ",
+         model.encoding());
+}
+
+int run(const Arguments& arguments) {
+    const std::string& spec = arguments.operand();
+    const std::vector<SpecItem> items = parse_spec(spec);
+    if (items.size() != 1)
+        fail(ErrorCode::usage, "table: expected one encoding, found the sum '", printable(spec), "'");
+    if (items[0].is_pattern()) fail(ErrorCode::usage, "table: expected one encoding, found '", printable(spec), "'");
+    const Dims dims = read_dims(arguments, find_encoding(items[0].name).moments);
+    const std::vector<std::unique_ptr<Encoding>> encodings = make_encodings(spec, dims);
+    if (encodings.empty()) fail(ErrorCode::usage, "table: '", printable(spec), "' adds nothing that could be shown");
+    if (encodings[0]->tensors().empty())
+        show(arguments, *encodings[0], dims, std::array{0});
+    else
+        show_weights(arguments, spec);
+    return 0;
+}
+
+} // namespace
+
+extern const Verb table_verb;
+const Verb table_verb{
+    .name = "table",
+    .operand = "SPEC",
+    .operand_needed = true,
+    .summary = "an encoding as numbers",
+    .details =
+        "What is added to the embeddings: a row for each position. rope: angle, cos and sin of each position and "
+        "pair. A bias: a row for each query, a column for each key, of one head. rotate-stretch: angle and scale.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// ordo tokenize: text to token ids and back.
+#include "core/error.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/output.h"
+#include "tools/cli/weights.h"
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr Option options[] = {
+    {.name = "decode",
+     .kind = Kind::integers,
+     .value = "IDS",
+     .least = 0,
+     .most = std::numeric_limits<Token>::max(),
+     .help = "the other way: print the text of these ids, byte for byte"},
+    {.name = "format",
+     .kind = Kind::choice,
+     .value = "FORMAT",
+     .fallback = "text",
+     .help = "text|json: ids separated by spaces, or {\"ids\": [...], \"pieces\": [...]}"},
+};
+constexpr OptionGroup groups[] = {{"Text", prompt_options}, {"Result", options}, model_group, common_group};
+
+int decode(const Arguments& arguments, bool json) {
+    if (arguments.has("prompt") || arguments.has("file"))
+        fail(ErrorCode::usage, "expected a text to encode or --decode, found both");
+    std::vector<Token> ids;
+    for (const std::int64_t id : arguments.integers("decode")) ids.push_back(static_cast<Token>(id));
+    const std::string text = open_model(arguments).decode(ids);
+    if (json) {
+        JsonWriter out;
+        out.begin_object();
+        out.member("ids", ids);
+        out.member("text", escaped_bytes(text));
+        out.end_object();
+        write_out(out.take() + "\n");
+    } else {
+        write_out(stdout_is_terminal() ? text + "\n" : text);
+    }
+    return 0;
+}
+
+int run(const Arguments& arguments) {
+    const bool json = arguments.text("format") == "json";
+    if (arguments.has("decode")) return decode(arguments, json);
+    const std::string text = read_prompt(arguments, FinalNewline::keep, 64u << 20);
+    const Model model = open_model(arguments);
+    const std::vector<Token> ids = model.encode(text, arguments.has("special"));
+    std::string out, pieces;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        out += (i == 0 ? "" : json ? "," : " ") + std::to_string(ids[i]);
+        if (json) pieces += (i == 0 ? "" : ",") + json_quoted(escaped_bytes(model.decode({&ids[i], 1})));
+    }
+    write_out(json ? "{\"ids\":[" + out + "],\"pieces\":[" + pieces + "]}\n" : out + "\n");
+    return 0;
+}
+
+} // namespace
+
+extern const Verb tokenize_verb;
+const Verb tokenize_verb{
+    .name = "tokenize",
+    .operand = "MODEL",
+    .summary = "text to token ids and back",
+    .details = "Every byte of the text counts, a newline at its end included. A piece may end inside a character: in "
+               "JSON a byte that is not part of a whole one is written \\xNN, and a backslash as two.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools

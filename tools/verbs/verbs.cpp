@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The list of verbs: a file each. A new verb is its file and two lines here.
+#include "tools/cli/options.h"
+
+#include "core/error.h"
+#include "encoding/spec.h"
+
+namespace ordo::tools {
+
+extern const Verb generate_verb, tokenize_verb, logits_verb, encodings_verb, table_verb, info_verb, perplexity_verb,
+    train_verb, bench_verb, convert_verb, lab_verb;
+
+namespace {
+
+const Verb* const list[] = {&generate_verb,   &tokenize_verb, &logits_verb, &encodings_verb, &table_verb, &info_verb,
+                            &perplexity_verb, &train_verb,    &bench_verb,  &convert_verb,   &lab_verb};
+
+} // namespace
+
+std::span<const Verb* const> verbs() {
+    return list;
+}
+
+const Verb& find_verb(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const Verb* verb : list) {
+        if (name == verb->name) return *verb;
+        names.push_back(verb->name);
+    }
+    const std::string_view near = nearest(name, names);
+    fail(ErrorCode::usage, "unknown verb '", printable(name), "'",
+         near.empty() ? std::string("; ordo --help lists them") : "; did you mean " + std::string(near) + "?");
+}
+
+} // namespace ordo::tools
