@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+// FIRE, functional interpolation for relative positions: a bias that a small network makes of the distance as a fraction of
+// the query's position, so that distances of longer sequences fall among those that were trained.
+//   score(i, j) += f_h(x),  x = ln(|c| D + 1) / (ln(|c| M + 1) + 1e-6),  D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j)
+//   f_h(x) = out.bias[h] + sum_w out.weight[h, w] relu(in.weight[w] x + in.bias[w])
+// Of each layer: c [1], l [1], in.weight [width, 1], in.bias [width], out.weight [n_heads, width], out.bias [n_heads].
+// Where the model is causal, M is that of the query alone. Li et al. 2024, arXiv 2310.04418, and the code of its appendix.
+//
+// Where no position exceeds |l| threshold, M is a constant and the bias a table by distance. Beyond, it differs by the
+// query, and is computed in closed form: f_h is a line between one place where a unit of the hidden layer sets in or out and
+// the next, so that a value costs one multiplication, however wide the layer is.
+#include "encoding/consecutive.h"
+#include "encoding/distance_table.h"
+#include "encoding/layer_tensors.h"
+#include "encoding/registry.h"
+#include "encoding/table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+namespace ordo {
+namespace {
+
+constexpr int most_width = 256;
+constexpr int most_prepared = 1 << 20; // distances
+constexpr int most_position = std::numeric_limits<int>::max();
+constexpr double epsilon = 1e-6;
+
+enum TensorIndex { tensor_c, tensor_l, tensor_in_weight, tensor_in_bias, tensor_out_weight, tensor_out_bias };
+
+double number(View tensor, int row = 0, int col = 0) {
+    return static_cast<double>(tensor.row(row)[col]);
+}
+
+// f of all heads of a layer, for x >= 0, as pieces: piece p lies between borders p - 1 and p.
+class Pieces {
+public:
+    void build(std::span<const View> tensors, int n_heads, int width);
+
+    int piece(double x) const {
+        return static_cast<int>(std::upper_bound(borders_.begin(), borders_.end(), x) - borders_.begin());
+    }
+    // The same from a piece that is near.
+    int piece(double x, int near) const {
+        while (near > 0 && x < borders_[static_cast<std::size_t>(near) - 1]) --near;
+        while (near < last() && x >= borders_[static_cast<std::size_t>(near)]) ++near;
+        return near;
+    }
+    double slope(int head, int piece) const { return lines_[index(head, piece)].slope; }
+    double value(int head, int piece, double x) const {
+        const Line line = lines_[index(head, piece)];
+        return line.slope * x + line.offset;
+    }
+    int last() const { return static_cast<int>(borders_.size()); }
+    // Unit w works in pieces first(w) .. end(w) - 1.
+    int first(int unit) const { return ranges_[static_cast<std::size_t>(unit)].first; }
+    int end(int unit) const { return ranges_[static_cast<std::size_t>(unit)].end; }
+
+private:
+    struct Range {
+        int first, end;
+    };
+    struct Line {
+        double slope, offset;
+    };
+    std::size_t index(int head, int piece) const {
+        return static_cast<std::size_t>(head) * (borders_.size() + 1) + static_cast<std::size_t>(piece);
+    }
+
+    std::vector<double> borders_; // ascending
+    std::vector<Range> ranges_;   // of each unit
+    std::vector<Line> lines_;     // [n_heads, pieces]
+};
+
+void Pieces::build(std::span<const View> tensors, int n_heads, int width) {
+    const View in_weight = tensors[tensor_in_weight], in_bias = tensors[tensor_in_bias];
+    // Where a unit's input is 0, or a negative number for one that is the same for all x >= 0.
+    const auto border = [&](int unit) {
+        const double at = -number(in_bias, 0, unit) / number(in_weight, unit);
+        return at > 0 && std::isfinite(at) ? at : -1;
+    };
+    borders_.clear();
+    for (int w = 0; w < width; ++w)
+        if (border(w) > 0) borders_.push_back(border(w));
+    std::sort(borders_.begin(), borders_.end());
+
+    ranges_.clear();
+    for (int w = 0; w < width; ++w) {
+        const double at = border(w), weight = number(in_weight, w), bias = number(in_bias, 0, w);
+        const int all = last() + 1;
+        if (at > 0)
+            ranges_.push_back(weight > 0 ? Range{piece(at), all} : Range{0, piece(at)});
+        else
+            ranges_.push_back(bias > 0 || (bias == 0 && weight > 0) ? Range{0, all} : Range{0, 0});
+    }
+    lines_.assign(static_cast<std::size_t>(n_heads) * (borders_.size() + 1), {0, 0});
+    for (int h = 0; h < n_heads; ++h)
+        for (int p = 0; p <= last(); ++p) {
+            Line& line = lines_[index(h, p)];
+            line.offset = number(tensors[tensor_out_bias], 0, h);
+            for (int w = 0; w < width; ++w) {
+                if (p < first(w) || p >= end(w)) continue;
+                line.slope += number(tensors[tensor_out_weight], h, w) * number(in_weight, w);
+                line.offset += number(tensors[tensor_out_weight], h, w) * number(in_bias, 0, w);
+            }
+        }
+}
+
+class Fire final : public Encoding {
+public:
+    Fire(int threshold, int width, const Dims& dims)
+        : threshold_(threshold), width_(width), n_heads_(dims.n_heads), mask_(dims.mask), tensors_(dims),
+          layers_(static_cast<std::size_t>(dims.layer_count())),
+          table_(dims.layer_count() * dims.n_heads, dims.mask == Mask::bidirectional,
+                 [this](int row, std::int64_t distance) { return value_below(row, distance); }) {}
+
+    std::string spec() const override { return SpecWriter("fire")("threshold", threshold_)("width", width_).text(); }
+    unsigned moments() const override { return moment_bias; }
+    bool shift_invariant() const override { return false; }
+    int shift_invariant_below() const override {
+        double least = tensors_.bound() ? HUGE_VAL : threshold_;
+        for (const Layer& layer : layers_)
+            if (tensors_.bound()) least = std::min(least, layer.threshold);
+        return least < most_position ? static_cast<int>(least) + 1 : most_position;
+    }
+
+    std::vector<TensorSpec> tensors() const override;
+    void bind(int layer, std::span<const View> tensors) override {
+        tensors_.bind(layer, tensors);
+        build(tensors_.slot(layer));
+    }
+    void prepare(int n_positions) override;
+
+    void bias(View scores, const Tile& tile) const override;
+    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
+
+    // Beyond the threshold a quotient, its piece (two comparisons), a line and a sum.
+    Operations operations(Moment moment, const Work& work) const override {
+        if (moment != moment_bias) return {};
+        return {.others = (work.positions <= shift_invariant_below() ? 1 : 6) * work.pairs};
+    }
+
+    // table: the bias of one head [length, length]. function: x in steps of 1 / (length - 1), and f of all heads.
+    std::vector<std::string> table_parts() const override { return {"table", "function"}; }
+    TableRows table_rows(const TableRequest& request) const override;
+
+private:
+    struct Layer {
+        double c = 0, threshold = 0; // |c|, |l| threshold
+        Pieces pieces;
+        std::vector<double> logs; // ln(c D + 1) of the first distances
+    };
+    struct Sums; // of gradients, by piece
+
+    const Layer& layer_of(const Tile& tile) const {
+        return layers_[static_cast<std::size_t>(tensors_.slot(tile.layer))];
+    }
+    void build(int slot);
+    static double log_of(const Layer& layer, std::int64_t distance) {
+        const auto at = static_cast<std::size_t>(distance);
+        return at < layer.logs.size() ? layer.logs[at] : std::log1p(layer.c * static_cast<double>(distance));
+    }
+    static double divisor(const Layer& layer, double greatest) { return std::log1p(layer.c * greatest) + epsilon; }
+    static double value(const Layer& layer, int head, int query, int key) {
+        const double greatest = std::max(layer.threshold, static_cast<double>(std::max(query, key)));
+        const double x = log_of(layer, std::abs(query - key)) / divisor(layer, greatest);
+        return layer.pieces.value(head, layer.pieces.piece(x), x);
+    }
+    // Where no position exceeds the threshold; row: of table_.
+    float value_below(int row, std::int64_t distance) const {
+        const Layer& layer = layers_[static_cast<std::size_t>(row / n_heads_)];
+        const double x = log_of(layer, std::abs(distance)) / divisor(layer, layer.threshold);
+        return static_cast<float>(layer.pieces.value(row % n_heads_, layer.pieces.piece(x), x));
+    }
+
+    int threshold_, width_, n_heads_;
+    Mask mask_;
+    LayerTensors tensors_;
+    std::vector<Layer> layers_; // of each slot
+    DistanceTable table_;       // of each slot's heads
+};
+
+// As torch.nn.Linear starts: uniform within 1 / sqrt(inputs), biases too.
+std::vector<TensorSpec> Fire::tensors() const {
+    const float out = static_cast<float>(1 / std::sqrt(static_cast<double>(width_)));
+    const auto tensor = [](const char* name, std::vector<std::int64_t> shape, InitialValues initial) {
+        return TensorSpec{.name = name, .shape = std::move(shape), .initial = std::move(initial), .per_layer = true};
+    };
+    return {tensor("c", {1}, InitialValues::constant(0.1f)),
+            tensor("l", {1}, InitialValues::constant(1)),
+            tensor("in.weight", {width_, 1}, InitialValues::uniform(-1, 1)),
+            tensor("in.bias", {width_}, InitialValues::uniform(-1, 1)),
+            tensor("out.weight", {n_heads_, width_}, InitialValues::uniform(-out, out)),
+            tensor("out.bias", {n_heads_}, InitialValues::uniform(-out, out))};
+}
+
+void Fire::build(int slot) {
+    const std::span<const View> tensors = tensors_.of_slot(slot);
+    Layer& layer = layers_[static_cast<std::size_t>(slot)];
+    layer.c = std::fabs(number(tensors[tensor_c]));
+    layer.threshold = std::fabs(number(tensors[tensor_l])) * threshold_;
+    layer.pieces.build(tensors, n_heads_, width_);
+    layer.logs.clear();
+}
+
+void Fire::prepare(int n_positions) {
+    if (!tensors_.bound()) return;
+    const int n = std::min(n_positions, most_prepared);
+    for (int slot = 0; slot < tensors_.slots(); ++slot) {
+        build(slot);
+        Layer& layer = layers_[static_cast<std::size_t>(slot)];
+        std::vector<double> logs(static_cast<std::size_t>(n));
+        for (int d = 0; d < n; ++d) logs[static_cast<std::size_t>(d)] = std::log1p(layer.c * d);
+        layer.logs = std::move(logs);
+    }
+    table_.prepare(std::min(n_positions, shift_invariant_below()));
+}
+
+int greatest_position(Positions positions, bool in_order) {
+    if (positions.empty()) return 0;
+    if (in_order) return positions[positions.size() - 1];
+    int most = 0;
+    for (std::size_t i = 0; i < positions.size(); ++i) most = std::max(most, positions[i]);
+    return most;
+}
+
+void Fire::bias(View scores, const Tile& tile) const {
+    const Layer& layer = layer_of(tile);
+    const bool in_order = consecutive(tile.keys);
+    if (std::max(greatest_position(tile.queries, false), greatest_position(tile.keys, in_order)) <= layer.threshold)
+        return table_.add(scores, tensors_.slot(tile.layer) * n_heads_ + tile.head, tile, in_order);
+    for (int i = 0; i < scores.rows; ++i) {
+        const int query = tile.queries[static_cast<std::size_t>(i)];
+        const double limit = std::max(layer.threshold, static_cast<double>(query));
+        const double of_query = divisor(layer, limit);
+        int piece = 0;
+        for (int j = 0; j < scores.cols; ++j) {
+            const int key = tile.keys[static_cast<std::size_t>(j)];
+            const double x = log_of(layer, std::abs(query - key)) / (key <= limit ? of_query : divisor(layer, key));
+            piece = layer.pieces.piece(x, piece);
+            scores.row(i)[j] += static_cast<float>(layer.pieces.value(tile.head, piece, x));
+        }
+    }
+}
+
+// By piece, since f and its gradients are linear in x there: sums of d and of d x are all that the tensors of f need.
+struct Fire::Sums {
+    const Layer& layer;
+    int head;
+    double dc = 0, dl = 0; // by |c| and by the threshold
+    std::array<double, most_width + 1> d = {}, dx = {};
+
+    // gradient: of the bias at a distance, where M is `greatest`; share: what the threshold has in that.
+    void add(std::int64_t distance, double greatest, double divisor, double share, double gradient) {
+        const double x = log_of(layer, distance) / divisor;
+        const int piece = layer.pieces.piece(x);
+        d[static_cast<std::size_t>(piece)] += gradient;
+        dx[static_cast<std::size_t>(piece)] += gradient * x;
+        const double by_log = gradient * layer.pieces.slope(head, piece) / divisor;
+        const double by_divisor = -by_log * x / (layer.c * greatest + 1); // by c M, which stands in a logarithm there
+        const double D = static_cast<double>(distance);
+        dc += by_log * D / (layer.c * D + 1) + by_divisor * greatest;
+        dl += share * by_divisor * layer.c;
+    }
+    void add_to(std::span<const View> grads, std::span<const View> tensors, int width) const;
+};
+
+void Fire::Sums::add_to(std::span<const View> grads, std::span<const View> tensors, int width) const {
+    double total = 0;
+    for (int p = 0; p <= layer.pieces.last(); ++p) total += d[static_cast<std::size_t>(p)];
+    grads[tensor_out_bias].row(0)[head] += static_cast<float>(total);
+    for (int w = 0; w < width; ++w) {
+        double sum = 0, sum_x = 0; // over the pieces where the unit works
+        for (int p = layer.pieces.first(w); p < layer.pieces.end(w); ++p) {
+            sum += d[static_cast<std::size_t>(p)];
+            sum_x += dx[static_cast<std::size_t>(p)];
+        }
+        const double out = number(tensors[tensor_out_weight], head, w);
+        grads[tensor_out_weight].row(head)[w] += static_cast<float>(number(tensors[tensor_in_weight], w) * sum_x +
+                                                                    number(tensors[tensor_in_bias], 0, w) * sum);
+        grads[tensor_in_weight].row(w)[0] += static_cast<float>(out * sum_x);
+        grads[tensor_in_bias].row(0)[w] += static_cast<float>(out * sum);
+    }
+}
+
+void Fire::bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const {
+    const Layer& layer = layer_of(tile);
+    const std::span<const View> tensors = tensors_.of_layer(tile.layer);
+    Sums sums{.layer = layer, .head = tile.head};
+    if (std::max(greatest_position(tile.queries, false), greatest_position(tile.keys, false)) < layer.threshold) {
+        const double of_all = divisor(layer, layer.threshold);
+        sum_by_distance(d_scores, tile, [&](std::int64_t distance, float d) {
+            sums.add(std::abs(distance), layer.threshold, of_all, 1, static_cast<double>(d));
+        });
+    } else {
+        for (int i = 0; i < d_scores.rows; ++i)
+            for (int j = 0; j < d_scores.cols; ++j) {
+                const float d = d_scores.row(i)[j];
+                if (d == 0) continue;
+                const int query = tile.queries[static_cast<std::size_t>(i)],
+                          key = tile.keys[static_cast<std::size_t>(j)];
+                const double later = std::max(query, key), greatest = std::max(later, layer.threshold);
+                const double share = later < layer.threshold ? 1 : later == layer.threshold ? 0.5 : 0;
+                sums.add(std::abs(query - key), greatest, divisor(layer, greatest), share, static_cast<double>(d));
+            }
+    }
+    sums.add_to(gradient.tensors, tensors, width_);
+    const auto sign = [](View tensor) { return number(tensor) < 0 ? -1 : 1; };
+    gradient.tensors[tensor_c].row(0)[0] += static_cast<float>(sums.dc * sign(tensors[tensor_c]));
+    gradient.tensors[tensor_l].row(0)[0] += static_cast<float>(sums.dl * sign(tensors[tensor_l]) * threshold_);
+}
+
+TableRows Fire::table_rows(const TableRequest& request) const {
+    const std::string part = checked_part(*this, request);
+    tensors_.requested(*this, request);
+    const int slot = tensors_.slot(request.layer);
+    const Layer& layer = layers_[static_cast<std::size_t>(slot)];
+    if (part == "function") {
+        std::vector<std::string> header = {"x"};
+        for (int h = 0; h < n_heads_; ++h) header.push_back("head" + std::to_string(h));
+        return make_table(std::move(header), request.length,
+                          [&layer, last = std::max(1, request.length - 1)](std::int64_t i, std::span<double> out) {
+                              out[0] = static_cast<double>(i) / last;
+                              for (std::size_t h = 1; h < out.size(); ++h)
+                                  out[h] =
+                                      layer.pieces.value(static_cast<int>(h) - 1, layer.pieces.piece(out[0]), out[0]);
+                          });
+    }
+    check_table_head(*this, n_heads_, request);
+    return make_bias_matrix(
+        request, mask_, [&layer, head = request.head](int query, int key) { return value(layer, head, query, key); });
+}
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
+    const int threshold = item.integer("threshold", std::max(1, dims.context), 1, 1 << 30);
+    return std::make_unique<Fire>(threshold, item.integer("width", 32, 1, most_width), dims);
+}
+
+} // namespace
+
+extern const EncodingInfo fire_encoding;
+const EncodingInfo fire_encoding = {
+    .name = "fire",
+    .summary = "adds what a small network makes of the distance as a fraction of the position",
+    .paper = "Li et al. 2024, arXiv 2310.04418",
+    .formula = "score(i, j) = q_i . k_j * scale + f_h(ln(|c| D + 1) / ln(|c| M + 1))\n"
+               "D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j),  f: a layer of `width` ReLU units, of each layer",
+    .moments = moment_bias,
+    .shift_invariant = false,
+    .trainable = true,
+    .parameters = {{"threshold", "context",
+                    "positions up to it have the same bias at the same distance, as l starts at 1"},
+                   {"width", "32", "units of the hidden layer"}},
+    .make = make,
+};
+
+} // namespace ordo
