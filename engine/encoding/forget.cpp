@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// Forget gates, of the forgetting transformer: a score falls by what the tokens in between tell a head to forget.
+//   f_t = sigmoid(w_h . x_t + b_h)                  x_t [d_model]: what the layer's attention reads, normed
+//   score(i, j) += sum over l = j+1 .. i of ln f_l  = c_i - c_j,  c_t = c_(t-1) + ln f_t
+// gate.weight w [n_heads, d_model] and gate.bias b [n_heads] of each layer. Gates of one are no encoding, and a constant gate
+// is ALiBi of the slope -ln f. Where the mask is bidirectional, the bias is likewise that of the tokens between the two,
+// -|c_i - c_j|. Lin et al. 2025, arXiv 2503.02130; weights start as in their code.
+//
+// A token's state is c_t of each head, as two floats that add up to it [n_heads, 2]: c grows with the sequence, while what
+// counts are differences of near ones, which a single float would lose.
+#include "core/parallel.h"
+#include "encoding/layer_tensors.h"
+#include "encoding/registry.h"
+#include "encoding/table.h"
+#include "kernels/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+double log_sigmoid(double z) {
+    return z < 0 ? z - std::log1p(std::exp(z)) : -std::log1p(std::exp(-z));
+}
+
+// Two floats that add up to a double, but for its last 5 bits.
+double joined(const float* pair) {
+    return static_cast<double>(pair[0]) + static_cast<double>(pair[1]);
+}
+void split(double value, float* pair) {
+    pair[0] = static_cast<float>(value);
+    pair[1] = static_cast<float>(value - static_cast<double>(pair[0]));
+}
+
+class Forget final : public Encoding {
+public:
+    explicit Forget(const Dims& dims) : n_heads_(dims.n_heads), d_model_(dims.d_model), tensors_(dims) {}
+
+    std::string spec() const override { return "forget"; }
+    unsigned moments() const override { return moment_observe | moment_bias; }
+    unsigned reads() const override { return reads_state; }
+
+    std::vector<TensorSpec> tensors() const override {
+        return {{.name = "gate.weight", .shape = {n_heads_, d_model_}, .per_layer = true},
+                {.name = "gate.bias", .shape = {n_heads_}, .initial = InitialValues::constant(0), .per_layer = true}};
+    }
+    void bind(int layer, std::span<const View> tensors) override { tensors_.bind(layer, tensors); }
+
+    int state_floats() const override { return 2 * n_heads_; }
+    void observe(View x, int layer, Positions, const float* before, View state) const override {
+        const View weight = tensors_.of_layer(layer)[0], bias = tensors_.of_layer(layer)[1];
+        parallel_for(x.rows, 16, [&](std::ptrdiff_t t) {
+            float* row = state.row(static_cast<int>(t));
+            kernels().dots(1, n_heads_, d_model_, weight.data, weight.stride, x.row(static_cast<int>(t)), x.stride, row,
+                           state.stride);
+            // From the last head on: a head's pair lies where later heads' products were.
+            for (int h = n_heads_ - 1; h >= 0; --h)
+                split(log_sigmoid(static_cast<double>(row[h]) + static_cast<double>(bias.row(0)[h])), row + 2 * h);
+        });
+        // From what is stored, so that a sequence has the same bits in one call and in many.
+        parallel_for(n_heads_, std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
+            double sum = before ? joined(before + 2 * h) : 0;
+            for (int t = 0; t < state.rows; ++t) {
+                float* pair = state.row(t) + 2 * h;
+                split(sum + joined(pair), pair);
+                sum = joined(pair);
+            }
+        });
+    }
+    // d_state of a pair's high part is that of c; the low part is what rounding left of it, and has none.
+    //   d ln f_t = sum over s >= t of d c_s;  d z_t = d ln f_t (1 - f_t),  z = w . x + b
+    void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
+                          std::span<const View> grads) const override {
+        const View weight = tensors_.of_layer(layer)[0];
+        parallel_for(n_heads_, std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
+            double d_log = 0, d_bias = 0;
+            for (int t = x.rows - 1; t >= 0; --t) {
+                d_log += static_cast<double>(d_state.row(t)[2 * h]);
+                const double log_gate = joined(state.row(t) + 2 * h) - (t > 0 ? joined(state.row(t - 1) + 2 * h) : 0);
+                const double dz = d_log * -std::expm1(log_gate);
+                d_state.row(t)[2 * h] = static_cast<float>(dz);
+                d_bias += dz;
+            }
+            grads[1].row(0)[h] += static_cast<float>(d_bias);
+        });
+        // d w [n_heads, d_model] += dz^T x;  dx += dz w. Blocks do not depend on the threads.
+        constexpr int block = 64;
+        parallel_for((d_model_ + block - 1) / block, 1, [&](std::ptrdiff_t i) {
+            const int first = static_cast<int>(i) * block;
+            kernels().product(n_heads_, std::min(block, d_model_ - first), x.rows, 1, d_state.data, 2, d_state.stride,
+                              x.data + first, x.stride, 1, grads[0].data + first, grads[0].stride);
+        });
+        parallel_for((x.rows + block - 1) / block, 1, [&](std::ptrdiff_t i) {
+            const int first = static_cast<int>(i) * block;
+            kernels().product(std::min(block, x.rows - first), d_model_, n_heads_, 1, d_state.row(first),
+                              d_state.stride, 2, weight.data, weight.stride, 1, dx.row(first), dx.stride);
+        });
+    }
+
+    void bias(View scores, const Tile& tile) const override {
+        for (int first = 0; first < scores.cols; first += most_keys) {
+            const Keys keys(tile, first);
+            for (int i = 0; i < scores.rows; ++i) {
+                const float* query = tile.query_state.row(i) + 2 * tile.head;
+                float* row = scores.row(i) + first;
+                for (int j = 0; j < keys.n; ++j) row[j] -= std::fabs(keys.difference(query, j));
+            }
+        }
+    }
+    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+        const auto add = [&](float* pair, double d) {
+            pair[0] += static_cast<float>(d);
+            pair[1] += static_cast<float>(d);
+        };
+        for (int first = 0; first < d_scores.cols; first += most_keys) {
+            const Keys keys(tile, first);
+            double d_keys[most_keys] = {};
+            for (int i = 0; i < d_scores.rows; ++i) {
+                const float *query = tile.query_state.row(i) + 2 * tile.head, *d_row = d_scores.row(i) + first;
+                double d_query = 0;
+                for (int j = 0; j < keys.n; ++j) {
+                    const double d = static_cast<double>(keys.difference(query, j) <= 0 ? d_row[j] : -d_row[j]);
+                    d_query += d;
+                    d_keys[j] -= d;
+                }
+                add(gradient.query_state.row(i) + 2 * tile.head, d_query);
+            }
+            for (int j = 0; j < keys.n; ++j) add(gradient.key_state.row(first + j) + 2 * tile.head, d_keys[j]);
+        }
+    }
+
+    Operations operations(Moment moment, const Work& work) const override {
+        const double gates = work.tokens * n_heads_; // differences are of pairs of floats
+        if (moment == moment_observe) return {2.0 * d_model_ * gates, (2 * operations_of_function + 2) * gates};
+        return {.others = moment == moment_bias ? 4 * work.pairs : 0};
+    }
+
+    // table: the gates of a layer for x = 0.
+    TableRows table_rows(const TableRequest& request) const override {
+        checked_part(*this, request);
+        const View bias = tensors_.requested(*this, request)[1];
+        return make_table({"head", "bias", "gate"}, n_heads_, [bias](std::int64_t head, std::span<double> out) {
+            out[0] = static_cast<double>(head);
+            out[1] = static_cast<double>(bias.row(0)[head]);
+            out[2] = std::exp(log_sigmoid(out[1]));
+        });
+    }
+
+private:
+    static constexpr int most_keys = 256;
+    // Some keys' sums of one head, side by side.
+    struct Keys {
+        Keys(const Tile& tile, int first) : n(std::min(most_keys, tile.key_state.rows - first)) {
+            for (int j = 0; j < n; ++j) {
+                const float* pair = tile.key_state.row(first + j) + 2 * tile.head;
+                high[j] = pair[0];
+                low[j] = pair[1];
+            }
+        }
+        // c_query - c_key: the high parts of near ones differ exactly.
+        float difference(const float* query, int j) const { return (query[0] - high[j]) + (query[1] - low[j]); }
+
+        int n;
+        float high[most_keys], low[most_keys];
+    };
+
+    int n_heads_, d_model_;
+    LayerTensors tensors_; // gate.weight [n_heads, d_model], gate.bias [1, n_heads]
+};
+
+std::unique_ptr<Encoding> make(const SpecItem&, const Dims& dims) {
+    return std::make_unique<Forget>(dims);
+}
+
+} // namespace
+
+extern const EncodingInfo forget_encoding;
+const EncodingInfo forget_encoding = {
+    .name = "forget",
+    .summary = "lowers scores by what the tokens in between tell a head to forget",
+    .paper = "Lin et al. 2025, arXiv 2503.02130",
+    .formula = "score(i, j) = q_i . k_j * scale + sum_{l=j+1..i} ln sigmoid(w_h . x_l + b_h)\n"
+               "x_l: the layer's normed input; kept as a running sum for each head",
+    .moments = moment_observe | moment_bias,
+    .shift_invariant = true,
+    .trainable = true,
+    .parameters = {},
+    .make = make,
+};
+
+} // namespace ordo
