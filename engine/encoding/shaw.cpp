@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Relative position representations: a trained vector for each distance up to a clip is added to the keys, and one to
+// the values. With r = clamp(p_j - p_i, -clip, clip) + clip, keys and values [2 clip + 1, d_head], of all heads of a layer:
+//   score(i, j) = (q_i . k_j + q_i . keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])
+// Nothing of the size of all pairs exists: q_i meets the 2 clip + 1 keys once and each score picks its own; the weights
+// of the keys at one distance are added up before they meet its value.
+// Shaw, Uszkoreit and Vaswani 2018, arXiv 1803.02155, eq. 3 to 5. Without values it is what BERT calls relative_key.
+#include "encoding/registry.h"
+#include "encoding/relative.h"
+#include "encoding/table.h"
+
+namespace ordo {
+namespace {
+
+class Shaw final : public Encoding {
+public:
+    Shaw(int clip, bool values, Dims dims) : clip_(clip), has_values_(values), dims_(std::move(dims)) {
+        for (int i = 0; i < dims_.layer_count(); ++i) {
+            keys_.emplace_back(-clip, clip);
+            if (values) values_.emplace_back(-clip, clip);
+        }
+    }
+
+    std::string spec() const override {
+        return SpecWriter("shaw")("clip", clip_)("values", has_values_ ? "yes" : "no").text();
+    }
+    unsigned moments() const override { return moment_bias | (has_values_ ? moment_mix : 0U); }
+    unsigned reads() const override { return reads_queries; }
+
+    std::vector<TensorSpec> tensors() const override {
+        const std::vector<std::int64_t> shape = {2 * std::int64_t{clip_} + 1, dims_.d_head};
+        std::vector<TensorSpec> all = {{.name = "keys", .shape = shape, .per_layer = true}};
+        if (has_values_) all.push_back({.name = "values", .shape = shape, .per_layer = true});
+        return all;
+    }
+    void bind(int layer, std::span<const View> tensors) override {
+        const std::size_t at = slot(layer);
+        keys_[at].bind(tensors[0]);
+        if (has_values_) values_[at].bind(tensors[1]);
+    }
+    void prepare(int) override {
+        for (std::vector<RelativeTable>* tables : {&keys_, &values_})
+            for (RelativeTable& table : *tables) table.prepare();
+    }
+
+    void bias(View scores, const Tile& tile) const override {
+        keys_[slot(tile.layer)].add_products(tile.scale, tile.q, tile.queries, tile.keys, scores);
+    }
+    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+        const RelativeTable& keys = keys_[slot(tile.layer)];
+        keys.add_rows(tile.scale, d_scores, tile.queries, tile.keys, gradient.q);
+        keys.add_gradient(tile.scale, d_scores, tile.q, tile.queries, tile.keys, gradient.tensors[0]);
+    }
+
+    void mix(View out, View weights, const Tile& tile) const override {
+        values_[slot(tile.layer)].add_rows(1, weights, tile.queries, tile.keys, out);
+    }
+    void mix_backward(View d_out, View weights, View d_weights, const Tile& tile,
+                      const TileGradient& gradient) const override {
+        const RelativeTable& values = values_[slot(tile.layer)];
+        values.add_products(1, d_out, tile.queries, tile.keys, d_weights);
+        values.add_gradient(1, weights, d_out, tile.queries, tile.keys, gradient.tensors[1]);
+    }
+
+    // A query meets the vector of each distance that its keys have, and a key picks what it needs.
+    Operations operations(Moment moment, const Work& work) const override {
+        if (!(moments() & moment)) return {};
+        const double distances = dims_.mask == Mask::causal ? clip_ + 1 : 2.0 * clip_ + 1;
+        return {2 * dims_.d_head * std::min(work.pairs, work.query_rows * distances), work.pairs};
+    }
+
+    // A row for each distance: p_j - p_i, and the vector.
+    std::vector<std::string> table_parts() const override {
+        return has_values_ ? std::vector<std::string>{"keys", "values"} : std::vector<std::string>{"keys"};
+    }
+    TableRows table_rows(const TableRequest& request) const override {
+        const std::string part = checked_part(*this, request);
+        return relative_table(*this, part == "values" ? values_ : keys_, dims_, request);
+    }
+
+private:
+    std::size_t slot(int layer) const { return static_cast<std::size_t>(dims_.slot(layer)); }
+
+    int clip_;
+    bool has_values_;
+    Dims dims_;
+    std::vector<RelativeTable> keys_, values_; // of each layer
+};
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
+    const int clip = item.integer("clip", 16, 0, 1 << 20);
+    return std::make_unique<Shaw>(clip, item.choice("values", "yes", {"yes", "no"}) == "yes", dims);
+}
+
+} // namespace
+
+extern const EncodingInfo shaw_encoding;
+const EncodingInfo shaw_encoding = {
+    .name = "shaw",
+    .summary = "adds a trained vector for each clipped distance to keys, and one to values",
+    .paper = "Shaw et al. 2018, arXiv 1803.02155",
+    .formula = "score(i, j) = q_i . (k_j + keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])\n"
+               "r = clamp(p_j - p_i, -clip, clip) + clip",
+    .moments = moment_bias | moment_mix,
+    .shift_invariant = true,
+    .trainable = true,
+    .parameters = {{"clip", "16", "distance from which on all are alike"},
+                   {"values", "yes", "no: the keys' vectors alone"}},
+    .make = make,
+};
+
+} // namespace ordo
