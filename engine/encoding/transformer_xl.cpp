@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// Transformer-XL's relative positions: sinusoids of the distance, projected, and two trained queries of nobody's.
+//   score(i, j) = (q_i . k_j + u_h . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale
+//   r(t) = W s(t),  s(t) = [sin(t w_0) .. sin(t w_(n-1)), cos(t w_0) .. cos(t w_(n-1))],  w_k = 10000^(-k/n),  n = width/2
+// projection W [n_heads * d_head, width], u and v [n_heads, d_head], of one layer; r_h are rows h of r.
+// Dai et al. 2019, arXiv 1901.02860, section 3.3. Distances are looked up directly: there is no "relative shift".
+//
+// ROTATE adds u to the queries, so that q.k holds both content terms; BIAS reads q + u. prepare() computes r of all
+// distances once for each layer: as much again as q.k is then all that a score costs. Those that it has no room for
+// are computed when met, by the same sums.
+//   d score/d q_i = sum_j g_ij r(t_ij) = W T_i,  d score/d W = sum_i (q_i + v) T_i^T,  T_i = sum_j g_ij s(t_ij)
+#include "core/error.h"
+#include "core/parallel.h"
+#include "encoding/registry.h"
+#include "encoding/relative.h"
+#include "encoding/table.h"
+#include "kernels/kernels.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+constexpr std::size_t max_table_floats = std::size_t{1} << 26; // 256 MiB of r, in all layers
+constexpr int ahead = 64;            // later keys, of a causal model: those that a tile computes and masks
+constexpr int scratch_floats = 8192; // of an array on the stack
+constexpr int block = RowBlocks::block;
+constexpr int sinusoid_columns = 256; // whose gradients are taken at once
+
+struct Layer {
+    View projection, u, v;
+    std::vector<RowBlocks> vectors; // r of each head, of the prepared rows
+};
+
+class TransformerXl final : public Encoding {
+public:
+    TransformerXl(int width, Dims dims) : width_(width), dims_(std::move(dims)) {
+        layers_.resize(static_cast<std::size_t>(dims_.layer_count()));
+        for (int k = 0; k < width / 2; ++k) frequencies_.push_back(std::pow(10000.0, -2.0 * k / width));
+    }
+
+    std::string spec() const override { return SpecWriter("transformer-xl")("width", width_).text(); }
+    unsigned moments() const override { return moment_rotate | moment_bias; }
+    unsigned reads() const override { return reads_queries; }
+
+    // All start as in the authors' code: normal, 0.02.
+    std::vector<TensorSpec> tensors() const override {
+        const std::int64_t heads = dims_.n_heads, e = dims_.d_head;
+        return {{.name = "projection", .shape = {heads * e, width_}, .per_layer = true},
+                {.name = "u", .shape = {heads, e}, .per_layer = true},
+                {.name = "v", .shape = {heads, e}, .per_layer = true}};
+    }
+    void bind(int layer, std::span<const View> tensors) override {
+        Layer& at = layers_[static_cast<std::size_t>(dims_.slot(layer))];
+        at.projection = tensors[0];
+        at.u = tensors[1];
+        at.v = tensors[2];
+    }
+    void prepare(int n_positions) override;
+
+    void rotate(View x, const HeadRows& rows) const override {
+        if (rows.role != Role::query) return;
+        const View u = layer_of(rows.layer).u;
+        for (int i = 0; i < x.rows; ++i)
+            for (int h = 0; h < rows.n_heads; ++h)
+                kernels().add(u.cols, u.row(rows.first_head + h), x.row(i) + h * u.cols);
+    }
+    void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View> grads) const override {
+        if (rows.role != Role::query) return;
+        const View du = grads[1];
+        for (int i = 0; i < dx.rows; ++i)
+            for (int h = 0; h < rows.n_heads; ++h)
+                kernels().add(du.cols, dx.row(i) + h * du.cols, du.row(rows.first_head + h));
+    }
+    void bias(View scores, const Tile& tile) const override;
+    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
+
+    Operations operations(Moment moment, const Work& work) const override {
+        const double e = dims_.d_head;
+        if (moment == moment_rotate) return {.others = e * work.query_rows};
+        if (moment != moment_bias) return {};
+        return {2 * e * work.pairs, e * work.query_rows + work.pairs};
+    }
+
+    // sinusoid: s(t), t = start ..; vectors: r_h(t) of one head.
+    std::vector<std::string> table_parts() const override { return {"sinusoid", "vectors"}; }
+    TableRows table_rows(const TableRequest& request) const override;
+
+private:
+    // Rows are p_j - p_i = -t, as those of RelativePairs; prepared are [first_, end()).
+    std::int64_t end() const { return first_ + prepared_; }
+    bool is_prepared(std::int64_t row) const { return row >= first_ && row < end(); }
+    // How many of count rows from this one are prepared like it, or like it not.
+    int alike(std::int64_t row, int count) const {
+        const std::int64_t until = row < first_ ? first_ : row < end() ? end() : row + count;
+        return static_cast<int>(std::min<std::int64_t>(count, until - row));
+    }
+
+    const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(dims_.slot(layer))]; }
+    View projection_of(const Layer& layer, int head) const {
+        return rows_of(layer.projection, head * dims_.d_head, dims_.d_head);
+    }
+    double component(std::int64_t row, int c) const {
+        const int n = width_ / 2;
+        const double angle = static_cast<double>(-row) * frequencies_[static_cast<std::size_t>(c < n ? c : c - n)];
+        return c < n ? std::sin(angle) : std::cos(angle);
+    }
+    float stored(std::int64_t row, int c) const {
+        return is_prepared(row) ? sinusoids_.data()[(row - first_) * width_ + c]
+                                : static_cast<float>(component(row, c));
+    }
+
+    void vectors(const Layer& layer, int head, std::int64_t row, int count, float* out, int stride) const;
+    void products(float alpha, const Layer& layer, int head, View q, std::int64_t row, int count, View out) const;
+    void add_sinusoids(float alpha, const float* weights, std::int64_t row, int count, int column, View to) const;
+    int queries_at_once() const { return std::min(relative_tile, scratch_floats / dims_.d_head); }
+    View shifted(const Layer& layer, const Tile& tile, int top, int count, float* scratch) const;
+
+    int width_;
+    Dims dims_;
+    std::vector<double> frequencies_;
+    std::vector<Layer> layers_;
+    Buffer<float> sinusoids_; // [prepared_, width], s(-row) of the prepared rows
+    std::int64_t first_ = 0;
+    int prepared_ = 0;
+};
+
+// r_h of some rows, at most a block: out [d_head, count], stride apart. Every r comes from here.
+void TransformerXl::vectors(const Layer& layer, int head, std::int64_t row, int count, float* out, int stride) const {
+    const View w = projection_of(layer, head);
+    float columns[block * block]; // of s, one below the other
+    for (int first = 0; first < width_; first += block) {
+        const int some = std::min(block, width_ - first);
+        for (int j = 0; j < count; ++j)
+            for (int c = 0; c < some; ++c) columns[c * block + j] = stored(row + j, first + c);
+        kernels().product(w.rows, count, some, 1, w.data + first, w.stride, 1, columns, block, first == 0 ? 0.0f : 1.0f,
+                          out, stride);
+    }
+}
+
+void TransformerXl::prepare(int n_positions) {
+    const std::size_t floats =
+        layers_.size() * static_cast<std::size_t>(dims_.n_heads * dims_.d_head) + static_cast<std::size_t>(width_);
+    const auto most = static_cast<int>(std::min<std::size_t>(max_table_floats / floats, 1 << 24));
+    const bool causal = dims_.mask == Mask::causal;
+    int back = std::min(n_positions, causal ? most - ahead : most / 2) - 1;
+    back = (back + block - 1) / block * block; // so that spans of pairs begin with blocks
+    if (back > -first_) {                      // further than there is
+        first_ = -back;
+        prepared_ = back + (causal ? ahead : back + block);
+        sinusoids_ = Buffer<float>(static_cast<std::size_t>(prepared_) * static_cast<std::size_t>(width_));
+        for (Layer& layer : layers_) layer.vectors.clear();
+        parallel_for(prepared_, std::max(1, 8192 / width_), [&](std::ptrdiff_t i) {
+            float* row = sinusoids_.data() + i * width_;
+            for (int c = 0; c < width_; ++c) row[c] = static_cast<float>(component(first_ + i, c));
+        });
+    }
+    const int rows = prepared_, heads = dims_.n_heads, blocks = (rows + block - 1) / block;
+    for (Layer& layer : layers_)
+        while (layer.vectors.size() < static_cast<std::size_t>(heads)) layer.vectors.emplace_back(rows, dims_.d_head);
+    const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims_.d_head * width_)); // blocks worth waking a thread for
+    parallel_for(std::ssize(layers_) * heads * blocks, grain, [&](std::ptrdiff_t i) {
+        Layer& layer = layers_[static_cast<std::size_t>(i / blocks / heads)];
+        const int head = static_cast<int>(i / blocks % heads), row = static_cast<int>(i % blocks) * block;
+        vectors(layer, head, first_ + row, std::min(block, rows - row),
+                layer.vectors[static_cast<std::size_t>(head)].block_of(row), block);
+    });
+}
+
+// out [q.rows, count] = alpha * q . r_h of some rows
+void TransformerXl::products(float alpha, const Layer& layer, int head, View q, std::int64_t row, int count,
+                             View out) const {
+    const int e = dims_.d_head, most = std::min(relative_vector, scratch_floats / e);
+    for (int done = 0, some = 0; done < count; done += some) {
+        const std::int64_t at = row + done;
+        const View to = cols_of(out, done, count - done);
+        some = alike(at, count - done);
+        if (is_prepared(at)) {
+            layer.vectors[static_cast<std::size_t>(head)].multiply(alpha, q, static_cast<int>(at - first_), some, to);
+            continue;
+        }
+        some = std::min(some, most);
+        alignas(64) float r[scratch_floats];
+        vectors(layer, head, at, some, r, most);
+        kernels().product(q.rows, some, e, alpha, q.data, q.stride, 1, r, most, 0, to.data, to.stride);
+    }
+}
+
+// q + v of some of a tile's queries, which hold u already.
+View TransformerXl::shifted(const Layer& layer, const Tile& tile, int top, int count, float* scratch) const {
+    const View out = view(scratch, count, dims_.d_head);
+    const float *u = layer.u.row(tile.head), *v = layer.v.row(tile.head);
+    for (int i = 0; i < count; ++i)
+        for (int c = 0; c < out.cols; ++c) out.row(i)[c] = tile.q.row(top + i)[c] + (v[c] - u[c]);
+    return out;
+}
+
+void TransformerXl::bias(View scores, const Tile& tile) const {
+    const Layer& layer = layer_of(tile.layer);
+    for_query_tiles({}, tile.queries, tile.keys, queries_at_once(), [&](int top, int n, const RelativePairs& pairs) {
+        alignas(64) float scratch[scratch_floats];
+        alignas(64) RelativeProducts p;
+        const View q = shifted(layer, tile, top, n, scratch), to = rows_of(scores, top, n);
+        if (!pairs.sparse()) {
+            pairs.for_spans(0, [&](std::int64_t row, int span) {
+                products(tile.scale, layer, tile.head, q, row, span, {p[0], n, span, relative_span});
+                pairs.spread(p, row, span, to);
+            });
+            return;
+        }
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < scores.cols; ++j) {
+                const std::int64_t row = pairs.row(i, j);
+                const int before = is_prepared(row) ? static_cast<int>((row - first_) % relative_vector) : 0;
+                products(tile.scale, layer, tile.head, rows_of(q, i, 1), row - before, 1 + before,
+                         view(p[0], 1, relative_span));
+                to.row(i)[j] += p[0][before];
+            }
+    });
+}
+
+// to [n, ..] += alpha * weights[i][r] times columns of s(-(row + r)), from `column` on. The rows of a span are summed up in
+// one product, prepared or not.
+void TransformerXl::add_sinusoids(float alpha, const float* weights, std::int64_t row, int count, int column,
+                                  View to) const {
+    const auto add = [&](const float* s, std::ptrdiff_t stride, const View& columns) {
+        kernels().product(to.rows, columns.cols, count, alpha, weights, relative_span, 1, s, stride, 1, columns.data,
+                          to.stride);
+    };
+    if (is_prepared(row) && is_prepared(row + count - 1))
+        return add(sinusoids_.data() + (row - first_) * width_ + column, width_, to);
+    constexpr int some = 32;
+    float s[relative_span][some];
+    for (int first = 0; first < to.cols; first += some) {
+        const int n = std::min(some, to.cols - first);
+        for (int r = 0; r < count; ++r)
+            for (int c = 0; c < n; ++c) s[r][c] = stored(row + r, column + first + c);
+        add(s[0], some, cols_of(to, first, n));
+    }
+}
+
+void TransformerXl::bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const {
+    const Layer& layer = layer_of(tile.layer);
+    const View w = projection_of(layer, tile.head), dw = rows_of(gradient.tensors[0], tile.head * w.rows, w.rows);
+    float *du = gradient.tensors[1].row(tile.head), *dv = gradient.tensors[2].row(tile.head);
+    for_query_tiles({}, tile.queries, tile.keys, queries_at_once(), [&](int top, int n, const RelativePairs& pairs) {
+        alignas(64) float scratch[scratch_floats], dq[scratch_floats], t[relative_tile][sinusoid_columns];
+        alignas(64) RelativeProducts p;
+        const View q = shifted(layer, tile, top, n, scratch), weights = rows_of(d_scores, top, n);
+        for (int column = 0; column < width_; column += sinusoid_columns) {
+            const int some = std::min(sinusoid_columns, width_ - column);
+            const View sums = {t[0], n, some, sinusoid_columns};
+            std::fill_n(t[0], n * sinusoid_columns, 0.0f);
+            if (!pairs.sparse())
+                pairs.for_spans(0, [&](std::int64_t row, int span) {
+                    pairs.collect(weights, row, span, p);
+                    add_sinusoids(tile.scale, p[0], row, span, column, sums);
+                });
+            else
+                for (int i = 0; i < n; ++i)
+                    for (int j = 0; j < weights.cols; ++j)
+                        add_sinusoids(tile.scale, weights.row(i) + j, pairs.row(i, j), 1, column, rows_of(sums, i, 1));
+            kernels().product(w.rows, some, n, 1, q.data, 1, q.stride, t[0], sinusoid_columns, 1, dw.data + column,
+                              dw.stride);
+            kernels().dots(n, w.rows, some, w.data + column, w.stride, t[0], sinusoid_columns, dq, w.rows);
+            for (int i = 0; i < n; ++i) {
+                kernels().add(w.rows, dq + i * w.rows, gradient.q.row(top + i));
+                kernels().add(w.rows, dq + i * w.rows, dv);
+                kernels().axpy(w.rows, -1, dq + i * w.rows, du); // q holds it, and the distance does not
+            }
+        }
+    });
+}
+
+TableRows TransformerXl::table_rows(const TableRequest& request) const {
+    const bool sinusoid = checked_part(*this, request) == "sinusoid";
+    if (sinusoid)
+        return make_matrix("dim", 0, width_, request.length, [this, start = request.start](auto t, auto out) {
+            for (int c = 0; c < width_; ++c) out[static_cast<std::size_t>(c)] = component(-(start + t), c);
+        });
+    check_table_layer(*this, dims_, request);
+    check_table_head(*this, dims_.n_heads, request);
+    const Layer& layer = layer_of(request.layer);
+    if (!layer.projection.data)
+        fail(ErrorCode::usage, "transformer-xl: the projection is in the weights: expected a model file, found none");
+    const View w = projection_of(layer, request.head);
+    return make_matrix("dim", 0, w.rows, request.length, [=, this, start = request.start](auto t, auto out) {
+        for (int i = 0; i < w.rows; ++i)
+            for (int c = 0; c < width_; ++c)
+                out[static_cast<std::size_t>(i)] += w.row(i)[c] * component(-(start + t), c);
+    });
+}
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
+    const int width = item.integer("width", dims.d_model - dims.d_model % 2, 2, 1 << 16);
+    if (width % 2 != 0) fail(ErrorCode::usage, "transformer-xl: width: expected an even number, found ", width);
+    if (dims.d_head > scratch_floats)
+        fail(ErrorCode::usage, "transformer-xl: expected heads of at most ", scratch_floats, " columns, found ",
+             dims.d_head);
+    return std::make_unique<TransformerXl>(width, dims);
+}
+
+} // namespace
+
+extern const EncodingInfo transformer_xl_encoding;
+const EncodingInfo transformer_xl_encoding = {
+    .name = "transformer-xl",
+    .summary = "queries meet projected sinusoids of the distance; keys and distances meet trained vectors",
+    .paper = "Dai et al. 2019, arXiv 1901.02860",
+    .formula = "score(i, j) = ((q_i + u_h) . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale\n"
+               "r(t) = W s(t),  s(t) = [sin(t w_k) .., cos(t w_k) ..],  w_k = 10000^(-2k/width)",
+    .moments = moment_rotate | moment_bias,
+    .shift_invariant = true,
+    .trainable = true,
+    .parameters = {{"width", "d_model", "columns of the sinusoid, which W projects; even"}},
+    .make = make,
+};
+
+} // namespace ordo
