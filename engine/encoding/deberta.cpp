@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Disentangled attention: content meets content, content meets position (c2p), and position meets content (p2c).
+//   score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale
+//   delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + number of the position terms in use)
+// keys and queries [2 span, n_heads * d_head] are of one layer and hold what a projection of the paper's table of relative
+// positions would: there is nothing else that the projection is for. He et al. 2021, arXiv 2006.03654, eq. 4.
+// The content's f enters at ROTATE, with q, which BIAS then reads: of three variances it keeps one.
+#include "core/error.h"
+#include "encoding/registry.h"
+#include "encoding/relative.h"
+#include "encoding/table.h"
+#include "kernels/kernels.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+// The rows from the last to the first.
+View reversed(View v) {
+    return {v.row(v.rows - 1), v.rows, v.cols, -v.stride};
+}
+
+class Deberta final : public Encoding {
+public:
+    Deberta(int span, bool c2p, bool p2c, Dims dims)
+        : span_(span), c2p_(c2p), p2c_(p2c), dims_(std::move(dims)),
+          factor_(static_cast<float>(1 / std::sqrt(1.0 + (c2p ? 1 : 0) + (p2c ? 1 : 0)))) {
+        for (int i = 0; i < dims_.layer_count() * dims_.n_heads; ++i) {
+            if (c2p) keys_.emplace_back(1 - span, span); // row span - r of `keys` is of distance r = p_j - p_i
+            if (p2c) queries_.emplace_back(-span, span - 1);
+        }
+    }
+
+    std::string spec() const override {
+        return SpecWriter("deberta")("span", span_)("terms", c2p_ && p2c_ ? "both" : c2p_ ? "c2p" : "p2c").text();
+    }
+    unsigned moments() const override { return moment_rotate | moment_bias; }
+    unsigned reads() const override { return (c2p_ ? reads_queries : 0U) | (p2c_ ? reads_keys : 0U); }
+
+    std::vector<TensorSpec> tensors() const override {
+        const std::vector<std::int64_t> shape = {2 * std::int64_t{span_}, std::int64_t{dims_.n_heads} * dims_.d_head};
+        std::vector<TensorSpec> all;
+        if (c2p_) all.push_back({.name = "keys", .shape = shape, .per_layer = true});
+        if (p2c_) all.push_back({.name = "queries", .shape = shape, .per_layer = true});
+        return all;
+    }
+    void bind(int layer, std::span<const View> tensors) override {
+        for (int head = 0; head < dims_.n_heads; ++head) {
+            if (c2p_) keys_[slot(layer, head)].bind(reversed(of_head(tensors[0], head)));
+            if (p2c_) queries_[slot(layer, head)].bind(of_head(tensors[c2p_ ? 1 : 0], head));
+        }
+    }
+    void prepare(int) override {
+        for (RelativeTable& table : keys_) table.prepare();
+    }
+
+    void rotate(View x, const HeadRows& rows) const override { scale(x, rows.role); }
+    void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View>) const override {
+        scale(dx, rows.role);
+    }
+
+    void bias(View scores, const Tile& tile) const override {
+        const std::size_t at = slot(tile.layer, tile.head);
+        if (c2p_) keys_[at].add_products(tile.scale, tile.q, tile.queries, tile.keys, scores);
+        if (p2c_) queries_[at].add_products_of_keys(tile.scale * factor_, tile.k, tile.queries, tile.keys, scores);
+    }
+    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
+        const std::size_t at = slot(tile.layer, tile.head);
+        if (c2p_) {
+            const View grad = reversed(of_head(gradient.tensors[0], tile.head));
+            keys_[at].add_rows(tile.scale, d_scores, tile.queries, tile.keys, gradient.q);
+            keys_[at].add_gradient(tile.scale, d_scores, tile.q, tile.queries, tile.keys, grad);
+        }
+        if (p2c_) {
+            const View grad = of_head(gradient.tensors[c2p_ ? 1 : 0], tile.head);
+            const float scale = tile.scale * factor_;
+            queries_[at].add_rows_of_keys(scale, d_scores, tile.queries, tile.keys, gradient.k);
+            queries_[at].add_gradient_of_keys(scale, d_scores, tile.k, tile.queries, tile.keys, grad);
+        }
+    }
+
+    Operations operations(Moment moment, const Work& work) const override {
+        const double e = dims_.d_head, distances = dims_.mask == Mask::causal ? span_ : 2.0 * span_;
+        if (moment == moment_rotate) return {.others = e * work.query_rows};
+        if (moment != moment_bias) return {};
+        Operations sum;
+        if (c2p_) sum += {2 * e * std::min(work.pairs, work.query_rows * distances), work.pairs};
+        if (p2c_) sum += {2 * e * work.pairs, work.pairs};
+        return sum;
+    }
+
+    // A row for each distance p_j - p_i, with one head's vector.
+    std::vector<std::string> table_parts() const override {
+        std::vector<std::string> parts;
+        if (c2p_) parts.emplace_back("keys");
+        if (p2c_) parts.emplace_back("queries");
+        return parts;
+    }
+    TableRows table_rows(const TableRequest& request) const override {
+        const std::string part = checked_part(*this, request);
+        return relative_table(*this, part == "keys" ? keys_ : queries_, dims_, request);
+    }
+
+private:
+    std::size_t slot(int layer, int head) const {
+        return static_cast<std::size_t>(dims_.slot(layer) * dims_.n_heads + head);
+    }
+    View of_head(View tensor, int head) const { return cols_of(tensor, head * dims_.d_head, dims_.d_head); }
+    void scale(View x, Role role) const {
+        if (role == Role::query)
+            for (int i = 0; i < x.rows; ++i) kernels().scale(x.cols, factor_, x.row(i));
+    }
+
+    int span_;
+    bool c2p_, p2c_;
+    Dims dims_;
+    float factor_;
+    std::vector<RelativeTable> keys_, queries_; // [layers, heads]
+};
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
+    const int span = item.integer("span", 128, 1, 1 << 20);
+    const std::string terms = item.choice("terms", "both", {"both", "c2p", "p2c"});
+    return std::make_unique<Deberta>(span, terms != "p2c", terms != "c2p", dims);
+}
+
+} // namespace
+
+extern const EncodingInfo deberta_encoding;
+const EncodingInfo deberta_encoding = {
+    .name = "deberta",
+    .summary = "queries meet trained vectors of distances, and so do keys",
+    .paper = "He et al. 2021, arXiv 2006.03654",
+    .formula = "score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale\n"
+               "delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + terms)",
+    .moments = moment_rotate | moment_bias,
+    .shift_invariant = true,
+    .trainable = true,
+    .parameters = {{"span", "128", "distance from which on all are alike"},
+                   {"terms", "both", "c2p: content to position, p2c: position to content, or both"}},
+    .make = make,
+};
+
+} // namespace ordo

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// He et al. 2021 (arXiv 2006.03654), equations 3 and 4: content to content q_i.k_j, content to position
+// q_i.K_r[delta(i, j)], position to content k_j.Q_r[delta(j, i)], their sum over sqrt(3 d): one d for each term, as in the
+// authors' code where some are left out. delta(i, j) is i - j + k, kept in 0 .. 2k - 1. The content term is scaled by
+// scaling the query.
+#include "tests/oracle.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::reference {
+namespace {
+
+class Deberta final : public Oracle {
+public:
+    Deberta(const Item& item, const Setting& setting)
+        : setting_(setting), span_(item.integer("span")), to_position_(!item.is("terms", "p2c")),
+          from_position_(!item.is("terms", "c2p")) {}
+    void rotate(Vector& x, const Place&, Role role, int, int) const override {
+        if (role == Role::query)
+            for (double& value : x) value *= factor();
+    }
+    double bias(const Head& of, const Side& query, const Side& key) const override {
+        const int first = of.head * static_cast<int>(query.x.size()), i = query.at[0], j = key.at[0];
+        double score = 0; // the query has the factor in it
+        if (to_position_) score += dot(query.x, setting_.of_layer(of.layer, "keys"), delta(i, j), first);
+        if (from_position_) score += factor() * dot(key.x, setting_.of_layer(of.layer, "queries"), delta(j, i), first);
+        return of.scale * score;
+    }
+
+private:
+    double factor() const { return 1 / std::sqrt(to_position_ && from_position_ ? 3.0 : 2.0); }
+    int delta(int i, int j) const { return std::clamp(i - j + span_, 0, 2 * span_ - 1); }
+
+    Setting setting_;
+    int span_;
+    bool to_position_, from_position_;
+};
+
+const Registration deberta("deberta", [](const Item& item, const Setting& setting) -> std::unique_ptr<Oracle> {
+    return std::make_unique<Deberta>(item, setting);
+});
+
+} // namespace
+} // namespace ordo::reference
