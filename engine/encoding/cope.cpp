@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Contextual position encoding: a key's position is how many of the keys after it the query finds relevant.
+//   g_j = sigmoid(s_j),  p_j = min(g_j + g_(j+1) + .. + g_last, positions - 1)
+//   s_j += z(p_j),  z(p) between z_floor(p) and z_ceil(p) by p's fraction,  z = W q
+// for one query q and the finished scores s of the keys that it sees, as often as they are scaled; q itself is not. weight
+// W [positions, d_head] is of a layer, for all heads. Golovneva et al. 2024, arXiv 2405.18719, eq. 3 to 5 and listing.
+// What is counted are the keys of the row, whatever their position ids. Once the count is full, all earlier keys share
+// one position, and no gates are computed for them.
+//   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), of those below the last position
+#include "core/error.h"
+#include "encoding/registry.h"
+#include "encoding/relative.h"
+#include "encoding/table.h"
+#include "kernels/kernels.h"
+
+namespace ordo {
+namespace {
+
+constexpr int most_positions = 8192; // whose products are on the stack
+constexpr int keys_at_once = 128;
+
+// at[j] = sum + gates[j] + .. + gates[n - 1]; returns at[0]. By four, so that one addition waits for another only there.
+double add_up(int n, const float* gates, double sum, double* at) {
+    int j = n - 1;
+    for (; j >= 3; j -= 4) {
+        const double one = gates[j], two = one + gates[j - 1], three = two + gates[j - 2], four = three + gates[j - 3];
+        at[j] = sum + one;
+        at[j - 1] = sum + two;
+        at[j - 2] = sum + three;
+        at[j - 3] = sum += four;
+    }
+    for (; j >= 0; --j) at[j] = sum += gates[j];
+    return sum;
+}
+
+class Cope final : public Encoding {
+public:
+    Cope(int positions, Dims dims)
+        : positions_(positions), dims_(std::move(dims)), layers_(static_cast<std::size_t>(dims_.layer_count())) {
+        for (Layer& layer : layers_) layer.turned = RowBlocks(positions, dims_.d_head);
+    }
+
+    std::string spec() const override { return SpecWriter("cope")("positions", positions_).text(); }
+    unsigned moments() const override { return moment_rescore; }
+    unsigned reads() const override { return reads_queries; }
+
+    // It starts as in the authors' code, which changes no score.
+    std::vector<TensorSpec> tensors() const override {
+        return {{.name = "weight",
+                 .shape = {positions_, dims_.d_head},
+                 .initial = InitialValues::constant(0),
+                 .per_layer = true}};
+    }
+    void bind(int layer, std::span<const View> tensors) override {
+        layers_[static_cast<std::size_t>(dims_.slot(layer))].weight = tensors[0];
+    }
+    void prepare(int) override {
+        for (Layer& layer : layers_) layer.turned.set(layer.weight);
+    }
+
+    void rescore(View scores, const Tile& tile) const override {
+        alignas(64) float z[most_positions + relative_vector];
+        layer_of(tile).turned.multiply(1, tile.q, 0, positions_, view(z, 1, positions_));
+        float* s = scores.row(0);
+        const int full = count(scores, [&](int j, float, int floor, float fraction) {
+            s[j] += z[floor] + fraction * (z[floor + 1] - z[floor]);
+        });
+        for (int j = 0; j < full; ++j) s[j] += z[positions_ - 1];
+    }
+
+    void rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient) const override {
+        if (scores.rows == 0) return;
+        const Layer& layer = layer_of(tile);
+        alignas(64) float z[most_positions + relative_vector], dz[most_positions];
+        layer.turned.multiply(1, tile.q, 0, positions_, view(z, 1, positions_));
+        std::fill_n(dz, positions_, 0.0f);
+        float* ds = d_scores.row(0);
+        double slopes = 0; // of all keys, then of those up to the one in hand
+        const auto slope = [&](int j, int floor) { return static_cast<double>(ds[j]) * (z[floor + 1] - z[floor]); };
+        const int full = count(scores, [&](int j, float, int floor, float fraction) {
+            slopes += slope(j, floor);
+            dz[floor] += ds[j] * (1 - fraction);
+            dz[floor + 1] += ds[j] * fraction;
+        });
+        for (int j = 0; j < full; ++j) dz[positions_ - 1] += ds[j];
+        count(scores, [&](int j, float gate, int floor, float) {
+            const double own = slope(j, floor);
+            ds[j] += static_cast<float>(slopes * gate * (1 - gate));
+            slopes -= own;
+        });
+        const Kernels& k = kernels();
+        const int e = layer.weight.cols;
+        k.product(1, e, positions_, 1, dz, 1, 1, layer.weight.data, layer.weight.stride, 1, gradient.q.data, e);
+        for (int p = 0; p < positions_; ++p) k.axpy(e, dz[p], tile.q.data, gradient.tensors[0].row(p));
+    }
+
+    // A query meets all positions. Gates of scores around 0 are a half, so that twice as many keys as positions fill
+    // the count: each a sigmoid, a sum, a floor, a fraction, two reads, and 3 between them. The others share one position.
+    Operations operations(Moment moment, const Work& work) const override {
+        if (moment != moment_rescore) return {};
+        const double counted = std::min(work.pairs, 2.0 * positions_ * work.query_rows);
+        return {2.0 * dims_.d_head * positions_ * work.query_rows,
+                (operations_of_function + 10) * counted + work.pairs};
+    }
+
+    // One layer's vectors: a row for each position.
+    TableRows table_rows(const TableRequest& request) const override {
+        checked_part(*this, request);
+        check_table_layer(*this, dims_, request);
+        const View weight = layers_[static_cast<std::size_t>(dims_.slot(request.layer))].weight;
+        if (!weight.data)
+            fail(ErrorCode::usage, "cope: the table is in the weights: expected a model file, found none");
+        return make_matrix("dim", 0, weight.cols, positions_, [weight](std::int64_t row, std::span<double> out) {
+            std::copy_n(weight.row(static_cast<int>(row)), weight.cols, out.begin());
+        });
+    }
+
+private:
+    struct Layer {
+        View weight;      // [positions, d_head]
+        RowBlocks turned; // the same
+    };
+    const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(dims_.slot(tile.layer))]; }
+
+    // use(j, gate, floor, fraction) from the last key down, as long as the position is below the last; returns how many
+    // keys are left, which are of the last. use may write score j.
+    template <class Use>
+    int count(View scores, const Use& use) const {
+        double sum = 0;
+        for (int end = scores.cols; end > 0;) {
+            const int first = std::max(0, end - keys_at_once), n = end - first;
+            float gates[keys_at_once];
+            double at[keys_at_once];
+            kernels().sigmoid(n, scores.row(0) + first, gates);
+            sum = add_up(n, gates, sum, at);
+            const double last = positions_ - 1;
+            const bool fills = sum >= last;
+            for (int j = n - 1; j >= 0; --j) {
+                if (fills && at[j] >= last) return first + j + 1;
+                const int floor = static_cast<int>(at[j]);
+                use(first + j, gates[j], floor, static_cast<float>(at[j] - floor));
+            }
+            end = first;
+        }
+        return 0;
+    }
+
+    int positions_;
+    Dims dims_;
+    std::vector<Layer> layers_;
+};
+
+std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
+    return std::make_unique<Cope>(item.integer("positions", 64, 1, most_positions), dims);
+}
+
+} // namespace
+
+extern const EncodingInfo cope_encoding;
+const EncodingInfo cope_encoding = {
+    .name = "cope",
+    .summary = "counts the keys that a query finds relevant, and scores by that count",
+    .paper = "Golovneva et al. 2024, arXiv 2405.18719",
+    .formula = "score_j += z(p_j),  p_j = min(sum of sigmoid(score) from j to the row's end, positions - 1)\n"
+               "z(p) = q . W[p], between whole positions by the fraction",
+    .moments = moment_rescore,
+    .shift_invariant = true,
+    .trainable = true,
+    .parameters = {{"positions", "64", "rows of W: counts from there on are alike"}},
+    .make = make,
+};
+
+} // namespace ordo
