@@ -140,23 +140,26 @@ public:
 };
 
 // Whether teams of a thread pay. They do not while another program has the processor of one of their threads, and
-// waiting for that takes longer than the work would have taken alone: then it works alone for a while.
+// waiting for that takes longer than the work would have taken alone: then it works alone for a while, and for twice as
+// long each time that it tries again in vain. What teams have gained lately counts: a stall now and then is no reason.
 class Balance {
 public:
-    static constexpr double most_debt = 4e-3, rest = 0.25; // seconds
+    static constexpr double most_debt = 4e-3, most_credit = 8e-3, least_rest = 0.032, most_rest = 0.256; // seconds
 
     bool pays(Clock::time_point now) const { return now >= again_; }
     // A team of so many threads took so many seconds, of which it lost some by waiting.
     void add(Clock::time_point now, double seconds, double lost, int threads) {
         // What one thread would have taken, less what it took.
-        sum_ = std::min(0.0, sum_ + (seconds - lost) * threads - seconds);
+        sum_ = std::min(most_credit, sum_ + (seconds - lost) * threads - seconds);
+        if (sum_ == most_credit) rest_ = least_rest;
         if (sum_ > -most_debt) return;
         sum_ = 0;
-        again_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(rest));
+        again_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(rest_));
+        rest_ = std::min(2 * rest_, most_rest);
     }
 
 private:
-    double sum_ = 0;
+    double sum_ = 0, rest_ = least_rest;
     Clock::time_point again_{};
 };
 

@@ -159,17 +159,32 @@ TEST(TeamBalance, RestsAfterTeamsThatLost) {
     EXPECT_TRUE(balance.pays(now));
     for (int i = 0; i < 1000; ++i) balance.add(now, 1e-3, 0.4e-3, 2); // still faster than one thread
     EXPECT_TRUE(balance.pays(now));
-    balance.add(now, 1e-3, 1e-3, 2); // a moment's trouble, made good by what follows
-    for (int i = 0; i < 10; ++i) balance.add(now, 1e-3, 0, 2);
-    balance.add(now, 3.5e-3, 3.5e-3, 2);
+    for (int i = 0; i < 3; ++i) balance.add(now, 3.5e-3, 3.5e-3, 2); // 10.5 ms lost: a stall, after 8 ms that were won
     EXPECT_TRUE(balance.pays(now));
-    balance.add(now, 3.5e-3, 3.5e-3, 2); // 7 ms in a row
+    balance.add(now, 3.5e-3, 3.5e-3, 2);
     EXPECT_FALSE(balance.pays(now));
-    EXPECT_FALSE(balance.pays(now + 240ms));
-    EXPECT_TRUE(balance.pays(now + 251ms));
+    EXPECT_FALSE(balance.pays(now + 31ms));
+    EXPECT_TRUE(balance.pays(now + 33ms));
     // Eight threads win more, and lose as much.
     for (int i = 0; i < 100; ++i) balance.add(now, 1e-3, 0.85e-3, 8);
     EXPECT_TRUE(balance.pays(now + 1s));
+}
+
+// Whoever keeps the processor costs a trial each time, and these become rare.
+TEST(TeamBalance, RestsLongerEachTimeInVain) {
+    using namespace std::chrono_literals;
+    Clock::time_point now{1h};
+    Balance balance;
+    for (const auto rest : {32ms, 64ms, 128ms, 256ms, 256ms}) {
+        balance.add(now, 5e-3, 5e-3, 2);
+        EXPECT_FALSE(balance.pays(now + rest - 1ms));
+        now += rest + 1ms;
+        EXPECT_TRUE(balance.pays(now));
+    }
+    for (int i = 0; i < 20; ++i) balance.add(now, 1e-3, 0, 2); // it has gone
+    for (int i = 0; i < 3; ++i) balance.add(now, 5e-3, 5e-3, 2);
+    EXPECT_FALSE(balance.pays(now + 31ms));
+    EXPECT_TRUE(balance.pays(now + 33ms));
 }
 
 } // namespace
