@@ -326,7 +326,7 @@ public:
     // Names of the tables that table() can show, the main one first.
     virtual std::vector<std::string> table_parts() const { return {"table"}; }
     // The encoding as numbers, computed in double where it can be. The default shows what embed()
-    // adds to zeros, or the bias of one head. Throws Error(usage) for a part it does not have.
+    // adds to zeros, or the bias of one head, and needs tensors that are bound. Throws Error(usage) for a part it does not have.
     virtual TableRows table_rows(const TableRequest& request) const;
     // All rows at once. Throws Error(limit) if they are too many to hold.
     Table table(const TableRequest& request) const;

@@ -12,6 +12,7 @@ public:
     explicit ThrowawayBias(const Dims& dims)
         : n_heads_(dims.n_heads), slopes_(static_cast<std::size_t>(dims.n_layers)) {}
     std::string spec() const override { return "throwaway-bias"; }
+    std::vector<std::string> table_parts() const override { return {}; } // it is in the weights
     unsigned moments() const override { return moment_bias; }
 
     std::vector<TensorSpec> tensors() const override {

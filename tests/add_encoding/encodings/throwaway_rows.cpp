@@ -11,6 +11,7 @@ class ThrowawayRows final : public Encoding {
 public:
     explicit ThrowawayRows(int d_model) : d_model_(d_model) {}
     std::string spec() const override { return "throwaway-rows"; }
+    std::vector<std::string> table_parts() const override { return {}; } // it is in the weights
     unsigned moments() const override { return moment_embed; }
     bool shift_invariant() const override { return false; }
 
