@@ -80,7 +80,8 @@ void JsonWriter::number(double number) {
     if (!std::isfinite(number)) return null();
     before();
     char digits[32];
-    const std::string_view shortest(digits, std::to_chars(digits, digits + sizeof digits, number).ptr - digits);
+    const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    const std::string_view shortest(digits, static_cast<std::size_t>(end - digits));
     text_ += shortest;
     if (shortest.find_first_of(".e") == shortest.npos) text_ += ".0";
 }

@@ -21,7 +21,8 @@ EncodingStack encodings_again(const Model::Impl& model) {
     EncodingStack made(old.spec(), model.blueprint.dims());
     for (std::size_t i = 0; i < old.items().size(); ++i) {
         const Encoding& a = *old.items()[i];
-        if (i < made.items().size() && typeid(a) == typeid(*made.items()[i].get())) continue;
+        const Encoding* const b = i < made.items().size() ? made.items()[i].get() : nullptr;
+        if (b != nullptr && typeid(a) == typeid(*b)) continue;
         fail(ErrorCode::usage, "encoding ", a.spec(),
              ": expected a registered one, found one of the caller's own, which cannot be "
              "made a second time for training");
