@@ -39,7 +39,9 @@ std::vector<Case> plans() {
                                                         {NormPlace::sandwich, "sandwich"},
                                                         {NormPlace::parallel, "parallel"},
                                                         {NormPlace::parallel_two, "parallel_two"}};
-    for (const auto& [place, name] : places) {
+    for (const auto& each : places) {
+        const NormPlace place = each.first; // clang 14 does not capture a structured binding
+        const std::string& name = each.second;
         with(name, [&](Blueprint& b) { b.norm_place = place; });
         with(name + "_with_all_that_comes_between", [&](Blueprint& b) {
             b.norm_place = place;
