@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""GPT-2, OPT and XGLM: positions are added to the embedding (Radford et al. 2019; Zhang et al. 2022; Lin et al. 2021)."""
+import numpy as np
+
+from blocks import attention, broken, causal, epsilon, gelu_erf, gelu_tanh, heads, relu, sinusoids
+from fixture import Fixture, bias, linear, norm, table, usual_cases
+
+# --- GPT-2 ----------------------------------------------------------------------------------------------------------------------
+
+
+def conv1d(w, name, x):
+    """GPT-2 stores its matrices [in, out]."""
+    matrix = w[name + ".weight"]
+    if matrix.shape[0] == matrix.shape[1] and broken(f"{name}.weight read as [out, in]"):
+        matrix = matrix.T
+    return x @ matrix + w[name + ".bias"]
+
+
+def gpt2(c, w, case):
+    if "transformer.wte.weight" in w:
+        w = w.under("transformer.")
+    n, eps = len(case["tokens"]), epsilon(c["layer_norm_epsilon"])
+    positions = np.minimum(np.arange(n) + broken("positions from 1"), c["n_positions"] - 1)
+    x = w["wte.weight"][case["tokens"]] + w["wpe.weight"][positions]
+    for layer in range(c["n_layer"]):
+        h = w.under(f"h.{layer}.")
+        q, k, v = (heads(part, c["n_head"]) for part in fused(conv1d(h, "attn.c_attn", h.layer_norm("ln_1", x, eps)), c["n_head"]))
+        x = x + conv1d(h, "attn.c_proj", attention(q, k, v, causal(n)))
+        x = x + conv1d(h, "mlp.c_proj", gelu_tanh(conv1d(h, "mlp.c_fc", h.layer_norm("ln_2", x, eps))))
+    return w.layer_norm("ln_f", x, eps) @ w["wte.weight"].T
+
+
+def fused(qkv, count):
+    """[n, 3d] -> q, k, v: one after the other"""
+    if broken("q, k and v in turn for each head, not one after the other"):
+        parts = qkv.reshape(len(qkv), count, 3, -1)
+        return (parts[:, :, i].reshape(len(qkv), -1) for i in range(3))
+    return np.split(qkv, 3, -1)
+
+
+def gpt2_tensors(c, prefix="transformer.", masks=False):
+    d, t = c["n_embd"], {}
+    t[prefix + "wte.weight"], t[prefix + "wpe.weight"] = table(c["vocab_size"], d), table(c["n_positions"], d, 0.4)
+    for layer in range(c["n_layer"]):
+        h = f"{prefix}h.{layer}."
+        for place in "ln_1", "ln_2":
+            t[h + place + ".weight"], t[h + place + ".bias"] = norm(d), bias(d)
+        for name, inputs, outputs, gain in (("attn.c_attn", d, 3 * d, 1.3), ("attn.c_proj", d, d, 1), ("mlp.c_fc", d, 4 * d, 1.3), ("mlp.c_proj", 4 * d, d, 1.3)):
+            t[h + name + ".weight"], t[h + name + ".bias"] = linear((inputs, outputs), gain, inputs), bias(outputs)
+        if masks:
+            t[h + "attn.bias"] = np.tril(np.ones((1, 1, c["n_ctx"], c["n_ctx"]), np.float32))
+    t[prefix + "ln_f.weight"], t[prefix + "ln_f.bias"] = norm(d), bias(d)
+    return t
+
+
+GPT2 = {
+    "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1, "bos_token_id": 0, "embd_pdrop": 0.1,
+    "eos_token_id": 0, "initializer_range": 0.02, "layer_norm_epsilon": 0.02, "model_type": "gpt2", "n_ctx": 48, "n_embd": 32,
+    "n_head": 4, "n_layer": 2, "n_positions": 48, "resid_pdrop": 0.1, "summary_activation": None, "summary_first_dropout": 0.1,
+    "summary_proj_to_labels": True, "summary_type": "cls_index", "summary_use_proj": True,
+    "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}}, "vocab_size": 64,
+}  # fmt: skip
+
+# --- OPT ------------------------------------------------------------------------------------------------------------------------
+
+
+def opt(c, w, case):
+    w = w.under("model.decoder.")
+    n, offset = len(case["tokens"]), 0 if broken("positions from row 0 in place of 2") else 2
+    before = c["do_layer_norm_before"] != broken("norms on the other side of the residual")
+    x = w["embed_tokens.weight"][case["tokens"]]
+    if "project_in.weight" in w:
+        x = w.linear("project_in", x)
+    x = x + w["embed_positions.weight"][np.arange(offset, offset + n)]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"layers.{layer}.")
+        x = opt_half(h, "self_attn_layer_norm", x, before, lambda y: bart_attention(h.under("self_attn."), y, c["num_attention_heads"], causal(n)))
+        x = opt_half(h, "final_layer_norm", x, before, lambda y: h.linear("fc2", activation(h.linear("fc1", y))))
+    if "final_layer_norm.weight" in w:
+        x = w.layer_norm("final_layer_norm", x, epsilon(1e-5, 1e-12))
+    if "project_out.weight" in w:
+        x = w.linear("project_out", x)
+    return x @ w["embed_tokens.weight"].T
+
+
+def activation(x):
+    return gelu_erf(x) if broken("GELU in place of ReLU") else relu(x)
+
+
+def opt_half(h, name, x, before, step):
+    if before:
+        return x + step(h.layer_norm(name, x, epsilon(1e-5, 1e-12)))
+    return h.layer_norm(name, x + step(x), 1e-5)
+
+
+def bart_attention(w, x, count, seen, memory=None):
+    """The attention of fairseq's descendants; memory: what keys and values are made of, where it is not x."""
+    memory = x if memory is None else memory
+    q, v = w.linear("q_proj", x), w.linear("v_proj", memory)
+    k = w.linear("k_proj", memory, trap=False)  # its bias adds the same to every score of a row, and softmax takes that out
+    return w.linear("out_proj", attention(heads(q, count), heads(k, count), heads(v, count), seen))
+
+
+def bart_attention_tensors(prefix, d):
+    t = {}
+    for name, gain in ("q_proj", 1.3), ("k_proj", 1.3), ("v_proj", 1), ("out_proj", 1):
+        t[f"{prefix}{name}.weight"], t[f"{prefix}{name}.bias"] = linear((d, d), gain), bias(d)
+    return t
+
+
+def pairs(prefix, *parts):
+    """(name, made of a weight, made of a bias) ..."""
+    return {f"{prefix}{name}.{kind}": made for name, weight, bias_ in parts for kind, made in (("weight", weight), ("bias", bias_))}
+
+
+def opt_tensors(c):
+    d, e, ff = c["hidden_size"], c["word_embed_proj_dim"], c["ffn_dim"]
+    p = "model.decoder."
+    # Small, as trained tables are: the first norm sees a variance that its eps of 1e-5 still changes.
+    t = {p + "embed_tokens.weight": table(c["vocab_size"], e, 0.5 if e != d else 0.012), p + "embed_positions.weight": table(c["max_position_embeddings"] + 2, d, 0.012 if e == d else 0.5)}
+    if e != d:
+        t[p + "project_in.weight"], t[p + "project_out.weight"] = linear((d, e)), linear((e, d))
+    for layer in range(c["num_hidden_layers"]):
+        h = f"{p}layers.{layer}."
+        t |= bart_attention_tensors(h + "self_attn.", d)
+        t |= pairs(h, ("self_attn_layer_norm", norm(d), bias(d)), ("final_layer_norm", norm(d), bias(d)))
+        t |= pairs(h, ("fc1", linear((ff, d), 1.3), bias(ff)), ("fc2", linear((d, ff), 1.3), bias(d)))
+    if c["do_layer_norm_before"]:
+        scale = 30 if e == d else 1  # the tied head is as small as the embedding
+        t |= pairs(p, ("final_layer_norm", ((d,), scale, 0.3 * scale), ((d,), 0.0, 0.3 * scale)))
+    return t
+
+
+OPT = {
+    "activation_dropout": 0.0, "activation_function": "relu", "architectures": ["OPTForCausalLM"], "attention_dropout": 0.0,
+    "bos_token_id": 2, "do_layer_norm_before": True, "dropout": 0.1, "eos_token_id": 2, "ffn_dim": 96, "hidden_size": 32,
+    "init_std": 0.02, "layerdrop": 0.0, "max_position_embeddings": 48, "model_type": "opt", "num_attention_heads": 4,
+    "num_hidden_layers": 2, "pad_token_id": 1, "prefix": "</s>", "torch_dtype": "float16", "use_cache": True, "vocab_size": 64,
+    "word_embed_proj_dim": 32,
+}  # fmt: skip
+
+# --- XGLM -----------------------------------------------------------------------------------------------------------------------
+
+
+def xglm(c, w, case):
+    w = w.under("model.")
+    n, d = len(case["tokens"]), c["d_model"]
+    offset = 0 if broken("positions from 0 in place of 2") else 2
+    scale = d**0.5 if c["scale_embedding"] and not broken("embedding not scaled") else 1
+    x = w["embed_tokens.weight"][case["tokens"]] * scale + sinusoids(np.arange(offset, offset + n), d, last=True)
+    for layer in range(c["num_layers"]):
+        h = w.under(f"layers.{layer}.")
+        x = x + bart_attention(h.under("self_attn."), h.layer_norm("self_attn_layer_norm", x, 1e-5), c["attention_heads"], causal(n))
+        x = x + h.linear("fc2", gelu_erf(h.linear("fc1", h.layer_norm("final_layer_norm", x, 1e-5))))
+    return w.layer_norm("layer_norm", x, 1e-5) @ w["embed_tokens.weight"].T
+
+
+def xglm_tensors(c):
+    d, ff = c["d_model"], c["ffn_dim"]
+    t = {"model.embed_tokens.weight": table(c["vocab_size"], d, 0.3)}
+    for layer in range(c["num_layers"]):
+        h = f"model.layers.{layer}."
+        t |= bart_attention_tensors(h + "self_attn.", d)
+        t |= pairs(h, ("self_attn_layer_norm", norm(d), bias(d)), ("final_layer_norm", norm(d), bias(d)))
+        t |= pairs(h, ("fc1", linear((ff, d), 1.3), bias(ff)), ("fc2", linear((d, ff), 1.3), bias(d)))
+    return t | pairs("model.", ("layer_norm", norm(d), bias(d)))
+
+
+XGLM = {
+    "activation_dropout": 0, "activation_function": "gelu", "architectures": ["XGLMForCausalLM"], "attention_dropout": 0.1,
+    "attention_heads": 4, "bos_token_id": 0, "d_model": 32, "decoder_start_token_id": 2, "dropout": 0.1, "eos_token_id": 2,
+    "ffn_dim": 96, "init_std": 0.02, "layerdrop": 0.0, "max_position_embeddings": 64, "model_type": "xglm", "num_layers": 2,
+    "pad_token_id": 1, "scale_embedding": True, "use_cache": True, "vocab_size": 64,
+}  # fmt: skip
+
+# --------------------------------------------------------------------------------------------------------------------------------
+
+OPT_POST = OPT | {"do_layer_norm_before": False, "word_embed_proj_dim": 16, "num_hidden_layers": 2}
+
+FIXTURES = [
+    # Saved by transformers; and as the first checkpoints lie on the hub: no prefix, the causal masks among the tensors.
+    Fixture("gpt2", GPT2, gpt2_tensors(GPT2), gpt2, "F32", usual_cases("gpt2", 64, 48)),
+    Fixture("gpt2-bare", GPT2 | {"n_ctx": 24, "n_positions": 24}, gpt2_tensors(GPT2 | {"n_ctx": 24, "n_positions": 24}, "", True), gpt2, "F16", usual_cases("gpt2-bare", 64, 24), unread=("h.N.attn.bias",)),
+    Fixture("opt", OPT, opt_tensors(OPT), opt, "F16", usual_cases("opt", 64, 48)),
+    Fixture("opt-post-norm", OPT_POST, opt_tensors(OPT_POST), opt, "F16", usual_cases("opt-post-norm", 64, 48)),
+    Fixture("xglm", XGLM, xglm_tensors(XGLM), xglm, "F16", usual_cases("xglm", 64)),
+]

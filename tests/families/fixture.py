@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""A fixture: a family's configuration, its tensors under the names of its own files, and what it answers to some tokens."""
+import json
+import zlib
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+import numpy as np
+
+# --- random numbers, the same in every version of every library -----------------------------------------------------------------
+
+
+def mixed(key, count):
+    """`count` uniform numbers in [0, 1) of a stream of their own (SplitMix64 of a counter)."""
+    with np.errstate(over="ignore"):
+        z = np.uint64(zlib.crc32(key.encode())) * np.uint64(0x2545F4914F6CDD1D) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+    return (z >> np.uint64(11)).astype(float) / 2.0**53
+
+
+def normal(key, shape):
+    """Nearly normal: the sum of four uniform numbers, of mean 0 and variance 1."""
+    count = int(np.prod(shape))
+    return ((mixed(key, 4 * count).reshape(4, count).sum(0) - 2) * 3**0.5).reshape(shape)
+
+
+def exact(values):
+    """Rounded to what float32, float16 and bfloat16 all hold without loss: 8 significant bits, in half's range."""
+    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+    bits = ((bits + 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)) << np.uint64(16)
+    rounded = bits.astype(np.uint32).view(np.float32).astype(np.float64)
+    return np.where(np.abs(rounded) < 2.0**-17, 0.0, rounded)
+
+
+# --- tensors as a family's file has them ----------------------------------------------------------------------------------------
+
+
+def linear(shape, gain=1.0, inputs=None):
+    """A matrix [out, in] whose outputs have `gain` times the inputs' deviation."""
+    return shape, 0.0, gain / (inputs or shape[-1]) ** 0.5
+
+
+def norm(width, mean=1.0):
+    return (width,), mean, 0.3
+
+
+def bias(width, deviation=0.3):
+    return (width,), 0.0, deviation
+
+
+def table(rows, width, deviation=0.5):
+    return (rows, width), 0.0, deviation
+
+
+@dataclass
+class Fixture:
+    """tensors: name -> (shape, mean, deviation), or an array of what is no weight (a mask, say); forward(config, weights, case) ->
+    logits, a row for each token of case["tokens"]; cases: their input."""
+
+    name: str
+    config: dict
+    tensors: dict
+    forward: Callable
+    dtype: str = "F16"
+    cases: list = field(default_factory=list)
+    greedy: int = 12  # tokens to go on with after the first case; 0 where nothing is generated
+    seed: Optional[str] = None  # whose random numbers: the name's, or those of a fixture with the same weights
+    unread: tuple = ()  # tensors that the file has and no logit depends on: patterns with N for a layer
+
+    def stored(self):
+        """name -> array, in the order of the file"""
+        arrays = {}
+        for name, made in self.tensors.items():
+            if isinstance(made, np.ndarray):
+                arrays[name] = made
+            else:
+                shape, mean, deviation = made
+                arrays[name] = exact(mean + deviation * normal(f"{self.seed or self.name}/{name}", shape))
+        return arrays
+
+
+def tokens(key, count, vocabulary, first=4):
+    """Random ids from `first` on: the ids before are begin, end, padding and the like."""
+    return [first + int(u * (vocabulary - first)) for u in mixed("tokens/" + key, count)]
+
+
+def usual_cases(key, vocabulary, long=40):
+    """A short case with the logits of every token, and a long one with the last four."""
+    return [{"tokens": tokens(key + "/short", 7, vocabulary)}, {"tokens": tokens(key + "/long", long, vocabulary), "last": 4}]
+
+
+# --- safetensors ----------------------------------------------------------------------------------------------------------------
+
+
+def as_bytes(array, dtype):
+    if array.dtype == np.int64:
+        return "I64", array.astype("<i8").tobytes()
+    if array.dtype == np.uint8:
+        return "U8", array.tobytes()
+    if array.dtype == np.float32 or dtype == "F32":  # what is float32 here stays so beside halves: masks, frequencies
+        return "F32", array.astype("<f4").tobytes()
+    if dtype == "F16":
+        return "F16", array.astype("<f2").tobytes()
+    assert dtype == "BF16"
+    return "BF16", (array.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes()
+
+
+def write_safetensors(path, arrays, dtype):
+    header, parts, end = {"__metadata__": {"format": "pt"}}, [], 0
+    for name in sorted(arrays, key=lambda name: (-len(as_bytes(arrays[name].flat[:1], dtype)[1]), name)):  # wide elements first: aligned
+        kind, data = as_bytes(arrays[name], dtype)
+        header[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [end, end + len(data)]}
+        parts.append(data)
+        end += len(data)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(parts))
+
+
+def read_safetensors(path):
+    """name -> array of float64, or of what it is"""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header, arrays = json.loads(data[8 : 8 + length]), {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        raw, kind = data[begin:end], entry["dtype"]
+        if kind == "BF16":
+            array = (np.frombuffer(raw, "<u2").astype("<u4") << 16).view("<f4").astype(float)
+        else:
+            array = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2", "I64": "<i8", "U8": "u1"}[kind])
+            array = array.astype(float) if kind in ("F32", "F16") else array
+        arrays[name] = array.reshape(entry["shape"])
+    return arrays

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Llama and those that descend from it: rotary positions, RMS norms, gated feed-forward parts (Touvron et al. 2023).
+
+Here: Llama 1 to 3, SmolLM, SmolLM3, Mistral, Qwen2 and Qwen3, with every way of scaling rotary positions.
+"""
+import math
+
+import numpy as np
+
+from blocks import attention, broken, causal, epsilon, heads, rms_norm, rope_frequencies, rotate, silu
+from fixture import Fixture, bias, linear, norm, table, tokens, usual_cases
+
+# --- rotary frequencies by the configuration ------------------------------------------------------------------------------------
+
+
+def rope(c, width, length, parameters=None):
+    """-> frequencies [width / 2], what cosines and sines are multiplied by. length: of the whole text."""
+    p = parameters or c.get("rope_parameters") or {"rope_theta": c.get("rope_theta", 10000.0), **(c.get("rope_scaling") or {})}
+    theta, kind = p["rope_theta"], p.get("rope_type", p.get("type", "default"))
+    if theta != 10000 and broken("theta 10000 in place of the file's"):
+        theta = 10000.0
+    plain = rope_frequencies(width, theta)
+    if kind == "default" or broken("rotary scaling not applied"):
+        return plain, 1.0
+    return SCALINGS[kind](c, p, plain, theta, length)
+
+
+def linear_scaling(c, p, plain, theta, length):
+    """Chen et al. 2023: every position divided"""
+    return plain / p["factor"], 1.0
+
+
+def dynamic_scaling(c, p, plain, theta, length):
+    """NTK-aware, by the length of the text once that is more than the model was trained for"""
+    s, trained, width = p["factor"], c["max_position_embeddings"], 2 * len(plain)
+    if length <= trained:
+        return plain, 1.0
+    grown = s * length / trained - (s - 1)
+    if broken("factor alone in place of the length"):
+        grown = s
+    return rope_frequencies(width, theta * grown ** (width / (width - 2))), 1.0
+
+
+def yarn_scaling(c, p, plain, theta, length):
+    """Peng et al. 2023: fast pairs as they are, slow ones divided, a ramp between; cosines and sines times 0.1 ln s + 1"""
+    s, trained, half = p["factor"], p["original_max_position_embeddings"], len(plain)
+    fast, slow = p.get("beta_fast", 32), p.get("beta_slow", 1)
+    if (fast, slow) != (32, 1) and broken("betas 32 and 1 in place of the file's"):
+        fast, slow = 32, 1
+
+    def pair_that_turns(times):
+        return 2 * half * math.log(trained / (times * 2 * math.pi)) / (2 * math.log(theta))
+
+    low, high = max(math.floor(pair_that_turns(fast)), 0), min(math.ceil(pair_that_turns(slow)), 2 * half - 1)
+    if broken("ramp's ends not rounded"):
+        low, high = max(pair_that_turns(fast), 0), pair_that_turns(slow)
+    divided = np.clip((np.arange(half) - low) / max(high - low, 0.001), 0, 1)
+    factor = p.get("attention_factor", 0.1 * math.log(s) + 1)
+    if broken("attention factor left out"):
+        factor = 1.0
+    if broken("attention factor on queries alone"):
+        factor = factor**0.5
+    return plain * (1 - divided) + plain / s * divided, factor
+
+
+def llama3_scaling(c, p, plain, theta, length):
+    wavelength, trained = 2 * math.pi / plain, p["original_max_position_embeddings"]
+    low, high = p["low_freq_factor"], p["high_freq_factor"]
+    smooth = np.clip((trained / wavelength - low) / (high - low), 0, 1)
+    if broken("no blend between kept and divided pairs"):
+        smooth = np.round(smooth)
+    return (1 - smooth) * plain / p["factor"] + smooth * plain, 1.0
+
+
+def longrope_scaling(c, p, plain, theta, length):
+    """Ding et al. 2024: a divisor for each pair, one list for texts up to the trained length, one beyond"""
+    trained = c.get("original_max_position_embeddings") or p["original_max_position_embeddings"]
+    long = length > trained
+    if broken("the other list of factors"):
+        long = not long
+    s = c["max_position_embeddings"] / trained
+    factor = 1.0 if broken("attention factor left out") else math.sqrt(1 + math.log(s) / math.log(trained))
+    return plain / np.array(p["long_factor" if long else "short_factor"]), factor
+
+
+SCALINGS = {"linear": linear_scaling, "dynamic": dynamic_scaling, "yarn": yarn_scaling, "llama3": llama3_scaling, "longrope": longrope_scaling, "su": longrope_scaling}  # fmt: skip
+
+# --- the trunk ------------------------------------------------------------------------------------------------------------------
+
+
+def sizes(c):
+    """-> heads, heads of keys, width of a head"""
+    count = c["num_attention_heads"]
+    return count, c.get("num_key_value_heads") or count, c.get("head_dim") or c["hidden_size"] // count
+
+
+def self_attention(c, w, x, layer, eps):
+    n, (count, shared, width) = len(x), sizes(c)
+    q, k, v = heads(w.linear("q_proj", x), count), heads(w.linear("k_proj", x), shared), heads(w.linear("v_proj", x), shared)
+    if "q_norm.weight" in w and not broken("QK norms after the rotation"):
+        q, k = rms_norm(q, w["q_norm.weight"], eps), rms_norm(k, w["k_norm.weight"], eps)
+    if rotated(c, layer):
+        frequencies, factor = rope(c, width, n)
+        q, k = (rotate(part, np.arange(n), frequencies, factor=factor) for part in (q, k))
+    if "q_norm.weight" in w and broken("QK norms after the rotation"):
+        q, k = rms_norm(q, w["q_norm.weight"], eps), rms_norm(k, w["k_norm.weight"], eps)
+    return w.linear("o_proj", attention(q, k, v, causal(n, window_of(c, layer))))
+
+
+def rotated(c, layer):
+    if "no_rope_layers" not in c or broken("rotary positions in every layer"):
+        return True
+    one_is_rope = not broken("no_rope_layers the other way round")
+    return bool(c["no_rope_layers"][layer]) == one_is_rope
+
+
+def window_of(c, layer):
+    if not c.get("sliding_window"):
+        return None
+    if c.get("use_sliding_window") is False and not broken("window in spite of use_sliding_window"):
+        return None
+    return c["sliding_window"]
+
+
+def gated(w, x, gate="gate_proj", up="up_proj", down="down_proj", activation=silu):
+    if broken("gate and up exchanged"):
+        gate, up = up, gate
+    return w.linear(down, activation(w.linear(gate, x)) * w.linear(up, x))
+
+
+def head(c, w, x):
+    if c.get("tie_word_embeddings"):
+        return x @ w["model.embed_tokens.weight"].T
+    return w.linear("lm_head", x)
+
+
+def llama(c, w, case, feed_forward=lambda c, w, x, layer: gated(w, x)):
+    eps = epsilon(c["rms_norm_eps"], 1e-6)
+    x = w["model.embed_tokens.weight"][case["tokens"]]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        x = x + self_attention(c, h.under("self_attn."), rms_norm(x, h["input_layernorm.weight"], eps), layer, eps)
+        x = x + feed_forward(c, h.under("mlp."), rms_norm(x, h["post_attention_layernorm.weight"], eps), layer)
+    return head(c, w, rms_norm(x, w["model.norm.weight"], eps))
+
+
+def gated_tensors(prefix, d, ff, gate="gate_proj", up="up_proj", down="down_proj"):
+    return {f"{prefix}{gate}.weight": linear((ff, d), 1.3), f"{prefix}{up}.weight": linear((ff, d)), f"{prefix}{down}.weight": linear((d, ff), 1.5)}
+
+
+def llama_tensors(c, qkv_bias=False, qk_norm=False, feed_forward=None):
+    d, ff, t = c["hidden_size"], c["intermediate_size"], {}
+    feed_forward = feed_forward or (lambda prefix, layer: gated_tensors(prefix, d, ff))
+    count, shared, width = sizes(c)
+    t["model.embed_tokens.weight"] = table(c["vocab_size"], d)
+    for layer in range(c["num_hidden_layers"]):
+        h = f"model.layers.{layer}."
+        for name, rows, gain in ("q_proj", count, 1.3), ("k_proj", shared, 1.3), ("v_proj", shared, 1):
+            t[f"{h}self_attn.{name}.weight"] = linear((rows * width, d), gain)
+            if qkv_bias:
+                t[f"{h}self_attn.{name}.bias"] = bias(rows * width, 0.5)
+        t[h + "self_attn.o_proj.weight"] = linear((d, count * width))
+        if qk_norm:
+            t[h + "self_attn.q_norm.weight"], t[h + "self_attn.k_norm.weight"] = norm(width, 1.3), norm(width, 1.3)
+        t |= feed_forward(h + "mlp.", layer)
+        t[h + "input_layernorm.weight"], t[h + "post_attention_layernorm.weight"] = norm(d), norm(d)
+    t["model.norm.weight"] = norm(d)
+    if not c.get("tie_word_embeddings"):
+        t["lm_head.weight"] = linear((c["vocab_size"], d), 3)
+    return t
+
+
+# --- configurations, as the families' files have them ---------------------------------------------------------------------------
+
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"], "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 1, "eos_token_id": 2,
+    "hidden_act": "silu", "hidden_size": 32, "initializer_range": 0.02, "intermediate_size": 64, "max_position_embeddings": 64,
+    "mlp_bias": False, "model_type": "llama", "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 2,
+    "pretraining_tp": 1, "rms_norm_eps": 0.02, "rope_scaling": None, "rope_theta": 10000.0, "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16", "use_cache": True, "vocab_size": 64,
+}  # fmt: skip
+# Llama 1: as many heads of keys as of queries, no key for them, nor for theta; the frequencies among the tensors.
+LLAMA1 = {key: value for key, value in LLAMA.items() if key not in ("num_key_value_heads", "rope_theta", "rope_scaling", "attention_bias", "mlp_bias", "attention_dropout", "pretraining_tp")} | {"torch_dtype": "float16", "max_sequence_length": 64}  # fmt: skip
+SMOLLM = LLAMA | {"num_attention_heads": 6, "num_key_value_heads": 2, "hidden_size": 48, "intermediate_size": 64, "tie_word_embeddings": True, "is_llama_config": True, "rope_interleaved": False}  # fmt: skip
+LLAMA3_SCALING = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64, "rope_type": "llama3"}  # fmt: skip
+# Heads of 16: eight frequencies, of which llama3's scaling keeps some, blends some and divides the rest.
+WIDE = LLAMA | {"num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 512}
+LLAMA3 = WIDE | {"rope_scaling": LLAMA3_SCALING, "head_dim": 16, "eos_token_id": [1, 2, 3], "rope_theta": 20000.0}
+LLAMA3_NEW = {key: value for key, value in LLAMA3.items() if key not in ("rope_theta", "rope_scaling", "torch_dtype")} | {"dtype": "bfloat16", "rope_parameters": LLAMA3_SCALING | {"rope_theta": 20000.0}}  # fmt: skip
+LINEAR = WIDE | {"rope_scaling": {"type": "linear", "factor": 4.0}, "max_position_embeddings": 64}
+DYNAMIC = WIDE | {"rope_scaling": {"type": "dynamic", "factor": 2.0}, "max_position_embeddings": 16}
+YARN = WIDE | {"rope_scaling": {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 64, "beta_fast": 1.5, "beta_slow": 0.25, "attention_factor": 1.3}}  # fmt: skip
+
+SMOLLM3 = LLAMA | {
+    "architectures": ["SmolLM3ForCausalLM"], "model_type": "smollm3", "num_hidden_layers": 4, "intermediate_size": 48, "tie_word_embeddings": True,
+    "no_rope_layer_interval": 4, "no_rope_layers": [1, 1, 1, 0], "layer_types": ["full_attention"] * 4, "max_window_layers": 28,
+    "sliding_window": None, "use_sliding_window": False, "rope_theta": 5000.0, "pad_token_id": 3,
+}  # fmt: skip
+# Mistral 0.1: a window shorter than the second case.
+MISTRAL = LLAMA | {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": 12, "rope_theta": 1000.0, "head_dim": 8}
+for absent in "mlp_bias", "attention_bias", "pretraining_tp", "rope_scaling":
+    del MISTRAL[absent]
+QWEN2 = MISTRAL | {
+    "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "rope_theta": 1000.0, "tie_word_embeddings": True,
+    "sliding_window": 8, "use_sliding_window": False, "max_window_layers": 1,
+}  # fmt: skip
+del QWEN2["head_dim"]
+QWEN2_YARN = QWEN2 | {"num_attention_heads": 2, "num_key_value_heads": 1, "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}, "max_position_embeddings": 128, "tie_word_embeddings": False}  # fmt: skip
+QWEN3 = LLAMA | {
+    "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "head_dim": 16, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "rope_theta": 1000.0, "tie_word_embeddings": True, "sliding_window": None, "use_sliding_window": False, "max_window_layers": 2,
+}  # fmt: skip
+del QWEN3["mlp_bias"], QWEN3["pretraining_tp"]
+
+
+def llama1_tensors():
+    c = LLAMA1
+    frequencies = rope_frequencies(8, 10000.0).astype(np.float32)
+    return llama_tensors(c) | {f"model.layers.{layer}.self_attn.rotary_emb.inv_freq": frequencies for layer in range(c["num_hidden_layers"])}
+
+
+def fixture(name, c, dtype="BF16", tensors=None, **more):
+    return Fixture(name, c, tensors or llama_tensors(c), llama, dtype, usual_cases(more.get("seed", name), c["vocab_size"]), **more)
+
+
+FIXTURES = [
+    fixture("llama", LLAMA),
+    fixture("llama1", LLAMA1, "F16", llama1_tensors(), unread=("model.layers.N.self_attn.rotary_emb.inv_freq",)),
+    fixture("smollm", SMOLLM),
+    # The same model with its keys as they were and as they are: the same logits.
+    fixture("llama3", LLAMA3),
+    fixture("llama3-rope-parameters", LLAMA3_NEW, seed="llama3"),
+    fixture("llama-linear", LINEAR),
+    # The second case is longer than the model was trained for, the first is not, even with what follows it.
+    Fixture("llama-dynamic", DYNAMIC, llama_tensors(DYNAMIC), llama, "BF16", usual_cases("llama-dynamic", 64), greedy=8),
+    fixture("llama-yarn", YARN),
+    fixture("smollm3", SMOLLM3),
+    fixture("mistral", MISTRAL),
+    fixture("qwen2", QWEN2, tensors=llama_tensors(QWEN2, qkv_bias=True)),
+    fixture("qwen2-yarn", QWEN2_YARN, tensors=llama_tensors(QWEN2_YARN, qkv_bias=True)),
+    fixture("qwen3", QWEN3, tensors=llama_tensors(QWEN3, qk_norm=True)),
+]
