@@ -19,7 +19,7 @@ CLANGXX ?= clang++
 AR := ar
 
 # What Debian calls the things that the two commands install when they are missing.
-RUN_PACKAGES := g++ libopenblas-openmp-dev libcxxopts-dev nlohmann-json3-dev libpcre2-dev libmd-dev
+RUN_PACKAGES := g++ libopenblas-openmp-dev libcxxopts-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libmd-dev
 TEST_PACKAGES := $(RUN_PACKAGES) libgtest-dev pkg-config
 
 # The OpenMP flavour of OpenBLAS by its folder: plain -lopenblas may find one with threads of its own.
@@ -27,7 +27,7 @@ MULTIARCH := $(shell $(CXX) -print-multiarch 2>/dev/null)
 OPENBLAS_CFLAGS ?= -isystem /usr/include/$(MULTIARCH)/openblas-openmp
 OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-openmp
 OPENBLAS_LIBS ?= -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas
-LIBS = $(OPENBLAS_LIBS) -lpcre2-8
+LIBS = $(OPENBLAS_LIBS) -lpcre2-8 -lutf8proc
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi -Werror
 # Runs on any x86-64 with SSE4.2; engine/kernels holds what newer machines are given at run time. Never

@@ -70,11 +70,12 @@ FNR <= 2 && /SPDX-License-Identifier: MIT/ { spdx = 1 }
     door("omp.h", "^engine/core/(parallel|team).h$")
     door("nlohmann/[^>]*", "^(engine/io/json_parser.cpp|tests/json.h)$")
     door("pcre2[^>]*", "^engine/text/")
+    door("utf8proc[^>]*", "^engine/text/unicode.cpp$")
     door("cxxopts[^>]*", "^tools/")
     door("(md[245]|sha[0-9]*|ripemd|rmd160).h", "^tools/")
     door("g(test|mock)/[^>]*", "^tests/")
     door("benchmark/[^>]*", "^bench/")
-    if ((engine || part[1] == "models") && found ~ /[.\/]/ && found !~ /^(cblas|omp|pcre2)\.h$|^nlohmann\// &&
+    if ((engine || part[1] == "models") && found ~ /[.\/]/ && found !~ /^(cblas|omp|pcre2|utf8proc)\.h$|^nlohmann\// &&
         !(found ~ /^(fcntl|unistd|sys\/[a-z]+)\.h$/ && (folder ~ /^(io|model)$/ || name == "engine/core/memory.cpp")) && !(found ~ /^(pthread|sched|unistd|linux\/futex|sys\/[a-z]+)\.h$/ && name ~ /^engine\/core\/(blas|team)\.cpp$/) && !(found ~ /intrin\.h$|^cpuid\.h$/ && folder == "kernels"))
         say("<" found ">: the engine uses standard headers and the doors of tools/scripts/floors.sh; the system only in io, model and core/{memory,blas,team}.cpp")
 }
