@@ -7,22 +7,35 @@
 
 namespace ordo {
 
-// f16: IEEE 754 binary16; bf16: the upper half of a float; q8_0 and q4_0: 32 consecutive weights of a
-// row share a scale in f16, as GGUF stores them.
-enum class WeightType { f32, f16, bf16, q8_0, q4_0 };
+// f16: IEEE 754 binary16; bf16: the upper half of a float. The others are blocks of a row's weights with
+// scales of their own, as GGUF stores them (io/blocks.h): q8_0, q4_0 and q5_0 of 32, q4_K, q5_K and q6_K of 256.
+enum class WeightType { f32, f16, bf16, q8_0, q4_0, q5_0, q4_K, q5_K, q6_K };
 
-inline constexpr WeightType weight_types[] = {WeightType::f32, WeightType::f16, WeightType::bf16, WeightType::q8_0,
-                                              WeightType::q4_0};
-inline constexpr int quant_block = 32; // weights that share a scale
+inline constexpr WeightType weight_types[] = {WeightType::f32,  WeightType::f16,  WeightType::bf16,
+                                              WeightType::q8_0, WeightType::q4_0, WeightType::q5_0,
+                                              WeightType::q4_K, WeightType::q5_K, WeightType::q6_K};
+// What floats are turned into. The others are read from files, and multiplied with, as they are.
+inline constexpr WeightType writable_types[] = {WeightType::f32, WeightType::f16, WeightType::bf16, WeightType::q8_0,
+                                                WeightType::q4_0};
+inline constexpr int quant_block = 32; // the fewest weights of a block; activations are quantised by as many
+inline constexpr int largest_quant_block = 256;
 
 constexpr bool quantised(WeightType type) {
-    return type == WeightType::q8_0 || type == WeightType::q4_0;
+    return type != WeightType::f32 && type != WeightType::f16 && type != WeightType::bf16;
+}
+constexpr bool writable(WeightType type) {
+    return type <= WeightType::q4_0;
+}
+// Weights of a block; 1 where there are none. Rows of a type are whole blocks.
+constexpr int block_size(WeightType type) {
+    return !quantised(type) ? 1 : type < WeightType::q4_K ? quant_block : largest_quant_block;
 }
 std::string_view name_of(WeightType type);
 // Throws Error(usage) for a name that is none.
 WeightType weight_type(std::string_view name);
-// Bytes of a row of cols weights as GGUF lays it out. q8_0: per block the scale, then 32 signed bytes;
-// q4_0: the scale, then 16 bytes, of which byte j holds weight j below and weight j + 16 above.
+// Likewise, and for one that floats are not turned into.
+WeightType writable_type(std::string_view name);
+// Bytes of a row of cols weights, a multiple of block_size(), as a file lays it out.
 std::uint64_t row_bytes(WeightType type, std::int64_t cols);
 
 } // namespace ordo

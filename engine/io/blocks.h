@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Rows of weights in blocks of 32 with one scale, laid out as GGUF does (core/weight_type.h).
+// Rows of weights in blocks with scales of their own, laid out as GGUF does (ggml's ggml-common.h). d, dmin: f16;
+// l: a level, whose bits lie where two weights or more share a byte.
+//   q8_0  32 weights: d, 32 signed bytes                    x = d l
+//   q4_0  32: d, 16 bytes                                   x = d (l - 8); byte j: weight j below, j + 16 above
+//   q5_0  32: d, 4 bytes of fifth bits, 16 bytes            x = d (l - 16); as q4_0, bit j of the 32 is weight j's
+//   q4_K  256: d, dmin, 12 bytes of scales, 128 bytes       x = d s l - dmin m, s and m of each 32; byte j of 32 of
+//         the 128: weight j of 64 below, j + 32 above
+//   q5_K  256: d, dmin, 12 bytes of scales, 32 of fifth bits, 128 bytes     as q4_K; bit i of byte j of the 32 is
+//         weight 32 i + j's
+//   q6_K  256: 128 bytes, 64 bytes of fifth and sixth bits, 16 signed s, d  x = d s (l - 32), s of each 16; halves of
+//         128 weights have 64 and 32 bytes: of those byte j holds weights j, j + 64, of these j, j + 32, j + 64, j + 96
+// The 12 bytes hold eight s and eight m of six bits: s and m of i < 4 in the low bits of bytes i and i + 4; of i >= 4 the low
+// four bits in the halves of byte i + 4, the upper two on top of bytes i - 4 and i.
 #pragma once
 
 #include "core/weight_type.h"
@@ -9,13 +21,14 @@
 
 namespace ordo {
 
-// values: a multiple of 32; out: row_bytes() of them. The scale is rounded to f16.
+// For types that are writable(). values: a multiple of 32; out: row_bytes() of them. The scale is rounded to f16.
 //   q8_0: d = max |x| / 127, q = round(x / d), away from zero in the middle
 //   q4_0: d = m / -8 with m the value of largest magnitude, q = min(15, floor(x / d + 8.5)), x = (q - 8) d
 // False if a scale does not fit f16.
 bool write_blocks(WeightType type, std::span<const float> values, std::span<std::byte> out);
-// The first block whose scale is not finite; none if all are.
+// The first block, of block_size() weights, with a d or dmin that is not finite; none if all are.
 std::optional<std::size_t> wild_block(WeightType type, std::span<const std::byte> blocks);
+// out: as many whole blocks as it has room for.
 void read_blocks(WeightType type, std::span<const std::byte> blocks, std::span<float> out);
 
 } // namespace ordo

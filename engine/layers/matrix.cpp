@@ -71,8 +71,7 @@ std::ptrdiff_t Matrix::panel_bytes(WeightType type, int cols) {
         return 2 * lanes * k;
     case WeightType::bf16:
         return 2 * lanes * ((k + 1) / 2 * 2);
-    case WeightType::q8_0:
-    case WeightType::q4_0:
+    default:
         return lanes * static_cast<std::ptrdiff_t>(row_bytes(type, cols));
     }
     return 0;

@@ -6,6 +6,7 @@
 #include "core/random.h"
 #include "encoding/initial.h"
 
+#include <algorithm>
 #include <unistd.h>
 
 namespace ordo {
@@ -168,8 +169,11 @@ WeightType type_within(WeightType wanted, const TensorSpec& spec) {
     if (spec.shape.size() != 2 || spec.name.starts_with("encoding.")) return WeightType::f32;
     if (!quantised(wanted)) return wanted;
     if (spec.shape[1] % quant_block != 0) return WeightType::f16;
+    const bool large_blocks = block_size(wanted) > quant_block, whole = spec.shape[1] % block_size(wanted) == 0;
     const bool outer = spec.name == "embedding.weight" || spec.name == "head.weight";
-    return outer ? WeightType::q8_0 : wanted;
+    if (outer) return large_blocks && whole ? WeightType::q6_K : WeightType::q8_0;
+    if (!whole) return wanted == WeightType::q4_K ? WeightType::q5_0 : WeightType::q8_0;
+    return wanted;
 }
 
 std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type) {
@@ -198,7 +202,8 @@ bool Weights::any(WeightType type) const {
 }
 
 bool Weights::convert_rows() const {
-    return any(WeightType::q8_0) || any(WeightType::q4_0) || any(WeightType::bf16);
+    return std::any_of(std::begin(weight_types), std::end(weight_types),
+                       [&](WeightType type) { return (quantised(type) || type == WeightType::bf16) && any(type); });
 }
 
 // ---- Making ---------------------------------------------------------------------------------

@@ -62,8 +62,9 @@ private:
 };
 
 // The type that a tensor gets in a model of weights of the type asked for: vectors and an encoding's own
-// stay f32; rows that blocks of 32 do not divide are f16 instead; beside q4_0 the embedding and the head,
-// which matter most and are a small part of a large model, are q8_0.
+// stay f32; rows that blocks of 32 do not divide are f16 instead; beside q4_0 and q5_0 the embedding and the head,
+// which matter most and are a small part of a large model, are q8_0, beside k-quants q6_K. Where blocks of 256 do not
+// divide rows, what llama.cpp's quantiser takes instead stands in, or what has no fewer bits: q5_0 for q4_K, else q8_0.
 WeightType type_within(WeightType wanted, const TensorSpec& spec);
 // Bytes of a model's tensors so packed.
 std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type);

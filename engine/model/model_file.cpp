@@ -84,7 +84,7 @@ WeightType without_filling(WeightType type, const TensorSpec& spec) {
 }
 
 WeightType type_in_memory(const TensorInfo& info, const TensorSpec& spec, const LoadOptions& options) {
-    if (!options.dtype.empty()) return without_filling(type_within(weight_type(options.dtype), spec), spec);
+    if (!options.dtype.empty()) return without_filling(type_within(writable_type(options.dtype), spec), spec);
     const WeightType stored = *stored_type(info, spec), own = type_within(stored, spec);
     // As it is stored, with no second thoughts about the embedding.
     return without_filling(quantised(own) ? stored : own, spec);

@@ -8,7 +8,6 @@
 #include "ops/finite.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace ordo {
@@ -86,10 +85,10 @@ std::vector<std::byte> read_stored_blocks(const Safetensors& file, const TensorI
     std::vector<std::byte> blocks(info.bytes);
     file.read_raw(info, blocks);
     if (const std::optional<std::size_t> wild = wild_block(type, blocks)) {
-        const std::size_t bytes = row_bytes(type, quant_block);
-        std::array<float, quant_block> values{};
+        const auto size = static_cast<std::size_t>(block_size(type)), bytes = row_bytes(type, block_size(type));
+        std::vector<float> values(size);
         read_blocks(type, std::span(blocks).subspan(*wild * bytes, bytes), values);
-        not_finite(file, info, values, *wild * quant_block);
+        not_finite(file, info, values, *wild * size);
     }
     return blocks;
 }

@@ -202,7 +202,7 @@ Model Trainer::model() const {
 
 void Trainer::save(const std::filesystem::path& file, std::string_view dtype) const {
     Impl& t = *impl_;
-    ModelFile out{t.blueprint, t.encodings.spec(), t.tokenizer, t.record(), {}, {}, weight_type(dtype)};
+    ModelFile out{t.blueprint, t.encodings.spec(), t.tokenizer, t.record(), {}, {}, writable_type(dtype)};
     t.check_finite();
     for (int i = 0; i < t.parameters.count(); ++i) {
         out.specs.push_back(t.parameters.specs()[static_cast<std::size_t>(i)]);

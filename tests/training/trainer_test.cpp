@@ -150,7 +150,7 @@ TEST(Trainer, TakesWeightsOfAnyTypeAndWritesThem) {
     const TempDir directory;
     const Blueprint b = small_blueprint();
     const Text text(1, 30, b.vocab_size);
-    for (const WeightType type : weight_types) {
+    for (const WeightType type : writable_types) {
         SCOPED_TRACE(name_of(type));
         const Model model = random_model(b, "alibi:trained=yes", 3, type);
         Trainer trainer(model, {.length = 30});

@@ -181,7 +181,7 @@ Trunk open_trunk(const Arguments& arguments, const std::string& name, const std:
     LoadOptions load;
     if (arguments.has("dtype")) load.dtype = dtype;
     Trunk trunk = file.empty()
-                      ? random_trunk(arguments, name, weight_type(dtype))
+                      ? random_trunk(arguments, name, writable_type(dtype))
                       : Trunk{printable(std::filesystem::path(file).filename().string()), Model::load(file, load)};
     if (impl_of(trunk.model).blueprint.bidirectional())
         fail(ErrorCode::usage, trunk.name, ": expected a causal model, found one that cannot decode");
@@ -263,7 +263,7 @@ int run(const Arguments& arguments) {
     const bool file = !model_file(arguments).empty();
     const std::vector<std::string> names = bench::split_names(arguments.text("shape"));
     const std::vector<std::string> dtypes = bench::split_names(arguments.text("dtype"));
-    for (const std::string& dtype : dtypes) weight_type(dtype); // an unknown one is found before anything runs
+    for (const std::string& dtype : dtypes) writable_type(dtype); // an unknown one is found before anything runs
     if (const int busy = bench::other_runnable_tasks(); busy > 0 && !quiet)
         write_message("bench: the machine is not quiet (" + std::to_string(busy) + " other tasks run)");
 

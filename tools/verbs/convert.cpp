@@ -240,7 +240,7 @@ void check_memory(const Safetensors& file, std::span<const RawTensor> tensors) {
 
 // Returns what was found, if it could be measured; otherwise a warning says why not.
 std::optional<Measured> convert(const Arguments& arguments, const Safetensors& file, const fs::path& out) {
-    const std::vector<Part> parts = parts_of(file, weight_type(arguments.text("dtype")));
+    const std::vector<Part> parts = parts_of(file, writable_type(arguments.text("dtype")));
     const std::string where = printable_path(out);
     Metadata metadata = file.metadata();
     // What was measured of the old weights is not true of the new ones.
