@@ -3,7 +3,7 @@
 import numpy as np
 
 from blocks import attention, broken, causal, epsilon, gelu_erf, gelu_tanh, heads, relu, sinusoids
-from fixture import Fixture, bias, linear, norm, table, usual_cases
+from fixture import Fixture, bias, linear, norm, pairs, table, usual_cases
 
 # --- GPT-2 ----------------------------------------------------------------------------------------------------------------------
 
@@ -106,11 +106,6 @@ def bart_attention_tensors(prefix, d):
     for name, gain in ("q_proj", 1.3), ("k_proj", 1.3), ("v_proj", 1), ("out_proj", 1):
         t[f"{prefix}{name}.weight"], t[f"{prefix}{name}.bias"] = linear((d, d), gain), bias(d)
     return t
-
-
-def pairs(prefix, *parts):
-    """(name, made of a weight, made of a bias) ..."""
-    return {f"{prefix}{name}.{kind}": made for name, weight, bias_ in parts for kind, made in (("weight", weight), ("bias", bias_))}
 
 
 def opt_tensors(c):

@@ -170,7 +170,7 @@ def rotate(x, positions, frequencies, adjacent=False, factor=1.0):
 def alibi_slopes(count, bias_max=8):
     """Press et al. 2022: a geometric series; of a count that is no power of two, the series of the power below, then every other
     member of that of the power above."""
-    if broken("plain geometric slopes for any number of heads") and count & (count - 1):
+    if count & (count - 1) and broken("plain geometric slopes for any number of heads"):
         return 2.0 ** (-bias_max * np.arange(1, count + 1) / count)
     power = 2 ** int(math.floor(math.log2(count)))
     series = 2.0 ** (-bias_max * np.arange(1, power + 1) / power)

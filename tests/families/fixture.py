@@ -54,6 +54,11 @@ def table(rows, width, deviation=0.5):
     return (rows, width), 0.0, deviation
 
 
+def pairs(prefix, *parts):
+    """(name, made of a weight, made of a bias) ..."""
+    return {f"{prefix}{name}.{kind}": made for name, weight, bias_ in parts for kind, made in (("weight", weight), ("bias", bias_))}
+
+
 @dataclass
 class Fixture:
     """tensors: name -> (shape, mean, deviation), or an array of what is no weight (a mask, say); forward(config, weights, case) ->
@@ -67,6 +72,7 @@ class Fixture:
     cases: list = field(default_factory=list)
     greedy: int = 12  # tokens to go on with after the first case; 0 where nothing is generated
     seed: Optional[str] = None  # whose random numbers: the name's, or those of a fixture with the same weights
+    hidden: Optional[Callable] = None  # (config, weights, case) -> [tokens, d] in front of the head
     unread: tuple = ()  # tensors that the file has and no logit depends on: patterns with N for a layer
 
     def stored(self):

@@ -20,13 +20,16 @@ sys.dont_write_bytecode = True  # no __pycache__ in the tree
 import numpy as np  # noqa: E402
 
 import absolute  # noqa: E402
+import alibi  # noqa: E402
+import encoders  # noqa: E402
 import rotary  # noqa: E402
+import seq2seq  # noqa: E402
 from blocks import Seen, Traps, falling  # noqa: E402
 from fixture import read_safetensors, write_safetensors  # noqa: E402
 from weights import Weights, pattern  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODULES = [absolute, rotary]
+MODULES = [absolute, rotary, alibi, encoders, seq2seq]
 FIXTURES = {fixture.name: fixture for module in MODULES for fixture in module.FIXTURES}
 
 LEAST = 1e-2  # by how much a trap must change some logit
@@ -38,7 +41,7 @@ MARGIN = 1e-2  # between the likeliest and the next token of a greedy text
 
 def given(case):
     """What of a case is input."""
-    return {key: value for key, value in case.items() if key not in ("logits", "greedy", "last")}
+    return {key: value for key, value in case.items() if key not in ("logits", "hidden", "greedy", "last")}
 
 
 def logits_of(fixture, arrays, case):
@@ -62,13 +65,21 @@ def greedy(fixture, arrays, case):
     return chosen
 
 
+def rows_of(case, values):
+    """The last of a case's rows, to 9 digits; None for padding"""
+    rows = values[-case.get("last", len(values)) :]
+    return [None if np.isnan(row).any() else [float(f"{x:.9g}") for x in row] for row in rows]
+
+
 def expected(fixture, arrays):
     cases, read = [], set()
     for case in fixture.cases:
         logits, names = logits_of(fixture, arrays, case)
         read |= names
-        rows = logits[-case.get("last", len(logits)) :]
-        cases.append(given(case) | {"logits": [None if np.isnan(row).any() else [float(f"{x:.9g}") for x in row] for row in rows]})
+        cases.append(given(case) | {"logits": rows_of(case, logits)})
+        if fixture.hidden:
+            hidden = np.where(np.isnan(logits[:, :1]), np.nan, fixture.hidden(fixture.config, Weights(arrays), given(case)))
+            cases[-1]["hidden"] = rows_of(case, hidden)
     unread = {pattern(name) for name in set(arrays) - read}
     assert unread == set(fixture.unread), f"{fixture.name}: tensors {unread} not read, expected {set(fixture.unread)}"
     if fixture.greedy:
@@ -112,7 +123,8 @@ def check(fixture):
     for new, old in zip(now["cases"], then["cases"], strict=True):
         if given(new) != given(old) or new.get("greedy") != old.get("greedy"):
             return "expected.json has other tokens"
-        for row, before in zip(new["logits"], old["logits"], strict=True):
+        rows = ("logits", "hidden") if fixture.hidden else ("logits",)
+        for row, before in ((a, b) for kind in rows for a, b in zip(new[kind], old[kind], strict=True)):
             if (row is None) != (before is None) or (row and np.abs(np.subtract(row, before)).max() > 1e-7):
                 return "expected.json has other logits"
     return None
