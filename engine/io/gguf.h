@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// The GGUF format, version 3, as ggml's documentation and its reading code have it, all little-endian: "GGUF", u32
+// version, u64 tensors, u64 metadata entries; each entry a key, a type and a value; each tensor a name, u32 rank,
+// u64 sizes (the fastest axis first), u32 type, u64 offset; then, from the next multiple of general.alignment on, the
+// data, each tensor's at such a multiple. A string is a u64 length and bytes. Files are not trusted: every size is
+// checked before it is used, and no more memory is asked for than a small multiple of the bytes that are there.
+#pragma once
+
+#include "core/weight_type.h"
+#include "io/file.h"
+
+#include <map>
+#include <optional>
+
+namespace ordo {
+
+// What a file may ask of us; far above anything that an honest file needs, and far below what ggml takes.
+struct GgufLimits {
+    std::size_t tensors = 65'536;
+    std::size_t metadata = 65'536; // entries
+    std::size_t key_bytes = 65'535;
+    std::size_t string_bytes = std::size_t{64} << 20;
+    std::size_t array = std::size_t{1} << 24; // elements
+    std::size_t name_bytes = 63;              // of a tensor
+    std::size_t rank = 4;
+    std::size_t alignment = std::size_t{1} << 16;
+};
+
+enum class GgufKind : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
+std::string_view name_of(GgufKind kind);
+// Bytes of one value; 0 for a string or an array.
+std::size_t kind_bytes(GgufKind kind);
+
+// A value of the metadata, or an array of them; a single value is an array of one.
+class GgufValue {
+public:
+    GgufValue() = default;
+    // As the file has them; ends: of strings, where each ends in bytes.
+    GgufValue(GgufKind kind, bool is_array, std::string bytes, std::vector<std::uint64_t> ends = {});
+
+    static GgufValue of(bool value);
+    static GgufValue of(std::uint32_t value);
+    static GgufValue of(std::int32_t value);
+    static GgufValue of(float value);
+    static GgufValue of(std::string_view value);
+    static GgufValue of(const char* value) { return of(std::string_view(value)); }
+    static GgufValue of(std::span<const std::string> values);
+    static GgufValue of(std::span<const float> values);
+    static GgufValue of(std::span<const std::int32_t> values);
+
+    GgufKind kind() const { return kind_; } // of the elements
+    bool is_array() const { return array_; }
+    bool is_integer() const;
+    bool is_number() const { return is_integer() || kind_ == GgufKind::f32 || kind_ == GgufKind::f64; }
+    std::size_t size() const;
+    const std::string& bytes() const { return bytes_; }
+
+    std::string_view text(std::size_t i = 0) const; // of a string
+    // Of an integer or a truth; what 63 bits do not hold becomes the largest number.
+    std::int64_t integer(std::size_t i = 0) const;
+    double number(std::size_t i = 0) const;
+    std::string describe() const; // "an array of string", "u32 5"
+
+private:
+    GgufKind kind_ = GgufKind::u8;
+    bool array_ = false;
+    std::string bytes_;
+    std::vector<std::uint64_t> ends_;
+};
+
+struct GgufTensor {
+    std::string name;
+    std::vector<std::int64_t> shape; // the fastest axis last, as everywhere else here
+    std::string_view type_name;      // ggml's: "Q4_K"
+    std::optional<WeightType> type;  // none: one that has a known size and no place here
+    std::uint64_t elements = 0;      // the product of shape
+    std::uint64_t offset = 0;        // of the data, from the start of the file
+    std::uint64_t bytes = 0;
+};
+
+// An open file whose metadata and tensors have been checked against the file's size in full: the tensors' data follow
+// each other, each at the next multiple of the alignment, and end where the file ends, filling aside. Reading is const
+// and may be done by many threads.
+class Gguf {
+public:
+    using Metadata = std::map<std::string, GgufValue, std::less<>>;
+
+    // Throws Error(io), or Error(model) for what is not a well-formed GGUF file.
+    static Gguf open(const std::filesystem::path& path, const GgufLimits& limits = {});
+    // The same for bytes in memory, which must outlive the object; where names them in messages.
+    static Gguf parse(std::span<const std::byte> bytes, std::string_view where, const GgufLimits& limits = {});
+
+    // Only checks what stands before so many bytes of data.
+    static void check_header(std::span<const std::byte> bytes, std::uint64_t data_bytes, std::string_view where);
+
+    const std::string& where() const { return where_; } // the path, printable
+    std::uint64_t size() const { return size_; }        // of the file, in bytes
+    std::uint64_t alignment() const { return alignment_; }
+    const Metadata& metadata() const { return metadata_; }
+    std::span<const GgufTensor> tensors() const { return tensors_; } // in the order of their data
+    const GgufTensor* find(std::string_view name) const;             // nullptr if absent
+
+    // A value of the metadata; none, or nullptr, if the key is absent. Throws Error(model), naming the key, for one of
+    // another kind or out of range.
+    std::optional<std::int64_t> integer(std::string_view key, std::int64_t least, std::int64_t most) const;
+    std::optional<double> number(std::string_view key) const; // finite
+    std::optional<bool> truth(std::string_view key) const;
+    std::optional<std::string_view> text(std::string_view key) const;
+    const GgufValue* strings(std::string_view key) const;  // an array
+    const GgufValue* numbers(std::string_view key) const;  // an array of finite ones
+    const GgufValue* integers(std::string_view key) const; // an array
+
+    // The bytes of a tensor from `first` on, as many as out has. Throws Error(io) if the file cannot be read any more.
+    void read(const GgufTensor& tensor, std::uint64_t first, std::span<std::byte> out) const;
+
+private:
+    friend class GgufParser;
+    void parse_content(const GgufLimits& limits, std::uint64_t data_bytes = 0);
+    void read_at(std::uint64_t offset, std::span<std::byte> out) const;
+    const GgufValue* find_value(std::string_view key) const;
+    [[noreturn]] void unexpected(std::string_view key, const std::string& expected, const GgufValue& found) const;
+
+    std::string where_;
+    std::optional<File> file_; // else bytes_
+    std::span<const std::byte> bytes_;
+    std::uint64_t size_ = 0, alignment_ = 32;
+    Metadata metadata_;
+    std::vector<GgufTensor> tensors_;
+    std::vector<std::size_t> by_name_; // indices into tensors_
+};
+
+// A type of ggml's by its number in the file: 32 or 256 weights make a block, others one.
+struct GgmlType {
+    std::uint32_t number;
+    std::string_view name;
+    std::uint64_t block, block_bytes;
+    std::optional<WeightType> type;
+};
+const GgmlType* ggml_type(std::uint32_t number); // nullptr for one that is unknown
+const GgmlType& ggml_type(WeightType type);
+
+// ---- Writing --------------------------------------------------------------------------------
+
+// A tensor whose bytes are made when their turn comes. content hands exactly row_bytes() of all rows to the sink.
+struct GgufStored {
+    std::string name;
+    std::vector<std::int64_t> shape; // the fastest axis last
+    WeightType type = WeightType::f32;
+    std::function<void(const std::function<void(std::span<const std::byte>)>&)> content;
+};
+
+using GgufEntries = std::vector<std::pair<std::string, GgufValue>>;
+
+// Writes a file in the place of the old one, which stays as it was if anything fails. The bytes depend only on the
+// arguments, whose order the file keeps. Throws Error(io), and Error(failure) for what the reader would refuse.
+void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata, const std::vector<GgufStored>& tensors);
+// The same file in memory; where names it in messages.
+std::vector<std::byte> gguf_bytes(const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
+                                  const std::string& where);
+
+} // namespace ordo
