@@ -101,6 +101,9 @@ private:
 struct TokenRows {
     Positions positions;
     std::span<const int> segments; // one for each row, or empty: all rows are of segment 0
+    // Likewise, not 0 for padding, or empty: none is. A padded row takes its position, and is otherwise as if it were not there:
+    // it is neither computed nor kept.
+    std::span<const int> padding = {};
 };
 
 enum class Role { query, key };
@@ -366,6 +369,7 @@ public:
     int max_position() const;                         // of its encodings
     std::string encoding() const;                     // canonical spec of the encoding in use
     std::string metadata(std::string_view key) const; // of the file; empty if absent
+    bool has_encoder() const;                         // takes a text of its own, see Session::encode()
     Token end_of_text() const;                        // -1 if the tokenizer has none
 
     // Text to tokens. With special, the text of a special token becomes that token. This, decode() and generate()
@@ -390,7 +394,8 @@ struct SessionOptions {
     int chunk = 256;        // tokens processed at once in prefill
     int first_position = 0; // position id of the first token
     CacheType cache = CacheType::f32;
-    int axes = 1; // ids that each position has, 1 to 16
+    int axes = 1;  // ids that each position has, 1 to 16
+    int input = 0; // tokens that fit into an encoder, of a model that has one; 0: its trained context
 };
 
 // Who looks on while a session computes; nothing is to be changed. Either may be empty. Looking on at states changes no
@@ -424,12 +429,13 @@ public:
     // token's is the one before plus one. Throws Error(limit) for a token, segment or position out of
     // range or a full cache, Error(usage) for no tokens or another number of segments or positions, Error(model) if a layer
     // yields values that are not finite; the session is then as before the call. A bidirectional model takes its whole input in one
-    // call, whatever the chunk: Error(usage) if the session is not empty.
+    // call, whatever the chunk: Error(usage) if the session is not empty. Padding is left out; a token that is none is
+    // expected, and the logits are those after the last such.
     std::span<const float> feed(std::span<const Token> tokens, const TokenRows& rows = {});
     std::span<const float> feed(std::span<const Token> tokens, std::span<const int> segments) {
         return feed(tokens, TokenRows{{}, segments});
     }
-    // The same, handing the logits after every token to the callback: rows [n, vocab_size] of
+    // The same, handing the logits after every token that is no padding to the callback: rows [n, vocab_size] of
     // successive chunks. first is the index in tokens of row 0. The memory is the session's.
     void feed_all(std::span<const Token> tokens, const TokenRows& rows,
                   const std::function<void(int first, View logits)>& on_logits);
@@ -437,7 +443,17 @@ public:
                   const std::function<void(int first, View logits)>& on_logits) {
         feed_all(tokens, TokenRows{{}, segments}, on_logits);
     }
-    // Who looks on from now on; an empty Watch: nobody.
+    // The same with what the head reads of every token, states [n, d_model] after the final norm, in the place of logits.
+    void feed_states(std::span<const Token> tokens, const TokenRows& rows,
+                     const std::function<void(int first, View states)>& on_states);
+
+    // In a model that has an encoder: gives it its input, to which all that is fed from now on attends, and returns what the encoder
+    // makes of it, [n, d_model] of those n that are no padding, valid until the next call. Throws what feed()
+    // throws, Error(usage) for a model that has none, and for a session that is not empty. feed() is refused before
+    // the first input; a call that fails leaves none. rewind() leaves it as it is.
+    View encode(std::span<const Token> input, const TokenRows& rows = {});
+
+    // Who looks on from now on; an empty Watch: nobody. An encoder's layers and cross-attention are not shown.
     void watch(Watch watch);
 
     int size() const; // tokens in the cache
@@ -466,7 +482,7 @@ public:
     // Appends tokens[i] to *sessions[i] and returns the logits after each, [n, vocab_size], valid until
     // the next call: what sessions[i]->feed() would have returned, up to the order of sums. The sessions
     // are distinct, causal, of this model, and of one length if its encodings turn by it. rows: as for feed(), of each
-    // token. Nobody who watches a session sees this. Throws what feed() throws; all sessions are then as before the call.
+    // token, none of which may be padding. Nobody who watches a session sees this. Throws what feed() throws; all sessions are then as before the call.
     View feed(std::span<Session* const> sessions, std::span<const Token> tokens, const TokenRows& rows = {});
     View feed(std::span<Session* const> sessions, std::span<const Token> tokens, std::span<const int> segments) {
         return feed(sessions, tokens, TokenRows{{}, segments});

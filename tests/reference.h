@@ -4,8 +4,7 @@
 // threads. Every token is computed against every other; masks are applied by asking for each pair.
 #pragma once
 
-#include "model/blueprint.h"
-#include "tests/oracle.h"
+#include "tests/reference_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,27 +16,14 @@ struct Input {
     std::vector<int> positions; // [tokens, axes]
     std::vector<int> segments;  // one for each token, or empty: 0
     int axes = 1;
+    std::vector<int> padding = {}; // one for each token, not 0 for padding, or empty: none is
+    Matrix memory = {};            // what an encoder made of its input, [m, d]
 
     Place place(int token) const {
         const auto first = positions.begin() + static_cast<std::ptrdiff_t>(token) * axes;
         return {first, first + axes};
     }
 };
-
-inline double activation(Activation f, double x) {
-    const double pi = std::acos(-1.0);
-    switch (f) {
-    case Activation::relu:
-        return x > 0 ? x : 0;
-    case Activation::gelu:
-        return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
-    case Activation::gelu_tanh:
-        return 0.5 * x * (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x)));
-    case Activation::silu:
-        return x / (1 + std::exp(-x));
-    }
-    return 0;
-}
 
 class Transformer {
 public:
@@ -62,17 +48,28 @@ public:
         const HeadInput of = head_input(x, layer, head, in, seen_states);
         Matrix all(x.rows, x.rows);
         for (int i = 0; i < x.rows; ++i) {
-            const std::vector<std::size_t> seen = seen_by(plan, i, x.rows);
+            const std::vector<std::size_t> seen = seen_by(plan, i, in);
             const Vector p = weights(of, static_cast<std::size_t>(i), seen);
             for (std::size_t s = 0; s < seen.size(); ++s) all.at(i, static_cast<int>(seen[s])) = p[s];
         }
         return all;
     }
 
+    // What the last layer leaves, after the final norm.
+    Matrix finished(const Input& in) const {
+        const Matrix x = states(in).back();
+        return b_.final_norm ? norm(x, "final_norm", b_) : x;
+    }
+
     // [n, vocab]
     Matrix logits(const Input& in) const {
-        Matrix x = states(in).back();
-        if (b_.final_norm) x = norm(x, "final_norm", b_);
+        Matrix x = finished(in);
+        if (b_.head_transform) { // BERT's masked language model: dense, activation, norm
+            x = linear(x, "head_transform", true);
+            for (double& value : x.values) value = activation(b_.activation, value);
+            x = norm(x, "head_norm", b_);
+        }
+        for (double& value : x.values) value *= static_cast<double>(b_.head_scale);
         Matrix logits = linear(x, b_.tied_head ? "embedding" : "head", false);
         for (int i = 0; i < logits.rows; ++i)
             for (int j = 0; j < logits.cols; ++j)
@@ -101,15 +98,6 @@ public:
 
 private:
     const Matrix& tensor(const std::string& name) const { return tensors_.at(name); }
-
-    static Matrix sum(const Matrix& a, const Matrix& b) {
-        Matrix c = a;
-        for (std::size_t i = 0; i < c.values.size(); ++i) c.values[i] += b.values[i];
-        return c;
-    }
-
-    // Gemma Team 2024 (arXiv 2408.00118), section 2.
-    static double capped(double score, double cap) { return cap == 0 ? score : cap * std::tanh(score / cap); }
 
     Matrix linear(const Matrix& x, const std::string& name, bool has_bias) const {
         const Matrix& w = tensor(name + ".weight");
@@ -161,17 +149,22 @@ private:
         const auto normed = [&](const Matrix& h, const char* which) { return norm(h, name + which, plan); };
         const auto f = [&](const Matrix& h) { return attention(h, layer, in); };
         const auto g = [&](const Matrix& h) { return feed_forward(h, layer); };
+        const auto c = [&](const Matrix& h) { return cross_attention(h, layer, in); };
         switch (plan.norm_place) {
         case NormPlace::pre: {
-            const Matrix y = sum(x, f(normed(x, "attention_norm")));
+            Matrix y = sum(x, f(normed(x, "attention_norm")));
+            if (plan.cross_attention) y = sum(y, c(normed(y, "cross_attention_norm")));
             return sum(y, g(normed(y, "feed_forward_norm")));
         }
         case NormPlace::post: {
-            const Matrix y = normed(sum(x, f(x)), "attention_norm");
+            Matrix y = normed(sum(x, f(x)), "attention_norm");
+            if (plan.cross_attention) y = normed(sum(y, c(y)), "cross_attention_norm");
             return normed(sum(y, g(y)), "feed_forward_norm");
         }
         case NormPlace::sandwich: {
-            const Matrix y = sum(x, normed(f(normed(x, "attention_norm")), "attention_out_norm"));
+            Matrix y = sum(x, normed(f(normed(x, "attention_norm")), "attention_out_norm"));
+            if (plan.cross_attention)
+                y = sum(y, normed(c(normed(y, "cross_attention_norm")), "cross_attention_out_norm"));
             return sum(y, normed(g(normed(y, "feed_forward_norm")), "feed_forward_out_norm"));
         }
         case NormPlace::parallel:
@@ -230,10 +223,14 @@ private:
         return key <= query && (plan.window == 0 || query - key < plan.window);
     }
 
-    static std::vector<std::size_t> seen_by(const LayerPlan& plan, int query, int n) {
+    // Padding is seen by nobody but itself, so that its rows, which nobody asks for, have a softmax.
+    static std::vector<std::size_t> seen_by(const LayerPlan& plan, int query, const Input& in) {
         std::vector<std::size_t> seen;
-        for (int j = 0; j < n; ++j)
-            if (sees(plan, query, j)) seen.push_back(static_cast<std::size_t>(j));
+        for (std::size_t j = 0; j < in.tokens.size(); ++j) {
+            const auto key = static_cast<int>(j);
+            const bool hidden = !in.padding.empty() && in.padding[j] != 0 && key != query;
+            if (sees(plan, query, key) && !hidden) seen.push_back(j);
+        }
         return seen;
     }
 
@@ -251,22 +248,6 @@ private:
         norm_columns(qkv, 0, q_width, tensor(name + "q_norm.weight"), plan);
         norm_columns(qkv, q_width, kv_width, tensor(name + "k_norm.weight"), plan);
         return qkv;
-    }
-
-    static void add_to_rows(Matrix& x, int first, const Matrix& bias) {
-        for (int i = 0; i < x.rows; ++i)
-            for (int j = 0; j < bias.cols; ++j) x.at(i, first + j) += bias.at(0, j);
-    }
-
-    // RMS norm of columns [first, first + width), in groups as wide as the weight.
-    static void norm_columns(Matrix& x, int first, int width, const Matrix& weight, const LayerPlan& plan) {
-        for (int i = 0; i < x.rows; ++i)
-            for (int group = first; group < first + width; group += weight.cols) {
-                double square = 0;
-                for (int j = 0; j < weight.cols; ++j) square += x.at(i, group + j) * x.at(i, group + j) / weight.cols;
-                for (int j = 0; j < weight.cols; ++j)
-                    x.at(i, group + j) *= weight.at(0, j) / std::sqrt(square + static_cast<double>(plan.norm_eps));
-            }
     }
 
     // All tokens as one head's queries or keys: columns [first, first + d_head), rotated.
@@ -353,7 +334,7 @@ private:
             const int v_first = (b_.n_heads + b_.n_kv_heads + head / group) * e;
             const HeadInput of = head_input(x, layer, head, in, states);
             for (int i = 0; i < n; ++i) {
-                const std::vector<std::size_t> seen = seen_by(plan, i, n);
+                const std::vector<std::size_t> seen = seen_by(plan, i, in);
                 const auto query = static_cast<std::size_t>(i);
                 const Vector p = weights(of, query, seen);
                 Vector mixed(static_cast<std::size_t>(e));
@@ -366,6 +347,33 @@ private:
                 for (int l = 0; l < e; ++l) out.at(i, head * e + l) = mixed[static_cast<std::size_t>(l)];
             }
         }
+        return linear(out, name + "out", plan.out_bias);
+    }
+
+    // Vaswani et al. 2017, section 3.2.3: queries of the decoder, keys and values of the encoder's output, all of which
+    // each query sees. Nothing of position enters here.
+    Matrix cross_attention(const Matrix& x, int layer, const Input& in) const {
+        const LayerPlan& plan = b_.layer(layer);
+        const std::string name = "layers." + std::to_string(layer) + ".cross_attention.";
+        const Matrix q = linear(x, name + "q", plan.q_bias), kv = linear(in.memory, name + "kv", plan.v_bias);
+        const int e = b_.d_head, group = b_.n_heads / b_.n_kv_heads;
+        const double scale = plan.score_scale != 0 ? static_cast<double>(plan.score_scale) : 1 / std::sqrt(double(e));
+        Matrix out(x.rows, b_.n_heads * e);
+        for (int i = 0; i < x.rows; ++i)
+            for (int head = 0; head < b_.n_heads; ++head) {
+                const int k_first = head / group * e, v_first = (b_.n_kv_heads + head / group) * e;
+                Vector p;
+                double total = 0;
+                for (int j = 0; j < kv.rows; ++j) {
+                    double score = 0;
+                    for (int l = 0; l < e; ++l) score += q.at(i, head * e + l) * kv.at(j, k_first + l) * scale;
+                    total += std::exp(score);
+                    p.push_back(std::exp(score));
+                }
+                for (int j = 0; j < kv.rows; ++j)
+                    for (int l = 0; l < e; ++l)
+                        out.at(i, head * e + l) += p[static_cast<std::size_t>(j)] / total * kv.at(j, v_first + l);
+            }
         return linear(out, name + "out", plan.out_bias);
     }
 

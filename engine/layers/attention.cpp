@@ -44,6 +44,13 @@ AttentionShape attention_shape(const LayerProgram& program) {
     return {s.n_heads, s.n_kv_heads, s.d_head, program.score_scale(), plan.mask, plan.window, plan.attention_softcap};
 }
 
+AttentionShape cross_attention_shape(const LayerProgram& program) {
+    const LayerSizes& s = program.sizes;
+    AttentionShape shape{s.n_heads, s.n_kv_heads, s.d_head, program.score_scale(), Mask::bidirectional};
+    shape.cross = true;
+    return shape;
+}
+
 // ---- Scratch --------------------------------------------------------------------------------
 
 AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity, int sequences)
@@ -85,6 +92,7 @@ View AttentionScratch::keys(int slot, int keys) {
 
 KeyRange TileJob::seen(int row) const {
     const int index = part.first + row;
+    if (shape().cross) return {0, part.memory_tokens};
     if (shape().mask == Mask::bidirectional) return {0, part.first + part.rows};
     return {shape().window == 0 ? 0 : std::max(0, index + 1 - shape().window), index + 1};
 }
@@ -109,7 +117,7 @@ Tile TileJob::tile(int head, int row, int rows, KeyRange keys, View k) const {
 View TileJob::gather_keys(int head, KeyRange keys, AttentionScratch& scratch, int slot) const {
     if (!(layer.encodings.reads() & reads_keys)) return {};
     const View k = scratch.keys(slot, keys.last - keys.first);
-    part.cache->keys(layer.index, kv_head(head), keys.first, k);
+    cache().keys(layer.index, kv_head(head), keys.first, k);
     return k;
 }
 
@@ -119,8 +127,8 @@ void TileJob::products(int head, int row, int rows, KeyRange keys, View scores) 
     for (int token = keys.first; token < keys.last; token += block) {
         // Whole vectors: the columns past the last token are never read.
         const int width = std::min(block, (keys.last - token + 15) / 16 * 16);
-        part.cache->multiply_keys(layer.index, kv_head(head), token / block, shape().scale, mine,
-                                  cols_of(scores, token - keys.first, width));
+        cache().multiply_keys(layer.index, kv_head(head), token / block, shape().scale, mine,
+                              cols_of(scores, token - keys.first, width));
     }
     if (shape().softcap != 0) soft_cap(shape().softcap, scores);
 }
@@ -174,7 +182,7 @@ void TileJob::run(int head, int row, int rows, AttentionScratch& scratch, int sl
     if (moments() & moment_bias) layer.encodings.bias(scores, t);
     if (moments() & moment_rescore) rescore(scores, row, t);
     normalise(head, row, keys, scores);
-    part.cache->multiply_values(layer.index, kv_head(head), keys.first, scores, gathered(head, row, rows));
+    cache().multiply_values(layer.index, kv_head(head), keys.first, scores, gathered(head, row, rows));
     if (moments() & moment_mix) layer.encodings.mix(gathered(head, row, rows), scores, t);
 }
 
@@ -189,7 +197,7 @@ void TileJob::average(int head, int span, int sequence, AttentionScratch& scratc
     const Tile t = shown ? tile(head, 0, 1, keys, gather_keys(head, keys, scratch, slot)) : Tile{};
     if (moments() & moment_bias) layer.encodings.bias(scores, t);
     scratch.weights(sequence, head)[span] = softmax_part(n, std::max(all.first, start) - start, n, scores.row(0));
-    part.cache->multiply_values(layer.index, kv_head(head), start, scores, average);
+    cache().multiply_values(layer.index, kv_head(head), start, scores, average);
     if (moments() & moment_mix) layer.encodings.mix(average, scores, t);
 }
 
@@ -223,6 +231,7 @@ public:
     // Some rows' queries and keys of some key/value heads get their positions; keys and values are cached.
     void enter(int row, int rows, int kv_head, int heads) const {
         const AttentionShape& shape = tile_.shape();
+        if (shape.cross) return; // they are there
         const LayerEncodings& encodings = tile_.layer.encodings;
         const int e = shape.d_head, q_width = shape.n_heads * e, kv_width = shape.n_kv_heads * e;
         const View all = rows_of(qkv_, row, rows);

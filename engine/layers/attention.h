@@ -16,17 +16,22 @@ struct AttentionShape {
     int d_head = 0;
     float scale = 0;
     Mask mask = Mask::causal;
-    int window = 0;    // keys that a query sees, itself included; 0: all
-    float softcap = 0; // of scaled scores, before the bias; 0: none
+    int window = 0;     // keys that a query sees, itself included; 0: all
+    float softcap = 0;  // of scaled scores, before the bias; 0: none
+    bool cross = false; // keys and values are those of what is remembered, all of which every query sees
 };
 AttentionShape attention_shape(const LayerProgram& program);
+AttentionShape cross_attention_shape(const LayerProgram& program);
 
 using WatchWeights = decltype(Watch::weights);
 
-// Rows of one sequence: the tokens from index first on, before which its cache holds the others.
+// Rows of one sequence: the tokens from index first on, before which its cache holds the others. Cross-attention finds the keys and
+// values of an encoder's output in `memory`.
 struct Part {
     KvCache* cache;
     int first, rows;
+    KvCache* memory = nullptr;
+    int memory_tokens = 0;
 };
 
 // A layer's attention: its shape, the encodings that act in it, and its number.
@@ -74,6 +79,7 @@ private:
 // is computed depends on the length alone. Where an encoding rescores whole rows there are no spans.
 // A causal query sees the tokens of its sequence up to its own index, at most window of them; a
 // bidirectional one sees all of them.
+// Cross-attention has a shape that says so, and no encodings: qkv [n, n_heads * d_head] holds queries alone, and normed no data.
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
                AttentionScratch& scratch, View out);
 

@@ -29,6 +29,7 @@ struct TileJob {
     // A row may not be cut into spans of keys.
     bool whole_rows() const { return (moments() & moment_rescore) != 0 || layer.watch != nullptr; }
     KeyRange seen(int row) const; // the tokens that the query of a row sees
+    KvCache& cache() const { return shape().cross ? *part.memory : *part.cache; }
     int kv_head(int head) const { return head / (shape().n_heads / shape().n_kv_heads); }
     View queries(int head, int row, int rows) const {
         return cols_of(rows_of(q, row, rows), head * shape().d_head, shape().d_head);

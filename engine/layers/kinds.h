@@ -36,6 +36,10 @@ struct LayerPlan {
     float score_scale = 0;       // 0: 1 / sqrt(d_head)
     float attention_softcap = 0; // of scaled scores, before the bias: s -> cap * tanh(s / cap); 0: none
 
+    // After it, attention to what an encoder made of its input (Vaswani et al. 2017, section 3.2.3), a branch of its own with
+    // a norm of its own; it has the biases and the score scale of the other. No encoding acts in it.
+    bool cross_attention = false;
+
     Activation activation = Activation::silu;
     bool gated = true; // activation(gate) * up, Shazeer 2020
     bool ffn_bias = false;

@@ -80,6 +80,8 @@ private:
             return qk_norm(step, in, out);
         case Op::attention:
             return attention(layer_.attention(), parts_, in, value(step.other), *scratch_.attention, out);
+        case Op::cross:
+            return attention(layer_.cross_attention(), parts_, in, {}, *scratch_.attention, out);
         case Op::activate:
             return plan.gated ? activate_gated(plan.activation, in, out) : activate(plan.activation, in, out);
         case Op::experts:
@@ -174,6 +176,8 @@ private:
             return attention_backward(layer_.attention(), parts_, in, value(step.other), value(step.out), dy,
                                       attention_, dx, d_normed, d_.encodings);
         }
+        case Op::cross: // no training is begun of a model with an encoder
+            return;
         case Op::activate:
             accumulate(step.in);
             return activation_backward(plan.activation, plan.gated, in, dy, dx);
@@ -245,6 +249,22 @@ void Dropout::operator()(View x, int site) const {
 void forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
              const Dropout& dropout) {
     Forward(layer, parts, values, scratch, dropout).run();
+}
+
+const LayerEncodings& Layer::no_encodings() {
+    static const LayerEncodings none;
+    return none;
+}
+
+void remember(const Layer& layer, View encoded, View kv, RowScratch& scratch, KvCache& memory) {
+    const LayerProgram& program = layer.program;
+    if (program.memory < 0) return;
+    const int width = program.sizes.kv_width();
+    linear(encoded, layer.weights.linears[static_cast<std::size_t>(program.memory)], scratch, kv);
+    parallel_for(encoded.rows, std::max(1, 8192 / kv.cols), [&](std::ptrdiff_t i) {
+        const View row = rows_of(kv, static_cast<int>(i), 1);
+        memory.store(layer.index, 0, static_cast<int>(i), cols_of(row, 0, width), cols_of(row, width, width));
+    });
 }
 
 std::vector<View> lay_out(const LayerProgram& program, const SlotMemory& m) {

@@ -63,12 +63,19 @@ struct Layer {
     const WatchWeights* watch = nullptr;
 
     AttentionLayer attention() const { return {attention_shape(program), encodings, index, watch}; }
+    AttentionLayer cross_attention() const { return {cross_attention_shape(program), no_encodings(), index, nullptr}; }
+
+private:
+    static const LayerEncodings& no_encodings();
 };
 
 // values: memory for each of the program's values, as many rows as those of the parts (attention() says which). The first holds the
 // stream; where others of its slot lie upon it, it is computed in place.
 void forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
              const Dropout& dropout = {});
+
+// Keys and values of what an encoder left, encoded [n, d], go to the layer's place in `memory`. kv: memory for [n, 2 kv_width].
+void remember(const Layer& layer, View encoded, View kv, RowScratch& scratch, KvCache& memory);
 
 // Views for all values of a program upon memory for each slot (but `active`, which lies in the left of `hidden`).
 struct SlotMemory {

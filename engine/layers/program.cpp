@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace ordo {
 namespace {
@@ -17,9 +18,9 @@ public:
 
     // ---- Tensors: an index by which steps name them; their order is that of a file.
     // Matrices start from N(0, 0.02); those that write into the residual stream are shrunk by the number of its
-    // branches, 2 n_layers (Radford et al. 2019, section 2.3).
+    // branches, two or three a layer (Radford et al. 2019, section 2.3).
     int matrix(const std::string& name, int rows, int cols, bool bias, bool into_stream = false) {
-        const double deviation = into_stream ? 0.02 / std::sqrt(2.0 * program.sizes.n_layers) : 0.02;
+        const double deviation = into_stream ? 0.02 / std::sqrt(branches() * program.sizes.n_layers) : 0.02;
         program.linears.push_back({name, rows, cols, bias, static_cast<float>(deviation)});
         tensor(name + ".weight", {rows, cols}, InitialValues::normal(static_cast<float>(deviation)));
         if (bias) tensor(name + ".bias", {rows}, InitialValues::constant(0));
@@ -59,6 +60,7 @@ public:
     LayerProgram program;
 
 private:
+    double branches() const { return program.plan.cross_attention ? 3 : 2; } // of a layer
     void tensor(std::string name, std::vector<std::int64_t> shape, InitialValues initial) {
         program.tensors.push_back({.name = std::move(name), .shape = std::move(shape), .initial = std::move(initial)});
     }
@@ -107,6 +109,29 @@ private:
     std::vector<Bias> biases_;
 };
 
+// Attention to the encoder's output, from the projection of the queries to that of what they gather. Keys and values are made
+// by no step: a session makes them once for all tokens to come.
+class CrossAttentionPart {
+public:
+    explicit CrossAttentionPart(Compiler& to) : c_(to) {
+        const LayerPlan& plan = c_.program.plan;
+        const LayerSizes& s = c_.program.sizes;
+        q_ = c_.matrix("cross_attention.q", s.q_width(), s.d_model, plan.q_bias);
+        c_.program.memory = c_.matrix("cross_attention.kv", 2 * s.kv_width(), s.d_model, plan.v_bias);
+        out_ = c_.matrix("cross_attention.out", s.d_model, s.q_width(), plan.out_bias, true);
+    }
+
+    int operator()(int in) const {
+        const int q = c_.linear(in, q_, Slot::qkv);
+        const int gathered = c_.step({Op::cross, q, c_.value(Slot::attended, c_.program.sizes.q_width())});
+        return c_.linear(gathered, out_, Slot::branch);
+    }
+
+private:
+    Compiler& c_;
+    int q_, out_;
+};
+
 class FeedForwardPart {
 public:
     explicit FeedForwardPart(Compiler& to) : c_(to) {
@@ -140,45 +165,56 @@ private:
     int first_;
 };
 
+// A branch of the residual stream: what it computes, and the norms around it.
+template <class Part>
+class Branch {
+public:
+    Branch(Compiler& to, const std::string& name, bool own_norm = true)
+        : c_(to), norm_(own_norm ? to.norm_weights(name + "_norm") : -1), part_(to),
+          norm_after_(place() == NormPlace::sandwich ? to.norm_weights(name + "_out_norm") : -1) {}
+
+    int normed(int x) const { return c_.norm(x, norm_, Slot::normed); }
+    int part(int in) const { return part_(in); }
+    // The stream with the branch added to it.
+    int operator()(int x) const {
+        if (place() == NormPlace::post) return c_.norm(c_.add(x, part_(x)), norm_, Slot::stream);
+        int branch = part_(normed(x));
+        if (norm_after_ >= 0) branch = c_.norm(branch, norm_after_, Slot::branch);
+        return c_.add(x, branch);
+    }
+
+private:
+    NormPlace place() const { return c_.program.plan.norm_place; }
+
+    Compiler& c_;
+    int norm_; // tensors in the order of a file
+    Part part_;
+    int norm_after_;
+};
+
 } // namespace
 
 LayerProgram compile(const LayerPlan& plan, const LayerSizes& sizes) {
     Compiler c(plan, sizes);
-    const NormPlace place = plan.norm_place;
-    const int norm1 = c.norm_weights("attention_norm");
-    const AttentionPart attention(c);
-    const int norm1_after = place == NormPlace::sandwich ? c.norm_weights("attention_out_norm") : -1;
-    const int norm2 = place != NormPlace::parallel ? c.norm_weights("feed_forward_norm") : -1;
-    const FeedForwardPart feed_forward(c);
-    const int norm2_after = place == NormPlace::sandwich ? c.norm_weights("feed_forward_out_norm") : -1;
+    const Branch<AttentionPart> attention(c, "attention");
+    std::optional<Branch<CrossAttentionPart>> cross;
+    if (plan.cross_attention) cross.emplace(c, "cross_attention");
+    const Branch<FeedForwardPart> feed_forward(c, "feed_forward", plan.norm_place != NormPlace::parallel);
 
     int x = 0;
-    switch (place) {
-    case NormPlace::pre:
-        x = c.add(x, attention(c.norm(x, norm1, Slot::normed)));
-        x = c.add(x, feed_forward(c.norm(x, norm2, Slot::normed)));
-        break;
-    case NormPlace::post:
-        x = c.norm(c.add(x, attention(x)), norm1, Slot::stream);
-        x = c.norm(c.add(x, feed_forward(x)), norm2, Slot::stream);
-        break;
-    case NormPlace::sandwich:
-        x = c.add(x, c.norm(attention(c.norm(x, norm1, Slot::normed)), norm1_after, Slot::branch));
-        x = c.add(x, c.norm(feed_forward(c.norm(x, norm2, Slot::normed)), norm2_after, Slot::branch));
-        break;
-    case NormPlace::parallel: {
-        const int in = c.norm(x, norm1, Slot::normed);
-        x = c.add(x, attention(in));
-        x = c.add(x, feed_forward(in));
-        break;
-    }
-    case NormPlace::parallel_two: {
-        const int branch = attention(c.norm(x, norm1, Slot::normed));
-        const int in = c.norm(x, norm2, Slot::normed); // of the stream before attention is added
+    if (plan.norm_place == NormPlace::parallel) {
+        const int in = attention.normed(x);
+        x = c.add(x, attention.part(in));
+        x = c.add(x, feed_forward.part(in));
+    } else if (plan.norm_place == NormPlace::parallel_two) {
+        const int branch = attention.part(attention.normed(x));
+        const int in = feed_forward.normed(x); // of the stream before attention is added
         x = c.add(x, branch);
-        x = c.add(x, feed_forward(in));
-        break;
-    }
+        x = c.add(x, feed_forward.part(in));
+    } else {
+        x = attention(x);
+        if (cross) x = (*cross)(x);
+        x = feed_forward(x);
     }
     return std::move(c.program);
 }

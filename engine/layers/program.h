@@ -31,9 +31,10 @@ enum class Op {
     bias,      // in += vectors[weight], from column `first` on
     qk_norm,   // out = in with queries and keys normalised by norms[weight] and norms[weight + 1]
     attention, // out = what the heads of in (queries, keys, values) gather; rotates in; encodings observe `other`
-    activate,  // out = f(in), or gated f(gate) * up
-    experts,   // out = mixture of feed-forward parts: linears[weight] is the router, then in and out of each
-    add        // out = in + other, a branch (where training drops out)
+    cross, // out = what the heads of in (queries) gather from the encoder's output, whose keys and values are remembered
+    activate, // out = f(in), or gated f(gate) * up
+    experts,  // out = mixture of feed-forward parts: linears[weight] is the router, then in and out of each
+    add       // out = in + other, a branch (where training drops out)
 };
 struct Step {
     Op op;
@@ -69,6 +70,9 @@ struct LayerProgram {
     std::vector<NormSpec> norms;
     std::vector<VectorSpec> vectors;
     std::vector<TensorSpec> tensors; // of all of these, as files have them: "attention_norm.weight", ...
+
+    // The index in linears of what makes keys and values [n, 2 kv_width] of the encoder's output; -1: no cross-attention.
+    int memory = -1;
 
     float score_scale() const;
     // Floats of the widest row that meets a matrix.

@@ -9,12 +9,16 @@ namespace ordo {
 struct Batch::Impl {
     Impl(const Model::Impl* of, int n_sessions, int capacity)
         : model(of), max_sessions(n_sessions), max_tokens(capacity),
-          pass(*of, of->encodings_for(capacity), sizes(n_sessions, capacity)) {
+          pass(*of, of->encodings_for(capacity), sizes(*of, n_sessions, capacity)) {
         parts.reserve(static_cast<std::size_t>(n_sessions));
         calls.reserve(static_cast<std::size_t>(n_sessions));
     }
 
-    static PassSizes sizes(int n_sessions, int capacity) { return {n_sessions, n_sessions, capacity, n_sessions}; }
+    static PassSizes sizes(const Model::Impl& of, int n_sessions, int capacity) {
+        return {n_sessions, n_sessions, capacity, n_sessions, most_memory(of)};
+    }
+    // Tokens that an encoder has been given in each of the sessions.
+    static int most_memory(const Model::Impl& of) { return of.encoder ? of.encoder->blueprint.context : 0; }
 
     const Model::Impl* model;
     int max_sessions, max_tokens;
@@ -58,7 +62,7 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
     if (m.blueprint.bidirectional())
         fail(ErrorCode::usage, m.where, ": a bidirectional model does not move on token by token");
     const int capacity = max_tokens == 0 ? m.blueprint.context : max_tokens;
-    const std::uint64_t bytes = Pass::bytes(m, Impl::sizes(max_sessions, capacity));
+    const std::uint64_t bytes = Pass::bytes(m, Impl::sizes(m, max_sessions, capacity));
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, "batch: ", max_sessions, " sessions take ", bytes, " bytes, more than the ",
              default_memory_limit(), " that they may");
@@ -82,6 +86,7 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
     if (tokens.size() != sessions.size() || (!segments.empty() && segments.size() != tokens.size()))
         fail(ErrorCode::usage, "batch: expected a token, and a segment if any, for each of ", sessions.size(),
              " sessions, found ", tokens.size(), " tokens and ", segments.size(), " segments");
+    if (!rows.padding.empty()) fail(ErrorCode::usage, "batch: expected no padding, found some");
     const Positions positions = rows.positions;
     if (!positions.empty() &&
         (positions.axes() < 1 || positions.ids().size() != tokens.size() * static_cast<std::size_t>(positions.axes())))
@@ -99,6 +104,9 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
         if (s->size >= b.max_tokens)
             fail(ErrorCode::limit, "batch: session ", i, ": expected fewer than ", b.max_tokens, " tokens, found ",
                  s->size);
+        if (s->memory_tokens > Impl::most_memory(*b.model))
+            fail(ErrorCode::limit, "batch: session ", i, ": expected an encoder's input of at most ",
+                 Impl::most_memory(*b.model), " tokens, found ", s->memory_tokens);
         if (s->axes != b.calls.front()->axes)
             fail(ErrorCode::usage, "batch: session ", i, ": expected positions of ", b.calls.front()->axes,
                  " axes as session 0 has, found ", s->axes);
@@ -108,7 +116,7 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
         s->begin(tokens.subspan(i, 1), {positions.empty() ? positions : positions.subspan(i, 1),
                                         segments.empty() ? segments : segments.subspan(i, 1)});
         for (const int id : s->cache.positions(s->size, 1).ids()) b.positions.push_back(id);
-        b.parts.push_back({&s->cache, s->size, 1});
+        b.parts.push_back(s->part(1));
     }
     b.pass.use(b.calls.front()->encodings);
     const View stream = b.pass.forward({tokens, {{b.positions, b.calls.front()->axes}, segments}, b.parts});

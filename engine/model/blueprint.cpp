@@ -43,6 +43,34 @@ void check_plan(const LayerPlan& p, std::string_view where) {
     not_negative(where, "attention_softcap", p.attention_softcap);
     in_range(where, "experts", p.experts, 0, most_experts);
     in_range(where, "experts_used", p.experts_used, p.experts == 0 ? 0 : 1, p.experts);
+    if (!p.cross_attention) return;
+    if (p.norm_place == NormPlace::parallel || p.norm_place == NormPlace::parallel_two)
+        fail(
+            ErrorCode::model, where,
+            ": blueprint field 'cross_attention': expected norm_place pre, post or sandwich beside it, found parallel");
+    if (p.k_bias != p.v_bias)
+        fail(ErrorCode::model, where,
+             ": blueprint field 'cross_attention': expected biases of both keys and values or of neither, found one");
+}
+
+// What an encoder must have in common with the layers that attend to it.
+void check_encoder(const Blueprint& b, std::string_view where) {
+    bool attended = false;
+    for (int i = 0; i < std::min(b.n_layers, std::max(1, static_cast<int>(b.pattern.size()))); ++i)
+        attended = attended || b.layer(i).cross_attention;
+    const auto expect = [&](bool fine, const char* expected, const char* found) {
+        if (!fine) fail(ErrorCode::model, where, ": blueprint field 'encoder': expected ", expected, ", found ", found);
+    };
+    if (b.encoder.empty()) return expect(!attended, "one beside cross_attention", "none");
+    expect(b.encoder.size() == 1, "one", "several");
+    expect(attended, "cross_attention in some layer", "none");
+    expect(!b.bidirectional(), "layers with the mask causal beside it", "bidirectional ones");
+    const Blueprint& e = b.encoder.front();
+    const std::string place = std::string(where) + ": encoder";
+    check(e, place);
+    in_range(place, "d_model", e.d_model, b.d_model, b.d_model);
+    in_range(place, "vocab_size", e.vocab_size, b.vocab_size, b.vocab_size);
+    expect(e.encoder.empty(), "none of an encoder's own", "one");
 }
 
 } // namespace
@@ -51,6 +79,14 @@ bool Blueprint::bidirectional() const {
     for (int i = 0; i < std::max<int>(1, static_cast<int>(pattern.size())); ++i)
         if (layer(i).mask == Mask::bidirectional) return true;
     return false;
+}
+
+Blueprint Blueprint::like_this() const {
+    Blueprint other = *this;
+    other.encoder.clear();
+    other.pattern.clear();
+    other.cross_attention = false;
+    return other;
 }
 
 Dims Blueprint::dims() const {
@@ -79,6 +115,7 @@ void check(const Blueprint& b, std::string_view where) {
     in_range(where, "d_ff", b.d_ff, 1, most_d_ff);
     positive(where, "embedding_scale", b.embedding_scale, 1e6f);
     not_negative(where, "final_softcap", b.final_softcap);
+    positive(where, "head_scale", b.head_scale, 1e6f);
     if (b.pattern.size() > static_cast<std::size_t>(b.n_layers))
         fail(ErrorCode::model, where, ": blueprint field 'layers': expected at most n_layers = ", b.n_layers,
              " plans, found ", b.pattern.size());
@@ -90,6 +127,7 @@ void check(const Blueprint& b, std::string_view where) {
     if (experts > most_experts_in_all)
         fail(ErrorCode::model, where, ": blueprint field 'experts': expected at most ", most_experts_in_all,
              " in all layers, found ", experts);
+    check_encoder(b, where);
 }
 
 std::vector<LayerProgram> compile_layers(const Blueprint& b) {
@@ -100,28 +138,49 @@ std::vector<LayerProgram> compile_layers(const Blueprint& b) {
     return programs;
 }
 
-std::vector<TensorSpec> tensor_list(const Blueprint& b) {
-    std::vector<TensorSpec> list;
-    const auto tensor = [&](std::string name, std::vector<std::int64_t> shape, InitialValues initial) {
+namespace {
+
+// The tensors of a model, in their order.
+class TensorList {
+public:
+    void add(std::string name, std::vector<std::int64_t> shape, InitialValues initial) {
         list.push_back({.name = std::move(name), .shape = std::move(shape), .initial = std::move(initial)});
-    };
-    const auto norm = [&](const std::string& name) {
-        tensor(name + ".weight", {b.d_model}, InitialValues::constant(1));
-        if (b.norm == Norm::layer && b.norm_bias) tensor(name + ".bias", {b.d_model}, InitialValues::constant(0));
-    };
+    }
+    void norm(const Blueprint& b, const std::string& name) {
+        add(name + ".weight", {b.d_model}, InitialValues::constant(1));
+        if (b.norm == Norm::layer && b.norm_bias) add(name + ".bias", {b.d_model}, InitialValues::constant(0));
+    }
+    // From the norm after the embedding to the final norm.
+    void stack(const Blueprint& b, const std::string& prefix) {
+        if (b.embedding_norm) norm(b, prefix + "embedding_norm");
+        const std::vector<LayerProgram> programs = compile_layers(b);
+        for (int i = 0; i < b.n_layers; ++i)
+            for (TensorSpec spec : programs[static_cast<std::size_t>(i) % programs.size()].tensors) {
+                spec.name = prefix + "layers." + std::to_string(i) + "." + spec.name;
+                list.push_back(std::move(spec));
+            }
+        if (b.final_norm) norm(b, prefix + "final_norm");
+    }
+
+    std::vector<TensorSpec> list;
+};
+
+} // namespace
+
+std::vector<TensorSpec> tensor_list(const Blueprint& b) {
+    TensorList tensors;
     const InitialValues matrix = InitialValues::normal(0.02f);
-    tensor("embedding.weight", {b.vocab_size, b.d_model}, matrix);
-    if (b.embedding_norm) norm("embedding_norm");
-    const std::vector<LayerProgram> programs = compile_layers(b);
-    for (int i = 0; i < b.n_layers; ++i)
-        for (TensorSpec spec : programs[static_cast<std::size_t>(i) % programs.size()].tensors) {
-            spec.name = "layers." + std::to_string(i) + "." + spec.name;
-            list.push_back(std::move(spec));
-        }
-    if (b.final_norm) norm("final_norm");
-    if (!b.tied_head) tensor("head.weight", {b.vocab_size, b.d_model}, matrix);
-    if (b.head_bias) tensor("head.bias", {b.vocab_size}, InitialValues::constant(0));
-    return list;
+    tensors.add("embedding.weight", {b.vocab_size, b.d_model}, matrix);
+    for (const Blueprint& encoder : b.encoder) tensors.stack(encoder, "encoder.");
+    tensors.stack(b, "");
+    if (b.head_transform) {
+        tensors.add("head_transform.weight", {b.d_model, b.d_model}, matrix);
+        tensors.add("head_transform.bias", {b.d_model}, InitialValues::constant(0));
+        tensors.norm(b, "head_norm");
+    }
+    if (!b.tied_head) tensors.add("head.weight", {b.vocab_size, b.d_model}, matrix);
+    if (b.head_bias) tensors.add("head.bias", {b.vocab_size}, InitialValues::constant(0));
+    return std::move(tensors.list);
 }
 
 } // namespace ordo

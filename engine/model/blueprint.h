@@ -28,6 +28,14 @@ struct Blueprint : LayerPlan {
     // Gemma Team 2024 (arXiv 2408.00118): the embedding's rows times sqrt(d_model).
     float embedding_scale = 1; // of the embedding's rows, before encodings and the embedding norm
     float final_softcap = 0;   // of the logits: s -> cap * tanh(s / cap); 0: none
+    // Between the final norm and the head: a matrix [d_model, d_model] with its bias, the activation, and a norm (the head of
+    // BERT's masked language model, Devlin et al. 2018, and the authors' code).
+    bool head_transform = false;
+    float head_scale = 1; // of the rows that the head reads (T5: 1 / sqrt(d_model) where it is tied)
+
+    // What makes of another text what the layers' cross-attention attends to: a stack of layers of its own, with a norm and encodings of
+    // its own; no more than one. It shares the embedding, and has no head. Its encodings are by the same spec as the others'.
+    std::vector<Blueprint> encoder;
 
     const LayerPlan& layer(int i) const {
         return pattern.empty() ? *this : pattern[static_cast<std::size_t>(i) % pattern.size()];
@@ -35,10 +43,12 @@ struct Blueprint : LayerPlan {
     // Whether some layer lets a token see those that follow: the whole input then goes through at once.
     bool bidirectional() const;
     Dims dims() const;
+    // An encoder like this stack: what it has no fields of its own for.
+    Blueprint like_this() const;
 };
 
 // A Blueprint as the value of the metadata key "blueprint": a JSON object with the fields above, and "layers", a list of the
-// plans of its pattern, each with what differs from the object around it. Fields that came later than others are left out at
+// plans of its pattern, each with what differs from the object around it, and "encoder", likewise an object of what differs. Fields that came later than others are left out at
 // their default, unless `all` are asked for, so that a program that does not know them still reads what does not use them.
 std::string to_json(const Blueprint& blueprint, bool all = false);
 // Throws Error(model), naming `where` and the field: a field missing, unknown
@@ -52,19 +62,25 @@ void check(const Blueprint& blueprint, std::string_view where);
 std::vector<LayerProgram> compile_layers(const Blueprint& blueprint);
 
 // The tensors of a blueprint, encodings apart, in the order of a forward pass:
-//   embedding.weight [vocab_size, d_model], embedding_norm.{weight,bias} [d_model]
+//   embedding.weight [vocab_size, d_model]
+//   encoder.embedding_norm..., encoder.layers.N..., encoder.final_norm..., as below, where there is an encoder
+//   embedding_norm.{weight,bias} [d_model]
 //   layers.N.attention_norm.{weight,bias} [d_model]
 //   layers.N.attention.qkv.{weight [(n_heads + 2 n_kv_heads) d_head, d_model], bias}  q rows, then k, then v
 //   layers.N.attention.{q,k,v}.bias in the place of that bias, if not all three have one
 //   layers.N.attention.{q_norm,k_norm}.weight [d_head], or as wide as all heads
 //   layers.N.attention.out.{weight [d_model, n_heads d_head], bias}
 //   layers.N.attention_out_norm.{weight,bias} (sandwich)
+//   layers.N.cross_attention_norm.{weight,bias}, layers.N.cross_attention.q.{weight [n_heads d_head, d_model], bias},
+//     layers.N.cross_attention.kv.{weight [2 n_kv_heads d_head, d_model], bias}  k rows, then v
+//     layers.N.cross_attention.out.{weight, bias}, layers.N.cross_attention_out_norm...
 //   layers.N.feed_forward_norm.{weight,bias} (absent if parallel)
 //   layers.N.feed_forward.in.{weight [d_ff or 2 d_ff, d_model], bias}  gated: gate rows, then up
 //   layers.N.feed_forward.out.{weight [d_model, d_ff], bias}
 //     with experts: layers.N.feed_forward.router.weight [experts, d_model], layers.N.feed_forward.experts.E.{in,out}...
 //   layers.N.feed_forward_out_norm.{weight,bias} (sandwich)
-//   final_norm.{weight,bias}, head.weight [vocab_size, d_model] (absent if tied), head.bias [vocab_size]
+//   final_norm.{weight,bias}, head_transform.{weight [d_model, d_model], bias}, head_norm.{weight,bias}
+//   head.weight [vocab_size, d_model] (absent if tied), head.bias [vocab_size]
 std::vector<TensorSpec> tensor_list(const Blueprint& blueprint);
 
 // The architectures of models/list.def, as blueprints whose sizes are examples.

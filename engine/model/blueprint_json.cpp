@@ -61,6 +61,7 @@ void visit_plan(P& p, Visit&& visit) {
     visit("experts", p.experts, initial.experts);
     visit("experts_used", p.experts_used, initial.experts_used);
     visit("experts_renormalised", p.experts_renormalised, initial.experts_renormalised);
+    visit("cross_attention", p.cross_attention, initial.cross_attention);
 }
 
 template <class B, class Visit>
@@ -81,6 +82,8 @@ void visit_shared(B& b, Visit&& visit) {
     visit("head_bias", b.head_bias, initial.head_bias);
     visit("embedding_scale", b.embedding_scale, initial.embedding_scale);
     visit("final_softcap", b.final_softcap, initial.final_softcap);
+    visit("head_transform", b.head_transform, initial.head_transform);
+    visit("head_scale", b.head_scale, initial.head_scale);
 }
 
 std::string text_of(const std::string& value) {
@@ -207,6 +210,16 @@ void read_plan(Reader& reader, LayerPlan& plan, std::string_view where) {
     plan.norm_place = NormPlace::parallel;
 }
 
+using Members = std::vector<std::pair<std::string, std::string>>;
+
+// Of two lists of the same names, what the first has otherwise than the second.
+Members different(const Members& own, const Members& around) {
+    Members all;
+    for (std::size_t i = 0; i < own.size(); ++i)
+        if (own[i] != around[i]) all.push_back(own[i]);
+    return all;
+}
+
 // The plans of a pattern, each by what differs from the plan around it.
 std::string pattern_json(const Blueprint& b) {
     Writer around(true);
@@ -215,12 +228,23 @@ std::string pattern_json(const Blueprint& b) {
     for (const LayerPlan& plan : b.pattern) {
         Writer own(true);
         visit_plan(plan, own);
-        std::vector<std::pair<std::string, std::string>> different;
-        for (std::size_t i = 0; i < own.members.size(); ++i)
-            if (own.members[i] != around.members[i]) different.push_back(own.members[i]);
-        text += (text.empty() ? "" : ",") + object_of(different);
+        text += (text.empty() ? "" : ",") + object_of(different(own.members, around.members));
     }
     return '[' + text + ']';
+}
+
+Members all_members(const Blueprint& b) {
+    Writer writer(true);
+    visit_shared(b, writer);
+    visit_plan(b, writer);
+    return std::move(writer.members);
+}
+
+std::string encoder_json(const Blueprint& b) {
+    const Blueprint& encoder = b.encoder.front();
+    Members members = different(all_members(encoder), all_members(b.like_this()));
+    if (!encoder.pattern.empty()) members.emplace_back("layers", pattern_json(encoder));
+    return object_of(members);
 }
 
 void read_pattern(const JsonValue& list, std::string_view where, Blueprint& b) {
@@ -238,6 +262,21 @@ void read_pattern(const JsonValue& list, std::string_view where, Blueprint& b) {
     }
 }
 
+// partial: fields that are absent stay as they are.
+void read_fields(const JsonValue& object, std::string_view where, bool partial, Blueprint& b) {
+    if (!object.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(object));
+    Reader reader(object, where, partial);
+    visit_shared(b, reader);
+    read_plan(reader, b, where);
+    if (const JsonValue* plans = reader.member("layers")) read_pattern(*plans, where, b);
+    const JsonValue* const encoder = partial ? nullptr : reader.member("encoder");
+    reader.finish();
+    if (!encoder) return;
+    Blueprint other = b.like_this();
+    read_fields(*encoder, std::string(where) + ": encoder", true, other);
+    b.encoder.push_back(std::move(other));
+}
+
 } // namespace
 
 std::string to_json(const Blueprint& b, bool all) {
@@ -245,6 +284,7 @@ std::string to_json(const Blueprint& b, bool all) {
     visit_shared(b, writer);
     visit_plan(b, writer);
     if (!b.pattern.empty()) writer.members.emplace_back("layers", pattern_json(b));
+    if (!b.encoder.empty()) writer.members.emplace_back("encoder", encoder_json(b));
     return object_of(writer.members);
 }
 
@@ -252,13 +292,8 @@ Blueprint blueprint_from_json(std::string_view json, std::string_view where) {
     const std::string place = std::string(where) + ": blueprint";
     constexpr JsonLimits limits{std::size_t{1} << 20, 4}; // 1,024 plans of 600 bytes fit in
     const JsonValue object = parse_json(json, place, limits);
-    if (!object.object()) fail(ErrorCode::model, place, ": expected a JSON object, found ", describe(object));
     Blueprint blueprint;
-    Reader reader(object, place, false);
-    visit_shared(blueprint, reader);
-    read_plan(reader, blueprint, place);
-    if (const JsonValue* plans = reader.member("layers")) read_pattern(*plans, place, blueprint);
-    reader.finish();
+    read_fields(object, place, false, blueprint);
     check(blueprint, where);
     return blueprint;
 }

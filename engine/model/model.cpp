@@ -166,7 +166,7 @@ void TensorBlock::pack(std::size_t i, const std::string& where) {
 }
 
 WeightType type_within(WeightType wanted, const TensorSpec& spec) {
-    if (spec.shape.size() != 2 || spec.name.starts_with("encoding.")) return WeightType::f32;
+    if (spec.shape.size() != 2 || of_encoding(spec.name)) return WeightType::f32;
     if (!quantised(wanted)) return wanted;
     if (spec.shape[1] % quant_block != 0) return WeightType::f16;
     const bool large_blocks = block_size(wanted) > quant_block, whole = spec.shape[1] % block_size(wanted) == 0;
@@ -191,11 +191,22 @@ std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type) {
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings) {
     std::vector<TensorSpec> specs = tensor_list(blueprint);
     for (TensorSpec& spec : encodings.tensors()) specs.push_back(std::move(spec));
+    for (const Blueprint& encoder : blueprint.encoder)
+        for (TensorSpec& spec : EncodingStack(encodings.spec(), encoder.dims()).tensors()) {
+            spec.name = encoder_prefix + spec.name;
+            specs.push_back(std::move(spec));
+        }
     return specs;
 }
 
+bool of_encoding(std::string_view name) {
+    if (name.starts_with(encoder_prefix)) name.remove_prefix(std::string_view(encoder_prefix).size());
+    return name.starts_with("encoding.");
+}
+
 bool Weights::any(WeightType type) const {
-    bool found = embedding.type() == type || head.weight.type() == type;
+    const auto is = [&](const Matrix& m) { return m.rows() > 0 && m.type() == type; };
+    bool found = is(embedding) || is(head.weight) || is(head_transform.weight);
     for (const LayerWeights& layer : layers)
         for (const Linear& w : layer.linears) found = found || w.weight.type() == type;
     return found;
@@ -208,6 +219,22 @@ bool Weights::convert_rows() const {
 
 // ---- Making ---------------------------------------------------------------------------------
 
+namespace {
+
+// A stack upon tensors that are there.
+void build(Stack& stack, const std::string& prefix, TensorBlock& tensors, int positions) {
+    stack.programs = compile_layers(stack.blueprint);
+    stack.weights = find_weights(
+        stack.blueprint, stack.programs, prefix, [&](const std::string& name) { return tensors.matrix(name); },
+        [&](const std::string& name) { return tensors.view(name); });
+    std::vector<View> bound;
+    for (const TensorSpec& spec : stack.encodings.tensors()) bound.push_back(tensors.view(prefix + spec.name));
+    stack.encodings.bind(bound);
+    stack.encodings.prepare(positions);
+}
+
+} // namespace
+
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorBlock tensors,
                  std::unique_ptr<const Tokenizer> tokenizer, Metadata metadata, int positions) {
     check(blueprint, where);
@@ -218,17 +245,16 @@ Model make_model(std::string where, const Blueprint& blueprint, EncodingStack en
     auto impl = std::make_unique<Model::Impl>();
     impl->where = std::move(where);
     impl->blueprint = blueprint;
-    impl->programs = compile_layers(blueprint);
-    impl->tensors = std::move(tensors);
-    TensorBlock& all = impl->tensors;
-    impl->weights = find_weights(
-        blueprint, impl->programs, [&](const std::string& name) { return all.matrix(name); },
-        [&](const std::string& name) { return all.view(name); });
     impl->encodings = std::move(encodings);
-    std::vector<View> bound;
-    for (const TensorSpec& spec : impl->encodings.tensors()) bound.push_back(impl->tensors.view(spec.name));
-    impl->encodings.bind(bound);
-    impl->encodings.prepare(positions);
+    impl->tensors = std::move(tensors);
+    build(*impl, "", impl->tensors, positions);
+    for (const Blueprint& of_encoder : blueprint.encoder) {
+        impl->encoder = std::make_unique<Stack>();
+        impl->encoder->where = impl->where;
+        impl->encoder->blueprint = of_encoder;
+        impl->encoder->encodings = EncodingStack(impl->encodings.spec(), of_encoder.dims());
+        build(*impl->encoder, encoder_prefix, impl->tensors, std::min(positions, of_encoder.context));
+    }
     impl->tokenizer = std::move(tokenizer);
     impl->metadata = std::move(metadata);
     return Model(std::move(impl));
@@ -263,7 +289,7 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
                       blueprint.context);
 }
 
-std::shared_ptr<const EncodingStack> Model::Impl::encodings_for(int tokens) const {
+std::shared_ptr<const EncodingStack> Stack::encodings_for(int tokens) const {
     const auto borrowed = [&] { return std::shared_ptr<const EncodingStack>(std::shared_ptr<void>(), &encodings); };
     std::optional<EncodingStack> other = encodings.at_length(tokens, std::max(tokens, blueprint.context));
     if (!other) return borrowed();
@@ -309,6 +335,9 @@ std::string Model::encoding() const {
 std::string Model::metadata(std::string_view key) const {
     const auto found = impl_->metadata.find(key);
     return found == impl_->metadata.end() ? std::string() : found->second;
+}
+bool Model::has_encoder() const {
+    return impl_->encoder != nullptr;
 }
 Token Model::end_of_text() const {
     return impl_->tokenizer ? impl_->tokenizer->end_of_text() : -1;

@@ -69,44 +69,52 @@ WeightType type_within(WeightType wanted, const TensorSpec& spec);
 // Bytes of a model's tensors so packed.
 std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type);
 
-// The tensors of tensor_list() in their places.
+// The tensors of tensor_list() in their places: those of one stack of layers.
 struct Weights {
     Matrix embedding; // [vocab, d]
     NormWeights embedding_norm;
     std::vector<LayerWeights> layers;
     NormWeights final_norm;
-    Linear head; // [vocab, d]; the embedding if tied
+    Linear head_transform; // [d, d]
+    NormWeights head_norm;
+    Linear head; // [vocab, d]; the embedding if tied; an encoder has none
 
     bool convert_rows() const; // whether products may want their rows in another form than floats
     bool any(WeightType type) const;
 };
-// matrix(name) and view(name) find them; the second gives a view without data for what is not there.
+inline constexpr const char* encoder_prefix = "encoder."; // of the names of an encoder's own tensors
+
+// matrix(name) and view(name) find them; the second gives a view without data for what is not there. prefix: nothing, or an
+// encoder's.
 template <class FindMatrix, class FindView>
-Weights find_weights(const Blueprint& b, std::span<const LayerProgram> programs, const FindMatrix& matrix,
-                     const FindView& view) {
+Weights find_weights(const Blueprint& b, std::span<const LayerProgram> programs, const std::string& prefix,
+                     const FindMatrix& matrix, const FindView& view) {
     const auto norm = [&](const std::string& name) {
-        return NormWeights{view(name + ".weight"), view(name + ".bias")};
+        return NormWeights{view(prefix + name + ".weight"), view(prefix + name + ".bias")};
     };
     Weights w;
     w.embedding = matrix("embedding.weight");
     if (b.embedding_norm) w.embedding_norm = norm("embedding_norm");
     for (int i = 0; i < b.n_layers; ++i)
         w.layers.push_back(layer_weights(programs[static_cast<std::size_t>(i) % programs.size()],
-                                         "layers." + std::to_string(i) + ".", matrix, view));
+                                         prefix + "layers." + std::to_string(i) + ".", matrix, view));
     if (b.final_norm) w.final_norm = norm("final_norm");
+    if (!prefix.empty()) return w;
+    if (b.head_transform) {
+        w.head_transform = {matrix("head_transform.weight"), view("head_transform.bias")};
+        w.head_norm = norm("head_norm");
+    }
     w.head = {b.tied_head ? w.embedding : matrix("head.weight"), b.head_bias ? view("head.bias") : View{}};
     return w;
 }
 
-struct Model::Impl {
+// Layers upon each other, from the embedding on: all that a Pass needs.
+struct Stack {
     std::string where; // the file, for messages
     Blueprint blueprint;
     std::vector<LayerProgram> programs; // layer i runs programs[i % size]
-    TensorBlock tensors;
-    Weights weights; // views into tensors
+    Weights weights;                    // views into the model's tensors
     EncodingStack encodings;
-    std::unique_ptr<const Tokenizer> tokenizer; // may be none
-    Metadata metadata;
 
     const LayerProgram& program(int layer) const { return programs[static_cast<std::size_t>(layer) % programs.size()]; }
     // Encodings for sessions of that many tokens: those above, or what stands in for them, shared where they are the same.
@@ -114,6 +122,13 @@ struct Model::Impl {
 
     mutable std::mutex stand_ins_guard;                                          // of:
     mutable std::map<std::string, std::weak_ptr<const EncodingStack>> stand_ins; // by spec
+};
+
+struct Model::Impl : Stack {
+    TensorBlock tensors;
+    std::unique_ptr<Stack> encoder;             // may be none
+    std::unique_ptr<const Tokenizer> tokenizer; // may be none
+    Metadata metadata;
 };
 
 // What a Model is made of: for the library's own parts, and for programs beside it.
@@ -124,7 +139,10 @@ inline const Model::Impl& impl_of(const Model& model) {
     return ModelAccess::of(model);
 }
 
-// tensor_list(blueprint), then those of the encodings.
+// Whether a tensor of that name belongs to an encoding.
+bool of_encoding(std::string_view name);
+
+// tensor_list(blueprint), then those of the encodings, and of an encoder's, which are by the same spec.
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings);
 
 // tensors: of model_tensors(), filled, packed or not. The encodings are bound to them and prepared for the positions

@@ -52,7 +52,7 @@ std::vector<const TensorInfo*> find_tensors(const Safetensors& file, std::span<c
     std::vector<const TensorInfo*> found;
     for (const TensorSpec& spec : specs) {
         // An encoding that the weights were not trained with may want tensors that they do not have.
-        const bool asked_for = !as_trained && spec.name.starts_with("encoding.");
+        const bool asked_for = !as_trained && of_encoding(spec.name);
         const std::string why = asked_for ? " (the encoding '" + encodings.spec() + "' needs it)" : "";
         found.push_back(&find_tensor(file, spec, asked_for ? ErrorCode::usage : ErrorCode::model, why));
     }
@@ -67,7 +67,7 @@ void warn_of_extra(const Safetensors& file, std::span<const TensorSpec> specs, b
     std::size_t extra = 0;
     std::string first;
     for (const TensorInfo& tensor : file.tensors()) {
-        if (known.contains(tensor.name) || (!as_trained && tensor.name.starts_with("encoding."))) continue;
+        if (known.contains(tensor.name) || (!as_trained && of_encoding(tensor.name))) continue;
         if (++extra == 1) first = printable(tensor.name);
     }
     if (extra == 1) options.on_warning(file.where() + ": tensor '" + first + "' is not part of the model");

@@ -4,6 +4,7 @@
 #include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "kernels/kernels.h"
 #include "layers/embedding.h"
 #include "ops/finite.h"
 #include "ops/softmax.h"
@@ -17,7 +18,7 @@ namespace {
 struct Widths {
     int qkv, attended, hidden, input;
 };
-Widths widths(const Model::Impl& model) {
+Widths widths(const Stack& model) {
     const LayerSizes& s = model.programs.front().sizes;
     Widths w{s.qkv_width(), s.q_width(), 0, 0};
     for (const LayerProgram& program : model.programs) {
@@ -28,9 +29,10 @@ Widths widths(const Model::Impl& model) {
     return w;
 }
 
-std::vector<AttentionShape> attention_shapes(const Model::Impl& model) {
+std::vector<AttentionShape> attention_shapes(const Stack& model) {
     std::vector<AttentionShape> shapes;
     for (const LayerProgram& program : model.programs) shapes.push_back(attention_shape(program));
+    if (!model.blueprint.encoder.empty()) shapes.push_back(cross_attention_shape(model.programs.front()));
     return shapes;
 }
 
@@ -69,7 +71,7 @@ void embed(const Blueprint& blueprint, const Weights& weights, const EncodingSta
     }
 }
 
-Pass::Pass(const Model::Impl& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes)
+Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes)
     : model_(&model), encodings_(std::move(encodings)) {
     const Blueprint& b = model.blueprint;
     const Widths w = widths(model);
@@ -86,19 +88,21 @@ Pass::Pass(const Model::Impl& model, std::shared_ptr<const EncodingStack> encodi
         values_.push_back(lay_out(
             program, {x_.view(), normed_.view(), branch_.view(), qkv_.view(), attended_.view(), hidden_.view()}));
     stages_.assign(static_cast<std::size_t>(embedding_stages(b, *encodings_)), x_.view());
-    attention_ = AttentionScratch(attention_shapes(model), encodings_->reads(), sizes.capacity, sizes.sequences);
+    attention_ = AttentionScratch(attention_shapes(model), encodings_->reads(), std::max(sizes.capacity, sizes.memory),
+                                  sizes.sequences);
     if (model.weights.convert_rows()) rows_scratch_ = RowScratch(rows, w.input);
     experts_ = ExpertScratch(model.programs, rows);
 }
 
-std::uint64_t Pass::bytes(const Model::Impl& model, const PassSizes& sizes) {
+std::uint64_t Pass::bytes(const Stack& model, const PassSizes& sizes) {
     const Blueprint& b = model.blueprint;
     const Widths w = widths(model);
     const auto row = static_cast<std::uint64_t>(3 * b.d_model + w.qkv + w.attended + w.hidden);
     const std::uint64_t floats =
         static_cast<std::uint64_t>(sizes.rows) * row +
         static_cast<std::uint64_t>(sizes.head_rows) * static_cast<std::uint64_t>(b.vocab_size) +
-        AttentionScratch::floats(attention_shapes(model), model.encodings.reads(), sizes.capacity, sizes.sequences);
+        AttentionScratch::floats(attention_shapes(model), model.encodings.reads(),
+                                 std::max(sizes.capacity, sizes.memory), sizes.sequences);
     return sizeof(float) * floats + ExpertScratch::bytes(model.programs, sizes.rows) +
            (model.weights.convert_rows() ? RowScratch::bytes(sizes.rows, w.input) : 0);
 }
@@ -150,15 +154,40 @@ void Pass::watched(const PassRows& in, View rows, const Watch& watch) {
     }
 }
 
+View Pass::finish(View rows) {
+    const Stack& m = *model_;
+    if (!m.blueprint.final_norm) return rows;
+    const View out = normed_.view(rows.rows);
+    norm(m.blueprint.norm, rows, m.weights.final_norm.weight, m.weights.final_norm.bias, m.blueprint.norm_eps, out);
+    return out;
+}
+
+View Pass::before_head(View x) {
+    const Stack& m = *model_;
+    const Blueprint& b = m.blueprint;
+    if (b.head_transform) {
+        const View dense = branch_.view(x.rows), out = normed_.view(x.rows);
+        linear(x, m.weights.head_transform, rows_scratch_, dense, Bf16Rows::floats);
+        activate(b.activation, dense, dense);
+        norm(b.norm, dense, m.weights.head_norm.weight, m.weights.head_norm.bias, b.norm_eps, out);
+        x = out;
+    }
+    if (b.head_scale == 1) return x;
+    const View out = normed_.view(x.rows);
+    parallel_for(x.rows, std::max(1, 16384 / x.cols), [&](std::ptrdiff_t i) {
+        const auto row = static_cast<int>(i);
+        if (out.data != x.data) std::copy_n(x.row(row), x.cols, out.row(row));
+        kernels().scale(x.cols, b.head_scale, out.row(row));
+    });
+    return out;
+}
+
 View Pass::head(View rows) {
-    const Model::Impl& m = *model_;
-    const View in = m.blueprint.final_norm ? normed_.view(rows.rows) : rows, out = logits_.view(rows.rows);
+    const Stack& m = *model_;
+    const View out = logits_.view(rows.rows);
     team(attention_.slots(), [&] {
-        if (m.blueprint.final_norm)
-            norm(m.blueprint.norm, rows, m.weights.final_norm.weight, m.weights.final_norm.bias, m.blueprint.norm_eps,
-                 in);
         // Rounded rows would show most here: half of what bf16 loses against the same weights in f32.
-        linear(in, m.weights.head, rows_scratch_, out, Bf16Rows::floats);
+        linear(before_head(finish(rows)), m.weights.head, rows_scratch_, out, Bf16Rows::floats);
     });
     if (!all_finite(out)) not_finite("the head"); // before the cap, which would hide it
     if (m.blueprint.final_softcap != 0) soft_cap(m.blueprint.final_softcap, out);

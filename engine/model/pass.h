@@ -23,7 +23,8 @@ struct PassSizes {
     int rows = 0;      // at most so many at once,
     int head_rows = 0; // of which the logits of so many are computed at a time,
     int capacity = 0;  // of sequences of at most so many tokens,
-    int sequences = 0; // and of so many of them
+    int sequences = 0; // and of so many of them,
+    int memory = 0;    // with at most so many tokens of an encoder's input
 };
 
 // The working memory of a pass; what lasts from one to the next is in the caches.
@@ -32,12 +33,14 @@ public:
     Pass() = default;
     // Throws std::bad_alloc, and Error(limit) where the BLAS can have no memory. encodings: the model's, or what stands in for
     // them.
-    Pass(const Model::Impl& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes);
-    static std::uint64_t bytes(const Model::Impl& model, const PassSizes& sizes);
+    Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes);
+    static std::uint64_t bytes(const Stack& model, const PassSizes& sizes);
 
-    // Through all layers: the rows [n, d] that the head reads. The caches hold the tokens afterwards.
+    // Through all layers: the rows [n, d] that the last one leaves. The caches hold the tokens afterwards.
     // Throws Error(model) if a layer yields values that are not finite, and nothing else but what a watcher throws.
     View forward(const PassRows& rows, const Watch* watch = nullptr);
+    // Some of those rows after the final norm, if there is one: [n, d].
+    View finish(View rows);
     // The logits [n, vocab] of some of those rows, at most head_rows.
     View head(View rows);
 
@@ -47,10 +50,12 @@ public:
 private:
     void enter(const PassRows& in);
     void layer(int i, const PassRows& in, const Watch* watch);
+    // What the head's matrix meets of finished rows.
+    View before_head(View finished);
     void watched(const PassRows& in, View rows, const Watch& watch);
     [[noreturn]] void not_finite(const std::string& stage) const;
 
-    const Model::Impl* model_ = nullptr;
+    const Stack* model_ = nullptr;
     std::shared_ptr<const EncodingStack> encodings_;
     Tensor x_, normed_, branch_; // [rows, d]: the residual stream, a branch's input and output
     Tensor qkv_, attended_, hidden_;

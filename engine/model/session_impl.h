@@ -2,37 +2,21 @@
 // What a Session is made of; a Batch moves several at once.
 #pragma once
 
-#include "model/pass.h"
+#include "model/sequence.h"
 
 #include <atomic>
 
 namespace ordo {
 
-inline constexpr int most_session_tokens = 1 << 22; // as of a Blueprint's context
-inline constexpr int most_axes = 16;                // of positions
+struct Session::Impl : Sequence {
+    Impl(const Model::Impl& of, const SessionOptions& wanted, std::unique_ptr<EncoderInput> input);
 
-struct Session::Impl {
-    Impl(const Model::Impl& of, const SessionOptions& wanted);
+    // begin() of a sequence whose encoder has had its input.
+    Fed begin(std::span<const Token> tokens, const TokenRows& rows);
+    const Watch* watcher() const { return watch.states || watch.weights ? &watch : nullptr; }
 
-    // Throws Error if these tokens cannot be fed now.
-    void check_feed(std::span<const Token> tokens, const TokenRows& rows) const;
-    void check_positions(std::size_t tokens, Positions positions) const;
-    int next_position() const;
-    // The positions of the next tokens go to the cache: those given, or the successors of the last.
-    void place(std::size_t tokens, Positions positions);
-    // Checks them and places them.
-    void begin(std::span<const Token> tokens, const TokenRows& rows);
-    // A chunk of the tokens that were placed; the cache grows by it.
-    View forward(std::span<const Token> tokens, std::span<const int> segments, std::size_t first, std::size_t count);
-
-    const Model::Impl* model; // which stays where it is when the Model is moved
-    int capacity, chunk, head_rows, axes;
-    int first_position;
-    int size = 0;                                   // tokens in the cache
-    std::shared_ptr<const EncodingStack> encodings; // of sessions of this capacity
+    std::unique_ptr<EncoderInput> input; // may be none
     Watch watch;
-    KvCache cache;
-    Pass pass;
     std::atomic<bool> busy = false; // in the middle of a call
 };
 

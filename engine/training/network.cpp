@@ -88,9 +88,13 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
       length_(length), range_{range.axes, std::max(range.below, length)}, programs_(compile_layers(b)),
       final_(rows_, b.d_model), logits_(std::min(rows_, head_rows), b.vocab_size),
       positions_(static_cast<std::size_t>(rows_) * static_cast<std::size_t>(range.axes)), experts_(programs_, rows_) {
+    if (!b.encoder.empty())
+        fail(ErrorCode::usage,
+             "training: expected a model of one stack of layers, found one with an encoder, which runs but "
+             "cannot be trained yet");
     check_reach(encodings, range_.below);
     const auto value = [&](const std::string& name) { return parameters.value(name); };
-    weights_ = find_weights(b, programs_, value, value);
+    weights_ = find_weights(b, programs_, "", value, value);
     std::vector<View> bound;
     for (int i = parameters.first_encoding_tensor(); i < parameters.count(); ++i) {
         bound.push_back(parameters.value(i));
@@ -99,6 +103,7 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
     encodings.bind(bound);
     encodings_ = encodings.at_length(length, length).value_or(encodings);
     encodings_.check_trainable();
+    before_head_ = std::make_unique<BeforeHead>(blueprint_, weights_, parameters, rows_);
     const auto norm = [&](const std::string& name) {
         return NormWeights{gradient(name + ".weight"), gradient(name + ".bias")};
     };
@@ -153,7 +158,7 @@ double Network::floats(const Blueprint& b, const EncodingStack& encodings, int b
     return rows * row + std::min(rows, double{head_rows}) * b.vocab_size + batch * cache +
            static_cast<double>(AttentionScratch::floats(shapes, encodings.reads(), length, 1)) +
            AttentionGradient::floats(shapes, batch, length, sizes.tensors, sizes.state) +
-           experts_floats(programs, rows);
+           experts_floats(programs, rows) + BeforeHead::floats(b, batch * length);
 }
 
 void Network::check(const Sequences& in) const {
@@ -206,9 +211,12 @@ double Network::pass(const Sequences& in, const Dropout& dropout, bool backward)
         std::max(length_, std::min(range_.below, most_prepared))); // from tensors that the last step has changed
     forward(in, dropout);
     const View d_final = backward ? gradients_.normed : View{};
-    const double result = cross_entropy(final_.view(), weights_.head, blueprint_.final_softcap, in.targets, d_final,
-                                        d_head_, logits_.view());
-    if (backward) this->backward(in, dropout);
+    const double result = cross_entropy(before_head_->forward(final_.view()), weights_.head, blueprint_.final_softcap,
+                                        in.targets, d_final, d_head_, logits_.view());
+    if (backward) {
+        before_head_->backward(final_.view(), d_final);
+        this->backward(in, dropout);
+    }
     return result;
 }
 

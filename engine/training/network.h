@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/pass.h"
+#include "training/before_head.h"
 #include "training/parameters.h"
 
 namespace ordo {
@@ -64,7 +65,8 @@ private:
     std::vector<Tensor> memory_;            // of the values below
     std::vector<View> stages_;              // of the embedding, [rows, d]
     std::vector<std::vector<View>> values_; // of each layer
-    Tensor final_;                          // [rows, d]: what the head reads
+    Tensor final_;                          // [rows, d]: after the final norm
+    std::unique_ptr<BeforeHead> before_head_;
     std::vector<Tensor> gradient_memory_;
     GradientMemory gradients_;
     Tensor logits_;

@@ -49,6 +49,11 @@ TrainingOptions checked(TrainingOptions o, const Model::Impl& model) {
     return o;
 }
 
+Sequences sequences(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows) {
+    if (!rows.padding.empty()) fail(ErrorCode::usage, "training: expected no padding, found some");
+    return {tokens, targets, rows.segments, rows.positions};
+}
+
 std::string text_of(double value) {
     char digits[32];
     return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
@@ -157,7 +162,7 @@ Trainer::~Trainer() = default;
 
 double Trainer::step(std::span<const Token> tokens, std::span<const Token> targets, double lr, const TokenRows& rows) {
     Impl& t = *impl_;
-    const Sequences in{tokens, targets, rows.segments, rows.positions};
+    const Sequences in = sequences(tokens, targets, rows);
     t.check(in);
     if (!(lr >= 0 && lr <= 1e30)) fail(ErrorCode::usage, "training: lr: expected a finite number >= 0, found ", lr);
     std::fill(t.parameters.grads().begin(), t.parameters.grads().end(), 0.0f);
@@ -175,7 +180,7 @@ double Trainer::step(std::span<const Token> tokens, std::span<const Token> targe
 }
 
 double Trainer::loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows) {
-    const Sequences in{tokens, targets, rows.segments, rows.positions};
+    const Sequences in = sequences(tokens, targets, rows);
     impl_->check(in);
     const double loss = impl_->network.loss(in);
     if (!std::isfinite(loss)) fail(ErrorCode::failure, "training: the loss is not finite");

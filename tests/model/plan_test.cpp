@@ -69,6 +69,13 @@ std::vector<Case> plans() {
     with("bias_of_the_head", [](Blueprint& b) { b.head_bias = true, b.tied_head = false; });
     with("caps", [](Blueprint& b) { b.attention_softcap = 2, b.final_softcap = 3, b.head_bias = true; });
     with("score_scale", [](Blueprint& b) { b.score_scale = 1; });
+    with("head_scale", [](Blueprint& b) { b.head_scale = 0.125f; });
+    with("head_scale_without_a_norm", [](Blueprint& b) { b.head_scale = 3, b.final_norm = false; });
+    with("head_transform", [](Blueprint& b) { b.head_transform = true, b.activation = Activation::gelu; });
+    with("head_transform_of_bert", [](Blueprint& b) {
+        b.head_transform = b.head_bias = true, b.final_norm = false, b.norm_place = NormPlace::post;
+        b.norm = Norm::layer, b.norm_bias = true, b.head_scale = 0.5f;
+    });
     with("experts_gated", [](Blueprint& b) { b.experts = 4, b.experts_used = 2; });
     with("experts_plain", [](Blueprint& b) {
         b.experts = 4, b.experts_used = 3;

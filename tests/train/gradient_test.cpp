@@ -39,6 +39,12 @@ std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
     with("bias of the head", [](Blueprint& p) { p.head_bias = true; });
     with("caps", [](Blueprint& p) { p.attention_softcap = 2, p.final_softcap = 3; });
     with("a score scale", [](Blueprint& p) { p.score_scale = 1; });
+    with("a head scale", [](Blueprint& p) { p.head_scale = 3; });
+    with("a transform before the head", [](Blueprint& p) {
+        p.head_transform = true, p.head_scale = 0.5f;
+        p.activation = Activation::gelu, p.gated = false;
+        p.norm = Norm::layer, p.norm_bias = true;
+    });
     with("experts", [](Blueprint& p) { p.experts = 3, p.experts_used = 2; });
     with("experts, plain and biased", [](Blueprint& p) {
         p.experts = 4, p.experts_used = 3; // each has rows

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "model/sequence.h"
+
+#include "core/blas.h"
+#include "core/error.h"
+#include "core/parallel.h"
+
+#include <algorithm>
+
+namespace ordo {
+namespace {
+
+std::string name_of(const Encoding& encoding) {
+    const std::string spec = encoding.spec();
+    return spec.substr(0, spec.find(':'));
+}
+
+int checked_capacity(const Stack& model, const SessionOptions& options, const char* what) {
+    if (options.capacity < 0)
+        fail(ErrorCode::usage, what, ": capacity: expected 0 or more tokens, found ", options.capacity);
+    if (options.chunk < 1) fail(ErrorCode::usage, what, ": chunk: expected 1 or more tokens, found ", options.chunk);
+    if (options.first_position < 0)
+        fail(ErrorCode::usage, what, ": first position: expected 0 or more, found ", options.first_position);
+    if (options.axes < 1 || options.axes > most_axes)
+        fail(ErrorCode::usage, what, ": axes: expected 1 to ", most_axes, ", found ", options.axes);
+    if (options.capacity > most_session_tokens)
+        fail(ErrorCode::limit, what, ": expected at most ", most_session_tokens, " tokens, found ", options.capacity);
+
+    const std::int64_t first = options.first_position;
+    std::int64_t capacity = options.capacity;
+    for (const auto& encoding : model.encodings.items()) {
+        const std::int64_t reach = encoding->max_position();
+        // Without a wish of the caller's, a shorter session will do; with one, nothing less.
+        if (first + std::max<std::int64_t>(capacity, 1) <= reach) continue;
+        fail(ErrorCode::limit, name_of(*encoding), ": position ", std::max(first, reach), ", the table has ", reach);
+    }
+    constexpr std::int64_t last = std::numeric_limits<int>::max();
+    if (capacity == 0)
+        capacity =
+            std::min({std::int64_t{model.blueprint.context}, model.encodings.max_position() - first, last - first});
+    if (capacity < 1 || first + capacity > last)
+        fail(ErrorCode::limit, what, ": position ", first + capacity, " is beyond ", last);
+    return static_cast<int>(capacity);
+}
+
+} // namespace
+
+// ---- A sequence -----------------------------------------------------------------------------
+
+Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* name, bool whole, int most_memory)
+    : model(&of), what(name), capacity(checked_capacity(of, wanted, name)),
+      chunk(whole ? capacity : std::min(wanted.chunk, capacity)), axes(wanted.axes),
+      first_position(wanted.first_position) {
+    const Blueprint& b = of.blueprint;
+    KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache, axes};
+    if (of.encodings.moments() & moment_observe)
+        for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(of.encodings.layer(i).state_floats());
+    const PassSizes sizes{chunk, head_rows(), capacity, 1, most_memory};
+    const std::uint64_t bytes = KvCache::bytes(shape) + Pass::bytes(of, sizes);
+    if (bytes > default_memory_limit())
+        fail(ErrorCode::limit, what, ": ", capacity, " tokens take ", bytes, " bytes, more than the ",
+             default_memory_limit(), " that they may");
+    try {
+        encodings = of.encodings_for(capacity);
+        cache = KvCache(shape);
+        pass = Pass(of, encodings, sizes);
+    } catch (const std::bad_alloc&) {
+        fail(ErrorCode::limit, what, ": not enough memory for ", capacity, " tokens (", bytes, " bytes)");
+    }
+}
+
+// Logits of a large vocabulary are computed a few rows at a time: 4 MB, but at least one row.
+int Sequence::head_rows() const {
+    constexpr int most_floats = 1 << 20;
+    const Weights& w = model->weights;
+    return w.head.weight.rows() == 0 ? 0 : std::clamp(most_floats / model->blueprint.vocab_size, 1, chunk);
+}
+
+void Sequence::check(std::span<const Token> tokens, const TokenRows& rows) const {
+    const Blueprint& b = model->blueprint;
+    const std::span<const int> segments = rows.segments;
+    if (tokens.empty()) fail(ErrorCode::usage, what, ": expected at least one token, found none");
+    if (!segments.empty() && segments.size() != tokens.size())
+        fail(ErrorCode::usage, what, ": expected a segment for each of ", tokens.size(), " tokens, found ",
+             segments.size());
+    if (!rows.padding.empty() && rows.padding.size() != tokens.size())
+        fail(ErrorCode::usage, what, ": expected for each of ", tokens.size(), " tokens whether it is padding, found ",
+             rows.padding.size());
+    if (!rows.padding.empty() && std::count(rows.padding.begin(), rows.padding.end(), 0) == 0)
+        fail(ErrorCode::usage, what, ": expected a token that is not padding, found none");
+    if (tokens.size() > static_cast<std::size_t>(capacity - size))
+        fail(ErrorCode::limit, what, ": expected at most ", capacity, " tokens, found ", size, " and ", tokens.size(),
+             " more");
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        if (tokens[i] < 0 || tokens[i] >= b.vocab_size)
+            fail(ErrorCode::limit, what, ": token ", i, ": expected an id from 0 to ", b.vocab_size - 1, ", found ",
+                 tokens[i]);
+    for (std::size_t i = 0; i < segments.size(); ++i)
+        if (segments[i] < 0) fail(ErrorCode::limit, what, ": segment ", i, ": expected 0 or more, found ", segments[i]);
+    for (const auto& encoding : encodings->items())
+        for (const int segment : segments)
+            if (segment >= encoding->max_segment())
+                fail(ErrorCode::limit, name_of(*encoding), ": segment ", segment, ", the table has ",
+                     encoding->max_segment());
+    check_positions(tokens.size(), rows.positions);
+    if (b.bidirectional() && size != 0)
+        fail(ErrorCode::usage, what, ": a bidirectional model takes its whole input in one call; rewind to 0 first");
+}
+
+void Sequence::check_positions(std::size_t tokens, Positions positions) const {
+    if (positions.empty()) {
+        const std::int64_t last = std::int64_t{next_position()} + static_cast<std::int64_t>(tokens) - 1;
+        if (last >= encodings->max_position() || last >= std::numeric_limits<int>::max())
+            fail(ErrorCode::limit, what, ": expected positions below ", encodings->max_position(), ", found ", last);
+        return;
+    }
+    if (positions.axes() != axes)
+        fail(ErrorCode::usage, what, ": expected positions of ", axes, " axes, as it was made for, found ",
+             positions.axes());
+    if (positions.ids().size() != tokens * static_cast<std::size_t>(axes))
+        fail(ErrorCode::usage, what, ": expected ", axes, " position ids for each of ", tokens, " tokens, found ",
+             positions.ids().size());
+    for (const int id : positions.ids())
+        if (id < 0 || id >= encodings->max_position())
+            fail(ErrorCode::limit, what, ": expected positions from 0 to ", encodings->max_position() - 1, ", found ",
+                 id);
+}
+
+// The greatest id of the last token, and one more.
+int Sequence::next_position() const {
+    if (size == 0) return first_position;
+    const std::span<const int> last = cache.positions(size - 1, 1).ids();
+    return *std::max_element(last.begin(), last.end()) + 1;
+}
+
+void Sequence::place(std::size_t tokens, const TokenRows& rows) {
+    const int next = next_position();
+    int slot = size;
+    for (std::size_t i = 0; i < tokens; ++i) {
+        if (!rows.padding.empty() && rows.padding[i] != 0) continue;
+        const std::span<int> to = cache.position(slot++);
+        for (std::size_t axis = 0; axis < to.size(); ++axis)
+            to[axis] =
+                rows.positions.empty() ? next + static_cast<int>(i) : rows.positions.at(i, static_cast<int>(axis));
+    }
+}
+
+Sequence::Fed Sequence::begin(std::span<const Token> tokens, const TokenRows& rows) {
+    check(tokens, rows);
+    place(tokens.size(), rows);
+    if (rows.padding.empty()) return {tokens, rows.segments, {}};
+    kept_.clear();
+    kept_segments_.clear();
+    indices_.clear();
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        if (rows.padding[i] != 0) continue;
+        kept_.push_back(tokens[i]);
+        if (!rows.segments.empty()) kept_segments_.push_back(rows.segments[i]);
+        indices_.push_back(static_cast<int>(i));
+    }
+    return {kept_, kept_segments_, indices_};
+}
+
+View Sequence::forward(const Fed& fed, std::size_t first, const Watch* watch) {
+    const std::size_t count = std::min(static_cast<std::size_t>(chunk), fed.tokens.size() - first);
+    const auto n = static_cast<int>(count);
+    const Part own = part(n);
+    const View rows = pass.forward(
+        {fed.tokens.subspan(first, count),
+         {cache.positions(size, n), fed.segments.empty() ? fed.segments : fed.segments.subspan(first, count)},
+         {&own, 1}},
+        watch);
+    size += n;
+    return rows;
+}
+
+// ---- An encoder's input ---------------------------------------------------------------------
+
+namespace {
+
+SessionOptions of_input(const SessionOptions& wanted) {
+    SessionOptions options;
+    options.capacity = wanted.input;
+    options.cache = wanted.cache;
+    options.axes = wanted.axes;
+    return options;
+}
+
+KvCacheShape memory_shape(const Blueprint& b, int capacity, CacheType type) {
+    return {b.n_layers, b.n_kv_heads, b.d_head, capacity, type};
+}
+
+} // namespace
+
+EncoderInput::EncoderInput(const Model::Impl& of, const SessionOptions& wanted)
+    : model(&of), sequence(*of.encoder, of_input(wanted), "session: encoder", true, 0) {
+    const int width = 2 * of.program(0).sizes.kv_width(), capacity = sequence.capacity;
+    const KvCacheShape shape = memory_shape(of.blueprint, capacity, wanted.cache);
+    const std::uint64_t bytes = KvCache::bytes(shape) + sizeof(float) * static_cast<std::uint64_t>(capacity) *
+                                                            static_cast<std::uint64_t>(width);
+    if (bytes > default_memory_limit())
+        fail(ErrorCode::limit, "session: encoder: to remember ", capacity, " tokens takes ", bytes,
+             " bytes, more than the ", default_memory_limit(), " that it may");
+    try {
+        if (of.weights.any(WeightType::f32)) reserve_blas();
+        memory = KvCache(shape);
+        kv = Tensor(capacity, width);
+        if (of.weights.convert_rows()) scratch = RowScratch(capacity, of.blueprint.d_model);
+    } catch (const std::bad_alloc&) {
+        fail(ErrorCode::limit, "session: encoder: not enough memory for ", capacity, " tokens (", bytes, " bytes)");
+    }
+}
+
+View EncoderInput::encode(std::span<const Token> tokens, const TokenRows& rows) {
+    sequence.size = 0;
+    const Sequence::Fed fed = sequence.begin(tokens, rows);
+    const View encoded = sequence.pass.finish(sequence.forward(fed, 0, nullptr));
+    const Model::Impl& m = *model;
+    team(thread_count(), [&] {
+        for (int i = 0; i < m.blueprint.n_layers; ++i)
+            remember({m.program(i), m.weights.layers[static_cast<std::size_t>(i)], m.encodings.layer(i), i}, encoded,
+                     kv.view(encoded.rows), scratch, memory);
+    });
+    return encoded;
+}
+
+} // namespace ordo
