@@ -152,5 +152,5 @@ POSITION_IDS = {"bert.embeddings.position_ids": np.arange(48, dtype=np.int64)[No
 FIXTURES = [
     Fixture("bert", BERT, bert_tensors(BERT) | POSITION_IDS, bert, "F32", masked_cases("bert", 0, True), greedy=0, hidden=bert_trunk, unread=("bert.embeddings.position_ids",)),
     Fixture("bert-gamma", BERT_GAMMA, bert_gamma_tensors(BERT_GAMMA), bert, "F16", masked_cases("bert-gamma", 0, True), greedy=0, hidden=bert_trunk, unread=("bert.pooler.dense.weight", "bert.pooler.dense.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias")),
-    Fixture("roberta", ROBERTA, roberta_tensors(ROBERTA), roberta, "F32", masked_cases("roberta", 1, False), greedy=0, hidden=roberta_trunk),
+    Fixture("roberta", ROBERTA, roberta_tensors(ROBERTA), roberta, "F16", masked_cases("roberta", 1, False), greedy=0, hidden=roberta_trunk),
 ]

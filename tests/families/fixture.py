@@ -61,7 +61,8 @@ def pairs(prefix, *parts):
 
 @dataclass
 class Fixture:
-    """tensors: name -> (shape, mean, deviation), or an array of what is no weight (a mask, say); forward(config, weights, case) ->
+    """tensors: name -> (shape, mean, deviation), an array of what is no weight (a mask, say), or the name of
+    a tensor that this one repeats; forward(config, weights, case) ->
     logits, a row for each token of case["tokens"]; cases: their input."""
 
     name: str
@@ -81,6 +82,8 @@ class Fixture:
         for name, made in self.tensors.items():
             if isinstance(made, np.ndarray):
                 arrays[name] = made
+            elif isinstance(made, str):
+                arrays[name] = arrays[made]
             else:
                 shape, mean, deviation = made
                 arrays[name] = exact(mean + deviation * normal(f"{self.seed or self.name}/{name}", shape))

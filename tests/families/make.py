@@ -22,6 +22,7 @@ import numpy as np  # noqa: E402
 import absolute  # noqa: E402
 import alibi  # noqa: E402
 import encoders  # noqa: E402
+import parallel  # noqa: E402
 import rotary  # noqa: E402
 import seq2seq  # noqa: E402
 from blocks import Seen, Traps, falling  # noqa: E402
@@ -29,7 +30,7 @@ from fixture import read_safetensors, write_safetensors  # noqa: E402
 from weights import Weights, pattern  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODULES = [absolute, rotary, alibi, encoders, seq2seq]
+MODULES = [absolute, rotary, alibi, encoders, seq2seq, parallel]
 FIXTURES = {fixture.name: fixture for module in MODULES for fixture in module.FIXTURES}
 
 LEAST = 1e-2  # by how much a trap must change some logit
