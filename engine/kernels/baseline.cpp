@@ -6,6 +6,8 @@
 
 #include "kernels/body.h"
 #include "kernels/panels.h"
+#include "kernels/quant_panels.h"
+#include "kernels/super_panels.h"
 
 namespace ordo {
 extern const Kernels baseline_kernels;

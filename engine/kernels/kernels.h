@@ -15,6 +15,7 @@ struct QuantRows {
     const signed char* values; // [rows, cols], -127 .. 127
     const float* scales;       // [rows, cols / 32]
     const int* sums;           // [rows, cols / 32], of a block's values
+    const int* first_sums;     // [rows, cols / 32], of a block's first 16 values
     int cols;
 };
 
@@ -25,6 +26,10 @@ struct QuantRows {
 //   bf16  [k / 2][32][2], an odd k filled up with 0
 //   q8_0  [k / 32] blocks of scales f16[32] and [8][32][4] bytes, each the weight + 128
 //   q4_0  [k / 32] blocks of scales f16[32] and [4][32][4] bytes: weights 4 g + i below, 16 more above
+//   q5_0  [k / 32] blocks of scales f16[32], fifth bits [32][4] bytes, bit g of byte i for weight 4 g + i, and as q4_0
+//   q4_K  [k / 256] blocks of d f16[32], dmin f16[32], and [35][32][4] bytes: a block of a file, of which each output's
+//   q5_K  follow each other by four: 3 of scales, 32 of levels; q5_K: 3, 8 of fifth bits, 32
+//   q6_K  [k / 256] blocks of d f16[32] and [52][32][4] bytes: 32 of low bits, 16 of high bits, 4 of scales
 // The layout is the same for every instruction set.
 inline constexpr int panel_outputs = 32;
 
@@ -55,9 +60,9 @@ struct Kernels {
     // bf16 by bf16, where the machine multiplies pairs at once, which is twice as fast; otherwise null.
     PairProduct product_bf16_pairs;
     void (*round_to_bf16)(int n, const float* x, std::uint16_t* y); // to the nearest; null where the product is
-    QuantProduct product_q8_0, product_q4_0;
+    QuantProduct product_q8_0, product_q4_0, product_q5_0, product_q4_K, product_q5_K, product_q6_K;
     // n a multiple of 32. A value that is not finite makes its block's scale NaN.
-    void (*quantise_row)(int n, const float* x, signed char* values, float* scales, int* sums);
+    void (*quantise_row)(int n, const float* x, signed char* values, float* scales, int* sums, int* first_sums);
     // x[i] = exp(x[i] - max x); returns the sum. n > 0; -inf gives 0.
     float (*exp_row)(int n, float* x);
     // The largest of x, n > 0.

@@ -30,9 +30,31 @@ void for_outputs(int outputs, int block, std::int64_t work, const Body& body) {
     });
 }
 
+QuantProduct quant_product(const Kernels& k, WeightType type) {
+    switch (type) {
+    case WeightType::q8_0:
+        return k.product_q8_0;
+    case WeightType::q4_0:
+        return k.product_q4_0;
+    case WeightType::q5_0:
+        return k.product_q5_0;
+    case WeightType::q4_K:
+        return k.product_q4_K;
+    case WeightType::q5_K:
+        return k.product_q5_K;
+    case WeightType::q6_K:
+        return k.product_q6_K;
+    case WeightType::f32:
+    case WeightType::f16:
+    case WeightType::bf16:
+        break;
+    }
+    return nullptr;
+}
+
 } // namespace
 
-// Quantised: [rows, cols] values, then a scale and a sum for each 32 of them, 1.25 bytes a number at most.
+// Quantised: [rows, cols] values, then a scale and two sums for each 32 of them, 1.375 bytes a number.
 std::uint64_t RowScratch::bytes(int rows, int cols) {
     return sizeof(std::uint16_t) * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(pair_stride(cols));
 }
@@ -44,11 +66,12 @@ QuantRows RowScratch::quantise(View x) {
     const std::ptrdiff_t blocks = x.cols / quant_block, all = blocks * x.rows;
     auto* const values = reinterpret_cast<signed char*>(memory_.data());
     auto* const scales = reinterpret_cast<float*>(values + all * quant_block);
-    int* const sums = reinterpret_cast<int*>(scales + all);
+    int *const sums = reinterpret_cast<int*>(scales + all), *const first_sums = sums + all;
     parallel_for(x.rows, std::max(1, elements_per_thread / x.cols), [&](std::ptrdiff_t i) {
-        k.quantise_row(x.cols, x.row(static_cast<int>(i)), values + i * x.cols, scales + i * blocks, sums + i * blocks);
+        k.quantise_row(x.cols, x.row(static_cast<int>(i)), values + i * x.cols, scales + i * blocks, sums + i * blocks,
+                       first_sums + i * blocks);
     });
-    return {values, scales, sums, x.cols};
+    return {values, scales, sums, first_sums, x.cols};
 }
 
 const std::uint16_t* RowScratch::round_to_bf16(View x) {
@@ -87,7 +110,7 @@ void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_
     }
     constexpr int block = 2 * panel_outputs;
     if (quantised(weight.type())) {
-        const auto product = weight.type() == WeightType::q8_0 ? k.product_q8_0 : k.product_q4_0;
+        const QuantProduct product = quant_product(k, weight.type());
         const QuantRows rows = scratch.quantise(x);
         for_outputs(y.cols, block, work, [&](int first, int count) {
             product(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), rows,

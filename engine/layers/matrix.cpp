@@ -6,6 +6,7 @@
 #include "io/half.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -13,7 +14,7 @@ namespace ordo {
 namespace {
 
 constexpr int lanes = panel_outputs;
-constexpr int scale_bytes = 2 * lanes; // of a block of a panel
+constexpr int largest_block_bytes = 210; // q6_K
 
 std::uint16_t read_half(const std::byte* p) {
     std::uint16_t half;
@@ -42,19 +43,64 @@ bool pack_halves(WeightType type, int lane, std::span<const float> row, std::byt
     return true;
 }
 
-// Byte j of a row's block, behind its scale: of q4_0 in the place of weights j and j + 16.
-std::byte* in_panel(std::byte* block, int lane, int j) {
-    return block + scale_bytes + (j / 4 * lanes + lane) * 4 + j % 4;
+// What a row's block in a file holds: halves, and words of four bytes. A panel's block holds the first halves of 32
+// outputs, then their second ones; then likewise the words.
+struct Parts {
+    int halves, halves_at, words, words_at; // where: bytes into the block
+    int bytes() const { return 2 * halves + 4 * words; }
+};
+Parts parts_of(WeightType type) {
+    switch (type) {
+    case WeightType::q4_K:
+    case WeightType::q5_K:
+        return {2, 0, static_cast<int>(row_bytes(type, block_size(type)) - 4) / 4, 4};
+    case WeightType::q6_K:
+        return {1, 208, 52, 0};
+    default:
+        return {1, 0, static_cast<int>(row_bytes(type, block_size(type)) - 2) / 4, 2};
+    }
 }
 
-// A row's block, as GGUF has it, to its lane of a panel's, and back. q8_0 is kept 128 too large.
-void scatter(const std::byte* from, int bytes, int lane, bool offset, std::byte* block) {
-    std::memcpy(block + 2 * lane, from, 2);
-    for (int j = 0; j < bytes; ++j) *in_panel(block, lane, j) = from[2 + j] ^ std::byte(offset ? 128 : 0);
+std::uint32_t read_word(const std::byte* p) {
+    std::uint32_t word;
+    std::memcpy(&word, p, sizeof word);
+    return word;
 }
-void gather(std::byte* block, int lane, int bytes, bool offset, std::byte* to) {
-    std::memcpy(to, block + 2 * lane, 2);
-    for (int j = 0; j < bytes; ++j) to[2 + j] = *in_panel(block, lane, j) ^ std::byte(offset ? 128 : 0);
+void write_word(std::byte* p, std::uint32_t word) {
+    std::memcpy(p, &word, sizeof word);
+}
+
+// The fifth bits of q5_0: bit j of the file's word is bit j / 4 of byte j % 4 in a panel.
+std::uint32_t to_planes(std::uint32_t bits) {
+    std::uint32_t planes = 0;
+    for (int g = 0; g < 8; ++g) planes |= ((bits >> 4 * g & 15) * 0x00204081u & 0x01010101u) << g;
+    return planes;
+}
+std::uint32_t from_planes(std::uint32_t planes) {
+    std::uint32_t bits = 0;
+    for (int g = 0; g < 8; ++g) bits |= ((planes >> g & 0x01010101u) * 0x01020408u >> 24 & 15) << 4 * g;
+    return bits;
+}
+constexpr std::uint32_t q8_offset = 0x80808080u; // q8_0 is kept 128 too large
+
+// A row's block, as a file has it, to its lane of a panel's, and back.
+void scatter(WeightType type, const Parts& parts, const std::byte* from, int lane, std::byte* block) {
+    for (int i = 0; i < parts.halves; ++i)
+        std::memcpy(block + 2 * (i * lanes + lane), from + parts.halves_at + 2 * i, 2);
+    std::byte* to = block + 2 * lanes * parts.halves + 4 * lane;
+    const std::uint32_t offset = type == WeightType::q8_0 ? q8_offset : 0;
+    for (int i = 0; i < parts.words; ++i)
+        write_word(to + 4 * lanes * i, read_word(from + parts.words_at + 4 * i) ^ offset);
+    if (type == WeightType::q5_0) write_word(to, to_planes(read_word(to)));
+}
+void gather(WeightType type, const Parts& parts, const std::byte* block, int lane, std::byte* to) {
+    for (int i = 0; i < parts.halves; ++i) std::memcpy(to + parts.halves_at + 2 * i, block + 2 * (i * lanes + lane), 2);
+    const std::byte* from = block + 2 * lanes * parts.halves + 4 * lane;
+    const std::uint32_t offset = type == WeightType::q8_0 ? q8_offset : 0;
+    for (int i = 0; i < parts.words; ++i)
+        write_word(to + parts.words_at + 4 * i, read_word(from + 4 * lanes * i) ^ offset);
+    std::byte* const fifth = to + parts.words_at;
+    if (type == WeightType::q5_0) write_word(fifth, from_planes(read_word(fifth)));
 }
 
 } // namespace
@@ -101,26 +147,37 @@ bool Matrix::pack(View f32) const {
 bool Matrix::pack_row(int i, std::span<const float> values) const {
     std::byte* to = panels_ + i / lanes * panel_bytes();
     if (!quantised(type_)) return pack_halves(type_, i % lanes, values, to);
-    std::byte block[2 + quant_block];
-    const auto bytes = static_cast<int>(row_bytes(type_, quant_block)) - 2;
+    const Parts parts = parts_of(type_);
+    std::array<std::byte, 2 + quant_block> block;
     bool fits = true;
-    for (int b = 0; b < cols_ / quant_block; ++b, to += scale_bytes + bytes * lanes) {
+    for (int b = 0; b < cols_ / quant_block; ++b, to += lanes * parts.bytes()) {
         fits &= write_blocks(type_, values.subspan(static_cast<std::size_t>(b) * quant_block, quant_block), block);
-        scatter(block, bytes, i % lanes, type_ == WeightType::q8_0, to);
+        scatter(type_, parts, block.data(), i % lanes, to);
     }
     return fits;
 }
 
+void Matrix::pack_blocks(int first, std::span<const std::byte> rows) const {
+    const std::size_t stride = row_bytes(type_, cols_);
+    const Parts parts = parts_of(type_);
+    const int last = first + static_cast<int>(rows.size() / stride);
+    for (int top = first / lanes * lanes; top < last; top += lanes) {
+        std::byte* to = panels_ + top / lanes * panel_bytes();
+        const int begin = std::max(first, top), end = std::min(last, top + lanes);
+        for (int b = 0; b < cols_ / block_size(type_); ++b, to += lanes * parts.bytes())
+            for (int i = begin; i < end; ++i) {
+                const std::byte* const row = rows.data() + static_cast<std::size_t>(i - first) * stride;
+                scatter(type_, parts, row + b * parts.bytes(), i % lanes, to);
+            }
+    }
+}
+
 void Matrix::pack_blocks(std::span<const std::byte> rows) const {
-    const std::size_t stride = row_bytes(type_, cols_), block_stride = row_bytes(type_, quant_block);
-    const auto bytes = static_cast<int>(block_stride) - 2;
+    const std::size_t stride = row_bytes(type_, cols_);
     parallel_for((rows_ + lanes - 1) / lanes, 1, [&](std::ptrdiff_t p) {
-        for (int i = static_cast<int>(p) * lanes; i < std::min(rows_, (static_cast<int>(p) + 1) * lanes); ++i) {
-            std::byte* to = panels_ + p * panel_bytes();
-            const std::byte* from = rows.data() + static_cast<std::size_t>(i) * stride;
-            for (int b = 0; b < cols_ / quant_block; ++b, from += block_stride, to += scale_bytes + bytes * lanes)
-                scatter(from, bytes, i % lanes, type_ == WeightType::q8_0, to);
-        }
+        const int first = static_cast<int>(p) * lanes, count = std::min(lanes, rows_ - first);
+        pack_blocks(first,
+                    rows.subspan(static_cast<std::size_t>(first) * stride, static_cast<std::size_t>(count) * stride));
     });
 }
 
@@ -129,7 +186,7 @@ void Matrix::row(int i, float* out) const {
         std::copy_n(view_.row(i), cols_, out);
         return;
     }
-    std::byte* from = panels_ + i / lanes * panel_bytes();
+    const std::byte* from = panels_ + i / lanes * panel_bytes();
     const int lane = i % lanes;
     if (!quantised(type_)) {
         for (int k = 0; k < cols_; ++k) {
@@ -138,11 +195,12 @@ void Matrix::row(int i, float* out) const {
         }
         return;
     }
-    std::byte block[2 + quant_block];
-    const auto bytes = static_cast<int>(row_bytes(type_, quant_block)) - 2;
-    for (int b = 0; b < cols_ / quant_block; ++b, from += scale_bytes + bytes * lanes, out += quant_block) {
-        gather(from, lane, bytes, type_ == WeightType::q8_0, block);
-        read_blocks(type_, block, {out, quant_block});
+    const Parts parts = parts_of(type_);
+    const int size = block_size(type_);
+    std::array<std::byte, largest_block_bytes> block;
+    for (int b = 0; b < cols_ / size; ++b, from += lanes * parts.bytes(), out += size) {
+        gather(type_, parts, from, lane, block.data());
+        read_blocks(type_, block, {out, static_cast<std::size_t>(size)});
     }
 }
 

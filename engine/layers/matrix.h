@@ -19,10 +19,13 @@ public:
     // Of a packed matrix, panels filled up.
     static std::uint64_t bytes(WeightType type, int rows, int cols);
 
-    // Writes the weights f32 [rows, cols] into a packed matrix. False for one that the type cannot hold.
+    // Writes the weights f32 [rows, cols] into a packed matrix of a writable() type. False for one that the type cannot
+    // hold.
     bool pack(View f32) const;
     // The same with rows of blocks in this very type, row_bytes() each: they keep their scales and levels.
     void pack_blocks(std::span<const std::byte> rows) const;
+    // Only some, from row `first` on, on the calling thread: others may write other panels meanwhile.
+    void pack_blocks(int first, std::span<const std::byte> rows) const;
     // Row i as floats, [cols].
     void row(int i, float* out) const;
 

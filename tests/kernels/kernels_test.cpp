@@ -61,8 +61,8 @@ TEST_P(KernelSet, RowsThatAreNotFiniteAreQuantisedToNoNumbers) {
         x[40] = wild;
         std::vector<signed char> values(96, 1);
         Floats scales(3);
-        std::vector<int> sums(3, 1);
-        k.quantise_row(96, x.data(), values.data(), scales.data(), sums.data());
+        std::vector<int> sums(3, 1), first_sums(3, 1);
+        k.quantise_row(96, x.data(), values.data(), scales.data(), sums.data(), first_sums.data());
         for (const std::size_t block : {0u, 2u}) {
             EXPECT_TRUE(std::isfinite(scales[block]));
             EXPECT_EQ(sums[block], std::accumulate(values.begin() + 32 * static_cast<std::ptrdiff_t>(block),
@@ -70,12 +70,13 @@ TEST_P(KernelSet, RowsThatAreNotFiniteAreQuantisedToNoNumbers) {
         }
         EXPECT_FALSE(std::isfinite(scales[1]));
         EXPECT_EQ(sums[1], 0);
+        EXPECT_EQ(first_sums[1], 0);
         EXPECT_TRUE(std::all_of(values.begin() + 32, values.begin() + 64, [](signed char v) { return v == 0; }));
 
         std::vector<std::byte> panel(3 * (64 + 1024)); // scales of f16 0, weights of -128
         Floats y(32);
         k.product_q8_0(1, 32, 96, panel.data(), static_cast<std::ptrdiff_t>(panel.size()),
-                       {values.data(), scales.data(), sums.data(), 96}, y.data(), 32);
+                       {values.data(), scales.data(), sums.data(), first_sums.data(), 96}, y.data(), 32);
         EXPECT_TRUE(std::all_of(y.begin(), y.end(), [](float v) { return !std::isfinite(v); }));
     }
 }

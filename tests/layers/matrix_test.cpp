@@ -12,7 +12,7 @@
 namespace ordo {
 namespace {
 
-constexpr WeightType packed_types[] = {WeightType::f16, WeightType::bf16, WeightType::q8_0, WeightType::q4_0};
+constexpr auto packed_types = std::span(weight_types).subspan(1); // all but f32
 
 Tensor random_tensor(int rows, int cols, std::uint64_t stream) {
     Tensor t(rows, cols);
@@ -20,11 +20,40 @@ Tensor random_tensor(int rows, int cols, std::uint64_t stream) {
     return t;
 }
 
+std::size_t stride_of(WeightType type, int cols) {
+    return static_cast<std::size_t>(row_bytes(type, cols));
+}
+
+// Blocks of random bits, as no quantiser may make them, with halves around 1/32 in place of what would scale wildly.
+std::vector<std::byte> random_blocks(WeightType type, int rows, int cols, std::uint64_t stream) {
+    const std::size_t stride = stride_of(type, block_size(type));
+    std::vector<std::byte> blocks(stride_of(type, cols) * static_cast<std::size_t>(rows));
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        blocks[i] = static_cast<std::byte>(Random(31, stream).block(i / 4)[i % 4] >> 9);
+    const bool two = type == WeightType::q4_K || type == WeightType::q5_K;
+    for (std::size_t at = 0; at < blocks.size(); at += stride) {
+        const std::size_t half = at + (type == WeightType::q6_K ? 208 : 0);
+        blocks[half + 1] = (blocks[half + 1] & std::byte{0x83}) | std::byte{0x28};
+        if (two) blocks[half + 3] = (blocks[half + 3] & std::byte{0x83}) | std::byte{0x28};
+    }
+    return blocks;
+}
+
 struct Packed {
     Packed(WeightType type, Tensor&& from)
         : f32(std::move(from)), memory(static_cast<std::size_t>(Matrix::bytes(type, f32.rows(), f32.cols()))),
           matrix(type, f32.rows(), f32.cols(), memory.data()) {
         EXPECT_TRUE(matrix.pack(f32.view()));
+    }
+    // Weights of any type, which floats may not be turned into.
+    Packed(WeightType type, int rows, int cols, std::uint64_t stream) : f32(rows, cols) {
+        if (writable(type)) {
+            *this = Packed(type, random_tensor(rows, cols, stream));
+            return;
+        }
+        memory = Buffer<std::byte>(static_cast<std::size_t>(Matrix::bytes(type, rows, cols)));
+        matrix = Matrix(type, rows, cols, memory.data());
+        matrix.pack_blocks(random_blocks(type, rows, cols, stream));
     }
     std::vector<float> row(int i) const {
         std::vector<float> values(static_cast<std::size_t>(matrix.cols()));
@@ -60,6 +89,7 @@ double expected_weight(WeightType type, std::span<const float> row, std::size_t 
 }
 
 TEST_P(PackedMatrix, HoldsTheNearestThatItsTypeCan) {
+    if (!writable(GetParam())) return;
     for (const auto& [rows, cols] : {std::pair{1, 32}, {33, 64}, {100, 96}, {64, 288}}) {
         const Packed packed(GetParam(), random_tensor(rows, cols, 1));
         int ties = 0; // that float and double see on different sides
@@ -77,6 +107,7 @@ TEST_P(PackedMatrix, HoldsTheNearestThatItsTypeCan) {
 }
 
 TEST_P(PackedMatrix, PackedAgainItIsTheSame) {
+    if (!writable(GetParam())) return;
     Packed once(GetParam(), random_tensor(40, 96, 2));
     Tensor copy(40, 96);
     for (int i = 0; i < 40; ++i) once.matrix.row(i, copy.view().row(i));
@@ -87,12 +118,9 @@ TEST_P(PackedMatrix, PackedAgainItIsTheSame) {
 // Blocks that somebody else has made need not use all levels: they keep theirs.
 TEST_P(PackedMatrix, KeepsBlocksAsTheyAre) {
     if (!quantised(GetParam())) return;
-    const int rows = 35, cols = 64;
-    const auto stride = static_cast<std::size_t>(row_bytes(GetParam(), cols));
-    std::vector<std::byte> blocks(stride * rows);
-    const auto block = static_cast<std::size_t>(row_bytes(GetParam(), 32));
-    for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<std::byte>((i * 37 + i / 100) % 90);
-    for (std::size_t i = 0; i < blocks.size(); i += block) blocks[i + 1] = std::byte{0x2c}; // scales of 1/16 and more
+    const int rows = 35, cols = 512;
+    const std::size_t stride = stride_of(GetParam(), cols);
+    const std::vector<std::byte> blocks = random_blocks(GetParam(), rows, cols, 1);
     Buffer<std::byte> memory(static_cast<std::size_t>(Matrix::bytes(GetParam(), rows, cols)));
     const Matrix matrix(GetParam(), rows, cols, memory.data());
     matrix.pack_blocks(blocks);
@@ -104,8 +132,22 @@ TEST_P(PackedMatrix, KeepsBlocksAsTheyAre) {
     }
 }
 
-TEST_P(PackedMatrix, SubnormalsAreZerosInBlocks) {
+TEST_P(PackedMatrix, TakesBlocksInAnyPieces) {
     if (!quantised(GetParam())) return;
+    const int rows = 70, cols = 256;
+    const std::size_t stride = stride_of(GetParam(), cols);
+    const std::vector<std::byte> blocks = random_blocks(GetParam(), rows, cols, 2);
+    Buffer<std::byte> whole(static_cast<std::size_t>(Matrix::bytes(GetParam(), rows, cols))), pieces(whole.size());
+    Matrix(GetParam(), rows, cols, whole.data()).pack_blocks(blocks);
+    for (const auto& [first, count] : {std::pair{33, 30}, {0, 33}, {63, 1}, {64, 6}})
+        Matrix(GetParam(), rows, cols, pieces.data())
+            .pack_blocks(first, std::span(blocks).subspan(static_cast<std::size_t>(first) * stride,
+                                                          static_cast<std::size_t>(count) * stride));
+    EXPECT_EQ(std::memcmp(whole.data(), pieces.data(), whole.size()), 0);
+}
+
+TEST_P(PackedMatrix, SubnormalsAreZerosInBlocks) {
+    if (!quantised(GetParam()) || !writable(GetParam())) return;
     Tensor tiny(1, 32);
     for (int k = 0; k < 32; ++k) tiny.data()[k] = k % 2 == 0 ? 1e-40f : -1e-41f;
     const Packed packed(GetParam(), std::move(tiny));
@@ -113,7 +155,7 @@ TEST_P(PackedMatrix, SubnormalsAreZerosInBlocks) {
 }
 
 TEST_P(PackedMatrix, RefusesWhatItCannotHold) {
-    if (GetParam() == WeightType::bf16) return; // has the range of a float
+    if (GetParam() == WeightType::bf16 || !writable(GetParam())) return; // bf16 has the range of a float
     Tensor large(1, 32);
     large.data()[5] = 1e9f;
     Buffer<std::byte> memory(static_cast<std::size_t>(Matrix::bytes(GetParam(), 1, 32)));
@@ -129,6 +171,7 @@ const Shape shapes[] = {{1, 32, 1},   {1, 288, 97}, {2, 64, 31},  {3, 96, 65},  
 
 std::vector<Shape> shapes_of(WeightType type) {
     std::vector<Shape> all(std::begin(shapes), std::end(shapes));
+    for (Shape& shape : all) shape.k *= block_size(type) / std::min(block_size(type), quant_block);
     if (!quantised(type)) all.insert(all.end(), std::begin(odd_shapes), std::end(odd_shapes));
     return all;
 }
@@ -154,7 +197,7 @@ TEST_P(PackedMatrix, ProductsAgreeWithDoublesOnEveryInstructionSet) {
     for (const Kernels* set : available_kernels()) {
         select_kernels(set->name);
         for (const Shape& s : shapes_of(GetParam())) {
-            const Packed packed(GetParam(), random_tensor(s.outputs, s.k, 3));
+            const Packed packed(GetParam(), s.outputs, s.k, 3);
             Tensor x = random_tensor(s.rows, s.k, 4), bias = random_tensor(1, s.outputs, 5), y(s.rows, s.outputs);
             RowScratch scratch(s.rows, s.k), copy(s.rows, s.k);
             linear(x.view(), {packed.matrix, bias.view()}, scratch, y.view());
@@ -175,8 +218,8 @@ TEST_P(PackedMatrix, ProductsAgreeWithDoublesOnEveryInstructionSet) {
 TEST_P(PackedMatrix, ARowHasTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
     for (const Kernels* set : available_kernels()) {
         select_kernels(set->name);
-        const int rows = 29, k = 352, outputs = 500;
-        const Packed packed(GetParam(), random_tensor(outputs, k, 6));
+        const int rows = 29, k = block_size(GetParam()) > quant_block ? 512 : 352, outputs = 500;
+        const Packed packed(GetParam(), outputs, k, 6);
         Tensor x = random_tensor(rows, k, 7), together(rows, outputs), alone(rows, outputs);
         RowScratch scratch(rows, k);
         for (const int threads : {1, 2, 3, 8}) {
@@ -190,7 +233,7 @@ TEST_P(PackedMatrix, ARowHasTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, PackedMatrix, testing::ValuesIn(packed_types),
+INSTANTIATE_TEST_SUITE_P(Types, PackedMatrix, testing::ValuesIn(packed_types.begin(), packed_types.end()),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
 // All 65,536 halves, through the product that reads a cache of them.
@@ -231,15 +274,17 @@ TEST(QuantisedRows, AreTheNearestLevels) {
                     continue;
                 }
                 double most = 0;
-                int sum = 0;
+                int sum = 0, first = 0;
                 for (int k = 0; k < 32; ++k) most = std::max(most, std::abs(double{values[k]}));
                 EXPECT_FLOAT_EQ(q.scales[block], static_cast<float>(most / 127));
                 for (int k = 0; k < 32; ++k) {
                     const int level = q.values[32 * block + k];
                     sum += level;
+                    first += k < 16 ? level : 0;
                     EXPECT_LE(std::abs(level * most / 127 - values[k]), most / 127 * 0.50001);
                 }
                 EXPECT_EQ(q.sums[block], sum);
+                EXPECT_EQ(q.first_sums[block], first);
             }
     }
     select_kernels("auto");

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Products with weights in blocks of 32, included by one file per instruction set after panels.h, whose
+// promise holds here too: a row of a batch has the bits that it has alone.
+
+namespace {
+
+using ordo::QuantRows;
+
+// Sums of four products of bytes each, added to acc: weights [lanes][4] by the same four activations.
+// Exact: |w| <= 128 and |x| <= 127 overflow no step.
+#if defined(__AVX512BW__)
+typedef __m512i Bytes; // [lanes][4], or as many 32-bit sums
+inline Bytes load_bytes(const std::byte* p) {
+    return _mm512_loadu_si512(p);
+}
+inline Bytes nibbles(Bytes v, int shift) {
+    return _mm512_and_si512(_mm512_srli_epi16(v, static_cast<unsigned>(shift)), _mm512_set1_epi8(15));
+}
+inline Bytes splat_word(int s) {
+    return _mm512_set1_epi32(s);
+}
+inline floats to_floats(Bytes sums) {
+    return reinterpret_cast<floats>(_mm512_cvtepi32_ps(sums));
+}
+#if defined(__AVX512VNNI__)
+inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
+    return _mm512_dpbusd_epi32(acc, w, x);
+}
+#else
+inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
+    return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1)));
+}
+inline Bytes minus_128(Bytes w) {
+    return _mm512_xor_si512(w, _mm512_set1_epi8(-128));
+}
+inline Bytes magnitude(Bytes w) {
+    return _mm512_abs_epi8(w);
+}
+inline Bytes with_sign(Bytes x, Bytes w) {
+    return _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(w), _mm512_setzero_si512(), x);
+}
+#endif
+#elif defined(__AVX2__)
+typedef __m256i Bytes;
+inline Bytes load_bytes(const std::byte* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+inline Bytes nibbles(Bytes v, int shift) {
+    return _mm256_and_si256(_mm256_srli_epi16(v, shift), _mm256_set1_epi8(15));
+}
+inline Bytes splat_word(int s) {
+    return _mm256_set1_epi32(s);
+}
+inline floats to_floats(Bytes sums) {
+    return reinterpret_cast<floats>(_mm256_cvtepi32_ps(sums));
+}
+inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1)));
+}
+inline Bytes minus_128(Bytes w) {
+    return _mm256_xor_si256(w, _mm256_set1_epi8(-128));
+}
+inline Bytes magnitude(Bytes w) {
+    return _mm256_abs_epi8(w);
+}
+inline Bytes with_sign(Bytes x, Bytes w) {
+    return _mm256_sign_epi8(x, w);
+}
+#else
+typedef __m128i Bytes;
+inline Bytes load_bytes(const std::byte* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+inline Bytes nibbles(Bytes v, int shift) {
+    return _mm_and_si128(_mm_srli_epi16(v, shift), _mm_set1_epi8(15));
+}
+inline Bytes splat_word(int s) {
+    return _mm_set1_epi32(s);
+}
+inline floats to_floats(Bytes sums) {
+    return reinterpret_cast<floats>(_mm_cvtepi32_ps(sums));
+}
+inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
+    return _mm_add_epi32(acc, _mm_madd_epi16(_mm_maddubs_epi16(w, x), _mm_set1_epi16(1)));
+}
+inline Bytes minus_128(Bytes w) {
+    return _mm_xor_si128(w, _mm_set1_epi8(-128));
+}
+inline Bytes magnitude(Bytes w) {
+    return _mm_abs_epi8(w);
+}
+inline Bytes with_sign(Bytes x, Bytes w) {
+    return _mm_sign_epi8(x, w);
+}
+#endif
+
+// A q8_0 weight is stored as the weight + 128. VNNI multiplies it as it is, and 128 times the sum of the
+// activations comes off; elsewhere two such products do not fit 16 bits, so |w| meets x with w's sign.
+#if defined(__AVX512VNNI__)
+constexpr int q8_offset = 128; // what the bytes of dot4_q8 are too large by
+inline Bytes prepare_q8(Bytes w) {
+    return w;
+}
+inline Bytes dot4_q8(Bytes acc, Bytes w, Bytes x) {
+    return dot4_unsigned(acc, w, x);
+}
+#else
+constexpr int q8_offset = 0;
+inline Bytes prepare_q8(Bytes w) {
+    return minus_128(w);
+}
+inline Bytes dot4_q8(Bytes acc, Bytes w, Bytes x) {
+    return dot4_unsigned(acc, magnitude(w), with_sign(x, w));
+}
+#endif
+
+// The same bits where lanes are shifted and masked as a whole.
+inline words load_words(const std::byte* p) {
+    return *reinterpret_cast<const words*>(p);
+}
+
+inline int four_bytes(const signed char* p) {
+    int x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
+
+inline Bytes splat_four(const signed char* p) {
+    return splat_word(four_bytes(p));
+}
+
+struct Q8Block { // scales f16[32], then [8][32][4], each byte 128 too large
+    static constexpr int bytes = 64 + 1024, offset = q8_offset;
+    template <int ROWS>
+    static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
+        for (int g = 0; g < 8; ++g)
+            for (int v = 0; v < panel_vectors; ++v) {
+                const auto w = prepare_q8(load_bytes(block + 64 + 128 * g + 4 * lanes * v));
+                for (int r = 0; r < ROWS; ++r) acc[r][v] = dot4_q8(acc[r][v], w, splat_four(x[r] + 4 * g));
+            }
+    }
+};
+
+struct Q4Block { // scales f16[32], then [4][32][4]: k = 4 g + i in the low half of a byte, k + 16 above
+    static constexpr int bytes = 64 + 512, offset = 8;
+    template <int ROWS>
+    static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
+        for (int g = 0; g < 4; ++g)
+            for (int v = 0; v < panel_vectors; ++v) {
+                const auto w = load_bytes(block + 64 + 128 * g + 4 * lanes * v);
+                const auto low = nibbles(w, 0), high = nibbles(w, 4);
+                for (int r = 0; r < ROWS; ++r) {
+                    acc[r][v] = dot4_unsigned(acc[r][v], low, splat_four(x[r] + 4 * g));
+                    acc[r][v] = dot4_unsigned(acc[r][v], high, splat_four(x[r] + 4 * g + 16));
+                }
+            }
+    }
+};
+
+struct Q5Block { // scales f16[32], fifth bits [32][4]: bit g of byte i for k = 4 g + i; then as Q4Block
+    static constexpr int bytes = 64 + 128 + 512, offset = 16;
+    template <int ROWS>
+    static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
+        for (int g = 0; g < 4; ++g)
+            for (int v = 0; v < panel_vectors; ++v) {
+                const auto w = load_words(block + 64 + 128 * (g + 1) + 4 * lanes * v);
+                const auto fifth = load_words(block + 64 + 4 * lanes * v);
+                const auto low = (w & 0x0f0f0f0fu) | ((fifth << 4 >> g) & 0x10101010u);
+                const auto high = (w >> 4 & 0x0f0f0f0fu) | ((fifth >> g) & 0x10101010u);
+                for (int r = 0; r < ROWS; ++r) {
+                    acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(low), splat_four(x[r] + 4 * g));
+                    acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(high), splat_four(x[r] + 4 * g + 16));
+                }
+            }
+    }
+};
+
+template <class Block, int ROWS>
+inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
+                       int outputs) {
+    alignas(64) floats total[ROWS][panel_vectors] = {};
+    const signed char* q[ROWS];
+    const float* scale[ROWS];
+    const int* sum[ROWS];
+    for (int r = 0; r < ROWS; ++r) {
+        const std::ptrdiff_t blocks = static_cast<std::ptrdiff_t>(row + r) * (x.cols / 32);
+        q[r] = x.values + blocks * 32;
+        scale[r] = x.scales + blocks;
+        sum[r] = x.sums + blocks;
+    }
+    for (int b = 0; b < k / 32; ++b, w += Block::bytes) {
+        Bytes acc[ROWS][panel_vectors];
+        for (int r = 0; r < ROWS; ++r)
+            for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-Block::offset * sum[r][b]);
+        Block::dot(w, q, acc);
+        for (int v = 0; v < panel_vectors; ++v) {
+            const floats weight_scale = load(reinterpret_cast<const half_t*>(w) + lanes * v);
+            for (int r = 0; r < ROWS; ++r) total[r][v] += to_floats(acc[r][v]) * (weight_scale * scale[r][b]);
+        }
+        for (int r = 0; r < ROWS; ++r) q[r] += 32;
+    }
+    for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, total[r]);
+}
+
+template <class Block, int ROWS>
+inline int quant_rows(int row, int rows, int k, const std::byte* w, const QuantRows& x, float* y, std::ptrdiff_t ldy,
+                      int outputs) {
+    for (; row + ROWS <= rows; row += ROWS) quant_tile<Block, ROWS>(k, w, x, row, y + row * ldy, ldy, outputs);
+    return row;
+}
+
+template <class Block>
+void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const QuantRows& x,
+                   float* y, std::ptrdiff_t ldy) {
+    for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
+        const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
+        int row = quant_rows<Block, tiles.quant_rows>(0, rows, k, w, x, y + at, ldy, left);
+        if (tiles.quant_rows > 4) row = quant_rows<Block, 4>(row, rows, k, w, x, y + at, ldy, left);
+        if (tiles.quant_rows > 2) row = quant_rows<Block, 2>(row, rows, k, w, x, y + at, ldy, left);
+        quant_rows<Block, 1>(row, rows, k, w, x, y + at, ldy, left);
+    }
+}
+
+inline floats magnitude(floats v) {
+    return v < 0.0f ? -v : v;
+}
+typedef signed char chars __attribute__((vector_size(lanes), aligned(1), may_alias));
+
+// One block of 32: q = round(x / d) with d = max |x| / 127, the nearest even in the middle.
+void quantise_row(int n, const float* x, signed char* q, float* scales, int* sums, int* first_sums) {
+    const floats magic = splat(12582912.0f); // 1.5 * 2^23
+    for (int b = 0; b < n / 32; ++b, x += 32, q += 32) {
+        floats most{}, wild{};
+        for (int v = 0; v < 32 / lanes; ++v) {
+            const floats value = load(x + lanes * v), size = magnitude(value);
+            most = size > most ? size : most;
+            wild += value * 0.0f; // NaN for what is not finite, which must not be lost
+        }
+        const float top = largest(most);
+        scales[b] = top / 127.0f + sum(wild);
+        if (!(scales[b] - scales[b] == 0.0f)) { // no whole number stands for these: the scale says what they are
+            for (int i = 0; i < 32; ++i) q[i] = 0;
+            sums[b] = first_sums[b] = 0;
+            continue;
+        }
+        // Below 2^-120 the factor would overflow: such values are zeros beside anything else.
+        const float factor = top > 0x1p-120f ? 127.0f / top : 0.0f;
+        floats first{}, second{}; // sums of whole numbers, exact
+        for (int v = 0; v < 32 / lanes; ++v) {
+            const floats whole = (load(x + lanes * v) * factor + magic) - magic;
+            *reinterpret_cast<chars*>(q + lanes * v) =
+                __builtin_convertvector(__builtin_convertvector(whole, ints), chars);
+            (lanes * v < 16 ? first : second) += whole;
+        }
+        first_sums[b] = static_cast<int>(sum(first));
+        sums[b] = first_sums[b] + static_cast<int>(sum(second));
+    }
+}
+
+} // namespace
