@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""GPT-2, OPT and XGLM: positions are added to the embedding (Radford et al. 2019; Zhang et al. 2022; Lin et al. 2021)."""
+"""GPT-2, OPT and XGLM: positions are added to the embedding (Radford et al. 2019; Zhang et al. 2022;
+Lin et al. 2021)."""
 import numpy as np
 
 from blocks import attention, broken, causal, epsilon, gelu_erf, gelu_tanh, heads, relu, sinusoids
-from fixture import Fixture, bias, linear, norm, pairs, table, usual_cases
+from fixture import Fixture, bias, linear, norm, pairs, table
 
-# --- GPT-2 ----------------------------------------------------------------------------------------------------------------------
+# --- GPT-2 ----------------------------------------------------------------------------------------------
 
 
 def conv1d(w, name, x):
@@ -24,7 +25,10 @@ def gpt2(c, w, case):
     x = w["wte.weight"][case["tokens"]] + w["wpe.weight"][positions]
     for layer in range(c["n_layer"]):
         h = w.under(f"h.{layer}.")
-        q, k, v = (heads(part, c["n_head"]) for part in fused(conv1d(h, "attn.c_attn", h.layer_norm("ln_1", x, eps)), c["n_head"]))
+        q, k, v = (
+            heads(part, c["n_head"])
+            for part in fused(conv1d(h, "attn.c_attn", h.layer_norm("ln_1", x, eps)), c["n_head"])
+        )
         x = x + conv1d(h, "attn.c_proj", attention(q, k, v, causal(n)))
         x = x + conv1d(h, "mlp.c_proj", gelu_tanh(conv1d(h, "mlp.c_fc", h.layer_norm("ln_2", x, eps))))
     return w.layer_norm("ln_f", x, eps) @ w["wte.weight"].T
@@ -39,13 +43,18 @@ def fused(qkv, count):
 
 
 def gpt2_tensors(c, prefix="transformer.", masks=False):
-    d, t = c["n_embd"], {}
+    d, ff, t = c["n_embd"], c["n_inner"] or 4 * c["n_embd"], {}
     t[prefix + "wte.weight"], t[prefix + "wpe.weight"] = table(c["vocab_size"], d), table(c["n_positions"], d, 0.4)
     for layer in range(c["n_layer"]):
         h = f"{prefix}h.{layer}."
         for place in "ln_1", "ln_2":
             t[h + place + ".weight"], t[h + place + ".bias"] = norm(d), bias(d)
-        for name, inputs, outputs, gain in (("attn.c_attn", d, 3 * d, 1.3), ("attn.c_proj", d, d, 1), ("mlp.c_fc", d, 4 * d, 1.3), ("mlp.c_proj", 4 * d, d, 1.3)):
+        for name, inputs, outputs, gain in (
+            ("attn.c_attn", d, 3 * d, 1.3),
+            ("attn.c_proj", d, d, 1),
+            ("mlp.c_fc", d, ff, 1.3),
+            ("mlp.c_proj", ff, d, 1.3),
+        ):
             t[h + name + ".weight"], t[h + name + ".bias"] = linear((inputs, outputs), gain, inputs), bias(outputs)
         if masks:
             t[h + "attn.bias"] = np.tril(np.ones((1, 1, c["n_ctx"], c["n_ctx"]), np.float32))
@@ -53,15 +62,7 @@ def gpt2_tensors(c, prefix="transformer.", masks=False):
     return t
 
 
-GPT2 = {
-    "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1, "bos_token_id": 0, "embd_pdrop": 0.1,
-    "eos_token_id": 0, "initializer_range": 0.02, "layer_norm_epsilon": 0.02, "model_type": "gpt2", "n_ctx": 48, "n_embd": 32,
-    "n_head": 4, "n_layer": 2, "n_positions": 48, "resid_pdrop": 0.1, "summary_activation": None, "summary_first_dropout": 0.1,
-    "summary_proj_to_labels": True, "summary_type": "cls_index", "summary_use_proj": True,
-    "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}}, "vocab_size": 64,
-}  # fmt: skip
-
-# --- OPT ------------------------------------------------------------------------------------------------------------------------
+# --- OPT ------------------------------------------------------------------------------------------------
 
 
 def opt(c, w, case):
@@ -74,7 +75,13 @@ def opt(c, w, case):
     x = x + w["embed_positions.weight"][np.arange(offset, offset + n)]
     for layer in range(c["num_hidden_layers"]):
         h = w.under(f"layers.{layer}.")
-        x = opt_half(h, "self_attn_layer_norm", x, before, lambda y: bart_attention(h.under("self_attn."), y, c["num_attention_heads"], causal(n)))
+        x = opt_half(
+            h,
+            "self_attn_layer_norm",
+            x,
+            before,
+            lambda y: bart_attention(h.under("self_attn."), y, c["num_attention_heads"], causal(n)),
+        )
         x = opt_half(h, "final_layer_norm", x, before, lambda y: h.linear("fc2", activation(h.linear("fc1", y))))
     if "final_layer_norm.weight" in w:
         x = w.layer_norm("final_layer_norm", x, epsilon(1e-5, 1e-12))
@@ -97,7 +104,9 @@ def bart_attention(w, x, count, seen, memory=None):
     """The attention of fairseq's descendants; memory: what keys and values are made of, where it is not x."""
     memory = x if memory is None else memory
     q, v = w.linear("q_proj", x), w.linear("v_proj", memory)
-    k = w.linear("k_proj", memory, trap=False)  # its bias adds the same to every score of a row, and softmax takes that out
+    k = w.linear(
+        "k_proj", memory, trap=False
+    )  # its bias adds the same to every score of a row, and softmax takes that out
     return w.linear("out_proj", attention(heads(q, count), heads(k, count), heads(v, count), seen))
 
 
@@ -112,7 +121,10 @@ def opt_tensors(c):
     d, e, ff = c["hidden_size"], c["word_embed_proj_dim"], c["ffn_dim"]
     p = "model.decoder."
     # Small, as trained tables are: the first norm sees a variance that its eps of 1e-5 still changes.
-    t = {p + "embed_tokens.weight": table(c["vocab_size"], e, 0.5 if e != d else 0.012), p + "embed_positions.weight": table(c["max_position_embeddings"] + 2, d, 0.012 if e == d else 0.5)}
+    t = {
+        p + "embed_tokens.weight": table(c["vocab_size"], e, 0.5 if e != d else 0.012),
+        p + "embed_positions.weight": table(c["max_position_embeddings"] + 2, d, 0.012 if e == d else 0.5),
+    }
     if e != d:
         t[p + "project_in.weight"], t[p + "project_out.weight"] = linear((d, e)), linear((e, d))
     for layer in range(c["num_hidden_layers"]):
@@ -126,15 +138,7 @@ def opt_tensors(c):
     return t
 
 
-OPT = {
-    "activation_dropout": 0.0, "activation_function": "relu", "architectures": ["OPTForCausalLM"], "attention_dropout": 0.0,
-    "bos_token_id": 2, "do_layer_norm_before": True, "dropout": 0.1, "eos_token_id": 2, "ffn_dim": 96, "hidden_size": 32,
-    "init_std": 0.02, "layerdrop": 0.0, "max_position_embeddings": 48, "model_type": "opt", "num_attention_heads": 4,
-    "num_hidden_layers": 2, "pad_token_id": 1, "prefix": "</s>", "torch_dtype": "float16", "use_cache": True, "vocab_size": 64,
-    "word_embed_proj_dim": 32,
-}  # fmt: skip
-
-# --- XGLM -----------------------------------------------------------------------------------------------------------------------
+# --- XGLM -----------------------------------------------------------------------------------------------
 
 
 def xglm(c, w, case):
@@ -145,7 +149,9 @@ def xglm(c, w, case):
     x = w["embed_tokens.weight"][case["tokens"]] * scale + sinusoids(np.arange(offset, offset + n), d, last=True)
     for layer in range(c["num_layers"]):
         h = w.under(f"layers.{layer}.")
-        x = x + bart_attention(h.under("self_attn."), h.layer_norm("self_attn_layer_norm", x, 1e-5), c["attention_heads"], causal(n))
+        x = x + bart_attention(
+            h.under("self_attn."), h.layer_norm("self_attn_layer_norm", x, 1e-5), c["attention_heads"], causal(n)
+        )
         x = x + h.linear("fc2", gelu_erf(h.linear("fc1", h.layer_norm("final_layer_norm", x, 1e-5))))
     return w.layer_norm("layer_norm", x, 1e-5) @ w["embed_tokens.weight"].T
 
@@ -161,22 +167,13 @@ def xglm_tensors(c):
     return t | pairs("model.", ("layer_norm", norm(d), bias(d)))
 
 
-XGLM = {
-    "activation_dropout": 0, "activation_function": "gelu", "architectures": ["XGLMForCausalLM"], "attention_dropout": 0.1,
-    "attention_heads": 4, "bos_token_id": 0, "d_model": 32, "decoder_start_token_id": 2, "dropout": 0.1, "eos_token_id": 2,
-    "ffn_dim": 96, "init_std": 0.02, "layerdrop": 0.0, "max_position_embeddings": 64, "model_type": "xglm", "num_layers": 2,
-    "pad_token_id": 1, "scale_embedding": True, "use_cache": True, "vocab_size": 64,
-}  # fmt: skip
+# --------------------------------------------------------------------------------------------------------
 
-# --------------------------------------------------------------------------------------------------------------------------------
-
-OPT_POST = OPT | {"do_layer_norm_before": False, "word_embed_proj_dim": 16, "num_hidden_layers": 2}
 
 FIXTURES = [
-    # Saved by transformers; and as the first checkpoints lie on the hub: no prefix, the causal masks among the tensors.
-    Fixture("gpt2", GPT2, gpt2_tensors(GPT2), gpt2, "F32", usual_cases("gpt2", 64, 48)),
-    Fixture("gpt2-bare", GPT2 | {"n_ctx": 24, "n_positions": 24}, gpt2_tensors(GPT2 | {"n_ctx": 24, "n_positions": 24}, "", True), gpt2, "F16", usual_cases("gpt2-bare", 64, 24), unread=("h.N.attn.bias",)),
-    Fixture("opt", OPT, opt_tensors(OPT), opt, "F16", usual_cases("opt", 64, 48)),
-    Fixture("opt-post-norm", OPT_POST, opt_tensors(OPT_POST), opt, "F16", usual_cases("opt-post-norm", 64, 48)),
-    Fixture("xglm", XGLM, xglm_tensors(XGLM), xglm, "F16", usual_cases("xglm", 64)),
+    Fixture("gpt2", gpt2_tensors, gpt2, "F32", long=48),
+    Fixture("gpt2-bare", lambda c: gpt2_tensors(c, "", masks=True), gpt2, long=24, unread=("h.N.attn.bias",)),
+    Fixture("opt", opt_tensors, opt, long=48),
+    Fixture("opt-post-norm", opt_tensors, opt, long=48),
+    Fixture("xglm", xglm_tensors, xglm),
 ]

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What the families are made of, in double precision: norms, activations, positions, attention.
 
-Written from the papers and from what the published implementations compute, and sharing nothing with the engine. Shapes: x is
-[n, d]; q, k and v are [n, heads, e]. A trap is a place where an implementation goes wrong without noticing: `broken("what")` is
-False, says by being asked that the family has this trap, and is True in the run that falls into it (make.py --mutate).
+Written from the papers and from what the published implementations compute, sharing nothing with the engine. Shapes:
+x is [n, d]; q, k and v are [n, heads, e]. A trap is a place where an implementation goes wrong without noticing:
+`broken("what")` is False, says by being asked that the family has this trap, and is True in the run that falls into
+it (make.py --mutate).
 """
 import contextlib
 import math
 
 import numpy as np
 
-# --- traps ----------------------------------------------------------------------------------------------------------------------
+# --- traps ----------------------------------------------------------------------------------------------
 
 
 class Traps:
@@ -38,7 +39,7 @@ class Seen:
     scores = []  # the standard deviation of a row's scores
 
 
-# --- norms and activations ------------------------------------------------------------------------------------------------------
+# --- norms and activations ------------------------------------------------------------------------------
 
 
 def epsilon(value, usual=1e-5):
@@ -99,7 +100,7 @@ def softmax(x):
     return shifted / shifted.sum(-1, keepdims=True)
 
 
-# --- attention ------------------------------------------------------------------------------------------------------------------
+# --- attention ------------------------------------------------------------------------------------------
 
 
 def heads(x, count):
@@ -111,7 +112,7 @@ def causal(n, window=None):
     """True where query i sees key j: j <= i and, with a window of W, i - j < W: W keys, the query's own among them."""
     distance = np.arange(n)[:, None] - np.arange(n)[None, :]
     seen = distance >= 0
-    if window is None:
+    if window is None or window >= n:
         return seen
     if broken("window not applied"):
         return seen
@@ -119,7 +120,8 @@ def causal(n, window=None):
 
 
 def attention(q, k, v, seen, scale=None, bias=None, cap=None, bias_scaled=False):
-    """softmax(cap(q . k * scale) + bias) . v; seen is [queries, keys], bias [heads, queries, keys]. -> [queries, heads * e]
+    """softmax(cap(q . k * scale) + bias) . v; seen is [queries, keys], bias [heads, queries, keys].
+    -> [queries, heads * e]
 
     Fewer heads of keys than of queries: a head of keys serves a run of neighbouring heads of queries.
     """
@@ -138,11 +140,15 @@ def attention(q, k, v, seen, scale=None, bias=None, cap=None, bias_scaled=False)
     if bias is not None:
         scores = scores + (bias * scale if bias_scaled else bias)
     scores = np.where(seen[None], scores, -np.inf)
-    Seen.scores += [float(np.std(row[np.isfinite(row)])) for row in scores.reshape(-1, scores.shape[-1]) if np.isfinite(row).sum() > 3]
+    Seen.scores += [
+        float(np.std(row[np.isfinite(row)]))
+        for row in scores.reshape(-1, scores.shape[-1])
+        if np.isfinite(row).sum() > 3
+    ]
     return np.einsum("hij,jhe->ihe", softmax(scores), v).reshape(n, -1)
 
 
-# --- positions ------------------------------------------------------------------------------------------------------------------
+# --- positions ------------------------------------------------------------------------------------------
 
 
 def rope_frequencies(width, theta):
@@ -151,7 +157,7 @@ def rope_frequencies(width, theta):
 
 
 def rotate(x, positions, frequencies, adjacent=False, factor=1.0):
-    """Rotary positions on the first 2 len(frequencies) dimensions of each head; pairs are (2k, 2k + 1) or (k, k + half)."""
+    """Rotary positions on the first 2 len(frequencies) dimensions of each head; (2k, 2k + 1) or (k, k + half)."""
     if broken("rotary pairs of the other kind"):
         adjacent = not adjacent
     if broken("rotary positions not applied"):
@@ -168,8 +174,8 @@ def rotate(x, positions, frequencies, adjacent=False, factor=1.0):
 
 
 def alibi_slopes(count, bias_max=8):
-    """Press et al. 2022: a geometric series; of a count that is no power of two, the series of the power below, then every other
-    member of that of the power above."""
+    """Press et al. 2022: a geometric series; of a count that is no power of two, the series of the power below, then
+    every other member of that of the power above."""
     if count & (count - 1) and broken("plain geometric slopes for any number of heads"):
         return 2.0 ** (-bias_max * np.arange(1, count + 1) / count)
     power = 2 ** int(math.floor(math.log2(count)))

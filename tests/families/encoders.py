@@ -52,8 +52,12 @@ def trunk(c, w, case, positions):
         a = h.under("attention.self.")
         q, v = heads(a.linear("query", x), count), heads(a.linear("value", x), count)
         k = heads(a.linear("key", x, trap=False), count)  # softmax takes its bias out
-        x = norm_of(h, "attention.output.LayerNorm", x + h.linear("attention.output.dense", attention(q, k, v, seen)), eps)
-        x = norm_of(h, "output.LayerNorm", x + h.linear("output.dense", gelu_erf(h.linear("intermediate.dense", x))), eps)
+        x = norm_of(
+            h, "attention.output.LayerNorm", x + h.linear("attention.output.dense", attention(q, k, v, seen)), eps
+        )
+        x = norm_of(
+            h, "output.LayerNorm", x + h.linear("output.dense", gelu_erf(h.linear("intermediate.dense", x))), eps
+        )
     return x
 
 
@@ -88,7 +92,10 @@ def trunk_tensors(c, prefix, weight="weight", bias_="bias"):
         return {f"{name}.LayerNorm.{weight}": norm(d), f"{name}.LayerNorm.{bias_}": bias(d)}
 
     e = prefix + "embeddings"
-    t = {e + ".word_embeddings.weight": table(c["vocab_size"], d), e + ".position_embeddings.weight": table(c["max_position_embeddings"], d)}
+    t = {
+        e + ".word_embeddings.weight": table(c["vocab_size"], d),
+        e + ".position_embeddings.weight": table(c["max_position_embeddings"], d),
+    }
     t |= {e + ".token_type_embeddings.weight": table(c["type_vocab_size"], d)} | normed(e)
     for layer in range(c["num_hidden_layers"]):
         h = f"{prefix}encoder.layer.{layer}."
@@ -108,7 +115,11 @@ def trunk_tensors(c, prefix, weight="weight", bias_="bias"):
 def bert_tensors(c, weight="weight", bias_="bias"):
     d, p = c["hidden_size"], "cls.predictions."
     t = trunk_tensors(c, "bert.", weight, bias_) | pairs(p + "transform.", ("dense", linear((d, d), 2), bias(d)))
-    return t | {f"{p}transform.LayerNorm.{weight}": norm(d), f"{p}transform.LayerNorm.{bias_}": bias(d), p + "bias": bias(c["vocab_size"])}
+    return t | {
+        f"{p}transform.LayerNorm.{weight}": norm(d),
+        f"{p}transform.LayerNorm.{bias_}": bias(d),
+        p + "bias": bias(c["vocab_size"]),
+    }
 
 
 def bert_gamma_tensors(c):
@@ -120,28 +131,18 @@ def bert_gamma_tensors(c):
 
 def roberta_tensors(c):
     d = c["hidden_size"]
-    t = trunk_tensors(c, "roberta.") | pairs("lm_head.", ("dense", linear((d, d), 2), bias(d)), ("layer_norm", norm(d), bias(d)))
+    t = trunk_tensors(c, "roberta.") | pairs(
+        "lm_head.", ("dense", linear((d, d), 2), bias(d)), ("layer_norm", norm(d), bias(d))
+    )
     return t | {"lm_head.bias": bias(c["vocab_size"])}
-
-
-BERT = {
-    "architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1, "classifier_dropout": None, "gradient_checkpointing": False,
-    "hidden_act": "gelu", "hidden_dropout_prob": 0.1, "hidden_size": 32, "initializer_range": 0.02, "intermediate_size": 64,
-    "layer_norm_eps": 0.02, "max_position_embeddings": 48, "model_type": "bert", "num_attention_heads": 4, "num_hidden_layers": 2,
-    "pad_token_id": 0, "position_embedding_type": "absolute", "type_vocab_size": 2, "use_cache": True, "vocab_size": 64,
-}  # fmt: skip
-BERT_GAMMA = {key: value for key, value in BERT.items() if key not in ("position_embedding_type", "use_cache", "classifier_dropout")} | {"architectures": ["BertForPreTraining"]}  # fmt: skip
-# Positions begin with row 2: a table of 50 serves 48 tokens.
-ROBERTA = BERT | {
-    "architectures": ["RobertaForMaskedLM"], "model_type": "roberta", "bos_token_id": 0, "eos_token_id": 2, "pad_token_id": 1,
-    "max_position_embeddings": 50, "type_vocab_size": 1,
-}  # fmt: skip
 
 
 def masked_cases(key, pad, segments):
     """All positions; a text as long as the table, in two segments where there are two; padding behind, and in front."""
-    short, long, padded = (tokens(f"{key}/{name}", count, 64) for name, count in (("short", 9), ("long", 48), ("padded", 11)))
-    cases = [{"tokens": short}, {"tokens": long, "last": 4}]
+    short, long, padded = (
+        tokens(f"{key}/{name}", count, 64) for name, count in (("short", 9), ("long", 48), ("padded", 11))
+    )
+    cases = [{"tokens": short}, {"tokens": long, "last": 3}]
     if segments:
         cases[1]["segments"] = [0] * 21 + [1] * 27
     cases.append({"tokens": padded + [pad] * 5, "padding": [0] * 11 + [1] * 5})
@@ -149,8 +150,28 @@ def masked_cases(key, pad, segments):
 
 
 POSITION_IDS = {"bert.embeddings.position_ids": np.arange(48, dtype=np.int64)[None]}
+HEADS = tuple(f"{name}.{kind}" for name in ("bert.pooler.dense", "cls.seq_relationship") for kind in ("weight", "bias"))
+
 FIXTURES = [
-    Fixture("bert", BERT, bert_tensors(BERT) | POSITION_IDS, bert, "F32", masked_cases("bert", 0, True), greedy=0, hidden=bert_trunk, unread=("bert.embeddings.position_ids",)),
-    Fixture("bert-gamma", BERT_GAMMA, bert_gamma_tensors(BERT_GAMMA), bert, "F16", masked_cases("bert-gamma", 0, True), greedy=0, hidden=bert_trunk, unread=("bert.pooler.dense.weight", "bert.pooler.dense.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias")),
-    Fixture("roberta", ROBERTA, roberta_tensors(ROBERTA), roberta, "F16", masked_cases("roberta", 1, False), greedy=0, hidden=roberta_trunk),
+    Fixture(
+        "bert",
+        lambda c: bert_tensors(c) | POSITION_IDS,
+        bert,
+        cases=masked_cases("bert", 0, True),
+        greedy=0,
+        hidden=bert_trunk,
+        unread=tuple(POSITION_IDS),
+    ),
+    Fixture(
+        "bert-gamma",
+        bert_gamma_tensors,
+        bert,
+        cases=masked_cases("bert-gamma", 0, True),
+        greedy=0,
+        hidden=bert_trunk,
+        unread=HEADS,
+    ),
+    Fixture(
+        "roberta", roberta_tensors, roberta, cases=masked_cases("roberta", 1, False), greedy=0, hidden=roberta_trunk
+    ),
 ]

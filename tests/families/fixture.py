@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""A fixture: a family's configuration, its tensors under the names of its own files, and what it answers to some tokens."""
+"""A fixture: a family's configuration, its tensors under the names of its own files, and what it answers."""
 import json
+import pathlib
 import zlib
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
 import numpy as np
 
-# --- random numbers, the same in every version of every library -----------------------------------------------------------------
+HERE = pathlib.Path(__file__).resolve().parent
+
+# --- random numbers, the same in every version of every library -----------------------------------------
 
 
 def mixed(key, count):
     """`count` uniform numbers in [0, 1) of a stream of their own (SplitMix64 of a counter)."""
     with np.errstate(over="ignore"):
-        z = np.uint64(zlib.crc32(key.encode())) * np.uint64(0x2545F4914F6CDD1D) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = np.uint64(zlib.crc32(key.encode())) * np.uint64(0x2545F4914F6CDD1D) + np.arange(
+            1, count + 1, dtype=np.uint64
+        ) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z = z ^ (z >> np.uint64(31))
@@ -34,7 +39,7 @@ def exact(values):
     return np.where(np.abs(rounded) < 2.0**-17, 0.0, rounded)
 
 
-# --- tensors as a family's file has them ----------------------------------------------------------------------------------------
+# --- tensors as a family's file has them ----------------------------------------------------------------
 
 
 def linear(shape, gain=1.0, inputs=None):
@@ -56,37 +61,47 @@ def table(rows, width, deviation=0.5):
 
 def pairs(prefix, *parts):
     """(name, made of a weight, made of a bias) ..."""
-    return {f"{prefix}{name}.{kind}": made for name, weight, bias_ in parts for kind, made in (("weight", weight), ("bias", bias_))}
+    return {
+        f"{prefix}{name}.{kind}": made
+        for name, weight, bias_ in parts
+        for kind, made in (("weight", weight), ("bias", bias_))
+    }
 
 
 @dataclass
 class Fixture:
-    """tensors: name -> (shape, mean, deviation), an array of what is no weight (a mask, say), or the name of
-    a tensor that this one repeats; forward(config, weights, case) ->
-    logits, a row for each token of case["tokens"]; cases: their input."""
+    """tensors(config): name -> (shape, mean, deviation), an array of what is no weight (a mask, say), or the name of a
+    tensor that this one repeats; forward(config, weights, case) -> logits, a row for each token of case["tokens"].
+    config is what NAME/config.json says: that file is written by hand."""
 
     name: str
-    config: dict
-    tensors: dict
+    tensors: Callable
     forward: Callable
     dtype: str = "F16"
-    cases: list = field(default_factory=list)
+    cases: list = field(default_factory=list)  # their input; a short and a long one of their own accord
+    long: int = 40
     greedy: int = 12  # tokens to go on with after the first case; 0 where nothing is generated
     seed: Optional[str] = None  # whose random numbers: the name's, or those of a fixture with the same weights
     hidden: Optional[Callable] = None  # (config, weights, case) -> [tokens, d] in front of the head
     unread: tuple = ()  # tensors that the file has and no logit depends on: patterns with N for a layer
 
+    def __post_init__(self):
+        self.folder = HERE / self.name
+        self.config = json.loads((self.folder / "config.json").read_text())
+        self.seed = self.seed or self.name
+        self.cases = self.cases or usual_cases(self.seed, self.config["vocab_size"], self.long)
+
     def stored(self):
         """name -> array, in the order of the file"""
         arrays = {}
-        for name, made in self.tensors.items():
+        for name, made in self.tensors(self.config).items():
             if isinstance(made, np.ndarray):
                 arrays[name] = made
             elif isinstance(made, str):
                 arrays[name] = arrays[made]
             else:
                 shape, mean, deviation = made
-                arrays[name] = exact(mean + deviation * normal(f"{self.seed or self.name}/{name}", shape))
+                arrays[name] = exact(mean + deviation * normal(f"{self.seed}/{name}", shape))
         return arrays
 
 
@@ -95,12 +110,15 @@ def tokens(key, count, vocabulary, first=4):
     return [first + int(u * (vocabulary - first)) for u in mixed("tokens/" + key, count)]
 
 
-def usual_cases(key, vocabulary, long=40):
-    """A short case with the logits of every token, and a long one with the last four."""
-    return [{"tokens": tokens(key + "/short", 7, vocabulary)}, {"tokens": tokens(key + "/long", long, vocabulary), "last": 4}]
+def usual_cases(key, vocabulary, long):
+    """A short case with the logits of every token, and a long one with the last three."""
+    return [
+        {"tokens": tokens(key + "/short", 6, vocabulary)},
+        {"tokens": tokens(key + "/long", long, vocabulary), "last": 3},
+    ]
 
 
-# --- safetensors ----------------------------------------------------------------------------------------------------------------
+# --- safetensors ----------------------------------------------------------------------------------------
 
 
 def as_bytes(array, dtype):
@@ -118,7 +136,9 @@ def as_bytes(array, dtype):
 
 def write_safetensors(path, arrays, dtype):
     header, parts, end = {"__metadata__": {"format": "pt"}}, [], 0
-    for name in sorted(arrays, key=lambda name: (-len(as_bytes(arrays[name].flat[:1], dtype)[1]), name)):  # wide elements first: aligned
+    for name in sorted(
+        arrays, key=lambda name: (-len(as_bytes(arrays[name].flat[:1], dtype)[1]), name)
+    ):  # wide elements first: aligned
         kind, data = as_bytes(arrays[name], dtype)
         header[name] = {"dtype": kind, "shape": list(arrays[name].shape), "data_offsets": [end, end + len(data)]}
         parts.append(data)

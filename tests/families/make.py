@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the fixtures of this folder: tiny random checkpoints in the layout of each family's own files, and the logits that they give
-in double precision. Needs Python 3.10 and numpy.
+"""Makes the fixtures of this folder: tiny random checkpoints in the layout of each family's own files, and the logits
+that they give in double precision. Needs Python 3.10 and numpy.
 
-  make.py [NAME ...]            write NAME/config.json, model.safetensors and expected.json (all without NAME)
-  make.py --check [NAME ...]    the committed files are what this would write, and what they hold gives the logits that they hold
-  make.py --mutate [NAME ...]   break the transcription in one place after the other and print what each trap does to the logits
+  make.py [NAME ...]            write NAME/model.safetensors and expected.json from NAME/config.json (all without NAME)
+  make.py --check [NAME ...]    the committed files are what this would write, and give the logits that they hold
+  make.py --mutate [NAME ...]   break the transcription in one place after the other: what that does to the logits
   make.py --mutate --readme     and put that into README.md
 
 A run of --check or --mutate ends with "N passed, N failed".
 """
 import argparse
 import json
-import pathlib
 import sys
 
 sys.dont_write_bytecode = True  # no __pycache__ in the tree
@@ -22,22 +21,24 @@ import numpy as np  # noqa: E402
 import absolute  # noqa: E402
 import alibi  # noqa: E402
 import encoders  # noqa: E402
+import experts  # noqa: E402
+import gemma  # noqa: E402
 import parallel  # noqa: E402
 import rotary  # noqa: E402
 import seq2seq  # noqa: E402
+import windowed  # noqa: E402
 from blocks import Seen, Traps, falling  # noqa: E402
-from fixture import read_safetensors, write_safetensors  # noqa: E402
+from fixture import HERE, read_safetensors, write_safetensors  # noqa: E402
 from weights import Weights, pattern  # noqa: E402
 
-HERE = pathlib.Path(__file__).resolve().parent
-MODULES = [absolute, rotary, alibi, encoders, seq2seq, parallel]
+MODULES = [absolute, rotary, alibi, encoders, seq2seq, parallel, gemma, windowed, experts]
 FIXTURES = {fixture.name: fixture for module in MODULES for fixture in module.FIXTURES}
 
 LEAST = 1e-2  # by how much a trap must change some logit
 FINE = 5e-4  # and one that only exchanges two forms of GELU
 MARGIN = 1e-2  # between the likeliest and the next token of a greedy text
 
-# --- what a fixture answers -----------------------------------------------------------------------------------------------------
+# --- what a fixture answers -----------------------------------------------------------------------------
 
 
 def given(case):
@@ -79,7 +80,9 @@ def expected(fixture, arrays):
         read |= names
         cases.append(given(case) | {"logits": rows_of(case, logits)})
         if fixture.hidden:
-            hidden = np.where(np.isnan(logits[:, :1]), np.nan, fixture.hidden(fixture.config, Weights(arrays), given(case)))
+            hidden = np.where(
+                np.isnan(logits[:, :1]), np.nan, fixture.hidden(fixture.config, Weights(arrays), given(case))
+            )
             cases[-1]["hidden"] = rows_of(case, hidden)
     unread = {pattern(name) for name in set(arrays) - read}
     assert unread == set(fixture.unread), f"{fixture.name}: tensors {unread} not read, expected {set(fixture.unread)}"
@@ -99,24 +102,22 @@ def as_text(value):
 
 
 def write(fixture):
-    folder = HERE / fixture.name
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(fixture.config, indent=2) + "\n")
+    folder = fixture.folder
     write_safetensors(folder / "model.safetensors", fixture.stored(), fixture.dtype)
-    (folder / "expected.json").write_text(as_text(expected(fixture, read_safetensors(folder / "model.safetensors"))) + "\n")
+    (folder / "expected.json").write_text(
+        as_text(expected(fixture, read_safetensors(folder / "model.safetensors"))) + "\n"
+    )
     size = sum(file.stat().st_size for file in folder.iterdir())
     assert (folder / "model.safetensors").stat().st_size < 120 * 1024, f"{fixture.name}: more than 120 KB"
     print(f"{fixture.name}: {size / 1024:.0f} KB")
 
 
-# --- are the committed files these? ---------------------------------------------------------------------------------------------
+# --- are the committed files these? ---------------------------------------------------------------------
 
 
 def check(fixture):
     """What is wrong with the committed files, or nothing."""
-    folder = HERE / fixture.name
-    if json.loads((folder / "config.json").read_text()) != fixture.config:
-        return "config.json is another"
+    folder = fixture.folder
     arrays, made = read_safetensors(folder / "model.safetensors"), fixture.stored()
     if set(arrays) != set(made) or any(not np.array_equal(arrays[name], made[name]) for name in made):
         return "model.safetensors holds something else"
@@ -131,7 +132,7 @@ def check(fixture):
     return None
 
 
-# --- does each trap show? -------------------------------------------------------------------------------------------------------
+# --- does each trap show? -------------------------------------------------------------------------------
 
 
 def difference(fixture, arrays, clean):
@@ -145,7 +146,7 @@ def difference(fixture, arrays, clean):
 
 def mutate(fixture):
     """trap -> the largest change of a logit; and the deviation of the scores of a row of attention"""
-    arrays = read_safetensors(HERE / fixture.name / "model.safetensors")
+    arrays = read_safetensors(fixture.folder / "model.safetensors")
     Traps.met, Seen.scores = {}, []
     clean = [logits_of(fixture, arrays, case)[0] for case in fixture.cases]
     sharpness, changes = float(np.median(Seen.scores)), {}
@@ -188,7 +189,7 @@ def into_readme(lines):
     path.write_text(before + "<!-- traps -->\n" + "\n".join(lines) + "\n<!-- traps -->\n" + rest)
 
 
-# --------------------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------------
 
 
 def main():

@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Attention and feed-forward part side by side: GPT-NeoX (Black et al. 2022), GPT-J (Wang & Komatsuzaki 2021), Phi (Li et al. 2023),
-Falcon (Almazrouei et al. 2023) and Cohere2; and those of their variants that put one behind the other.
+"""Attention and feed-forward part side by side: GPT-NeoX (Black et al. 2022), GPT-J (Wang & Komatsuzaki
+2021), Phi (Li et al. 2023), Falcon (Almazrouei et al. 2023) and Cohere2; and those of their
+variants that put one behind the other.
 """
 import numpy as np
 
 from alibi import split_by_head
-from blocks import alibi, attention, broken, causal, epsilon, gelu_erf, gelu_tanh, heads, layer_norm, rotate, rope_frequencies
-from fixture import Fixture, bias, linear, norm, pairs, table, usual_cases
+from blocks import (
+    alibi,
+    attention,
+    broken,
+    causal,
+    epsilon,
+    gelu_erf,
+    gelu_tanh,
+    heads,
+    layer_norm,
+    rotate,
+    rope_frequencies,
+)
+from fixture import Fixture, bias, linear, norm, pairs, table
 from rotary import gated, gated_tensors, rope, sizes
 
 
@@ -20,7 +33,7 @@ def rotary_width(e, fraction):
     return e if broken("rotary positions on whole heads") else int(e * fraction)
 
 
-# --- GPT-NeoX, Pythia -----------------------------------------------------------------------------------------------------------
+# --- GPT-NeoX, Pythia -----------------------------------------------------------------------------------
 
 
 def gpt_neox(c, outer, case):
@@ -41,32 +54,42 @@ def gpt_neox(c, outer, case):
 
 
 def gpt_neox_tensors(c, buffers=False):
-    d, ff, t = c["hidden_size"], c["intermediate_size"], {"gpt_neox.embed_in.weight": table(c["vocab_size"], c["hidden_size"])}
+    d, ff, t = (
+        c["hidden_size"],
+        c["intermediate_size"],
+        {"gpt_neox.embed_in.weight": table(c["vocab_size"], c["hidden_size"])},
+    )
     for layer in range(c["num_hidden_layers"]):
         h = f"gpt_neox.layers.{layer}."
         t |= pairs(h, ("input_layernorm", norm(d), bias(d)), ("post_attention_layernorm", norm(d), bias(d)))
-        t |= pairs(h, ("attention.query_key_value", linear((3 * d, d), 1.3), bias(3 * d)), ("attention.dense", linear((d, d)), bias(d)))
-        t |= pairs(h, ("mlp.dense_h_to_4h", linear((ff, d), 1.3), bias(ff)), ("mlp.dense_4h_to_h", linear((d, ff), 1.3), bias(d)))
+        t |= pairs(
+            h,
+            ("attention.query_key_value", linear((3 * d, d), 1.3), bias(3 * d)),
+            ("attention.dense", linear((d, d)), bias(d)),
+        )
+        t |= pairs(
+            h,
+            ("mlp.dense_h_to_4h", linear((ff, d), 1.3), bias(ff)),
+            ("mlp.dense_4h_to_h", linear((d, ff), 1.3), bias(d)),
+        )
         if buffers:
             size = c["max_position_embeddings"]
             t[h + "attention.bias"] = np.tril(np.ones((1, 1, size, size), np.uint8))
             t[h + "attention.masked_bias"] = np.array(-1e9, np.float32)
-            t[h + "attention.rotary_emb.inv_freq"] = rope_frequencies(int(d // c["num_attention_heads"] * c["rotary_pct"]), c["rotary_emb_base"]).astype(np.float32)
+            t[h + "attention.rotary_emb.inv_freq"] = rope_frequencies(
+                int(d // c["num_attention_heads"] * c["rotary_pct"]), c["rotary_emb_base"]
+            ).astype(np.float32)
     t |= pairs("gpt_neox.", ("final_layer_norm", norm(d), bias(d)))
     return t | {"embed_out.weight": linear((c["vocab_size"], d), 3)}
 
 
-NEOX = {
-    "architectures": ["GPTNeoXForCausalLM"], "attention_bias": True, "bos_token_id": 0, "classifier_dropout": 0.1, "eos_token_id": 0,
-    "hidden_act": "gelu", "hidden_size": 32, "initializer_range": 0.02, "intermediate_size": 64, "layer_norm_eps": 0.02,
-    "max_position_embeddings": 48, "model_type": "gpt_neox", "num_attention_heads": 2, "num_hidden_layers": 2, "rope_scaling": None,
-    "rotary_emb_base": 1000, "rotary_pct": 0.25, "tie_word_embeddings": False, "torch_dtype": "float16", "use_cache": True,
-    "use_parallel_residual": True, "vocab_size": 64,
-}  # fmt: skip
-NEOX_SEQUENTIAL = NEOX | {"use_parallel_residual": False, "rotary_pct": 0.5}
-NEOX_BUFFERS = ("gpt_neox.layers.N.attention.bias", "gpt_neox.layers.N.attention.masked_bias", "gpt_neox.layers.N.attention.rotary_emb.inv_freq")
+NEOX_BUFFERS = (
+    "gpt_neox.layers.N.attention.bias",
+    "gpt_neox.layers.N.attention.masked_bias",
+    "gpt_neox.layers.N.attention.rotary_emb.inv_freq",
+)
 
-# --- GPT-J ----------------------------------------------------------------------------------------------------------------------
+# --- GPT-J ----------------------------------------------------------------------------------------------
 
 
 def gptj(c, w, case):
@@ -86,24 +109,26 @@ def gptj(c, w, case):
 
 
 def gptj_tensors(c):
-    d, ff, t = c["n_embd"], c["n_inner"] or 4 * c["n_embd"], {"transformer.wte.weight": table(c["vocab_size"], c["n_embd"])}
+    d, ff, t = (
+        c["n_embd"],
+        c["n_inner"] or 4 * c["n_embd"],
+        {"transformer.wte.weight": table(c["vocab_size"], c["n_embd"])},
+    )
     for layer in range(c["n_layer"]):
         h = f"transformer.h.{layer}."
-        t |= pairs(h, ("ln_1", norm(d), bias(d)), ("mlp.fc_in", linear((ff, d), 1.3), bias(ff)), ("mlp.fc_out", linear((d, ff), 1.3), bias(d)))
+        t |= pairs(
+            h,
+            ("ln_1", norm(d), bias(d)),
+            ("mlp.fc_in", linear((ff, d), 1.3), bias(ff)),
+            ("mlp.fc_out", linear((d, ff), 1.3), bias(d)),
+        )
         for name, gain in ("q", 1.3), ("k", 1.3), ("v", 1), ("out", 1):
             t[f"{h}attn.{name}_proj.weight"] = linear((d, d), gain)
     t |= pairs("transformer.", ("ln_f", norm(d), bias(d)))
     return t | pairs("", ("lm_head", linear((c["vocab_size"], d), 3), bias(c["vocab_size"], 1.0)))
 
 
-GPTJ = {
-    "activation_function": "gelu_new", "architectures": ["GPTJForCausalLM"], "attn_pdrop": 0.0, "bos_token_id": 0, "embd_pdrop": 0.0,
-    "eos_token_id": 0, "gradient_checkpointing": False, "initializer_range": 0.02, "layer_norm_epsilon": 0.02, "model_type": "gptj",
-    "n_embd": 32, "n_head": 2, "n_inner": None, "n_layer": 2, "n_positions": 48, "resid_pdrop": 0.0, "rotary": True, "rotary_dim": 8,
-    "scale_attn_weights": True, "tie_word_embeddings": False, "use_cache": True, "vocab_size": 64,
-}  # fmt: skip
-
-# --- Phi 1, 1.5 and 2 -----------------------------------------------------------------------------------------------------------
+# --- Phi 1, 1.5 and 2 -----------------------------------------------------------------------------------
 
 
 def phi(c, w, case):
@@ -113,7 +138,10 @@ def phi(c, w, case):
     for layer in range(c["num_hidden_layers"]):
         h = w.under(f"model.layers.{layer}.")
         normed = h.layer_norm("input_layernorm", x, eps)
-        q, k, v = (heads(h.linear(f"self_attn.{name}_proj", normed), number) for name, number in (("q", count), ("k", shared), ("v", shared)))
+        q, k, v = (
+            heads(h.linear(f"self_attn.{name}_proj", normed), number)
+            for name, number in (("q", count), ("k", shared), ("v", shared))
+        )
         q, k = turned(q, k, c, width)
         mixed = h.linear("self_attn.dense", attention(q, k, v, causal(n)))
         if broken("feed-forward part behind the attention"):
@@ -123,25 +151,26 @@ def phi(c, w, case):
 
 
 def phi_tensors(c):
-    d, ff, t = c["hidden_size"], c["intermediate_size"], {"model.embed_tokens.weight": table(c["vocab_size"], c["hidden_size"])}
+    d, ff, t = (
+        c["hidden_size"],
+        c["intermediate_size"],
+        {"model.embed_tokens.weight": table(c["vocab_size"], c["hidden_size"])},
+    )
     for layer in range(c["num_hidden_layers"]):
         h = f"model.layers.{layer}."
-        t |= pairs(h, ("input_layernorm", norm(d), bias(d)), ("mlp.fc1", linear((ff, d), 1.3), bias(ff)), ("mlp.fc2", linear((d, ff), 1.3), bias(d)))
+        t |= pairs(
+            h,
+            ("input_layernorm", norm(d), bias(d)),
+            ("mlp.fc1", linear((ff, d), 1.3), bias(ff)),
+            ("mlp.fc2", linear((d, ff), 1.3), bias(d)),
+        )
         for name, gain in ("q_proj", 1.3), ("k_proj", 1.3), ("v_proj", 1), ("dense", 1):
             t |= pairs(h + "self_attn.", (name, linear((d, d), gain), bias(d)))
     t |= pairs("model.", ("final_layernorm", norm(d), bias(d)))
     return t | pairs("", ("lm_head", linear((c["vocab_size"], d), 3), bias(c["vocab_size"], 1.0)))
 
 
-PHI = {
-    "architectures": ["PhiForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 0, "embd_pdrop": 0.0, "eos_token_id": 0, "hidden_act": "gelu_new",
-    "hidden_size": 32, "initializer_range": 0.02, "intermediate_size": 64, "layer_norm_eps": 0.02, "max_position_embeddings": 64, "model_type": "phi",
-    "num_attention_heads": 2, "num_hidden_layers": 2, "num_key_value_heads": None, "partial_rotary_factor": 0.4, "qk_layernorm": False,
-    "resid_pdrop": 0.1, "rope_scaling": None, "rope_theta": 1000.0, "tie_word_embeddings": False, "torch_dtype": "float16", "use_cache": True,
-    "vocab_size": 64,
-}  # fmt: skip
-
-# --- Falcon ---------------------------------------------------------------------------------------------------------------------
+# --- Falcon ---------------------------------------------------------------------------------------------
 
 
 def falcon_split(c, qkv):
@@ -182,8 +211,14 @@ def falcon_tensors(c):
     d, count = c["hidden_size"], c["num_attention_heads"]
     e = d // count
     shared = c["num_kv_heads"] if c["new_decoder_architecture"] else 1 if c["multi_query"] else count
-    norms = ["ln_attn", "ln_mlp"] if c["new_decoder_architecture"] else ["input_layernorm"] + ["post_attention_layernorm"] * (not c["parallel_attn"])
-    t = {"transformer.word_embeddings.weight": table(c["vocab_size"], d)} | pairs("transformer.", ("ln_f", norm(d), bias(d)))
+    norms = (
+        ["ln_attn", "ln_mlp"]
+        if c["new_decoder_architecture"]
+        else ["input_layernorm"] + ["post_attention_layernorm"] * (not c["parallel_attn"])
+    )
+    t = {"transformer.word_embeddings.weight": table(c["vocab_size"], d)} | pairs(
+        "transformer.", ("ln_f", norm(d), bias(d))
+    )
     for layer in range(c["num_hidden_layers"]):
         h = f"transformer.h.{layer}."
         for name in norms:
@@ -200,17 +235,7 @@ def falcon_tensors(c):
     return t
 
 
-# falcon-7b: one head of keys, one norm; falcon-40b: groups and two norms; falcon-rw-1b: ALiBi, biases, one part behind the other.
-FALCON = {
-    "alibi": False, "architectures": ["FalconForCausalLM"], "attention_dropout": 0.0, "bias": False, "bos_token_id": 1, "eos_token_id": 1,
-    "hidden_dropout": 0.0, "hidden_size": 32, "initializer_range": 0.02, "layer_norm_epsilon": 0.02, "model_type": "falcon", "multi_query": True,
-    "new_decoder_architecture": False, "num_attention_heads": 4, "num_hidden_layers": 2, "parallel_attn": True, "torch_dtype": "bfloat16",
-    "use_cache": True, "vocab_size": 64,
-}  # fmt: skip
-FALCON_NEW = FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}
-FALCON_RW = FALCON | {"alibi": True, "bias": True, "multi_query": False, "parallel_attn": False}
-
-# --- Cohere2: Command R7B ---------------------------------------------------------------------------------------------------------
+# --- Cohere2: Command R7B -------------------------------------------------------------------------------
 
 
 def cohere2(c, w, case):
@@ -220,7 +245,10 @@ def cohere2(c, w, case):
         h = w.under(f"model.layers.{layer}.")
         local = (layer + 1) % c["sliding_window_pattern"] != 0
         normed = layer_norm(x, h["input_layernorm.weight"], eps=eps)
-        q, k, v = (heads(h.linear(f"self_attn.{name}_proj", normed), number) for name, number in (("q", count), ("k", shared), ("v", shared)))
+        q, k, v = (
+            heads(h.linear(f"self_attn.{name}_proj", normed), number)
+            for name, number in (("q", count), ("k", shared), ("v", shared))
+        )
         if local or broken("rotary positions in every layer"):
             q, k = turned(q, k, c, e, adjacent=True)
         window = c["sliding_window"] if local or broken("window in every layer") else None
@@ -237,34 +265,30 @@ def cohere2_tensors(c):
     t = {"model.embed_tokens.weight": table(c["vocab_size"], d, 2.0), "model.norm.weight": norm(d)}
     for layer in range(c["num_hidden_layers"]):
         h = f"model.layers.{layer}."
-        for name, shape, gain in ("q", (count * e, d), 1.3), ("k", (shared * e, d), 1.3), ("v", (shared * e, d), 1), ("o", (d, count * e), 1):
+        for name, shape, gain in (
+            ("q", (count * e, d), 1.3),
+            ("k", (shared * e, d), 1.3),
+            ("v", (shared * e, d), 1),
+            ("o", (d, count * e), 1),
+        ):
             t[f"{h}self_attn.{name}_proj.weight"] = linear(shape, gain)
         t |= gated_tensors(h + "mlp.", d, ff) | {h + "input_layernorm.weight": norm(d)}
     return t
 
 
-COHERE2 = {
-    "architectures": ["Cohere2ForCausalLM"], "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 5, "cache_implementation": "hybrid",
-    "eos_token_id": 1, "head_dim": 8, "hidden_act": "silu", "hidden_size": 32, "initializer_range": 0.02, "intermediate_size": 48, "layer_norm_eps": 0.02,
-    "layer_switch": 4, "logit_scale": 0.25, "max_position_embeddings": 64, "model_type": "cohere2", "num_attention_heads": 4,
-    "num_hidden_layers": 4, "num_key_value_heads": 2, "order_of_interleaved_layers": "local_attn_first", "pad_token_id": 0,
-    "position_embedding_type": "rope_gptj", "rope_scaling": None, "rope_theta": 1000.0, "rotary_pct": 1.0, "sliding_window": 12,
-    "sliding_window_pattern": 4, "torch_dtype": "bfloat16", "use_cache": True, "use_embedding_sharing": True, "use_gated_activation": True,
-    "use_parallel_block": True, "use_parallel_embedding": True, "vocab_size": 64,
-}  # fmt: skip
-
-
-def fixture(name, c, tensors, forward, dtype="F16", **more):
-    return Fixture(name, c, tensors, forward, dtype, usual_cases(name, c["vocab_size"]), **more)
-
-
 FIXTURES = [
-    fixture("gpt-neox", NEOX, gpt_neox_tensors(NEOX, True), gpt_neox, unread=NEOX_BUFFERS),
-    fixture("gpt-neox-sequential", NEOX_SEQUENTIAL, gpt_neox_tensors(NEOX_SEQUENTIAL), gpt_neox),
-    fixture("gptj", GPTJ, gptj_tensors(GPTJ), gptj),
-    fixture("phi", PHI, phi_tensors(PHI), phi),
-    fixture("falcon", FALCON, falcon_tensors(FALCON) | {"lm_head.weight": "transformer.word_embeddings.weight"}, falcon, "BF16", unread=("lm_head.weight",)),
-    fixture("falcon-new", FALCON_NEW, falcon_tensors(FALCON_NEW), falcon, "BF16"),
-    fixture("falcon-alibi", FALCON_RW, falcon_tensors(FALCON_RW), falcon, "BF16"),
-    fixture("cohere2", COHERE2, cohere2_tensors(COHERE2), cohere2, "BF16"),
+    Fixture("gpt-neox", lambda c: gpt_neox_tensors(c, True), gpt_neox, unread=NEOX_BUFFERS),
+    Fixture("gpt-neox-sequential", gpt_neox_tensors, gpt_neox),
+    Fixture("gptj", gptj_tensors, gptj),
+    Fixture("phi", phi_tensors, phi),
+    Fixture(
+        "falcon",
+        lambda c: falcon_tensors(c) | {"lm_head.weight": "transformer.word_embeddings.weight"},
+        falcon,
+        "BF16",
+        unread=("lm_head.weight",),
+    ),
+    Fixture("falcon-new", falcon_tensors, falcon, "BF16"),
+    Fixture("falcon-alibi", falcon_tensors, falcon, "BF16"),
+    Fixture("cohere2", cohere2_tensors, cohere2, "BF16"),
 ]

@@ -8,14 +8,18 @@ import math
 import numpy as np
 
 from blocks import attention, broken, causal, epsilon, heads, rms_norm, rope_frequencies, rotate, silu
-from fixture import Fixture, bias, linear, norm, table, tokens, usual_cases
+from fixture import Fixture, bias, linear, norm, table
 
-# --- rotary frequencies by the configuration ------------------------------------------------------------------------------------
+# --- rotary frequencies by the configuration ------------------------------------------------------------
 
 
 def rope(c, width, length, parameters=None):
     """-> frequencies [width / 2], what cosines and sines are multiplied by. length: of the whole text."""
-    p = parameters or c.get("rope_parameters") or {"rope_theta": c.get("rope_theta", 10000.0), **(c.get("rope_scaling") or {})}
+    p = (
+        parameters
+        or c.get("rope_parameters")
+        or {"rope_theta": c.get("rope_theta", 10000.0), **(c.get("rope_scaling") or {})}
+    )
     theta, kind = p["rope_theta"], p.get("rope_type", p.get("type", "default"))
     if theta != 10000 and broken("theta 10000 in place of the file's"):
         theta = 10000.0
@@ -42,7 +46,7 @@ def dynamic_scaling(c, p, plain, theta, length):
 
 
 def yarn_scaling(c, p, plain, theta, length):
-    """Peng et al. 2023: fast pairs as they are, slow ones divided, a ramp between; cosines and sines times 0.1 ln s + 1"""
+    """Peng et al. 2023: fast pairs as they are, slow ones divided, a ramp between; cosines and sines scaled"""
     s, trained, half = p["factor"], p["original_max_position_embeddings"], len(plain)
     fast, slow = p.get("beta_fast", 32), p.get("beta_slow", 1)
     if (fast, slow) != (32, 1) and broken("betas 32 and 1 in place of the file's"):
@@ -83,9 +87,16 @@ def longrope_scaling(c, p, plain, theta, length):
     return plain / np.array(p["long_factor" if long else "short_factor"]), factor
 
 
-SCALINGS = {"linear": linear_scaling, "dynamic": dynamic_scaling, "yarn": yarn_scaling, "llama3": llama3_scaling, "longrope": longrope_scaling, "su": longrope_scaling}  # fmt: skip
+SCALINGS = {
+    "linear": linear_scaling,
+    "dynamic": dynamic_scaling,
+    "yarn": yarn_scaling,
+    "llama3": llama3_scaling,
+    "longrope": longrope_scaling,
+    "su": longrope_scaling,
+}
 
-# --- the trunk ------------------------------------------------------------------------------------------------------------------
+# --- the trunk ------------------------------------------------------------------------------------------
 
 
 def sizes(c):
@@ -96,7 +107,11 @@ def sizes(c):
 
 def self_attention(c, w, x, layer, eps):
     n, (count, shared, width) = len(x), sizes(c)
-    q, k, v = heads(w.linear("q_proj", x), count), heads(w.linear("k_proj", x), shared), heads(w.linear("v_proj", x), shared)
+    q, k, v = (
+        heads(w.linear("q_proj", x), count),
+        heads(w.linear("k_proj", x), shared),
+        heads(w.linear("v_proj", x), shared),
+    )
     if "q_norm.weight" in w and not broken("QK norms after the rotation"):
         q, k = rms_norm(q, w["q_norm.weight"], eps), rms_norm(k, w["k_norm.weight"], eps)
     if rotated(c, layer):
@@ -134,18 +149,22 @@ def head(c, w, x):
     return w.linear("lm_head", x)
 
 
-def llama(c, w, case, feed_forward=lambda c, w, x, layer: gated(w, x)):
+def llama(c, w, case, feed_forward=lambda c, w, x: gated(w, x), place="mlp."):
     eps = epsilon(c["rms_norm_eps"], 1e-6)
     x = w["model.embed_tokens.weight"][case["tokens"]]
     for layer in range(c["num_hidden_layers"]):
         h = w.under(f"model.layers.{layer}.")
         x = x + self_attention(c, h.under("self_attn."), rms_norm(x, h["input_layernorm.weight"], eps), layer, eps)
-        x = x + feed_forward(c, h.under("mlp."), rms_norm(x, h["post_attention_layernorm.weight"], eps), layer)
+        x = x + feed_forward(c, h.under(place), rms_norm(x, h["post_attention_layernorm.weight"], eps))
     return head(c, w, rms_norm(x, w["model.norm.weight"], eps))
 
 
 def gated_tensors(prefix, d, ff, gate="gate_proj", up="up_proj", down="down_proj"):
-    return {f"{prefix}{gate}.weight": linear((ff, d), 1.3), f"{prefix}{up}.weight": linear((ff, d)), f"{prefix}{down}.weight": linear((d, ff), 1.5)}
+    return {
+        f"{prefix}{gate}.weight": linear((ff, d), 1.3),
+        f"{prefix}{up}.weight": linear((ff, d)),
+        f"{prefix}{down}.weight": linear((d, ff), 1.5),
+    }
 
 
 def llama_tensors(c, qkv_bias=False, qk_norm=False, feed_forward=None):
@@ -170,73 +189,27 @@ def llama_tensors(c, qkv_bias=False, qk_norm=False, feed_forward=None):
     return t
 
 
-# --- configurations, as the families' files have them ---------------------------------------------------------------------------
-
-LLAMA = {
-    "architectures": ["LlamaForCausalLM"], "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 1, "eos_token_id": 2,
-    "hidden_act": "silu", "hidden_size": 32, "initializer_range": 0.02, "intermediate_size": 64, "max_position_embeddings": 64,
-    "mlp_bias": False, "model_type": "llama", "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 2,
-    "pretraining_tp": 1, "rms_norm_eps": 0.02, "rope_scaling": None, "rope_theta": 10000.0, "tie_word_embeddings": False,
-    "torch_dtype": "bfloat16", "use_cache": True, "vocab_size": 64,
-}  # fmt: skip
-# Llama 1: as many heads of keys as of queries, no key for them, nor for theta; the frequencies among the tensors.
-LLAMA1 = {key: value for key, value in LLAMA.items() if key not in ("num_key_value_heads", "rope_theta", "rope_scaling", "attention_bias", "mlp_bias", "attention_dropout", "pretraining_tp")} | {"torch_dtype": "float16", "max_sequence_length": 64}  # fmt: skip
-SMOLLM = LLAMA | {"num_attention_heads": 6, "num_key_value_heads": 2, "hidden_size": 48, "intermediate_size": 64, "tie_word_embeddings": True, "is_llama_config": True, "rope_interleaved": False}  # fmt: skip
-LLAMA3_SCALING = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64, "rope_type": "llama3"}  # fmt: skip
-# Heads of 16: eight frequencies, of which llama3's scaling keeps some, blends some and divides the rest.
-WIDE = LLAMA | {"num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 512}
-LLAMA3 = WIDE | {"rope_scaling": LLAMA3_SCALING, "head_dim": 16, "eos_token_id": [1, 2, 3], "rope_theta": 20000.0}
-LLAMA3_NEW = {key: value for key, value in LLAMA3.items() if key not in ("rope_theta", "rope_scaling", "torch_dtype")} | {"dtype": "bfloat16", "rope_parameters": LLAMA3_SCALING | {"rope_theta": 20000.0}}  # fmt: skip
-LINEAR = WIDE | {"rope_scaling": {"type": "linear", "factor": 4.0}, "max_position_embeddings": 64}
-DYNAMIC = WIDE | {"rope_scaling": {"type": "dynamic", "factor": 2.0}, "max_position_embeddings": 16}
-YARN = WIDE | {"rope_scaling": {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 64, "beta_fast": 1.5, "beta_slow": 0.25, "attention_factor": 1.3}}  # fmt: skip
-
-SMOLLM3 = LLAMA | {
-    "architectures": ["SmolLM3ForCausalLM"], "model_type": "smollm3", "num_hidden_layers": 4, "intermediate_size": 48, "tie_word_embeddings": True,
-    "no_rope_layer_interval": 4, "no_rope_layers": [1, 1, 1, 0], "layer_types": ["full_attention"] * 4, "max_window_layers": 28,
-    "sliding_window": None, "use_sliding_window": False, "rope_theta": 5000.0, "pad_token_id": 3,
-}  # fmt: skip
-# Mistral 0.1: a window shorter than the second case.
-MISTRAL = LLAMA | {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": 12, "rope_theta": 1000.0, "head_dim": 8}
-for absent in "mlp_bias", "attention_bias", "pretraining_tp", "rope_scaling":
-    del MISTRAL[absent]
-QWEN2 = MISTRAL | {
-    "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "rope_theta": 1000.0, "tie_word_embeddings": True,
-    "sliding_window": 8, "use_sliding_window": False, "max_window_layers": 1,
-}  # fmt: skip
-del QWEN2["head_dim"]
-QWEN2_YARN = QWEN2 | {"num_attention_heads": 2, "num_key_value_heads": 1, "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}, "max_position_embeddings": 128, "tie_word_embeddings": False}  # fmt: skip
-QWEN3 = LLAMA | {
-    "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "head_dim": 16, "num_attention_heads": 4, "num_key_value_heads": 2,
-    "rope_theta": 1000.0, "tie_word_embeddings": True, "sliding_window": None, "use_sliding_window": False, "max_window_layers": 2,
-}  # fmt: skip
-del QWEN3["mlp_bias"], QWEN3["pretraining_tp"]
-
-
-def llama1_tensors():
-    c = LLAMA1
+def llama1_tensors(c):
     frequencies = rope_frequencies(8, 10000.0).astype(np.float32)
-    return llama_tensors(c) | {f"model.layers.{layer}.self_attn.rotary_emb.inv_freq": frequencies for layer in range(c["num_hidden_layers"])}
-
-
-def fixture(name, c, dtype="BF16", tensors=None, **more):
-    return Fixture(name, c, tensors or llama_tensors(c), llama, dtype, usual_cases(more.get("seed", name), c["vocab_size"]), **more)
+    return llama_tensors(c) | {
+        f"model.layers.{layer}.self_attn.rotary_emb.inv_freq": frequencies for layer in range(c["num_hidden_layers"])
+    }
 
 
 FIXTURES = [
-    fixture("llama", LLAMA),
-    fixture("llama1", LLAMA1, "F16", llama1_tensors(), unread=("model.layers.N.self_attn.rotary_emb.inv_freq",)),
-    fixture("smollm", SMOLLM),
+    Fixture("llama", llama_tensors, llama, "BF16"),
+    Fixture("llama1", llama1_tensors, llama, unread=("model.layers.N.self_attn.rotary_emb.inv_freq",)),
+    Fixture("smollm", llama_tensors, llama, "BF16"),
     # The same model with its keys as they were and as they are: the same logits.
-    fixture("llama3", LLAMA3),
-    fixture("llama3-rope-parameters", LLAMA3_NEW, seed="llama3"),
-    fixture("llama-linear", LINEAR),
+    Fixture("llama3", llama_tensors, llama, "BF16"),
+    Fixture("llama3-rope-parameters", llama_tensors, llama, "BF16", seed="llama3"),
+    Fixture("llama-linear", llama_tensors, llama, "BF16"),
     # The second case is longer than the model was trained for, the first is not, even with what follows it.
-    Fixture("llama-dynamic", DYNAMIC, llama_tensors(DYNAMIC), llama, "BF16", usual_cases("llama-dynamic", 64), greedy=8),
-    fixture("llama-yarn", YARN),
-    fixture("smollm3", SMOLLM3),
-    fixture("mistral", MISTRAL),
-    fixture("qwen2", QWEN2, tensors=llama_tensors(QWEN2, qkv_bias=True)),
-    fixture("qwen2-yarn", QWEN2_YARN, tensors=llama_tensors(QWEN2_YARN, qkv_bias=True)),
-    fixture("qwen3", QWEN3, tensors=llama_tensors(QWEN3, qk_norm=True)),
+    Fixture("llama-dynamic", llama_tensors, llama, "BF16", greedy=8),
+    Fixture("llama-yarn", llama_tensors, llama, "BF16"),
+    Fixture("smollm3", llama_tensors, llama, "BF16"),
+    Fixture("mistral", llama_tensors, llama, "BF16"),
+    Fixture("qwen2", lambda c: llama_tensors(c, qkv_bias=True), llama, "BF16"),
+    Fixture("qwen2-yarn", lambda c: llama_tensors(c, qkv_bias=True), llama, "BF16"),
+    Fixture("qwen3", lambda c: llama_tensors(c, qk_norm=True), llama, "BF16"),
 ]

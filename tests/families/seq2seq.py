@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""T5 and Marian: an encoder, and a decoder that attends to what it makes (Raffel et al. 2020; Junczys-Dowmunt et al. 2018)."""
+"""T5 and Marian: an encoder, and a decoder that attends to what it makes (Raffel et al. 2020;
+Junczys-Dowmunt et al. 2018)."""
 import math
 
 import numpy as np
@@ -18,7 +19,7 @@ def seen_by(case, queries):
     return np.broadcast_to(~hidden, (queries, count))
 
 
-# --- T5 -------------------------------------------------------------------------------------------------------------------------
+# --- T5 -------------------------------------------------------------------------------------------------
 
 
 def bucket(distance, buckets, furthest, both):
@@ -33,7 +34,9 @@ def bucket(distance, buckets, furthest, both):
     exact = buckets // 2
     if distance < exact:
         return first + distance
-    return first + min(exact + int(math.log(distance / exact) / math.log(furthest / exact) * (buckets - exact)), buckets - 1)
+    return first + min(
+        exact + int(math.log(distance / exact) / math.log(furthest / exact) * (buckets - exact)), buckets - 1
+    )
 
 
 def t5_bias(c, w, n, both):
@@ -82,8 +85,19 @@ def t5_stack(c, w, x, layers, seen, bias, memory=None, memory_seen=None):
 def t5(c, w, case):
     table_, n, m = w["shared.weight"], len(case["tokens"]), len(case["encoder"])
     encoder, decoder = w.under("encoder."), w.under("decoder.")
-    memory = t5_stack(c, encoder, table_[case["encoder"]], c["num_layers"], seen_by(case, m), t5_bias(c, encoder, m, True))
-    x = t5_stack(c, decoder, table_[case["tokens"]], c.get("num_decoder_layers", c["num_layers"]), causal(n), t5_bias(c, decoder, n, False), memory, seen_by(case, n))
+    memory = t5_stack(
+        c, encoder, table_[case["encoder"]], c["num_layers"], seen_by(case, m), t5_bias(c, encoder, m, True)
+    )
+    x = t5_stack(
+        c,
+        decoder,
+        table_[case["tokens"]],
+        c.get("num_decoder_layers", c["num_layers"]),
+        causal(n),
+        t5_bias(c, decoder, n, False),
+        memory,
+        seen_by(case, n),
+    )
     if not c.get("tie_word_embeddings", True):
         return w.linear("lm_head", x)
     return x * (1 if broken("tied head not scaled by 1/sqrt(d)") else c["d_model"] ** -0.5) @ table_.T
@@ -106,27 +120,16 @@ def t5_tensors(c):
                 t[f"{h}{part}.DenseReluDense.{name}.weight"] = linear((ff, d), 1.3)
             t[f"{h}{part}.DenseReluDense.wo.weight"] = linear((d, ff), 2.5)
             t[f"{h}{part}.layer_norm.weight"] = norm(d)
-        t[f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"] = table(c["relative_attention_num_buckets"], c["num_heads"], 1.0)
+        t[f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"] = table(
+            c["relative_attention_num_buckets"], c["num_heads"], 1.0
+        )
         t[f"{stack}.final_layer_norm.weight"] = norm(d)
     if not c.get("tie_word_embeddings", True):
         t["lm_head.weight"] = linear((c["vocab_size"], d), 3)
     return t
 
 
-# As t5-small's file: no feed_forward_proj, no number of decoder layers, no furthest distance.
-T5 = {
-    "architectures": ["T5ForConditionalGeneration"], "d_ff": 64, "d_kv": 8, "d_model": 32, "decoder_start_token_id": 0, "dropout_rate": 0.1,
-    "eos_token_id": 1, "initializer_factor": 1.0, "is_encoder_decoder": True, "layer_norm_epsilon": 0.02, "model_type": "t5", "n_positions": 64,
-    "num_heads": 4, "num_layers": 2, "output_past": True, "pad_token_id": 0, "relative_attention_num_buckets": 32, "use_cache": True, "vocab_size": 64,
-}  # fmt: skip
-T5_GATED = T5 | {
-    "feed_forward_proj": "gated-gelu", "is_gated_act": True, "dense_act_fn": "gelu_new", "tie_word_embeddings": False, "num_layers": 3, "num_decoder_layers": 1, "num_heads": 5,
-    "d_ff": 48, "relative_attention_num_buckets": 16, "relative_attention_max_distance": 32,
-}  # fmt: skip
-# In the first checkpoints: a table for the attention between decoder and encoder, which nothing uses.
-T5_UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
-
-# --- Marian ---------------------------------------------------------------------------------------------------------------------
+# --- Marian ---------------------------------------------------------------------------------------------
 
 
 def marian(c, w, case):
@@ -143,7 +146,9 @@ def marian(c, w, case):
         memory = marian_layer(c, w.under(f"model.encoder.layers.{layer}."), memory, c["encoder_attention_heads"], seen)
     x, seen = embedded(case["tokens"]), seen_by(case, n)
     for layer in range(c["decoder_layers"]):
-        x = marian_layer(c, w.under(f"model.decoder.layers.{layer}."), x, c["decoder_attention_heads"], causal(n), memory, seen)
+        x = marian_layer(
+            c, w.under(f"model.decoder.layers.{layer}."), x, c["decoder_attention_heads"], causal(n), memory, seen
+        )
     added = 0 if broken("final_logits_bias left out") else w["final_logits_bias"]
     return x @ rows.T + added
 
@@ -163,26 +168,26 @@ def marian_layer(c, h, x, count, seen, memory=None, memory_seen=None):
 
 
 def marian_tensors(c):
-    d, t = c["d_model"], {"model.shared.weight": table(c["vocab_size"], c["d_model"], 0.3), "final_logits_bias": ((1, c["vocab_size"]), 0.0, 0.5)}
-    for stack, layers, ff in ("encoder", c["encoder_layers"], c["encoder_ffn_dim"]), ("decoder", c["decoder_layers"], c["decoder_ffn_dim"]):
+    d, t = c["d_model"], {
+        "model.shared.weight": table(c["vocab_size"], c["d_model"], 0.3),
+        "final_logits_bias": ((1, c["vocab_size"]), 0.0, 0.5),
+    }
+    for stack, layers, ff in ("encoder", c["encoder_layers"], c["encoder_ffn_dim"]), (
+        "decoder",
+        c["decoder_layers"],
+        c["decoder_ffn_dim"],
+    ):
         for layer in range(layers):
             h = f"model.{stack}.layers.{layer}."
             for kind in ["self_attn"] + ["encoder_attn"] * (stack == "decoder"):
                 t |= bart_attention_tensors(f"{h}{kind}.", d) | pairs(h, (kind + "_layer_norm", norm(d), bias(d)))
-            t |= pairs(h, ("fc1", linear((ff, d), 1.3), bias(ff)), ("fc2", linear((d, ff), 1.3), bias(d)), ("final_layer_norm", norm(d), bias(d)))
+            t |= pairs(
+                h,
+                ("fc1", linear((ff, d), 1.3), bias(ff)),
+                ("fc2", linear((d, ff), 1.3), bias(d)),
+                ("final_layer_norm", norm(d), bias(d)),
+            )
     return t
-
-
-MARIAN = {
-    "_num_labels": 3, "activation_dropout": 0.0, "activation_function": "swish", "add_bias_logits": False, "add_final_layer_norm": False,
-    "architectures": ["MarianMTModel"], "attention_dropout": 0.0, "bad_words_ids": [[63]], "bos_token_id": 0, "classif_dropout": 0.0,
-    "classifier_dropout": 0.0, "d_model": 32, "decoder_attention_heads": 4, "decoder_ffn_dim": 64, "decoder_layerdrop": 0.0, "decoder_layers": 2,
-    "decoder_start_token_id": 63, "decoder_vocab_size": 64, "dropout": 0.1, "encoder_attention_heads": 4, "encoder_ffn_dim": 64,
-    "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 0, "forced_eos_token_id": 0, "init_std": 0.02, "is_encoder_decoder": True,
-    "max_length": 64, "max_position_embeddings": 64, "model_type": "marian", "normalize_before": False, "normalize_embedding": False,
-    "num_beams": 4, "num_hidden_layers": 2, "pad_token_id": 63, "scale_embedding": True, "share_encoder_decoder_embeddings": True,
-    "static_position_embeddings": True, "use_cache": True, "vocab_size": 64,
-}  # fmt: skip
 
 
 def translation_cases(key, start, end, pad):
@@ -194,13 +199,26 @@ def translation_cases(key, start, end, pad):
     padded = some("padded", 9) + [end]
     return [
         {"encoder": some("source", 8) + [end], "tokens": [start] + some("short", 5)},
-        {"encoder": some("long source", 39) + [end], "tokens": [start] + some("long", 27), "last": 4},
-        {"encoder": padded + [pad] * 5, "encoder_padding": [0] * 10 + [1] * 5, "tokens": [start] + some("of padded", 5)},
+        {"encoder": some("long source", 39) + [end], "tokens": [start] + some("long", 27), "last": 3},
+        {
+            "encoder": padded + [pad] * 5,
+            "encoder_padding": [0] * 10 + [1] * 5,
+            "tokens": [start] + some("of padded", 5),
+        },
     ]
 
 
+# In the first checkpoints: a table for the attention between decoder and encoder, which nothing uses.
+T5_UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
+
 FIXTURES = [
-    Fixture("t5", T5, t5_tensors(T5) | {T5_UNUSED: table(32, 4, 1.0)}, t5, "F16", translation_cases("t5", 0, 1, 0), unread=("decoder.block.N.layer.N.EncDecAttention.relative_attention_bias.weight",)),
-    Fixture("t5-gated", T5_GATED, t5_tensors(T5_GATED), t5, "F16", translation_cases("t5-gated", 0, 1, 0)),
-    Fixture("marian", MARIAN, marian_tensors(MARIAN), marian, "F16", translation_cases("marian", 63, 0, 63)),
+    Fixture(
+        "t5",
+        lambda c: t5_tensors(c) | {T5_UNUSED: table(32, 4, 1.0)},
+        t5,
+        cases=translation_cases("t5", 0, 1, 0),
+        unread=("decoder.block.N.layer.N.EncDecAttention.relative_attention_bias.weight",),
+    ),
+    Fixture("t5-gated", t5_tensors, t5, cases=translation_cases("t5-gated", 0, 1, 0)),
+    Fixture("marian", marian_tensors, marian, cases=translation_cases("marian", 63, 0, 63)),
 ]

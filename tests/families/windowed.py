@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Phi-3 (Abdin et al. 2024) and StarCoder2 (Lozhkov et al. 2024): Llama's trunk with fused
+matrices, or with LayerNorm and biases."""
+import numpy as np
+
+from blocks import attention, broken, causal, epsilon, gelu_tanh, heads, rms_norm, rotate, silu
+from fixture import Fixture, bias, linear, norm, pairs, table
+from rotary import head, rope, sizes, window_of
+
+# --- Phi-3, Phi-4-mini ----------------------------------------------------------------------------------
+
+
+def phi3(c, w, case):
+    n, eps, (count, shared, e) = len(case["tokens"]), epsilon(c["rms_norm_eps"]), sizes(c)
+    width = int(e * c.get("partial_rotary_factor", 1.0))
+    x = w["model.embed_tokens.weight"][case["tokens"]]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        qkv = h.linear("self_attn.qkv_proj", rms_norm(x, h["input_layernorm.weight"], eps))
+        q, k, v = np.split(qkv, [count * e, (count + shared) * e], -1)
+        frequencies, factor = rope(c, width, n)
+        q, k = (
+            rotate(heads(part, number), np.arange(n), frequencies, factor=factor)
+            for part, number in ((q, count), (k, shared))
+        )
+        x = x + h.linear("self_attn.o_proj", attention(q, k, heads(v, shared), causal(n, window_of(c, layer))))
+        gate, up = np.split(h.linear("mlp.gate_up_proj", rms_norm(x, h["post_attention_layernorm.weight"], eps)), 2, -1)
+        if broken("up before gate"):
+            gate, up = up, gate
+        x = x + h.linear("mlp.down_proj", silu(gate) * up)
+    return head(c, w, rms_norm(x, w["model.norm.weight"], eps))
+
+
+def phi3_tensors(c):
+    d, ff, (count, shared, e) = c["hidden_size"], c["intermediate_size"], sizes(c)
+    t = {"model.embed_tokens.weight": table(c["vocab_size"], d), "model.norm.weight": norm(d)}
+    for layer in range(c["num_hidden_layers"]):
+        h = f"model.layers.{layer}."
+        t |= {
+            h + "self_attn.qkv_proj.weight": linear(((count + 2 * shared) * e, d), 1.3),
+            h + "self_attn.o_proj.weight": linear((d, count * e)),
+        }
+        t |= {h + "mlp.gate_up_proj.weight": linear((2 * ff, d), 1.3), h + "mlp.down_proj.weight": linear((d, ff), 1.3)}
+        t |= {h + "input_layernorm.weight": norm(d), h + "post_attention_layernorm.weight": norm(d)}
+    if not c["tie_word_embeddings"]:
+        t["lm_head.weight"] = linear((c["vocab_size"], d), 3)
+    return t
+
+
+# --- StarCoder2 -----------------------------------------------------------------------------------------
+
+
+def starcoder2(c, w, case):
+    n, eps, (count, shared, e) = len(case["tokens"]), epsilon(c["norm_epsilon"]), sizes(c)
+    x = w["model.embed_tokens.weight"][case["tokens"]]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        normed = h.layer_norm("input_layernorm", x, eps)
+        q, k, v = (
+            heads(h.linear(f"self_attn.{name}_proj", normed), number)
+            for name, number in (("q", count), ("k", shared), ("v", shared))
+        )
+        frequencies, factor = rope(c, e, n)
+        q, k = (rotate(part, np.arange(n), frequencies, factor=factor) for part in (q, k))
+        x = x + h.linear("self_attn.o_proj", attention(q, k, v, causal(n, window_of(c, layer))))
+        x = x + h.linear(
+            "mlp.c_proj", gelu_tanh(h.linear("mlp.c_fc", h.layer_norm("post_attention_layernorm", x, eps)))
+        )
+    return w.layer_norm("model.norm", x, eps) @ w["model.embed_tokens.weight"].T
+
+
+def starcoder2_tensors(c):
+    d, ff, (count, shared, e) = c["hidden_size"], c["intermediate_size"], sizes(c)
+    t = {"model.embed_tokens.weight": table(c["vocab_size"], d)}
+    for layer in range(c["num_hidden_layers"]):
+        h = f"model.layers.{layer}."
+        for name, rows, inputs, gain in (
+            ("q", count * e, d, 1.3),
+            ("k", shared * e, d, 1.3),
+            ("v", shared * e, d, 1),
+            ("o", d, count * e, 1),
+        ):
+            t |= pairs(h + "self_attn.", (name + "_proj", linear((rows, inputs), gain), bias(rows)))
+        t |= pairs(h + "mlp.", ("c_fc", linear((ff, d), 1.3), bias(ff)), ("c_proj", linear((d, ff), 1.3), bias(d)))
+        t |= pairs(h, ("input_layernorm", norm(d), bias(d)), ("post_attention_layernorm", norm(d), bias(d)))
+    return t | pairs("model.", ("norm", norm(d), bias(d)))
+
+
+FIXTURES = [
+    Fixture("phi3", phi3_tensors, phi3, "BF16"),
+    Fixture("phi3-longrope", phi3_tensors, phi3, "BF16"),
+    Fixture("phi4-mini", phi3_tensors, phi3, "BF16"),
+    Fixture("starcoder2", starcoder2_tensors, starcoder2, "BF16"),
+]
