@@ -21,9 +21,12 @@ struct TrainingOptions {
     double dropout = 0;        // of the embedding and of each residual branch, [0, 1); in step() alone
     std::uint64_t seed = 1;    // of the dropout
     int axes = 1;              // ids that each position has
+    // Muon (Jordan et al. 2024) for the matrices of the layers in the place of AdamW, its steps scaled to the size of AdamW's (Liu
+    // et al. 2025, arXiv 2502.16982): its learning rate as a multiple of lr, such as 1; 0: AdamW for all.
+    double muon = 0;
 };
 
-// A copy of a model's weights in f32 that is trained by AdamW (Loshchilov and Hutter 2019; beta 0.9 and 0.95), whatever
+// A copy of a model's weights in f32 that is trained by AdamW (Loshchilov and Hutter 2019; beta 0.9 and 0.95), or Muon, whatever
 // type the model holds them in, with gradients, moments and activations: at least 16 bytes a parameter. It belongs to
 // one thread at a time, and does not need the model any more once it is made.
 //   Every call takes batch * length tokens, sequence after sequence; targets says what shall follow each of them (in a causal
@@ -39,7 +42,7 @@ public:
     Trainer& operator=(Trainer&&) noexcept;
     ~Trainer();
 
-    // One step of AdamW with the learning rate lr. Returns the loss before it: the mean of -log p(target) over the targets that
+    // One step with the learning rate lr. Returns the loss before it: the mean of -log p(target) over the targets that
     // are scored, in nats, with dropout if there is any. Throws Error(usage) for another number of tokens, targets,
     // segments or positions than batch * length, no target, more axes than the options say, and an lr that is not a finite number
     // >= 0; Error(limit) for a token, target, segment or position out of range; Error(failure) if the loss or the

@@ -30,30 +30,62 @@ double sum_of_squares(std::span<const float> x) {
 
 } // namespace
 
-Optimizer::Optimizer(Parameters& parameters) : parameters_(parameters), m_(parameters.size()), v_(parameters.size()) {}
+Optimizer::Optimizer(Parameters& parameters, std::vector<MatrixRows> muon)
+    : parameters_(parameters), muon_(std::move(muon)), m_(parameters.size()), v_(parameters.size()) {
+    int rows = 0, cols = 0;
+    for (const MatrixRows& matrix : muon_) {
+        rows = std::max(rows, matrix.rows);
+        cols = std::max(cols, parameters.value(matrix.tensor).cols);
+    }
+    orthogonalise_ = Orthogonaliser(rows, cols);
+    update_ = Buffer<float>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
+}
 
 double Optimizer::step(const StepSize& size) {
     const double norm = std::sqrt(sum_of_squares(parameters_.grads()));
     if (!std::isfinite(norm)) return norm;
     steps += 1;
     const auto scale = static_cast<float>(norm > size.clip ? size.clip / norm : 1.0);
+    for (int i = 0; i < parameters_.count(); ++i)
+        if (parameters_.specs()[static_cast<std::size_t>(i)].trainable && !is_muons(i)) adamw(i, size, scale);
+    for (const MatrixRows& matrix : muon_) this->muon(matrix, size, scale);
+    return norm;
+}
+
+bool Optimizer::is_muons(int tensor) const {
+    return std::any_of(muon_.begin(), muon_.end(), [&](const MatrixRows& m) { return m.tensor == tensor; });
+}
+
+void Optimizer::adamw(int tensor, const StepSize& size, float scale) {
     const auto correction1 = static_cast<float>(1 / (1 - std::pow(beta1, static_cast<double>(steps))));
     const auto correction2 = static_cast<float>(1 / (1 - std::pow(beta2, static_cast<double>(steps))));
-    for (int i = 0; i < parameters_.count(); ++i) {
-        const TensorSpec& spec = parameters_.specs()[static_cast<std::size_t>(i)];
-        if (!spec.trainable) continue;
-        const View w = parameters_.value(i), g = parameters_.grad(i);
-        const std::ptrdiff_t n = static_cast<std::ptrdiff_t>(w.rows) * w.cols,
-                             offset = w.data - parameters_.values().data();
-        const auto decay = static_cast<float>(spec.shape.size() > 1 ? size.weight_decay : 0);
-        parallel_for((n + block - 1) / block, 2, [&](std::ptrdiff_t b) {
-            const std::ptrdiff_t at = b * block;
-            kernels().adamw(static_cast<int>(std::min(block, n - at)), w.data + at, g.data + at,
-                            m_.data() + offset + at, v_.data() + offset + at, scale, static_cast<float>(size.lr), beta1,
-                            beta2, epsilon, decay, correction1, correction2);
-        });
+    const View w = parameters_.value(tensor), g = parameters_.grad(tensor);
+    const std::ptrdiff_t n = static_cast<std::ptrdiff_t>(w.rows) * w.cols;
+    const bool matrix = parameters_.specs()[static_cast<std::size_t>(tensor)].shape.size() > 1;
+    const auto decay = static_cast<float>(matrix ? size.weight_decay : 0);
+    float *const m = m_.data() + offset(tensor), *const v = v_.data() + offset(tensor);
+    parallel_for((n + block - 1) / block, 2, [&](std::ptrdiff_t b) {
+        const std::ptrdiff_t at = b * block;
+        kernels().adamw(static_cast<int>(std::min(block, n - at)), w.data + at, g.data + at, m + at, v + at, scale,
+                        static_cast<float>(size.lr), beta1, beta2, epsilon, decay, correction1, correction2);
+    });
+}
+
+void Optimizer::muon(const MatrixRows& matrix, const StepSize& size, float scale) {
+    const View w = rows_of(parameters_.value(matrix.tensor), matrix.first, matrix.rows);
+    const View g = rows_of(parameters_.grad(matrix.tensor), matrix.first, matrix.rows);
+    const View update = view(update_.data(), w.rows, w.cols);
+    const std::ptrdiff_t n = static_cast<std::ptrdiff_t>(w.rows) * w.cols;
+    float* const m = m_.data() + (w.data - parameters_.values().data());
+    constexpr auto beta = static_cast<float>(momentum);
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+        m[i] = beta * m[i] + (1 - beta) * scale * g.data[i];
+        update.data[i] = beta * m[i] + (1 - beta) * scale * g.data[i];
     }
-    return norm;
+    orthogonalise_(update);
+    const auto step = static_cast<float>(size.muon_lr * 0.2 * std::sqrt(std::max(w.rows, w.cols)));
+    const auto kept = static_cast<float>(1 - size.muon_lr * size.weight_decay);
+    for (std::ptrdiff_t i = 0; i < n; ++i) w.data[i] = kept * w.data[i] - step * update.data[i];
 }
 
 } // namespace ordo

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "training/muon.h"
 #include "training/parameters.h"
 
 namespace ordo {
 
 struct StepSize {
     double lr, weight_decay, clip;
+    double muon_lr = 0; // of the matrices that are Muon's
 };
 
-// AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101); the decay is applied to matrices and not to vectors.
+// AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101); the decay is applied to matrices and not to vectors. Matrices may
+// be Muon's: its steps are scaled to the size of AdamW's, 0.2 sqrt(max(rows, columns)), and have the same decay (Liu et al. 2025,
+// arXiv 2502.16982).
 class Optimizer {
 public:
     static constexpr double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+    static constexpr double momentum = 0.95; // of Muon, which is Nesterov's
 
-    explicit Optimizer(Parameters& parameters);
+    explicit Optimizer(Parameters& parameters, std::vector<MatrixRows> muon = {});
     // Updates the parameters from their gradients, scaled down to a global norm of clip if it is
     // larger. Returns the norm before. Changes nothing if it is not finite.
     double step(const StepSize& size);
@@ -24,8 +29,15 @@ public:
     std::int64_t steps = 0;
 
 private:
+    void adamw(int tensor, const StepSize& size, float scale);
+    void muon(const MatrixRows& matrix, const StepSize& size, float scale);
+    bool is_muons(int tensor) const;
+    std::ptrdiff_t offset(int tensor) const { return parameters_.value(tensor).data - parameters_.values().data(); }
+
     Parameters& parameters_;
-    Buffer<float> m_, v_;
+    std::vector<MatrixRows> muon_;
+    Orthogonaliser orthogonalise_;
+    Buffer<float> m_, v_, update_; // first moments, of Muon's matrices its momentum; second ones; a step of Muon
 };
 
 } // namespace ordo

@@ -3,6 +3,8 @@
 
 #include "encoding/initial.h"
 
+#include <cmath>
+
 namespace ordo {
 namespace {
 
@@ -54,13 +56,26 @@ View Parameters::grad(const std::string& name) {
     return grad(find(name));
 }
 
-void Parameters::initialise(std::uint64_t seed) {
+void Parameters::initialise(std::uint64_t seed, const InitialMatrices& matrices) {
     for (int i = 0; i < count(); ++i) {
-        const TensorSpec& spec = specs_[static_cast<std::size_t>(i)];
+        TensorSpec spec = specs_[static_cast<std::size_t>(i)];
+        spec.initial = initial_of(i, matrices);
         const View v = value(i);
         fill_initial(spec, {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)}, seed,
                      0x1417 + static_cast<std::uint64_t>(i));
     }
+}
+
+// Specs have a deviation of 0.02, or what branches are shrunk to of it.
+InitialValues Parameters::initial_of(int i, const InitialMatrices& matrices) const {
+    const TensorSpec& spec = specs_[static_cast<std::size_t>(i)];
+    InitialValues initial = spec.initial;
+    if (i >= first_encoding_tensor_ || initial.kind != InitialValues::Kind::normal) return initial;
+    constexpr double usual = 0.02;
+    const double deviation =
+        matrices.deviation > 0 ? matrices.deviation : 1 / std::sqrt(static_cast<double>(spec.shape.back()));
+    initial.b = static_cast<float>(matrices.shrink_branches ? initial.b * (deviation / usual) : deviation);
+    return initial;
 }
 
 } // namespace ordo

@@ -8,6 +8,12 @@
 
 namespace ordo {
 
+// What the matrices of a blueprint start from, in the place of what its tensors say: normal numbers.
+struct InitialMatrices {
+    double deviation = 0.02;     // 0: one over the root of a row's length
+    bool shrink_branches = true; // the projections back into the stream by 1 / sqrt(2 layers) (Radford et al. 2019)
+};
+
 class Parameters {
 public:
     Parameters(const Blueprint& blueprint, const EncodingStack& encodings);
@@ -25,12 +31,14 @@ public:
     std::span<float> grads() { return grads_; }
     int first_encoding_tensor() const { return first_encoding_tensor_; }
 
-    // Starts training: what each tensor's spec says, from Philox (seed, number of the tensor).
-    void initialise(std::uint64_t seed);
+    // Starts training: what each tensor's spec says, from Philox (seed, number of the tensor), matrices as told.
+    void initialise(std::uint64_t seed, const InitialMatrices& matrices = {});
 
 private:
     View view_of(Buffer<float>& buffer, int i);
     int find(const std::string& name) const;
+
+    InitialValues initial_of(int i, const InitialMatrices& matrices) const;
 
     std::vector<TensorSpec> specs_;
     std::vector<std::size_t> offsets_;

@@ -9,18 +9,22 @@
 namespace ordo {
 
 // The learning rate over a run: it rises in a line over the warm-up, then falls along half a cosine (Loshchilov and Hutter
-// 2017, arXiv 1608.03983).
+// 2017, arXiv 1608.03983), or, with a decay, stays and falls in a line over so many steps at the end
+// (warm-up-stable-decay; Hu et al. 2024, arXiv 2404.06395, with the line of Haegele et al. 2024, arXiv 2405.18392).
 struct Schedule {
     double peak = 0;
     double least = 0.1; // what it falls to, as a share of the peak
     std::int64_t steps = 0, warmup = 1;
+    std::int64_t decay = 0; // 0: the cosine
 
     double operator()(std::int64_t step) const {
         const std::int64_t rise = std::max<std::int64_t>(1, warmup);
         if (step < rise) return peak * static_cast<double>(step + 1) / static_cast<double>(rise);
-        const double progress =
-            static_cast<double>(step - rise) / static_cast<double>(std::max<std::int64_t>(1, steps - rise));
-        return peak * (least + (1 - least) * 0.5 * (1 + std::cos(std::numbers::pi * progress)));
+        const std::int64_t falls = decay > 0 ? std::max(rise, steps - decay) : rise;
+        const double progress = static_cast<double>(std::max<std::int64_t>(0, step - falls)) /
+                                static_cast<double>(std::max<std::int64_t>(1, steps - falls));
+        const double height = decay > 0 ? 1 - progress : 0.5 * (1 + std::cos(std::numbers::pi * progress));
+        return peak * (least + (1 - least) * height);
     }
 };
 

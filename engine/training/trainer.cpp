@@ -45,6 +45,7 @@ TrainingOptions checked(TrainingOptions o, const Model::Impl& model) {
     number("weight_decay", o.weight_decay, 1e6);
     number("clip", o.clip, 1e30);
     number("dropout", o.dropout, 0.99);
+    number("muon", o.muon, 1e3);
     if (o.clip == 0) fail(ErrorCode::usage, "training: clip: expected more than 0, found 0");
     return o;
 }
@@ -66,10 +67,12 @@ struct Trainer::Impl {
         : options(checked(given, model)), blueprint(model.blueprint), where(model.where), metadata(model.metadata),
           tokenizer(model.tokenizer ? model.tokenizer->to_json() : ""), encodings(encodings_again(model)),
           parameters(
-              (check_blas(), check_training_memory(blueprint, encodings, options.batch, options.length, 4), blueprint),
+              (check_blas(),
+               check_training_memory(blueprint, encodings, options.batch, options.length, options.muon > 0 ? 6 : 4),
+               blueprint),
               encodings),
           network(blueprint, encodings, parameters, options.batch, options.length, {options.axes, 0}),
-          optimizer(parameters) {
+          optimizer(parameters, options.muon > 0 ? hidden_matrices(blueprint) : std::vector<MatrixRows>()) {
         for (int i = 0; i < parameters.count(); ++i) {
             const View v = parameters.value(i);
             model.tensors.read(static_cast<std::size_t>(i), {v.data, elements(v)});
@@ -147,6 +150,7 @@ Metadata Trainer::Impl::record() const {
     say("batch", std::to_string(options.batch));
     say("length", std::to_string(options.length));
     say("lr", first_lr == last_lr ? text_of(last_lr) : text_of(first_lr) + " to " + text_of(last_lr));
+    if (options.muon > 0) say("muon", text_of(options.muon));
     say("weight_decay", text_of(options.weight_decay));
     say("clip", text_of(options.clip));
     say("dropout", text_of(options.dropout));
@@ -173,7 +177,8 @@ double Trainer::step(std::span<const Token> tokens, std::span<const Token> targe
              " is not finite; the weights are as before it");
     };
     if (!std::isfinite(loss)) diverged("the loss");
-    if (!std::isfinite(t.optimizer.step({lr, t.options.weight_decay, t.options.clip}))) diverged("the gradient");
+    if (!std::isfinite(t.optimizer.step({lr, t.options.weight_decay, t.options.clip, lr * t.options.muon})))
+        diverged("the gradient");
     if (t.optimizer.steps == 1) t.first_lr = lr;
     t.last_lr = lr;
     return loss;

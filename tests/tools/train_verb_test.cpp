@@ -78,6 +78,9 @@ TEST_F(CliTrain, OptionsAreRefusedBeforeAnythingIsRead) {
     expect_error(run_program(words({"--arch", "lama"})), 2, "expected one of ordo, ");
     expect_error(run_program(words({"--kv-heads", "3"})), 2, "--kv-heads: expected a divisor");
     expect_error(run_program(words({"--resume"})), 2, "--checkpoint");
+    expect_error(run_program(words({"--warmup", "0.1", "--warmup-steps", "3"})), 2, "found both");
+    expect_error(run_program(words({"--muon-scale", "2"})), 2, "expected --optimizer muon beside it");
+    expect_error(run_program(words({"--decay", "0.5"})), 2, "expected --schedule stable beside it");
     expect_error(run_program(words({"--resume", "--overwrite", "--checkpoint", "x"})), 2, "found both");
     expect_error(run_program(words({"--tokenizer", "x"})), 2, "found both");
     expect_error(run_program(words({"--keep", "first"})), 2, "best|last");
@@ -207,6 +210,19 @@ TEST_F(CliTrain, ADivergedRunReplacesNothing) {
     EXPECT_EQ(file_content(path("w.safetensors")), good);
 }
 
+// What the trunk, its start and the steps are told goes into the file.
+TEST_F(CliTrain, TheMethodIsRecorded) {
+    const Outcome trained = run_program(
+        words({"--embedding-scale", "4", "--qk-norm", "head", "--deviation", "0", "--full-branches", "--optimizer",
+               "muon", "--muon-scale", "2", "--schedule", "stable", "--decay", "0.5", "--warmup-steps", "3"}));
+    ASSERT_EQ(trained.code, 0) << trained.err;
+    const std::string info = run_program({"info", path("w.safetensors")}).out;
+    for (const char* line : {"embedding_scale: 4", "qk_norm: head", "recipe.initial.deviation: 1/sqrt(columns)",
+                             "recipe.initial.branches: full", "recipe.optimizer: muon", "recipe.optimizer.scale: 2",
+                             "recipe.schedule: stable", "recipe.schedule.decay: 0.5", "recipe.warmup: 3 steps"})
+        EXPECT_NE(info.find(std::string("  ") + line + "\n"), std::string::npos) << line << '\n' << info;
+}
+
 TEST_F(CliTrain, ATerminalShowsOneLineThatIsGoneInTheEnd) {
     for (const int columns : {40, 80}) {
         const std::vector<std::string> long_enough = words({"--tokens", "128000"});
@@ -214,7 +230,7 @@ TEST_F(CliTrain, ATerminalShowsOneLineThatIsGoneInTheEnd) {
         EXPECT_EQ(watched.code, 0) << watched.written;
         EXPECT_EQ(watched.screen.floods(), 0) << watched.written;
         const std::vector<std::string> lines = watched.screen.lines();
-        ASSERT_EQ(lines.size(), 4u) << watched.written; // the result alone
+        ASSERT_EQ(lines.size(), 5u) << watched.written; // the result alone
         EXPECT_EQ(lines[0], "tokens: 128000");
         EXPECT_TRUE(lines[1].starts_with("train_loss: ")) << lines[1];
         EXPECT_TRUE(lines[2].starts_with("validation_loss: ")) << lines[2];

@@ -26,7 +26,7 @@ TEST_F(Record, HasTheWholeRecipe) {
         o.lr = 0.00125, o.min_lr = 0.25, o.warmup = 0.5, o.weight_decay = 0.07, o.clip = 0.3, o.dropout = 0.1;
         o.seed = 12, o.randomised_positions = 77, o.keep = Keep::last;
     });
-    const std::pair<const char*, std::string> expected[] = {{"recipe.format", "1"},
+    const std::pair<const char*, std::string> expected[] = {{"recipe.format", "2"},
                                                             {"batch", "3"},
                                                             {"lr", "0.00125"},
                                                             {"recipe.min_lr", "0.25"},
@@ -74,6 +74,11 @@ TEST_F(Record, ConditionsAreThoseOfTheRecipe) {
         {"recipe.warmup", [](Options& o) { o.warmup = 0.6; }},
         {"recipe.weight_decay", [](Options& o) { o.weight_decay = 0.2; }},
         {"recipe.clip", [](Options& o) { o.clip = 0.5; }},
+        {"recipe.optimizer", [](Options& o) { o.method = Method::muon; }},
+        {"recipe.schedule", [](Options& o) { o.fall = Fall::stable; }},
+        {"recipe.warmup", [](Options& o) { o.warmup_steps = 2; }},
+        {"recipe.initial.deviation", [](Options& o) { o.initial.deviation = 0; }},
+        {"recipe.initial.branches", [](Options& o) { o.initial.shrink_branches = false; }},
         {"recipe.dropout", [](Options& o) { o.dropout = 0.2; }},
         {"recipe.randomised_positions", [](Options& o) { o.randomised_positions = 64; }},
         {"keep", [](Options& o) { o.keep = Keep::best; }},
@@ -92,6 +97,20 @@ TEST_F(Record, ConditionsAreThoseOfTheRecipe) {
     Metadata tuned = base;
     tuned["fine_tune.1.steps"] = "3";
     EXPECT_EQ(differing_condition(base, tuned), "fine_tune.1.steps");
+}
+
+TEST_F(Record, TheScalesOfAMethodAreConditionsToo) {
+    const auto with = [](double muon_scale, double decay) {
+        return [=](Options& o) {
+            o.method = Method::muon, o.fall = Fall::stable;
+            o.muon_scale = muon_scale, o.decay = decay;
+        };
+    };
+    const Metadata base = record_of("base", with(2, 0.5));
+    EXPECT_EQ(base.at("recipe.optimizer.scale"), "2");
+    EXPECT_EQ(base.at("recipe.optimizer.momentum"), "0.95");
+    EXPECT_EQ(differing_condition(base, record_of("scale", with(3, 0.5))), "recipe.optimizer.scale");
+    EXPECT_EQ(differing_condition(base, record_of("decay", with(2, 1))), "recipe.schedule.decay");
 }
 
 TEST_F(Record, FilesFromBeforeItAreComparedByTheirCommands) {

@@ -93,6 +93,47 @@ TEST_F(Training, ResumesBitForBit) {
     EXPECT_EQ(losses(parts.log), losses(whole.log));
 }
 
+// Muon's momentum is saved where AdamW's is, and its products have the same bits on any number of threads.
+TEST_F(Training, MuonResumesBitForBitOnAnyNumberOfThreads) {
+    Options whole = options("whole");
+    whole.method = Method::muon, whole.fall = Fall::stable, whole.decay = 0.5, whole.warmup_steps = 3;
+    whole.checkpoint = dir_ / "whole.checkpoint";
+    run(whole);
+    Options parts = whole;
+    parts.out = dir_ / "parts.safetensors", parts.log = dir_ / "parts.csv";
+    parts.checkpoint = dir_ / "parts.checkpoint";
+    parts.on_step = [](std::int64_t step) {
+        if (step == 7) interrupt();
+    };
+    ASSERT_TRUE(run(parts).interrupted);
+    omp_set_num_threads(3);
+    parts.on_step = {};
+    parts.resume = true, parts.overwrite = false;
+    parts.muon_scale = 2;
+    EXPECT_THROW(run(parts), Error); // another run
+    parts.muon_scale = whole.muon_scale;
+    run(parts);
+    EXPECT_TRUE(bytes(parts.out) == bytes(whole.out));
+    EXPECT_EQ(losses(parts.log), losses(whole.log));
+}
+
+// The bytes of the documents, without the marks between them; a token of the byte tokenizer is one, but that of the mark.
+TEST_F(Training, BitsPerByteAreTheLossOverTheBytesOfItsTokens) {
+    const Options o = options("bytes");
+    const Result r = run(o);
+    const Corpus held(o.validation, *make_byte_tokenizer(), 24);
+    std::string text = bytes(o.validation);
+    int marks = 0;
+    for (std::size_t at; (at = text.find("<|endoftext|>\n")) != std::string::npos; ++marks) text.erase(at, 14);
+    const auto newlines = static_cast<std::size_t>(marks) + (text.ends_with('\n') ? 1 : 0); // after a document
+    EXPECT_EQ(held.text_bytes(), text.size() - newlines);
+    EXPECT_EQ(static_cast<std::size_t>(held.tokens()), held.text_bytes() + static_cast<std::size_t>(marks) + 1);
+    EXPECT_NEAR(r.bits_per_byte,
+                r.validation_loss / std::log(2.0) * static_cast<double>(held.tokens()) /
+                    static_cast<double>(held.text_bytes()),
+                1e-12);
+}
+
 TEST_F(Training, RefusesTheCheckpointOfAnotherRun) {
     Options o = options("run");
     o.checkpoint = dir_ / "run.checkpoint";

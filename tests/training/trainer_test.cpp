@@ -86,7 +86,9 @@ TEST(Trainer, ALossIsWhatSessionsSay) {
     }
 }
 
-TEST(Trainer, StepsAreThoseOfTheNetworkAndTheOptimizer) {
+class TrainerSteps : public testing::TestWithParam<double> {}; // the scale of Muon, or 0
+
+TEST_P(TrainerSteps, StepsAreThoseOfTheNetworkAndTheOptimizer) {
     const Blueprint b = small_blueprint();
     constexpr int batch = 3, length = 20;
     const Model model = random_model(b, "rope+kerple", 3);
@@ -98,14 +100,15 @@ TEST(Trainer, StepsAreThoseOfTheNetworkAndTheOptimizer) {
         impl_of(model).tensors.read(static_cast<std::size_t>(i), {v.data, static_cast<std::size_t>(v.rows * v.cols)});
     }
     Network network(b, encodings, parameters, batch, length);
-    Optimizer optimizer(parameters);
-    Trainer trainer(model,
-                    {.batch = batch, .length = length, .weight_decay = 0.3, .clip = 0.5, .dropout = 0.1, .seed = 9});
+    Optimizer optimizer(parameters, GetParam() > 0 ? hidden_matrices(b) : std::vector<MatrixRows>());
+    TrainingOptions options{.batch = batch, .length = length, .weight_decay = 0.3, .clip = 0.5, .dropout = 0.1};
+    options.seed = 9, options.muon = GetParam();
+    Trainer trainer(model, options);
     for (std::uint64_t step = 0; step < 4; ++step) {
         std::fill(parameters.grads().begin(), parameters.grads().end(), 0.0f);
         const double loss = network.loss_and_grad({text.tokens, text.targets}, {0.1, 9, step});
         const double lr = 1e-3 * static_cast<double>(step + 1);
-        optimizer.step({lr, 0.3, 0.5});
+        optimizer.step({lr, 0.3, 0.5, lr * GetParam()});
         EXPECT_EQ(trainer.step(text.tokens, text.targets, lr), loss);
     }
     EXPECT_EQ(trainer.steps(), 4);
@@ -117,6 +120,8 @@ TEST(Trainer, StepsAreThoseOfTheNetworkAndTheOptimizer) {
             << parameters.specs()[static_cast<std::size_t>(i)].name;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(AdamWAndMuon, TrainerSteps, testing::Values(0, 2.5));
 
 TEST(Trainer, TheLossOfATextFallsAndTheModelWritesIt) {
     Blueprint b = small_blueprint();
@@ -233,6 +238,7 @@ TEST(Trainer, OptionsOutOfRangeAreRefused) {
     refuses({.clip = 0}, ErrorCode::usage, "clip");
     refuses({.clip = std::nan("")}, ErrorCode::usage, "clip");
     refuses({.dropout = 1}, ErrorCode::usage, "dropout");
+    refuses({.muon = -1}, ErrorCode::usage, "muon");
     refuses({.length = 97}, ErrorCode::limit, "learned");
     refuses({.batch = 1 << 30}, ErrorCode::limit, "bytes");
 }

@@ -18,7 +18,10 @@ finish_seen=$(($(of finish.tokens) / step * step)) # asked for in tokens, given 
 # What the run recorded of its recipe; files from before there was one have their command alone.
 recipe() {
     [ -n "$(of recipe.format)" ] || return 0
-    echo "| recipe | AdamW, batch $(of batch), lr $(of lr) down to $(of recipe.min_lr) of it, warm-up $(of recipe.warmup), weight decay $(of recipe.weight_decay), clip $(of recipe.clip), dropout $(of recipe.dropout), positions $(randomised), seed $(of seed) |"
+    echo "| recipe | $(optimizer), batch $(of batch), lr $(of lr) down to $(of recipe.min_lr) of it ($(of recipe.schedule)), warm-up $(of recipe.warmup), weight decay $(of recipe.weight_decay), clip $(of recipe.clip), dropout $(of recipe.dropout), positions $(randomised), seed $(of seed) |"
+}
+optimizer() {
+    [ "$(of recipe.optimizer)" = muon ] && echo "Muon (rate times $(of recipe.optimizer.scale)) and AdamW" || echo AdamW
 }
 randomised() { [ "$(of recipe.randomised_positions)" = 0 ] && echo consecutive || echo "drawn from $(of recipe.randomised_positions)"; }
 

@@ -24,6 +24,7 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
         while (begin < end && text[begin] == '\n') ++begin; // the lines of the marks are not text
         while (end > begin && text[end - 1] == '\n') --end;
         if (end > begin) {
+            text_bytes_ += end - begin;
             const auto first = static_cast<std::int64_t>(tokens_.size());
             tokens_.push_back(tokenizer.end_of_text());
             tokenizer.encode(std::string_view(text).substr(begin, end - begin), false, tokens_);

@@ -21,9 +21,10 @@ public:
 
     std::int64_t windows() const { return static_cast<std::int64_t>(starts_.size()); }
     std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
-    std::size_t bytes() const { return bytes_; }
-    const std::string& sha256() const { return sha256_; } // of the file, hexadecimal
-    const std::string& name() const { return name_; }     // of the file, without folders
+    std::size_t bytes() const { return bytes_; }           // of the file
+    std::size_t text_bytes() const { return text_bytes_; } // of its documents
+    const std::string& sha256() const { return sha256_; }  // of the file, hexadecimal
+    const std::string& name() const { return name_; }      // of the file, without folders
 
     // Copies window i: length tokens and the length tokens that follow each.
     void window(std::int64_t i, std::span<Token> tokens, std::span<Token> targets) const;
@@ -37,7 +38,7 @@ private:
     std::vector<std::int64_t> starts_, order_;
     std::int64_t epoch_ = -1;
     std::uint64_t order_seed_ = 0;
-    std::size_t bytes_;
+    std::size_t bytes_, text_bytes_ = 0;
     std::string sha256_, name_;
 };
 

@@ -13,7 +13,7 @@ namespace ordo::train {
 namespace {
 
 // That a record has all of the recipe, and which recipe: a key that joins it later takes another number.
-constexpr std::string_view recipe_format = "1", recipe_format_key = "recipe.format";
+constexpr std::string_view recipe_format = "2", recipe_format_key = "recipe.format";
 
 // Of a file, and not of its recipe, but a condition all the same.
 constexpr std::string_view tokenizer_key = "tokenizer";
@@ -69,6 +69,24 @@ bool of_the_recipe(std::string_view key) {
 
 } // namespace
 
+Metadata method(const Options& o) {
+    Metadata m{
+        {"recipe.optimizer", o.method == Method::muon ? "muon" : "adamw"},
+        {"recipe.schedule", o.fall == Fall::stable ? "stable" : "cosine"},
+        {"recipe.warmup", o.warmup_steps > 0 ? std::to_string(o.warmup_steps) + " steps" : text_of(o.warmup)},
+    };
+    if (o.init.empty()) {
+        m["recipe.initial.deviation"] = o.initial.deviation > 0 ? text_of(o.initial.deviation) : "1/sqrt(columns)";
+        m["recipe.initial.branches"] = o.initial.shrink_branches ? "shrunk" : "full";
+    }
+    if (o.method == Method::muon) {
+        m["recipe.optimizer.scale"] = text_of(o.muon_scale);
+        m["recipe.optimizer.momentum"] = text_of(Optimizer::momentum);
+    }
+    if (o.fall == Fall::stable) m["recipe.schedule.decay"] = text_of(o.decay);
+    return m;
+}
+
 Metadata recipe(const Options& o, const Sources& sources) {
     Metadata m{
         {std::string(recipe_format_key), std::string(recipe_format)},
@@ -79,10 +97,7 @@ Metadata recipe(const Options& o, const Sources& sources) {
         {"seed", std::to_string(o.seed)},
         {"batch", std::to_string(o.batch)},
         {"lr", text_of(o.lr)},
-        {"recipe.schedule", "cosine"},
         {"recipe.min_lr", text_of(o.min_lr)},
-        {"recipe.warmup", text_of(o.warmup)},
-        {"recipe.optimizer", "adamw"},
         {"recipe.beta1", text_of(Optimizer::beta1)},
         {"recipe.beta2", text_of(Optimizer::beta2)},
         {"recipe.epsilon", text_of(Optimizer::epsilon)},
@@ -94,6 +109,7 @@ Metadata recipe(const Options& o, const Sources& sources) {
         {"recipe.initial", o.init.empty() ? "random" : sources.init_sha256},
         {"recipe.tokenizer.sha256", sha256(sources.tokenizer)},
     };
+    m.merge(method(o));
     if (!o.init.empty()) m["init"] = o.init.filename().string();
     if (sources.finish) {
         m["finish"] = sources.finish->name();

@@ -19,6 +19,8 @@ struct Sources {
     std::string tokenizer;   // as JSON
 };
 
+// How a run starts and steps: of what decides the weights, that which is no size, text or rate.
+Metadata method(const Options& options);
 // All that decides which weights come out, but for the blueprint, the encoding and the tokenizer, which a file has anyway.
 Metadata recipe(const Options& options, const Sources& sources);
 

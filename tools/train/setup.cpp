@@ -106,7 +106,8 @@ Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     Blueprint b = o.blueprint;
     b.vocab_size = tokenizer.vocab_size();
     check(b, "trunk");
-    const int copies = o.keep == Keep::best ? 5 : 4; // values, gradients, two moments, and the best
+    // Values, gradients, two moments, and the best; what Muon computes with is up to four times one of a layer's matrices.
+    const int copies = 4 + (o.keep == Keep::best ? 1 : 0) + (o.method == Method::muon ? 2 : 0);
     check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch, b.context, copies);
     return b;
 }

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 namespace ordo::train {
@@ -57,9 +58,7 @@ public:
     Result train();
 
 private:
-    Schedule schedule() const {
-        return {o_.lr, o_.min_lr, steps_, static_cast<std::int64_t>(o_.warmup * static_cast<double>(steps_))};
-    }
+    Schedule schedule() const;
     void one_step();
     bool evaluation_is_due() const;
     bool evaluate();
@@ -105,7 +104,8 @@ Run::Run(const Options& options)
       corpus_(o_.corpus, *tokenizer_, o_.blueprint.context),
       validation_(o_.validation, *tokenizer_, o_.blueprint.context), parameters_(o_.blueprint, encodings_),
       network_(o_.blueprint, encodings_, parameters_, o_.batch, o_.blueprint.context, {1, o_.randomised_positions}),
-      optimizer_(parameters_), best_(o_.keep == Keep::best ? parameters_.size() : 0), progress_(o_.progress),
+      optimizer_(parameters_, o_.method == Method::muon ? hidden_matrices(o_.blueprint) : std::vector<MatrixRows>()),
+      best_(o_.keep == Keep::best ? parameters_.size() : 0), progress_(o_.progress),
       step_tokens_(static_cast<std::int64_t>(o_.batch) * o_.blueprint.context),
       tokens_(static_cast<std::size_t>(step_tokens_)), targets_(tokens_.size()),
       positions_(o_.randomised_positions > 0 ? tokens_.size() : 0) {
@@ -113,7 +113,7 @@ Run::Run(const Options& options)
     steps_ = o_.tokens / step_tokens_;
     finish_step_ = steps_ - o_.finish_tokens / step_tokens_;
     if (o_.finish_tokens > 0) finish_ = std::make_unique<Corpus>(o_.finish, *tokenizer_, o_.blueprint.context);
-    parameters_.initialise(o_.seed);
+    parameters_.initialise(o_.seed, o_.initial);
     if (!o_.init.empty()) {
         load_initial(o_, parameters_);
         init_sha256_ = sha256(read_file(o_.init, std::numeric_limits<std::size_t>::max() / 2));
@@ -134,9 +134,20 @@ std::string Run::digest() const {
       << o_.min_lr << '|' << o_.warmup << '|' << o_.weight_decay << '|' << o_.clip << '|' << o_.dropout << '|'
       << o_.seed << '|' << o_.finish_tokens << '|' << corpus_.sha256() << '|' << (finish_ ? finish_->sha256() : "")
       << '|' << sha256(tokenizer_->to_json());
+    for (const auto& [key, value] : method(o_)) s << '|' << key << '|' << value;
     if (o_.randomised_positions > 0) s << "|randomised|" << o_.randomised_positions;
     if (o_.keep == Keep::best) s << "|best|" << o_.eval_every << '|' << o_.eval_tokens << '|' << validation_.sha256();
     return sha256(s.str());
+}
+
+Schedule Run::schedule() const {
+    const auto share = [&](double of_steps) {
+        return static_cast<std::int64_t>(of_steps * static_cast<double>(steps_));
+    };
+    Schedule s{.peak = o_.lr, .least = o_.min_lr, .steps = steps_};
+    s.warmup = o_.warmup_steps > 0 ? o_.warmup_steps : share(o_.warmup);
+    if (o_.fall == Fall::stable) s.decay = std::max<std::int64_t>(1, share(o_.decay));
+    return s;
 }
 
 void Run::diverged(std::string_view what) const {
@@ -189,7 +200,7 @@ void Run::one_step() {
     const double loss = network_.loss_and_grad({tokens_, targets_, {}, positions_},
                                                {o_.dropout, o_.seed, static_cast<std::uint64_t>(state_.step)});
     const double lr = schedule()(state_.step);
-    const double norm = optimizer_.step({lr, o_.weight_decay, o_.clip});
+    const double norm = optimizer_.step({lr, o_.weight_decay, o_.clip, lr * o_.muon_scale});
     state_.step += 1;
     if (!std::isfinite(loss)) diverged("the loss is not finite");
     if (!std::isfinite(norm)) diverged("the gradient is not finite");
@@ -330,6 +341,8 @@ Result Run::finish() {
         }
     }
     if (!scored) return stop();
+    result.bits_per_byte = result.validation_loss / std::numbers::ln2 * static_cast<double>(validation_.tokens()) /
+                           static_cast<double>(validation_.text_bytes());
     save(); // neither the weights nor the checkpoint takes the other with it when it cannot be written
     if (not_written) std::rethrow_exception(not_written);
     return result;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/blueprint.h"
+#include "training/parameters.h"
 
 #include <filesystem>
 #include <functional>
@@ -11,6 +12,8 @@ namespace ordo::train {
 
 // Which weights a run writes: those with the lowest held-out loss, or those of its last step.
 enum class Keep { best, last };
+enum class Method { adamw, muon };  // of the matrices of the layers; all else is AdamW's
+enum class Fall { cosine, stable }; // of the learning rate: from the warm-up on, or over the last steps alone
 
 struct Options {
     std::filesystem::path corpus;     // plain text, documents separated by a line <|endoftext|>
@@ -22,11 +25,17 @@ struct Options {
     std::int64_t tokens = 8'000'000; // budget: tokens that pass through the model
     int batch = 16;                  // sequences of blueprint.context tokens a step
     double lr = 3e-3;                // peak learning rate
-    double min_lr = 0.1;             // what the cosine decays to, as a share of lr
-    double warmup = 0.02;            // share of the steps over which lr rises
-    double weight_decay = 0.1;       // on matrices, not on vectors (AdamW)
-    double clip = 1.0;               // largest global norm of the gradient
-    double dropout = 0;              // of the embedding and of each residual branch
+    Method method = Method::adamw;
+    double muon_scale = 1; // the learning rate of what is Muon's, as a multiple of lr
+    Fall fall = Fall::cosine;
+    double decay = 0.2;            // share of the steps over which lr falls with Fall::stable
+    double min_lr = 0.1;           // what it falls to, as a share of lr
+    double warmup = 0.02;          // share of the steps over which lr rises
+    std::int64_t warmup_steps = 0; // the same in steps; 0: by the share
+    InitialMatrices initial;
+    double weight_decay = 0.1;    // on matrices, not on vectors (AdamW)
+    double clip = 1.0;            // largest global norm of the gradient
+    double dropout = 0;           // of the embedding and of each residual branch
     int randomised_positions = 0; // each sequence's are a random subset of 0 .. this - 1; 0: they are 0 .. context - 1
     std::uint64_t seed = 1;
 
@@ -56,6 +65,7 @@ struct Options {
 struct Result {
     double train_loss = 0;        // mean of the last 50 steps, nats a token
     double validation_loss = 0;   // of the weights that were written, over all of the held-out windows
+    double bits_per_byte = 0;     // the same, by the mean length of a held-out token
     std::int64_t tokens = 0;      // that passed through the model
     std::int64_t kept_tokens = 0; // after which it had the weights that were written
     bool interrupted = false;     // by interrupt(); the checkpoint was saved

@@ -6,200 +6,13 @@
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 #include "tools/cli/signals.h"
+#include "tools/verbs/train_options.h"
 
 #include <algorithm>
 
 namespace ordo::tools {
 
 namespace {
-
-constexpr double most_tokens = 1e15;
-
-constexpr Option file_options[] = {
-    {.name = "corpus",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "the text to learn, documents separated by a line <|endoftext|>"},
-    {.name = "val", .kind = Kind::path, .value = "FILE", .help = "a held-out text of the same form"},
-    {.name = "out",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "the weights to write; a file of this name is replaced at the end, as a whole"},
-    {.name = "dtype",
-     .kind = Kind::choice,
-     .value = "TYPE",
-     .fallback = "f16",
-     .help = "f16|bf16|f32: the numbers of the file"},
-    {.name = "finish", .kind = Kind::path, .value = "FILE", .help = "a second text for the last part of the budget"},
-    {.name = "finish-tokens",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = most_tokens,
-     .help = "how much of --tokens that part is, in whole steps; by default a fifth"},
-    {.name = "init", .kind = Kind::path, .value = "FILE", .help = "start from these weights"},
-    {.name = "checkpoint",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "where to save the state of the training; one that exists is refused without --resume or --overwrite"},
-    {.name = "checkpoint-every",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "100",
-     .least = 1,
-     .most = 1 << 30,
-     .help = "steps between checkpoints; Ctrl-C saves one too"},
-    {.name = "resume", .help = "go on from the checkpoint if there is one, bit for bit"},
-    {.name = "overwrite", .help = "begin anew, replacing a checkpoint and a log that exist"},
-    {.name = "log",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help =
-         "CSV of step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss; a resumed run goes on with it, "
-         "a new one refuses one that exists as it does a checkpoint"},
-    {.name = "eval-every",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "200",
-     .least = 1,
-     .most = 1 << 30,
-     .help = "steps between held-out losses; the last step has one too"},
-    {.name = "eval-tokens",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "65536",
-     .least = 1,
-     .most = most_tokens,
-     .help = "held-out tokens scored each time, the same ones; the figure at the end is of all of --val"},
-    {.name = "keep",
-     .kind = Kind::choice,
-     .value = "WHICH",
-     .fallback = "best",
-     .help =
-         "best|last: the weights to write: those with the lowest of these held-out losses, or those of the last step"},
-};
-
-constexpr Option trunk_options[] = {
-    {.name = "encoding",
-     .kind = Kind::text,
-     .value = "SPEC",
-     .help = "positional encoding, such as alibi or segment+learned; by default the architecture's"},
-    {.name = "arch",
-     .kind = Kind::text,
-     .value = "NAME",
-     .fallback = "ordo",
-     .help = "the architecture, whose sizes hold where the options below do not change them; a wrong NAME lists them"},
-    {.name = "layers", .kind = Kind::integer, .value = "N", .least = 1, .most = 1'024, .help = "layers"},
-    {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65'536, .help = "width"},
-    {.name = "heads",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = 1'024,
-     .help = "attention heads, which share the width"},
-    {.name = "kv-heads",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = 1'024,
-     .help = "key and value heads, a divisor of --heads; by default as many"},
-    {.name = "ffn",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = 1 << 20,
-     .help = "width of the feed-forward layer"},
-    {.name = "ctx", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 22, .help = "tokens of a sequence"},
-    {.name = "vocab",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 257,
-     .most = 1 << 22,
-     .help = "entries of the tokenizer that is learned from the corpus"},
-    {.name = "tokenizer",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "take the tokenizer of a weight file, or a tokenizer.json"},
-    {.name = "byte-tokenizer", .help = "a token for each byte"},
-};
-
-constexpr Option budget_options[] = {
-    {.name = "tokens",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "8000000",
-     .least = 1,
-     .most = most_tokens,
-     .help = "tokens that pass through the model"},
-    {.name = "batch",
-     .kind = Kind::integer,
-     .value = "N",
-     .fallback = "16",
-     .least = 1,
-     .most = 65'536,
-     .help = "sequences in a step"},
-    {.name = "lr",
-     .kind = Kind::number,
-     .value = "X",
-     .fallback = "0.003",
-     .least = 0,
-     .most = 10,
-     .above = true,
-     .help = "peak learning rate of AdamW"},
-    {.name = "min-lr",
-     .kind = Kind::number,
-     .value = "X",
-     .fallback = "0.1",
-     .least = 0,
-     .most = 1,
-     .help = "what the cosine decays to, as a share of --lr"},
-    {.name = "warmup",
-     .kind = Kind::number,
-     .value = "X",
-     .fallback = "0.02",
-     .least = 0,
-     .most = 1,
-     .help = "share of the steps over which the rate rises"},
-    {.name = "weight-decay",
-     .kind = Kind::number,
-     .value = "X",
-     .fallback = "0.1",
-     .least = 0,
-     .most = 10,
-     .help = "of matrices"},
-    {.name = "clip",
-     .kind = Kind::number,
-     .value = "X",
-     .fallback = "1.0",
-     .least = 0,
-     .most = 1e6,
-     .above = true,
-     .help = "largest norm of the gradient"},
-    {.name = "dropout",
-     .kind = Kind::number,
-     .value = "P",
-     .fallback = "0",
-     .least = 0,
-     .most = 0.99,
-     .help = "of the embedding and of each residual branch, in training only"},
-    {.name = "randomised-positions",
-     .kind = Kind::integer,
-     .value = "L",
-     .fallback = "0",
-     .least = 0,
-     .most = 1 << 22,
-     .help = "train each sequence at a sorted random subset of the positions 0 to L - 1, L at least --ctx; held-out "
-             "losses are at the mean of such subsets, --ctx positions spread evenly over L; 0: at 0, 1, 2 ..."},
-    {.letter = 's',
-     .name = "seed",
-     .kind = Kind::seed,
-     .value = "N",
-     .fallback = "1",
-     .help = "of the weights, the order and the dropout; the same bits whatever the threads"},
-};
-
-constexpr OptionGroup groups[] = {
-    {"Files", file_options}, {"Trunk", trunk_options}, {"Budget", budget_options}, common_group};
 
 const Architecture& find_architecture(const std::string& name) {
     std::string known;
@@ -208,6 +21,37 @@ const Architecture& find_architecture(const std::string& name) {
         known += (known.empty() ? "" : ", ") + std::string(architecture.name);
     }
     fail(ErrorCode::usage, "option --arch: expected one of ", known, ", found '", printable(name), "'");
+}
+
+QkNorm qk_norm_of(const std::string& name) {
+    return name == "head" ? QkNorm::head : name == "width" ? QkNorm::width : QkNorm::none;
+}
+
+std::vector<LayerPlan*> plans_of(Blueprint& b) {
+    std::vector<LayerPlan*> plans{&b};
+    for (LayerPlan& plan : b.pattern) plans.push_back(&plan);
+    return plans;
+}
+
+void read_method(const Arguments& arguments, train::Options& o) {
+    if (arguments.has("warmup") && arguments.has("warmup-steps"))
+        fail(ErrorCode::usage, "expected --warmup or --warmup-steps, found both");
+    o.method = arguments.text("optimizer") == "muon" ? train::Method::muon : train::Method::adamw;
+    o.fall = arguments.text("schedule") == "stable" ? train::Fall::stable : train::Fall::cosine;
+    if (arguments.has("muon-scale") && o.method != train::Method::muon)
+        fail(ErrorCode::usage, "option --muon-scale: expected --optimizer muon beside it");
+    if (arguments.has("decay") && o.fall != train::Fall::stable)
+        fail(ErrorCode::usage, "option --decay: expected --schedule stable beside it");
+    o.lr = arguments.number("lr");
+    o.muon_scale = arguments.number("muon-scale");
+    o.decay = arguments.number("decay");
+    o.min_lr = arguments.number("min-lr");
+    o.warmup = arguments.number("warmup");
+    if (arguments.has("warmup-steps")) o.warmup_steps = arguments.integer("warmup-steps");
+    o.initial = {arguments.number("deviation"), !arguments.has("full-branches")};
+    o.weight_decay = arguments.number("weight-decay");
+    o.clip = arguments.number("clip");
+    o.dropout = arguments.number("dropout");
 }
 
 Blueprint read_blueprint(const Arguments& arguments, const Architecture& architecture) {
@@ -228,6 +72,9 @@ Blueprint read_blueprint(const Arguments& arguments, const Architecture& archite
     if (b.n_heads % b.n_kv_heads != 0)
         fail(ErrorCode::usage, "option --kv-heads: expected a divisor of the ", b.n_heads, " heads, found ",
              b.n_kv_heads);
+    if (arguments.has("embedding-scale")) b.embedding_scale = static_cast<float>(arguments.number("embedding-scale"));
+    if (arguments.has("qk-norm"))
+        for (LayerPlan* plan : plans_of(b)) plan->qk_norm = qk_norm_of(arguments.text("qk-norm"));
     if (arguments.has("dim") || arguments.has("heads")) b.d_head = b.d_model / b.n_heads;
     try {
         check(b, "ordo train");
@@ -257,12 +104,7 @@ train::Options read_options(const Arguments& arguments) {
     o.blueprint = read_blueprint(arguments, architecture);
     o.tokens = arguments.integer64("tokens");
     o.batch = arguments.integer("batch");
-    o.lr = arguments.number("lr");
-    o.min_lr = arguments.number("min-lr");
-    o.warmup = arguments.number("warmup");
-    o.weight_decay = arguments.number("weight-decay");
-    o.clip = arguments.number("clip");
-    o.dropout = arguments.number("dropout");
+    read_method(arguments, o);
     o.randomised_positions = arguments.integer("randomised-positions");
     o.seed = parse_seed(arguments.text("seed"), "seed");
     o.finish = arguments.text("finish");
@@ -297,8 +139,8 @@ int run(const Arguments& arguments) {
         return stop_code();
     }
     write_out("tokens: " + std::to_string(result.tokens) + "\ntrain_loss: " + fixed_text(result.train_loss, 4) +
-              "\nvalidation_loss: " + fixed_text(result.validation_loss, 4) +
-              "\nkept_tokens: " + std::to_string(result.kept_tokens) + "\n");
+              "\nvalidation_loss: " + fixed_text(result.validation_loss, 4) + "\nbits_per_byte: " +
+              fixed_text(result.bits_per_byte, 4) + "\nkept_tokens: " + std::to_string(result.kept_tokens) + "\n");
     return 0;
 }
 
@@ -310,10 +152,11 @@ const Verb train_verb{
     .operand = "",
     .summary = "trains a model from a text",
     .details =
-        "AdamW with warm-up and cosine decay. Needs --corpus, --val and --out. The first Ctrl-C saves the "
+        "AdamW with warm-up and cosine decay, or as the options say. Needs --corpus, --val and --out. The first Ctrl-C "
+        "saves the "
         "checkpoint and stops. A run whose loss or weights are not finite, or whose loss stays above twice what it "
         "began with, ends with exit code 1 and leaves --out as it was.",
-    .groups = groups,
+    .groups = train_table::groups,
     .run = run};
 
 } // namespace ordo::tools

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "training/muon.h"
+
+#include "core/blas.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+constexpr int steps = 5;
+constexpr float a = 3.4445f, b = -4.7750f, c = 2.0315f; // x <- a x + b (x x^T) x + c (x x^T)^2 x
+
+std::size_t size_of(int rows, int cols) {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+}
+
+// Singular values are at most the Frobenius norm, and have to be at most 1.
+void normalise(std::span<float> x) {
+    double sum = 0;
+    for (const float v : x) sum += static_cast<double>(v) * v;
+    const auto scale = static_cast<float>(1 / (std::sqrt(sum) + 1e-7));
+    for (float& v : x) v *= scale;
+}
+
+// The parts of a tensor of a layer, in rows; none for one that is not a matrix of Muon's.
+std::vector<int> parts_of(const std::string& name, const LayerPlan& plan, const Blueprint& blueprint) {
+    const int q = blueprint.n_heads * blueprint.d_head, kv = blueprint.n_kv_heads * blueprint.d_head;
+    if (name.ends_with("attention.qkv.weight")) return {q, kv, kv};
+    if (name.ends_with("cross_attention.q.weight")) return {q};
+    if (name.ends_with("cross_attention.kv.weight")) return {kv, kv};
+    if (name.ends_with(".in.weight")) return std::vector<int>(plan.gated ? 2 : 1, blueprint.d_ff);
+    if (name.ends_with(".out.weight")) return {blueprint.d_model};
+    return {};
+}
+
+} // namespace
+
+std::vector<MatrixRows> hidden_matrices(const Blueprint& blueprint) {
+    std::vector<MatrixRows> matrices;
+    const std::vector<TensorSpec> specs = tensor_list(blueprint);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        constexpr std::string_view prefix = "layers.";
+        if (!specs[i].name.starts_with(prefix)) continue;
+        const LayerPlan& plan = blueprint.layer(std::stoi(specs[i].name.substr(prefix.size())));
+        int first = 0;
+        for (const int rows : parts_of(specs[i].name, plan, blueprint)) {
+            matrices.push_back({static_cast<int>(i), first, rows});
+            first += rows;
+        }
+    }
+    return matrices;
+}
+
+Orthogonaliser::Orthogonaliser(int most_rows, int most_cols)
+    : gram_(size_of(std::min(most_rows, most_cols), std::min(most_rows, most_cols))), polynomial_(gram_.size()),
+      product_(size_of(most_rows, most_cols)) {}
+
+void Orthogonaliser::operator()(View x) {
+    const bool wide = x.rows <= x.cols; // the smaller of x x^T and x^T x is taken
+    const int n = std::min(x.rows, x.cols);
+    const std::span<float> values(x.data, size_of(x.rows, x.cols));
+    const View gram = view(gram_.data(), n, n), polynomial = view(polynomial_.data(), n, n);
+    const View product = view(product_.data(), x.rows, x.cols);
+    normalise(values);
+    for (int i = 0; i < steps; ++i) {
+        gemm(x, wide ? Transpose::no : Transpose::yes, x, wide ? Transpose::yes : Transpose::no, gram);
+        gemm(gram, Transpose::no, gram, Transpose::no, polynomial);
+        for (std::size_t j = 0; j < size_of(n, n); ++j) polynomial.data[j] = b * gram.data[j] + c * polynomial.data[j];
+        std::copy(values.begin(), values.end(), product.data);
+        if (wide)
+            gemm(polynomial, Transpose::no, x, Transpose::no, product, a);
+        else
+            gemm(x, Transpose::no, polynomial, Transpose::no, product, a);
+        std::copy_n(product.data, values.size(), values.begin());
+    }
+}
+
+} // namespace ordo

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Muon against numpy in double precision, and which matrices are its.
+#include "training/muon.h"
+
+#include "tests/model/small_models.h"
+#include "training/optimizer.h"
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+// The matrices of muon_reference.py, beside this file, which printed the expected values below.
+void fill(View v, int seed) {
+    for (int n = 0; n < v.rows * v.cols; ++n) v.data[n] = static_cast<float>((n * 37 + seed * 11) % 101) / 50.0f - 1.0f;
+}
+
+void expect_values(View found, const std::vector<float>& expected, float tolerance) {
+    ASSERT_EQ(static_cast<std::size_t>(found.rows) * static_cast<std::size_t>(found.cols), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found.data[i], expected[i], tolerance) << i;
+}
+
+TEST(Muon, AWideMatrixBecomesNearlyOrthogonal) {
+    Tensor x(2, 5);
+    fill(x.view(), 1);
+    Orthogonaliser{2, 5}(x.view());
+    expect_values(x.view(),
+                  {-0.696309f, -0.028376f, 0.604802f, -0.490424f, 0.142753f, 0.688201f, -0.284219f, 0.257868f,
+                   -0.679796f, -0.137709f},
+                  1e-4f);
+}
+
+// By scratch for larger ones.
+TEST(Muon, ATallMatrixBecomesNearlyOrthogonal) {
+    Tensor x(4, 3);
+    fill(x.view(), 2);
+    Orthogonaliser{9, 7}(x.view());
+    expect_values(x.view(),
+                  {-0.673168f, 0.378607f, 0.687671f, -0.516896f, 0.081938f, -0.583591f, -0.170089f, 0.420093f,
+                   -0.353193f, 0.176718f, 0.758248f, -0.122795f},
+                  1e-4f);
+}
+
+TEST(Muon, NoGradientIsNoStep) {
+    Tensor x(3, 4);
+    Orthogonaliser{3, 4}(x.view());
+    expect_values(x.view(), std::vector<float>(12), 0);
+}
+
+Blueprint of_the_script() { // whose feed_forward.in is [8, 6]
+    Blueprint b;
+    b.vocab_size = 11;
+    b.context = 4;
+    b.n_layers = 1;
+    b.d_model = 6;
+    b.n_heads = b.n_kv_heads = 1;
+    b.d_head = 6;
+    b.d_ff = 8;
+    b.gated = false;
+    return b;
+}
+
+TEST(Muon, ThreeStepsWithMomentumAndDecay) {
+    const Blueprint b = of_the_script();
+    EncodingStack encodings("none", b.dims());
+    Parameters parameters(b, encodings);
+    Optimizer optimizer(parameters, hidden_matrices(b));
+    const View w = parameters.value("layers.0.feed_forward.in.weight");
+    fill(w, 9);
+    for (int step = 0; step < 3; ++step) {
+        fill(parameters.grad("layers.0.feed_forward.in.weight"), 3 + step);
+        optimizer.step({.lr = 1, .weight_decay = 0.1, .clip = 1e9, .muon_lr = 0.01});
+    }
+    expect_values(w, {0.979266f, -0.302544f, 0.445430f,  -0.837074f, -0.103486f, 0.639801f,  -0.634607f, 0.103988f,
+                      0.843554f, -0.442177f, 0.300531f,  -0.976940f, -0.244411f, 0.503425f,  -0.777819f, -0.043423f,
+                      0.698161f, -0.582278f, 0.160611f,  0.899426f,  -0.378362f, 0.364383f,  -0.916724f, -0.188614f,
+                      0.564752f, -0.717028f, 0.018574f,  0.758946f,  -0.523924f, 0.218538f,  0.960764f,  -0.321286f,
+                      0.425938f, -0.856123f, -0.121397f, 0.621254f,  -0.658820f, 0.072922f,  0.818760f,  -0.464831f,
+                      0.277488f, -0.999955f, -0.262913f, 0.484683f,  -0.797311f, -0.062472f, 0.680250f,  -0.600826f},
+                  2e-5f);
+}
+
+// What is not Muon's is AdamW's, whose first step is lr in the direction of the gradient's sign.
+TEST(Muon, TheRestIsAdamWs) {
+    const Blueprint b = of_the_script();
+    EncodingStack encodings("learned", b.dims());
+    Parameters parameters(b, encodings);
+    Optimizer optimizer(parameters, hidden_matrices(b));
+    std::fill(parameters.grads().begin(), parameters.grads().end(), 0.5f);
+    optimizer.step({.lr = 0.25, .weight_decay = 0, .clip = 1e9, .muon_lr = 0.01});
+    for (int i = 0; i < parameters.count(); ++i) {
+        const std::string& name = parameters.specs()[static_cast<std::size_t>(i)].name;
+        const bool muons =
+            name.starts_with("layers.") && parameters.specs()[static_cast<std::size_t>(i)].shape.size() == 2;
+        const float moved = std::abs(parameters.value(i).data[0]);
+        EXPECT_EQ(std::abs(moved - 0.25f) < 1e-4f, !muons) << name << " moved by " << moved;
+    }
+}
+
+TEST(Muon, QueriesKeysValuesGateAndUpAreMatricesOfTheirOwn) {
+    Blueprint b = small_blueprint();
+    b.n_kv_heads = 2;
+    b.n_layers = 2;
+    b.pattern = {b, b};
+    b.pattern[1].experts = 2, b.pattern[1].experts_used = 1, b.pattern[1].gated = false;
+    b.pattern[1].cross_attention = true;
+    const std::vector<TensorSpec> specs = tensor_list(b);
+    std::vector<std::string> found;
+    for (const MatrixRows& m : hidden_matrices(b))
+        found.push_back(specs[static_cast<std::size_t>(m.tensor)].name + " " + std::to_string(m.first) + "+" +
+                        std::to_string(m.rows));
+    const std::vector<std::string> expected = {"layers.0.attention.qkv.weight 0+40",
+                                               "layers.0.attention.qkv.weight 40+20",
+                                               "layers.0.attention.qkv.weight 60+20",
+                                               "layers.0.attention.out.weight 0+40",
+                                               "layers.0.feed_forward.in.weight 0+52",
+                                               "layers.0.feed_forward.in.weight 52+52",
+                                               "layers.0.feed_forward.out.weight 0+40",
+                                               "layers.1.attention.qkv.weight 0+40",
+                                               "layers.1.attention.qkv.weight 40+20",
+                                               "layers.1.attention.qkv.weight 60+20",
+                                               "layers.1.attention.out.weight 0+40",
+                                               "layers.1.cross_attention.q.weight 0+40",
+                                               "layers.1.cross_attention.kv.weight 0+20",
+                                               "layers.1.cross_attention.kv.weight 20+20",
+                                               "layers.1.cross_attention.out.weight 0+40",
+                                               "layers.1.feed_forward.experts.0.in.weight 0+52",
+                                               "layers.1.feed_forward.experts.0.out.weight 0+40",
+                                               "layers.1.feed_forward.experts.1.in.weight 0+52",
+                                               "layers.1.feed_forward.experts.1.out.weight 0+40"};
+    EXPECT_EQ(found, expected);
+}
+
+} // namespace
+} // namespace ordo
