@@ -24,6 +24,7 @@ struct TrainingOptions {
     // Muon (Jordan et al. 2024) for the matrices of the layers in the place of AdamW, its steps scaled to the size of AdamW's (Liu
     // et al. 2025, arXiv 2502.16982): its learning rate as a multiple of lr, such as 1; 0: AdamW for all.
     double muon = 0;
+    int input = 0; // tokens of each input of an encoder, if the model has one; 0: its trained context
 };
 
 // A copy of a model's weights in f32 that is trained by AdamW (Loshchilov and Hutter 2019; beta 0.9 and 0.95), or Muon, whatever
@@ -32,7 +33,8 @@ struct TrainingOptions {
 //   Every call takes batch * length tokens, sequence after sequence; targets says what shall follow each of them (in a causal
 // model the token after it, in a bidirectional one the token that stands masked there), and a target < 0 is not
 // scored. So a text that is shorter than length is filled up with any token that has such a target. rows: segments, one for each
-// token, or none: all are of segment 0; positions, likewise, or none: 0 .. length - 1 in each sequence.
+// token, or none: all are of segment 0; positions, likewise, or none: 0 .. length - 1 in each sequence. input: of a model with an
+// encoder alone, for each sequence as many tokens as the options say; one that is shorter is filled up with tokens < 0.
 class Trainer {
 public:
     // Throws Error(usage) for an option out of its range, an encoding that has no gradient, by name, and one of the caller's own,
@@ -44,12 +46,14 @@ public:
 
     // One step with the learning rate lr. Returns the loss before it: the mean of -log p(target) over the targets that
     // are scored, in nats, with dropout if there is any. Throws Error(usage) for another number of tokens, targets,
-    // segments or positions than batch * length, no target, more axes than the options say, and an lr that is not a finite number
+    // segments or positions than batch * length, or of the input's, no target, more axes than the options say, and an lr that is not a finite number
     // >= 0; Error(limit) for a token, target, segment or position out of range; Error(failure) if the loss or the
     // gradient is not finite. The weights are then as before the call.
-    double step(std::span<const Token> tokens, std::span<const Token> targets, double lr, const TokenRows& rows = {});
+    double step(std::span<const Token> tokens, std::span<const Token> targets, double lr, const TokenRows& rows = {},
+                std::span<const Token> input = {});
     // The same loss without dropout, and without a step.
-    double loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows = {});
+    double loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows = {},
+                std::span<const Token> input = {});
 
     std::int64_t steps() const; // taken so far
 

@@ -93,7 +93,7 @@ View AttentionScratch::keys(int slot, int keys) {
 KeyRange TileJob::seen(int row) const {
     const int index = part.first + row;
     if (shape().cross) return {0, part.memory_tokens};
-    if (shape().mask == Mask::bidirectional) return {0, part.first + part.rows};
+    if (shape().mask == Mask::bidirectional) return {0, part.visible != 0 ? part.visible : part.first + part.rows};
     return {shape().window == 0 ? 0 : std::max(0, index + 1 - shape().window), index + 1};
 }
 

@@ -32,6 +32,7 @@ struct Part {
     int first, rows;
     KvCache* memory = nullptr;
     int memory_tokens = 0;
+    int visible = 0; // tokens that a bidirectional query sees, padding behind them left out; 0: all
 };
 
 // A layer's attention: its shape, the encodings that act in it, and its number.
@@ -123,5 +124,9 @@ private:
 void attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed, View out,
                         View d_out, AttentionGradient& gradient, View d_qkv, View d_normed,
                         const TensorGradients& grads);
+// The same of cross-attention, whose queries q [n, n_heads * d_head] met what the parts' memories were made of: keys and
+// values kv [parts * m, 2 n_kv_heads * d_head]. d_q and d_kv are overwritten.
+void cross_attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View q, View kv, View out,
+                              View d_out, AttentionGradient& gradient, View d_q, View d_kv);
 
 } // namespace ordo

@@ -54,21 +54,33 @@ void add_items(int items, std::ptrdiff_t stride, const float* from, std::ptrdiff
     });
 }
 
+// What one sequence's attention read, or the gradients of that: queries [n, n_heads * e], keys and values [m, n_kv_heads * e].
+struct Read {
+    View q, k, v;
+};
+// The columns of qkv, or of a memory.
+Read read_of(const AttentionShape& shape, View qkv) {
+    const int q = shape.n_heads * shape.d_head, kv = shape.n_kv_heads * shape.d_head;
+    return {cols_of(qkv, 0, q), cols_of(qkv, q, kv), cols_of(qkv, q + kv, kv)};
+}
+Read read_of(const AttentionShape& shape, View q, View memory) {
+    const int kv = shape.n_kv_heads * shape.d_head;
+    return {q, cols_of(memory, 0, kv), cols_of(memory, kv, kv)};
+}
+
 // One item: the query heads of a sequence that share a key/value head.
 class Item {
 public:
-    Item(const AttentionLayer& layer, const Part& part, View qkv, View out, View d_out, View d_qkv, int kv,
+    Item(const AttentionLayer& layer, const Part& part, const Read& read, View out, View d_out, const Read& d, int kv,
          AttentionGradient& gradient, int slot, float* d_state, TensorGradients grads)
-        : shape_(layer.shape), job_{layer, part, cols_of(qkv, 0, layer.shape.n_heads * layer.shape.d_head), out},
-          out_(out), d_out_(d_out), d_qkv_(d_qkv), kv_(kv), s_(gradient.of_slot(slot)), stride_(gradient.stride()),
-          grads_(std::move(grads)) {
+        : shape_(layer.shape), job_{layer, part, read.q, out}, out_(out), d_out_(d_out), d_q_(d.q), kv_(kv),
+          s_(gradient.of_slot(slot)), stride_(gradient.stride()), grads_(std::move(grads)) {
         const int e = shape_.d_head;
-        const int key_column = (shape_.n_heads + kv) * e, value_column = key_column + shape_.n_kv_heads * e;
-        keys_ = cols_of(qkv, key_column, e);
-        d_keys_ = cols_of(d_qkv, key_column, e);
-        d_values_ = cols_of(d_qkv, value_column, e);
-        const View values = cols_of(qkv, value_column, e);
-        for (int i = 0; i < part.rows; ++i) {
+        keys_ = cols_of(read.k, kv * e, e);
+        d_keys_ = cols_of(d.k, kv * e, e);
+        d_values_ = cols_of(d.v, kv * e, e);
+        const View values = cols_of(read.v, kv * e, e);
+        for (int i = 0; i < values.rows; ++i) {
             for (int j = 0; j < e; ++j) s_.values_t[j * stride_ + i] = values.row(i)[j];
             std::fill_n(d_keys_.row(i), e, 0.0f);
             std::fill_n(d_values_.row(i), e, 0.0f);
@@ -80,7 +92,7 @@ public:
     void run() {
         const int group = shape_.n_heads / shape_.n_kv_heads;
         for (int head = kv_ * group; head < (kv_ + 1) * group; ++head) {
-            const View dq = cols_of(d_qkv_, head * shape_.d_head, shape_.d_head);
+            const View dq = cols_of(d_q_, head * shape_.d_head, shape_.d_head);
             for (int i = 0; i < dq.rows; ++i) std::fill_n(dq.row(i), dq.cols, 0.0f);
             for (int row = 0; row < dq.rows; row += tile_rows) tile(head, row, std::min(tile_rows, dq.rows - row));
         }
@@ -96,7 +108,7 @@ private:
         const int n = keys.last - keys.first, e = shape_.d_head;
         const View weights{s_.weights, rows, n, stride_}, d_weights{s_.d_weights, rows, n, stride_};
         const View d_o = cols_of(rows_of(d_out_, row, rows), head * e, e), q = job_.queries(head, row, rows),
-                   dq = cols_of(rows_of(d_qkv_, row, rows), head * e, e);
+                   dq = cols_of(rows_of(d_q_, row, rows), head * e, e);
         const View own_keys = rows_of(keys_, keys.first, n), d_keys = rows_of(d_keys_, keys.first, n),
                    d_values = rows_of(d_values_, keys.first, n);
         const Tile t = job_.tile(head, row, rows, keys,
@@ -172,12 +184,12 @@ private:
 
     const AttentionShape& shape_;
     TileJob job_;
-    View out_, d_out_, d_qkv_; // of all heads
+    View out_, d_out_, d_q_; // of all heads
     int kv_;
     AttentionGradient::Scratch s_;
     int stride_;
     TensorGradients grads_;
-    View keys_, d_keys_, d_values_; // [rows, e], of this key/value head
+    View keys_, d_keys_, d_values_; // [keys, e], of this key/value head
     View d_state_;
 };
 
@@ -240,9 +252,12 @@ AttentionGradient::Scratch AttentionGradient::of_slot(int slot) {
     return {p, tiles, tiles + tile, tiles + 2 * tile, tiles + 3 * tile, tiles + 4 * tile};
 }
 
-void attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed, View out,
-                        View d_out, AttentionGradient& gradient, View d_qkv, View d_normed,
-                        const TensorGradients& grads) {
+namespace {
+
+// All items, whose views are given by read(part) and gradients(part), and then the sums of what they have of the tensors.
+template <class ReadOf, class GradientOf>
+void run_items(const AttentionLayer& layer, std::span<const Part> parts, const ReadOf& read, const GradientOf& d,
+               View out, View d_out, AttentionGradient& gradient, const TensorGradients& grads) {
     const int kv_heads = layer.shape.n_kv_heads, items = static_cast<int>(parts.size()) * kv_heads;
     const std::size_t tensor_floats = floats_of(grads);
     const int state_floats = layer.encodings.state_floats(), length = parts.front().rows;
@@ -253,11 +268,22 @@ void attention_backward(const AttentionLayer& layer, std::span<const Part> parts
         std::fill_n(gradient.tensors(item), tensor_floats, 0.0f);
         std::fill_n(gradient.state(item), static_cast<std::size_t>(length) * static_cast<std::size_t>(state_floats),
                     0.0f);
-        Item(layer, part, rows_of(qkv, row, part.rows), rows_of(out, row, part.rows), rows_of(d_out, row, part.rows),
-             rows_of(d_qkv, row, part.rows), item % kv_heads, gradient, slot, gradient.state(item),
-             laid_out(grads, gradient.tensors(item)))
+        Item(layer, part, read(p), rows_of(out, row, part.rows), rows_of(d_out, row, part.rows), d(p), item % kv_heads,
+             gradient, slot, gradient.state(item), laid_out(grads, gradient.tensors(item)))
             .run();
     });
+}
+
+} // namespace
+
+void attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed, View out,
+                        View d_out, AttentionGradient& gradient, View d_qkv, View d_normed,
+                        const TensorGradients& grads) {
+    const int rows = parts.front().rows, items = static_cast<int>(parts.size()) * layer.shape.n_kv_heads;
+    const auto of = [&](View all) {
+        return [&layer, all, rows](int part) { return read_of(layer.shape, rows_of(all, part * rows, rows)); };
+    };
+    run_items(layer, parts, of(qkv), of(d_qkv), out, d_out, gradient, grads);
     if (layer.encodings.moments() & moment_observe) observe_backward(layer, parts, normed, gradient, d_normed, grads);
     if (layer.encodings.moments() & moment_rotate) rotate_backward(layer, parts, qkv, d_qkv, grads);
     std::ptrdiff_t at = 0;
@@ -267,6 +293,18 @@ void attention_backward(const AttentionLayer& layer, std::span<const Part> parts
             add_items(items, gradient.item_stride(), gradient.tensors(0) + at, n, v.data);
             at += n;
         }
+}
+
+void cross_attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View q, View kv, View out,
+                              View d_out, AttentionGradient& gradient, View d_q, View d_kv) {
+    const int rows = parts.front().rows, memory = kv.rows / static_cast<int>(parts.size());
+    const auto of = [&](View queries, View remembered) {
+        return [&layer, queries, remembered, rows, memory](int part) {
+            return read_of(layer.shape, rows_of(queries, part * rows, rows),
+                           rows_of(remembered, part * memory, memory));
+        };
+    };
+    run_items(layer, parts, of(q, kv), of(d_q, d_kv), out, d_out, gradient, {});
 }
 
 } // namespace ordo

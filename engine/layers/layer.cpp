@@ -44,6 +44,11 @@ std::array<NormedColumns, 2> normed_columns(const LayerProgram& program) {
     return {NormedColumns{0, q, s.q_width() / q}, NormedColumns{s.q_width(), k, s.kv_width() / k}};
 }
 
+// Of a layer's branch: the third, where there is one, comes after those of all layers.
+int dropout_site(int layer, int branch) {
+    return branch < 2 ? 1 + 2 * layer + branch : (1 << 16) + layer;
+}
+
 class Forward {
 public:
     Forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
@@ -89,7 +94,7 @@ private:
                            out);
         case Op::add: {
             const View branch = value(step.other);
-            if (dropout_.rate > 0) dropout_(branch, 1 + 2 * layer_.index + added_++);
+            if (dropout_.rate > 0) dropout_(branch, dropout_site(layer_.index, added_++));
             copy(in, out);
             return add(branch, out);
         }
@@ -176,8 +181,10 @@ private:
             return attention_backward(layer_.attention(), parts_, in, value(step.other), value(step.out), dy,
                                       attention_, dx, d_normed, d_.encodings);
         }
-        case Op::cross: // no training is begun of a model with an encoder
-            return;
+        case Op::cross:
+            accumulate(step.in);
+            return cross_attention_backward(layer_.cross_attention(), parts_, in, gradients_.memory, value(step.out),
+                                            dy, attention_, dx, gradients_.d_memory);
         case Op::activate:
             accumulate(step.in);
             return activation_backward(plan.activation, plan.gated, in, dy, dx);
@@ -189,7 +196,7 @@ private:
             const View branch = gradient(step.other);
             accumulate(step.other);
             copy(dy, branch);
-            if (dropout_.rate > 0) dropout_(branch, 1 + 2 * layer_.index + --added_);
+            if (dropout_.rate > 0) dropout_(branch, dropout_site(layer_.index, --added_));
             if (!accumulate(step.in))
                 copy(dy, dx);
             else if (dx.data != dy.data)

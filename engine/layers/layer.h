@@ -87,6 +87,8 @@ std::vector<View> lay_out(const LayerProgram& program, const SlotMemory& memory)
 // after the layer and receives that before it. d: added to.
 struct GradientMemory {
     View stream, normed, branch, qkv, attended, hidden, active;
+    // Keys and values [n, 2 kv_width] that cross-attention met, and where their gradient is written.
+    View memory = {}, d_memory = {};
 };
 void backward(const Layer& layer, std::span<const Part> parts, std::span<const View> values,
               const GradientMemory& gradients, AttentionGradient& attention, const LayerScratch& scratch,

@@ -2,6 +2,7 @@
 #include "training/muon.h"
 
 #include "core/blas.h"
+#include "model/model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,11 +42,15 @@ std::vector<MatrixRows> hidden_matrices(const Blueprint& blueprint) {
     std::vector<MatrixRows> matrices;
     const std::vector<TensorSpec> specs = tensor_list(blueprint);
     for (std::size_t i = 0; i < specs.size(); ++i) {
-        constexpr std::string_view prefix = "layers.";
-        if (!specs[i].name.starts_with(prefix)) continue;
-        const LayerPlan& plan = blueprint.layer(std::stoi(specs[i].name.substr(prefix.size())));
+        constexpr std::string_view prefix = "layers.", of_encoder = encoder_prefix;
+        std::string_view name = specs[i].name;
+        const bool encoder = name.starts_with(of_encoder);
+        if (encoder) name.remove_prefix(of_encoder.size());
+        if (!name.starts_with(prefix)) continue;
+        const Blueprint& stack = encoder ? blueprint.encoder.front() : blueprint;
+        const LayerPlan& plan = stack.layer(std::stoi(std::string(name.substr(prefix.size()))));
         int first = 0;
-        for (const int rows : parts_of(specs[i].name, plan, blueprint)) {
+        for (const int rows : parts_of(specs[i].name, plan, stack)) {
             matrices.push_back({static_cast<int>(i), first, rows});
             first += rows;
         }

@@ -2,9 +2,8 @@
 // A model in training: what inference runs, with every value kept, and back again.
 #pragma once
 
-#include "model/pass.h"
 #include "training/before_head.h"
-#include "training/parameters.h"
+#include "training/trained_stack.h"
 
 namespace ordo {
 
@@ -13,6 +12,7 @@ struct Sequences {
     std::span<const Token> tokens, targets; // of each token; a target < 0 is not scored
     std::span<const int> segments = {};     // likewise, or none
     Positions positions = {};               // likewise, or none: 0 .. length - 1 in each sequence
+    std::span<const Token> input = {};      // of an encoder, for each sequence; filled up with tokens < 0
 };
 
 // The position ids that sequences may have.
@@ -23,15 +23,16 @@ struct PositionRange {
 
 class Network {
 public:
-    // Of batch sequences of length tokens at once. The encodings are bound to the parameters; those whose angles depend on
-    // the length are as in sessions of that length. Networks on different threads may compute at once. Throws Error(usage)
-    // naming an encoding, or a tensor, that cannot be trained, and Error(limit) for an encoding that does not reach the
-    // length or the positions.
+    // Of batch sequences of length tokens at once, each with an input of so many tokens where the model has an encoder. The encodings are
+    // bound to the parameters; those whose angles depend on the length are as in sessions of that length. Networks on
+    // different threads may compute at once. Throws Error(usage) naming an encoding, or a tensor, that cannot be
+    // trained, and Error(limit) for an encoding that does not reach the length or the positions.
     Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length,
-            const PositionRange& range = {});
+            const PositionRange& range = {}, int input = 0);
     ~Network();
     // What the activations and their gradients take. A double, as it may be more than 64 bits hold.
-    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length);
+    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length,
+                         int input = 0);
 
     // Mean loss in nats over the targets that are scored. Throws Error(usage) for another number of tokens, targets,
     // segments or positions than were expected, and Error(limit) for one out of its range.
@@ -40,47 +41,34 @@ public:
     double loss_and_grad(const Sequences& in, const Dropout& dropout = {});
 
 private:
+    // An encoder and what goes through it.
+    struct Encoder {
+        TrainedStack stack;
+        int length;                // tokens of each input
+        std::vector<Token> tokens; // [batch, length]; those of padding are any
+        std::vector<int> lengths;  // of each sequence, without padding
+        Tensor d_rows;             // [batch * length, d]
+    };
+    void add_encoder(Parameters& parameters, const std::vector<View>& gradients, int batch, int length);
     void check(const Sequences& in) const;
+    void check_input(std::span<const Token> input) const;
+    void take(std::span<const Token> input);
     double pass(const Sequences& in, const Dropout& dropout, bool backward);
-    void place(Positions positions);
-    void forward(const Sequences& in, const Dropout& dropout);
+    Encoded encoded() { return encoder_ ? Encoded{encoder_->stack.final(), encoder_->lengths} : Encoded{}; }
     void backward(const Sequences& in, const Dropout& dropout);
-    void embed_backward(const Sequences& in, const Dropout& dropout);
-    Layer layer(int i) const;
-    TokenRows token_rows(const Sequences& in) const;
-    View gradient(const std::string& name) { return parameters_.grad(name); }
 
     Blueprint blueprint_;
-    EncodingStack encodings_; // the caller's, or what stands in for them at this length
-    Parameters& parameters_;
     int rows_, length_;
     PositionRange range_;
-    std::vector<LayerProgram> programs_;
-    Weights weights_;
-    std::vector<LayerGradients> layer_gradients_;
-    NormWeights d_embedding_norm_, d_final_norm_;
+    std::unique_ptr<TrainedStack> stack_;
+    std::unique_ptr<Encoder> encoder_; // may be none
     LinearGradient d_head_;
-    std::vector<View> encoding_gradients_;
-
-    std::vector<Tensor> memory_;            // of the values below
-    std::vector<View> stages_;              // of the embedding, [rows, d]
-    std::vector<std::vector<View>> values_; // of each layer
-    Tensor final_;                          // [rows, d]: after the final norm
     std::unique_ptr<BeforeHead> before_head_;
-    std::vector<Tensor> gradient_memory_;
-    GradientMemory gradients_;
     Tensor logits_;
-    std::vector<int> positions_; // [rows, axes]
-    std::vector<KvCache> caches_;
-    std::vector<Part> parts_;
-    AttentionScratch attention_;
-    AttentionGradient attention_gradient_;
-    RowScratch rows_scratch_;
-    ExpertScratch experts_;
 };
 
 // Throws Error(limit) if the machine has not the memory for so many copies of the parameters and for a Network.
 void check_training_memory(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length,
-                           int copies);
+                           int copies, int input = 0);
 
 } // namespace ordo

@@ -19,14 +19,13 @@ std::size_t padded_size(const TensorSpec& spec) {
 
 std::uint64_t Parameters::floats(const Blueprint& blueprint, const EncodingStack& encodings) {
     std::uint64_t total = 0;
-    for (const TensorSpec& spec : tensor_list(blueprint)) total += padded_size(spec);
-    for (const TensorSpec& spec : encodings.tensors()) total += padded_size(spec);
+    for (const TensorSpec& spec : model_tensors(blueprint, encodings)) total += padded_size(spec);
     return total;
 }
 
-Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encodings) : specs_(tensor_list(blueprint)) {
-    first_encoding_tensor_ = count();
-    for (TensorSpec& spec : encodings.tensors()) specs_.push_back(std::move(spec));
+Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encodings)
+    : specs_(model_tensors(blueprint, encodings)),
+      first_encoding_tensor_(static_cast<int>(tensor_list(blueprint).size())) {
     std::size_t total = 0;
     for (const TensorSpec& spec : specs_) {
         offsets_.push_back(total);

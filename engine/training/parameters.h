@@ -4,7 +4,7 @@
 
 #include "core/tensor.h"
 #include "encoding/registry.h"
-#include "model/blueprint.h"
+#include "model/model.h"
 
 namespace ordo {
 
@@ -20,7 +20,9 @@ public:
     // The size of such a block, without one.
     static std::uint64_t floats(const Blueprint& blueprint, const EncodingStack& encodings);
 
-    std::span<const TensorSpec> specs() const { return specs_; } // the blueprint's, then the encodings'
+    std::span<const TensorSpec> specs() const {
+        return specs_;
+    } // model_tensors(): the blueprint's, then the encodings'
     int count() const { return static_cast<int>(specs_.size()); }
     std::size_t size() const { return values_.size(); }
     View value(int i) { return view_of(values_, i); }

@@ -32,6 +32,10 @@ EncodingStack encodings_again(const Model::Impl& model) {
 
 TrainingOptions checked(TrainingOptions o, const Model::Impl& model) {
     if (o.length == 0) o.length = model.blueprint.context;
+    if (o.input < 0 || (o.input > 0 && !model.encoder))
+        fail(ErrorCode::usage, "training: input: expected ",
+             model.encoder ? "0 or more" : "0 for a model without an encoder", ", found ", o.input);
+    if (o.input == 0 && model.encoder) o.input = model.encoder->blueprint.context;
     const auto whole = [](const char* name, std::int64_t value) {
         if (value < 1) fail(ErrorCode::usage, "training: ", name, ": expected at least 1, found ", value);
     };
@@ -50,9 +54,10 @@ TrainingOptions checked(TrainingOptions o, const Model::Impl& model) {
     return o;
 }
 
-Sequences sequences(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows) {
+Sequences sequences(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows,
+                    std::span<const Token> input) {
     if (!rows.padding.empty()) fail(ErrorCode::usage, "training: expected no padding, found some");
-    return {tokens, targets, rows.segments, rows.positions};
+    return {tokens, targets, rows.segments, rows.positions, input};
 }
 
 std::string text_of(double value) {
@@ -66,12 +71,12 @@ struct Trainer::Impl {
     Impl(const Model::Impl& model, const TrainingOptions& given)
         : options(checked(given, model)), blueprint(model.blueprint), where(model.where), metadata(model.metadata),
           tokenizer(model.tokenizer ? model.tokenizer->to_json() : ""), encodings(encodings_again(model)),
-          parameters(
-              (check_blas(),
-               check_training_memory(blueprint, encodings, options.batch, options.length, options.muon > 0 ? 6 : 4),
-               blueprint),
-              encodings),
-          network(blueprint, encodings, parameters, options.batch, options.length, {options.axes, 0}),
+          parameters((check_blas(),
+                      check_training_memory(blueprint, encodings, options.batch, options.length,
+                                            options.muon > 0 ? 6 : 4, options.input),
+                      blueprint),
+                     encodings),
+          network(blueprint, encodings, parameters, options.batch, options.length, {options.axes, 0}, options.input),
           optimizer(parameters, options.muon > 0 ? hidden_matrices(blueprint) : std::vector<MatrixRows>()) {
         for (int i = 0; i < parameters.count(); ++i) {
             const View v = parameters.value(i);
@@ -164,9 +169,10 @@ Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
-double Trainer::step(std::span<const Token> tokens, std::span<const Token> targets, double lr, const TokenRows& rows) {
+double Trainer::step(std::span<const Token> tokens, std::span<const Token> targets, double lr, const TokenRows& rows,
+                     std::span<const Token> input) {
     Impl& t = *impl_;
-    const Sequences in = sequences(tokens, targets, rows);
+    const Sequences in = sequences(tokens, targets, rows, input);
     t.check(in);
     if (!(lr >= 0 && lr <= 1e30)) fail(ErrorCode::usage, "training: lr: expected a finite number >= 0, found ", lr);
     std::fill(t.parameters.grads().begin(), t.parameters.grads().end(), 0.0f);
@@ -184,8 +190,9 @@ double Trainer::step(std::span<const Token> tokens, std::span<const Token> targe
     return loss;
 }
 
-double Trainer::loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows) {
-    const Sequences in = sequences(tokens, targets, rows);
+double Trainer::loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows,
+                     std::span<const Token> input) {
+    const Sequences in = sequences(tokens, targets, rows, input);
     impl_->check(in);
     const double loss = impl_->network.loss(in);
     if (!std::isfinite(loss)) fail(ErrorCode::failure, "training: the loss is not finite");

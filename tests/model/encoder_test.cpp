@@ -32,10 +32,8 @@ Blueprint like_t5() {
     b.activation = Activation::relu;
     b.head_scale = 1.0f / 8;
     b.n_layers = 3;
-    b.encoder.push_back(b.like_this());
-    b.encoder.front().mask = Mask::bidirectional;
+    add_encoder(b);
     b.encoder.front().n_layers = 2;
-    b.cross_attention = true;
     return b;
 }
 
@@ -48,10 +46,8 @@ Blueprint like_marian() {
     b.attention_bias(true);
     b.gated = b.final_norm = false;
     b.embedding_scale = std::sqrt(40.0f);
-    b.encoder.push_back(b.like_this());
-    b.encoder.front().mask = Mask::bidirectional;
+    add_encoder(b);
     b.encoder.front().d_ff = 32;
-    b.cross_attention = true;
     return b;
 }
 
@@ -92,27 +88,12 @@ protected:
     static Rows expected(const Model& m, std::span<const Token> input, std::span<const Token> tokens,
                          std::span<const int> padding = {}) {
         const Blueprint& b = impl_of(m).blueprint;
-        const Blueprint& e = b.encoder.front();
-        const reference::Tensors all = tensors_of(m), own = reference::encoder_tensors(all);
-        const auto counted = [](std::span<const Token> ids) {
-            reference::Input in{{ids.begin(), ids.end()}, {}, {}};
-            for (std::size_t i = 0; i < ids.size(); ++i) in.positions.push_back(static_cast<int>(i));
-            return in;
-        };
-        const reference::Oracles of_encoder(m.encoding(), e.dims(), own), of_decoder(m.encoding(), b.dims(), all);
-        EXPECT_TRUE(of_encoder.complete() && of_decoder.complete());
-        reference::Input in = counted(input);
-        in.padding.assign(padding.begin(), padding.end());
-        const reference::Matrix encoded = reference::Transformer(e, own, of_encoder).finished(in);
-        reference::Matrix memory;
-        memory.cols = encoded.cols;
-        for (int i = 0; i < encoded.rows; ++i) {
-            if (!in.padding.empty() && in.padding[static_cast<std::size_t>(i)] != 0) continue;
-            for (int j = 0; j < encoded.cols; ++j) memory.values.push_back(encoded.at(i, j));
-            ++memory.rows;
-        }
-        reference::Input out = counted(tokens);
-        out.memory = std::move(memory);
+        const reference::Tensors all = tensors_of(m);
+        const reference::Oracles of_decoder(m.encoding(), b.dims(), all);
+        EXPECT_TRUE(of_decoder.complete());
+        reference::Input out{{tokens.begin(), tokens.end()}, {}, {}};
+        for (std::size_t i = 0; i < tokens.size(); ++i) out.positions.push_back(static_cast<int>(i));
+        out.memory = encoded_by_oracle(b, m.encoding(), all, input, padding);
         return to_rows(reference::Transformer(b, all, of_decoder).logits(out));
     }
     double tolerance(const Rows& rows) const {

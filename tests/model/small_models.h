@@ -27,6 +27,27 @@ inline Blueprint small_blueprint() {
 
 constexpr int byte_vocabulary = 257; // of the byte tokenizer, which random_model() adds to models of this size
 
+// Gives an encoder the sizes of the stack that attends to it.
+inline void fit_encoder(Blueprint& b) {
+    for (Blueprint& e : b.encoder) {
+        e.vocab_size = b.vocab_size;
+        e.context = b.context;
+        e.n_layers = b.n_layers;
+        e.d_model = b.d_model;
+        e.n_heads = b.n_heads;
+        e.n_kv_heads = b.n_kv_heads;
+        e.d_head = b.d_head;
+        e.d_ff = b.d_ff;
+    }
+}
+
+// A bidirectional encoder like the stack itself, and layers that attend to it.
+inline void add_encoder(Blueprint& b) {
+    b.encoder = {b.like_this()};
+    b.encoder.front().mask = Mask::bidirectional;
+    b.cross_attention = true;
+}
+
 // A registered architecture at a small size: what makes it that architecture stays.
 inline Blueprint shrunk(Blueprint b) {
     const Blueprint small = small_blueprint();
@@ -39,6 +60,7 @@ inline Blueprint shrunk(Blueprint b) {
     b.n_kv_heads = grouped ? 2 : small.n_heads;
     b.d_head = small.d_head;
     b.d_ff = small.d_ff;
+    fit_encoder(b);
     return b;
 }
 
@@ -54,6 +76,27 @@ inline reference::Tensors tensors_of(const Model& model) {
         all[tensors.specs()[i].name] = std::move(m);
     }
     return all;
+}
+
+// What a model's encoder makes of an input, by the oracle: of the tokens that are no padding, [n, d].
+inline reference::Matrix encoded_by_oracle(const Blueprint& b, const std::string& encoding,
+                                           const reference::Tensors& all, std::span<const Token> input,
+                                           std::span<const int> padding = {}) {
+    const Blueprint& e = b.encoder.front();
+    const reference::Tensors own = reference::encoder_tensors(all);
+    const reference::Oracles oracles(encoding, e.dims(), own);
+    reference::Input in{{input.begin(), input.end()}, {}, {}};
+    for (std::size_t i = 0; i < input.size(); ++i) in.positions.push_back(static_cast<int>(i));
+    in.padding.assign(padding.begin(), padding.end());
+    const reference::Matrix encoded = reference::Transformer(e, own, oracles).finished(in);
+    reference::Matrix kept;
+    kept.cols = encoded.cols;
+    for (int i = 0; i < encoded.rows; ++i) {
+        if (!padding.empty() && padding[static_cast<std::size_t>(i)] != 0) continue;
+        for (int j = 0; j < encoded.cols; ++j) kept.values.push_back(encoded.at(i, j));
+        ++kept.rows;
+    }
+    return kept;
 }
 
 inline std::vector<Token> random_tokens(int n, int vocab_size, std::uint64_t seed) {

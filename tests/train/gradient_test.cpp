@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Float gradients of every layer and every registered encoding against central differences of the
 // double-precision oracle, tensor by tensor: along the gradient itself, and along random directions.
-#include "tests/reference.h"
+#include "tests/model/small_models.h"
 #include "training/network.h"
 
 #include "core/random.h"
@@ -51,6 +51,21 @@ std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
         p.experts_renormalised = p.gated = false;
         p.ffn_bias = true;
     });
+    with("an encoder", add_encoder);
+    with("an encoder, post-norm and biased", [](Blueprint& p) {
+        p.norm_place = NormPlace::post, p.norm = Norm::layer, p.norm_bias = p.ffn_bias = true;
+        p.attention_bias(true);
+        p.gated = p.final_norm = false, p.head_bias = p.embedding_norm = true;
+        add_encoder(p);
+    });
+    with("an encoder to some layers, of other sizes", [](Blueprint& p) {
+        add_encoder(p);
+        p.encoder.front().n_layers = 1, p.encoder.front().d_ff = 9;
+        p.encoder.front().n_heads = p.encoder.front().n_kv_heads = 1;
+        p.pattern = {p, p};
+        p.pattern[0].cross_attention = false;
+        p.pattern[1].norm_place = NormPlace::sandwich;
+    });
     with("a pattern", [](Blueprint& p) {
         p.pattern = {p, p};
         p.pattern[1].window = 3;
@@ -74,6 +89,7 @@ std::vector<Case> cases() {
         b.d_head = 4;
         b.d_model = 16;
         b.d_ff = 20;
+        fit_encoder(b);
         const std::string architecture(a.name);
         if (architecture != "ordo") {
             // Rotary widths are those of the full size: here a part of the four.
@@ -91,6 +107,10 @@ std::vector<Case> cases() {
         scaled.embedding_scale = 4; // sqrt(d_model)
         out.push_back({architecture + " with a scaled embedding", scaled, "segment+learned"});
         for (auto& [name, plan] : plans(b)) out.push_back({architecture + " plan, " + name, plan, "rope"});
+        Blueprint pair = b;
+        add_encoder(pair);
+        for (const char* spec : {"t5", "segment+learned", "shaw+sink", "deberta", "cope+forget"})
+            out.push_back({architecture + " with an encoder, " + spec, pair, spec});
         for (const char* spec :
              {"alibi:trained=yes", "kerple:kernel=power", "shaw:clip=3,values=no", "deberta:terms=c2p",
               "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))", "t5+forget", "rope+cope"})
@@ -110,6 +130,9 @@ struct Batch {
     static constexpr int sequences = 2;
     std::vector<Token> tokens, targets;
     std::vector<int> segments;
+    std::vector<Token> input; // of an encoder, if there is one: as many as the others, the first sequence's cut short
+
+    static int input_length(int sequence, const Blueprint& b) { return b.context - (sequence == 0 ? 5 : 0); }
 
     explicit Batch(const Blueprint& b) {
         const Random random(7, 1);
@@ -120,12 +143,15 @@ struct Batch {
             targets.push_back(i % 9 == 4 ? -1
                                          : static_cast<Token>(random.below(2 * n + 1, vocab))); // some are not scored
             segments.push_back(i % b.context > b.context / 2);
+            if (b.encoder.empty()) continue;
+            const bool there = i % b.context < input_length(i / b.context, b);
+            input.push_back(there ? static_cast<Token>(random.below(1000 + n, vocab)) : -1);
         }
     }
 };
 
-double oracle_loss(const Blueprint& b, const reference::Tensors& tensors, const reference::Oracles& oracles,
-                   const Batch& batch) {
+double oracle_loss(const Blueprint& b, const std::string& encoding, const reference::Tensors& tensors,
+                   const reference::Oracles& oracles, const Batch& batch) {
     const reference::Transformer transformer(b, tensors, oracles);
     double total = 0;
     std::ptrdiff_t scored = 0;
@@ -135,6 +161,11 @@ double oracle_loss(const Blueprint& b, const reference::Tensors& tensors, const 
         in.tokens.assign(batch.tokens.begin() + first, batch.tokens.begin() + last);
         in.segments.assign(batch.segments.begin() + first, batch.segments.begin() + last);
         for (int i = 0; i < b.context; ++i) in.positions.push_back(i);
+        if (!b.encoder.empty())
+            in.memory = encoded_by_oracle(
+                b, encoding, tensors,
+                std::span(batch.input)
+                    .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(batch.input_length(s, b))));
         const std::vector<Token> targets(batch.targets.begin() + first, batch.targets.begin() + last);
         const std::ptrdiff_t n = std::count_if(targets.begin(), targets.end(), [](Token t) { return t >= 0; });
         total += transformer.loss(in, targets) * static_cast<double>(n);
@@ -163,9 +194,9 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
     ORDO_EXPECT_COMPLETE(oracles);
 
     const Batch batch(b);
-    Network network(b, encodings, parameters, Batch::sequences, b.context);
-    const double loss = network.loss_and_grad({batch.tokens, batch.targets, batch.segments});
-    EXPECT_NEAR(loss, oracle_loss(b, tensors, oracles, batch), 1e-5);
+    Network network(b, encodings, parameters, Batch::sequences, b.context, {}, b.encoder.empty() ? 0 : b.context);
+    const double loss = network.loss_and_grad({batch.tokens, batch.targets, batch.segments, {}, batch.input});
+    EXPECT_NEAR(loss, oracle_loss(b, encodings.spec(), tensors, oracles, batch), 1e-5);
 
     const Random random(13, 3);
     std::uint64_t draws = 0;
@@ -191,7 +222,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
             double difference = 0;
             for (const double side : {1.0, -1.0}) {
                 for (std::size_t j = 0; j < v.size(); ++j) values[j] = original[j] + side * h * v[j];
-                difference += side * oracle_loss(b, tensors, oracles, batch);
+                difference += side * oracle_loss(b, encodings.spec(), tensors, oracles, batch);
             }
             values = original;
             difference /= 2 * h;
@@ -238,7 +269,7 @@ TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
         const Batch batch(b);
         Network network(b, encodings, parameters, Batch::sequences, b.context);
         const double loss = network.loss_and_grad({batch.tokens, batch.targets, batch.segments});
-        EXPECT_NEAR(loss, oracle_loss(b, tensors, oracles, batch), 1e-5);
+        EXPECT_NEAR(loss, oracle_loss(b, encodings.spec(), tensors, oracles, batch), 1e-5);
 
         const reference::Tensors original = tensors;
         for (std::uint64_t direction = 0; direction < 3; ++direction) {
@@ -260,7 +291,7 @@ TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
                 for (auto& [name, m] : tensors)
                     for (std::size_t j = 0; j < m.values.size(); ++j)
                         m.values[j] = original.at(name).values[j] + side * h * v[name].values[j];
-                difference += side * oracle_loss(b, tensors, oracles, batch);
+                difference += side * oracle_loss(b, encodings.spec(), tensors, oracles, batch);
             }
             tensors = original;
             expected /= std::sqrt(square);
