@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "bench/shapes.h"
+#include "formats/architecture.h"
 
 #include "core/error.h"
 #include "encoding/registry.h"

@@ -350,10 +350,22 @@ struct LoadOptions {
     std::function<void(std::string_view)> on_warning;
 };
 
+// How a token is drawn. Applied in llama.cpp's order: repetition penalty, top-k, top-p, min-p, temperature.
+struct Sampling {
+    float temperature = 0.8f;    // 0: greedy, ties to the lowest id
+    int top_k = 40;              // 0: off
+    float top_p = 0.95f;         // (0, 1]
+    float min_p = 0.05f;         // [0, 1]
+    float repeat_penalty = 1.0f; // > 0; 1: off
+    int repeat_last_n = 64;      // tokens looked back upon; -1: all
+    std::uint64_t seed = 0;
+};
+
 // Weights and tokenizer.
 class Model {
 public:
-    // Reads an Ordo safetensors file. Throws Error.
+    // Reads an Ordo safetensors file, or a directory as Hugging Face has it (config.json, safetensors, tokenizer.json).
+    // Throws Error.
     static Model load(const std::filesystem::path& file, const LoadOptions& options = {});
     // The same with an encoding of the caller's own in the place of the trained one. Its tensors are
     // looked up in the file as "encoding.NAME.TENSOR", NAME being spec() up to the first ':'. What options say of
@@ -370,7 +382,9 @@ public:
     std::string encoding() const;                     // canonical spec of the encoding in use
     std::string metadata(std::string_view key) const; // of the file; empty if absent
     bool has_encoder() const;                         // takes a text of its own, see Session::encode()
-    Token end_of_text() const;                        // -1 if the tokenizer has none
+    Token start_of_text() const;                      // put before a prompt, as the model's files say; -1: nothing
+    Token end_of_text() const;                        // the first of those that end a text; -1: none does
+    Sampling sampling() const;                        // what the model's files recommend, or the defaults
 
     // Text to tokens. With special, the text of a special token becomes that token. This, decode() and generate()
     // throw Error(model) without a tokenizer.
@@ -495,17 +509,6 @@ private:
 };
 
 // ---- Generation -----------------------------------------------------------------------------
-
-// Applied in llama.cpp's order: repetition penalty, top-k, top-p, min-p, temperature.
-struct Sampling {
-    float temperature = 0.8f;    // 0: greedy, ties to the lowest id
-    int top_k = 40;              // 0: off
-    float top_p = 0.95f;         // (0, 1]
-    float min_p = 0.05f;         // [0, 1]
-    float repeat_penalty = 1.0f; // > 0; 1: off
-    int repeat_last_n = 64;      // tokens looked back upon; -1: all
-    std::uint64_t seed = 0;
-};
 
 // Draws tokens. The n-th draw of a seed is the same whatever came before: the random numbers come
 // from Philox4x32-10 (Salmon et al. 2011) with the seed as key and n as counter.

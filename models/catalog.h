@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Every architecture of list.def by its own name; blueprint.h's architectures() lists them.
+// Every architecture of list.def by its own name; formats/architecture.h's architectures() lists them.
 #pragma once
 
-#include "model/blueprint.h"
+#include "formats/config_values.h"
 
 namespace ordo {
 

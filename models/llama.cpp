@@ -20,9 +20,27 @@ Blueprint make() {
     return b;
 }
 
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.tied_head = c.flag("tie_word_embeddings", false);
+    b.attention_bias(c.flag("attention_bias", false));
+    b.ffn_bias = c.flag("mlp_bias", false);
+    plan.encoding = rope_spec(c, plan);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return llama_names();
+}
+
 } // namespace
 
-const Architecture llama_architecture = {"llama", "Llama: pre-norm RMSNorm, SwiGLU, grouped-query attention, own head",
-                                         make, "rope"};
+const Architecture llama_architecture = {"llama",
+                                         "Llama: pre-norm RMSNorm, SwiGLU, grouped-query attention, own head",
+                                         make,
+                                         "rope",
+                                         {{"llama"}, plan_of_config, names}};
 
 } // namespace ordo

@@ -61,9 +61,10 @@ public:
     static constexpr std::size_t part = std::size_t{1} << 19;
     // The bytes as stored; out has tensor.bytes of them.
     void read_raw(const TensorInfo& tensor, std::span<std::byte> out) const;
+    // Any bytes of the file.
+    void read_at(std::uint64_t offset, std::span<std::byte> out) const;
 
 private:
-    void read_at(std::uint64_t offset, std::span<std::byte> out) const;
     void parse_header(const SafetensorsLimits& limits);
     std::uint64_t header_length(const SafetensorsLimits& limits) const;
 

@@ -83,12 +83,4 @@ std::vector<LayerProgram> compile_layers(const Blueprint& blueprint);
 //   head.weight [vocab_size, d_model] (absent if tied), head.bias [vocab_size]
 std::vector<TensorSpec> tensor_list(const Blueprint& blueprint);
 
-// The architectures of models/list.def, as blueprints whose sizes are examples.
-struct Architecture {
-    std::string_view name, summary;
-    Blueprint (*make)();
-    std::string_view encoding; // the spec that it is usually built with
-};
-std::span<const Architecture> architectures();
-
 } // namespace ordo

@@ -7,10 +7,10 @@
 namespace ordo {
 namespace {
 
-// Documents begin with the end-of-text token in training, so a prompt does too.
+// A prompt begins as documents did in training.
 std::vector<Token> start_of(const Model& model, std::string_view prompt, bool special) {
     std::vector<Token> tokens;
-    if (model.end_of_text() >= 0) tokens.push_back(model.end_of_text());
+    if (model.start_of_text() >= 0) tokens.push_back(model.start_of_text());
     const std::vector<Token> encoded = model.encode(prompt, special);
     tokens.insert(tokens.end(), encoded.begin(), encoded.end());
     if (tokens.empty()) fail(ErrorCode::usage, "prompt: expected a text, found an empty one");
@@ -47,14 +47,14 @@ Generation generate(const Model& model, std::string_view prompt, const GenerateO
     auto state = TextStream::State::open;
     while (result.new_tokens != options.max_tokens) {
         const Token token = sampler.sample(logits, tokens, static_cast<std::uint64_t>(result.new_tokens));
-        if (token == model.end_of_text()) {
+        if (impl_of(model).special.ends_text(token)) {
             result.reason = StopReason::end_of_text;
             break;
         }
         ++result.new_tokens;
         tokens.push_back(token);
         piece.clear();
-        tokenizer.append(token, piece);
+        if (token < tokenizer.vocab_size()) tokenizer.append(token, piece); // or it is no text
         state = stream.append(piece);
         if (state != TextStream::State::open || result.new_tokens == options.max_tokens) break;
         if (tokens.size() > capacity) {

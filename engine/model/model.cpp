@@ -233,15 +233,19 @@ void build(Stack& stack, const std::string& prefix, TensorBlock& tensors, int po
     stack.encodings.prepare(positions);
 }
 
+void check_vocabulary(const Tokenizer& tokenizer, const Blueprint& blueprint, bool padded, const std::string& where) {
+    const int found = tokenizer.vocab_size();
+    if (found == blueprint.vocab_size || (padded && found < blueprint.vocab_size)) return;
+    fail(ErrorCode::model, where, ": expected ", padded ? "at most " : "",
+         "as many tokens in the tokenizer as vocab_size = ", blueprint.vocab_size, ", found ", found);
+}
+
 } // namespace
 
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorBlock tensors,
-                 std::unique_ptr<const Tokenizer> tokenizer, Metadata metadata, int positions) {
+                 TextSide text, Metadata metadata, int positions) {
     check(blueprint, where);
-    if (tokenizer && tokenizer->vocab_size() != blueprint.vocab_size)
-        fail(ErrorCode::model, where,
-             ": expected as many tokens in the tokenizer as vocab_size = ", blueprint.vocab_size, ", found ",
-             tokenizer->vocab_size());
+    if (text.tokenizer) check_vocabulary(*text.tokenizer, blueprint, text.padded_vocabulary, where);
     auto impl = std::make_unique<Model::Impl>();
     impl->where = std::move(where);
     impl->blueprint = blueprint;
@@ -255,7 +259,9 @@ Model make_model(std::string where, const Blueprint& blueprint, EncodingStack en
         impl->encoder->encodings = EncodingStack(impl->encodings.spec(), of_encoder.dims());
         build(*impl->encoder, encoder_prefix, impl->tensors, std::min(positions, of_encoder.context));
     }
-    impl->tokenizer = std::move(tokenizer);
+    impl->tokenizer = std::move(text.tokenizer);
+    impl->special = std::move(text.special);
+    impl->sampling = text.sampling;
     impl->metadata = std::move(metadata);
     return Model(std::move(impl));
 }
@@ -340,7 +346,13 @@ bool Model::has_encoder() const {
     return impl_->encoder != nullptr;
 }
 Token Model::end_of_text() const {
-    return impl_->tokenizer ? impl_->tokenizer->end_of_text() : -1;
+    return impl_->special.end.empty() ? -1 : impl_->special.end.front();
+}
+Token Model::start_of_text() const {
+    return impl_->special.start;
+}
+Sampling Model::sampling() const {
+    return impl_->sampling.value_or(Sampling{});
 }
 
 std::vector<Token> Model::encode(std::string_view text, bool special) const {
@@ -353,7 +365,9 @@ std::vector<Token> Model::encode(std::string_view text, bool special) const {
 std::string Model::decode(std::span<const Token> tokens) const {
     if (!impl_->tokenizer) fail(ErrorCode::model, impl_->where, ": has no tokenizer");
     std::string text;
-    for (const Token token : tokens) impl_->tokenizer->append(token, text);
+    for (const Token token : tokens)
+        if (token < 0 || token >= vocab_size() || token < impl_->tokenizer->vocab_size())
+            impl_->tokenizer->append(token, text); // others fill up the vocabulary, and are no text
     return text;
 }
 

@@ -6,7 +6,7 @@
 #include "encoding/registry.h"
 #include "layers/layer.h"
 #include "model/blueprint.h"
-#include "text/tokenizer.h"
+#include "model/text_side.h"
 
 #include <map>
 #include <mutex>
@@ -128,6 +128,8 @@ struct Model::Impl : Stack {
     TensorBlock tensors;
     std::unique_ptr<Stack> encoder;             // may be none
     std::unique_ptr<const Tokenizer> tokenizer; // may be none
+    SpecialTokens special;
+    std::optional<Sampling> sampling; // that its files recommend
     Metadata metadata;
 };
 
@@ -148,7 +150,7 @@ std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const Encoding
 // tensors: of model_tensors(), filled, packed or not. The encodings are bound to them and prepared for the positions
 // 0 .. positions - 1.
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorBlock tensors,
-                 std::unique_ptr<const Tokenizer> tokenizer, Metadata metadata, int positions);
+                 TextSide text, Metadata metadata, int positions);
 
 // Random weights that keep activations near 1, for tests and benchmarks: matrices uniform with
 // variance 1 / columns, vectors of norms around 1, biases around 0. A vocabulary of 257 comes with the

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A model as a safetensors file. Its metadata holds "ordo.format" (the version of this layout, "1"),
-// "blueprint" (blueprint.h), "encoding" (a canonical spec), "tokenizer" (the text of a tokenizer.json)
-// and whatever else its maker wants to say of it ("corpus", "command", ...). Its tensors are those of
-// model_tensors(), stored as stored_tensor.h says.
+// A model as a safetensors file of our own. Its metadata holds
+//   ordo.format     the version of this layout, "1"
+//   blueprint       blueprint.h
+//   encoding        a canonical spec
+//   tokenizer       the text of a tokenizer.json
+//   special_tokens  {"start": 1, "end": [2], "padding": 0, ...}; without it the token <|endoftext|> begins and ends a text
+//   sampling        {"temperature": 0.6, "top_k": 50, "top_p": 0.9}, if its makers recommend one
+//   weight_types    {"layers.0.attention.qkv.weight": "q4_0", ...} of the tensors that are blocks in bytes. Files of before
+//                   0.2 have none: there the bytes of a row tell q8_0 and q4_0 apart
+// and whatever else its maker wants to say of it ("corpus", "command", ...). Its tensors are those of model_tensors(): F32,
+// F16, BF16, or blocks as GGUF lays them out, U8 [rows, row_bytes()].
 #pragma once
 
 #include "io/safetensors.h"
@@ -11,6 +18,9 @@
 namespace ordo {
 
 inline constexpr std::string_view model_format = "1";
+inline constexpr std::string_view key_format = "ordo.format", key_blueprint = "blueprint", key_encoding = "encoding",
+                                  key_tokenizer = "tokenizer", key_special_tokens = "special_tokens",
+                                  key_sampling = "sampling", key_weight_types = "weight_types";
 
 struct ModelFile {
     Blueprint blueprint;
@@ -27,8 +37,15 @@ void write_model(const std::filesystem::path& path, const ModelFile& model);
 
 // What the metadata says of the architecture. Throws Error(model).
 Blueprint read_blueprint(const Safetensors& file);
+// A member of the metadata. Throws Error(model) if there is none.
+const std::string& required_metadata(const Safetensors& file, std::string_view key);
 
-// The same as Model::load() with bytes in memory in the place of a file; where names them.
-Model load_model(const Safetensors& file, const LoadOptions& options);
+// The type that a tensor gets in a file of weights of the type asked for: halves hold everything; beside
+// blocks the rules of type_within() hold.
+WeightType type_in_file(WeightType wanted, const TensorSpec& spec);
+
+// The value of weight_types for tensors that are blocks, by name; empty if none is.
+std::string weight_types_json(const std::map<std::string, WeightType, std::less<>>& types);
+std::map<std::string, WeightType, std::less<>> weight_types_from_json(std::string_view json, std::string_view where);
 
 } // namespace ordo

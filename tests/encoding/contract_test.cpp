@@ -2,6 +2,7 @@
 // What every encoding owes to a model that holds it, whichever it is: these tests iterate over the
 // registered encodings, in every architecture, and over sums and parameters of them.
 #include "core/parallel.h"
+#include "formats/architecture.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as a weight file: an Error, or a model that can be asked for three tokens.
-#include "model/model_file.h"
+#include "formats/source.h"
 
 #include <algorithm>
 #include <cstdlib>

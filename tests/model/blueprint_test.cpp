@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "model/model.h"
+#include "formats/architecture.h"
 
 #include <gtest/gtest.h>
 #include <set>

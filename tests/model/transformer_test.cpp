@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every choice that a Blueprint offers, without an encoding, against the double-precision oracle.
 #include "tests/model/small_models.h"
+#include "formats/architecture.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

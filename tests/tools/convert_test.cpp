@@ -3,7 +3,6 @@
 // half written.
 #include "core/random.h"
 #include "model/model_file.h"
-#include "model/stored_tensor.h"
 #include "tests/json.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Float gradients of every layer and every registered encoding against central differences of the
 // double-precision oracle, tensor by tensor: along the gradient itself, and along random directions.
+#include "formats/architecture.h"
 #include "tests/model/small_models.h"
 #include "training/network.h"
 

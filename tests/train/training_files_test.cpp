@@ -2,6 +2,7 @@
 // What a run must not do to files: lose weights at its end, replace a text, forget or repeat rows of its
 // log. And what it finds out before the first step rather than after the last.
 #include "core/memory.h"
+#include "formats/architecture.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 #include "tests/train/training.h"

@@ -23,7 +23,7 @@ BEGIN {
     floor["encoding"] = floor["text"] = 3
     floor["layers"] = 4
     floor["model"] = 5
-    floor["training"] = 6
+    floor["formats"] = floor["training"] = 6
     most = 400
 }
 # Of a path outside the engine; 0: of nothing that has an order.

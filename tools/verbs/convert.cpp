@@ -3,9 +3,10 @@
 // to know the trunk only: an encoding that this program has never heard of survives.
 #include "bench/accuracy.h"
 #include "core/error.h"
+#include "formats/source.h"
+#include "formats/special_tokens.h"
 #include "io/atomic_file.h"
 #include "model/model_file.h"
-#include "model/stored_tensor.h"
 #include "tools/cli/documents.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
@@ -26,7 +27,7 @@ constexpr Option options[] = {
     {.name = "dtype",
      .kind = Kind::choice,
      .value = "TYPE",
-     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in OUT; by default as stored, OUT is then a copy"},
+     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in OUT; by default as stored; an Ordo file is then copied"},
     {.name = "no-accuracy", .help = "do not measure what the type costs, and record nothing of it"},
     {.letter = 'f',
      .name = "file",
@@ -45,13 +46,12 @@ constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 
 // ---- What is asked for ------------------------------------------------------------------------
 
-void refuse_other_formats(const fs::path& path) {
+void refuse_other_formats(const fs::path& out) {
     std::error_code error;
-    const bool directory = path.filename().empty() || fs::is_directory(path, error);
-    if (directory || path.extension() == ".gguf")
-        fail(ErrorCode::usage, "convert: ", printable_path(path), ": expected an Ordo safetensors file, found ",
-             directory ? "a directory" : "the name of a GGUF file",
-             "; from Ordo safetensors to Ordo safetensors is all that is supported");
+    const bool directory = out.filename().empty() || fs::is_directory(out, error);
+    if (directory || out.extension() == ".gguf")
+        fail(ErrorCode::usage, "convert: ", printable_path(out), ": expected an Ordo safetensors file, found ",
+             directory ? "a directory" : "the name of a GGUF file", "; that is all that is written");
 }
 
 // The text to measure on; empty if nothing is measured, or there is none.
@@ -67,7 +67,6 @@ std::string text_path(const Arguments& arguments) {
 
 // What would only come to light after all the work.
 void check_paths(const Arguments& arguments, const fs::path& in, const fs::path& out) {
-    refuse_other_formats(in);
     refuse_other_formats(out);
     const NamedFile written[] = {{"convert: OUT", out}};
     const NamedFile read[] = {{"IN", in}, {"the text", text_path(arguments)}};
@@ -83,44 +82,41 @@ void check_paths(const Arguments& arguments, const fs::path& in, const fs::path&
 
 // A tensor on its way: of the model, or an extra one that is left as it is.
 struct Part {
-    const TensorInfo* info;
-    std::optional<TensorSpec> spec;
-    WeightType from = WeightType::f32, to = WeightType::f32; // with a spec
+    TensorSpec spec;
+    const FileTensor* extra = nullptr;
+    std::optional<Assembly> assembly = {};
+    WeightType from = WeightType::f32, to = WeightType::f32; // without extra
 };
 
-bool is_float(const TensorInfo& info) {
-    return info.dtype == "F32" || info.dtype == "F16" || info.dtype == "BF16";
+Part part_of(const Source& source, TensorSpec spec, std::optional<WeightType> type) {
+    Part part{std::move(spec)};
+    part.assembly = source.assemble(part.spec);
+    part.from = part.assembly->type();
+    part.to = type ? type_in_file(*type, part.spec) : part.from;
+    return part;
 }
 
-// Every tensor of the file. Throws Error(model) if one of the trunk's is missing or of another shape.
-std::vector<Part> parts_of(const Safetensors& file, std::optional<WeightType> type) {
-    std::map<std::string_view, TensorSpec> trunk;
-    for (TensorSpec& spec : tensor_list(read_blueprint(file))) {
-        const TensorInfo& info = find_tensor(file, spec);
-        trunk.emplace(info.name, std::move(spec));
+// What our own files hold beside the trunk: tensors of encodings, maybe of some that this program does not know, and whatever else.
+void add_own(const Source& source, std::optional<WeightType> type, std::vector<Part>& parts) {
+    std::set<std::string, std::less<>> trunk;
+    for (const Part& part : parts) trunk.insert(part.spec.name);
+    for (const FileTensor& tensor : source.tensors.tensors()) {
+        if (trunk.contains(tensor.name)) continue;
+        if (of_encoding(tensor.name) && tensor.type && !tensor.shape.empty() && tensor.shape.size() <= 2)
+            parts.push_back(part_of(source, {tensor.name, tensor.shape}, type));
+        else
+            parts.push_back({{tensor.name, tensor.shape}, &tensor});
     }
+}
+
+// Every tensor of the model. Throws Error(model) if one is missing or of another shape.
+std::vector<Part> parts_of(const Source& source, std::optional<WeightType> type) {
+    const bool own = source.names.rules.empty();
     std::vector<Part> parts;
-    for (const TensorInfo& info : file.tensors()) {
-        Part part{&info, {}};
-        if (const auto found = trunk.find(info.name); found != trunk.end())
-            part.spec = found->second;
-        else if (info.name.starts_with("encoding.") && is_float(info))
-            part.spec = TensorSpec{info.name, info.shape};
-        if (part.spec) {
-            part.from = *stored_type(info, *part.spec);
-            part.to = type ? type_in_file(*type, *part.spec) : part.from;
-        }
-        parts.push_back(std::move(part));
-    }
+    for (TensorSpec& spec : own ? tensor_list(source.blueprint) : source.specs())
+        parts.push_back(part_of(source, std::move(spec), type));
+    if (own) add_own(source, type, parts);
     return parts;
-}
-
-RawTensor as_stored(const Safetensors& file, const TensorInfo& info) {
-    return {info.name, info.dtype, info.shape, info.bytes, [&file, &info](const ByteSink& sink) {
-                std::vector<std::byte> bytes(info.bytes);
-                file.read_raw(info, bytes);
-                sink(bytes);
-            }};
 }
 
 // Thrown when a signal has come, so that no half of a file stays behind.
@@ -131,27 +127,32 @@ void stop_if_asked() {
 }
 
 // The tensor in its new type. Weights that are in it already keep their bytes.
-RawTensor converted(const Safetensors& file, const Part& part, const std::string& where) {
-    if (!part.spec) return as_stored(file, *part.info);
-    RawTensor tensor = part.from == part.to ? as_stored(file, *part.info)
-                                            : raw_tensor(part.spec->name, part.spec->shape, part.to, where);
-    tensor.content = [&file, &part, kept = tensor.content](const ByteSink& sink) {
+RawTensor converted(const Source& source, const Part& part, const std::string& where) {
+    if (part.extra != nullptr)
+        return {part.extra->name, part.extra->dtype, part.extra->shape, part.extra->bytes,
+                [&source, extra = part.extra](const ByteSink& sink) {
+                    std::vector<std::byte> bytes(extra->bytes);
+                    source.tensors.read(*extra, 0, bytes);
+                    sink(bytes);
+                }};
+    RawTensor tensor = raw_tensor(part.spec.name, part.spec.shape, part.to, where);
+    tensor.content = [&source, &part](const ByteSink& sink) {
+        if (part.from == part.to && quantised(part.to)) return sink(part.assembly->read_stored());
         std::size_t elements = 1;
-        for (const std::int64_t size : part.spec->shape) elements *= static_cast<std::size_t>(size);
+        for (const std::int64_t size : part.spec.shape) elements *= static_cast<std::size_t>(size);
         std::vector<float> values(elements); // up to eight times what the file holds, for q4_0
-        read_tensor(file, *part.info, *part.spec, values);
-        if (kept) return kept(sink);
-        encode_values(part.to, values, file.where() + ": tensor '" + printable(part.spec->name) + "'", sink);
+        part.assembly->read(values);
+        encode_values(part.to, values, source.where + ": tensor '" + printable(part.spec.name) + "'", sink);
     };
     return tensor;
 }
 
-std::vector<RawTensor> converted(const Safetensors& file, std::span<const Part> parts, const std::string& where,
+std::vector<RawTensor> converted(const Source& source, std::span<const Part> parts, const std::string& where,
                                  Progress& progress) {
     std::vector<RawTensor> tensors;
     std::size_t done = 0;
     for (const Part& part : parts) {
-        RawTensor tensor = converted(file, part, where);
+        RawTensor tensor = converted(source, part, where);
         tensor.content = [&progress, name = printable(tensor.name), count = ++done, of = parts.size(),
                           write = std::move(tensor.content)](const ByteSink& sink) {
             stop_if_asked();
@@ -171,7 +172,7 @@ constexpr std::string_view accuracy_prefix = "accuracy.";
 std::string types_of(std::span<const Part> parts) {
     std::set<std::string_view> names;
     for (const Part& part : parts)
-        if (part.spec && part.spec->shape.size() == 2) names.insert(name_of(part.from));
+        if (part.extra == nullptr && part.spec.shape.size() == 2) names.insert(name_of(part.from));
     std::string text;
     for (const std::string_view name : names) text += (text.empty() ? "" : " and ") + std::string(name);
     return text;
@@ -189,10 +190,10 @@ struct Measured {
 
 // The converted file, in memory, against the one that it was made from in f32. Throws Error if the model
 // cannot be run.
-Measured measure(const Arguments& arguments, const Safetensors& file, const Safetensors& result, Progress& progress) {
+Measured measure(const Arguments& arguments, const Source& source, const Safetensors& result, Progress& progress) {
     LoadOptions as_floats;
     as_floats.dtype = "f32";
-    const Model reference = load_model(file, as_floats), model = load_model(result, {});
+    const Model reference = load_model(source, as_floats), model = load_model(result, {});
     if (impl_of(model).blueprint.bidirectional())
         fail(ErrorCode::usage, "a bidirectional model does not predict the next token");
     const std::string path = arguments.has("file") ? arguments.text("file") : find_shipped("heldout.txt").string();
@@ -217,46 +218,69 @@ void record(const Measured& measured, const std::string& reference, Metadata& me
 
 // ---- The verb ---------------------------------------------------------------------------------
 
-void copy(const Safetensors& file, const fs::path& in, const fs::path& out) {
-    const File source(in);
+void copy(const Source& source, const fs::path& in, const fs::path& out) {
+    const File from(in);
     AtomicFile target(out);
     std::vector<std::byte> bytes;
-    for (std::uint64_t at = 0; at < file.size(); at += bytes.size()) {
-        bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file.size() - at, 1 << 20)));
-        source.read(at, bytes);
+    for (std::uint64_t at = 0; at < source.tensors.size(); at += bytes.size()) {
+        bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(source.tensors.size() - at, 1 << 20)));
+        from.read(at, bytes);
         target.write(bytes);
     }
     target.commit();
 }
 
+// What the new file says of itself: what the old one did, in our terms.
+Metadata metadata_of(const Source& source, std::span<const Part> parts) {
+    Metadata metadata = source.metadata;
+    metadata[std::string(key_format)] = model_format;
+    metadata[std::string(key_blueprint)] = to_json(source.blueprint);
+    metadata[std::string(key_encoding)] = source.trained_encodings().spec();
+    if (!source.names.rules.empty() && source.text) {
+        const TextSide text = source.text();
+        metadata[std::string(key_tokenizer)] = text.tokenizer->to_json();
+        metadata[std::string(key_special_tokens)] = to_json(text.special);
+        if (text.sampling) metadata[std::string(key_sampling)] = to_json(*text.sampling);
+    }
+    std::map<std::string, WeightType, std::less<>> types;
+    for (const Part& part : parts)
+        if (part.extra == nullptr) types[part.spec.name] = part.to;
+    metadata.erase(std::string(key_weight_types));
+    if (std::string json = weight_types_json(types); !json.empty())
+        metadata[std::string(key_weight_types)] = std::move(json);
+    // What was measured of the old weights is not true of the new ones.
+    std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with(accuracy_prefix); });
+    return metadata;
+}
+
 // Measuring holds the new file, the model that it makes and the old weights as floats, all at once.
-void check_memory(const Safetensors& file, std::span<const RawTensor> tensors) {
-    std::uint64_t need = packed_bytes(tensor_list(read_blueprint(file)), WeightType::f32);
+void check_memory(const Source& source, std::span<const RawTensor> tensors) {
+    std::uint64_t need = packed_bytes(tensor_list(source.blueprint), WeightType::f32);
     for (const RawTensor& tensor : tensors) need += 2 * tensor.bytes;
     if (const std::uint64_t most = default_memory_limit(); need > most)
-        fail(ErrorCode::limit, file.where(), ": measuring the accuracy takes ", need, " bytes, more than the ", most,
+        fail(ErrorCode::limit, source.where, ": measuring the accuracy takes ", need, " bytes, more than the ", most,
              " that it may; --no-accuracy does without");
 }
 
 // Returns what was found, if it could be measured; otherwise a warning says why not.
-std::optional<Measured> convert(const Arguments& arguments, const Safetensors& file, const fs::path& out) {
-    const std::vector<Part> parts = parts_of(file, writable_type(arguments.text("dtype")));
+std::optional<Measured> convert(const Arguments& arguments, const Source& source, const fs::path& out) {
+    std::optional<WeightType> type;
+    if (arguments.has("dtype")) type = writable_type(arguments.text("dtype"));
+    const std::vector<Part> parts = parts_of(source, type);
     const std::string where = printable_path(out);
-    Metadata metadata = file.metadata();
-    // What was measured of the old weights is not true of the new ones.
-    std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with(accuracy_prefix); });
+    Metadata metadata = metadata_of(source, parts);
     Progress progress(arguments.has("quiet"));
-    std::vector<RawTensor> tensors = converted(file, parts, where, progress);
-    if (arguments.has("no-accuracy")) {
+    std::vector<RawTensor> tensors = converted(source, parts, where, progress);
+    if (!type || arguments.has("no-accuracy")) {
         write_raw_safetensors(out, std::move(tensors), metadata);
         return std::nullopt;
     }
-    check_memory(file, tensors);
+    check_memory(source, tensors);
     const std::vector<std::byte> bytes = safetensors_bytes(std::move(tensors), metadata, where);
     const Safetensors result = Safetensors::parse(bytes, where);
     std::optional<Measured> measured;
     try {
-        measured = measure(arguments, file, result, progress);
+        measured = measure(arguments, source, result, progress);
         const std::string name = fs::path(arguments.operand(0)).filename().string();
         record(*measured, escaped_bytes(name) + " (" + types_of(parts) + ") as f32", metadata);
     } catch (const Error& error) {
@@ -264,7 +288,12 @@ std::optional<Measured> convert(const Arguments& arguments, const Safetensors& f
         if (!arguments.has("quiet")) write_message("warning: accuracy not measured: " + std::string(error.what()));
     }
     std::vector<RawTensor> done;
-    for (const TensorInfo& info : result.tensors()) done.push_back(as_stored(result, info));
+    for (const TensorInfo& info : result.tensors())
+        done.push_back({info.name, info.dtype, info.shape, info.bytes, [&result, &info](const ByteSink& sink) {
+                            std::vector<std::byte> content(info.bytes);
+                            result.read_raw(info, content);
+                            sink(content);
+                        }});
     write_raw_safetensors(out, std::move(done), metadata);
     return measured;
 }
@@ -275,16 +304,16 @@ int convert_and_tell(const Arguments& arguments) {
         if (arguments.has(option) && !arguments.has("dtype"))
             fail(ErrorCode::usage, "convert: option --", option, ": expected --dtype with it");
     check_paths(arguments, in, out);
-    const Safetensors file = Safetensors::open(in);
+    const Source source = open_source(in);
     std::optional<Measured> measured;
-    if (arguments.has("dtype")) {
-        measured = convert(arguments, file, out);
+    if (arguments.has("dtype") || !source.names.rules.empty()) {
+        measured = convert(arguments, source, out);
     } else {
-        parts_of(file, {}); // is a model
-        copy(file, in, out);
+        parts_of(source, {}); // is a model
+        copy(source, in, out);
     }
     if (arguments.has("quiet")) return 0;
-    write_message(printable_path(in) + ": " + grouped(file.size()) + " bytes; " + printable_path(out) + ": " +
+    write_message(printable_path(in) + ": " + grouped(source.tensors.size()) + " bytes; " + printable_path(out) + ": " +
                   grouped(fs::file_size(out)) + " bytes");
     if (measured)
         write_message("accuracy: KL " + six_digits(measured->accuracy.kl) + " nats per token, top-1 " +
@@ -310,8 +339,9 @@ const Verb convert_verb{
     .name = "convert",
     .operand = "IN OUT",
     .operand_needed = true,
-    .summary = "a model file with its weights in another type",
-    .details = "From an Ordo safetensors file to another; all that it records of itself comes along. q8_0 and q4_0 "
+    .summary = "a model as an Ordo safetensors file, with its weights in another type",
+    .details = "From anything that ordo generate -m takes to an Ordo safetensors file; all that it records of itself "
+               "comes along. q8_0 and q4_0 "
                "share a scale among 32 weights, in GGUF's layout: vectors and an encoding's own tensors are then f32, "
                "rows that 32 does not divide f16, and beside q4_0 the embedding and the head q8_0. The mean "
                "divergence of the predictions from those of IN in f32, in nats per token, and how often the likeliest "

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo info: what is in a model file. A file that it shows has been loaded in full.
 #include "core/error.h"
-#include "model/model.h"
-#include "model/stored_tensor.h"
+#include "formats/source.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 #include "tools/cli/sha256.h"
@@ -21,38 +20,20 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Result", options}, model_group, common_group};
 
+// Empty for a directory, which is not one file.
 std::string hash_of(const std::filesystem::path& path) {
+    if (std::filesystem::is_directory(path)) return {};
     return sha256(read_file(path, std::numeric_limits<std::size_t>::max() / 2));
 }
 
 // Metadata that has a line of its own.
 bool has_own_line(std::string_view key) {
-    return key == "blueprint" || key == "encoding" || key == "tokenizer";
+    return key == "blueprint" || key == "encoding" || key == "tokenizer" || key == "weight_types";
 }
 
-// A tensor as people think of it: blocks are weights, not bytes.
-struct Shown {
-    const TensorInfo* info;
-    std::span<const std::int64_t> shape;
-    std::string_view dtype;
-};
-
-std::vector<Shown> tensors_of(const Safetensors& file, const Model& model) {
-    std::map<std::string_view, const TensorSpec*> known;
-    for (const TensorSpec& spec : impl_of(model).tensors.specs()) known[spec.name] = &spec;
-    std::vector<Shown> tensors;
-    for (const TensorInfo& info : file.tensors()) {
-        tensors.push_back({&info, info.shape, info.dtype});
-        const auto found = known.find(info.name);
-        const auto type = found == known.end() ? std::nullopt : stored_type(info, *found->second);
-        if (type && quantised(*type)) tensors.back() = {&info, found->second->shape, name_of(*type)};
-    }
-    return tensors;
-}
-
-std::uint64_t parameters_of(std::span<const Shown> tensors) {
+std::uint64_t parameters_of(const Source& source) {
     std::uint64_t count = 0;
-    for (const Shown& tensor : tensors) {
+    for (const FileTensor& tensor : source.tensors.tensors()) {
         std::uint64_t elements = 1;
         for (const std::int64_t size : tensor.shape) elements *= static_cast<std::uint64_t>(size);
         count += elements;
@@ -65,30 +46,30 @@ void pass_on(JsonWriter& out) {
     if (out.size() > (1 << 16)) write_out(out.take());
 }
 
-void write_tensors(JsonWriter& out, std::span<const Shown> tensors) {
+void write_tensors(JsonWriter& out, const Source& source) {
     out.key("tensors");
     out.begin_array();
-    for (const Shown& tensor : tensors) {
+    for (const FileTensor& tensor : source.tensors.tensors()) {
         out.begin_object();
-        out.member("name", tensor.info->name);
+        out.member("name", tensor.name);
         out.member("shape", tensor.shape);
         out.member("dtype", tensor.dtype);
-        out.member("bytes", tensor.info->bytes);
+        out.member("bytes", tensor.bytes);
         out.end_object();
         pass_on(out);
     }
     out.end_array();
 }
 
-void write_as_json(const std::filesystem::path& path, const Safetensors& file, const Model& model) {
+void write_as_json(const std::filesystem::path& path, const Source& source, const Model& model) {
     const auto& impl = impl_of(model);
-    const std::vector<Shown> tensors = tensors_of(file, model);
     JsonWriter out(1);
     out.begin_object();
     out.member("file", escaped_bytes(path.filename().string()));
-    out.member("bytes", file.size());
+    out.member("bytes", source.tensors.size());
+    out.member("format", source.format);
     out.member("sha256", hash_of(path));
-    out.member("blueprint", parse_json(to_json(impl.blueprint, true), file.where()));
+    out.member("blueprint", parse_json(to_json(impl.blueprint, true), source.where));
     out.member("encoding", model.encoding());
     out.member("max_position", model.max_position());
     out.key("tokenizer");
@@ -96,11 +77,11 @@ void write_as_json(const std::filesystem::path& path, const Safetensors& file, c
     out.member("vocab_size", impl.tokenizer ? impl.tokenizer->vocab_size() : 0);
     out.member("end_of_text", model.end_of_text());
     out.end_object();
-    out.member("parameters", parameters_of(tensors));
-    write_tensors(out, tensors);
+    out.member("parameters", parameters_of(source));
+    write_tensors(out, source);
     out.key("record");
     out.begin_object();
-    for (const auto& [key, value] : file.metadata()) {
+    for (const auto& [key, value] : source.metadata) {
         if (!has_own_line(key)) out.member(key, value);
         pass_on(out);
     }
@@ -117,10 +98,11 @@ std::string blueprint_lines(const Blueprint& blueprint) {
     return out;
 }
 
-void write_as_text(const std::filesystem::path& path, const Safetensors& file, const Model& model) {
+void write_as_text(const std::filesystem::path& path, const Source& source, const Model& model) {
     const auto& impl = impl_of(model);
-    std::string out = "file: " + printable_path(path) + ", " + grouped(file.size()) + " bytes\n";
-    out += "sha256: " + hash_of(path) + "\n";
+    std::string out = "file: " + printable_path(path) + ", " + grouped(source.tensors.size()) + " bytes\n";
+    out += "format: " + source.format + "\n";
+    if (const std::string hash = hash_of(path); !hash.empty()) out += "sha256: " + hash + "\n";
     out += "encoding: " + model.encoding() + "\n";
     out += "positions: " +
            (model.max_position() < std::numeric_limits<int>::max()
@@ -134,16 +116,16 @@ void write_as_text(const std::filesystem::path& path, const Safetensors& file, c
            "\n";
     out += "blueprint:\n" + blueprint_lines(impl.blueprint);
     out += "record:\n";
-    for (const auto& [key, value] : file.metadata())
+    for (const auto& [key, value] : source.metadata)
         if (!has_own_line(key)) out += "  " + printable(key) + ": " + printable(value, 500) + "\n";
-    const std::vector<Shown> tensors = tensors_of(file, model);
-    out += "tensors: " + std::to_string(tensors.size()) + ", " + grouped(parameters_of(tensors)) + " parameters\n";
+    const std::span<const FileTensor> tensors = source.tensors.tensors();
+    out += "tensors: " + std::to_string(tensors.size()) + ", " + grouped(parameters_of(source)) + " parameters\n";
     write_out(out);
     const auto fill = [&](std::int64_t row, std::vector<Cell>& cells) {
-        const Shown& tensor = tensors[static_cast<std::size_t>(row)];
-        cells[0] = printable(tensor.info->name);
+        const FileTensor& tensor = tensors[static_cast<std::size_t>(row)];
+        cells[0] = printable(tensor.name);
         cells[1] = shape_text(tensor.shape);
-        cells[2] = std::string(tensor.dtype);
+        cells[2] = tensor.dtype;
     };
     write_rows({{"name", "shape", "dtype"}, static_cast<std::int64_t>(tensors.size()), fill}, Format::text);
 }
@@ -151,11 +133,11 @@ void write_as_text(const std::filesystem::path& path, const Safetensors& file, c
 int run(const Arguments& arguments) {
     const std::filesystem::path path = model_path(arguments);
     const Model model = open_model(arguments);
-    const Safetensors file = Safetensors::open(path);
+    const Source source = open_source(path);
     if (arguments.text("format") == "json")
-        write_as_json(path, file, model);
+        write_as_json(path, source, model);
     else
-        write_as_text(path, file, model);
+        write_as_text(path, source, model);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo train: the command line of tools/train/.
 #include "tools/train/train.h"
+#include "formats/architecture.h"
 
 #include "core/error.h"
 #include "tools/cli/machine.h"

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "formats/architecture.h"
+
+#include "core/error.h"
+#include "encoding/spec.h"
+
+#include <algorithm>
+
+namespace ordo {
+namespace {
+
+template <class NamesOf>
+const Architecture& find(std::string_view name, std::string_view where, const char* key, const NamesOf& names_of) {
+    std::vector<std::string_view> known;
+    for (const Architecture& each : architectures())
+        for (const std::string_view own : names_of(each)) {
+            if (own == name) return each;
+            known.push_back(own);
+        }
+    std::sort(known.begin(), known.end());
+    fail(ErrorCode::model, where, ": '", key, "': expected ", one_of(name, known), "; found '", printable(name), "'");
+}
+
+} // namespace
+
+const Architecture& find_hugging_face(std::string_view model_type, std::string_view where) {
+    return find(
+        model_type, where, "model_type",
+        [](const Architecture& each) -> const auto& { return each.hugging_face.model_types; });
+}
+
+const Architecture& find_gguf(std::string_view architecture, std::string_view where) {
+    return find(
+        architecture, where, "general.architecture",
+        [](const Architecture& each) -> const auto& { return each.gguf.architectures; });
+}
+
+} // namespace ordo

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// The hyperparameters of somebody's model: the members of a config.json, or the scalars of a GGUF under its architecture's
+// prefix. What is wrong is refused by key, value and what would work.
+#pragma once
+
+#include "core/error.h"
+#include "io/json.h"
+
+#include <initializer_list>
+#include <optional>
+
+namespace ordo {
+
+class Config {
+public:
+    // object must outlive it; prefix is put before every key: "llama.".
+    Config(const JsonValue& object, std::string where, std::string prefix = {})
+        : object_(&object), where_(std::move(where)), prefix_(std::move(prefix)) {}
+
+    const std::string& where() const { return where_; }
+    // The value of a key; nullptr if it is absent or null.
+    const JsonValue* find(std::string_view key) const;
+    bool has(std::string_view key) const { return find(key) != nullptr; }
+    // The first of the keys that is there, or the first of all: "n_embd", "hidden_size".
+    std::string_view first_of(std::initializer_list<std::string_view> keys) const;
+
+    // Each without a fallback has to be there.
+    int integer(std::string_view key, std::int64_t least = 1, std::int64_t most = 1 << 30) const;
+    int integer(std::string_view key, int fallback, std::int64_t least, std::int64_t most) const;
+    double number(std::string_view key, double fallback, double least, double most) const;
+    bool flag(std::string_view key, bool fallback) const;
+    std::string text(std::string_view key, std::string_view fallback) const;
+    // An object among the members; nullopt if it is absent or null.
+    std::optional<Config> object(std::string_view key) const;
+    // A list of numbers, or of texts.
+    std::vector<double> numbers(std::string_view key, double least, double most) const;
+    std::vector<std::string> texts(std::string_view key) const;
+
+    // Refuses a value that we cannot follow: the key must be absent, null, or what works.
+    void only(std::string_view key, bool works) const;
+    void only(std::string_view key, std::string_view works) const;
+    void only(std::string_view key, double works) const;
+    void absent(std::string_view key) const;
+    // "FILE: 'KEY': expected WORKS, found VALUE"
+    [[noreturn]] void refuse(std::string_view key, std::string_view works) const;
+
+private:
+    std::string full(std::string_view key) const { return prefix_ + std::string(key); }
+
+    const JsonValue* object_;
+    std::string where_, prefix_;
+};
+
+} // namespace ordo

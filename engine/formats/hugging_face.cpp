@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, and, where they are
+// there, tokenizer.json, tokenizer_config.json, special_tokens_map.json and generation_config.json.
+#include "core/error.h"
+#include "formats/architecture.h"
+#include "formats/source.h"
+#include "formats/special_tokens.h"
+
+#include <set>
+
+namespace ordo {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_config = std::size_t{1} << 20, most_tokenizer = json_tokenizer_limits.bytes;
+constexpr std::string_view index_name = "model.safetensors.index.json";
+
+bool is_there(const fs::path& path) {
+    std::error_code error;
+    return fs::exists(path, error);
+}
+
+// A file of the directory as JSON; null if it is not there.
+JsonValue read_json_file(const fs::path& path, std::size_t most = most_config) {
+    if (!is_there(path)) return {};
+    const std::string text = read_file(path, most);
+    JsonValue value = parse_json(text, printable_path(path));
+    if (!value.object())
+        fail(ErrorCode::model, printable_path(path), ": expected a JSON object, found ", describe(value));
+    return value;
+}
+
+// ---- Weights ------------------------------------------------------------------------------------
+
+// A shard lies in the directory itself: what would lead out of it is refused.
+void check_shard_name(const std::string& name, const std::string& where) {
+    if (name.empty() || name.find_first_of("/\\") != name.npos || name == "." || name == "..")
+        fail(ErrorCode::model, where, ": 'weight_map': expected the name of a file in this directory, found '",
+             printable(name), "'");
+}
+
+void add_shards(TensorStore& store, const fs::path& directory) {
+    const std::string where = printable_path(directory / index_name);
+    const JsonValue index = read_json_file(directory / index_name, json_header_limits.bytes);
+    const JsonValue& map = get_object(index, "weight_map", where);
+    std::set<std::string> names;
+    for (const auto& [tensor, file] : *map.object()) {
+        const std::string& name = get_string(map, tensor, where);
+        if (names.insert(name).second) check_shard_name(name, where);
+    }
+    for (const std::string& name : names)
+        add_safetensors(store, std::make_shared<const Safetensors>(Safetensors::open(directory / name)));
+    for (const auto& [tensor, file] : *map.object()) {
+        const FileTensor* found = store.find(tensor);
+        const std::string expected = printable_path(directory / *file.string());
+        if (found == nullptr || store.where(*found) != expected)
+            fail(ErrorCode::model, where, ": tensor '", printable(tensor), "': expected in ", expected, ", found ",
+                 found == nullptr ? std::string("none") : "it in " + store.where(*found));
+    }
+}
+
+void add_weights(TensorStore& store, const fs::path& directory) {
+    const fs::path one = directory / "model.safetensors";
+    if (is_there(one)) return add_safetensors(store, std::make_shared<const Safetensors>(Safetensors::open(one)));
+    if (is_there(directory / index_name)) return add_shards(store, directory);
+    const char* more = "";
+    for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json", "consolidated.00.pth"})
+        if (is_there(directory / pickle)) more = " but PyTorch's pickles, which are never loaded: convert them";
+    fail(ErrorCode::model, printable_path(directory), ": expected model.safetensors or ", index_name, ", found none",
+         more);
+}
+
+// ---- Text ---------------------------------------------------------------------------------------
+
+// The ids of a key such as eos_token_id: one, a list, or none. Those that the vocabulary does not have are none:
+// configs name ids of others' tokenizers.
+std::vector<Token> ids_of(const JsonValue& object, std::string_view key, int vocab_size) {
+    std::vector<Token> ids;
+    const auto add = [&](const JsonValue& value) {
+        const std::uint64_t* id = value.unsigned_integer();
+        if (id != nullptr && *id < static_cast<std::uint64_t>(vocab_size)) ids.push_back(static_cast<Token>(*id));
+    };
+    const JsonValue* value = find_member(object, key);
+    if (value == nullptr) return ids;
+    if (const JsonValue::Array* list = value->array())
+        for (const JsonValue& each : *list) add(each);
+    else
+        add(*value);
+    return ids;
+}
+
+std::vector<Token> ids_of(std::span<const JsonValue* const> objects, std::string_view key, int vocab_size) {
+    for (const JsonValue* object : objects)
+        if (std::vector<Token> ids = ids_of(*object, key, vocab_size); !ids.empty()) return ids;
+    return {};
+}
+
+TextSide read_text(const fs::path& directory, int vocab_size) {
+    const fs::path path = directory / "tokenizer.json";
+    TextSide text;
+    text.padded_vocabulary = true;
+    text.tokenizer = tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path));
+    const JsonValue config = read_json_file(directory / "config.json");
+    const fs::path generation_path = directory / "generation_config.json";
+    const JsonValue generation = read_json_file(generation_path);
+    const JsonValue* const places[] = {&generation, &config}; // the first that says something counts
+    const auto one = [&](std::string_view key) {
+        const std::vector<Token> ids = ids_of(places, key, vocab_size);
+        return ids.empty() ? -1 : ids.front();
+    };
+    text.special.end = ids_of(places, "eos_token_id", vocab_size);
+    text.special.padding = one("pad_token_id");
+    const JsonValue tokenizer_config = read_json_file(directory / "tokenizer_config.json");
+    const JsonValue* add_bos = find_member(tokenizer_config, "add_bos_token");
+    if (add_bos != nullptr && add_bos->boolean() && *add_bos->boolean()) text.special.start = one("bos_token_id");
+    text.sampling = sampling_from(generation, printable_path(generation_path));
+    return text;
+}
+
+} // namespace
+
+Source hugging_face_source(const fs::path& directory) {
+    const fs::path path = directory / "config.json";
+    const std::string where = printable_path(path);
+    if (!is_there(path))
+        fail(ErrorCode::model, printable_path(directory), ": expected a model, found a directory without config.json");
+    const JsonValue object = read_json_file(path);
+    const Config config(object, where);
+    config.absent("quantization_config");
+    const std::string& type = get_string(object, "model_type", where);
+    const HuggingFaceFamily& family = find_hugging_face(type, where).hugging_face;
+
+    Source source;
+    source.where = printable_path(directory);
+    source.format = "Hugging Face directory";
+    add_weights(source.tensors, directory);
+    ModelPlan plan = family.plan(config, source.tensors);
+    check(plan.blueprint, where);
+    source.names = family.names(plan);
+    source.blueprint = std::move(plan.blueprint);
+    source.encoding = std::move(plan.encoding);
+    source.warnings = std::move(plan.warnings);
+    source.metadata["source"] = "Hugging Face directory, model_type " + type;
+    if (is_there(directory / "tokenizer.json"))
+        source.text = [directory, vocab = source.blueprint.vocab_size] { return read_text(directory, vocab); };
+    return source;
+}
+
+} // namespace ordo

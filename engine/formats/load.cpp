@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// From a source to a model: the only place that reads weights into memory.
+#include "core/blas.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "formats/source.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ordo {
+namespace {
+
+EncodingStack chosen_encodings(const Source& source, EncodingStack trained, const LoadOptions& options) {
+    if (options.encoding.empty()) return trained;
+    EncodingStack asked(options.encoding, source.blueprint.dims());
+    const std::string from = trained.spec(), to = asked.spec();
+    if (from == to) return trained;
+    if (!options.force_encoding)
+        fail(ErrorCode::usage, source.where, ": trained with the encoding '", from, "', asked to run with '", to,
+             "'; to see what happens all the same, force it");
+    return asked;
+}
+
+// Each of the specs in the file. Nothing has been allocated for their values yet.
+std::vector<Assembly> find_tensors(const Source& source, std::span<const TensorSpec> specs,
+                                   const EncodingStack& encodings, bool as_trained) {
+    std::vector<Assembly> found;
+    for (const TensorSpec& spec : specs) {
+        // An encoding that the weights were not trained with may want tensors that they do not have.
+        const bool asked_for = !as_trained && of_encoding(spec.name);
+        const std::string why = asked_for ? " (the encoding '" + encodings.spec() + "' needs it)" : "";
+        found.push_back(source.assemble(spec, asked_for ? ErrorCode::usage : ErrorCode::model, why));
+    }
+    return found;
+}
+
+bool is_ignored(const Source& source, std::string_view name, bool as_trained) {
+    if (source.names.rules.empty()) return !as_trained && of_encoding(name);
+    return std::any_of(source.names.ignored.begin(), source.names.ignored.end(),
+                       [&](std::string_view part) { return name.find(part) != name.npos; });
+}
+
+void warn(const Source& source, std::span<const Assembly> used, bool as_trained, const LoadOptions& options) {
+    if (!options.on_warning) return;
+    for (const std::string& warning : source.warnings) options.on_warning(source.where + ": " + warning);
+    std::set<const FileTensor*> known;
+    for (const Assembly& each : used)
+        for (const TensorPart& part : each.parts()) known.insert(part.from);
+    std::size_t extra = 0;
+    std::string first;
+    for (const FileTensor& tensor : source.tensors.tensors()) {
+        if (known.contains(&tensor) || is_ignored(source, tensor.name, as_trained)) continue;
+        if (++extra == 1) first = printable(tensor.name);
+    }
+    if (extra == 1) options.on_warning(source.where + ": tensor '" + first + "' is not part of the model");
+    if (extra > 1)
+        options.on_warning(source.where + ": tensor '" + first + "' and " + std::to_string(extra - 1) +
+                           " more are not part of the model");
+}
+
+// Panels are filled up to 32 rows, so that of a few rows most is filling: such a matrix is smaller as floats.
+WeightType without_filling(WeightType type, const TensorSpec& spec) {
+    if (type == WeightType::f32) return type;
+    const auto rows = static_cast<int>(spec.shape[0]), cols = static_cast<int>(spec.shape[1]);
+    return Matrix::bytes(type, rows, cols) > Matrix::bytes(WeightType::f32, rows, cols) ? WeightType::f32 : type;
+}
+
+WeightType type_in_memory(const Assembly& tensor, const TensorSpec& spec, const LoadOptions& options) {
+    if (!options.dtype.empty()) return without_filling(type_within(writable_type(options.dtype), spec), spec);
+    const WeightType stored = tensor.type(), own = type_within(stored, spec);
+    // As it is stored, with no second thoughts about the embedding.
+    return without_filling(quantised(own) ? stored : own, spec);
+}
+
+std::uint64_t bytes_as(WeightType type, const TensorSpec& spec) {
+    const auto rows = spec.shape.size() == 2 ? static_cast<int>(spec.shape[0]) : 1;
+    return Matrix::bytes(type, rows, static_cast<int>(spec.shape.back()));
+}
+
+// The file's word alone must not make tables larger than its weights: positions beyond still work. An item of a sum
+// has at most a row of the model's width, or of a head's, for each position.
+int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodings, std::uint64_t bytes) {
+    const auto row = static_cast<std::uint64_t>(std::max(blueprint.d_model, blueprint.d_head)) * sizeof(float);
+    const std::uint64_t affordable = bytes / (row * std::max<std::uint64_t>(encodings.items().size(), 1));
+    return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.context), affordable));
+}
+
+// A part of a tensor's values, for one thread to read.
+struct Share {
+    const Assembly* tensor;
+    std::size_t first;
+    std::span<float> values;
+};
+
+// The weights, and beside() while those are read that stay floats: it reads the tokenizer, which waits for the processor
+// where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose heap has
+// room from reading the header; another thread's would grow beside it.
+TensorBlock read_weights(const Source& source, const std::vector<TensorSpec>& specs, std::span<const Assembly> found,
+                         const std::vector<WeightType>& types, const std::function<void()>& beside) {
+    TensorBlock tensors(specs, types);
+    std::vector<Share> shares;
+    std::vector<std::size_t> others; // tensors that are packed or unpacked, each by all threads
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (types[i] != WeightType::f32 || quantised(found[i].type()) || !found[i].divisible()) {
+            others.push_back(i);
+            continue;
+        }
+        const std::span<float> values = tensors.values(i);
+        const std::size_t size = found[i].part_size();
+        for (std::size_t first = 0; first < values.size(); first += size)
+            shares.push_back({&found[i], first, values.subspan(first, std::min(size, values.size() - first))});
+    }
+    parallel_for_beside(beside, static_cast<std::ptrdiff_t>(shares.size()), [&](std::ptrdiff_t i) {
+        const Share& share = shares[static_cast<std::size_t>(i)];
+        share.tensor->read(share.first, share.values);
+    });
+    for (const std::size_t i : others) {
+        if (quantised(types[i]) && found[i].type() == types[i]) {
+            tensors.pack_blocks(i, found[i].read_stored());
+        } else {
+            found[i].read(tensors.values(i));
+            tensors.pack(i, source.where);
+        }
+    }
+    return tensors;
+}
+
+Model build(const Source& source, EncodingStack encodings, bool as_trained, const LoadOptions& options) {
+    const Blueprint& blueprint = source.blueprint;
+    const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
+    const std::vector<Assembly> found = find_tensors(source, specs, encodings, as_trained);
+    const std::uint64_t bytes = TensorBlock::bytes(specs);
+    std::vector<WeightType> types;
+    std::uint64_t held = 0;
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        types.push_back(type_in_memory(found[i], specs[i], options));
+        held += bytes_as(types[i], specs[i]);
+    }
+    const std::uint64_t limit = options.max_memory != 0 ? options.max_memory : default_memory_limit();
+    if (held > limit)
+        fail(ErrorCode::limit, source.where, ": the weights take ", held, " bytes, more than the ", limit,
+             " that they may");
+
+    TextSide text;
+    TensorBlock tensors = read_weights(source, specs, found, types, [&] {
+        if (source.text) text = source.text();
+    });
+    const int positions = positions_to_prepare(blueprint, encodings, bytes);
+    Model model = make_model(source.where, blueprint, std::move(encodings), std::move(tensors), std::move(text),
+                             source.metadata, options.context > 0 ? options.context : positions);
+    warn(source, found, as_trained, options); // not of a file that is then refused
+    return model;
+}
+
+// Memory that the system refuses is a limit like any other.
+template <class Make>
+Model within_memory(const std::string& where, const Make& make) {
+    try {
+        return make();
+    } catch (const std::bad_alloc&) {
+        fail(ErrorCode::limit, where, ": not enough memory for the model");
+    }
+}
+
+} // namespace
+
+std::vector<TensorSpec> Source::specs() const {
+    return model_tensors(blueprint, trained_encodings());
+}
+
+EncodingStack Source::trained_encodings() const {
+    try {
+        return EncodingStack(encoding, blueprint.dims());
+    } catch (const Error& error) {
+        fail(ErrorCode::model, where, ": metadata 'encoding': ", error.what());
+    }
+}
+
+Model load_model(const Source& source, const LoadOptions& options) {
+    check_blas();
+    EncodingStack trained = source.trained_encodings();
+    const std::string trained_spec = trained.spec();
+    EncodingStack encodings = chosen_encodings(source, std::move(trained), options);
+    const std::string spec = encodings.spec();
+    Model model = build(source, std::move(encodings), spec == trained_spec, options);
+    if (spec != trained_spec && options.on_warning)
+        options.on_warning(source.where + ": trained with the encoding '" + trained_spec + "', running with '" + spec +
+                           "'");
+    return model;
+}
+
+Model load_model(const Safetensors& file, const LoadOptions& options) {
+    return load_model(ordo_source(std::shared_ptr<const Safetensors>(std::shared_ptr<void>(), &file)), options);
+}
+
+Model Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+    return within_memory(printable_path(path), [&] { return load_model(open_source(path), options); });
+}
+
+Model Model::load(const std::filesystem::path& path, std::unique_ptr<Encoding> encoding, const LoadOptions& options) {
+    return within_memory(printable_path(path), [&] {
+        check_blas();
+        const Source source = open_source(path);
+        std::vector<std::unique_ptr<Encoding>> items;
+        if (encoding) items.push_back(std::move(encoding));
+        return build(source, EncodingStack(std::move(items), source.blueprint.n_layers), false, options);
+    });
+}
+
+} // namespace ordo

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Our own files (model/model_file.h): names and layouts are ours already.
+#include "core/error.h"
+#include "formats/source.h"
+#include "formats/special_tokens.h"
+#include "model/model_file.h"
+
+namespace ordo {
+namespace {
+
+using WeightTypes = std::map<std::string, WeightType, std::less<>>;
+
+// Whether U8 may be blocks of the spec's weights.
+bool has_blocks(const TensorSpec& spec) {
+    return spec.shape.size() == 2 && spec.shape[1] % quant_block == 0;
+}
+
+std::vector<std::int64_t> bytes_shape(const TensorSpec& spec, WeightType type) {
+    return {spec.shape[0], static_cast<std::int64_t>(row_bytes(type, spec.shape[1]))};
+}
+
+// What the bytes of a file of before 0.2 are, which told q8_0 and q4_0 apart by the bytes of a row.
+WeightType guessed(const FileTensor& tensor, const TensorSpec& spec) {
+    return tensor.shape == bytes_shape(spec, WeightType::q4_0) ? WeightType::q4_0 : WeightType::q8_0;
+}
+
+// Bytes that are blocks become weights of the spec's shape. Throws Error(model) for bytes that are none.
+void name_blocks(TensorStore& store, std::span<const TensorSpec> specs, const WeightTypes* types) {
+    for (const TensorSpec& spec : specs) {
+        auto* const tensor = const_cast<FileTensor*>(store.find(spec.name)); // of a store that is ours to change
+        if (tensor == nullptr || tensor->dtype != "U8" || !has_blocks(spec)) continue;
+        WeightType type = guessed(*tensor, spec);
+        if (types != nullptr) {
+            const auto found = types->find(spec.name);
+            if (found == types->end()) continue; // U8 is then what it has, and what is not expected
+            type = found->second;
+        }
+        const std::vector<std::int64_t> shape = bytes_shape(spec, type);
+        if (tensor->shape != shape)
+            fail(ErrorCode::model, store.name_of(*tensor), ": expected ", shape_text(shape), ", found ",
+                 shape_text(tensor->shape));
+        tensor->type = type;
+        tensor->shape = spec.shape;
+        tensor->dtype = name_of(type);
+    }
+}
+
+TextSide text_of(const std::string& json, const Metadata& metadata, const std::string& where) {
+    TextSide text(tokenizer_from_json(json, where + ": tokenizer"));
+    const int vocab = text.tokenizer->vocab_size();
+    if (const auto found = metadata.find(key_special_tokens); found != metadata.end())
+        text.special = special_tokens_from_json(found->second, where + ": metadata 'special_tokens'", vocab);
+    if (const auto found = metadata.find(key_sampling); found != metadata.end())
+        text.sampling = sampling_from_json(found->second, where + ": metadata 'sampling'");
+    return text;
+}
+
+} // namespace
+
+Source ordo_source(std::shared_ptr<const Safetensors> file) {
+    Source source;
+    source.where = file->where();
+    source.format = "Ordo safetensors";
+    source.blueprint = read_blueprint(*file);
+    source.encoding = required_metadata(*file, key_encoding);
+    source.metadata = file->metadata();
+    add_safetensors(source.tensors, file);
+    const std::vector<TensorSpec> specs = source.specs();
+    const auto types = source.metadata.find(key_weight_types);
+    if (types == source.metadata.end()) {
+        name_blocks(source.tensors, specs, nullptr);
+    } else {
+        const WeightTypes named = weight_types_from_json(types->second, source.where);
+        name_blocks(source.tensors, specs, &named);
+    }
+    if (const auto json = file->metadata().find(key_tokenizer); json != file->metadata().end())
+        source.text = [file, text = &json->second] { return text_of(*text, file->metadata(), file->where()); };
+    return source;
+}
+
+} // namespace ordo

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// A model as somebody's files hold it, in Ordo's terms. Each format is a function that makes one; loading, converting
+// and showing a model begin here, whatever it was stored as.
+#pragma once
+
+#include "formats/assembly.h"
+#include "model/model.h"
+#include "model/text_side.h"
+
+namespace ordo {
+
+struct Source {
+    std::string where;  // the file or the directory, for messages
+    std::string format; // "Ordo safetensors", "Hugging Face directory", "GGUF"
+    Blueprint blueprint;
+    std::string encoding; // the spec that the weights were trained with
+    Metadata metadata;    // what the files record of themselves
+    TensorStore tensors;
+    NameMap names;                     // no rules: theirs are ours
+    std::function<TextSide()> text;    // made when asked for, beside the weights; empty: none
+    std::vector<std::string> warnings; // for whoever loads it
+
+    // tensor_list() and the encodings' own, of the blueprint and the encoding above.
+    std::vector<TensorSpec> specs() const;
+    Assembly assemble(const TensorSpec& spec, ErrorCode code = ErrorCode::model, const std::string& why = {}) const {
+        return {tensors, names, blueprint, spec, where, code, why};
+    }
+    // The encodings of the spec. Throws Error(model) naming the file.
+    EncodingStack trained_encodings() const;
+};
+
+// What a path leads to, by what is there: an Ordo safetensors file, or a directory of Hugging Face's. Anything else is
+// refused as what it is. Throws Error.
+Source open_source(const std::filesystem::path& path);
+
+// The formats, one file each.
+Source ordo_source(std::shared_ptr<const Safetensors> file);
+Source hugging_face_source(const std::filesystem::path& directory);
+
+// The same as Model::load() from what has been opened.
+Model load_model(const Source& source, const LoadOptions& options);
+// Of an Ordo safetensors file, or bytes in memory in its place, which must outlive the call.
+Model load_model(const Safetensors& file, const LoadOptions& options);
+
+} // namespace ordo
