@@ -61,7 +61,8 @@ Assembly::Assembly(const TensorStore& store, const NameMap& names, const Bluepri
 
 void Assembly::find(const NameMap& names, const Blueprint& blueprint, ErrorCode code, const std::string& why) {
     if (add(names, blueprint, {name_, 0, static_cast<int>(rows_)}, code, why)) return;
-    const std::vector<Piece> pieces = pieces_of({.name = name_, .shape = shape_}, blueprint);
+    std::vector<Piece> pieces; // that others store apart
+    if (!names.rules.empty()) pieces = pieces_of({.name = name_, .shape = shape_}, blueprint);
     std::string missing = name_;
     bool complete = !pieces.empty();
     for (const Piece& piece : pieces) {

@@ -74,7 +74,7 @@ std::vector<std::string> Config::texts(std::string_view key) const {
 void Config::only(std::string_view key, bool works) const {
     if (flag(key, works) != works) refuse(key, works ? "true" : "false");
 }
-void Config::only(std::string_view key, std::string_view works) const {
+void Config::only(std::string_view key, const char* works) const {
     if (text(key, works) != works) refuse(key, works);
 }
 void Config::only(std::string_view key, double works) const {

@@ -38,7 +38,7 @@ public:
 
     // Refuses a value that we cannot follow: the key must be absent, null, or what works.
     void only(std::string_view key, bool works) const;
-    void only(std::string_view key, std::string_view works) const;
+    void only(std::string_view key, const char* works) const; // or a literal would be taken for a truth
     void only(std::string_view key, double works) const;
     void absent(std::string_view key) const;
     // "FILE: 'KEY': expected WORKS, found VALUE"

@@ -119,6 +119,36 @@ Activation activation_of(const Config& config, std::string_view key, std::string
     config.refuse(key, "relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or silu");
 }
 
+std::vector<bool> sliding_layers(const Config& c, int n_layers, const std::function<bool(int)>& fallback) {
+    std::vector<bool> sliding;
+    for (int i = 0; i < n_layers; ++i) sliding.push_back(fallback(i));
+    if (!c.has("layer_types")) return sliding;
+    const std::vector<std::string> types = c.texts("layer_types");
+    const std::string works = "full_attention or sliding_attention for each of " + std::to_string(n_layers) + " layers";
+    if (types.size() != sliding.size()) c.refuse("layer_types", works);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (types[i] != "full_attention" && types[i] != "sliding_attention") c.refuse("layer_types", works);
+        sliding[i] = types[i] == "sliding_attention";
+    }
+    return sliding;
+}
+
+void set_sliding(Blueprint& b, const std::vector<bool>& sliding, int window) {
+    std::vector<LayerPlan> plans(sliding.size(), b);
+    for (std::size_t i = 0; i < sliding.size(); ++i) plans[i].window = sliding[i] ? window : 0;
+    plans = to_period(std::move(plans));
+    static_cast<LayerPlan&>(b) = plans.front();
+    b.pattern.clear();
+    if (plans.size() > 1) b.pattern = std::move(plans);
+}
+
+void set_windows(const Config& c, Blueprint& b) {
+    const int window = c.integer("sliding_window", 0, 1, 1 << 22);
+    if (window == 0 || !c.flag("use_sliding_window", false)) return;
+    const int first = c.integer("max_window_layers", 0, 0, 1 << 20);
+    set_sliding(b, sliding_layers(c, b.n_layers, [&](int i) { return i >= first; }), window);
+}
+
 std::string rope_spec(const Config& config, ModelPlan& plan, const RopeKeys& keys) {
     const RopeConfig rope = rope_config(config, plan, keys);
     const int d_head = plan.blueprint.d_head;

@@ -4,6 +4,8 @@
 
 #include "formats/architecture.h"
 
+#include <functional>
+
 namespace ordo {
 
 // "gelu_new", "silu", ... of a key. Throws Error(model) for one that we have not.
@@ -13,6 +15,14 @@ Activation activation_of(const Config& config, std::string_view key, std::string
 void read_llama_sizes(const Config& config, Blueprint& blueprint);
 // Llama's names of tensors: those of nearly all pre-norm models with a gated feed-forward part.
 NameMap llama_names();
+
+// The windows of Qwen's keys: sliding_window in the layers that layer_types names sliding_attention, or from max_window_layers
+// on; none unless use_sliding_window. Layers that differ become a pattern.
+void set_windows(const Config& config, Blueprint& blueprint);
+// For each layer whether layer_types says sliding_attention, or full_attention; as fallback says where there is no such key.
+std::vector<bool> sliding_layers(const Config& config, int n_layers, const std::function<bool(int)>& fallback);
+// Each layer as the blueprint's own plan, with a window where it slides.
+void set_sliding(Blueprint& blueprint, const std::vector<bool>& sliding, int window);
 
 // Where a family keeps what rope is told, and what it is without.
 struct RopeKeys {

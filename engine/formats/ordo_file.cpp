@@ -34,6 +34,9 @@ void name_blocks(TensorStore& store, std::span<const TensorSpec> specs, const We
             const auto found = types->find(spec.name);
             if (found == types->end()) continue; // U8 is then what it has, and what is not expected
             type = found->second;
+            if (spec.shape[1] % block_size(type) != 0)
+                fail(ErrorCode::model, store.name_of(*tensor), ": expected rows of whole blocks, found ", spec.shape[1],
+                     " weights in ", name_of(type));
         }
         const std::vector<std::int64_t> shape = bytes_shape(spec, type);
         if (tensor->shape != shape)

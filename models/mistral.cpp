@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Mistral 7B (Jiang et al. 2023, arXiv 2310.06825): a window of keys.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "mistral";
+    b.vocab_size = 32000;
+    b.context = 32768;
+    b.n_layers = 32;
+    b.d_model = 4096;
+    b.n_heads = 32;
+    b.n_kv_heads = 8;
+    b.d_head = 128;
+    b.d_ff = 14336;
+    b.window = 4096;
+    b.tied_head = false;
+    return b;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.tied_head = c.flag("tie_word_embeddings", false);
+    b.window = c.integer("sliding_window", 0, 1, 1 << 22);
+    plan.encoding = rope_spec(c, plan);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return llama_names();
+}
+
+} // namespace
+
+const Architecture mistral_architecture = {
+    "mistral", "Mistral: Llama with a window of keys", make, "rope", {{"mistral"}, plan_of_config, names}};
+
+} // namespace ordo

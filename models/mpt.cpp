@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// MPT (MosaicML 2023) at 7 billion parameters.
+#include "encoding/spec.h"
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "mpt";
+    b.vocab_size = 50432;
+    b.context = 2048;
+    b.n_layers = 32;
+    b.d_model = 4096;
+    b.n_heads = 32;
+    b.n_kv_heads = 32;
+    b.d_head = 128;
+    b.d_ff = 16384;
+    b.norm = Norm::layer;
+    b.activation = Activation::gelu;
+    b.gated = false;
+    return b;
+}
+
+// attn_config says more than ALiBi, and llm-foundry's files more than transformers reads.
+void check_attention(const Config& c) {
+    c.only("attn_type", "multihead_attention");
+    c.only("qk_ln", false);
+    c.only("prefix_lm", false);
+    c.absent("clip_qkv");
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    c.only("no_bias", true);
+    c.only("embedding_fraction", 1.0);
+    c.absent("logit_scale");
+    ModelPlan plan{make(), "alibi"};
+    Blueprint& b = plan.blueprint;
+    b.vocab_size = c.integer("vocab_size");
+    b.context = c.integer("max_seq_len");
+    b.n_layers = c.integer("n_layers");
+    b.d_model = c.integer("d_model");
+    b.n_heads = b.n_kv_heads = c.integer("n_heads");
+    if (b.d_model % b.n_heads != 0) c.refuse("n_heads", "a divisor of d_model");
+    b.d_head = b.d_model / b.n_heads;
+    b.d_ff = b.d_model * c.integer("expansion_ratio", 4, 1, 16);
+    b.norm_eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5, 0, 1));
+    b.tied_head = c.flag("tie_word_embeddings", true);
+    const std::optional<Config> attention = c.object("attn_config");
+    if (!attention) return plan;
+    check_attention(*attention);
+    b.score_scale = static_cast<float>(attention->number("softmax_scale", 0, 0, 1e6));
+    if (attention->flag("alibi", true))
+        plan.encoding = "alibi:max=" + decimal(attention->number("alibi_bias_max", 8, 0, 64));
+    else
+        plan.encoding = c.flag("learned_pos_emb", true) ? "learned" : "none";
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return {.rules = {{"embedding", "transformer.wte"},
+                      {"encoding.learned", "transformer.wpe"},
+                      {"layers.#.attention_norm", "transformer.blocks.#.norm_1"},
+                      {"layers.#.attention.qkv", "transformer.blocks.#.attn.Wqkv"},
+                      {"layers.#.attention.out", "transformer.blocks.#.attn.out_proj"},
+                      {"layers.#.feed_forward_norm", "transformer.blocks.#.norm_2"},
+                      {"layers.#.feed_forward.in", "transformer.blocks.#.ffn.up_proj"},
+                      {"layers.#.feed_forward.out", "transformer.blocks.#.ffn.down_proj"},
+                      {"final_norm", "transformer.norm_f"},
+                      {"head", "lm_head"}},
+            .prefix = "transformer.",
+            .ignored = {"lm_head.weight"}};
+}
+
+} // namespace
+
+const Architecture mpt_architecture = {
+    "mpt", "MPT: LayerNorm without bias, GELU, no biases, tied head", make, "alibi", {{"mpt"}, plan_of_config, names}};
+
+} // namespace ordo

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Qwen 2 and 2.5 (Yang et al. 2024, arXiv 2407.10671), the size of half a billion parameters: biases of q, k and v.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "qwen2";
+    b.vocab_size = 151936;
+    b.context = 32768;
+    b.n_layers = 24;
+    b.d_model = 896;
+    b.n_heads = 14;
+    b.n_kv_heads = 2;
+    b.d_head = 64;
+    b.d_ff = 4864;
+    b.q_bias = true;
+    b.k_bias = true;
+    b.v_bias = true;
+    return b;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.tied_head = c.flag("tie_word_embeddings", false);
+    set_windows(c, b);
+    plan.encoding = rope_spec(c, plan);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return llama_names();
+}
+
+} // namespace
+
+const Architecture qwen2_architecture = {"qwen2",
+                                         "Qwen 2: Llama with biases of queries, keys and values",
+                                         make,
+                                         "rope:theta=1000000",
+                                         {{"qwen2"}, plan_of_config, names}};
+
+} // namespace ordo

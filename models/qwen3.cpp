@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Qwen 3 (Yang et al. 2025, arXiv 2505.09388), the size of 0.6 billion parameters: norms of queries and keys.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "qwen3";
+    b.vocab_size = 151936;
+    b.context = 40960;
+    b.n_layers = 28;
+    b.d_model = 1024;
+    b.n_heads = 16;
+    b.n_kv_heads = 8;
+    b.d_head = 128;
+    b.d_ff = 3072;
+    b.qk_norm = QkNorm::head;
+    return b;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.d_head = c.integer("head_dim", 128, 1, 1024);
+    b.tied_head = c.flag("tie_word_embeddings", false);
+    b.attention_bias(c.flag("attention_bias", false));
+    set_windows(c, b);
+    plan.encoding = rope_spec(c, plan);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return llama_names();
+}
+
+} // namespace
+
+const Architecture qwen3_architecture = {"qwen3",
+                                         "Qwen 3: Llama with a norm of each head's queries and keys",
+                                         make,
+                                         "rope:theta=1000000",
+                                         {{"qwen3"}, plan_of_config, names}};
+
+} // namespace ordo

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// SmolLM3 (Hugging Face 2025) at 3 billion parameters: rope in three layers of four.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "smollm3";
+    b.vocab_size = 128256;
+    b.context = 65536;
+    b.n_layers = 36;
+    b.d_model = 2048;
+    b.n_heads = 16;
+    b.n_kv_heads = 4;
+    b.d_head = 128;
+    b.d_ff = 11008;
+    return b;
+}
+
+// 1: the layer has rope. The opposite of what the key's name says.
+std::vector<std::string> encodings_of_layers(const Config& c, int n_layers, const std::string& rope) {
+    std::vector<std::string> specs;
+    const int interval = c.integer("no_rope_layer_interval", 4, 1, 1 << 10);
+    for (int i = 0; i < n_layers; ++i) specs.push_back((i + 1) % interval != 0 ? rope : "none");
+    if (!c.has("no_rope_layers")) return specs;
+    const std::vector<double> has_rope = c.numbers("no_rope_layers", 0, 1);
+    if (has_rope.size() != specs.size())
+        c.refuse("no_rope_layers", "0 or 1 for each of " + std::to_string(n_layers) + " layers");
+    for (std::size_t i = 0; i < specs.size(); ++i) specs[i] = has_rope[i] == 1 ? rope : "none";
+    return specs;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.tied_head = c.flag("tie_word_embeddings", true);
+    b.attention_bias(c.flag("attention_bias", false));
+    b.ffn_bias = c.flag("mlp_bias", false);
+    set_windows(c, b);
+    plan.encoding = pattern_of(encodings_of_layers(c, b.n_layers, rope_spec(c, plan, {.theta = 2000000})));
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return llama_names();
+}
+
+} // namespace
+
+const Architecture smollm3_architecture = {"smollm3",
+                                           "SmolLM3: Llama with rope in three layers of four, tied head",
+                                           make,
+                                           "pattern(rope,rope,rope,none)",
+                                           {{"smollm3"}, plan_of_config, names}};
+
+} // namespace ordo

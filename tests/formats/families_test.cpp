@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Every folder of tests/families, a tiny checkpoint as a family's own files are, gives the logits that a transcription in
+// double precision has written beside it (tests/families/README.md), at the gates that models/README.md states.
+#include "formats/source.h"
+#include "tests/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+namespace ordo {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Json;
+
+// What is in the folders and refused, with what the message must name.
+const std::map<std::string, std::string> refused = {
+    {"opt-post-norm", "word_embed_proj_dim"},
+    {"mpt-clip", "clip_qkv"},
+    {"bert", "model_type"},
+    {"bert-gamma", "model_type"},
+    {"roberta", "model_type"},
+    {"t5", "model_type"},
+    {"t5-gated", "model_type"},
+    {"marian", "model_type"},
+    {"falcon", "model_type"}, {"falcon-alibi", "model_type"}, {"falcon-7b", "model_type"}, {"phi", "model_type"}, {"cohere2", "model_type"},
+};
+
+std::vector<std::string> families() {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator("tests/families"))
+        if (fs::exists(entry.path() / "expected.json")) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Json read_expected(const fs::path& folder) {
+    std::ifstream file(folder / "expected.json");
+    return Json::parse(file);
+}
+
+std::vector<std::vector<float>> logits_of(const Model& model, const Json& given) {
+    SessionOptions options;
+    const auto tokens = given.at("tokens").get<std::vector<Token>>();
+    options.capacity = static_cast<int>(tokens.size());
+    Session session(model, options);
+    TokenRows rows;
+    std::vector<int> segments;
+    if (given.contains("segments")) rows.segments = segments = given.at("segments").get<std::vector<int>>();
+    std::vector<std::vector<float>> all;
+    session.feed_all(tokens, rows, [&](int, View logits) {
+        for (int i = 0; i < logits.rows; ++i) all.emplace_back(logits.row(i), logits.row(i) + logits.cols);
+    });
+    return all;
+}
+
+// The gates of logits: max abs 2e-4, and a mean square error of 1e-9 of the logits' own.
+void expect_logits(const std::vector<std::vector<float>>& found, const Json& expected) {
+    ASSERT_LE(expected.size(), found.size());
+    double worst = 0, error = 0, power = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (expected[i].is_null()) continue; // of padding
+        const auto row = expected[i].get<std::vector<double>>();
+        const std::vector<float>& own = found[found.size() - expected.size() + i];
+        ASSERT_EQ(own.size(), row.size());
+        for (std::size_t j = 0; j < row.size(); ++j) {
+            const double d = own[j] - row[j];
+            worst = std::max(worst, std::abs(d));
+            error += d * d;
+            power += row[j] * row[j];
+        }
+    }
+    EXPECT_LE(worst, 2e-4);
+    EXPECT_LE(error, 1e-9 * power);
+}
+
+void expect_greedy(const Model& model, const Json& given) {
+    auto tokens = given.at("tokens").get<std::vector<Token>>();
+    SessionOptions options;
+    options.capacity = static_cast<int>(tokens.size() + given.at("greedy").size());
+    Session session(model, options);
+    std::span<const float> logits = session.feed(tokens);
+    for (const Json& expected : given.at("greedy")) {
+        const auto best = static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+        ASSERT_EQ(best, expected.get<Token>());
+        logits = session.feed({&best, 1});
+    }
+}
+
+class Families : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
+    const fs::path folder = fs::path("tests/families") / GetParam();
+    if (const auto found = refused.find(GetParam()); found != refused.end()) {
+        try {
+            Model::load(folder);
+            FAIL() << "loads: take it off the list";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::model);
+            EXPECT_NE(std::string(error.what()).find(found->second), std::string::npos) << error.what();
+        }
+        return;
+    }
+    std::vector<std::string> warnings;
+    LoadOptions options;
+    options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
+    const Model model = Model::load(folder, options);
+    EXPECT_TRUE(warnings.empty()) << warnings.front();
+    for (const Json& each : read_expected(folder).at("cases")) {
+        if (each.contains("encoder") || each.contains("padding")) continue; // encoders_test.cpp
+        SCOPED_TRACE(each.at("tokens").size());
+        expect_logits(logits_of(model, each), each.at("logits"));
+        if (each.contains("greedy")) expect_greedy(model, each);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(families()), [](const auto& each) {
+    std::string name = each.param;
+    for (char& c : name)
+        if (c == '-') c = '_';
+    return name;
+});
+
+} // namespace
+} // namespace ordo
