@@ -109,8 +109,9 @@ bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const Piece
     return false;
 }
 
-TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const Piece& piece, const Blueprint& b,
+TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const Piece& piece, const Blueprint& model,
                           ErrorCode code, const std::string& why) const {
+    const Blueprint& b = stack_of(name_, model);
     TensorPart part{&from, rule.layout == Layout::transposed, rule.plus_one, 1, 0, 0, piece.rows};
     std::vector<std::int64_t> shape = shape_; // that theirs must have
     shape[0] = piece.rows;

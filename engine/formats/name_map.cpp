@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "formats/name_map.h"
 
+#include "model/model.h"
+
 #include <charconv>
 
 namespace ordo {
@@ -68,7 +70,12 @@ int expert_in(std::string_view name) {
     return expert;
 }
 
-std::vector<Piece> pieces_of(const TensorSpec& spec, const Blueprint& b) {
+const Blueprint& stack_of(std::string_view name, const Blueprint& model) {
+    return name.starts_with(encoder_prefix) && !model.encoder.empty() ? model.encoder.front() : model;
+}
+
+std::vector<Piece> pieces_of(const TensorSpec& spec, const Blueprint& model) {
+    const Blueprint& b = stack_of(spec.name, model);
     const std::size_t suffix = spec.name.rfind('.');
     const std::string stem = spec.name.substr(0, suffix), ending = spec.name.substr(suffix);
     const auto ends = [&](std::string_view last) { return stem.ends_with(last); };
@@ -82,6 +89,9 @@ std::vector<Piece> pieces_of(const TensorSpec& spec, const Blueprint& b) {
         piece(3, "q", b.n_heads * b.d_head);
         piece(3, "k", b.n_kv_heads * b.d_head);
         piece(3, "v", b.n_kv_heads * b.d_head);
+    } else if (ends("attention.kv")) {
+        piece(2, "k", b.n_kv_heads * b.d_head);
+        piece(2, "v", b.n_kv_heads * b.d_head);
     } else if (ends(".in") && stem.find("feed_forward") != stem.npos && rows == 2 * b.d_ff) {
         piece(2, "gate", b.d_ff);
         piece(2, "up", b.d_ff);

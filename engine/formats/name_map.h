@@ -18,6 +18,7 @@ enum class Layout {
 // .bias stands for both, on both sides. `ours` is a tensor of tensor_list() or of an encoding ("encoding.learned"), or a piece of one,
 // rows that others store apart:
 //   attention.qkv    attention.q, attention.k, attention.v
+//   cross_attention.kv  cross_attention.k, cross_attention.v
 //   feed_forward.in  feed_forward.gate, feed_forward.up, where it is gated
 // Of several lines for one of ours the first whose tensor is there is taken; a whole before its pieces.
 struct NameRule {
@@ -33,6 +34,9 @@ struct NameMap {
     // Beginnings or ends of names that are no weights and deserve no warning: ".attn.bias", "rotary_emb.inv_freq".
     std::vector<std::string_view> ignored;
 };
+
+// The stack that a tensor of ours belongs to: the encoder, if it has its prefix, or the model itself.
+const Blueprint& stack_of(std::string_view name, const Blueprint& model);
 
 // A tensor of ours, or rows of one.
 struct Piece {
