@@ -17,7 +17,7 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help = "f32|f16|bf16|q8_0|q4_0: of the weights"},
+     .help = "f32|f16|bf16|q8_0|q4_0|q5_0|q4_K|q5_K|q6_K: of the weights"},
     {.letter = 'n',
      .name = "n-tokens",
      .kind = Kind::integer,
@@ -53,7 +53,7 @@ Blueprint trunk() {
 
 int run(const Arguments& arguments) {
     const int n = arguments.integer("n-tokens"), chunk = arguments.integer("chunk");
-    const Model model = random_model(trunk(), arguments.text("encoding"), 1, writable_type(arguments.text("dtype")));
+    const Model model = random_model(trunk(), arguments.text("encoding"), 1, weight_type(arguments.text("dtype")));
     Session session(model, {.capacity = 4096, .chunk = chunk, .first_position = 0}); // the same for any n
     std::vector<Token> tokens(static_cast<std::size_t>(chunk));
     for (int first = 0; first < n; first += chunk) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products with weights in blocks of 256 (q4_K, q5_K, q6_K), included by one file per instruction set after
 // quant_panels.h. A panel's block is the blocks of 32 rows of a file (io/blocks.h), of which words of four bytes lie side
-// by side: word(block, i, v) is the i-th word of as many outputs as a vector has. Two groups of 32 weights are taken
-// at once, as they share bytes.
+// by side: word(block, i, v) is the i-th word of as many outputs as a vector has.
 
 namespace {
 
@@ -46,10 +45,25 @@ inline words moved(words w) {
         return w << (TO - FROM);
 }
 
+// f<FIRST>(), ..., f<LAST - 1>()
+template <int FIRST, int LAST, class F>
+[[gnu::always_inline]] inline void each(const F& f) {
+    if constexpr (FIRST < LAST) {
+        f.template operator()<FIRST>();
+        each<FIRST + 1, LAST>(f);
+    }
+}
+
+// What the weights of a block are scaled by, and for q4_K and q5_K what comes off them, for vectors of outputs.
+template <int GROUPS>
+struct Factors {
+    floats s[GROUPS][panel_vectors], m[GROUPS][panel_vectors];
+};
+
 // q4_K and q5_K: x = d s l - dmin m, s and m of six bits for each 32 weights.
 template <bool FIVE>
 struct K45Block {
-    static constexpr int halves = 128, levels = FIVE ? 11 : 3, bytes = halves + 128 * (levels + 32);
+    static constexpr int halves = 128, levels = FIVE ? 11 : 3, bytes = halves + 128 * (levels + 32), groups = 8;
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
@@ -61,120 +75,95 @@ struct K45Block {
         else
             return ((b >> (8 * I - 32)) & 15u) | (moved<8 * I - 26, 4>(a) & 0x30u);
     }
-
-    // The products of 64 weights with their activations, those of the first 32 and of the others.
-    template <int PAIR, int ROWS>
-    [[gnu::always_inline]] static void dots(const std::byte* block, int v, const Activations<ROWS>& x,
-                                            Bytes (&first)[ROWS], Bytes (&second)[ROWS]) {
-        for (int g = 0; g < 8; ++g) {
-            const words w = word(block, levels + 8 * PAIR + g, v);
-            words low = w & low_nibbles, high = (w >> 4) & low_nibbles;
-            if constexpr (FIVE) {
-                const words fifth = word(block, 3 + g, v);
-                low |= moved<2 * PAIR, 4>(fifth) & 0x10101010u;
-                high |= moved<2 * PAIR + 1, 4>(fifth) & 0x10101010u;
-            }
-            for (int r = 0; r < ROWS; ++r) {
-                const signed char* const q = x.q[r] + 64 * PAIR + 4 * g;
-                first[r] = dot4_unsigned(first[r], reinterpret_cast<Bytes>(low), splat_four(q));
-                second[r] = dot4_unsigned(second[r], reinterpret_cast<Bytes>(high), splat_four(q + 32));
-            }
-        }
-    }
-
-    template <int GROUP, int ROWS>
-    [[gnu::always_inline]] static void scaled(const std::byte* block, int v, const Activations<ROWS>& x,
-                                              const Bytes (&dot)[ROWS], floats (&total)[ROWS][panel_vectors]) {
-        const words a = word(block, 0, v), b = word(block, 1, v), c = word(block, 2, v);
-        const auto* const d = reinterpret_cast<const half_t*>(block) + lanes * v;
-        const floats s = load(d) * as_floats(scale<GROUP>(a, c));
-        const floats m = load(d + panel_outputs) * as_floats(scale<GROUP>(b, c >> 4));
-        for (int r = 0; r < ROWS; ++r) {
-            const float one = x.scale[r][GROUP];
-            total[r][v] += to_floats(dot[r]) * (s * one);
-            total[r][v] -= m * (one * static_cast<float>(x.sum[r][GROUP]));
-        }
-    }
-
-    template <int PAIR, int ROWS>
-    [[gnu::always_inline]] static void pair(const std::byte* block, const Activations<ROWS>& x,
-                                            floats (&total)[ROWS][panel_vectors]) {
+    static void factors(const std::byte* block, Factors<groups>& f) {
         for (int v = 0; v < panel_vectors; ++v) {
-            Bytes first[ROWS], second[ROWS];
-            for (int r = 0; r < ROWS; ++r) first[r] = second[r] = splat_word(0);
-            dots<PAIR>(block, v, x, first, second);
-            scaled<2 * PAIR>(block, v, x, first, total);
-            scaled<2 * PAIR + 1>(block, v, x, second, total);
+            const words a = word(block, 0, v), b = word(block, 1, v), c = word(block, 2, v);
+            const auto* const halfs = reinterpret_cast<const half_t*>(block) + lanes * v;
+            const floats d = load(halfs), dmin = load(halfs + panel_outputs);
+            const auto set = [&]<int I>() {
+                f.s[I][v] = d * as_floats(scale<I>(a, c));
+                f.m[I][v] = dmin * as_floats(scale<I>(b, c >> 4));
+            };
+            each<0, groups>(set);
         }
     }
 
-    template <int ROWS>
-    [[gnu::always_inline]] static void add(const std::byte* block, const Activations<ROWS>& x,
+    // Products of the 32 weights of a group.
+    template <int GROUP, int ROWS>
+    [[gnu::always_inline]] static void dots(const std::byte* block, const Activations<ROWS>& x,
+                                            Bytes (&acc)[ROWS][panel_vectors]) {
+        for (int r = 0; r < ROWS; ++r)
+            for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(0);
+        for (int g = 0; g < 8; ++g)
+            for (int v = 0; v < panel_vectors; ++v) {
+                words level = (word(block, levels + GROUP / 2 * 8 + g, v) >> (GROUP % 2 * 4)) & low_nibbles;
+                if constexpr (FIVE) level |= moved<GROUP, 4>(word(block, 3 + g, v)) & 0x10101010u;
+                for (int r = 0; r < ROWS; ++r)
+                    acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(level),
+                                              splat_four(x.q[r] + 32 * GROUP + 4 * g));
+            }
+    }
+    template <int GROUP, int ROWS>
+    [[gnu::always_inline]] static void add(const std::byte* block, const Factors<groups>& f, const Activations<ROWS>& x,
                                            floats (&total)[ROWS][panel_vectors]) {
-        pair<0>(block, x, total);
-        pair<1>(block, x, total);
-        pair<2>(block, x, total);
-        pair<3>(block, x, total);
+        Bytes acc[ROWS][panel_vectors];
+        dots<GROUP>(block, x, acc);
+        for (int r = 0; r < ROWS; ++r) {
+            const float scale = x.scale[r][GROUP], sum = scale * static_cast<float>(x.sum[r][GROUP]);
+            for (int v = 0; v < panel_vectors; ++v) {
+                total[r][v] += to_floats(acc[r][v]) * (f.s[GROUP][v] * scale);
+                total[r][v] -= f.m[GROUP][v] * sum;
+            }
+        }
     }
 };
 
 // q6_K: x = d s (l - 32), s signed, for each 16 weights. Of each half of a block a word holds four weights and the four that
 // are 64 further.
 struct K6Block {
-    static constexpr int halves = 64, high_bits = 32, scales = 48, bytes = halves + 128 * 52;
+    static constexpr int halves = 64, high_bits = 32, scales = 48, bytes = halves + 128 * 52, groups = 16;
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
-
-    // The products of the 16 weights at k and of those at k + 64; k is 128 HALF + 32 SECOND + 16 END.
-    template <int HALF, int SECOND, int END, int ROWS>
-    [[gnu::always_inline]] static void sixteens(const std::byte* block, int v, const Activations<ROWS>& x,
-                                                floats (&total)[ROWS][panel_vectors]) {
-        constexpr int k = 128 * HALF + 32 * SECOND + 16 * END, near = k / 32, far = near + 2; // blocks of activations
-        Bytes first[ROWS], second[ROWS];
-        for (int r = 0; r < ROWS; ++r) {
-            const auto offset = [&](int b) {
-                return splat_word(-32 * (END == 0 ? x.first_sum[r][b] : x.sum[r][b] - x.first_sum[r][b]));
+    static void factors(const std::byte* block, Factors<groups>& f) {
+        for (int v = 0; v < panel_vectors; ++v) {
+            const floats d = load(reinterpret_cast<const half_t*>(block) + lanes * v);
+            const auto set = [&]<int I>() { // a signed byte
+                const auto on_top = reinterpret_cast<ints>(moved<8 * (I % 4), 24>(word(block, scales + I / 4, v)));
+                f.s[I][v] = d * as_floats(reinterpret_cast<words>(on_top >> 24));
             };
-            first[r] = offset(near);
-            second[r] = offset(far);
+            each<0, groups>(set);
         }
-        for (int g = 4 * END; g < 4 * END + 4; ++g) {
-            const words w = word(block, 16 * HALF + 8 * SECOND + g, v), high = word(block, high_bits + 8 * HALF + g, v);
-            const words low = (w & low_nibbles) | (moved<2 * SECOND, 4>(high) & 0x30303030u);
-            const words upper = ((w >> 4) & low_nibbles) | (moved<2 * SECOND + 4, 4>(high) & 0x30303030u);
-            for (int r = 0; r < ROWS; ++r) {
-                const signed char* const q = x.q[r] + 128 * HALF + 32 * SECOND + 4 * g;
-                first[r] = dot4_unsigned(first[r], reinterpret_cast<Bytes>(low), splat_four(q));
-                second[r] = dot4_unsigned(second[r], reinterpret_cast<Bytes>(upper), splat_four(q + 64));
-            }
-        }
-        const floats d = load(reinterpret_cast<const half_t*>(block) + lanes * v);
-        const floats s = d * as_floats(scale<k / 16>(block, v)), t = d * as_floats(scale<k / 16 + 4>(block, v));
-        for (int r = 0; r < ROWS; ++r) {
-            total[r][v] += to_floats(first[r]) * (s * x.scale[r][near]);
-            total[r][v] += to_floats(second[r]) * (t * x.scale[r][far]);
-        }
-    }
-    template <int I>
-    static words scale(const std::byte* block, int v) { // a signed byte
-        const auto on_top = reinterpret_cast<ints>(moved<8 * (I % 4), 24>(word(block, scales + I / 4, v)));
-        return reinterpret_cast<words>(on_top >> 24);
     }
 
-    template <int ROWS>
-    [[gnu::always_inline]] static void add(const std::byte* block, const Activations<ROWS>& x,
-                                           floats (&total)[ROWS][panel_vectors]) {
-        const auto half = [&]<int HALF>() {
+    // Products of the 16 weights of a group.
+    template <int GROUP, int ROWS>
+    [[gnu::always_inline]] static void dots(const std::byte* block, const Activations<ROWS>& x,
+                                            Bytes (&acc)[ROWS][panel_vectors]) {
+        constexpr int half = GROUP / 8, quarter = GROUP % 8 / 2, end = GROUP % 2; // a quarter is 32 weights
+        for (int g = 4 * end; g < 4 * end + 4; ++g)
             for (int v = 0; v < panel_vectors; ++v) {
-                sixteens<HALF, 0, 0>(block, v, x, total);
-                sixteens<HALF, 0, 1>(block, v, x, total);
-                sixteens<HALF, 1, 0>(block, v, x, total);
-                sixteens<HALF, 1, 1>(block, v, x, total);
+                const words four = word(block, 16 * half + quarter % 2 * 8 + g, v) >> (quarter / 2 * 4);
+                const words two = moved<2 * quarter, 4>(word(block, high_bits + 8 * half + g, v));
+                const words level = (four & low_nibbles) | (two & 0x30303030u);
+                for (int r = 0; r < ROWS; ++r)
+                    acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(level),
+                                              splat_four(x.q[r] + 128 * half + 32 * quarter + 4 * g));
             }
-        };
-        half.template operator()<0>();
-        half.template operator()<1>();
+    }
+    template <int GROUP, int ROWS>
+    [[gnu::always_inline]] static void add(const std::byte* block, const Factors<groups>& f, const Activations<ROWS>& x,
+                                           floats (&total)[ROWS][panel_vectors]) {
+        constexpr int b = GROUP / 2; // of the activations' blocks
+        Bytes acc[ROWS][panel_vectors];
+        for (int r = 0; r < ROWS; ++r) {
+            const int sum = GROUP % 2 == 0 ? x.first_sum[r][b] : x.sum[r][b] - x.first_sum[r][b];
+            for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-32 * sum);
+        }
+        dots<GROUP>(block, x, acc);
+        for (int r = 0; r < ROWS; ++r)
+            for (int v = 0; v < panel_vectors; ++v)
+                total[r][v] += to_floats(acc[r][v]) * (f.s[GROUP][v] * x.scale[r][b]);
     }
 };
 
@@ -186,7 +175,9 @@ inline int super_rows(int row, int rows, int k, const std::byte* w, const QuantR
         Activations<ROWS> at(x, row);
         const std::byte* block = w;
         for (int b = 0; b < k / 256; ++b, block += Block::bytes) {
-            Block::add(block, at, total);
+            alignas(64) Factors<Block::groups> f;
+            Block::factors(block, f);
+            each<0, Block::groups>([&]<int GROUP>() { Block::template add<GROUP>(block, f, at, total); });
             at.advance();
         }
         for (int r = 0; r < ROWS; ++r) store_outputs(y + (row + r) * ldy, outputs, total[r]);

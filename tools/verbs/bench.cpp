@@ -111,7 +111,9 @@ constexpr Option shape_options[] = {
      .kind = Kind::text,
      .value = "TYPES",
      .fallback = "f32",
-     .help = "some of f32, f16, bf16, q8_0, q4_0: of the weights in memory; with --model as stored"},
+     .help =
+         "some of f32, f16, bf16, q8_0, q4_0 and, of random weights, q5_0, q4_K, q5_K, q6_K: in memory; with --model "
+         "as stored"},
     {.name = "layers", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "change a shape: layers"},
     {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "width"},
     {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "query heads"},
@@ -181,7 +183,7 @@ Trunk open_trunk(const Arguments& arguments, const std::string& name, const std:
     LoadOptions load;
     if (arguments.has("dtype")) load.dtype = dtype;
     Trunk trunk = file.empty()
-                      ? random_trunk(arguments, name, writable_type(dtype))
+                      ? random_trunk(arguments, name, weight_type(dtype))
                       : Trunk{printable(std::filesystem::path(file).filename().string()), Model::load(file, load)};
     if (impl_of(trunk.model).blueprint.bidirectional())
         fail(ErrorCode::usage, trunk.name, ": expected a causal model, found one that cannot decode");
@@ -263,7 +265,7 @@ int run(const Arguments& arguments) {
     const bool file = !model_file(arguments).empty();
     const std::vector<std::string> names = bench::split_names(arguments.text("shape"));
     const std::vector<std::string> dtypes = bench::split_names(arguments.text("dtype"));
-    for (const std::string& dtype : dtypes) writable_type(dtype); // an unknown one is found before anything runs
+    for (const std::string& dtype : dtypes) weight_type(dtype); // an unknown one is found before anything runs
     if (const int busy = bench::other_runnable_tasks(); busy > 0 && !quiet)
         write_message("bench: the machine is not quiet (" + std::to_string(busy) + " other tasks run)");
 
