@@ -54,7 +54,8 @@ Generation generate(const Model& model, std::string_view prompt, const GenerateO
         ++result.new_tokens;
         tokens.push_back(token);
         piece.clear();
-        if (token < tokenizer.vocab_size()) tokenizer.append(token, piece); // or it is no text
+        if (token < tokenizer.vocab_size()) // or it is no text
+            tokenizer.append(token, piece, prompt.empty() && result.new_tokens == 1);
         state = stream.append(piece);
         if (state != TextStream::State::open || result.new_tokens == options.max_tokens) break;
         if (tokens.size() > capacity) {
@@ -67,7 +68,9 @@ Generation generate(const Model& model, std::string_view prompt, const GenerateO
     if (state == TextStream::State::stopped) result.reason = StopReason::stop_text;
     if (state == TextStream::State::cancelled) result.reason = StopReason::callback;
     result.decode_seconds = seconds_since(start);
-    result.text = model.decode(std::span(tokens).subspan(static_cast<std::size_t>(result.prompt_tokens)));
+    const auto begin = static_cast<std::size_t>(result.prompt_tokens);
+    for (std::size_t i = begin; i < tokens.size(); ++i)
+        if (tokens[i] < tokenizer.vocab_size()) tokenizer.append(tokens[i], result.text, prompt.empty() && i == begin);
     result.text.resize(stream.passed()); // what was passed on is how it begins
     return result;
 }

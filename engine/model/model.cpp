@@ -399,9 +399,9 @@ std::vector<Token> Model::encode(std::string_view text, bool special) const {
 std::string Model::decode(std::span<const Token> tokens) const {
     if (!impl_->tokenizer) fail(ErrorCode::model, impl_->where, ": has no tokenizer");
     std::string text;
-    for (const Token token : tokens)
+    for (const Token& token : tokens)
         if (token < 0 || token >= vocab_size() || token < impl_->tokenizer->vocab_size())
-            impl_->tokenizer->append(token, text); // others fill up the vocabulary, and are no text
+            impl_->tokenizer->append(token, text, &token == tokens.data()); // others fill up the vocabulary: no text
     return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "text/bpe_tokenizer.h"
+#include "text/pre_tokenizer.h"
 
 #include <cstdint>
 #include <queue>
@@ -19,22 +20,19 @@ struct Word {
 };
 
 std::vector<Word> count_words(std::string_view corpus) {
-    const PreTokenizer pre_tokenizer;
     const AddedTokens separator({{0, std::string(end_of_text_name)}});
     std::unordered_map<std::string_view, std::size_t> index;
     std::vector<Word> words; // in the order of their first occurrence
-    const auto on_text = [&](std::string_view text) {
-        PreTokenizer::Walk walk(pre_tokenizer, text);
-        for (std::string_view piece = walk.next(); !piece.empty(); piece = walk.next()) {
-            const auto [at, is_new] = index.try_emplace(piece, words.size());
-            if (is_new) {
-                Word& word = words.emplace_back();
-                for (const char c : piece) word.ids.push_back(static_cast<unsigned char>(c));
-            }
-            ++words[at->second].count;
+    const auto on_piece = [&](std::string_view piece) {
+        const auto [at, is_new] = index.try_emplace(piece, words.size());
+        if (is_new) {
+            Word& word = words.emplace_back();
+            for (const char c : piece) word.ids.push_back(static_cast<unsigned char>(c));
         }
+        ++words[at->second].count;
     };
-    separator.split(corpus, true, on_text, [](Token) {});
+    separator.split(
+        corpus, true, false, [&](std::string_view text) { cut_gpt2(text, on_piece); }, [](Token) {});
     return words;
 }
 
@@ -150,7 +148,7 @@ std::unique_ptr<Tokenizer> train_bpe(std::string_view corpus, int vocab_size) {
     }
     parts.added.push_back({static_cast<Token>(parts.tokens.size()), std::string(end_of_text_name)});
     parts.tokens.emplace_back(end_of_text_name);
-    return std::make_unique<BpeTokenizer>(std::move(parts));
+    return make_bpe_tokenizer(parts);
 }
 
 } // namespace ordo

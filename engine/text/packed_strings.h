@@ -22,6 +22,8 @@ public:
         return {text_.data() + begin, ends_[i] - begin};
     }
 
+    bool operator==(const PackedStrings&) const = default;
+
 private:
     std::string text_;
     std::vector<std::uint32_t> ends_;

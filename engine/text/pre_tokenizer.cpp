@@ -3,74 +3,195 @@
 
 #include "core/error.h"
 #include "core/utf8.h"
+#include "text/byte_alphabet.h"
+#include "text/normalizer.h"
+#include "text/regex.h"
+#include "text/splitter.h"
+#include "text/unicode.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
-#include <array>
-#include <new>
+#include <memory>
 
 namespace ordo {
 namespace {
 
-// \s is spelled White_Space, which is what it means to Hugging Face's library: PCRE2's own \s also
-// takes U+180E, which Unicode has not called a space since 6.3. No alternative can match nothing and
-// every character starts one, so an anchored match never fails; each is a run of one class, or steps
-// back one character, so none takes more than linear time or PCRE2's default limits.
-constexpr char pattern[] = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+)"
-                           R"(|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+)";
+// \s is spelled White_Space: PCRE2's own also takes U+180E, which Unicode has not called a space since 6.3.
+// Each alternative is a run of one class, or steps back one character: no match takes more than linear time.
+constexpr char gpt2_pattern[] = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+)"
+                                R"(|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+)";
+// \w+|[^\w\s]+ in the syntax of Rust's regex crate, whose \w takes joiners too.
+constexpr char whitespace_pattern[] = R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+)"
+                                      R"(|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+)";
 
-[[noreturn]] void fail_pcre2(int code) {
-    std::array<unsigned char, 128> text{};
-    pcre2_get_error_message(code, text.data(), text.size());
-    fail(ErrorCode::failure, "PCRE2: ", reinterpret_cast<const char*>(text.data()));
+const Regex& gpt2_regex() {
+    static const Regex regex(gpt2_pattern, "GPT-2's pattern");
+    return regex;
+}
+
+// ---- What segments a text into matches and what lies between ----------------------------------
+
+// Calls found(begin, end) for each match of a stretch of UTF-8.
+using Matcher = std::function<void(std::string_view, const std::function<void(std::size_t, std::size_t)>&)>;
+
+Matcher match_regex(std::string_view pattern, const std::string& where) {
+    const auto regex = std::make_shared<Regex>(pattern, where);
+    return [regex](std::string_view text, const auto& found) { regex->each(text, found); };
+}
+
+template <class Is>
+Matcher match_chars(Is is) {
+    return [is](std::string_view text, const std::function<void(std::size_t, std::size_t)>& found) {
+        for (std::size_t at = 0; at < text.size();) {
+            const unicode::Char next = unicode::first_char(text.substr(at));
+            if (is(next.point)) found(at, at + next.length);
+            at += next.length;
+        }
+    };
+}
+
+// Cuts one stretch of UTF-8.
+void split_valid(const Matcher& match, Behaviour behaviour, bool invert, const Piece& piece, const PieceSink& sink) {
+    Splitter splitter(behaviour, piece, sink);
+    std::size_t done = 0;
+    match(piece.text, [&](std::size_t begin, std::size_t end) {
+        if (begin > done) splitter.segment(done, begin, invert);
+        splitter.segment(begin, end, !invert);
+        done = end;
+    });
+    if (done < piece.text.size()) splitter.segment(done, piece.text.size(), invert);
+    splitter.finish();
+}
+
+void split(const Matcher& match, Behaviour behaviour, bool invert, const Piece& piece, const PieceSink& sink) {
+    const std::string_view text = piece.text;
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t end = at;
+        while (const std::size_t length = utf8_length(text.substr(end))) end += length;
+        if (end > at) {
+            split_valid(match, behaviour, invert, {text.substr(at, end - at), piece.first && at == 0}, sink);
+        } else {
+            while (end < text.size() && utf8_length(text.substr(end)) == 0) ++end;
+            sink({text.substr(at, end - at), piece.first && at == 0});
+        }
+        at = end;
+    }
+}
+
+PreTokenizer make_splitting(Matcher match, Behaviour behaviour, bool invert = false) {
+    return [=](const Piece& piece, const PieceSink& sink) { split(match, behaviour, invert, piece, sink); };
+}
+
+// ---- Components -------------------------------------------------------------------------------
+
+// Each piece of the one goes through the other.
+PreTokenizer chain(PreTokenizer one, PreTokenizer other) {
+    if (!one) return other;
+    return [one = std::move(one), other = std::move(other)](const Piece& piece, const PieceSink& sink) {
+        one(piece, [&](const Piece& part) { other(part, sink); });
+    };
+}
+
+PreTokenizer make_split(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "pattern", "behavior", "invert"});
+    return make_splitting(match_regex(pattern_of(c, where), where), behaviour_of(c, where),
+                          get_bool(c, "invert", where));
+}
+
+PreTokenizer make_digits(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "individual_digits"});
+    return make_splitting(match_chars(unicode::is_number),
+                          get_bool(c, "individual_digits", where) ? Behaviour::isolated : Behaviour::contiguous);
+}
+
+PreTokenizer make_punctuation(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "behavior"});
+    return make_splitting(match_chars(unicode::is_punctuation),
+                          is_null(c, "behavior") ? Behaviour::isolated : behaviour_of(c, where));
+}
+
+PreTokenizer make_bert() {
+    return chain(make_splitting(match_chars(unicode::is_white_space), Behaviour::removed),
+                 make_splitting(match_chars(unicode::is_punctuation), Behaviour::isolated));
+}
+
+PreTokenizer make_metaspace(const JsonValue& c, const std::string& where) {
+    const MetaspaceOptions options = metaspace_options(c, where);
+    const char32_t mark = unicode::first_char(options.mark).point;
+    const Matcher marks = match_chars([mark](char32_t point) { return point == mark; });
+    return [=](const Piece& piece, const PieceSink& sink) {
+        std::string text;
+        for (const char byte : piece.text) {
+            if (byte == ' ') {
+                text += options.mark;
+            } else {
+                text += byte;
+            }
+        }
+        const bool prepends = options.scheme == MetaspaceOptions::Scheme::always ||
+                              (options.scheme == MetaspaceOptions::Scheme::first && piece.first);
+        if (prepends && !text.starts_with(options.mark)) text.insert(0, options.mark);
+        if (!options.split) return sink({text, piece.first});
+        split(marks, Behaviour::merged_with_next, false, {text, piece.first}, sink);
+    };
+}
+
+PreTokenizer make_byte_level(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
+    const bool prefix = get_bool(c, "add_prefix_space", where), cuts = get_bool_or(c, "use_regex", where, true);
+    const Matcher match = [](std::string_view text, const auto& found) { gpt2_regex().each(text, found); };
+    return [=](const Piece& piece, const PieceSink& sink) {
+        const auto cut = [&](const Piece& part) {
+            cuts ? split(match, Behaviour::isolated, false, part, sink) : sink(part);
+        };
+        if (!prefix || piece.text.starts_with(' ')) return cut(piece);
+        const std::string with_space = " " + std::string(piece.text);
+        cut({with_space, piece.first});
+    };
+}
+
+PreTokenizer make_spelling() {
+    return [](const Piece& piece, const PieceSink& sink) {
+        const std::string spelled = spell_bytes(piece.text);
+        sink({spelled, piece.first});
+    };
+}
+
+PreTokenizer make_component(const JsonValue& c, const std::string& where, bool& byte_level) {
+    const std::string& type = type_of(c, where);
+    if (type == "Sequence") {
+        PreTokenizer all;
+        for_each_member(c, "pretokenizers", where, [&](const JsonValue& part, const std::string& name) {
+            if (std::exchange(byte_level, false)) all = chain(std::move(all), make_spelling());
+            all = chain(std::move(all), make_component(part, name, byte_level));
+        });
+        return all;
+    }
+    if (type == "Split") return make_split(c, where);
+    if (type == "Digits") return make_digits(c, where);
+    if (type == "Punctuation") return make_punctuation(c, where);
+    if (type == "Metaspace") return make_metaspace(c, where);
+    if (type == "ByteLevel") {
+        byte_level = true;
+        return make_byte_level(c, where);
+    }
+    PreTokenizer plain;
+    if (type == "BertPreTokenizer") plain = make_bert();
+    if (type == "WhitespaceSplit") plain = make_splitting(match_chars(unicode::is_white_space), Behaviour::removed);
+    if (type == "Whitespace") plain = make_splitting(match_regex(whitespace_pattern, where), Behaviour::removed, true);
+    if (!plain) fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
+    check_keys(c, where, {"type"});
+    return plain;
 }
 
 } // namespace
 
-void PreTokenizer::FreeCode::operator()(pcre2_real_code_8* code) const {
-    pcre2_code_free(code);
-}
-void PreTokenizer::Walk::FreeMatch::operator()(pcre2_real_match_data_8* data) const {
-    pcre2_match_data_free(data);
+PreTokenizer make_pre_tokenizer(const JsonValue& component, const std::string& where, bool& byte_level) {
+    byte_level = false;
+    return component.is_null() ? PreTokenizer() : make_component(component, where, byte_level);
 }
 
-PreTokenizer::PreTokenizer() {
-    int error = 0;
-    std::size_t offset = 0;
-    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern), sizeof pattern - 1,
-                              PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &error, &offset, nullptr));
-    if (!code_) fail_pcre2(error);
-    // Where there is no JIT (or no memory that may be executed) the interpreter does the same.
-    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
-}
-
-PreTokenizer::Walk::Walk(const PreTokenizer& owner, std::string_view text)
-    : owner_(owner), text_(text), match_(pcre2_match_data_create(1, nullptr)) {
-    if (!match_) throw std::bad_alloc();
-}
-
-std::string_view PreTokenizer::Walk::next() {
-    const std::size_t begin = at_;
-    if (begin == text_.size()) return {};
-    if (begin == valid_end_) { // look for the next stretch that is UTF-8, or for the end of one that is not
-        while (const std::size_t length = utf8_length(text_.substr(valid_end_))) valid_end_ += length;
-        if (valid_end_ == begin) {
-            do ++at_;
-            while (at_ < text_.size() && utf8_length(text_.substr(at_)) == 0);
-            valid_end_ = at_;
-            return text_.substr(begin, at_ - begin);
-        }
-        valid_begin_ = begin;
-    }
-    // The subject keeps its beginning from match to match but is checked only here, once: left to
-    // PCRE2, the check would start afresh at every piece.
-    const auto* subject = reinterpret_cast<PCRE2_SPTR>(text_.data() + valid_begin_);
-    const int found = pcre2_match(owner_.code_.get(), subject, valid_end_ - valid_begin_, begin - valid_begin_,
-                                  PCRE2_NO_UTF_CHECK, match_.get(), nullptr);
-    if (found < 0) fail_pcre2(found);
-    at_ = valid_begin_ + pcre2_get_ovector_pointer(match_.get())[1];
-    return text_.substr(begin, at_ - begin);
+void cut_gpt2(std::string_view text, const std::function<void(std::string_view)>& on_piece) {
+    const Matcher match = [](std::string_view part, const auto& found) { gpt2_regex().each(part, found); };
+    split(match, Behaviour::isolated, false, {text, true}, [&](const Piece& piece) { on_piece(piece.text); });
 }
 
 } // namespace ordo

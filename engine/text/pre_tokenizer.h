@@ -1,48 +1,30 @@
 // SPDX-License-Identifier: MIT
-// GPT-2's first cut of a text into pieces that merges never cross:
-//   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-// Pieces follow one another without gaps. Each longest run of bytes that are not UTF-8 is a piece of
-// its own, and the text on its two sides is cut as if it stood alone. Which characters are letters or
-// numbers is PCRE2's to know (10.42: Unicode 14); one that it has never heard of is neither.
+// The pre-tokenizers of a tokenizer.json: what cuts a normalised text into the pieces that tokens never cross. Each
+// does what Hugging Face's of the same name does. Text may hold any bytes: each longest run of those that are not
+// UTF-8 is a piece of its own to a pattern, and the text on its two sides is cut as if it stood alone.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <string_view>
+#include "io/json.h"
 
-struct pcre2_real_code_8; // PCRE2's own names, so that its header stays in the .cpp
-struct pcre2_real_match_data_8;
+#include <functional>
 
 namespace ordo {
 
-class PreTokenizer {
-public:
-    PreTokenizer();
-
-    // Walks over the pieces of one text; the PreTokenizer must outlive it.
-    class Walk {
-    public:
-        Walk(const PreTokenizer& owner, std::string_view text);
-        // The next piece; an empty one at the end.
-        std::string_view next();
-
-    private:
-        struct FreeMatch {
-            void operator()(pcre2_real_match_data_8* data) const;
-        };
-        const PreTokenizer& owner_;
-        std::string_view text_;
-        std::size_t at_ = 0;        // the next piece starts here
-        std::size_t valid_end_ = 0; // text_[at_, valid_end_) is UTF-8
-        std::size_t valid_begin_ = 0;
-        std::unique_ptr<pcre2_real_match_data_8, FreeMatch> match_;
-    };
-
-private:
-    struct FreeCode {
-        void operator()(pcre2_real_code_8* code) const;
-    };
-    std::unique_ptr<pcre2_real_code_8, FreeCode> code_; // read-only once compiled: shared by threads
+struct Piece {
+    std::string_view text; // lives as long as the call that it is handed to
+    bool first;            // it begins where the whole text does
 };
+using PieceSink = std::function<void(const Piece&)>;
+using PreTokenizer = std::function<void(const Piece&, const PieceSink&)>; // hands on no empty piece
+
+// Of the member of that name, null or a component. byte_level: whether the pieces are what the model gets as bytes,
+// for a ByteLevel that stands last; any other one spells them in GPT-2's alphabet (byte_alphabet.h). Throws
+// Error(model) naming a component that is not known.
+PreTokenizer make_pre_tokenizer(const JsonValue& component, const std::string& where, bool& byte_level);
+
+// GPT-2's own pattern, which is ByteLevel's:
+//   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+// Its pieces follow one another without gaps.
+void cut_gpt2(std::string_view text, const std::function<void(std::string_view)>& on_piece);
 
 } // namespace ordo

@@ -13,6 +13,7 @@ public:
 
     void begin_object() override {
         if (in_ == In::vocab) wrong_id("an object");
+        if (in_ == In::scored || in_ == In::score) wrong_score("an object");
         if (in_ == In::merges) begin_merge();
         if (in_ != In::rest) wrong_merge("an object");
         if (in_model() && member_ == "vocab") in_ = In::vocab;
@@ -25,17 +26,31 @@ public:
 
     void begin_array() override {
         if (in_ == In::vocab) wrong_id("an array");
+        if (in_ == In::score) wrong_score("an array");
         if (in_ == In::pair) wrong_merge("an array");
+        if (in_ == In::scored) {
+            if (file_.ids.size() == TokenizerFile::max_entries) too_many("vocab", "entries");
+            in_ = In::score;
+            return;
+        }
         if (in_ == In::merges) {
             begin_merge();
             in_ = In::pair;
             return;
         }
         if (in_model() && member_ == "merges") in_ = In::merges;
+        if (in_model() && member_ == "vocab") in_ = In::scored;
         ++depth_;
         tree_.begin_array();
     }
     void end_array() override {
+        if (in_ == In::score) {
+            if (file_.scores.size() != file_.vocab.size() || file_.scores.size() != file_.ids.size() + 1)
+                wrong_score("an array");
+            file_.ids.push_back(static_cast<int>(file_.ids.size()));
+            in_ = In::scored;
+            return;
+        }
         if (in_ != In::pair) return leave([&] { tree_.end_array(); });
         if (file_.merges.size() % 2 != 0 || file_.merges.size() / 2 != n_merges_) wrong_merge("an array");
         in_ = In::merges;
@@ -62,6 +77,10 @@ public:
             return tree_.value(std::move(scalar));
         case In::vocab:
             return add_id(scalar);
+        case In::scored:
+            wrong_score(describe(scalar));
+        case In::score:
+            return add_scored(scalar);
         case In::merges:
             begin_merge();
             return add_merge(scalar);
@@ -77,7 +96,7 @@ public:
     }
 
 private:
-    enum class In { rest, vocab, merges, pair };
+    enum class In { rest, vocab, scored, score, merges, pair };
 
     // Before a value: it is a member of the member "model" of the whole.
     bool in_model() const { return depth_ == 2 && section_ == "model"; }
@@ -98,6 +117,16 @@ private:
         if (!id || *id >= TokenizerFile::max_entries) wrong_id(describe(scalar));
         file_.ids.push_back(static_cast<int>(*id));
     }
+    // A spelling, then its score.
+    void add_scored(const JsonValue& scalar) {
+        const std::size_t n = file_.ids.size();
+        if (file_.vocab.size() == n && scalar.string()) return file_.vocab.add(*scalar.string());
+        if (file_.vocab.size() != n + 1 || file_.scores.size() != n) wrong_score(describe(scalar));
+        if (const double* fraction = scalar.fraction()) return file_.scores.push_back(*fraction);
+        if (const auto* whole = scalar.unsigned_integer()) return file_.scores.push_back(static_cast<double>(*whole));
+        if (const auto* negative = scalar.integer()) return file_.scores.push_back(static_cast<double>(*negative));
+        wrong_score(describe(scalar));
+    }
     // "left right"; newer files have [left, right].
     void add_merge(const JsonValue& merge) {
         if (!merge.string()) wrong_merge(describe(merge));
@@ -111,6 +140,9 @@ private:
 
     [[noreturn]] void wrong_merge(const std::string& found, const char* more = "") const {
         fail(ErrorCode::model, where_, "merges[", n_merges_ - 1, "]: expected two tokens", more, ", found ", found);
+    }
+    [[noreturn]] void wrong_score(const std::string& found) const {
+        fail(ErrorCode::model, where_, "vocab[", file_.ids.size(), "]: expected a token and its score, found ", found);
     }
     [[noreturn]] void wrong_id(const std::string& found) const {
         fail(ErrorCode::model, where_, "vocab: '", printable(file_.vocab[file_.vocab.size() - 1]),

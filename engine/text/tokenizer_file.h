@@ -12,10 +12,11 @@ namespace ordo {
 struct TokenizerFile {
     static constexpr std::size_t max_entries = std::size_t{1} << 22; // of the vocabulary, and of merges
 
-    JsonValue rest;       // model.vocab and model.merges are there, and empty
-    PackedStrings vocab;  // spellings in the order of the file
-    std::vector<int> ids; // of each, not negative
-    PackedStrings merges; // left, right, left, right, ...
+    JsonValue rest;             // model.vocab and model.merges are there, and empty
+    PackedStrings vocab;        // spellings in the order of the file
+    std::vector<int> ids;       // of each, not negative
+    std::vector<double> scores; // of each, where the vocabulary is a list of [spelling, score]: ids count up
+    PackedStrings merges;       // left, right, left, right, ...
 };
 
 // Checks the text as JSON, and that the vocabulary and the merges have the form that they must have. Keys

@@ -222,7 +222,7 @@ TEST(Allocation, GeneratingIsNone) {
     parts.tokens.push_back(std::string(50, '-') + "\xe2\x82"); // two of the three bytes of a euro sign
     parts.tokens.push_back(std::string(90, '='));
     const Model model = scripted_model({{'a', {256}}, {256, {0xac}}, {0xac, {'b'}}, {'b', {257}}, {257, {'a'}}},
-                                       std::make_unique<BpeTokenizer>(std::move(parts)));
+                                       make_bpe_tokenizer(parts));
     GenerateOptions options;
     options.max_tokens = 150;
     options.sampling.top_k = 1;

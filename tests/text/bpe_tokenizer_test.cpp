@@ -179,14 +179,11 @@ struct Part {
 
 std::vector<Part> split(const AddedTokens& added, std::string_view text, bool special) {
     std::vector<Part> parts;
+    const auto on_text = [&](std::string_view part) { parts.push_back({-1, std::string(part)}); };
+    const auto on_token = [&](Token token) { parts.push_back({token, ""}); };
     added.split(
-        text, special,
-        [&](std::string_view part) {
-            parts.push_back({-1, std::string(part)});
-        },
-        [&](Token token) {
-            parts.push_back({token, ""});
-        });
+        text, special, false, [&](std::string_view part) { added.split(part, special, true, on_text, on_token); },
+        on_token);
     return parts;
 }
 

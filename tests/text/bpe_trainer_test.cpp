@@ -39,10 +39,8 @@ TEST(BpeTrainer, LearnsTheClassicExample) {
 
 // Algorithm 1 of the paper, every pair counted afresh for every merge.
 std::vector<std::string> learn_slowly(std::string_view corpus, std::size_t n_merges) {
-    const PreTokenizer pre_tokenizer;
     std::map<std::string, int> words;
-    PreTokenizer::Walk walk(pre_tokenizer, corpus);
-    for (std::string_view piece = walk.next(); !piece.empty(); piece = walk.next()) ++words[std::string(piece)];
+    cut_gpt2(corpus, [&](std::string_view piece) { ++words[std::string(piece)]; });
     std::vector<std::pair<std::vector<int>, int>> split;
     for (const auto& [word, count] : words) {
         split.emplace_back(std::vector<int>{}, count);

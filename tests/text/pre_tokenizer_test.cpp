@@ -13,10 +13,8 @@ namespace {
 using Pieces = std::vector<std::string>;
 
 Pieces pieces(std::string_view text) {
-    const PreTokenizer pre_tokenizer;
-    PreTokenizer::Walk walk(pre_tokenizer, text);
     Pieces found;
-    for (std::string_view piece = walk.next(); !piece.empty(); piece = walk.next()) found.emplace_back(piece);
+    cut_gpt2(text, [&](std::string_view piece) { found.emplace_back(piece); });
     return found;
 }
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "text/decoder.h"
+
+#include "core/error.h"
+#include "text/byte_alphabet.h"
+#include "text/normalizer.h"
+#include "text/splitter.h"
+#include "text/unicode.h"
+#include "text/vocabulary.h"
+
+#include <limits>
+
+namespace ordo {
+namespace {
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size()))
+        text.replace(at, what.size(), with);
+}
+
+// BERT's spaces before punctuation and contractions.
+void clean_up(std::string& token) {
+    static constexpr std::string_view pairs[][2] = {
+        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+    for (const auto& pair : pairs) replace_all(token, pair[0], pair[1]);
+}
+
+Decoder make_word_piece_decoder(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "prefix", "cleanup"});
+    const bool cleans = get_bool(c, "cleanup", where);
+    return [cleans, prefix = get_string(c, "prefix", where)](std::string& token, bool first) {
+        if (!first && token.starts_with(prefix)) {
+            token.erase(0, prefix.size());
+        } else if (!first) {
+            token.insert(0, " ");
+        }
+        if (cleans) clean_up(token);
+    };
+}
+
+Decoder make_metaspace_decoder(const JsonValue& c, const std::string& where) {
+    const MetaspaceOptions options = metaspace_options(c, where);
+    const bool drops = options.scheme != MetaspaceOptions::Scheme::never;
+    return [drops, mark = options.mark](std::string& token, bool first) {
+        replace_all(token, mark, first && drops ? "" : " ");
+    };
+}
+
+// Once the tokens are one text, only its beginning is in sight.
+Decoder make_strip(const JsonValue& c, const std::string& where, bool fused) {
+    check_keys(c, where, {"type", "content", "start", "stop"});
+    const std::string content = get_string(c, "content", where);
+    constexpr auto most = std::numeric_limits<std::int32_t>::max();
+    const auto start = get_int(c, "start", where, 0, most), stop = get_int(c, "stop", where, 0, most);
+    if (content.empty()) fail(ErrorCode::model, where, ": content: expected a character, found none");
+    if (fused && stop > 0) fail(ErrorCode::model, where, ": stop: expected 0 after Fuse, found ", stop);
+    return [=](std::string& token, bool first) {
+        std::string_view kept = token;
+        for (auto n = fused && !first ? 0 : start; n > 0 && kept.starts_with(content); --n)
+            kept.remove_prefix(content.size());
+        for (auto n = stop; n > 0 && kept.ends_with(content); --n) kept.remove_suffix(content.size());
+        token = std::string(kept);
+    };
+}
+
+Decoder make_replacing(const JsonValue& c, const std::string& where, bool fused) {
+    const JsonValue& pattern = get_object(c, "pattern", where);
+    const JsonValue* text = find_member(pattern, "String");
+    if (fused && (text == nullptr || !text->string() || unicode::count_chars(*text->string()) != 1))
+        fail(ErrorCode::model, where, ": pattern: expected one character after Fuse, found ", describe(pattern));
+    return [replace = make_replace(c, where)](std::string& token, bool) { replace(token); };
+}
+
+void decode_byte_level(std::string& token, bool) {
+    if (auto bytes = unspell_bytes(token)) token = std::move(*bytes);
+}
+
+void decode_byte(std::string& token, bool) {
+    if (const int byte = byte_of_spelling(token); byte >= 0) token.assign(1, static_cast<char>(byte));
+}
+
+// fused: the tokens that come in are parts of one text; and those that go out.
+Decoder make_component(const JsonValue& c, const std::string& where, bool& fused) {
+    const std::string& type = type_of(c, where);
+    if (type == "Sequence") {
+        std::vector<Decoder> parts;
+        for_each_member(c, "decoders", where, [&](const JsonValue& part, const std::string& name) {
+            parts.push_back(make_component(part, name, fused));
+        });
+        return [parts = std::move(parts)](std::string& token, bool first) {
+            for (const Decoder& part : parts) part(token, first);
+        };
+    }
+    if (type == "Strip") return make_strip(c, where, fused);
+    if (type == "Replace") return make_replacing(c, where, fused);
+    if (fused && type != "Fuse")
+        fail(ErrorCode::model, where, ": \"", printable(type), "\" after Fuse is not supported");
+    if (type == "WordPiece") return make_word_piece_decoder(c, where);
+    if (type == "Metaspace") return make_metaspace_decoder(c, where);
+    if (type == "ByteFallback") {
+        check_keys(c, where, {"type"});
+        return decode_byte;
+    }
+    if (type == "ByteLevel") {
+        check_keys(c, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
+        fused = true;
+        return decode_byte_level;
+    }
+    if (type != "Fuse") fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
+    check_keys(c, where, {"type"});
+    fused = true;
+    return [](std::string&, bool) {};
+}
+
+} // namespace
+
+Decoder make_decoder(const JsonValue& component, const std::string& where) {
+    if (component.is_null())
+        return [](std::string& token, bool first) {
+            if (!first) token.insert(0, " ");
+        };
+    bool fused = false;
+    return make_component(component, where, fused);
+}
+
+} // namespace ordo

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// The decoders of a tokenizer.json: what a token's spelling reads as. Each does what Hugging Face's of the same name
+// does, a token at a time, since text is handed on as it comes; what would need the tokens after it is refused by
+// name. One that stands for a byte gives that byte, where that library writes U+FFFD for bytes that are not UTF-8.
+#pragma once
+
+#include "io/json.h"
+
+#include <functional>
+
+namespace ordo {
+
+// Turns the spelling of a token into its text; first: no token stands before it.
+using Decoder = std::function<void(std::string& token, bool first)>;
+
+// Of the member of that name, null (spaces between the tokens) or a component. Throws Error(model).
+Decoder make_decoder(const JsonValue& component, const std::string& where);
+
+} // namespace ordo

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "text/normalizer.h"
+
+#include "core/error.h"
+#include "core/utf8.h"
+#include "text/byte_alphabet.h"
+#include "text/regex.h"
+#include "text/unicode.h"
+
+#include <memory>
+#include <optional>
+
+namespace ordo {
+namespace {
+
+using unicode::Form;
+
+// Rewrites the text a character at a time; write(point, bytes, out) appends what becomes of one.
+template <class Write>
+void map_chars(std::string& text, const Write& write) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::string_view rest = text; !rest.empty();) {
+        const unicode::Char next = unicode::first_char(rest);
+        write(next.point, rest.substr(0, next.length), out);
+        rest.remove_prefix(next.length);
+    }
+    text = std::move(out);
+}
+
+template <class Drop>
+void drop_chars(std::string& text, const Drop& drop) {
+    map_chars(text, [&](char32_t point, std::string_view bytes, std::string& out) {
+        if (!drop(point)) out += bytes;
+    });
+}
+
+void lower(std::string& text) {
+    map_chars(text, [](char32_t point, std::string_view bytes, std::string& out) {
+        if (point == unicode::replacement) {
+            out += bytes;
+        } else {
+            unicode::append_lower(point, out);
+        }
+    });
+}
+
+// ---- BERT -----------------------------------------------------------------------------------
+
+bool is_chinese(char32_t point) {
+    static constexpr char32_t blocks[][2] = {{0x4e00, 0x9fff},   {0x3400, 0x4dbf},   {0x20000, 0x2a6df},
+                                             {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf},
+                                             {0xf900, 0xfaff},   {0x2f800, 0x2fa1f}};
+    for (const auto& block : blocks)
+        if (point >= block[0] && point <= block[1]) return true;
+    return false;
+}
+
+void clean(std::string& text) {
+    map_chars(text, [](char32_t point, std::string_view bytes, std::string& out) {
+        const bool kept_control = point == '\t' || point == '\n' || point == '\r';
+        if (!kept_control && (point == unicode::replacement || unicode::is_other(point))) return;
+        out += unicode::is_white_space(point) ? " " : bytes;
+    });
+}
+
+void space_chinese(std::string& text) {
+    map_chars(text, [](char32_t point, std::string_view bytes, std::string& out) {
+        const std::string_view space = is_chinese(point) ? " " : "";
+        out.append(space).append(bytes).append(space);
+    });
+}
+
+void strip_accents(std::string& text) {
+    text = unicode::normalize(text, Form::nfd);
+    drop_chars(text, unicode::is_nonspacing_mark);
+}
+
+Normalizer make_bert(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
+    const bool cleans = get_bool(c, "clean_text", where), spaces = get_bool(c, "handle_chinese_chars", where),
+               lowers = get_bool(c, "lowercase", where);
+    const bool strips = is_null(c, "strip_accents") ? lowers : get_bool(c, "strip_accents", where);
+    return [=](std::string& text) {
+        if (cleans) clean(text);
+        if (spaces) space_chinese(text);
+        if (strips) strip_accents(text);
+        if (lowers) lower(text);
+    };
+}
+
+// ---- SentencePiece's older one ---------------------------------------------------------------
+
+void nmt(std::string& text) {
+    map_chars(text, [](char32_t c, std::string_view bytes, std::string& out) {
+        const bool dropped =
+            (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f;
+        const bool space = c == 9 || c == 0xa || c == 0xc || c == 0xd || c == 0x1680 || (c >= 0x200b && c <= 0x200f) ||
+                           c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xfeff || c == unicode::replacement;
+        if (space) {
+            out += ' ';
+        } else if (!dropped) {
+            out += bytes;
+        }
+    });
+}
+
+// ---- The rest --------------------------------------------------------------------------------
+
+Normalizer make_strip(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "strip_left", "strip_right"});
+    const bool left = get_bool(c, "strip_left", where), right = get_bool(c, "strip_right", where);
+    return [=](std::string& text) {
+        std::string_view kept = text;
+        while (left && !kept.empty() && unicode::is_white_space(unicode::first_char(kept).point))
+            kept.remove_prefix(unicode::first_char(kept).length);
+        while (right && !kept.empty() && unicode::is_white_space(unicode::last_char(kept).point))
+            kept.remove_suffix(unicode::last_char(kept).length);
+        text = std::string(kept);
+    };
+}
+
+Normalizer make_prepend(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "prepend"});
+    return [prefix = get_string(c, "prepend", where)](std::string& text) {
+        if (!text.empty()) text.insert(0, prefix);
+    };
+}
+
+Normalizer make_form(Form form) {
+    return [form](std::string& text) { text = unicode::normalize(text, form); };
+}
+
+std::string from_base64(std::string_view text, const std::string& where) {
+    std::string bytes;
+    std::uint32_t held = 0;
+    int bits = 0;
+    while (text.ends_with('=')) text.remove_suffix(1);
+    for (const char c : text) {
+        const std::size_t digit =
+            std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/").find(c);
+        if (digit == std::string_view::npos)
+            fail(ErrorCode::model, where, ": expected base 64, found other characters");
+        held = held << 6 | static_cast<std::uint32_t>(digit);
+        bits += 6;
+        if (bits < 8) continue;
+        bits -= 8;
+        bytes += static_cast<char>(held >> bits & 0xff);
+    }
+    return bytes;
+}
+
+Normalizer make_sequence(const JsonValue& c, const std::string& where) {
+    std::vector<Normalizer> parts;
+    for_each_member(c, "normalizers", where, [&](const JsonValue& part, const std::string& name) {
+        parts.push_back(make_normalizer(part, name));
+    });
+    return [parts = std::move(parts)](std::string& text) {
+        for (const Normalizer& part : parts) part(text);
+    };
+}
+
+Normalizer make_plain(const std::string& type) {
+    if (type == "NFC") return make_form(Form::nfc);
+    if (type == "NFD") return make_form(Form::nfd);
+    if (type == "NFKC") return make_form(Form::nfkc);
+    if (type == "NFKD") return make_form(Form::nfkd);
+    if (type == "Lowercase") return lower;
+    if (type == "StripAccents") return [](std::string& text) { drop_chars(text, unicode::is_mark); };
+    if (type == "Nmt") return nmt;
+    if (type == "ByteLevel") return [](std::string& text) { text = spell_bytes(text); };
+    return {};
+}
+
+} // namespace
+
+Normalizer make_replace(const JsonValue& c, const std::string& where) {
+    check_keys(c, where, {"type", "pattern", "content"});
+    const auto regex = std::make_shared<Regex>(pattern_of(c, where), where);
+    return [regex, content = get_string(c, "content", where)](std::string& text) {
+        std::string out;
+        // Stretches of UTF-8 apart from what lies between them.
+        for (std::string_view rest = text; !rest.empty();) {
+            std::size_t valid = 0, done = 0;
+            while (const std::size_t length = utf8_length(rest.substr(valid))) valid += length;
+            const std::string_view part = rest.substr(0, valid);
+            if (valid > 0)
+                regex->each(part, [&](std::size_t begin, std::size_t end) {
+                    out.append(part.substr(done, begin - done)).append(content);
+                    done = end;
+                });
+            const std::size_t step = std::min(valid + 1, rest.size());
+            out += rest.substr(done, step - done);
+            rest.remove_prefix(step);
+        }
+        text = std::move(out);
+    };
+}
+
+Normalizer make_normalizer(const JsonValue& c, const std::string& where) {
+    if (c.is_null()) return {};
+    const std::string& type = type_of(c, where);
+    if (type == "Sequence") return make_sequence(c, where);
+    if (type == "BertNormalizer") return make_bert(c, where);
+    if (type == "Strip") return make_strip(c, where);
+    if (type == "Prepend") return make_prepend(c, where);
+    if (type == "Replace") return make_replace(c, where);
+    if (type == "Precompiled") {
+        check_keys(c, where, {"type", "precompiled_charsmap"});
+        if (is_null(c, "precompiled_charsmap")) return {};
+        const std::string name = where + ": precompiled_charsmap";
+        return make_precompiled(from_base64(get_string(c, "precompiled_charsmap", where), name), name);
+    }
+    Normalizer plain = make_plain(type);
+    if (!plain) fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
+    check_keys(c, where, {"type"});
+    return plain;
+}
+
+// ---- Shared by the components -----------------------------------------------------------------
+
+const std::string& type_of(const JsonValue& component, const std::string& where) {
+    return get_string(component, "type", where);
+}
+
+void for_each_member(const JsonValue& sequence, std::string_view key, const std::string& where,
+                     const std::function<void(const JsonValue&, const std::string&)>& use) {
+    check_keys(sequence, where, {"type", key});
+    const JsonValue::Array& parts = get_array(sequence, key, where);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        use(parts[i], where + "." + std::string(key) + "[" + std::to_string(i) + "]");
+}
+
+bool is_null(const JsonValue& object, std::string_view key) {
+    const JsonValue* value = find_member(object, key);
+    return value == nullptr || value->is_null();
+}
+
+bool get_bool_or(const JsonValue& object, std::string_view key, const std::string& where, bool otherwise) {
+    return is_null(object, key) ? otherwise : get_bool(object, key, where);
+}
+
+std::string pattern_of(const JsonValue& component, const std::string& where) {
+    const JsonValue& pattern = get_object(component, "pattern", where);
+    const std::string name = where + ": pattern";
+    check_keys(pattern, name, {"String", "Regex"});
+    if (find_member(pattern, "Regex") != nullptr)
+        return pattern_from_oniguruma(get_string(pattern, "Regex", name), name);
+    return quoted_pattern(get_string(pattern, "String", name));
+}
+
+} // namespace ordo

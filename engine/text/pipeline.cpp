@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "text/pipeline.h"
+
+#include "core/error.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+namespace ordo {
+namespace {
+
+// Remembers, for one call, where in its output the tokens of earlier pieces stand. A slot holds one
+// piece and the next one that falls into it takes its place: bounded memory, nothing to tune.
+class PieceCache {
+public:
+    explicit PieceCache(std::size_t text_size)
+        : slots_(text_size < min_text ? 0 : std::bit_floor(std::min(text_size / 8, max_slots))) {}
+
+    // Appends the tokens of piece as they were found before; false if they are not remembered.
+    bool copy(std::string_view piece, std::vector<Token>& out) const {
+        const Slot* slot = find(piece);
+        if (slot == nullptr || slot->piece != piece) return false;
+        for (std::size_t i = 0; i < slot->count; ++i) out.push_back(out[slot->first + i]);
+        return true;
+    }
+    void remember(std::string_view piece, std::size_t first, std::size_t count) {
+        if (Slot* slot = find(piece)) {
+            slot->piece.assign(piece);
+            slot->first = first;
+            slot->count = count;
+        }
+    }
+
+private:
+    struct Slot {
+        std::string piece;
+        std::size_t first = 0, count = 0;
+    };
+    static constexpr std::size_t min_text = 4096; // shorter texts repeat too little
+    static constexpr std::size_t max_slots = 1 << 16;
+    static constexpr std::size_t max_piece = 64; // longer ones hardly ever come twice
+
+    const Slot* find(std::string_view piece) const {
+        if (slots_.empty() || piece.size() > max_piece) return nullptr;
+        return &slots_[std::hash<std::string_view>()(piece) % slots_.size()];
+    }
+    Slot* find(std::string_view piece) { return const_cast<Slot*>(std::as_const(*this).find(piece)); }
+
+    std::vector<Slot> slots_;
+};
+
+class PipelineTokenizer final : public Tokenizer {
+public:
+    explicit PipelineTokenizer(Pipeline pipeline) : p_(std::move(pipeline)) {
+        special_.resize(static_cast<std::size_t>(p_.n_tokens));
+        std::vector<const AddedToken*> added(special_.size());
+        for (const AddedToken& token : p_.added.all()) {
+            special_[static_cast<std::size_t>(token.id)] = token.special;
+            added[static_cast<std::size_t>(token.id)] = &token;
+        }
+        for (std::size_t id = 0; id < special_.size(); ++id)
+            add_text(added[id] != nullptr ? std::string_view(added[id]->content) : (*p_.vocabulary)[id],
+                     added[id] != nullptr);
+        if (texts_ == first_texts_) first_texts_ = {};
+    }
+
+    int vocab_size() const override { return p_.n_tokens; }
+    const Frame& frame() const override { return p_.frame; }
+    std::size_t longest() const override { return longest_; }
+    std::string to_json() const override { return write_tokenizer(p_); }
+
+    void encode(std::string_view text, bool special, std::vector<Token>& out) const override {
+        if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+            fail(ErrorCode::limit, "text to encode: expected at most ", std::numeric_limits<std::int32_t>::max(),
+                 " bytes, found ", text.size());
+        PieceCache cache(text.size());
+        TokenModel::Scratch scratch;
+        const auto on_token = [&](Token token) { out.push_back(token); };
+        const PieceSink on_piece = [&](const Piece& piece) {
+            if (cache.copy(piece.text, out)) return;
+            const std::size_t first = out.size();
+            p_.model->encode(piece.text, out, scratch);
+            cache.remember(piece.text, first, out.size() - first);
+        };
+        // What lies between added tokens is normalised and cut as if it stood alone.
+        const auto on_part = [&](std::string_view part) {
+            const bool first = part.data() == text.data();
+            std::string changed;
+            if (p_.normalize) {
+                changed = part;
+                p_.normalize(changed);
+                part = changed;
+            }
+            const char* const begin = part.data();
+            const auto on_text = [&](std::string_view rest) {
+                const Piece piece{rest, first && rest.data() == begin};
+                p_.cut ? p_.cut(piece, on_piece) : on_piece(piece);
+            };
+            p_.added.split(part, special, true, on_text, on_token);
+        };
+        p_.added.split(text, special, false, on_part, on_token);
+    }
+
+    void append(Token token, std::string& out, bool first) const override {
+        if (token < 0 || token >= vocab_size())
+            fail(ErrorCode::limit, "token ", token, ": expected 0 to ", vocab_size() - 1);
+        const PackedStrings& texts = first && first_texts_.size() > 0 ? first_texts_ : texts_;
+        out += texts[static_cast<std::size_t>(token)];
+    }
+
+    Token find(std::string_view spelling) const override {
+        if (spelling.empty()) return -1;
+        if (const AddedToken* added = p_.added.find(spelling)) return added->id;
+        return p_.vocabulary->find(spelling);
+    }
+
+    bool is_special(Token token) const override {
+        return token >= 0 && token < vocab_size() && special_[static_cast<std::size_t>(token)];
+    }
+
+private:
+    // An added token reads as it stands in the text, but for the spaces that a decoder may put before it.
+    void add_text(std::string_view spelling, bool added) {
+        std::string text(spelling), first_text(spelling);
+        p_.decode(text, false);
+        p_.decode(first_text, true);
+        if (added && first_text != spelling) text = first_text = spelling;
+        longest_ = std::max({longest_, text.size(), first_text.size()});
+        texts_.add(text);
+        first_texts_.add(first_text);
+    }
+
+    Pipeline p_;
+    std::vector<bool> special_;         // of each id
+    PackedStrings texts_, first_texts_; // of each id; no first ones if they are the same
+    std::size_t longest_ = 0;           // in bytes
+};
+
+std::vector<Token> put_together(const Tokenizer& tokenizer, const std::vector<Frame::Part>& parts,
+                                std::string_view text, std::string_view second, bool special,
+                                std::vector<int>* segments) {
+    std::vector<Token> tokens;
+    if (segments != nullptr) segments->clear();
+    for (const Frame::Part& part : parts) {
+        if (part.text < 0) {
+            tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
+        } else {
+            tokenizer.encode(part.text == 0 ? text : second, special, tokens);
+        }
+        if (segments != nullptr) segments->resize(tokens.size(), part.segment);
+    }
+    return tokens;
+}
+
+} // namespace
+
+std::vector<Token> Frame::before() const {
+    std::vector<Token> tokens;
+    for (const Part& part : one) {
+        if (part.text >= 0) break;
+        tokens.insert(tokens.end(), part.tokens.begin(), part.tokens.end());
+    }
+    return tokens;
+}
+
+std::vector<Token> Frame::after() const {
+    std::vector<Token> tokens;
+    for (auto part = one.rbegin(); part != one.rend() && part->text < 0; ++part)
+        tokens.insert(tokens.begin(), part->tokens.begin(), part->tokens.end());
+    return tokens;
+}
+
+std::vector<Token> encode_framed(const Tokenizer& tokenizer, std::string_view text, bool special,
+                                 std::vector<int>* segments) {
+    return put_together(tokenizer, tokenizer.frame().one, text, {}, special, segments);
+}
+
+std::vector<Token> encode_framed(const Tokenizer& tokenizer, std::string_view text, std::string_view second,
+                                 bool special, std::vector<int>* segments) {
+    return put_together(tokenizer, tokenizer.frame().two, text, second, special, segments);
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(Pipeline pipeline) {
+    return std::make_unique<PipelineTokenizer>(std::move(pipeline));
+}
+
+} // namespace ordo

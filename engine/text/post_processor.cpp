@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "text/post_processor.h"
+
+#include "core/error.h"
+#include "text/normalizer.h"
+
+namespace ordo {
+namespace {
+
+constexpr int max_segment = 255; // far above any model's
+
+class FrameReader {
+public:
+    FrameReader(std::size_t vocab_size, const std::string& where) : vocab_size_(vocab_size), where_(where) {}
+
+    Token id(const JsonValue& value) const {
+        const std::uint64_t* number = value.unsigned_integer();
+        if (!number || *number >= vocab_size_)
+            fail(ErrorCode::model, where_, ": expected the id of a token, found ", describe(value));
+        return static_cast<Token>(*number);
+    }
+
+    // ["[SEP]", 102]
+    Token named(const JsonValue& c, std::string_view key) const {
+        const JsonValue::Array& pair = get_array(c, key, where_);
+        if (pair.size() != 2) fail(ErrorCode::model, where_, ": ", key, ": expected a token and its id");
+        return id(pair[1]);
+    }
+
+    std::vector<Token> special(const JsonValue& all, const std::string& name) const {
+        std::vector<Token> ids;
+        for (const JsonValue& each : get_array(get_object(all, name, where_), "ids", where_)) ids.push_back(id(each));
+        return ids;
+    }
+
+    std::vector<Frame::Part> read(const JsonValue& c, std::string_view key, int texts) const {
+        const JsonValue& special_tokens = get_object(c, "special_tokens", where_);
+        std::vector<Frame::Part> parts;
+        for (const JsonValue& piece : get_array(c, key, where_)) {
+            check_keys(piece, where_, {"SpecialToken", "Sequence"});
+            const bool is_text = find_member(piece, "Sequence") != nullptr;
+            const JsonValue& inner = get_object(piece, is_text ? "Sequence" : "SpecialToken", where_);
+            const std::string& name = get_string(inner, "id", where_);
+            Frame::Part part;
+            part.segment = static_cast<int>(get_int(inner, "type_id", where_, 0, max_segment));
+            if (!is_text) {
+                part.tokens = special(special_tokens, name);
+            } else if (name == "A" || (name == "B" && texts == 2)) {
+                part.text = name == "A" ? 0 : 1;
+            } else {
+                fail(ErrorCode::model, where_, ": ", key, ": \"", printable(name), "\" is not supported");
+            }
+            parts.push_back(std::move(part));
+        }
+        return parts;
+    }
+
+private:
+    std::size_t vocab_size_;
+    const std::string& where_;
+};
+
+Frame::Part tokens(std::vector<Token> ids, int segment = 0) {
+    return {-1, std::move(ids), segment};
+}
+
+// [CLS] A [SEP] B [SEP], B and what follows of segment 1
+Frame make_bert(const JsonValue& c, const FrameReader& reader, const std::string& where) {
+    check_keys(c, where, {"type", "sep", "cls"});
+    const Token sep = reader.named(c, "sep"), cls = reader.named(c, "cls");
+    return {{tokens({cls}), {0, {}, 0}, tokens({sep})},
+            {tokens({cls}), {0, {}, 0}, tokens({sep}), {1, {}, 1}, tokens({sep}, 1)}};
+}
+
+// <s> A </s> </s> B </s>, all of segment 0
+Frame make_roberta(const JsonValue& c, const FrameReader& reader, const std::string& where) {
+    check_keys(c, where, {"type", "sep", "cls", "trim_offsets", "add_prefix_space"});
+    const Token sep = reader.named(c, "sep"), cls = reader.named(c, "cls");
+    return {{tokens({cls}), {0, {}, 0}, tokens({sep})},
+            {tokens({cls}), {0, {}, 0}, tokens({sep, sep}), {1, {}, 0}, tokens({sep})}};
+}
+
+Frame make_template(const JsonValue& c, const FrameReader& reader, const std::string& where) {
+    check_keys(c, where, {"type", "single", "pair", "special_tokens"});
+    return {reader.read(c, "single", 1), reader.read(c, "pair", 2)};
+}
+
+bool frames(const JsonValue& c, const std::string& where) {
+    return type_of(c, where) != "ByteLevel";
+}
+
+} // namespace
+
+Frame make_frame(const JsonValue& c, std::size_t vocab_size, const std::string& where) {
+    if (c.is_null()) return {};
+    const FrameReader reader(vocab_size, where);
+    const std::string& type = type_of(c, where);
+    if (type == "BertProcessing") return make_bert(c, reader, where);
+    if (type == "RobertaProcessing") return make_roberta(c, reader, where);
+    if (type == "TemplateProcessing") return make_template(c, reader, where);
+    if (type == "ByteLevel") { // it trims offsets, no more
+        check_keys(c, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
+        return {};
+    }
+    if (type != "Sequence") fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
+    Frame frame;
+    bool framed = false;
+    for_each_member(c, "processors", where, [&](const JsonValue& part, const std::string& name) {
+        if (framed && frames(part, name)) fail(ErrorCode::model, name, ": a second frame is not supported");
+        Frame made = make_frame(part, vocab_size, name);
+        if (frames(part, name)) frame = std::move(made);
+        framed = framed || frames(part, name);
+    });
+    return frame;
+}
+
+} // namespace ordo

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "text/vocabulary.h"
+
+#include "core/error.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <random>
+
+namespace ordo {
+
+Vocabulary::Vocabulary(PackedStrings spelled, const std::string& where)
+    : spelled_(std::move(spelled)), places_(std::bit_ceil(2 * spelled_.size() + 1), absent) {
+    std::random_device device;
+    for (std::uint64_t& key : keys_) key = std::uint64_t{device()} << 32 | device();
+    for (std::size_t id = 0; id < spelled_.size(); ++id) {
+        if (spelled_[id].empty()) continue;
+        Token& place = places_[place_of(spelled_[id])];
+        if (place != absent) fail(ErrorCode::model, where, ": key '", printable(spelled_[id]), "' appears twice");
+        place = static_cast<Token>(id);
+    }
+}
+
+Token Vocabulary::find(std::string_view spelling) const { // none is empty
+    return places_[place_of(spelling)];
+}
+
+// Where it stands, or would.
+std::size_t Vocabulary::place_of(std::string_view spelling) const {
+    const std::size_t mask = places_.size() - 1;
+    std::size_t i = hash(spelling) & mask;
+    while (places_[i] != absent && spelled_[static_cast<std::size_t>(places_[i])] != spelling) i = (i + 1) & mask;
+    return i;
+}
+
+// Products of 128 bits are folded, as wyhash does.
+std::uint64_t Vocabulary::hash(std::string_view spelling) const {
+    const auto mix = [](std::uint64_t a, std::uint64_t b) {
+        __extension__ using Wide = unsigned __int128;
+        const Wide product = Wide{a} * b;
+        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+    };
+    std::uint64_t h = keys_[0] ^ spelling.size();
+    while (!spelling.empty()) {
+        const std::size_t n = std::min<std::size_t>(8, spelling.size());
+        std::uint64_t word = 0;
+        std::memcpy(&word, spelling.data(), n);
+        h = mix(word ^ keys_[1], h ^ keys_[2]);
+        spelling.remove_prefix(n);
+    }
+    return h;
+}
+
+int byte_of_spelling(std::string_view spelling) {
+    if (spelling.size() != 6 || !spelling.starts_with("<0x") || spelling[5] != '>') return -1;
+    const auto digit = [](char c) {
+        if (c >= '0' && c <= '9') return c - '0';
+        if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+        if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+        return -1;
+    };
+    const int high = digit(spelling[3]), low = digit(spelling[4]);
+    return high < 0 || low < 0 ? -1 : 16 * high + low;
+}
+
+std::string spelling_of_byte(unsigned char byte) {
+    static constexpr char digits[] = "0123456789ABCDEF";
+    return {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
+}
+
+} // namespace ordo
