@@ -4,7 +4,7 @@
 //   m_h = 2^(-max (h+1)/n), h = 0 .. n-1, for n heads, a power of two
 // For other n: the slopes of the power of two p below, then every other slope of 2p heads, which are
 // 2^(-max (2(h-p)+1)/(2p)). Press, Smith and Lewis 2022, arXiv 2108.12409, and their code; max is MPT's
-// alibi_bias_max. ALiBi has f(D) = D. Others are f(D) = D^power, up to 2, KERPLE's power kernel (Chi et al. 2022, arXiv
+// alibi_bias_max; scale multiplies all slopes (Falcon has 1/sqrt(d_head): its bias is scaled with the scores). ALiBi has f(D) = D. Others are f(D) = D^power, up to 2, KERPLE's power kernel (Chi et al. 2022, arXiv
 // 2205.09921) with slopes that are not trained, and f(D) = 1 - exp(-D / length), a penalty that nears m_h. With trained=yes
 // m_h is the tensor slopes [n_heads] of each layer, which starts at the slopes above. The distance is taken of the integers:
 // it stays exact at positions past 2^24.
@@ -43,19 +43,20 @@ struct Penalty {
 
 class Alibi final : public Encoding {
 public:
-    Alibi(double max, Penalty penalty, bool trained, const Dims& dims)
-        : max_(max), penalty_(penalty), trained_(trained), n_heads_(dims.n_heads), mask_(dims.mask), tensors_(dims),
+    Alibi(double max, double scale, Penalty penalty, bool trained, const Dims& dims)
+        : max_(max), scale_(scale), penalty_(penalty), trained_(trained), n_heads_(dims.n_heads), mask_(dims.mask), tensors_(dims),
           table_((trained ? dims.layer_count() : 1) * dims.n_heads, dims.mask == Mask::bidirectional,
                  [this](int row, std::int64_t distance) {
                      return -(slope_of(row) * static_cast<float>(penalty_(distance)));
                  }) {
-        for (int h = 0; h < n_heads_; ++h) slopes_.push_back(slope(h, n_heads_, max));
+        for (int h = 0; h < n_heads_; ++h) slopes_.push_back(scale * slope(h, n_heads_, max));
     }
 
     std::string spec() const override {
         SpecWriter spec("alibi");
         spec("max", max_)("power", penalty_.power);
         if (penalty_.length != 0) spec("penalty", "exponential")("length", penalty_.length);
+        if (scale_ != 1) spec("scale", scale_);
         if (trained_) spec("trained", "yes");
         return spec.text();
     }
@@ -128,7 +129,7 @@ private:
                         : static_cast<float>(slopes_[static_cast<std::size_t>(row)]);
     }
 
-    double max_;
+    double max_, scale_;
     Penalty penalty_;
     bool trained_;
     int n_heads_;
@@ -146,7 +147,8 @@ std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
             fail(ErrorCode::usage, "alibi: power: expected 1 with penalty=exponential, found ", decimal(penalty.power));
         penalty.length = item.number("length", 64, 0.01, 1e9);
     }
-    return std::make_unique<Alibi>(max, penalty, item.choice("trained", "no", {"no", "yes"}) == "yes", dims);
+    const double scale = item.number("scale", 1, 0.0001, 1000000);
+    return std::make_unique<Alibi>(max, scale, penalty, item.choice("trained", "no", {"no", "yes"}) == "yes", dims);
 }
 
 } // namespace
@@ -164,6 +166,7 @@ const EncodingInfo alibi_encoding = {
     .shift_invariant = true,
     .trainable = false,
     .parameters = {{"max", "8", "the smallest slope of all heads is 2^-max"},
+                   {"scale", "1", "what all slopes are multiplied by"},
                    {"power", "1", "of the distance; 2 falls with its square"},
                    {"penalty", "power", "power, or exponential, which nears the slope"},
                    {"length", "64", "of penalty=exponential: the distance at which it is 63 % of the slope"},

@@ -20,6 +20,7 @@ public:
     const std::string& where() const { return where_; }
     // The value of a key; nullptr if it is absent or null.
     const JsonValue* find(std::string_view key) const;
+    bool mentions(std::string_view key) const { return find_member(*object_, full(key)) != nullptr; } // if only as null
     bool has(std::string_view key) const { return find(key) != nullptr; }
     // The first of the keys that is there, or the first of all: "n_embd", "hidden_size".
     std::string_view first_of(std::initializer_list<std::string_view> keys) const;

@@ -27,8 +27,8 @@ struct RopeConfig {
 };
 
 RopeConfig old_form(const Config& config, const RopeKeys& keys) {
-    return {config.object("rope_scaling"), config.number(keys.theta_key, keys.theta, 1e-4, 1e12),
-            config.number(keys.share_key, keys.share, 0, 1)};
+    return {keys.old_scaling ? config.object("rope_scaling") : std::nullopt,
+            config.number(keys.theta_key, keys.theta, 1e-4, 1e12), config.number(keys.share_key, keys.share, 0, 1)};
 }
 
 std::string law_of(const std::optional<Config>& scaling) {

@@ -30,6 +30,7 @@ struct RopeKeys {
     double share = 1; // of a head's columns that turn
     std::string_view theta_key = "rope_theta", share_key = "partial_rotary_factor";
     std::string_view pairing = "halves";
+    bool old_scaling = true;          // whether rope_scaling is meant for it
     std::string_view layer_type = {}; // "full_attention": a member of rope_parameters, where these are kept by type
 };
 

@@ -25,21 +25,8 @@ const std::map<std::string, std::string> refused = {
     {"t5", "model_type"},
     {"t5-gated", "model_type"},
     {"marian", "model_type"},
-    {"falcon", "model_type"},
-    {"falcon-new", "model_type"},
-    {"falcon-alibi", "model_type"},
-    {"phi", "model_type"},
-    {"cohere2", "model_type"},
-    {"gemma2", "model_type"},
-    {"gemma3", "model_type"},
-    {"gemma3-rope-parameters", "model_type"},
-    {"mixtral", "model_type"},
-    {"phi3", "model_type"},
-    {"phi3-longrope", "model_type"},
-    {"phi4-mini", "model_type"},
-    {"qwen2-moe", "model_type"},
-    {"qwen3-moe", "model_type"},
-    {"starcoder2", "model_type"},
+    {"qwen2-moe", "shared_expert_intermediate_size"},
+    {"qwen3-moe", "mlp_only_layers"},
 };
 
 std::vector<std::string> families() {

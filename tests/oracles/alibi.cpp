@@ -28,7 +28,9 @@ public:
     Alibi(const Item& item, const Setting& setting)
         : setting_(setting), slopes_(slopes_of(setting.dims.n_heads, item.number("max"))), power_(item.number("power")),
           exponential_(item.is("penalty", "exponential")), length_(item.number("length", 64)),
-          trained_(item.is("trained", "yes")) {}
+          trained_(item.is("trained", "yes")) {
+        for (double& slope : slopes_) slope *= item.number("scale", 1);
+    }
     double bias(const Head& of, const Side& query, const Side& key) const override {
         const double d = distance(query.at, key.at);
         const double slope = trained_ ? setting_.of_layer(of.layer, "slopes").at(0, of.head)

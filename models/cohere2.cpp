@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Command R7B and its kin (Cohere 2024): rope where keys have a window, nothing where they have none.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "cohere2";
+    b.vocab_size = 256000;
+    b.context = 8192;
+    b.n_layers = 32;
+    b.d_model = 4096;
+    b.n_heads = 32;
+    b.n_kv_heads = 8;
+    b.d_head = 128;
+    b.d_ff = 14336;
+    b.norm = Norm::layer;
+    b.norm_place = NormPlace::parallel;
+    return b;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    c.only("use_qk_norm", false);
+    c.only("use_gated_activation", true);
+    c.only("use_parallel_block", true);
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.norm_eps = static_cast<float>(c.number("layer_norm_eps", 1e-5, 0, 1));
+    b.attention_bias(c.flag("attention_bias", false));
+    b.head_scale = static_cast<float>(c.number("logit_scale", 0.0625, 1e-6, 1e6));
+    b.tied_head = c.flag("tie_word_embeddings", true);
+    const int period = c.integer("sliding_window_pattern", 4, 1, 1 << 10);
+    const std::vector<bool> sliding = sliding_layers(c, b.n_layers, [&](int i) { return (i + 1) % period != 0; });
+    const std::string rope = rope_spec(c, plan, {.pairing = "adjacent"});
+    std::vector<std::string> specs;
+    for (const bool slides : sliding) specs.push_back(slides ? rope : "none");
+    plan.encoding = pattern_of(specs);
+    set_sliding(b, sliding, c.integer("sliding_window", 4096, 1, 1 << 22));
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return llama_names();
+}
+
+} // namespace
+
+const Architecture cohere2_architecture = {
+    "cohere2",
+    "Cohere 2: attention and feed-forward side by side, a window in three layers of four",
+    make,
+    "pattern(rope,rope,rope,none)",
+    {{"cohere2"}, plan_of_config, names}};
+
+} // namespace ordo

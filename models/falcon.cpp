@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Falcon (Almazrouei et al. 2023, arXiv 2311.16867), the size of 7 billion parameters.
+#include "encoding/spec.h"
+#include "models/catalog.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "falcon";
+    b.vocab_size = 65024;
+    b.context = 2048;
+    b.n_layers = 32;
+    b.d_model = 4544;
+    b.n_heads = 71;
+    b.n_kv_heads = 1;
+    b.d_head = 64;
+    b.d_ff = 18176;
+    b.norm = Norm::layer;
+    b.norm_bias = true;
+    b.norm_place = NormPlace::parallel;
+    b.activation = Activation::gelu;
+    b.gated = false;
+    return b;
+}
+
+// How many heads of keys there are: one for all queries, as many, or groups.
+int kv_heads(const Config& c, int n_heads) {
+    if (c.flag("new_decoder_architecture", false))
+        return c.integer(c.first_of({"num_kv_heads", "n_head_kv"}), n_heads, 1, n_heads);
+    return c.flag("multi_query", true) ? 1 : n_heads;
+}
+
+// ALiBi's bias is scaled with the scores here: (q.k + bias) / sqrt(d_head).
+std::string encoding_of(const Config& c, ModelPlan& plan) {
+    if (!c.flag("alibi", false)) return rope_spec(c, plan);
+    return "alibi:scale=" + decimal(1 / std::sqrt(static_cast<double>(plan.blueprint.d_head)));
+}
+
+NormPlace norm_place(const Config& c) {
+    const bool two = c.flag("new_decoder_architecture", false) && c.integer("num_ln_in_parallel_attn", 2, 1, 2) == 2;
+    if (two) return NormPlace::parallel_two;
+    const bool parallel = c.flag("new_decoder_architecture", false) || c.flag("parallel_attn", true);
+    return parallel ? NormPlace::parallel : NormPlace::pre;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    b.vocab_size = c.integer("vocab_size");
+    b.context = c.integer("max_position_embeddings", 2048, 1, 1 << 22);
+    b.n_layers = c.integer(c.first_of({"num_hidden_layers", "n_layer"}));
+    b.d_model = c.integer("hidden_size");
+    const std::string_view heads = c.first_of({"num_attention_heads", "n_head"});
+    b.n_heads = c.integer(heads);
+    if (b.d_model % b.n_heads != 0) c.refuse(heads, "a divisor of hidden_size");
+    b.d_head = b.d_model / b.n_heads;
+    b.n_kv_heads = kv_heads(c, b.n_heads);
+    b.d_ff = c.integer("ffn_hidden_size", 4 * b.d_model, 1, 1 << 20);
+    b.norm_eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5, 0, 1));
+    b.norm_place = norm_place(c);
+    b.activation = activation_of(c, "activation", "gelu");
+    b.attention_bias(c.flag("bias", false));
+    b.ffn_bias = c.flag("bias", false);
+    b.tied_head = c.flag("tie_word_embeddings", true);
+    plan.encoding = encoding_of(c, plan);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return {.rules = {{"embedding", "transformer.word_embeddings"},
+                      {"layers.#.attention_norm", "transformer.h.#.ln_attn"},
+                      {"layers.#.attention_norm", "transformer.h.#.input_layernorm"},
+                      {"layers.#.attention.qkv", "transformer.h.#.self_attention.query_key_value", Layout::by_head},
+                      {"layers.#.attention.out", "transformer.h.#.self_attention.dense"},
+                      {"layers.#.feed_forward_norm", "transformer.h.#.ln_mlp"},
+                      {"layers.#.feed_forward_norm", "transformer.h.#.post_attention_layernorm"},
+                      {"layers.#.feed_forward.in", "transformer.h.#.mlp.dense_h_to_4h"},
+                      {"layers.#.feed_forward.out", "transformer.h.#.mlp.dense_4h_to_h"},
+                      {"final_norm", "transformer.ln_f"},
+                      {"head", "lm_head"}},
+            .prefix = "transformer.",
+            .ignored = {"rotary_emb.inv_freq", "lm_head.weight"}};
+}
+
+} // namespace
+
+const Architecture falcon_architecture = {"falcon",
+                                          "Falcon: attention and feed-forward side by side, one head of keys, GELU",
+                                          make,
+                                          "rope",
+                                          {{"falcon"}, plan_of_config, names}};
+
+} // namespace ordo

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786); the shape is that of Gemma 2 at 2 billion parameters.
+#include "models/catalog.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "gemma";
+    b.vocab_size = 256000;
+    b.context = 8192;
+    b.n_layers = 26;
+    b.d_model = 2304;
+    b.n_heads = 8;
+    b.n_kv_heads = 4;
+    b.d_head = 256;
+    b.d_ff = 9216;
+    b.norm_eps = 1e-6f;
+    b.norm_place = NormPlace::sandwich;
+    b.activation = Activation::gelu_tanh;
+    b.attention_softcap = 50;
+    b.final_softcap = 30;
+    b.embedding_scale = 48;
+    return b;
+}
+
+constexpr std::string_view second = "gemma2", third = "gemma3_text";
+
+// Rope of each layer: those that slide have a theta of their own in Gemma 3, and no scaling.
+std::string encoding_of(const Config& c, ModelPlan& plan, const std::vector<bool>& sliding) {
+    const bool two = c.text("model_type", "") == third;
+    const std::string global =
+        rope_spec(c, plan, {.theta = two ? 1e6 : 1e4, .layer_type = two ? "full_attention" : ""});
+    if (!two) return global;
+    const std::string local = rope_spec(
+        c, plan, {.theta_key = "rope_local_base_freq", .old_scaling = false, .layer_type = "sliding_attention"});
+    std::vector<std::string> specs;
+    for (const bool slides : sliding) specs.push_back(slides ? local : global);
+    return pattern_of(specs);
+}
+
+// A cap that is null is none; one that is not mentioned is the family's.
+float cap(const Config& c, std::string_view key, double usual) {
+    return static_cast<float>(c.mentions(key) && !c.has(key) ? 0 : c.number(key, usual, 0, 1e6));
+}
+
+void read_shape(const Config& c, Blueprint& b) {
+    read_llama_sizes(c, b);
+    b.d_head = c.integer("head_dim", 256, 1, 1024);
+    // "gelu" in the first files has always been the other form.
+    if (c.text(c.first_of({"hidden_activation", "hidden_act"}), "gelu_pytorch_tanh") == "gelu")
+        b.activation = Activation::gelu_tanh;
+    b.attention_bias(c.flag("attention_bias", false));
+    b.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(b.d_model)));
+    b.tied_head = c.flag("tie_word_embeddings", true);
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    const std::string type = c.text("model_type", "");
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_shape(c, b);
+    b.attention_softcap = b.final_softcap = 0;
+    b.norm_place = NormPlace::pre;
+    std::vector<bool> sliding(static_cast<std::size_t>(b.n_layers), false);
+    if (type == second || type == third) {
+        b.norm_place = NormPlace::sandwich;
+        b.score_scale = static_cast<float>(1 / std::sqrt(c.number("query_pre_attn_scalar", 256, 1e-3, 1e6)));
+        b.attention_softcap = cap(c, "attn_logit_softcapping", type == second ? 50 : 0);
+        b.final_softcap = cap(c, "final_logit_softcapping", type == second ? 30 : 0);
+        b.qk_norm = type == third ? QkNorm::head : QkNorm::none;
+        const int period = type == second ? 2 : c.integer("sliding_window_pattern", 6, 1, 1 << 10);
+        sliding = sliding_layers(c, b.n_layers, [&](int i) { return (i + 1) % period != 0; });
+        set_sliding(b, sliding, c.integer("sliding_window", 4096, 1, 1 << 22));
+    }
+    plan.encoding = encoding_of(c, plan, sliding);
+    return plan;
+}
+
+NameMap names(const ModelPlan& plan) {
+    NameMap map = llama_names();
+    if (plan.blueprint.layer(0).norm_place == NormPlace::sandwich)
+        map.rules.insert(map.rules.begin(),
+                         {{"layers.#.attention_out_norm", "model.layers.#.post_attention_layernorm"},
+                          {"layers.#.feed_forward_norm", "model.layers.#.pre_feedforward_layernorm"},
+                          {"layers.#.feed_forward_out_norm", "model.layers.#.post_feedforward_layernorm"}});
+    for (NameRule& rule : map.rules)
+        if (rule.ours.ends_with("norm")) rule.plus_one = true; // what is stored is the weight less one
+    return map;
+}
+
+} // namespace
+
+const Architecture gemma_architecture = {
+    "gemma",
+    "Gemma: sandwich norms, gated GELU (tanh), scaled embedding, soft caps, windows",
+    make,
+    "rope",
+    {{"gemma", "gemma2", "gemma3_text"}, plan_of_config, names}};
+
+} // namespace ordo

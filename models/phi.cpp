@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Phi 1, 1.5 and 2 (Li et al. 2023, arXiv 2309.05463) at 2.7 billion parameters.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "phi";
+    b.vocab_size = 51200;
+    b.context = 2048;
+    b.n_layers = 32;
+    b.d_model = 2560;
+    b.n_heads = 32;
+    b.n_kv_heads = 32;
+    b.d_head = 80;
+    b.d_ff = 10240;
+    b.norm = Norm::layer;
+    b.norm_bias = true;
+    b.norm_place = NormPlace::parallel;
+    b.activation = Activation::gelu_tanh;
+    b.gated = false;
+    b.ffn_bias = true;
+    b.tied_head = false;
+    b.head_bias = true;
+    b.attention_bias(true);
+    return b;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    c.only("qk_layernorm", false);
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.norm_eps = static_cast<float>(c.number("layer_norm_eps", 1e-5, 0, 1));
+    b.activation = activation_of(c, "hidden_act", "gelu_new");
+    b.tied_head = c.flag("tie_word_embeddings", false);
+    plan.encoding = rope_spec(c, plan, {.share = 0.5});
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    NameMap map = llama_names();
+    map.rules.insert(map.rules.begin(), {{"layers.#.attention.out", "model.layers.#.self_attn.dense"},
+                                         {"layers.#.feed_forward.in", "model.layers.#.mlp.fc1"},
+                                         {"layers.#.feed_forward.out", "model.layers.#.mlp.fc2"},
+                                         {"final_norm", "model.final_layernorm"}});
+    return map;
+}
+
+} // namespace
+
+const Architecture phi_architecture = {"phi",
+                                       "Phi: attention and feed-forward side by side behind one LayerNorm, biases",
+                                       make,
+                                       "rope:width=32,pairing=halves",
+                                       {{"phi"}, plan_of_config, names}};
+
+} // namespace ordo

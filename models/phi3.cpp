@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Phi 3 and 4 (Abdin et al. 2024, arXiv 2404.14219), the size of 3.8 billion parameters: fused q, k, v and gate, up.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "phi3";
+    b.vocab_size = 32064;
+    b.context = 4096;
+    b.n_layers = 32;
+    b.d_model = 3072;
+    b.n_heads = 32;
+    b.n_kv_heads = 32;
+    b.d_head = 96;
+    b.d_ff = 8192;
+    b.window = 2047;
+    b.tied_head = false;
+    return b;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.tied_head = c.flag("tie_word_embeddings", false);
+    b.window = c.integer("sliding_window", 0, 1, 1 << 22);
+    plan.encoding = rope_spec(c, plan);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    NameMap map = llama_names();
+    map.rules.insert(map.rules.begin(), {{"layers.#.attention.qkv", "model.layers.#.self_attn.qkv_proj"},
+                                         {"layers.#.feed_forward.in", "model.layers.#.mlp.gate_up_proj"}});
+    return map;
+}
+
+} // namespace
+
+const Architecture phi3_architecture = {
+    "phi3", "Phi 3: Llama with a window of keys", make, "rope", {{"phi3"}, plan_of_config, names}};
+
+} // namespace ordo

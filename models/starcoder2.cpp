@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// StarCoder 2 (Lozhkov et al. 2024, arXiv 2402.19173), the size of 3 billion parameters.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "starcoder2";
+    b.vocab_size = 49152;
+    b.context = 16384;
+    b.n_layers = 30;
+    b.d_model = 3072;
+    b.n_heads = 24;
+    b.n_kv_heads = 2;
+    b.d_head = 128;
+    b.d_ff = 12288;
+    b.norm = Norm::layer;
+    b.norm_bias = true;
+    b.activation = Activation::gelu_tanh;
+    b.gated = false;
+    b.ffn_bias = true;
+    b.window = 4096;
+    b.attention_bias(true);
+    return b;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    c.only("mlp_type", "default");
+    c.only("norm_type", "layer_norm");
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_llama_sizes(c, b);
+    b.norm_eps = static_cast<float>(c.number("norm_epsilon", 1e-5, 0, 1));
+    b.activation = activation_of(c, "hidden_act", "gelu_pytorch_tanh");
+    b.attention_bias(c.flag("use_bias", true));
+    b.ffn_bias = c.flag("use_bias", true);
+    b.tied_head = c.flag("tie_word_embeddings", true);
+    b.window = c.integer("sliding_window", 0, 1, 1 << 22);
+    plan.encoding = rope_spec(c, plan);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    NameMap map = llama_names();
+    map.rules.insert(map.rules.begin(), {{"layers.#.feed_forward.in", "model.layers.#.mlp.c_fc"},
+                                         {"layers.#.feed_forward.out", "model.layers.#.mlp.c_proj"}});
+    return map;
+}
+
+} // namespace
+
+const Architecture starcoder2_architecture = {
+    "starcoder2",
+    "StarCoder 2: pre-norm LayerNorm, GELU (tanh), biases, a window of keys, tied head",
+    make,
+    "rope:theta=1000000",
+    {{"starcoder2"}, plan_of_config, names}};
+
+} // namespace ordo
