@@ -38,6 +38,12 @@
 #include <string_view>
 #include <vector>
 
+#define ORDO_VERSION_MAJOR 0
+#define ORDO_VERSION_MINOR 1
+#define ORDO_VERSION_PATCH 0
+
+#pragma GCC visibility push(default) // of all that the shared library holds, this alone is seen
+
 namespace ordo {
 
 using Token = std::int32_t;
@@ -81,6 +87,13 @@ public:
     std::size_t size() const { return ids_.size() / static_cast<std::size_t>(axes_); } // rows
     bool empty() const { return ids_.empty(); }
     int axes() const { return axes_; }
+    // The same, where it is known that each is the one before plus one, as in plain text: nobody has to look again.
+    Positions known_consecutive(bool known) const {
+        Positions same = *this;
+        same.consecutive_ = known;
+        return same;
+    }
+    bool known_consecutive() const { return consecutive_; }
     int operator[](std::size_t row) const { return ids_[row * static_cast<std::size_t>(axes_)]; }
     // Axes that are not there are as the first: text is the same on all.
     int at(std::size_t row, int axis) const {
@@ -88,13 +101,14 @@ public:
     }
     Positions subspan(std::size_t first, std::size_t rows) const {
         const auto axes = static_cast<std::size_t>(axes_);
-        return {ids_.subspan(first * axes, rows * axes), axes_};
+        return Positions(ids_.subspan(first * axes, rows * axes), axes_).known_consecutive(consecutive_);
     }
     std::span<const int> ids() const { return ids_; }
 
 private:
     std::span<const int> ids_;
     int axes_ = 1;
+    bool consecutive_ = false;
 };
 
 // What is known of each row of tokens.
@@ -552,7 +566,9 @@ struct Generation {
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options = {},
                     const std::function<bool(std::string_view)>& on_text = {});
 
-// "0.1.0"
+// Of the library, "0.1.0"; the macros above are that of the header.
 std::string_view version();
 
 } // namespace ordo
+
+#pragma GCC visibility pop

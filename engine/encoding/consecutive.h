@@ -10,7 +10,7 @@ namespace ordo {
 
 // On the first axis. True of none.
 inline bool consecutive(Positions positions) {
-    if (positions.empty()) return true;
+    if (positions.known_consecutive() || positions.empty()) return true;
     if (positions.axes() == 1) return kernels().consecutive(static_cast<int>(positions.size()), positions.ids().data());
     for (std::size_t i = 1; i < positions.size(); ++i)
         if (std::int64_t{positions[i]} - positions[i - 1] != 1) return false;

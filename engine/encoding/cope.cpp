@@ -65,7 +65,7 @@ public:
         const int full = count(scores, [&](int j, float, int floor, float fraction) {
             s[j] += z[floor] + fraction * (z[floor + 1] - z[floor]);
         });
-        for (int j = 0; j < full; ++j) s[j] += z[positions_ - 1];
+        kernels().add_value(full, z[positions_ - 1], s);
     }
 
     void rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient) const override {

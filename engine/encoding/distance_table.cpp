@@ -58,11 +58,12 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
 }
 
 // In decoding, the next head comes next, and what it reads would come from memory: the weights of a layer have been
-// read since.
+// read since. A few lines are enough: by then the machine sees by itself what is read.
 void DistanceTable::fetch(int row, std::int64_t first, std::int64_t count) const {
     constexpr std::int64_t line = 64 / sizeof(float);
     const float* const from = row_of(row < rows_ ? row : 0) + first;
-    for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(from + i);
+    const std::int64_t ahead = std::min(count, 8 * line);
+    for (std::int64_t i = 0; i < ahead; i += line) __builtin_prefetch(from + i);
 }
 
 void sum_by_distance(View d_scores, const Tile& tile,

@@ -12,7 +12,7 @@
 namespace ordo {
 namespace {
 
-constexpr int lanes = 16; // partial sums of the weights beyond the clamp, key j into sum j mod 16
+constexpr int lanes = 32; // partial sums of the weights beyond the clamp, key j into sum j mod 32
 
 struct LaneSum {
     float lane[lanes] = {};
@@ -20,14 +20,14 @@ struct LaneSum {
     void add(const float* weights, int first, int last) {
         int j = first;
         for (; j < last && j % lanes != 0; ++j) lane[j % lanes] += weights[j];
-        for (; j + lanes <= last; j += lanes)
-            for (int l = 0; l < lanes; ++l) lane[l] += weights[j + l];
-        for (; j < last; ++j) lane[j % lanes] += weights[j];
+        const int whole = std::max(0, last - j) / lanes * lanes;
+        kernels().add_to_lanes(whole, weights + j, lane);
+        for (j += whole; j < last; ++j) lane[j % lanes] += weights[j];
     }
-    float sum() const {
-        float total = 0;
-        for (const float value : lane) total += value;
-        return total;
+    float sum() {
+        for (int half = lanes / 2; half > 0; half /= 2)
+            for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
+        return lane[0];
     }
 };
 
@@ -99,17 +99,12 @@ void RelativePairs::spread(const RelativeProducts& products, std::int64_t first,
             continue;
         }
         const Cut at = cut(i);
-        if (rows_.least >= first && rows_.least < end) {
-            const float value = from[rows_.least - first];
-            for (int j = 0; j < at.left; ++j) out[j] += value;
-        }
+        if (rows_.least >= first && rows_.least < end) kernels().add_value(at.left, from[rows_.least - first], out);
         const std::int64_t begin = std::max<std::int64_t>(at.left, first - at.base);
         const std::int64_t stop = std::min<std::int64_t>(at.right, end - at.base);
         if (begin < stop) kernels().add(static_cast<int>(stop - begin), from + (at.base + begin - first), out + begin);
-        if (rows_.most >= first && rows_.most < end) {
-            const float value = from[rows_.most - first];
-            for (int j = at.right; j < n; ++j) out[j] += value;
-        }
+        if (rows_.most >= first && rows_.most < end)
+            kernels().add_value(n - at.right, from[rows_.most - first], out + at.right);
     }
 }
 

@@ -191,6 +191,17 @@ void scale(int n, float s, float* x) {
 void add(int n, const float* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] += x[i];
 }
+void add_value(int n, float value, float* y) {
+    for (int i = 0; i < n; ++i) y[i] += value;
+}
+void add_to_lanes(int n, const float* x, float* to) {
+    constexpr int all = 32, vectors = all / lanes;
+    floats sums[vectors];
+    for (int v = 0; v < vectors; ++v) sums[v] = load(to + v * lanes);
+    for (int i = 0; i < n; i += all)
+        for (int v = 0; v < vectors; ++v) sums[v] += load(x + i + v * lanes);
+    for (int v = 0; v < vectors; ++v) store(to + v * lanes, sums[v]);
+}
 void axpy(int n, float s, const float* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] += s * x[i];
 }

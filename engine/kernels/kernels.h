@@ -67,8 +67,11 @@ struct Kernels {
     float (*exp_row)(int n, float* x);
     // The largest of x, n > 0.
     float (*max_row)(int n, const float* x);
-    void (*scale)(int n, float s, float* x);                // x *= s
-    void (*add)(int n, const float* x, float* y);           // y += x
+    void (*scale)(int n, float s, float* x);         // x *= s
+    void (*add)(int n, const float* x, float* y);    // y += x
+    void (*add_value)(int n, float value, float* y); // y += value
+    // lanes[i % 32] += x[i]; n a multiple of 32
+    void (*add_to_lanes)(int n, const float* x, float* lanes);
     void (*axpy)(int n, float s, const float* x, float* y); // y += s * x
     float (*dot)(int n, const float* x, const float* y);
     // n pairs (a, b) to (a cos - b s, a s + b cos) with s = direction * sin: neighbours in x, or apart.

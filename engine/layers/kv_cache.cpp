@@ -61,12 +61,17 @@ KvCache::KvCache(const KvCacheShape& s)
 Positions KvCache::positions(int first, int count) const {
     const auto axes = static_cast<std::size_t>(shape_.axes);
     const std::span<const int> all(positions_);
-    return {all.subspan(static_cast<std::size_t>(first) * axes, static_cast<std::size_t>(count) * axes), shape_.axes};
+    const Positions some(all.subspan(static_cast<std::size_t>(first) * axes, static_cast<std::size_t>(count) * axes),
+                         shape_.axes);
+    return some.known_consecutive(first + count <= consecutive_);
 }
 
-std::span<int> KvCache::position(int slot) {
-    const auto axes = static_cast<std::size_t>(shape_.axes);
-    return std::span<int>(positions_).subspan(static_cast<std::size_t>(slot) * axes, axes);
+void KvCache::set_position(int slot, std::span<const int> ids) {
+    int* const to = positions_.data() + static_cast<std::ptrdiff_t>(slot) * shape_.axes;
+    std::copy(ids.begin(), ids.end(), to);
+    const bool follows = slot == 0 || std::int64_t{to[0]} - to[-shape_.axes] == 1; // on the first axis
+    consecutive_ = std::min(consecutive_, slot);
+    if (consecutive_ == slot && follows) ++consecutive_;
 }
 
 View KvCache::state(int layer, int first, int count) {

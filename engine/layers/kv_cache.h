@@ -29,9 +29,9 @@ public:
 
     int capacity() const { return shape_.capacity; }
 
-    // Position ids of some slots, and the place of one slot's.
+    // Position ids of some slots, and [axes] for one slot; those of the slots before it are known by then.
     Positions positions(int first, int count) const;
-    std::span<int> position(int slot);
+    void set_position(int slot, std::span<const int> ids);
 
     // Rows of k and v [n, heads * d_head], of the heads from kv_head on, go to the slots from first on.
     void store(int layer, int kv_head, int first, View k, View v);
@@ -53,6 +53,7 @@ private:
     Buffer<float> keys_, values_;
     Buffer<std::uint16_t> half_keys_, half_values_;
     Buffer<int> positions_; // [slots, axes]
+    int consecutive_ = 0;   // so many slots from the first on have positions that follow each other
     Buffer<float> states_;  // of each layer [slots, state_floats]
     std::vector<std::size_t> state_starts_;
     int padded_ = 0;

@@ -6,6 +6,7 @@
 #include "core/parallel.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ordo {
 namespace {
@@ -136,12 +137,13 @@ int Sequence::next_position() const {
 void Sequence::place(std::size_t tokens, const TokenRows& rows) {
     const int next = next_position();
     int slot = size;
+    std::array<int, most_axes> ids{};
     for (std::size_t i = 0; i < tokens; ++i) {
         if (!rows.padding.empty() && rows.padding[i] != 0) continue;
-        const std::span<int> to = cache.position(slot++);
-        for (std::size_t axis = 0; axis < to.size(); ++axis)
-            to[axis] =
-                rows.positions.empty() ? next + static_cast<int>(i) : rows.positions.at(i, static_cast<int>(axis));
+        for (int axis = 0; axis < axes; ++axis)
+            ids[static_cast<std::size_t>(axis)] =
+                rows.positions.empty() ? next + static_cast<int>(i) : rows.positions.at(i, axis);
+        cache.set_position(slot++, {ids.data(), static_cast<std::size_t>(axes)});
     }
 }
 

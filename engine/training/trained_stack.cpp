@@ -181,8 +181,7 @@ void TrainedStack::place(Positions positions) {
         const std::span<int> ids = std::span(positions_).subspan(row * axes, axes);
         for (int axis = 0; axis < shape_.axes; ++axis)
             ids[static_cast<std::size_t>(axis)] = positions.empty() ? i % shape_.length : positions.at(row, axis);
-        std::copy(ids.begin(), ids.end(),
-                  caches_[static_cast<std::size_t>(i / shape_.length)].position(i % shape_.length).begin());
+        caches_[static_cast<std::size_t>(i / shape_.length)].set_position(i % shape_.length, ids);
     }
 }
 

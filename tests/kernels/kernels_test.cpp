@@ -92,11 +92,12 @@ TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
         }
         EXPECT_NEAR(k.dot(n, x.data(), before.data()), dot, 2e-6 * n) << n;
         EXPECT_EQ(k.max_row(n, x.data()), most) << n;
-        Floats scaled = before, sum = before, axpy = before, far = before, gates = x;
+        Floats scaled = before, sum = before, axpy = before, far = before, gates = x, raised = before;
         std::vector<int> positions(x.size());
         for (std::size_t i = 0; i < x.size(); ++i) positions[i] = static_cast<int>(i * 7 % 1000);
         k.scale(n, 1.5f, scaled.data());
         k.add(n, x.data(), sum.data());
+        k.add_value(n, 2.25f, raised.data());
         k.axpy(n, -0.75f, x.data(), axpy.data());
         k.subtract_distance(n, 0.25f, 500, positions.data(), far.data());
         k.scale(n, 8, gates.data());
@@ -104,10 +105,21 @@ TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
         for (std::size_t i = 0; i < x.size(); ++i) {
             EXPECT_EQ(scaled[i], before[i] * 1.5f);
             EXPECT_EQ(sum[i], before[i] + x[i]);
+            EXPECT_EQ(raised[i], before[i] + 2.25f);
             EXPECT_NEAR(axpy[i], before[i] - 0.75 * x[i], 1e-6);
             EXPECT_NEAR(gates[i], 1 / (1 + std::exp(-8.0 * x[i])), 3e-7);
             EXPECT_NEAR(far[i], before[i] - 0.25 * std::abs(500 - positions[i]), 2e-5);
         }
+    }
+}
+
+TEST_P(KernelSet, AddsToLanesInTheirOrder) {
+    for (const int n : {0, 32, 64, 320}) {
+        const Floats x = random_floats(n, 5);
+        Floats lanes = random_floats(32, 6), expected = lanes;
+        for (int i = 0; i < n; ++i) expected[static_cast<std::size_t>(i % 32)] += x[static_cast<std::size_t>(i)];
+        GetParam()->add_to_lanes(n, x.data(), lanes.data());
+        EXPECT_EQ(lanes, expected) << n;
     }
 }
 

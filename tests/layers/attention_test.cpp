@@ -51,7 +51,7 @@ protected:
     Tensor last_row() {
         KvCache cache({1, c_.n_kv_heads, d_head, c_.tokens});
         for (int i = 0; i < c_.tokens; ++i) {
-            cache.position(i)[0] = i;
+            cache.set_position(i, {&i, 1});
             cache.store(0, 0, i, kv_of(i, 0), kv_of(i, 1));
         }
         AttentionScratch scratch({&shape_, 1}, encodings_.reads(), c_.tokens, 1);

@@ -2,6 +2,8 @@
 #include "core/random.h"
 #include "layers/kv_cache.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 namespace ordo {
@@ -62,14 +64,41 @@ INSTANTIATE_TEST_SUITE_P(Types, KvCaches, testing::Values(CacheType::f32, CacheT
 
 TEST(KvCachePositions, AreKeptApartFromSlots) {
     KvCache cache({.n_layers = 1, .n_kv_heads = 1, .d_head = 2, .capacity = 4, .axes = 2});
-    cache.position(0)[0] = 7;
-    cache.position(3)[1] = 9;
+    cache.set_position(0, std::array{7, 0});
+    cache.set_position(3, std::array{0, 9});
     const Positions last = cache.positions(2, 2);
     EXPECT_EQ(last.size(), 2u);
     EXPECT_EQ(last.axes(), 2);
     EXPECT_EQ(last.at(1, 1), 9);
     EXPECT_EQ(last[1], 0);
     EXPECT_EQ(cache.positions(0, 1)[0], 7);
+}
+
+TEST(KvCachePositions, AreKnownToFollowEachOtherAsLongAsTheyDo) {
+    KvCache cache({.n_layers = 1, .n_kv_heads = 1, .d_head = 2, .capacity = 8});
+    const auto place = [&](int slot, int id) { cache.set_position(slot, std::span(&id, 1)); };
+    const auto known = [&](int first, int count) { return cache.positions(first, count).known_consecutive(); };
+    for (int slot = 0; slot < 4; ++slot) place(slot, 5 + slot);
+    EXPECT_TRUE(known(0, 4));
+    EXPECT_TRUE(known(1, 2));
+    EXPECT_FALSE(known(0, 5)) << "the last is not placed yet";
+    place(4, 10); // a gap
+    place(5, 11);
+    EXPECT_TRUE(known(0, 4));
+    EXPECT_FALSE(known(0, 6));
+    EXPECT_FALSE(known(3, 2));
+    place(2, 0); // the sequence was cut off there and goes on with another id
+    place(3, 1);
+    EXPECT_TRUE(known(0, 2));
+    EXPECT_FALSE(known(0, 4));
+    place(0, 9); // begun anew
+    place(1, 10);
+    place(2, 11);
+    EXPECT_TRUE(known(0, 3));
+    EXPECT_FALSE(known(0, 4)) << "a slot that is left of the sequence before";
+    place(0, 9);
+    place(1, 9); // repeated
+    EXPECT_FALSE(known(0, 2));
 }
 
 } // namespace
