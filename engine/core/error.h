@@ -4,17 +4,36 @@
 
 #include "ordo.h"
 
-#include <sstream>
+#include <array>
+#include <charconv>
+#include <type_traits>
 
 namespace ordo {
 
-// fail(ErrorCode::model, file, ": tensor ", name, ": expected ", a, ", found ", b)
+// A text, a character or a number, the latter with six digits at most and without a locale.
+template <class Part>
+void append_part(std::string& to, const Part& part) {
+    if constexpr (std::is_same_v<Part, char>) {
+        to += part;
+    } else if constexpr (std::is_arithmetic_v<Part>) {
+        std::array<char, 32> digits{};
+        char* const end = digits.data() + digits.size();
+        if constexpr (std::is_floating_point_v<Part>)
+            to.append(digits.data(), std::to_chars(digits.data(), end, part, std::chars_format::general, 6).ptr);
+        else
+            to.append(digits.data(), std::to_chars(digits.data(), end, part).ptr);
+    } else {
+        to += part;
+    }
+}
+
+// fail(ErrorCode::model, file, ": tensor ", name, ": expected ", a, ", found ", b). Throws std::bad_alloc if there is no
+// memory for the message: a stream would cut it short instead.
 template <class... Parts>
 [[noreturn]] void fail(ErrorCode code, const Parts&... parts) {
-    std::ostringstream text;
-    text.imbue(std::locale::classic());
-    (text << ... << parts);
-    throw Error(code, text.str());
+    std::string text;
+    (append_part(text, parts), ...);
+    throw Error(code, text);
 }
 
 // Text from outside, made safe for a terminal: control bytes and bytes that are not UTF-8 become

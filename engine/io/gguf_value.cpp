@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
 static_assert(std::endian::native == std::endian::little, "GGUF is little-endian");
 

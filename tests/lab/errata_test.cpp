@@ -5,6 +5,7 @@
 #include "tools/lab/experiments/study.h"
 
 #include <cmath>
+#include <sstream>
 
 namespace ordo::lab {
 

@@ -5,6 +5,7 @@
 #include "tests/train/training.h"
 
 #include <cstring>
+#include <sstream>
 
 namespace ordo::train {
 namespace {

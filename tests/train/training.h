@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <sstream>
 #include <unistd.h>
 
 namespace ordo::train {

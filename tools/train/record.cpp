@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <sstream>
 
 namespace ordo::train {
 namespace {

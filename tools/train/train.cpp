@@ -20,6 +20,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <sstream>
 
 namespace ordo::train {
 namespace {

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 namespace ordo::lab {
-
 namespace {
 
 using tools::Cell;
