@@ -3,7 +3,9 @@
 
 # ---- Settings ---------------------------------------------------------------------------------
 
-VERSION := 0.1.0
+VERSION := $(shell awk '/define ORDO_VERSION_/ { text = text dot $$3; dot = "." } END { print text }' engine/ordo.h)
+# Programs go on working with another library of this name; before 1.0 that of the next minor version is another one.
+SONAME := libordo.so.$(basename $(VERSION))
 MODE ?= release
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -20,7 +22,7 @@ AR := ar
 
 # What Debian calls the things that the two commands install when they are missing.
 RUN_PACKAGES := g++ libopenblas-openmp-dev libcxxopts-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libmd-dev
-TEST_PACKAGES := $(RUN_PACKAGES) libgtest-dev pkg-config
+TEST_PACKAGES := $(RUN_PACKAGES) libgtest-dev pkg-config cmake python3
 
 # The OpenMP flavour of OpenBLAS by its folder: plain -lopenblas may find one with threads of its own.
 MULTIARCH := $(shell $(CXX) -print-multiarch 2>/dev/null)
@@ -74,7 +76,7 @@ endif
 
 # ---- Rules ------------------------------------------------------------------------------------
 
-LIB_SOURCES := $(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp)
+LIB_SOURCES := $(filter-out engine/examples/%,$(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp))
 TOOL_SOURCES := $(wildcard tools/*/*.cpp tools/*/*/*.cpp bench/*.cpp) bench/programs/program.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 ifeq ($(MODE),tsan) # only these are run
@@ -102,10 +104,13 @@ $(BUILD)/tests/%.o: FILE_FLAGS := -O0 -Wno-maybe-uninitialized # g++ 12 sees one
 $(foreach f,encoding model train training,$(BUILD)/tests/$f/%.o) $(BUILD)/tests/oracle%.o: FILE_FLAGS := -O1 -Wno-maybe-uninitialized
 endif
 
+# For libordo.so, which shows the public interface alone; what the library calls of its own is bound when it is linked.
+$(BUILD)/engine/%.o $(BUILD)/models/%.o: LIB_FLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition
+
 $(BUILD)/%.o: %.cpp Makefile
 	@mkdir -p $(@D)
 	@echo "  CXX   $<"
-	$(Q)$(CXX) $(FLAGS) $(MODE_FLAGS) $(FILE_FLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CXX) $(FLAGS) $(MODE_FLAGS) $(LIB_FLAGS) $(FILE_FLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/libordo.a: $(call objects,$(LIB_SOURCES))
 # All of tools/ and bench/ but their mains, so that tests reach it too.
@@ -116,6 +121,10 @@ $(BUILD)/%.a:
 	$(Q)rm -f $@ && $(AR) qcs $@ $(filter %.o,$^)
 
 link = $(Q)$(CXX) $(MODE_FLAGS) -fopenmp $(LDFLAGS) $(filter %.o %.a,$^)
+
+$(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES))
+	@echo "  LINK  $@"
+	$(link) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LIBS) -o $@
 
 $(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"
@@ -150,8 +159,8 @@ build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
 
 .PHONY: all run test weights seeds bench results lint format asan sweeps tsan fuzz test-add-encoding install uninstall clean help
 .PHONY: lib program test-binary fuzzers tidy
-all: lib program ## libordo.a and the program ordo
-lib: $(BUILD)/libordo.a
+all: lib program ## libordo.a, libordo.so and the program ordo
+lib: $(BUILD)/libordo.a $(if $(filter release,$(MODE)),$(BUILD)/libordo.so)
 program: $(BUILD)/ordo
 test-binary: $(BUILD)/ordo_tests
 fuzzers: $(FUZZERS)
@@ -215,16 +224,22 @@ format: ## clang-format everything
 
 prefix := $(DESTDIR)$(PREFIX)
 SHIPPED := $(wildcard weights/*.safetensors weights/*.md weights/heldout.txt)
+filled_in = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|'
 install: all ## PREFIX=/usr/local DESTDIR=
-	install -d $(addprefix $(prefix)/,bin lib/pkgconfig include/ordo share/ordo/weights)
+	install -d $(addprefix $(prefix)/,bin lib/pkgconfig lib/cmake/ordo include/ordo share/ordo/weights)
 	install -m 755 $(BUILD)/ordo $(prefix)/bin/ordo
 	install -m 644 $(BUILD)/libordo.a $(prefix)/lib/libordo.a
-	install -m 644 engine/ordo.h engine/training.h $(prefix)/include/ordo
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@OPENBLAS_LIBS@|$(OPENBLAS_LIBS)|' \
-	  tools/scripts/ordo.pc.in > $(prefix)/lib/pkgconfig/ordo.pc
+	install -m 755 $(BUILD)/libordo.so $(prefix)/lib/libordo.so.$(VERSION)
+	ln -sfn libordo.so.$(VERSION) $(prefix)/lib/$(SONAME)
+	ln -sfn $(SONAME) $(prefix)/lib/libordo.so
+	install -m 644 engine/ordo.h engine/training.h engine/ordo_c.h $(prefix)/include/ordo
+	$(filled_in) tools/scripts/ordo.pc.in > $(prefix)/lib/pkgconfig/ordo.pc
+	$(filled_in) tools/scripts/ordo-config.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config.cmake
+	$(filled_in) tools/scripts/ordo-config-version.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config-version.cmake
 	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(prefix)/share/ordo/weights)
 uninstall: ## what install laid down
-	rm -rf $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/include/ordo $(prefix)/lib/pkgconfig/ordo.pc $(prefix)/share/ordo
+	rm -rf $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/lib/libordo.so* $(prefix)/include/ordo \
+	  $(prefix)/lib/pkgconfig/ordo.pc $(prefix)/lib/cmake/ordo $(prefix)/share/ordo
 
 clean: ## remove build/
 	rm -rf build

@@ -11,6 +11,8 @@
 
 #include "ordo.h"
 
+#pragma GCC visibility push(default)
+
 namespace ordo {
 
 struct TrainingOptions {
@@ -73,3 +75,5 @@ private:
 };
 
 } // namespace ordo
+
+#pragma GCC visibility pop

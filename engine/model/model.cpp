@@ -405,8 +405,12 @@ std::string Model::decode(std::span<const Token> tokens) const {
     return text;
 }
 
+#define TEXT_OF(number) #number
+#define DOTTED(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
 std::string_view version() {
-    return "0.1.0";
+    return DOTTED(ORDO_VERSION_MAJOR, ORDO_VERSION_MINOR, ORDO_VERSION_PATCH);
 }
+#undef DOTTED
+#undef TEXT_OF
 
 } // namespace ordo

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs into a scratch prefix and uses what lies there as a stranger would: outside the tree, with
-# pkg-config alone.
+# Installs into a scratch prefix and uses what lies there as a stranger would: outside the tree, by pkg-config, by
+# CMake and from Python, shared and static. What is built are engine/examples.
 #   SCRATCH=DIR run.sh BUILD
 set -u
 unset MAKEFLAGS MAKELEVEL MFLAGS
@@ -23,21 +23,39 @@ check() { # WHAT COMMAND ...
     fi
 }
 same() { diff "$SCRATCH/$1" "$SCRATCH/$2"; }
-build() { # NAME: warnings and all, as strict strangers do
+pkg() { PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config "$@" ordo; }
+build() { # NAME FLAG ...: with the shared library; warnings and all, as strict strangers do
+    name=$1
+    shift
     # shellcheck disable=SC2046  # flags
-    (cd "$outside" && ${CXX:-c++} -std=c++20 -Wall -Wextra -Wpedantic -Werror "$1.cpp" -o "$1" \
-        $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs ordo))
+    (cd "$outside" && ${CXX:-c++} -std=c++20 -Wall -Wextra -Wpedantic -Werror "$@" "$name.cpp" -o "$name" \
+        $(pkg --cflags --libs) -Wl,-rpath,"$prefix/lib")
+}
+build_static() { # NAME
+    # shellcheck disable=SC2046
+    (cd "$outside" && ${CXX:-c++} -std=c++20 "$1.cpp" -o "$1_static" \
+        $(pkg --cflags --static --libs | sed 's/-lordo/-l:libordo.a/'))
+}
+build_c() { # NAME
+    # shellcheck disable=SC2046
+    (cd "$outside" && ${CC:-cc} -std=c99 -Wall -Wextra -pedantic -Werror "$1.c" -o "$1_c" \
+        $(pkg --cflags --libs) -Wl,-rpath,"$prefix/lib")
+}
+writes_the_same() { # COMMAND ...: as the installed program
+    "$@" "$model" "$prompt" >"$SCRATCH/other" && same program other
 }
 
 # What lies where; DESTDIR is in no file.
 staged() {
     make install PREFIX=/usr DESTDIR="$SCRATCH/staged" &&
         (cd "$SCRATCH/staged/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
-        (cd "$SCRATCH/staged/usr" && find . -type f ! -path './share/ordo/weights/*' | sort) >"$SCRATCH/laid" &&
-        printf './%s\n' bin/ordo include/ordo/ordo.h include/ordo/training.h lib/libordo.a lib/pkgconfig/ordo.pc >"$SCRATCH/expected" &&
+        (cd "$SCRATCH/staged/usr" && find . ! -type d ! -path './share/ordo/weights/*' | LC_ALL=C sort |
+            sed -E 's/so\.[0-9]+\.[0-9]+\.[0-9]+$/so.VERSION/; s/so\.[0-9]+\.[0-9]+$/so.ABI/') >"$SCRATCH/laid" &&
+        printf './%s\n' bin/ordo include/ordo/ordo.h include/ordo/ordo_c.h include/ordo/training.h \
+            lib/cmake/ordo/ordo-config-version.cmake lib/cmake/ordo/ordo-config.cmake lib/libordo.a lib/libordo.so \
+            lib/libordo.so.ABI lib/libordo.so.VERSION lib/pkgconfig/ordo.pc >"$SCRATCH/expected" &&
         same laid expected &&
-        grep -qx 'prefix=/usr' "$SCRATCH/staged/usr/lib/pkgconfig/ordo.pc" &&
-        ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig"
+        ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig" "$SCRATCH/staged/usr/lib/cmake"
 }
 check 'make install DESTDIR=' staged
 # Of weights/ only what ships, whatever else lies there: tried on a tree that is ours but for that folder.
@@ -56,7 +74,7 @@ check 'make install lays down what ships of weights/ and no more' only_weights
 
 check 'make install PREFIX=' make install PREFIX="$prefix"
 
-versions() { "$prefix/bin/ordo" --version | grep -wF "$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion ordo)"; }
+versions() { "$prefix/bin/ordo" --version | grep -wF "$(pkg --modversion)"; }
 check 'one version' versions
 
 # The library leaves the process alone: it prints nothing, never exits, sets no handler, locale or thread count; but core/blas
@@ -67,19 +85,59 @@ discreet() {
 }
 check 'the library leaves the process alone' discreet
 
-cp tests/install/*.cpp "$outside"
-check 'consumer.cpp builds' build consumer
+# What the shared library shows is what the headers name: first words after ordo::, or names that begin with ordo_.
+hidden() {
+    nm -DC --defined-only "$prefix/lib/libordo.so" | sed -nE 's/^[0-9a-f]+ [A-TV-Z] (.*for )?//p' | grep -E '^ordo[:_]' |
+        sed -E 's/^ordo::([A-Za-z_]+).*/\1/; s/^(ordo_[a-z_]+).*/\1/' | sort -u >"$SCRATCH/shown" &&
+        grep -q '^Model$' "$SCRATCH/shown" && grep -q '^ordo_generate$' "$SCRATCH/shown" &&
+        while read -r name; do
+            grep -qw "$name" "$prefix"/include/ordo/*.h || { echo "libordo.so shows $name"; return 1; }
+        done <"$SCRATCH/shown"
+}
+check 'libordo.so shows the public interface alone' hidden
+
+cp engine/examples/* "$outside"
+check 'generate.cpp builds' build generate
 check 'own_encoding.cpp builds' build own_encoding
 check 'fine_tune.cpp builds' build fine_tune
+check 'batch.cpp builds' build batch
+check 'threads.cpp builds' build threads -fopenmp
+check 'generate.cpp builds with the static library' build_static generate
+check 'generate.c builds' build_c generate
 
-# The same words from the installed program, the consumer, and the encoding written again.
+# The same words from the installed program, the examples, and the encoding written again.
 "$prefix/bin/ordo" generate -m "$model" -p "$prompt" -n 48 --temp 0 --no-display-prompt >"$SCRATCH/program" 2>"$SCRATCH/err"
 check 'the installed program writes' test "$(wc -w <"$SCRATCH/program")" -gt 10
-"$outside/consumer" "$model" "$prompt" >"$SCRATCH/consumer"
-check 'consumer writes the same' same program consumer
+check 'generate writes the same' writes_the_same "$outside/generate"
+check 'generate with the static library writes the same' writes_the_same "$outside/generate_static"
+check 'generate.c writes the same' writes_the_same "$outside/generate_c"
+check 'generate.py writes the same' writes_the_same python3 "$outside/generate.py" "$prefix/lib/libordo.so"
+check 'batch writes the same' writes_the_same "$outside/batch"
+check 'threads writes the same' writes_the_same "$outside/threads"
 (cat "$SCRATCH/program" && echo my-rotation) >"$SCRATCH/own_expected"
 "$outside/own_encoding" "$model" "$prompt" >"$SCRATCH/own"
 check 'own_encoding writes the same' same own_expected own
+twice() { # two texts at once are each as alone
+    cat "$SCRATCH/program" "$SCRATCH/program" >"$SCRATCH/two" &&
+        "$outside/$1" "$model" "$prompt" "$prompt" >"$SCRATCH/other" && same two other
+}
+check 'batch writes two' twice batch
+check 'threads writes two' twice threads
+
+by_cmake() { # from a prefix that was moved
+    mv "$prefix" "$SCRATCH/moved" &&
+        cmake -S "$outside" -B "$SCRATCH/cmake" -DCMAKE_PREFIX_PATH="$SCRATCH/moved" && cmake --build "$SCRATCH/cmake"
+    built=$?
+    model=$SCRATCH/moved/share/ordo/weights/rope.safetensors
+    [ $built -eq 0 ] && writes_the_same "$SCRATCH/cmake/generate" && writes_the_same "$SCRATCH/cmake/generate_c" &&
+        writes_the_same "$SCRATCH/cmake/generate_static"
+    worked=$?
+    PKG_CONFIG_PATH=$SCRATCH/moved/lib/pkgconfig pkg-config --cflags ordo | grep -qF "$SCRATCH/moved" || worked=1
+    mv "$SCRATCH/moved" "$prefix"
+    model=$prefix/share/ordo/weights/rope.safetensors
+    return $worked
+}
+check 'find_package(ordo) and pkg-config find a prefix that was moved' by_cmake
 
 # Thirteen losses of a sentence that is learned, the last less than half of the first, and the file has a record.
 "$outside/fine_tune" "$model" 'My neighbour keeps seven green parrots in an old bathtub.' "$outside/tuned" >"$SCRATCH/tuned"
@@ -87,12 +145,15 @@ learned() { awk 'NR == 1 { first = $1 } NR == 13 { last = $1 } END { exit !(last
 check 'fine_tune learns' learned
 
 # An error is an exception with a code, and the program finds its weights from anywhere.
-"$outside/consumer" "$outside/absent" "$prompt" >"$SCRATCH/absent" 2>&1
+"$outside/generate" "$outside/absent" "$prompt" >"$SCRATCH/absent" 2>&1
 check 'a missing file is Error(io)' test $? -eq 5
+"$outside/generate_c" "$outside/absent" "$prompt" >"$SCRATCH/absent_c" 2>&1
+check 'a missing file is ORDO_IO' test $? -eq 5
+check 'and the same text' same absent absent_c
 (cd / && env -i "$prefix/bin/ordo" generate -p "$prompt" -n 48 --temp 0 --no-display-prompt) >"$SCRATCH/elsewhere" 2>/dev/null
 check 'the program finds its weights' same program elsewhere
 
-gone() { make uninstall PREFIX="$prefix" && [ -z "$(find "$prefix" -type f)" ]; }
+gone() { make uninstall PREFIX="$prefix" && [ -z "$(find "$prefix" ! -type d)" ]; }
 check 'make uninstall' gone
 
 echo "$passed passed, $failed failed"

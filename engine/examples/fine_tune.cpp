@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program of somebody else's: teaches a model one sentence, writes the model to a file and reads it again.
+// Teaches a model one sentence, writes the model to a file and reads it again.
 //   c++ -std=c++20 fine_tune.cpp $(pkg-config --cflags --libs ordo)
 #include <ordo/training.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program of somebody else's: loads a model and lets it write, piece by piece.
-//   c++ -std=c++20 consumer.cpp $(pkg-config --cflags --libs ordo)
+// Loads a model and lets it continue a text, piece by piece.
+//   c++ -std=c++20 generate.cpp $(pkg-config --cflags --libs ordo)
 #include <ordo/ordo.h>
 
 #include <iostream>

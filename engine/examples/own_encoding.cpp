@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An encoding of somebody else's, put into a model in the place of the one it was trained with. This
+// An encoding of your own, put into a model in the place of the one it was trained with. This
 // one is the rotation of Su et al. 2021 written again, so that the text must stay the same.
 #include <ordo/ordo.h>
 

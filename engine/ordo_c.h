@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ * Ordo for C, and for whatever can call C. It offers what ordo.h offers a program that generates text; see there
+ * for what is meant, for threads, and for limits.
+ *
+ *   ordo_model* model = ordo_model_load("weights/rope.safetensors", NULL);
+ *   if (!model || ordo_generate(model, "Once upon a time", NULL, print, NULL, NULL) != ORDO_OK)
+ *       fprintf(stderr, "%s\n", ordo_error_text());
+ *   ordo_model_free(model);
+ *
+ * A function that fails returns NULL, -1 or a status other than ORDO_OK, and leaves the reason with ordo_error_text().
+ * Nothing is thrown and nothing printed. Text is UTF-8; what is returned through a buffer is written as far as it fits, and
+ * the number returned is how much there is in all, so that a call with a capacity of 0 asks for the size.
+ *
+ * Structures begin with their size: ordo_..._defaults() fills them in, and fields that come later are added at the end,
+ * so that programs compiled against an older header go on working. ORDO_ABI_VERSION changes when that is not so. */
+#ifndef ORDO_C_H
+#define ORDO_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define ORDO_API __attribute__((visibility("default")))
+#else
+#define ORDO_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ORDO_ABI_VERSION 1
+
+/* What the library was built with: to be compared with ORDO_ABI_VERSION by who loads it at run time. */
+ORDO_API int ordo_abi_version(void);
+ORDO_API const char* ordo_version(void); /* "0.1.0" */
+
+typedef enum ordo_status {
+    ORDO_OK = 0,
+    ORDO_FAILURE = 1, /* anything else */
+    ORDO_USAGE = 2,   /* an argument that cannot be understood, or a null pointer */
+    ORDO_MODEL = 3,   /* a model file that is malformed or unsupported */
+    ORDO_LIMIT = 4,   /* a length, a context or the memory exceeded */
+    ORDO_IO = 5       /* the operating system refused a file */
+} ordo_status;
+
+/* Of the last call of this thread that failed: one line, valid until the next. "" and ORDO_OK before any. */
+ORDO_API const char* ordo_error_text(void);
+ORDO_API ordo_status ordo_error_status(void);
+
+/* ---- Models: immutable, for any number of threads and sessions ---- */
+
+typedef struct ordo_model ordo_model;
+
+typedef struct ordo_load_options {
+    size_t size;
+    const char* encoding;   /* a spec; NULL: the one that the weights were trained with */
+    int32_t force_encoding; /* 1: allow another one than that */
+    const char* dtype;      /* of the matrices, "q8_0" ...; NULL: as stored */
+    uint64_t max_memory;    /* bytes that weights may take; 0: four fifths of physical memory */
+} ordo_load_options;
+ORDO_API void ordo_load_options_defaults(ordo_load_options* options);
+
+/* options: NULL for the defaults. To be freed after all its sessions. */
+ORDO_API ordo_model* ordo_model_load(const char* path, const ordo_load_options* options);
+ORDO_API void ordo_model_free(ordo_model* model); /* NULL is allowed, as for every free */
+
+ORDO_API int32_t ordo_model_vocab_size(const ordo_model* model);
+ORDO_API int32_t ordo_model_context(const ordo_model* model);     /* trained context, in tokens */
+ORDO_API int32_t ordo_model_end_of_text(const ordo_model* model); /* -1 if there is none */
+/* The canonical spec of the encoding in use, with a terminating 0 where it fits; returns its length without that. */
+ORDO_API ptrdiff_t ordo_model_encoding(const ordo_model* model, char* out, size_t capacity);
+
+/* Text to tokens; special: 1 lets the text of a special token become that token. Returns the number of tokens, or -1. */
+ORDO_API ptrdiff_t ordo_encode(const ordo_model* model, const char* text, size_t length, int32_t special, int32_t* out,
+                               size_t capacity);
+/* Tokens to bytes, without a terminating 0; they may end inside a UTF-8 sequence. Returns the number of bytes, or -1. */
+ORDO_API ptrdiff_t ordo_decode(const ordo_model* model, const int32_t* tokens, size_t count, char* out,
+                               size_t capacity);
+
+/* ---- Sessions: one sequence each, for one thread at a time ---- */
+
+typedef struct ordo_session ordo_session;
+
+typedef struct ordo_session_options {
+    size_t size;
+    int32_t capacity;       /* tokens that fit; 0: the trained context */
+    int32_t chunk;          /* tokens processed at once in prefill */
+    int32_t first_position; /* position id of the first token */
+    int32_t half_cache;     /* 1: keys and values are kept as f16 */
+} ordo_session_options;
+ORDO_API void ordo_session_options_defaults(ordo_session_options* options);
+
+ORDO_API ordo_session* ordo_session_new(const ordo_model* model, const ordo_session_options* options);
+ORDO_API void ordo_session_free(ordo_session* session);
+
+/* Appends tokens, at least one, and returns the logits after the last, [vocab_size], valid until the next call; NULL if it
+ * fails, and the session is then as before. */
+ORDO_API const float* ordo_session_feed(ordo_session* session, const int32_t* tokens, size_t count);
+ORDO_API int32_t ordo_session_size(const ordo_session* session); /* tokens in the cache */
+ORDO_API int32_t ordo_session_capacity(const ordo_session* session);
+/* Forgets all but the first `size` tokens. */
+ORDO_API ordo_status ordo_session_rewind(ordo_session* session, int32_t size);
+
+/* ---- Sampling ---- */
+
+typedef struct ordo_sampling {
+    size_t size;
+    float temperature; /* 0: greedy */
+    int32_t top_k;     /* 0: off */
+    float top_p, min_p, repeat_penalty;
+    int32_t repeat_last_n; /* -1: all */
+    uint64_t seed;
+} ordo_sampling;
+ORDO_API void ordo_sampling_defaults(ordo_sampling* sampling);
+
+typedef struct ordo_sampler ordo_sampler;
+ORDO_API ordo_sampler* ordo_sampler_new(const ordo_sampling* sampling, int32_t vocab_size);
+ORDO_API void ordo_sampler_free(ordo_sampler* sampler);
+/* logits [vocab_size]; history: the tokens so far, prompt included; draw: the number of the draw, which with the seed decides
+ * it. Returns a token, or -1. */
+ORDO_API int32_t ordo_sample(ordo_sampler* sampler, const float* logits, const int32_t* history, size_t count,
+                             uint64_t draw);
+
+/* ---- Generation ---- */
+
+typedef struct ordo_generate_options {
+    size_t size;
+    int32_t max_tokens;                  /* -1: until the end of text or a full context */
+    const ordo_sampling* sampling;       /* NULL: the defaults */
+    const ordo_session_options* session; /* NULL: the defaults */
+    const char* const* stop;             /* texts at which to stop, which are not emitted */
+    size_t stop_count;
+    int32_t special; /* 1: special tokens in the prompt may be written as text */
+} ordo_generate_options;
+ORDO_API void ordo_generate_options_defaults(ordo_generate_options* options);
+
+typedef enum ordo_stop_reason {
+    ORDO_STOP_MAX_TOKENS = 0,
+    ORDO_STOP_END_OF_TEXT = 1,
+    ORDO_STOP_TEXT = 2,
+    ORDO_STOP_FULL = 3,
+    ORDO_STOP_CALLBACK = 4
+} ordo_stop_reason;
+
+typedef struct ordo_generation {
+    size_t size; /* to be set to sizeof(ordo_generation) before the call */
+    ordo_stop_reason reason;
+    int32_t prompt_tokens, new_tokens;
+    double prefill_seconds, decode_seconds;
+} ordo_generation;
+
+/* Receives the continuation piece by piece, whole UTF-8 sequences only and without a terminating 0; 0 stops it. It must
+ * not throw or jump out. */
+typedef int32_t (*ordo_text_callback)(const char* text, size_t length, void* user);
+
+/* options, on_text and result may be NULL. */
+ORDO_API ordo_status ordo_generate(const ordo_model* model, const char* prompt, const ordo_generate_options* options,
+                                   ordo_text_callback on_text, void* user, ordo_generation* result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
