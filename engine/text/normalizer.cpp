@@ -131,24 +131,7 @@ Normalizer make_form(Form form) {
     return [form](std::string& text) { text = unicode::normalize(text, form); };
 }
 
-std::string from_base64(std::string_view text, const std::string& where) {
-    std::string bytes;
-    std::uint32_t held = 0;
-    int bits = 0;
-    while (text.ends_with('=')) text.remove_suffix(1);
-    for (const char c : text) {
-        const std::size_t digit =
-            std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/").find(c);
-        if (digit == std::string_view::npos)
-            fail(ErrorCode::model, where, ": expected base 64, found other characters");
-        held = held << 6 | static_cast<std::uint32_t>(digit);
-        bits += 6;
-        if (bits < 8) continue;
-        bits -= 8;
-        bytes += static_cast<char>(held >> bits & 0xff);
-    }
-    return bytes;
-}
+constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 Normalizer make_sequence(const JsonValue& c, const std::string& where) {
     std::vector<Normalizer> parts;
@@ -215,6 +198,36 @@ Normalizer make_normalizer(const JsonValue& c, const std::string& where) {
     if (!plain) fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
     check_keys(c, where, {"type"});
     return plain;
+}
+
+std::string from_base64(std::string_view text, const std::string& where) {
+    std::string bytes;
+    std::uint32_t held = 0;
+    int bits = 0;
+    while (text.ends_with('=')) text.remove_suffix(1);
+    for (const char c : text) {
+        const std::size_t digit = base64_digits.find(c);
+        if (digit == std::string_view::npos)
+            fail(ErrorCode::model, where, ": expected base 64, found other characters");
+        held = held << 6 | static_cast<std::uint32_t>(digit);
+        bits += 6;
+        if (bits < 8) continue;
+        bits -= 8;
+        bytes += static_cast<char>(held >> bits & 0xff);
+    }
+    return bytes;
+}
+
+std::string to_base64(std::string_view bytes) {
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        std::uint32_t group = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+        for (std::size_t j = 0; j < 4; ++j)
+            text += i + j <= bytes.size() ? base64_digits[group >> (18 - 6 * j) & 63] : '=';
+    }
+    return text;
 }
 
 // ---- Shared by the components -----------------------------------------------------------------

@@ -17,6 +17,9 @@ Normalizer make_normalizer(const JsonValue& component, const std::string& where)
 // The character map of a SentencePiece model (precompiled_charsmap, not in base 64). Throws Error(model).
 Normalizer make_precompiled(std::string map, const std::string& where);
 
+std::string to_base64(std::string_view bytes);
+std::string from_base64(std::string_view text, const std::string& where); // throws Error(model)
+
 // Puts content in the place of what a component's member "pattern" matches: {"String": text} or {"Regex": pattern}.
 // A decoder has such a component too.
 Normalizer make_replace(const JsonValue& component, const std::string& where);
