@@ -224,21 +224,43 @@ void Assembly::read(std::span<float> out) const {
     });
 }
 
-std::vector<std::byte> Assembly::read_stored() const {
-    const std::uint64_t row = row_bytes(type_, cols_);
-    const auto cols = static_cast<std::uint64_t>(cols_);
-    std::vector<std::byte> rows(static_cast<std::uint64_t>(rows_) * row);
-    for_runs(0, static_cast<std::uint64_t>(rows_) * cols, [&](const Run& run) {
-        const std::span<std::byte> out = std::span(rows).subspan(run.to / cols * row, run.count / cols * row);
-        store_->read(*run.part->from, run.from / cols * row, out);
-        if (const std::optional<std::size_t> wild = wild_block(type_, out)) {
-            const auto size = static_cast<std::size_t>(block_size(type_)), bytes = row_bytes(type_, block_size(type_));
+std::vector<TypedRows> Assembly::bands() const {
+    std::vector<TypedRows> bands;
+    for (const TensorPart& part : parts_) {
+        if (part.transposed || part.plus_one) return {};
+        const WeightType type = *part.from->type;
+        if (bands.empty() || bands.back().type != type) bands.push_back({type, 0});
+        bands.back().rows += static_cast<int>(part.rows());
+    }
+    return bands;
+}
+
+void Assembly::read_stored(std::int64_t first, std::span<std::byte> out) const {
+    const auto cols = static_cast<std::uint64_t>(cols_), start = static_cast<std::uint64_t>(first) * cols;
+    const WeightType type = type_at(first);
+    const std::uint64_t row = row_bytes(type, cols_);
+    for_runs(start, out.size() / row * cols, [&](const Run& run) {
+        const std::span<std::byte> rows = out.subspan((run.to - start) / cols * row, run.count / cols * row);
+        store_->read(*run.part->from, run.from / cols * row, rows);
+        if (const std::optional<std::size_t> wild = wild_block(type, rows)) {
+            const auto size = static_cast<std::size_t>(block_size(type)), bytes = row_bytes(type, block_size(type));
             std::vector<float> values(size);
-            read_blocks(type_, out.subspan(*wild * bytes, bytes), values);
+            read_blocks(type, rows.subspan(*wild * bytes, bytes), values);
             not_finite(*store_, *run.part->from, values, run.from + *wild * size);
         }
     });
+}
+
+std::vector<std::byte> Assembly::read_stored() const {
+    std::vector<std::byte> rows(static_cast<std::uint64_t>(rows_) * row_bytes(type_, cols_));
+    read_stored(0, rows);
     return rows;
+}
+
+WeightType Assembly::type_at(std::int64_t row) const {
+    std::size_t i = 0;
+    while (row >= parts_[i].rows()) row -= parts_[i++].rows();
+    return *parts_[i].from->type;
 }
 
 } // namespace ordo

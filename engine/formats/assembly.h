@@ -4,6 +4,7 @@
 
 #include "formats/name_map.h"
 #include "formats/tensor_store.h"
+#include "layers/matrix.h"
 
 namespace ordo {
 
@@ -39,8 +40,12 @@ public:
     void read(std::span<float> out) const;
     // Values of whole rows, about Safetensors::part of them: what is worth a thread.
     std::size_t part_size() const;
-    // If type() is one of blocks: all rows as they are stored. Throws Error(model) for a scale that is not finite.
-    std::vector<std::byte> read_stored() const;
+    // Of rows that are moved as they are: their types from the first to the last, one or more; else none.
+    std::vector<TypedRows> bands() const;
+    // Rows of blocks of one such band as they are stored, from row `first` on, by the calling thread alone. Throws
+    // Error(model) for a scale that is not finite.
+    void read_stored(std::int64_t first, std::span<std::byte> out) const;
+    std::vector<std::byte> read_stored() const; // all rows, if there is but one band
 
 private:
     // A stretch of rows that follow each other in one part and in the file.
@@ -56,6 +61,7 @@ private:
     TensorPart part(const FileTensor& from, const NameRule& rule, const Piece& piece, const Blueprint& blueprint,
                     ErrorCode code, const std::string& why) const;
     void settle_type();
+    WeightType type_at(std::int64_t row) const;
     void read_run(const Run& run, std::span<float> out) const;
     void read_transposed(const TensorPart& part, std::span<float> out) const;
 

@@ -66,16 +66,34 @@ WeightType without_filling(WeightType type, const TensorSpec& spec) {
     return Matrix::bytes(type, rows, cols) > Matrix::bytes(WeightType::f32, rows, cols) ? WeightType::f32 : type;
 }
 
-WeightType type_in_memory(const Assembly& tensor, const TensorSpec& spec, const LoadOptions& options) {
-    if (!options.dtype.empty()) return without_filling(type_within(writable_type(options.dtype), spec), spec);
-    const WeightType stored = tensor.type(), own = type_within(stored, spec);
-    // As it is stored, with no second thoughts about the embedding.
-    return without_filling(quantised(own) ? stored : own, spec);
-}
+// What a tensor is in memory. With bands it is the blocks that its rows are stored in, as they are.
+struct Held {
+    WeightType type;
+    std::vector<TypedRows> bands;
 
-std::uint64_t bytes_as(WeightType type, const TensorSpec& spec) {
-    const auto rows = spec.shape.size() == 2 ? static_cast<int>(spec.shape[0]) : 1;
-    return Matrix::bytes(type, rows, static_cast<int>(spec.shape.back()));
+    std::uint64_t bytes(const TensorSpec& spec) const {
+        const auto rows = spec.shape.size() == 2 ? static_cast<int>(spec.shape[0]) : 1;
+        const auto cols = static_cast<int>(spec.shape.back());
+        return bands.empty() ? Matrix::bytes(type, rows, cols) : Matrix::bytes(bands, cols);
+    }
+};
+
+Held in_memory(const Assembly& tensor, const TensorSpec& spec, const LoadOptions& options) {
+    std::vector<TypedRows> bands = tensor.bands();
+    const bool blocks =
+        !bands.empty() && std::all_of(bands.begin(), bands.end(), [](TypedRows b) { return quantised(b.type); });
+    if (!options.dtype.empty()) {
+        const WeightType type = without_filling(type_within(writable_type(options.dtype), spec), spec);
+        const bool same = blocks && bands.size() == 1 && bands.front().type == type;
+        return {type, same ? bands : std::vector<TypedRows>()};
+    }
+    // As it is stored, with no second thoughts about the embedding.
+    if (blocks && quantised(type_within(bands.front().type, spec))) {
+        Held held{bands.front().type, std::move(bands)};
+        if (held.bytes(spec) <= Held{WeightType::f32, {}}.bytes(spec)) return held;
+        return {WeightType::f32, {}};
+    }
+    return {without_filling(type_within(tensor.type(), spec), spec), {}};
 }
 
 // The file's word alone must not make tables larger than its weights: positions beyond still work. An item of a sum
@@ -86,42 +104,66 @@ int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodi
     return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.context), affordable));
 }
 
-// A part of a tensor's values, for one thread to read.
+// A part of a tensor for one thread to read: values, or rows of blocks for a matrix.
 struct Share {
     const Assembly* tensor;
-    std::size_t first;
+    std::size_t first; // value, or row
     std::span<float> values;
+    const Matrix* matrix = nullptr;
+    std::size_t bytes = 0; // of the rows
+
+    void read() const {
+        if (matrix == nullptr) return tensor->read(first, values);
+        std::vector<std::byte> rows(bytes);
+        tensor->read_stored(static_cast<std::int64_t>(first), rows);
+        matrix->pack_blocks(static_cast<int>(first), rows);
+    }
 };
 
-// The weights, and beside() while those are read that stay floats: it reads the tokenizer, which waits for the processor
-// where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose heap has
-// room from reading the header; another thread's would grow beside it.
+void share_values(const Assembly& tensor, std::span<float> values, std::vector<Share>& shares) {
+    const std::size_t size = tensor.part_size();
+    for (std::size_t first = 0; first < values.size(); first += size)
+        shares.push_back({&tensor, first, values.subspan(first, std::min(size, values.size() - first))});
+}
+
+// Whole panels, about as many as a cache next to the processor holds.
+void share_blocks(const Assembly& tensor, const Matrix& matrix, std::vector<Share>& shares) {
+    constexpr std::size_t near_bytes = std::size_t{256} << 10;
+    for (const Matrix::Band& band : matrix.bands()) {
+        const std::size_t row = row_bytes(band.type, matrix.cols()), all = static_cast<std::size_t>(band.rows);
+        const std::size_t step = std::max<std::size_t>(1, near_bytes / (row * panel_outputs)) * panel_outputs;
+        for (std::size_t first = 0; first < all; first += step)
+            shares.push_back({&tensor,
+                              static_cast<std::size_t>(band.first) + first,
+                              {},
+                              &matrix,
+                              std::min(step, all - first) * row});
+    }
+}
+
+// The weights, and beside() while those are read that stay floats or blocks: it reads the tokenizer, which waits for the
+// processor where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose
+// heap has room from reading the header; another thread's would grow beside it.
 TensorBlock read_weights(const Source& source, const std::vector<TensorSpec>& specs, std::span<const Assembly> found,
-                         const std::vector<WeightType>& types, const std::function<void()>& beside) {
+                         std::span<const Held> held, const std::function<void()>& beside) {
+    std::vector<WeightType> types;
+    for (const Held& each : held) types.push_back(each.type);
     TensorBlock tensors(specs, types);
     std::vector<Share> shares;
     std::vector<std::size_t> others; // tensors that are packed or unpacked, each by all threads
     for (std::size_t i = 0; i < found.size(); ++i) {
-        if (types[i] != WeightType::f32 || quantised(found[i].type()) || !found[i].divisible()) {
+        if (!held[i].bands.empty())
+            share_blocks(found[i], tensors.start_blocks(i, held[i].bands), shares);
+        else if (types[i] != WeightType::f32 || quantised(found[i].type()) || !found[i].divisible())
             others.push_back(i);
-            continue;
-        }
-        const std::span<float> values = tensors.values(i);
-        const std::size_t size = found[i].part_size();
-        for (std::size_t first = 0; first < values.size(); first += size)
-            shares.push_back({&found[i], first, values.subspan(first, std::min(size, values.size() - first))});
+        else
+            share_values(found[i], tensors.values(i), shares);
     }
-    parallel_for_beside(beside, static_cast<std::ptrdiff_t>(shares.size()), [&](std::ptrdiff_t i) {
-        const Share& share = shares[static_cast<std::size_t>(i)];
-        share.tensor->read(share.first, share.values);
-    });
+    parallel_for_beside(beside, static_cast<std::ptrdiff_t>(shares.size()),
+                        [&](std::ptrdiff_t i) { shares[static_cast<std::size_t>(i)].read(); });
     for (const std::size_t i : others) {
-        if (quantised(types[i]) && found[i].type() == types[i]) {
-            tensors.pack_blocks(i, found[i].read_stored());
-        } else {
-            found[i].read(tensors.values(i));
-            tensors.pack(i, source.where);
-        }
+        found[i].read(tensors.values(i));
+        tensors.pack(i, source.where);
     }
     return tensors;
 }
@@ -131,19 +173,19 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
     const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     const std::vector<Assembly> found = find_tensors(source, specs, encodings, as_trained);
     const std::uint64_t bytes = TensorBlock::bytes(specs);
-    std::vector<WeightType> types;
-    std::uint64_t held = 0;
+    std::vector<Held> held;
+    std::uint64_t needed = 0;
     for (std::size_t i = 0; i < specs.size(); ++i) {
-        types.push_back(type_in_memory(found[i], specs[i], options));
-        held += bytes_as(types[i], specs[i]);
+        held.push_back(in_memory(found[i], specs[i], options));
+        needed += held.back().bytes(specs[i]);
     }
     const std::uint64_t limit = options.max_memory != 0 ? options.max_memory : default_memory_limit();
-    if (held > limit)
-        fail(ErrorCode::limit, source.where, ": the weights take ", held, " bytes, more than the ", limit,
+    if (needed > limit)
+        fail(ErrorCode::limit, source.where, ": the weights take ", needed, " bytes, more than the ", limit,
              " that they may");
 
     TextSide text;
-    TensorBlock tensors = read_weights(source, specs, found, types, [&] {
+    TensorBlock tensors = read_weights(source, specs, found, held, [&] {
         if (source.text) text = source.text();
     });
     const int positions = positions_to_prepare(blueprint, encodings, bytes);

@@ -52,6 +52,44 @@ QuantProduct quant_product(const Kernels& k, WeightType type) {
     return nullptr;
 }
 
+constexpr int outputs_at_once = 2 * panel_outputs;
+
+// bias(first, count) adds what there is to outputs that are done.
+template <class Bias>
+void quantised_product(View x, const Matrix& weight, RowScratch& scratch, View y, const Bias& bias) {
+    const QuantRows rows = scratch.quantise(x);
+    for (const Matrix::Band& band : weight.bands()) {
+        const QuantProduct product = quant_product(kernels(), band.type);
+        for_outputs(band.rows, outputs_at_once, std::int64_t{x.rows} * x.cols * band.rows, [&](int first, int count) {
+            product(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, rows,
+                    y.data + band.first + first, y.stride);
+            bias(band.first + first, count);
+        });
+    }
+}
+
+template <class Bias>
+void half_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf16Rows bf16_rows, const Bias& bias) {
+    const Kernels& k = kernels();
+    const Matrix::Band& band = weight.only_band();
+    const std::int64_t work = std::int64_t{x.rows} * x.cols * y.cols;
+    if (band.type == WeightType::bf16 && bf16_rows == Bf16Rows::rounded && k.product_bf16_pairs != nullptr) {
+        const std::uint16_t* const rows = scratch.round_to_bf16(x);
+        for_outputs(y.cols, outputs_at_once, work, [&](int first, int count) {
+            k.product_bf16_pairs(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, rows,
+                                 RowScratch::pair_stride(x.cols), y.data + first, y.stride);
+            bias(first, count);
+        });
+        return;
+    }
+    const HalfProduct product = band.type == WeightType::f16 ? k.product_f16 : k.product_bf16;
+    for_outputs(y.cols, outputs_at_once, work, [&](int first, int count) {
+        product(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, x.data, x.stride,
+                y.data + first, y.stride);
+        bias(first, count);
+    });
+}
+
 } // namespace
 
 // Quantised: [rows, cols] values, then a scale and two sums for each 32 of them, 1.375 bytes a number.
@@ -108,30 +146,10 @@ void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_
         });
         return;
     }
-    constexpr int block = 2 * panel_outputs;
-    if (quantised(weight.type())) {
-        const QuantProduct product = quant_product(k, weight.type());
-        const QuantRows rows = scratch.quantise(x);
-        for_outputs(y.cols, block, work, [&](int first, int count) {
-            product(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), rows,
-                    y.data + first, y.stride);
-            bias(first, count);
-        });
-    } else if (weight.type() == WeightType::bf16 && bf16_rows == Bf16Rows::rounded && k.product_bf16_pairs != nullptr) {
-        const std::uint16_t* const rows = scratch.round_to_bf16(x);
-        for_outputs(y.cols, block, work, [&](int first, int count) {
-            k.product_bf16_pairs(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), rows,
-                                 RowScratch::pair_stride(x.cols), y.data + first, y.stride);
-            bias(first, count);
-        });
-    } else {
-        const auto product = weight.type() == WeightType::f16 ? k.product_f16 : k.product_bf16;
-        for_outputs(y.cols, block, work, [&](int first, int count) {
-            product(x.rows, count, x.cols, weight.panel(first / panel_outputs), weight.panel_bytes(), x.data, x.stride,
-                    y.data + first, y.stride);
-            bias(first, count);
-        });
-    }
+    if (quantised(weight.type()))
+        quantised_product(x, weight, scratch, y, bias);
+    else
+        half_product(x, weight, scratch, y, bf16_rows, bias);
 }
 
 void linear_backward(View dy, View x, const Linear& w, View dx, bool accumulate, const LinearGradient& d) {

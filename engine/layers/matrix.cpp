@@ -103,12 +103,7 @@ void gather(WeightType type, const Parts& parts, const std::byte* block, int lan
     if (type == WeightType::q5_0) write_word(fifth, from_planes(read_word(fifth)));
 }
 
-} // namespace
-
-Matrix::Matrix(WeightType type, int rows, int cols, std::byte* memory)
-    : type_(type), rows_(rows), cols_(cols), panels_(memory) {}
-
-std::ptrdiff_t Matrix::panel_bytes(WeightType type, int cols) {
+std::ptrdiff_t panel_bytes(WeightType type, int cols) {
     const std::ptrdiff_t k = cols;
     switch (type) {
     case WeightType::f32:
@@ -120,7 +115,17 @@ std::ptrdiff_t Matrix::panel_bytes(WeightType type, int cols) {
     default:
         return lanes * static_cast<std::ptrdiff_t>(row_bytes(type, cols));
     }
-    return 0;
+}
+
+} // namespace
+
+Matrix::Matrix(const std::vector<TypedRows>& bands, int cols, std::byte* memory)
+    : type_(bands.front().type), cols_(cols) {
+    for (const auto& [type, rows] : bands) {
+        bands_.push_back({type, rows_, rows, memory, panel_bytes(type, cols)});
+        memory += bytes(type, rows, cols);
+        rows_ += rows;
+    }
 }
 
 std::uint64_t Matrix::bytes(WeightType type, int rows, int cols) {
@@ -128,6 +133,23 @@ std::uint64_t Matrix::bytes(WeightType type, int rows, int cols) {
         return sizeof(float) * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols);
     const std::uint64_t panels = (static_cast<std::uint64_t>(rows) + lanes - 1) / lanes;
     return panels * static_cast<std::uint64_t>(panel_bytes(type, cols));
+}
+
+std::uint64_t Matrix::bytes(const std::vector<TypedRows>& bands, int cols) {
+    std::uint64_t sum = 0;
+    for (const auto& [type, rows] : bands) sum += bytes(type, rows, cols);
+    return sum;
+}
+
+bool Matrix::has(WeightType type) const {
+    return type_ == type ||
+           std::any_of(bands_.begin(), bands_.end(), [&](const Band& band) { return band.type == type; });
+}
+
+const Matrix::Band& Matrix::band_of(int row) const {
+    std::size_t i = 0;
+    while (row >= bands_[i].first + bands_[i].rows) ++i;
+    return bands_[i];
 }
 
 bool Matrix::pack(View f32) const {
@@ -145,7 +167,7 @@ bool Matrix::pack(View f32) const {
 }
 
 bool Matrix::pack_row(int i, std::span<const float> values) const {
-    std::byte* to = panels_ + i / lanes * panel_bytes();
+    std::byte* to = only_band().panels + i / lanes * only_band().panel_bytes;
     if (!quantised(type_)) return pack_halves(type_, i % lanes, values, to);
     const Parts parts = parts_of(type_);
     std::array<std::byte, 2 + quant_block> block;
@@ -158,16 +180,17 @@ bool Matrix::pack_row(int i, std::span<const float> values) const {
 }
 
 void Matrix::pack_blocks(int first, std::span<const std::byte> rows) const {
-    const std::size_t stride = row_bytes(type_, cols_);
-    const Parts parts = parts_of(type_);
-    const int last = first + static_cast<int>(rows.size() / stride);
-    for (int top = first / lanes * lanes; top < last; top += lanes) {
-        std::byte* to = panels_ + top / lanes * panel_bytes();
-        const int begin = std::max(first, top), end = std::min(last, top + lanes);
-        for (int b = 0; b < cols_ / block_size(type_); ++b, to += lanes * parts.bytes())
-            for (int i = begin; i < end; ++i) {
-                const std::byte* const row = rows.data() + static_cast<std::size_t>(i - first) * stride;
-                scatter(type_, parts, row + b * parts.bytes(), i % lanes, to);
+    const Band& band = band_of(first);
+    const std::size_t stride = row_bytes(band.type, cols_);
+    const Parts parts = parts_of(band.type);
+    const int begin = first - band.first, end = begin + static_cast<int>(rows.size() / stride);
+    for (int top = begin / lanes * lanes; top < end; top += lanes) { // the rows of a panel, block by block
+        std::byte* to = band.panels + top / lanes * band.panel_bytes;
+        const int from = std::max(begin, top), last = std::min(end, top + lanes);
+        for (int b = 0; b < cols_ / block_size(band.type); ++b, to += lanes * parts.bytes())
+            for (int i = from; i < last; ++i) {
+                const std::byte* const row = rows.data() + static_cast<std::size_t>(i - begin) * stride;
+                scatter(band.type, parts, row + b * parts.bytes(), i % lanes, to);
             }
     }
 }
@@ -175,10 +198,18 @@ void Matrix::pack_blocks(int first, std::span<const std::byte> rows) const {
 void Matrix::pack_blocks(std::span<const std::byte> rows) const {
     const std::size_t stride = row_bytes(type_, cols_);
     parallel_for((rows_ + lanes - 1) / lanes, 1, [&](std::ptrdiff_t p) {
-        const int first = static_cast<int>(p) * lanes, count = std::min(lanes, rows_ - first);
-        pack_blocks(first,
-                    rows.subspan(static_cast<std::size_t>(first) * stride, static_cast<std::size_t>(count) * stride));
+        const int first = static_cast<int>(p) * lanes;
+        const auto count = static_cast<std::size_t>(std::min(lanes, rows_ - first));
+        pack_blocks(first, rows.subspan(static_cast<std::size_t>(first) * stride, count * stride));
     });
+}
+
+void Matrix::read_halves(const Band& band, int i, float* out) const {
+    const std::byte* const from = band.panel(i / lanes);
+    for (int k = 0; k < cols_; ++k) {
+        const std::uint16_t half = read_half(from + half_offset(band.type, i % lanes, k));
+        out[k] = band.type == WeightType::f16 ? f16_to_float(half) : bf16_to_float(half);
+    }
 }
 
 void Matrix::row(int i, float* out) const {
@@ -186,21 +217,16 @@ void Matrix::row(int i, float* out) const {
         std::copy_n(view_.row(i), cols_, out);
         return;
     }
-    const std::byte* from = panels_ + i / lanes * panel_bytes();
-    const int lane = i % lanes;
-    if (!quantised(type_)) {
-        for (int k = 0; k < cols_; ++k) {
-            const std::uint16_t half = read_half(from + half_offset(type_, lane, k));
-            out[k] = type_ == WeightType::f16 ? f16_to_float(half) : bf16_to_float(half);
-        }
-        return;
-    }
-    const Parts parts = parts_of(type_);
-    const int size = block_size(type_);
+    const Band& band = band_of(i);
+    i -= band.first;
+    if (!quantised(band.type)) return read_halves(band, i, out);
+    const std::byte* from = band.panel(i / lanes);
+    const Parts parts = parts_of(band.type);
+    const int size = block_size(band.type);
     std::array<std::byte, largest_block_bytes> block;
     for (int b = 0; b < cols_ / size; ++b, from += lanes * parts.bytes(), out += size) {
-        gather(type_, parts, from, lane, block.data());
-        read_blocks(type_, block, {out, static_cast<std::size_t>(size)});
+        gather(band.type, parts, from, i % lanes, block.data());
+        read_blocks(band.type, block, {out, static_cast<std::size_t>(size)});
     }
 }
 

@@ -3,12 +3,10 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
-#include "core/random.h"
 #include "encoding/initial.h"
-#include "io/half.h"
+#include "model/random_weights.h"
 
 #include <algorithm>
-#include <cstring>
 #include <unistd.h>
 
 namespace ordo {
@@ -33,44 +31,6 @@ std::uint64_t elements(const TensorSpec& spec) {
     std::uint64_t n = 1;
     for (const std::int64_t size : spec.shape) n *= static_cast<std::uint64_t>(size);
     return n;
-}
-
-// Uniform with a mean and a standard deviation; four numbers of each Philox block.
-void fill_uniform(std::span<float> out, const Random& random, double mean, double deviation) {
-    const double width = deviation * std::sqrt(12.0);
-    const auto blocks = static_cast<std::ptrdiff_t>((out.size() + 3) / 4);
-    parallel_for(blocks, 4096, [&](std::ptrdiff_t b) {
-        const auto bits = random.block(static_cast<std::uint64_t>(b));
-        for (std::size_t i = 0; i < 4; ++i) {
-            const std::size_t at = static_cast<std::size_t>(b) * 4 + i;
-            if (at < out.size()) out[at] = static_cast<float>(mean + width * (bits[i] * 0x1p-32 - 0.5));
-        }
-    });
-}
-
-// Blocks of a type that floats are not turned into: random bits, scaled so that the weights' mean is about 0 and their
-// deviation what is asked for.
-void fill_blocks(std::span<std::byte> out, WeightType type, const Random& random, double deviation) {
-    struct Shape {
-        int at;            // the byte that d is at
-        double size, mean; // deviation of a weight over d; mean of l, which dmin / d cancels
-    };
-    const Shape shape = type == WeightType::q5_0   ? Shape{0, 9.233, 0}
-                        : type == WeightType::q4_K ? Shape{0, 258.3, 7.5}
-                        : type == WeightType::q5_K ? Shape{0, 526.9, 15.5}
-                                                   : Shape{208, 1365.7, 0};
-    const std::uint16_t d = f16_from_float(static_cast<float>(deviation / shape.size));
-    const std::uint16_t dmin = f16_from_float(static_cast<float>(deviation / shape.size * shape.mean));
-    const std::size_t stride = row_bytes(type, block_size(type));
-    parallel_for(static_cast<std::ptrdiff_t>(out.size() / stride), 64, [&](std::ptrdiff_t b) {
-        std::byte* const block = out.data() + static_cast<std::size_t>(b) * stride;
-        for (std::size_t i = 0; i < stride; i += 16) {
-            const auto bits = random.block((static_cast<std::uint64_t>(b) << 8) + i);
-            std::memcpy(block + i, bits.data(), std::min<std::size_t>(16, stride - i));
-        }
-        std::memcpy(block + shape.at, &d, 2);
-        if (shape.mean != 0) std::memcpy(block + 2, &dmin, 2);
-    });
 }
 
 } // namespace
@@ -172,11 +132,16 @@ Matrix TensorBlock::packed_memory(std::size_t i) {
 }
 
 void TensorBlock::pack_blocks(std::size_t i, std::span<const std::byte> rows) {
+    start_blocks(i, {{entries_[i].type, static_cast<int>(specs_[i].shape[0])}}).pack_blocks(rows);
+}
+
+const Matrix& TensorBlock::start_blocks(std::size_t i, const std::vector<TypedRows>& bands) {
     Entry& entry = entries_[i];
-    entry.packed = packed_memory(i);
-    entry.packed.pack_blocks(rows);
+    const auto cols = static_cast<int>(specs_[i].shape[1]);
+    entry.packed = {bands, cols, take(static_cast<std::size_t>(Matrix::bytes(bands, cols)))};
     entry.values = {};
     entry.staged = {};
+    return entry.packed;
 }
 
 void TensorBlock::pack(std::size_t i, const std::string& where) {
@@ -232,10 +197,10 @@ bool of_encoding(std::string_view name) {
 }
 
 bool Weights::any(WeightType type) const {
-    const auto is = [&](const Matrix& m) { return m.rows() > 0 && m.type() == type; };
+    const auto is = [&](const Matrix& m) { return m.rows() > 0 && m.has(type); };
     bool found = is(embedding) || is(head.weight) || is(head_transform.weight);
     for (const LayerWeights& layer : layers)
-        for (const Linear& w : layer.linears) found = found || w.weight.type() == type;
+        for (const Linear& w : layer.linears) found = found || is(w.weight);
     return found;
 }
 

@@ -43,6 +43,8 @@ public:
     void pack(std::size_t i, const std::string& where);
     // The same from blocks of that type as a file holds them, which stay what they are.
     void pack_blocks(std::size_t i, std::span<const std::byte> rows);
+    // Memory for a tensor of blocks, of one type or several, that Matrix::pack_blocks() then fills.
+    const Matrix& start_blocks(std::size_t i, const std::vector<TypedRows>& bands);
 
 private:
     struct Entry {

@@ -236,6 +236,35 @@ TEST_P(PackedMatrix, ARowHasTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
 INSTANTIATE_TEST_SUITE_P(Types, PackedMatrix, testing::ValuesIn(packed_types.begin(), packed_types.end()),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
+// As where a file has the rows of queries and keys in one type and those of values in another.
+TEST(BandedMatrix, IsWhatItsBandsAreApart) {
+    const int cols = 512;
+    const std::vector<TypedRows> bands{{WeightType::q4_K, 70}, {WeightType::q6_K, 33}, {WeightType::q5_0, 64}};
+    Buffer<std::byte> memory(static_cast<std::size_t>(Matrix::bytes(bands, cols)));
+    const Matrix whole(bands, cols, memory.data());
+    ASSERT_EQ(whole.rows(), 167);
+    Tensor x = random_tensor(7, cols, 9), bias = random_tensor(1, 167, 10), y(7, 167), expected(7, 167);
+    RowScratch scratch(7, cols);
+    int first = 0;
+    for (const auto& [type, rows] : bands) {
+        const std::vector<std::byte> blocks = random_blocks(type, rows, cols, 11);
+        whole.pack_blocks(first, blocks);
+        const Packed alone(type, rows, cols, 11);
+        std::vector<float> found(cols);
+        for (const int i : {0, 31, 32, rows - 1}) {
+            whole.row(first + i, found.data());
+            EXPECT_EQ(found, alone.row(i)) << name_of(type) << " row " << i;
+        }
+        linear(x.view(), {alone.matrix, cols_of(bias.view(), first, rows)}, scratch,
+               cols_of(expected.view(), first, rows));
+        EXPECT_TRUE(whole.has(type));
+        first += rows;
+    }
+    EXPECT_FALSE(whole.has(WeightType::q8_0));
+    linear(x.view(), {whole, bias.view()}, scratch, y.view());
+    EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0);
+}
+
 // All 65,536 halves, through the product that reads a cache of them.
 TEST(Halves, AreReadExactlyOnEveryInstructionSet) {
     for (const Kernels* set : available_kernels()) {
