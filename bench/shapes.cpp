@@ -25,7 +25,7 @@ constexpr Size sizes[] = {
 
 bool architecture(std::string_view name, Blueprint& out) {
     for (const Architecture& a : architectures())
-        if (a.name == name) {
+        if (a.name == name && a.make().encoder.empty()) {
             out = a.make();
             return true;
         }
@@ -52,7 +52,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::vector<std::string> shape_names() {
     std::vector<std::string> names;
-    for (const Architecture& a : architectures()) names.emplace_back(a.name);
+    for (const Architecture& a : architectures())
+        if (a.make().encoder.empty()) names.emplace_back(a.name);
     for (const Size& size : sizes) names.emplace_back(size.name);
     return names;
 }

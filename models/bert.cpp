@@ -1,38 +1,55 @@
 // SPDX-License-Identifier: MIT
-// The trunk of BERT base (Devlin et al. 2018, arXiv 1810.04805), without the layers of its tasks.
+// BERT (Devlin et al. 2018, arXiv 1810.04805), base: every token sees every other. With the head of its masked language
+// model where the file has it: a matrix, GELU and a norm before the embedding, and a bias behind.
 #include "models/catalog.h"
 
 namespace ordo {
 namespace {
 
-Blueprint make() {
-    Blueprint b;
-    b.architecture = "bert";
-    b.vocab_size = 30522;
-    b.context = 512;
-    b.n_layers = 12;
-    b.d_model = 768;
-    b.n_heads = 12;
-    b.n_kv_heads = 12;
-    b.d_head = 64;
-    b.d_ff = 3072;
-    b.norm = Norm::layer;
-    b.norm_bias = true;
-    b.norm_eps = 1e-12f;
-    b.norm_place = NormPlace::post;
-    b.activation = Activation::gelu;
-    b.gated = false;
-    b.attention_bias(true);
-    b.ffn_bias = true;
-    b.embedding_norm = true;
-    b.final_norm = false; // every block ends with one
-    b.mask = Mask::bidirectional;
-    return b;
+ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{bert_blueprint(), {}};
+    read_bert_sizes(c, plan.blueprint);
+    const int segments = c.integer("type_vocab_size", 2, 1, 1 << 16);
+    plan.encoding = "segment:count=" + std::to_string(segments) + "+learned";
+    read_masked_head(plan, tensors.find("cls.predictions.transform.dense.weight") != nullptr);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return {.rules = {{"embedding", "bert.embeddings.word_embeddings"},
+                      {"encoding.segment", "bert.embeddings.token_type_embeddings"},
+                      {"encoding.learned", "bert.embeddings.position_embeddings"},
+                      {"embedding_norm", "bert.embeddings.LayerNorm"},
+                      {"layers.#.attention.q", "bert.encoder.layer.#.attention.self.query"},
+                      {"layers.#.attention.k", "bert.encoder.layer.#.attention.self.key"},
+                      {"layers.#.attention.v", "bert.encoder.layer.#.attention.self.value"},
+                      {"layers.#.attention.out", "bert.encoder.layer.#.attention.output.dense"},
+                      {"layers.#.attention_norm", "bert.encoder.layer.#.attention.output.LayerNorm"},
+                      {"layers.#.feed_forward.in", "bert.encoder.layer.#.intermediate.dense"},
+                      {"layers.#.feed_forward.out", "bert.encoder.layer.#.output.dense"},
+                      {"layers.#.feed_forward_norm", "bert.encoder.layer.#.output.LayerNorm"},
+                      {"head_transform", "cls.predictions.transform.dense"},
+                      {"head_norm", "cls.predictions.transform.LayerNorm"},
+                      {"head.bias", "cls.predictions.bias"},
+                      // Google's first files call a norm's weight gamma and its bias beta.
+                      {"embedding_norm.weight", "bert.embeddings.LayerNorm.gamma"},
+                      {"embedding_norm.bias", "bert.embeddings.LayerNorm.beta"},
+                      {"layers.#.attention_norm.weight", "bert.encoder.layer.#.attention.output.LayerNorm.gamma"},
+                      {"layers.#.attention_norm.bias", "bert.encoder.layer.#.attention.output.LayerNorm.beta"},
+                      {"layers.#.feed_forward_norm.weight", "bert.encoder.layer.#.output.LayerNorm.gamma"},
+                      {"layers.#.feed_forward_norm.bias", "bert.encoder.layer.#.output.LayerNorm.beta"},
+                      {"head_norm.weight", "cls.predictions.transform.LayerNorm.gamma"},
+                      {"head_norm.bias", "cls.predictions.transform.LayerNorm.beta"}},
+            .prefix = "bert.",
+            .ignored = {"position_ids", "pooler.", "cls.seq_relationship.", "cls.predictions.decoder."}};
 }
 
 } // namespace
 
-const Architecture bert_architecture = {
-    "bert", "BERT: bidirectional, post-norm LayerNorm, norm after the embedding, GELU", make, "segment+learned"};
+const Architecture bert_architecture = {"bert",
+                                        "BERT: bidirectional, post-norm LayerNorm, norm after the embedding, GELU",
+                                        bert_blueprint,
+                                        "segment+learned",
+                                        {{"bert"}, plan_of_config, names}};
 
 } // namespace ordo

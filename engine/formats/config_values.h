@@ -24,6 +24,12 @@ std::vector<bool> sliding_layers(const Config& config, int n_layers, const std::
 // Each layer as the blueprint's own plan, with a window where it slides.
 void set_sliding(Blueprint& blueprint, const std::vector<bool>& sliding, int window);
 
+// BERT's shape, base, and its sizes under the names that it gave them.
+Blueprint bert_blueprint();
+void read_bert_sizes(const Config& config, Blueprint& blueprint);
+// The head of a masked language model, if the file has it, or a warning.
+void read_masked_head(ModelPlan& plan, bool there);
+
 // Where a family keeps what rope is told, and what it is without.
 struct RopeKeys {
     double theta = 10000;

@@ -19,12 +19,6 @@ using test::Json;
 const std::map<std::string, std::string> refused = {
     {"opt-post-norm", "word_embed_proj_dim"},
     {"mpt-clip", "clip_qkv"},
-    {"bert", "model_type"},
-    {"bert-gamma", "model_type"},
-    {"roberta", "model_type"},
-    {"t5", "model_type"},
-    {"t5-gated", "model_type"},
-    {"marian", "model_type"},
     {"qwen2-moe", "shared_expert_intermediate_size"},
     {"qwen3-moe", "mlp_only_layers"},
 };

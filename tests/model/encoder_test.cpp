@@ -76,6 +76,11 @@ std::vector<Case> cases() {
     b.pattern[1].norm_place = NormPlace::pre;
     b.n_layers = 4;
     all.push_back({"every_other_layer", b, "pattern(rope,none)"});
+    for (const EncodingInfo* e : registered_encodings()) { // each in both stacks
+        std::string name(e->name);
+        std::replace(name.begin(), name.end(), '-', '_');
+        all.push_back({"with_" + name, like_t5(), std::string(e->name)});
+    }
     return all;
 }
 

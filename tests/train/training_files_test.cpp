@@ -3,6 +3,7 @@
 // log. And what it finds out before the first step rather than after the last.
 #include "core/memory.h"
 #include "formats/architecture.h"
+#include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 #include "tests/train/training.h"
@@ -313,6 +314,8 @@ TEST_F(TrainingFiles, TheMemoryThatIsCountedIsTheMemoryThatIsTaken) {
         b.d_head = 16;
         b.d_model = 64;
         b.d_ff = 200;
+        fit_encoder(b);
+        const int input = b.encoder.empty() ? 0 : 60;
         EncodingStack encodings("segment+learned", b.dims());
         const double before = taken();
         Parameters parameters(b, encodings);
@@ -320,9 +323,10 @@ TEST_F(TrainingFiles, TheMemoryThatIsCountedIsTheMemoryThatIsTaken) {
         EXPECT_NEAR(static_cast<double>(Parameters::floats(b, encodings)) * 2 * sizeof(float), between - before,
                     0.01 * (between - before))
             << a.name;
-        const Network network(b, encodings, parameters, 8, 100);
+        const Network network(b, encodings, parameters, 8, 100, {}, input);
         const double after = taken();
-        EXPECT_NEAR(Network::floats(b, encodings, 8, 100) * sizeof(float), after - between, 0.01 * (after - between))
+        EXPECT_NEAR(Network::floats(b, encodings, 8, 100, input) * sizeof(float), after - between,
+                    0.01 * (after - between))
             << a.name;
     }
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What BERT and the models after it have in common.
+#include "formats/config_values.h"
+
+namespace ordo {
+
+Blueprint bert_blueprint() {
+    Blueprint b;
+    b.architecture = "bert";
+    b.vocab_size = 30522;
+    b.context = 512;
+    b.n_layers = 12;
+    b.d_model = 768;
+    b.n_heads = 12;
+    b.n_kv_heads = 12;
+    b.d_head = 64;
+    b.d_ff = 3072;
+    b.norm = Norm::layer;
+    b.norm_bias = true;
+    b.norm_eps = 1e-12f;
+    b.norm_place = NormPlace::post;
+    b.activation = Activation::gelu;
+    b.gated = false;
+    b.attention_bias(true);
+    b.ffn_bias = true;
+    b.embedding_norm = true;
+    b.final_norm = false; // every block ends with one
+    b.mask = Mask::bidirectional;
+    return b;
+}
+
+void read_bert_sizes(const Config& c, Blueprint& b) {
+    c.only("is_decoder", false);
+    c.only("position_embedding_type", "absolute");
+    c.only("tie_word_embeddings", true);
+    b.vocab_size = c.integer("vocab_size");
+    b.context = c.integer("max_position_embeddings");
+    b.n_layers = c.integer("num_hidden_layers");
+    b.d_model = c.integer("hidden_size");
+    b.n_heads = b.n_kv_heads = c.integer("num_attention_heads");
+    if (b.d_model % b.n_heads != 0) c.refuse("num_attention_heads", "a divisor of hidden_size");
+    b.d_head = b.d_model / b.n_heads;
+    b.d_ff = c.integer("intermediate_size");
+    b.norm_eps = static_cast<float>(c.number("layer_norm_eps", 1e-12, 0, 1));
+    b.activation = activation_of(c, "hidden_act", "gelu");
+}
+
+void read_masked_head(ModelPlan& plan, bool there) {
+    plan.blueprint.head_transform = plan.blueprint.head_bias = there;
+    if (!there)
+        plan.warnings.emplace_back(
+            "has no head of a masked language model: its vectors are sound, its logits say nothing");
+}
+
+} // namespace ordo

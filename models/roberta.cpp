@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// RoBERTa (Liu et al. 2019, arXiv 1907.11692), base, and XLM-RoBERTa: BERT without segments, and with positions that begin in the row
+// behind that of the padding token.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b = bert_blueprint();
+    b.architecture = "roberta";
+    b.vocab_size = 50265;
+    b.norm_eps = 1e-5f;
+    return b;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_bert_sizes(c, b);
+    const int offset = c.integer("pad_token_id", 1, 0, b.context - 2) + 1,
+              segments = c.integer("type_vocab_size", 1, 1, 1 << 16);
+    b.context -= offset;
+    plan.encoding = "segment:count=" + std::to_string(segments) + "+learned:length=" + std::to_string(b.context) +
+                    ",offset=" + std::to_string(offset);
+    read_masked_head(plan, tensors.find("lm_head.dense.weight") != nullptr);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return {.rules = {{"embedding", "roberta.embeddings.word_embeddings"},
+                      {"encoding.segment", "roberta.embeddings.token_type_embeddings"},
+                      {"encoding.learned", "roberta.embeddings.position_embeddings"},
+                      {"embedding_norm", "roberta.embeddings.LayerNorm"},
+                      {"layers.#.attention.q", "roberta.encoder.layer.#.attention.self.query"},
+                      {"layers.#.attention.k", "roberta.encoder.layer.#.attention.self.key"},
+                      {"layers.#.attention.v", "roberta.encoder.layer.#.attention.self.value"},
+                      {"layers.#.attention.out", "roberta.encoder.layer.#.attention.output.dense"},
+                      {"layers.#.attention_norm", "roberta.encoder.layer.#.attention.output.LayerNorm"},
+                      {"layers.#.feed_forward.in", "roberta.encoder.layer.#.intermediate.dense"},
+                      {"layers.#.feed_forward.out", "roberta.encoder.layer.#.output.dense"},
+                      {"layers.#.feed_forward_norm", "roberta.encoder.layer.#.output.LayerNorm"},
+                      {"head_transform", "lm_head.dense"},
+                      {"head_norm", "lm_head.layer_norm"},
+                      {"head.bias", "lm_head.bias"}},
+            .prefix = "roberta.",
+            .ignored = {"position_ids", "pooler.", "lm_head.decoder."}};
+}
+
+} // namespace
+
+const Architecture roberta_architecture = {
+    "roberta",
+    "RoBERTa: BERT without segments, positions from behind the padding token's row",
+    make,
+    "segment:count=1+learned:offset=2",
+    {{"roberta", "xlm-roberta", "camembert"}, plan_of_config, names}};
+
+} // namespace ordo

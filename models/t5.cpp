@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// T5 (Raffel et al. 2020, arXiv 1910.10683), small, and what followed it (version 1.1, Flan, mT5): an encoder and a decoder of
+// pre-norm RMSNorm without biases, scores that are not scaled, and a bias by distance that each stack's layers share.
+// Version 1.0 has ReLU and a tied head that reads rows times 1/sqrt(d_model); 1.1 a gated GELU and a head of its own.
+#include "models/catalog.h"
+
+#include <cmath>
+
+namespace ordo {
+namespace {
+
+// The decoder's fields are the encoder's, but for the number of layers.
+void add_encoder(Blueprint& b, int layers) {
+    Blueprint encoder = b.like_this();
+    encoder.mask = Mask::bidirectional;
+    encoder.n_layers = layers;
+    b.encoder = {std::move(encoder)};
+    b.cross_attention = true;
+}
+
+Blueprint decoder() {
+    Blueprint b;
+    b.architecture = "t5";
+    b.vocab_size = 32128;
+    b.context = 512;
+    b.n_layers = 6;
+    b.d_model = 512;
+    b.n_heads = 8;
+    b.n_kv_heads = 8;
+    b.d_head = 64;
+    b.d_ff = 2048;
+    b.norm_eps = 1e-6f;
+    b.score_scale = 1;
+    b.activation = Activation::relu;
+    b.gated = false;
+    return b;
+}
+
+float tied_scale(const Blueprint& b) {
+    return static_cast<float>(1 / std::sqrt(static_cast<double>(b.d_model)));
+}
+
+Blueprint make() {
+    Blueprint b = decoder();
+    b.head_scale = tied_scale(b);
+    add_encoder(b, b.n_layers);
+    return b;
+}
+
+// "relu", "gated-gelu": of the latter GELU is the one by tanh, as transformers has it.
+void read_activation(const Config& c, Blueprint& b, std::string_view fallback) {
+    const std::string kind = c.text("feed_forward_proj", fallback);
+    b.gated = kind.starts_with("gated-");
+    const std::string name = b.gated ? kind.substr(6) : kind;
+    if (name == "relu")
+        b.activation = Activation::relu;
+    else if (name == "gelu")
+        b.activation = b.gated ? Activation::gelu_tanh : Activation::gelu;
+    else if (name == "silu")
+        b.activation = Activation::silu;
+    else
+        c.refuse("feed_forward_proj", "relu, gelu, silu, gated-relu, gated-gelu or gated-silu");
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    const bool multilingual = c.text("model_type", "t5") == "mt5"; // whose defaults are version 1.1's
+    ModelPlan plan{decoder(), {}};
+    Blueprint& b = plan.blueprint;
+    b.vocab_size = c.integer("vocab_size");
+    b.context = c.integer("n_positions", 512, 1, 1 << 22); // no limit: the bias goes on for ever
+    b.d_model = c.integer("d_model");
+    b.n_heads = b.n_kv_heads = c.integer("num_heads");
+    b.d_head = c.integer("d_kv");
+    b.d_ff = c.integer("d_ff");
+    b.norm_eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-6, 0, 1));
+    read_activation(c, b, multilingual ? "gated-gelu" : "relu");
+    b.tied_head = c.flag("tie_word_embeddings", !multilingual);
+    b.head_scale = b.tied_head ? tied_scale(b) : 1;
+    const int layers = c.integer("num_layers");
+    b.n_layers = c.integer("num_decoder_layers", layers, 1, 1024);
+    add_encoder(b, layers);
+    const int buckets = c.integer("relative_attention_num_buckets", 32, 4, 4096);
+    const int distance = c.integer("relative_attention_max_distance", 128, 2, 1 << 20);
+    plan.encoding = "t5:buckets=" + std::to_string(buckets) + ",distance=" + std::to_string(distance);
+    return plan;
+}
+
+NameMap names(const ModelPlan&) {
+    return {.rules = {{"embedding", "shared"},
+                      {"embedding", "encoder.embed_tokens"},
+                      {"embedding", "decoder.embed_tokens"},
+                      {"encoder.encoding.t5", "encoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+                      {"encoder.layers.#.attention_norm", "encoder.block.#.layer.0.layer_norm"},
+                      {"encoder.layers.#.attention.q", "encoder.block.#.layer.0.SelfAttention.q"},
+                      {"encoder.layers.#.attention.k", "encoder.block.#.layer.0.SelfAttention.k"},
+                      {"encoder.layers.#.attention.v", "encoder.block.#.layer.0.SelfAttention.v"},
+                      {"encoder.layers.#.attention.out", "encoder.block.#.layer.0.SelfAttention.o"},
+                      {"encoder.layers.#.feed_forward_norm", "encoder.block.#.layer.1.layer_norm"},
+                      {"encoder.layers.#.feed_forward.in", "encoder.block.#.layer.1.DenseReluDense.wi"},
+                      {"encoder.layers.#.feed_forward.gate", "encoder.block.#.layer.1.DenseReluDense.wi_0"},
+                      {"encoder.layers.#.feed_forward.up", "encoder.block.#.layer.1.DenseReluDense.wi_1"},
+                      {"encoder.layers.#.feed_forward.out", "encoder.block.#.layer.1.DenseReluDense.wo"},
+                      {"encoder.final_norm", "encoder.final_layer_norm"},
+                      {"encoding.t5", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+                      {"layers.#.attention_norm", "decoder.block.#.layer.0.layer_norm"},
+                      {"layers.#.attention.q", "decoder.block.#.layer.0.SelfAttention.q"},
+                      {"layers.#.attention.k", "decoder.block.#.layer.0.SelfAttention.k"},
+                      {"layers.#.attention.v", "decoder.block.#.layer.0.SelfAttention.v"},
+                      {"layers.#.attention.out", "decoder.block.#.layer.0.SelfAttention.o"},
+                      {"layers.#.cross_attention_norm", "decoder.block.#.layer.1.layer_norm"},
+                      {"layers.#.cross_attention.q", "decoder.block.#.layer.1.EncDecAttention.q"},
+                      {"layers.#.cross_attention.k", "decoder.block.#.layer.1.EncDecAttention.k"},
+                      {"layers.#.cross_attention.v", "decoder.block.#.layer.1.EncDecAttention.v"},
+                      {"layers.#.cross_attention.out", "decoder.block.#.layer.1.EncDecAttention.o"},
+                      {"layers.#.feed_forward_norm", "decoder.block.#.layer.2.layer_norm"},
+                      {"layers.#.feed_forward.in", "decoder.block.#.layer.2.DenseReluDense.wi"},
+                      {"layers.#.feed_forward.gate", "decoder.block.#.layer.2.DenseReluDense.wi_0"},
+                      {"layers.#.feed_forward.up", "decoder.block.#.layer.2.DenseReluDense.wi_1"},
+                      {"layers.#.feed_forward.out", "decoder.block.#.layer.2.DenseReluDense.wo"},
+                      {"final_norm", "decoder.final_layer_norm"},
+                      {"head", "lm_head"}},
+            .prefix = {},
+            .ignored = {"lm_head.weight", "embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight"}};
+}
+
+} // namespace
+
+const Architecture t5_architecture = {"t5",
+                                      "T5: encoder and decoder, pre-norm RMSNorm, ReLU or gated GELU, no biases",
+                                      make,
+                                      "t5",
+                                      {{"t5", "mt5"}, plan_of_config, names}};
+
+} // namespace ordo
