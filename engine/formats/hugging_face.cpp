@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_config = std::size_t{1} << 20, most_tokenizer = json_tokenizer_limits.bytes;
+constexpr std::size_t most_config = std::size_t{4} << 20, most_tokenizer = json_tokenizer_limits.bytes;
 constexpr std::string_view index_name = "model.safetensors.index.json";
 
 bool is_there(const fs::path& path) {
@@ -96,26 +96,99 @@ std::vector<Token> ids_of(std::span<const JsonValue* const> objects, std::string
     return {};
 }
 
+// The token that a key such as eos_token names: its spelling, or an object with it.
+Token token_named(std::span<const JsonValue* const> objects, std::string_view key, const Tokenizer& tokenizer) {
+    for (const JsonValue* object : objects) {
+        const JsonValue* value = find_member(*object, key);
+        if (value != nullptr && value->object()) value = find_member(*value, "content");
+        if (value != nullptr && value->string())
+            if (const Token token = tokenizer.find(*value->string()); token >= 0) return token;
+    }
+    return -1;
+}
+
+// What the files of a directory say of special tokens; ids in generation_config.json and config.json come before names in
+// the tokenizer's own two.
+class SpecialTokensOf {
+public:
+    SpecialTokensOf(const fs::path& directory, const JsonValue& generation, const Tokenizer& tokenizer, int vocab_size)
+        : config_(read_json_file(directory / "config.json")), generation_(generation),
+          tokenizer_config_(read_json_file(directory / "tokenizer_config.json")),
+          map_(read_json_file(directory / "special_tokens_map.json")), tokenizer_(tokenizer), vocab_size_(vocab_size) {}
+
+    SpecialTokens read() const {
+        SpecialTokens special;
+        special.end = ids("eos_token_id");
+        if (special.end.empty())
+            if (const Token named = by_name("eos_token"); named >= 0) special.end = {named};
+        special.padding = one("pad_token_id", "pad_token");
+        special.unknown = one("unk_token_id", "unk_token");
+        special.first = one("cls_token_id", "cls_token");
+        special.separator = one("sep_token_id", "sep_token");
+        special.mask = one("mask_token_id", "mask_token");
+        special.start = start();
+        return special;
+    }
+
+private:
+    std::vector<Token> ids(std::string_view key) const {
+        const JsonValue* const places[] = {&generation_, &config_};
+        return ids_of(places, key, vocab_size_);
+    }
+    Token by_name(std::string_view key) const {
+        const JsonValue* const places[] = {&tokenizer_config_, &map_};
+        return token_named(places, key, tokenizer_);
+    }
+    Token one(std::string_view id_key, std::string_view key) const {
+        const std::vector<Token> found = ids(id_key);
+        return found.empty() ? by_name(key) : found.front();
+    }
+    // What a decoder begins with beside an encoder; else what the tokenizer puts before a text, unless add_bos_token
+    // says otherwise.
+    Token start() const {
+        if (const std::vector<Token> decoder = ids("decoder_start_token_id");
+            !decoder.empty() && find_member(config_, "is_encoder_decoder") != nullptr)
+            return decoder.front();
+        const JsonValue* const add = find_member(tokenizer_config_, "add_bos_token");
+        if (add != nullptr && add->boolean()) return *add->boolean() ? one("bos_token_id", "bos_token") : -1;
+        const std::vector<Token> before = tokenizer_.frame().before();
+        return before.empty() ? -1 : before.front();
+    }
+
+    JsonValue config_;
+    const JsonValue& generation_;
+    JsonValue tokenizer_config_, map_;
+    const Tokenizer& tokenizer_;
+    int vocab_size_;
+};
+
 TextSide read_text(const fs::path& directory, int vocab_size) {
-    const fs::path path = directory / "tokenizer.json";
+    const fs::path path = directory / "tokenizer.json", generation_path = directory / "generation_config.json";
     TextSide text;
     text.padded_vocabulary = true;
     text.tokenizer = tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path));
-    const JsonValue config = read_json_file(directory / "config.json");
-    const fs::path generation_path = directory / "generation_config.json";
     const JsonValue generation = read_json_file(generation_path);
-    const JsonValue* const places[] = {&generation, &config}; // the first that says something counts
-    const auto one = [&](std::string_view key) {
-        const std::vector<Token> ids = ids_of(places, key, vocab_size);
-        return ids.empty() ? -1 : ids.front();
-    };
-    text.special.end = ids_of(places, "eos_token_id", vocab_size);
-    text.special.padding = one("pad_token_id");
-    const JsonValue tokenizer_config = read_json_file(directory / "tokenizer_config.json");
-    const JsonValue* add_bos = find_member(tokenizer_config, "add_bos_token");
-    if (add_bos != nullptr && add_bos->boolean() && *add_bos->boolean()) text.special.start = one("bos_token_id");
+    text.special = SpecialTokensOf(directory, generation, *text.tokenizer, vocab_size).read();
     text.sampling = sampling_from(generation, printable_path(generation_path));
     return text;
+}
+
+// A template of chats: in a file of its own, or in tokenizer_config.json. Empty: none.
+std::string chat_template(const fs::path& directory) {
+    const fs::path own = directory / "chat_template.jinja";
+    if (is_there(own)) return read_file(own, most_config);
+    const JsonValue config = read_json_file(directory / "tokenizer_config.json");
+    const JsonValue* value = find_member(config, "chat_template");
+    if (value == nullptr) return {};
+    if (value->string()) return *value->string();
+    if (!value->array()) return {};
+    for (const JsonValue& named : *value->array()) { // several, by name
+        const JsonValue* const name = find_member(named, "name");
+        const JsonValue* const text = find_member(named, "template");
+        if (name != nullptr && name->string() && *name->string() == "default" && text != nullptr && text->string())
+            return *text->string();
+    }
+    return {};
 }
 
 } // namespace
@@ -142,6 +215,7 @@ Source hugging_face_source(const fs::path& directory) {
     source.encoding = std::move(plan.encoding);
     source.warnings = std::move(plan.warnings);
     source.metadata["source"] = "Hugging Face directory, model_type " + type;
+    if (std::string chat = chat_template(directory); !chat.empty()) source.metadata["chat_template"] = std::move(chat);
     if (is_there(directory / "tokenizer.json"))
         source.text = [directory, vocab = source.blueprint.vocab_size] { return read_text(directory, vocab); };
     return source;

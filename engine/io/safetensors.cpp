@@ -22,7 +22,12 @@ std::string_view other_format(std::string_view start) {
         return "a Python pickle (PyTorch's .bin or .pt?), which is never loaded; convert it to safetensors";
     if (start.starts_with("GGUF"sv)) return "a GGUF file";
     if (start.starts_with("version https://git-lfs"sv)) return "a Git LFS pointer; fetch the file itself";
-    return {};
+    const std::size_t first = start.find_first_not_of(" \t\r\n");
+    const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\t' || c == '\r' || c == '\n'; };
+    if (first == start.npos || start.size() < 8 || !std::all_of(start.begin(), start.end(), is_text)) return {};
+    if (start[first] == '{' || start[first] == '[')
+        return "JSON; of a model in a directory, with its config.json and tokenizer.json, give the directory";
+    return "a text";
 }
 
 } // namespace

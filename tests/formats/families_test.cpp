@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Every folder of tests/families, a tiny checkpoint as a family's own files are, gives the logits that a transcription in
 // double precision has written beside it (tests/families/README.md), at the gates that models/README.md states.
-#include "formats/source.h"
-#include "tests/json.h"
+#include "tests/formats/family_run.h"
 
 #include <gtest/gtest.h>
-
-#include <cmath>
-#include <fstream>
 
 namespace ordo {
 namespace {
@@ -31,28 +27,8 @@ std::vector<std::string> families() {
     return names;
 }
 
-Json read_expected(const fs::path& folder) {
-    std::ifstream file(folder / "expected.json");
-    return Json::parse(file);
-}
-
-std::vector<std::vector<float>> logits_of(const Model& model, const Json& given) {
-    SessionOptions options;
-    const auto tokens = given.at("tokens").get<std::vector<Token>>();
-    options.capacity = static_cast<int>(tokens.size());
-    Session session(model, options);
-    TokenRows rows;
-    std::vector<int> segments;
-    if (given.contains("segments")) rows.segments = segments = given.at("segments").get<std::vector<int>>();
-    std::vector<std::vector<float>> all;
-    session.feed_all(tokens, rows, [&](int, View logits) {
-        for (int i = 0; i < logits.rows; ++i) all.emplace_back(logits.row(i), logits.row(i) + logits.cols);
-    });
-    return all;
-}
-
 // The gates of logits: max abs 2e-4, and a mean square error of 1e-9 of the logits' own.
-void expect_logits(const std::vector<std::vector<float>>& found, const Json& expected) {
+void expect_logits(const test::Logits& found, const Json& expected) {
     ASSERT_LE(expected.size(), found.size());
     double worst = 0, error = 0, power = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -87,7 +63,7 @@ void expect_greedy(const Model& model, const Json& given) {
 class Families : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
-    const fs::path folder = fs::path("tests/families") / GetParam();
+    const fs::path folder = test::family(GetParam());
     if (const auto found = refused.find(GetParam()); found != refused.end()) {
         try {
             Model::load(folder);
@@ -103,10 +79,12 @@ TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
     options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
     const Model model = Model::load(folder, options);
     EXPECT_TRUE(warnings.empty()) << warnings.front();
-    for (const Json& each : read_expected(folder).at("cases")) {
+    for (const Json& each : test::read_cases(folder)) {
         if (each.contains("encoder") || each.contains("padding")) continue; // encoders_test.cpp
         SCOPED_TRACE(each.at("tokens").size());
-        expect_logits(logits_of(model, each), each.at("logits"));
+        const auto tokens = each.at("tokens").get<std::vector<Token>>();
+        const auto segments = each.value("segments", std::vector<int>());
+        expect_logits(test::logits_of(model, tokens, {}, tokens.size(), segments), each.at("logits"));
         if (each.contains("greedy")) expect_greedy(model, each);
     }
 }

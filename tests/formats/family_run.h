@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Running the checkpoints of tests/families.
+#pragma once
+
+#include "formats/source.h"
+#include "tests/json.h"
+
+#include <cmath>
+#include <fstream>
+
+namespace ordo::test {
+
+using Logits = std::vector<std::vector<float>>;
+
+inline std::filesystem::path family(const std::string& name) {
+    return std::filesystem::path("tests/families") / name;
+}
+
+inline Json read_cases(const std::filesystem::path& folder) {
+    std::ifstream file(folder / "expected.json");
+    return Json::parse(file).at("cases");
+}
+
+// Of every token, the tokens fed `at_once` at a time.
+inline Logits logits_of(const Model& model, const std::vector<Token>& tokens, SessionOptions options = {},
+                        std::size_t at_once = std::size_t(-1), const std::vector<int>& segments = {}) {
+    options.capacity = static_cast<int>(tokens.size());
+    Session session(model, options);
+    Logits all;
+    for (std::size_t first = 0; first < tokens.size(); first += std::min(at_once, tokens.size() - first)) {
+        const std::size_t n = std::min(at_once, tokens.size() - first);
+        TokenRows rows;
+        if (!segments.empty()) rows.segments = std::span(segments).subspan(first, n);
+        session.feed_all(std::span(tokens).subspan(first, n), rows, [&](int, View logits) {
+            for (int i = 0; i < logits.rows; ++i) all.emplace_back(logits.row(i), logits.row(i) + logits.cols);
+        });
+    }
+    return all;
+}
+
+// The largest.
+inline double difference(const Logits& a, const Logits& b) {
+    double worst = a.size() == b.size() ? 0 : INFINITY;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+        for (std::size_t j = 0; j < a[i].size(); ++j)
+            worst = std::max(worst, std::abs(static_cast<double>(a[i][j]) - b[i][j]));
+    return worst;
+}
+
+} // namespace ordo::test
