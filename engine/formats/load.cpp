@@ -215,7 +215,7 @@ EncodingStack Source::trained_encodings() const {
     try {
         return EncodingStack(encoding, blueprint.dims());
     } catch (const Error& error) {
-        fail(ErrorCode::model, where, ": metadata 'encoding': ", error.what());
+        fail(ErrorCode::model, where, names.rules.empty() ? ": metadata 'encoding': " : ": encoding: ", error.what());
     }
 }
 

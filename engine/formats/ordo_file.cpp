@@ -68,7 +68,7 @@ Source ordo_source(std::shared_ptr<const Safetensors> file) {
     source.encoding = required_metadata(*file, key_encoding);
     source.metadata = file->metadata();
     add_safetensors(source.tensors, file);
-    const std::vector<TensorSpec> specs = source.specs();
+    const std::vector<TensorSpec> specs = tensor_list(source.blueprint); // encodings keep no blocks
     const auto types = source.metadata.find(key_weight_types);
     if (types == source.metadata.end()) {
         name_blocks(source.tensors, specs, nullptr);

@@ -175,13 +175,29 @@ TEST_F(CliConvert, WhatItDoesNotKnowSurvives) {
     expect_success(outcome);
     EXPECT_NE(outcome.err.find("accuracy not measured"), std::string::npos) << outcome.err;
     const Safetensors result = Safetensors::open(out());
-    EXPECT_EQ(result.metadata(), metadata);
+    Metadata written = result.metadata();
+    EXPECT_EQ(written.erase("weight_types"), 1u); // which blocks are which
+    EXPECT_EQ(written, metadata);
     EXPECT_EQ(result.find("encoding.tide.weight")->dtype, "F32");
     EXPECT_EQ(result.find("extra")->dtype, "I64");
     std::string extra(16, ' ');
     result.read_raw(*result.find("extra"), std::as_writable_bytes(std::span(extra)));
     EXPECT_EQ(extra, "sixteen bytes...");
     EXPECT_EQ(result.find("layers.1.feed_forward.out.weight")->dtype, "U8");
+}
+
+// Names, layouts and parts of others become ours; values stay what they are.
+TEST_F(CliConvert, ADirectoryOfHuggingFaceBecomesOneFile) {
+    const auto logits = [](const std::string& model) {
+        const Outcome outcome = run_program({"logits", model, "--tokens", "1,2,3"});
+        expect_success(outcome);
+        return read_json(outcome.out)["logits"];
+    };
+    for (const std::string family : {"tests/families/gpt2", "tests/families/bloom", "tests/families/qwen3"}) {
+        expect_done({family, out()});
+        EXPECT_EQ(logits(out()), logits(family)) << family;
+        expect_success(run_program({"info", family}));
+    }
 }
 
 TEST_F(CliConvert, RefusesBeforeItTouchesAnything) {
@@ -194,10 +210,10 @@ TEST_F(CliConvert, RefusesBeforeItTouchesAnything) {
     expect_left_alone(convert({dir_ / "absent", out(), "--dtype", "q8_0"}), 5, "absent");
     expect_left_alone(convert({dir_ / "absent", out()}), 5, "absent");
     expect_left_alone(convert({in(), dir_ / "absent" / "out", "--dtype", "f16"}), 5, "is not a directory");
-    for (const std::string& other : {(dir_ / "out.gguf").string(), dir_.path().string(), (dir_ / "new/").string()}) {
-        expect_left_alone(convert({in(), other, "--dtype", "f16"}), 2, "Ordo safetensors is all that is supported");
-        expect_left_alone(convert({other, out(), "--dtype", "f16"}), 2, "Ordo safetensors is all that is supported");
-    }
+    for (const std::string& other : {(dir_ / "out.gguf").string(), dir_.path().string(), (dir_ / "new/").string()})
+        expect_left_alone(convert({in(), other, "--dtype", "f16"}), 2, "expected an Ordo safetensors file, found");
+    expect_left_alone(convert({dir_.path().string(), out()}), 3, "without config.json");
+    expect_left_alone(convert({(dir_ / "out.gguf").string(), out()}), 5, "out.gguf");
     expect_left_alone(convert({in(), out(), "--dtype", "f16", "-f", dir_ / "absent"}), 5, "absent");
     put_file(out(), "old");
     expect_error(convert({"README.md", out(), "--dtype", "f16"}), 3, "README.md");

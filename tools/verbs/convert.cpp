@@ -233,10 +233,13 @@ void copy(const Source& source, const fs::path& in, const fs::path& out) {
 // What the new file says of itself: what the old one did, in our terms.
 Metadata metadata_of(const Source& source, std::span<const Part> parts) {
     Metadata metadata = source.metadata;
-    metadata[std::string(key_format)] = model_format;
-    metadata[std::string(key_blueprint)] = to_json(source.blueprint);
-    metadata[std::string(key_encoding)] = source.trained_encodings().spec();
-    if (!source.names.rules.empty() && source.text) {
+    const bool own = source.names.rules.empty();
+    if (!own) {
+        metadata[std::string(key_format)] = model_format;
+        metadata[std::string(key_blueprint)] = to_json(source.blueprint);
+        metadata[std::string(key_encoding)] = source.trained_encodings().spec();
+    }
+    if (!own && source.text) {
         const TextSide text = source.text();
         metadata[std::string(key_tokenizer)] = text.tokenizer->to_json();
         metadata[std::string(key_special_tokens)] = to_json(text.special);
