@@ -48,6 +48,15 @@ void name_blocks(TensorStore& store, std::span<const TensorSpec> specs, const We
     }
 }
 
+// All tensors, or without those of an encoding that this program does not know, which convert leaves as they are.
+std::vector<TensorSpec> known_specs(const Source& source) {
+    try {
+        return source.specs();
+    } catch (const Error&) {
+        return tensor_list(source.blueprint);
+    }
+}
+
 TextSide text_of(const std::string& json, const Metadata& metadata, const std::string& where) {
     TextSide text(tokenizer_from_json(json, where + ": tokenizer"));
     const int vocab = text.tokenizer->vocab_size();
@@ -68,7 +77,7 @@ Source ordo_source(std::shared_ptr<const Safetensors> file) {
     source.encoding = required_metadata(*file, key_encoding);
     source.metadata = file->metadata();
     add_safetensors(source.tensors, file);
-    const std::vector<TensorSpec> specs = tensor_list(source.blueprint); // encodings keep no blocks
+    const std::vector<TensorSpec> specs = known_specs(source);
     const auto types = source.metadata.find(key_weight_types);
     if (types == source.metadata.end()) {
         name_blocks(source.tensors, specs, nullptr);
