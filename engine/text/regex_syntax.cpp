@@ -8,7 +8,10 @@
 namespace ordo {
 namespace {
 
-constexpr std::string_view word = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})"; // \w, inside a class
+// \w in a class is \w of Unicode Technical Standard 18 without joiners; alone, the superscripts and fractions of
+// Latin-1 are of it too, for which Oniguruma asks an older table.
+constexpr std::string_view word = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+constexpr std::string_view lone_word = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe)";
 
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -78,7 +81,7 @@ private:
             out_ += R"(\P{Nd})";
             return;
         case 'w':
-            return either(word);
+            return either(in_class ? word : lone_word);
         case 'h':
             return either("0-9A-Fa-f");
         case 'v':
@@ -102,7 +105,7 @@ private:
     }
 
     void escape_outside(char c) {
-        const std::string in(word);
+        const std::string in(lone_word);
         if (c == 'W') {
             out_ += "[^" + in + "]";
         } else if (c == 'H') {

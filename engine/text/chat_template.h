@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// A conversation as the text that a model was trained on. Files carry a Jinja template for it; running those would
+// take an interpreter, and most are one of a few forms, which are recognised by the marks that they put around a
+// message. Any other is refused by name.
+#pragma once
+
+#include "ordo.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ordo {
+
+enum class ChatForm { chatml, llama2, llama3, gemma, phi3, mistral, zephyr };
+std::string_view name_of(ChatForm form);
+
+// Of the text of a template; where names it in errors. Throws Error(model) for one that is none of them.
+ChatForm recognise_chat(std::string_view chat_template, std::string_view where);
+
+struct ChatMessage {
+    std::string role; // system, user, assistant
+    std::string text;
+};
+// The messages in that form, and with answer what the assistant's next one begins with. A beginning token is not
+// among it, since the tokenizer's frame has it; special tokens stand in it by their names. A form without a role for
+// the system puts its text before the first user's. Throws Error(usage) for a role that is not known, and for
+// messages of which a form cannot tell whose they are: those that do not take turns.
+std::string write_chat(ChatForm form, std::span<const ChatMessage> messages, bool answer = true);
+
+} // namespace ordo

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Conversations as the models' publishers print them: the Llama 2 and Llama 3 model cards, Gemma's and Phi-3's, the
+// ChatML document, Mistral's and Zephyr's model cards.
+#include "core/error.h"
+#include "text/chat_template.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace ordo {
+namespace {
+
+const std::vector<ChatMessage> talk = {
+    {"system", "Be brief."}, {"user", "Hi"}, {"assistant", "Hello"}, {"user", "Bye"}};
+
+TEST(ChatTemplate, WritesTheKnownForms) {
+    EXPECT_EQ(write_chat(ChatForm::chatml, talk),
+              "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
+              "<|im_start|>assistant\nHello<|im_end|>\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n");
+    EXPECT_EQ(write_chat(ChatForm::llama3, talk), "<|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|>"
+                                                  "<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
+                                                  "<|start_header_id|>assistant<|end_header_id|>\n\nHello<|eot_id|>"
+                                                  "<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|>"
+                                                  "<|start_header_id|>assistant<|end_header_id|>\n\n");
+    EXPECT_EQ(write_chat(ChatForm::llama2, talk), "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Hello </s>"
+                                                  "<s>[INST] Bye [/INST]");
+    EXPECT_EQ(write_chat(ChatForm::mistral, talk), "[INST] Be brief.\n\nHi [/INST] Hello</s>[INST] Bye [/INST]");
+    EXPECT_EQ(write_chat(ChatForm::gemma, talk),
+              "<start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n<start_of_turn>model\nHello<end_of_turn>\n"
+              "<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n");
+    EXPECT_EQ(write_chat(ChatForm::phi3, talk), "<|system|>\nBe brief.<|end|>\n<|user|>\nHi<|end|>\n"
+                                                "<|assistant|>\nHello<|end|>\n<|user|>\nBye<|end|>\n<|assistant|>\n");
+    EXPECT_EQ(write_chat(ChatForm::zephyr, talk), "<|system|>\nBe brief.</s>\n<|user|>\nHi</s>\n"
+                                                  "<|assistant|>\nHello</s>\n<|user|>\nBye</s>\n<|assistant|>\n");
+    EXPECT_EQ(write_chat(ChatForm::chatml, std::vector<ChatMessage>{{"user", "Hi"}}, false),
+              "<|im_start|>user\nHi<|im_end|>\n");
+}
+
+TEST(ChatTemplate, RecognisesThemByWhatTheyAre) {
+    const auto form = [](std::string_view text) { return recognise_chat(text, "test"); };
+    EXPECT_EQ(form("{% for m in messages %}{{'<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>'}}"),
+              ChatForm::chatml);
+    EXPECT_EQ(form("{{ '<|start_header_id|>' + m['role'] + '<|end_header_id|>\\n\\n' }}"), ChatForm::llama3);
+    EXPECT_EQ(form("{{ bos_token + '[INST] ' + '<<SYS>>\\n' + s + '\\n<</SYS>>' + ' [/INST]' }}"), ChatForm::llama2);
+    EXPECT_EQ(form("{{ '[INST] ' + m['content'] + ' [/INST]' }}"), ChatForm::mistral);
+    EXPECT_EQ(form("{{ '<start_of_turn>' + role + '\\n' + '<end_of_turn>' }}"), ChatForm::gemma);
+    EXPECT_EQ(form("{{ '<|user|>\\n' + m['content'] + '<|end|>\\n<|assistant|>' }}"), ChatForm::phi3);
+    EXPECT_EQ(form("{{ '<|user|>\\n' + m['content'] + eos_token }} {{ '<|assistant|>' }}"), ChatForm::zephyr);
+}
+
+TEST(ChatTemplate, RefusesOthersByName) {
+    try {
+        recognise_chat("{{ 'Human: ' + m }}\n", "model/tokenizer_config.json");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::model);
+        const std::string what = error.what();
+        EXPECT_TRUE(what.starts_with("model/tokenizer_config.json: the chat template '{{ 'Human: '")) << what;
+        EXPECT_EQ(what.find('\n'), std::string::npos);
+    }
+    const auto refuses = [](ChatForm form, std::vector<ChatMessage> messages) {
+        EXPECT_THROW(write_chat(form, messages), Error);
+    };
+    refuses(ChatForm::chatml, {{"wizard", "Hi"}});
+    refuses(ChatForm::llama2, {{"user", "Hi"}, {"user", "Ho"}});
+    refuses(ChatForm::mistral, {{"assistant", "Hi"}});
+}
+
+} // namespace
+} // namespace ordo
