@@ -9,23 +9,19 @@
 namespace ordo::bench {
 namespace {
 
-// In bytes, of the tensors as they lie in memory.
-struct Sizes {
-    double layers = 0; // read for every pass, whatever its rows
-    double head = 0;   // with the norm before it
-    double row = 0;    // of the embedding
-};
-
-Sizes sizes_of(const Blueprint& b, WeightType type) {
-    Sizes sizes;
+// bytes(spec): of a tensor; type: of the embedding.
+template <class Bytes>
+WeightSizes sizes_of(const Blueprint& b, WeightType type, const Bytes& bytes) {
+    WeightSizes sizes;
+    sizes.row = static_cast<double>(row_bytes(type, b.d_model));
     for (const TensorSpec& spec : tensor_list(b)) {
-        const auto bytes = static_cast<double>(packed_bytes({&spec, 1}, type));
+        const auto size = static_cast<double>(bytes(spec));
         const bool embedding = spec.name == "embedding.weight";
-        if (embedding) sizes.row = static_cast<double>(row_bytes(type_within(type, spec), b.d_model));
         if (embedding ? b.tied_head : spec.name.starts_with("head.") || spec.name.starts_with("final_norm."))
-            sizes.head += bytes;
+            sizes.head += size;
         else if (!embedding)
-            sizes.layers += bytes;
+            sizes.layers += size;
+        sizes.all += size;
     }
     return sizes;
 }
@@ -62,13 +58,27 @@ void for_passes(const Workload& load, int chunk, const Use& use) {
 
 } // namespace
 
+WeightSizes weight_sizes(const Blueprint& b, WeightType type) {
+    const WeightType embedding = type_within(type, {.name = "embedding.weight", .shape = {b.vocab_size, b.d_model}});
+    return sizes_of(b, embedding, [&](const TensorSpec& spec) { return packed_bytes({&spec, 1}, type); });
+}
+
+WeightSizes weight_sizes(const Model& model) {
+    const Model::Impl& impl = impl_of(model);
+    return sizes_of(impl.blueprint, impl.weights.embedding.type(),
+                    [&](const TensorSpec& spec) { return impl.tensors.held_bytes(spec.name); });
+}
+
 std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type) {
-    const Sizes sizes = sizes_of(blueprint, type);
+    const WeightSizes sizes = weight_sizes(blueprint, type);
     return static_cast<std::uint64_t>(sizes.layers + sizes.head);
 }
 
 Cost predict(const Blueprint& b, WeightType type, const Workload& load, int chunk) {
-    const Sizes sizes = sizes_of(b, type);
+    return predict(b, weight_sizes(b, type), load, chunk);
+}
+
+Cost predict(const Blueprint& b, const WeightSizes& sizes, const Workload& load, int chunk) {
     const double head = static_cast<double>(b.d_model) * b.vocab_size, layers = matmul_parameters(b) - head;
     const double pair_flops = 2 * 2.0 * b.n_heads * b.d_head; // q . k, and p v
     const double key_bytes = 2.0 * (load.cache == CacheType::f32 ? 4 : 2) * b.n_kv_heads * b.d_head;

@@ -19,6 +19,16 @@ struct Cost {
     double bytes = 0; // read from memory that no cache of a core holds: weights, keys and values
 };
 
+// Bytes of weights as they lie in memory.
+struct WeightSizes {
+    double layers = 0; // read for every pass, whatever its rows
+    double head = 0;   // with the norm before it
+    double row = 0;    // of the embedding
+    double all = 0;
+};
+WeightSizes weight_sizes(const Blueprint& blueprint, WeightType type);
+WeightSizes weight_sizes(const Model& model); // of any types, as a file may mix them
+
 // Weights that a step of decoding reads: all, but of an embedding that is not the head only some rows.
 std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type);
 
@@ -26,6 +36,7 @@ std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type);
 // each chunk of a prompt, which are of `chunk` tokens, and once for each step of decoding, which all
 // sequences make together; each of them reads its own keys and values once for a chunk or step.
 // Logits are computed after every token of decoding, and after the last one of a prompt.
+Cost predict(const Blueprint& blueprint, const WeightSizes& sizes, const Workload& load, int chunk);
 Cost predict(const Blueprint& blueprint, WeightType type, const Workload& load, int chunk);
 
 // A number for each moment.

@@ -146,6 +146,12 @@ bool Matrix::has(WeightType type) const {
            std::any_of(bands_.begin(), bands_.end(), [&](const Band& band) { return band.type == type; });
 }
 
+std::uint64_t Matrix::bytes() const {
+    std::uint64_t sum = 0;
+    for (const Band& band : bands_) sum += bytes(band.type, band.rows, cols_);
+    return sum;
+}
+
 const Matrix::Band& Matrix::band_of(int row) const {
     std::size_t i = 0;
     while (row >= bands_[i].first + bands_[i].rows) ++i;

@@ -53,6 +53,7 @@ public:
 
     WeightType type() const { return type_; } // of the first rows
     bool has(WeightType type) const;
+    std::uint64_t bytes() const; // of what is packed
     int rows() const { return rows_; }
     int cols() const { return cols_; }
     View view() const { return view_; }                      // of f32

@@ -105,6 +105,13 @@ View TensorBlock::view(std::size_t i) const {
                       static_cast<int>(shape.back()));
 }
 
+std::uint64_t TensorBlock::held_bytes(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return 0;
+    const Entry& entry = entries_[found->second];
+    return entry.packed.rows() == 0 ? entry.values.size_bytes() : entry.packed.bytes();
+}
+
 void TensorBlock::read(std::size_t i, std::span<float> out) const {
     const Entry& entry = entries_[i];
     if (entry.packed.rows() == 0) {

@@ -35,6 +35,8 @@ public:
     Matrix matrix(std::string_view name);
     // Of a tensor that is there and not packed; nobody writes through it.
     View view(std::size_t i) const;
+    // Bytes that a tensor takes in memory; 0 if there is none.
+    std::uint64_t held_bytes(std::string_view name) const;
     // A copy of tensor i as floats, packed or not.
     void read(std::size_t i, std::span<float> out) const;
 

@@ -4,6 +4,7 @@
 #include "bench/predict.h"
 #include "bench/shapes.h"
 #include "core/parallel.h"
+#include "model/model.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -100,6 +101,19 @@ TEST(BenchPredict, PackedTypesAndBiases) {
     EXPECT_DOUBLE_EQ(predict(b, WeightType::bf16, one, 1).bytes, 57'344 + 8'192 + vectors + 128 + key);
     for (const WeightType type : weight_types)
         EXPECT_DOUBLE_EQ(predict(b, type, one, 1).flops, 2 * (28'672 + 40 * 64) + 4 * 2 * 32) << name_of(type);
+}
+
+// What a model holds is what its type predicts, where it has one.
+TEST(BenchPredict, AModelsOwnWeightsAreThoseOfItsType) {
+    Blueprint b = tiny();
+    b.d_model = 256; // blocks of 256 divide it, and not the 24 of the feed-forward part
+    for (const WeightType type : {WeightType::f32, WeightType::bf16, WeightType::q4_0, WeightType::q4_K}) {
+        const WeightSizes held = weight_sizes(random_model(b, "none", 1, type)), told = weight_sizes(b, type);
+        EXPECT_EQ(held.layers, told.layers) << name_of(type);
+        EXPECT_EQ(held.head, told.head) << name_of(type);
+        EXPECT_EQ(held.row, told.row) << name_of(type);
+        EXPECT_EQ(held.all, static_cast<double>(packed_bytes(tensor_list(b), type))) << name_of(type);
+    }
 }
 
 TEST(BenchPredict, KnownSizes) {

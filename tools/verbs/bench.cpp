@@ -211,7 +211,8 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
         r.spec = plan.encodings[results.size()];
         r.type = std::string(name_of(trunk.type()));
         r.parameters = bench::parameter_count(tensor_list(impl_of(trunk.model).blueprint));
-        r.bytes = packed_bytes(tensor_list(impl_of(trunk.model).blueprint), trunk.type());
+        const bench::WeightSizes sizes = bench::weight_sizes(trunk.model);
+        r.bytes = static_cast<std::uint64_t>(sizes.all);
         r.chunk = plan.chunk;
         r.load = load;
         r.beside = plan.beside;
@@ -220,7 +221,7 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
         r.difference = bench::summarize(bench::paired_percent(cost.seconds, none));
         r.stage_percent = 1e-4 * cost.stage_us.sum() * load.tokens() * load.n_parallel / bench::quantile(none, 0.5);
         r.reference = results.empty();
-        r.predicted = bench::predict(impl_of(trunk.model).blueprint, trunk.type(), load, plan.chunk);
+        r.predicted = bench::predict(impl_of(trunk.model).blueprint, sizes, load, plan.chunk);
         r.cost = std::move(cost);
         results.push_back(std::move(r));
     }
