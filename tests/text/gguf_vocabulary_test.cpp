@@ -198,6 +198,40 @@ TEST(GgufTokenizer, FindsTheBestSplit) {
     EXPECT_EQ(encode_framed(*tokenizer, "a", false), (Ids{6, 1}));
 }
 
+// Family T5: a mebibyte of one letter. What takes quadratic time would not come to an end here.
+TEST(GgufTokenizer, EncodesAMebibyteOfOneLetter) {
+    constexpr std::size_t n = 1 << 20;
+    const std::string letters(n, 'a');
+    const Ids spm = encode(*tokenizer_from_gguf(small_llama(), "test"), letters);
+    Ids expected{space_a};
+    expected.resize(1 + (n - 4) / 2, aa); // _a, then aa from the left, and the last three
+    expected.push_back(aaa);
+    EXPECT_TRUE(spm == expected);
+
+    GgufVocabulary v;
+    v.model = "t5";
+    v.tokens = {"<unk>", "\u2581", "a", "aaaa"};
+    v.types = {2, 1, 1, 1};
+    v.scores = {0, -1, -2, -3};
+    v.unknown = 0;
+    Ids unigram{1};
+    unigram.resize(1 + n / 4, 3);
+    EXPECT_TRUE(encode(*tokenizer_from_gguf(v, "test"), letters) == unigram);
+    EXPECT_EQ(encode(*tokenizer_from_gguf(v, "test"), std::string(n, 'x')), (Ids{1, 0})); // one unknown
+
+    v = {};
+    v.model = "bert";
+    v.tokens = {"[UNK]", "\u2581a", "a"};
+    v.types = {3, 1, 1};
+    v.unknown = 0;
+    const auto bert = tokenizer_from_gguf(v, "test");
+    EXPECT_EQ(encode(*bert, letters), Ids{0}); // more than a hundred characters are no word
+    EXPECT_EQ(encode(*bert, "Aa a"), (Ids{1, 2, 1}));
+    std::string marks; // all of them stripped
+    while (marks.size() < n) marks += "\u0301\u0323";
+    EXPECT_EQ(encode(*bert, "a" + marks), Ids{1});
+}
+
 std::string refusal(const GgufVocabulary& v) {
     try {
         tokenizer_from_gguf(v, "m.gguf");

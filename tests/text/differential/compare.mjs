@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Encodes and decodes generated texts with Hugging Face's library and with Ordo, and reports each difference.
-//   compare.mjs ENCODE LIBRARY TEXTS [SEED]
+//   compare.mjs ENCODE LIBRARY TEXTS [SEED [NAME]]     NAME: of the one shape that is wanted
 import {spawnSync} from "node:child_process";
 import {mkdtempSync, rmSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
@@ -8,7 +8,7 @@ import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {families} from "./tokenizers.mjs";
 
-const [encode, library, count, seed = "1"] = process.argv.slice(2);
+const [encode, library, count, seed = "1", only] = process.argv.slice(2);
 const {Tokenizer} = createRequire(import.meta.url)(library);
 
 // ---- Texts ------------------------------------------------------------------------------------
@@ -71,6 +71,7 @@ const folder = mkdtempSync(join(tmpdir(), "tokenizers-"));
 let mismatches = 0;
 const learned = Array.from({length: 400}, text).filter(t => !t.includes("\u0000"));
 for (const [name, object] of families(learned)) {
+    if (only && name !== only) continue;
     const json = JSON.stringify(object), file = join(folder, name + ".json"), texts = Array.from({length: Number(count)}, text);
     writeFileSync(file, json);
     const want = await expected(json, texts);

@@ -76,17 +76,17 @@ function bpe(symbols, first, words, n, options = {}) {
             vocab: numbered([...first, ...symbols, ...merges.map(m => m.join(""))]), merges, ...options};
 }
 
+const idOf = (model, content) => Array.isArray(model.vocab) ? model.vocab.findIndex(v => v[0] === content)
+                                                            : model.vocab[content] ?? -1;
 const added = (model, id, content, options = {}) => ({
-    id: model.vocab?.[content] ?? model.vocab?.findIndex?.(v => v[0] === content) ?? id,
-    content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true, ...options});
+    id: idOf(model, content) < 0 ? id : idOf(model, content), content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true, ...options});
 
 function size(model) { return Array.isArray(model.vocab) ? model.vocab.length : Object.keys(model.vocab).length; }
 
 function tokenizer(model, parts, specials = []) {
     let next = size(model);
-    const known = c => Array.isArray(model.vocab) ? model.vocab.some(v => v[0] === c) : c in model.vocab;
     const added_tokens = specials.map(([content, options]) =>
-        added(model, known(content) ? 0 : next++, content, options)).sort((a, b) => a.id - b.id);
+        added(model, idOf(model, content) < 0 ? next++ : 0, content, options)).sort((a, b) => a.id - b.id);
     return {version: "1.0", truncation: null, padding: null, added_tokens, normalizer: null, pre_tokenizer: null,
             post_processor: null, decoder: null, ...parts, model};
 }
@@ -173,7 +173,10 @@ function substrings(texts, n, longest) {
 function unigramFamilies(texts) {
     const marked = texts.map(t => "▁" + t.replaceAll(" ", "▁"));
     const chars = [...new Set(marked.join(""))].slice(0, 120);
-    const scored = [...chars.map((c, i) => [c, -9 - i / 50]), ...substrings(marked, 600, 6).map(([p, n], i) => [p, -4 - i / 100 - 1 / n])];
+    // Few digits: with many, the library's JSON reader is off by a bit, which decides between equals.
+    const score = x => Number(x.toFixed(3));
+    const scored = [...chars.map((c, i) => [c, score(-9 - i / 50)]),
+                    ...substrings(marked, 600, 6).map(([p, n], i) => [p, score(-4 - i / 100 - 1 / n)])];
     const own = [["<s>", 0], ["<pad>", 0], ["</s>", 0], ["<unk>", 0]];
     const vocab = [...own, ...scored.filter(([piece]) => !own.some(o => o[0] === piece) && !bytePieces.includes(piece))];
     const specials = [["<s>"], ["<pad>"], ["</s>"], ["<unk>"], ["<mask>", {lstrip: true}]];

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Single components of a tokenizer.json. What is expected is what Hugging Face's documentation and its own tests say;
+// tests/text/differential compares whole tokenizers.
+#include "core/error.h"
+#include "text/decoder.h"
+#include "text/normalizer.h"
+#include "text/post_processor.h"
+#include "text/pre_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+using Pieces = std::vector<std::string>;
+
+std::string normal(std::string_view json, std::string text) {
+    if (const Normalizer normalize = make_normalizer(parse_json(json, "test"), "test")) normalize(text);
+    return text;
+}
+
+Pieces cut(std::string_view json, std::string_view text) {
+    bool bytes = false;
+    Pieces pieces;
+    make_pre_tokenizer(parse_json(json, "test"), "test",
+                       bytes)({text, true}, [&](const Piece& piece) { pieces.emplace_back(piece.text); });
+    return pieces;
+}
+
+std::string decoded(std::string_view json, const Pieces& tokens) {
+    const Decoder decode = make_decoder(parse_json(json, "test"), "test");
+    std::string text;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        std::string token = tokens[i];
+        decode(token, i == 0);
+        text += token;
+    }
+    return text;
+}
+
+TEST(Normalizers, DoWhatTheirNamesSay) {
+    EXPECT_EQ(normal("null", " A"), " A");
+    EXPECT_EQ(normal(R"({"type":"Lowercase"})", "ABC \u00c9"), "abc \u00e9");
+    EXPECT_EQ(normal(R"({"type":"Strip","strip_left":true,"strip_right":false})", " \u3000a "), "a ");
+    EXPECT_EQ(normal(R"({"type":"StripAccents"})", "e\u0301"), "e");
+    EXPECT_EQ(normal(R"({"type":"Prepend","prepend":"_"})", "a"), "_a");
+    EXPECT_EQ(normal(R"({"type":"Prepend","prepend":"_"})", ""), "");
+    EXPECT_EQ(normal(R"({"type":"Replace","pattern":{"String":".."},"content":"x"})", "a....b."), "axxb.");
+    EXPECT_EQ(normal(R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":" "})", "a   b c"), "a b c");
+    EXPECT_EQ(normal(R"({"type":"Sequence","normalizers":[{"type":"NFD"},{"type":"StripAccents"}]})", "\u00e9\xff"),
+              "e\xff");
+}
+
+TEST(Normalizers, Bert) {
+    const char* uncased = R"({"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,)"
+                          R"("strip_accents":null,"lowercase":true})";
+    EXPECT_EQ(normal(uncased, "H\u00e9llo\t\u4f60!\x01\ufffd\xff"), "hello  \u4f60 !");
+    const char* cased = R"({"type":"BertNormalizer","clean_text":false,"handle_chinese_chars":false,)"
+                        R"("strip_accents":null,"lowercase":false})";
+    EXPECT_EQ(normal(cased, "H\u00e9\t\u4f60"), "H\u00e9\t\u4f60");
+}
+
+// A map of one rule, laid out by hand: a (0x61) to "bc". Units as darts-clone has them: the root leads to 0x61, that
+// unit has a leaf, which holds the offset of the replacement.
+TEST(Normalizers, PrecompiledMaps) {
+    const auto word = [](std::uint32_t value) {
+        std::string bytes;
+        for (int i = 0; i < 4; ++i) bytes += static_cast<char>(value >> 8 * i & 255);
+        return bytes;
+    };
+    std::string units = word(1 << 10); // the root, at 0: its children stand at 1 ^ byte
+    while (units.size() < 4 * 0x60) units += word(1u << 31);
+    units += word(2u << 10 | 1u << 8 | 0x61); // 0x60 = 1 ^ 0x61: has a leaf, at 0x60 ^ 2
+    units += word(1u << 31);
+    units += word(1u << 31 | 0); // 0x62: the leaf, offset 0
+    const std::string map = word(static_cast<std::uint32_t>(units.size())) + units + std::string("bc\0", 3);
+    std::string text = "xa\u00e9a\xff";
+    make_precompiled(map, "test")(text);
+    EXPECT_EQ(text, "xbc\u00e9bc\xff");
+    EXPECT_EQ(from_base64(to_base64(map), "test"), map);
+    for (std::size_t size = 1; size < 6; ++size) { // cut short: the sizes do not fit
+        EXPECT_THROW(make_precompiled(map.substr(0, size), "test"), Error);
+        EXPECT_THROW(make_precompiled(word(0xfffffffc) + map.substr(4, size), "test"), Error);
+    }
+    for (std::size_t at = 4; at < map.size(); at += 3) { // whatever stands there: no byte outside is read
+        std::string broken = map;
+        broken[at] = '\x7f';
+        text = "aaa\u00e9";
+        make_precompiled(broken, "test")(text);
+    }
+}
+
+TEST(PreTokenizers, Behaviours) { // the table of Hugging Face's own documentation
+    const auto split = [](const std::string& behavior) {
+        return cut(R"({"type":"Split","pattern":{"String":"-"},"invert":false,"behavior":")" + behavior + "\"}",
+                   "the-final--countdown");
+    };
+    EXPECT_EQ(split("Removed"), (Pieces{"the", "final", "countdown"}));
+    EXPECT_EQ(split("Isolated"), (Pieces{"the", "-", "final", "-", "-", "countdown"}));
+    EXPECT_EQ(split("MergedWithPrevious"), (Pieces{"the-", "final-", "-", "countdown"}));
+    EXPECT_EQ(split("MergedWithNext"), (Pieces{"the", "-final", "-", "-countdown"}));
+    EXPECT_EQ(split("Contiguous"), (Pieces{"the", "-", "final", "--", "countdown"}));
+}
+
+TEST(PreTokenizers, DoWhatTheirNamesSay) {
+    EXPECT_EQ(cut(R"({"type":"Whitespace"})", "Hey, you_1  ok!?"), (Pieces{"Hey", ",", "you_1", "ok", "!?"}));
+    EXPECT_EQ(cut(R"({"type":"WhitespaceSplit"})", "Hey, you\u3000ok"), (Pieces{"Hey,", "you", "ok"}));
+    EXPECT_EQ(cut(R"({"type":"BertPreTokenizer"})", "Hey, \u4f60?!"), (Pieces{"Hey", ",", "\u4f60", "?", "!"}));
+    EXPECT_EQ(cut(R"({"type":"Digits","individual_digits":true})", "a12b"), (Pieces{"a", "1", "2", "b"}));
+    EXPECT_EQ(cut(R"({"type":"Digits","individual_digits":false})", "a12b"), (Pieces{"a", "12", "b"}));
+    EXPECT_EQ(cut(R"({"type":"Punctuation"})", "a$b"), (Pieces{"a", "$", "b"}));
+    const std::string metaspace = R"({"type":"Metaspace","replacement":"_","prepend_scheme":"always","split":true})";
+    EXPECT_EQ(cut(metaspace, "a  b"), (Pieces{"_a", "_", "_b"}));
+    EXPECT_EQ(cut(metaspace, " a"), (Pieces{"_a"}));
+    EXPECT_EQ(cut(R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true})", "a b"),
+              (Pieces{" a", " b"})); // the last one: as bytes
+}
+
+TEST(Decoders, DoWhatTheirNamesSay) {
+    EXPECT_EQ(decoded("null", {"a", "b"}), "a b");
+    EXPECT_EQ(decoded(R"({"type":"WordPiece","prefix":"##","cleanup":true})", {"my", "##name", "is", "do", "n't", "."}),
+              "myname is don't.");
+    EXPECT_EQ(decoded(R"({"type":"Metaspace","replacement":"_","prepend_scheme":"always"})", {"_a", "_b", "c"}),
+              "a bc");
+    EXPECT_EQ(decoded(R"({"type":"Metaspace","replacement":"_","prepend_scheme":"never"})", {"_a", "_b"}), " a b");
+    EXPECT_EQ(decoded(R"({"type":"ByteFallback"})", {"<0xE4>", "<0xBD>", "<0xa0>", "<0x-1>", "<0x100>"}),
+              "\u4f60<0x-1><0x100>");
+    EXPECT_EQ(decoded(R"({"type":"Strip","content":"_","start":1,"stop":1})", {"__a__", "_"}), "_a_");
+    EXPECT_EQ(decoded(R"({"type":"Sequence","decoders":[{"type":"Fuse"},)"
+                      R"({"type":"Strip","content":" ","start":1,"stop":0}]})",
+                      {" a", " b"}),
+              "a b");
+    EXPECT_EQ(decoded(R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true})", {"\u0120a", "\u4f60"}),
+              " a\u4f60");
+}
+
+TEST(Frames, PutTokensAround) {
+    const auto frame = [](std::string_view json) { return make_frame(parse_json(json, "test"), 10, "test"); };
+    EXPECT_EQ(frame("null").before(), std::vector<Token>{});
+    const Frame bert = frame(R"({"type":"BertProcessing","sep":["[SEP]",3],"cls":["[CLS]",2]})");
+    EXPECT_EQ(bert.before(), std::vector<Token>{2});
+    EXPECT_EQ(bert.after(), std::vector<Token>{3});
+    EXPECT_EQ(bert.two.size(), 5u);
+    EXPECT_EQ(bert.two[3].segment, 1);
+    const Frame roberta = frame(R"({"type":"RobertaProcessing","sep":["</s>",3],"cls":["<s>",2],"trim_offsets":true,)"
+                                R"("add_prefix_space":true})");
+    EXPECT_EQ(roberta.two[2].tokens, (std::vector<Token>{3, 3})); // two between, all of segment 0
+    EXPECT_EQ(roberta.two[3].segment, 0);
+    EXPECT_THROW(frame(R"({"type":"BertProcessing","sep":["[SEP]",10],"cls":["[CLS]",2]})"), Error); // out of range
+    EXPECT_THROW(frame(R"({"type":"TemplateProcessing","single":[{"Sequence":{"id":"B","type_id":0}}],"pair":[],)"
+                       R"("special_tokens":{}})"),
+                 Error);
+}
+
+} // namespace
+} // namespace ordo
