@@ -59,12 +59,19 @@ NameMap names(const ModelPlan&) {
             .ignored = {"lm_head.weight"}};
 }
 
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), "alibi"};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    return plan;
+}
+
 } // namespace
 
 const Architecture bloom_architecture = {"bloom",
                                          "BLOOM: LayerNorm, also after the embedding, GELU (tanh), biases, tied head",
                                          make,
                                          "alibi",
-                                         {{"bloom"}, plan_of_config, names}};
+                                         {{"bloom"}, plan_of_config, names},
+                                         {{"bloom"}, plan_of_gguf}};
 
 } // namespace ordo

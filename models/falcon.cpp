@@ -86,12 +86,27 @@ NameMap names(const ModelPlan&) {
             .ignored = {"rotary_emb.inv_freq", "lm_head.weight"}};
 }
 
+// The norm that attention has for itself in the larger ones is the one with a number.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    const bool two = tensors.find("blk.0.attn_norm_2.weight") != nullptr;
+    plan.blueprint.norm_place = two ? NormPlace::parallel_two : NormPlace::parallel;
+    plan.encoding = gguf_rope_spec(c, tensors, plan.blueprint, "halves");
+    return plan;
+}
+
 } // namespace
 
 const Architecture falcon_architecture = {"falcon",
                                           "Falcon: attention and feed-forward side by side, one head of keys, GELU",
                                           make,
                                           "rope",
-                                          {{"falcon"}, plan_of_config, names}};
+                                          {{"falcon"}, plan_of_config, names},
+                                          {{"falcon"},
+                                           plan_of_gguf,
+                                           {{"layers.#.attention_norm", "blk.#.attn_norm_2"},
+                                            {"layers.#.attention_norm", "blk.#.attn_norm"},
+                                            {"layers.#.feed_forward_norm", "blk.#.attn_norm"}}}};
 
 } // namespace ordo

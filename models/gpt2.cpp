@@ -60,12 +60,19 @@ NameMap names(const ModelPlan&) {
             .ignored = {".attn.bias", ".attn.masked_bias", "lm_head.weight"}};
 }
 
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), "learned"};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    return plan;
+}
+
 } // namespace
 
 const Architecture gpt2_architecture = {"gpt2",
                                         "GPT-2: pre-norm LayerNorm, GELU (tanh), biases, tied head",
                                         make,
                                         "learned",
-                                        {{"gpt2"}, plan_of_config, names}};
+                                        {{"gpt2"}, plan_of_config, names},
+                                        {{"gpt2"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -62,6 +62,14 @@ NameMap names(const ModelPlan&) {
             .ignored = {".attention.bias", ".attention.masked_bias", "rotary_emb.inv_freq", "embed_out.weight"}};
 }
 
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    plan.blueprint.norm_place = c.flag("use_parallel_residual", true) ? NormPlace::parallel_two : NormPlace::pre;
+    plan.encoding = gguf_rope_spec(c, tensors, plan.blueprint, "halves");
+    return plan;
+}
+
 } // namespace
 
 const Architecture gptneox_architecture = {
@@ -69,6 +77,7 @@ const Architecture gptneox_architecture = {
     "GPT-NeoX, Pythia: attention and feed-forward side by side behind a LayerNorm each",
     make,
     "rope:width=16,pairing=halves",
-    {{"gpt_neox"}, plan_of_config, names}};
+    {{"gpt_neox"}, plan_of_config, names},
+    {{"gptneox"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -35,12 +35,21 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
+// Rows of queries and keys are in the order of adjacent pairs there, as Llama's own code has them.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    plan.encoding = gguf_rope_spec(c, tensors, plan.blueprint, "adjacent");
+    return plan;
+}
+
 } // namespace
 
 const Architecture llama_architecture = {"llama",
                                          "Llama: pre-norm RMSNorm, SwiGLU, grouped-query attention, own head",
                                          make,
                                          "rope",
-                                         {{"llama"}, plan_of_config, names}};
+                                         {{"llama"}, plan_of_config, names},
+                                         {{"llama"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -73,9 +73,21 @@ NameMap names(const ModelPlan&) {
             .ignored = {"lm_head.weight"}};
 }
 
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), "learned"};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    const double max = c.number("attention.max_alibi_bias", 0, 0, 64);
+    if (max != 0) plan.encoding = "alibi:max=" + decimal(max);
+    return plan;
+}
+
 } // namespace
 
-const Architecture mpt_architecture = {
-    "mpt", "MPT: LayerNorm without bias, GELU, no biases, tied head", make, "alibi", {{"mpt"}, plan_of_config, names}};
+const Architecture mpt_architecture = {"mpt",
+                                       "MPT: LayerNorm without bias, GELU, no biases, tied head",
+                                       make,
+                                       "alibi",
+                                       {{"mpt"}, plan_of_config, names},
+                                       {{"mpt"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -49,12 +49,20 @@ NameMap names(const ModelPlan&) {
     return map;
 }
 
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    plan.encoding = gguf_rope_spec(c, tensors, plan.blueprint, "halves");
+    return plan;
+}
+
 } // namespace
 
 const Architecture phi_architecture = {"phi",
                                        "Phi: attention and feed-forward side by side behind one LayerNorm, biases",
                                        make,
                                        "rope:width=32,pairing=halves",
-                                       {{"phi"}, plan_of_config, names}};
+                                       {{"phi"}, plan_of_config, names},
+                                       {{"phi2"}, plan_of_gguf}};
 
 } // namespace ordo

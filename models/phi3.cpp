@@ -38,9 +38,20 @@ NameMap names(const ModelPlan&) {
     return map;
 }
 
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    plan.encoding = gguf_rope_spec(c, tensors, plan.blueprint, "halves");
+    return plan;
+}
+
 } // namespace
 
-const Architecture phi3_architecture = {
-    "phi3", "Phi 3: Llama with a window of keys", make, "rope", {{"phi3"}, plan_of_config, names}};
+const Architecture phi3_architecture = {"phi3",
+                                        "Phi 3: Llama with a window of keys",
+                                        make,
+                                        "rope",
+                                        {{"phi3"}, plan_of_config, names},
+                                        {{"phi3"}, plan_of_gguf, {{"layers.#.feed_forward.in", "blk.#.ffn_up"}}}};
 
 } // namespace ordo

@@ -36,12 +36,20 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    plan.encoding = gguf_rope_spec(c, tensors, plan.blueprint, "halves");
+    return plan;
+}
+
 } // namespace
 
 const Architecture qwen3_architecture = {"qwen3",
                                          "Qwen 3: Llama with a norm of each head's queries and keys",
                                          make,
                                          "rope:theta=1000000",
-                                         {{"qwen3"}, plan_of_config, names}};
+                                         {{"qwen3"}, plan_of_config, names},
+                                         {{"qwen3"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -48,12 +48,22 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
+// Every fourth layer, whatever a file says: it has no key for it.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    const std::string rope = gguf_rope_spec(c, tensors, plan.blueprint, "adjacent");
+    plan.encoding = pattern_of(std::vector<std::string>{rope, rope, rope, "none"});
+    return plan;
+}
+
 } // namespace
 
 const Architecture smollm3_architecture = {"smollm3",
                                            "SmolLM3: Llama with rope in three layers of four, tied head",
                                            make,
                                            "pattern(rope,rope,rope,none)",
-                                           {{"smollm3"}, plan_of_config, names}};
+                                           {{"smollm3"}, plan_of_config, names},
+                                           {{"smollm3"}, plan_of_gguf}};
 
 } // namespace ordo

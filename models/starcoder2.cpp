@@ -49,6 +49,13 @@ NameMap names(const ModelPlan&) {
     return map;
 }
 
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    plan.encoding = gguf_rope_spec(c, tensors, plan.blueprint, "halves");
+    return plan;
+}
+
 } // namespace
 
 const Architecture starcoder2_architecture = {
@@ -56,6 +63,7 @@ const Architecture starcoder2_architecture = {
     "StarCoder 2: pre-norm LayerNorm, GELU (tanh), biases, a window of keys, tied head",
     make,
     "rope:theta=1000000",
-    {{"starcoder2"}, plan_of_config, names}};
+    {{"starcoder2"}, plan_of_config, names},
+    {{"starcoder2"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
+#include "formats/llama2c.h"
 #include "formats/source.h"
 #include "model/model_file.h"
 
 namespace ordo {
+namespace {
+
+bool begins_with(const std::filesystem::path& path, std::string_view magic) {
+    const File file(path);
+    std::string start(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), magic.size())), '\0');
+    file.read(0, std::as_writable_bytes(std::span(start)));
+    return start == magic;
+}
+
+} // namespace
 
 Source open_source(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return hugging_face_source(path);
+    if (begins_with(path, "GGUF")) return gguf_source(std::make_shared<const Gguf>(Gguf::open(path)));
+    if (is_llama2c(path))
+        fail(ErrorCode::usage, printable_path(path),
+             ": expected a model with its tokenizer, found a file of llama2.c's; ",
+             "convert it first: ordo convert IN OUT --tokenizer FILE");
     auto file = std::make_shared<const Safetensors>(Safetensors::open(path));
     if (!file->metadata().contains(key_format) && std::filesystem::exists(directory_of(path) / "config.json", error))
         fail(ErrorCode::model, file->where(),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "formats/assembly.h"
+#include "io/gguf.h"
 #include "model/model.h"
 #include "model/text_side.h"
 
@@ -19,6 +20,8 @@ struct Source {
     NameMap names;                     // no rules: theirs are ours
     std::function<TextSide()> text;    // made when asked for, beside the weights; empty: none
     std::vector<std::string> warnings; // for whoever loads it
+    std::function<GgufEntries()>
+        gguf_vocabulary; // of a GGUF: its tokenizer as it stands there, for another; else empty
 
     // tensor_list() and the encodings' own, of the blueprint and the encoding above.
     std::vector<TensorSpec> specs() const;
@@ -29,13 +32,14 @@ struct Source {
     EncodingStack trained_encodings() const;
 };
 
-// What a path leads to, by what is there: an Ordo safetensors file, or a directory of Hugging Face's. Anything else is
+// What a path leads to, by what is there: an Ordo safetensors file, a GGUF, or a directory of Hugging Face's. Anything else is
 // refused as what it is. Throws Error.
 Source open_source(const std::filesystem::path& path);
 
 // The formats, one file each.
 Source ordo_source(std::shared_ptr<const Safetensors> file);
 Source hugging_face_source(const std::filesystem::path& directory);
+Source gguf_source(std::shared_ptr<const Gguf> file);
 
 // The same as Model::load() from what has been opened.
 Model load_model(const Source& source, const LoadOptions& options);

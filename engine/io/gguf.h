@@ -47,6 +47,7 @@ public:
     static GgufValue of(std::span<const std::string> values);
     static GgufValue of(std::span<const float> values);
     static GgufValue of(std::span<const std::int32_t> values);
+    static GgufValue of_bytes(std::string_view values); // an array of u8
 
     GgufKind kind() const { return kind_; } // of the elements
     bool is_array() const { return array_; }
@@ -112,11 +113,11 @@ public:
 
     // The bytes of a tensor from `first` on, as many as out has. Throws Error(io) if the file cannot be read any more.
     void read(const GgufTensor& tensor, std::uint64_t first, std::span<std::byte> out) const;
+    void read_at(std::uint64_t offset, std::span<std::byte> out) const; // of the file
 
 private:
     friend class GgufParser;
     void parse_content(const GgufLimits& limits, std::uint64_t data_bytes = 0);
-    void read_at(std::uint64_t offset, std::span<std::byte> out) const;
     const GgufValue* find_value(std::string_view key) const;
     [[noreturn]] void unexpected(std::string_view key, const std::string& expected, const GgufValue& found) const;
 

@@ -66,6 +66,10 @@ GgufValue GgufValue::of(std::span<const std::int32_t> values) {
     return {GgufKind::i32, true, raw_all(values)};
 }
 
+GgufValue GgufValue::of_bytes(std::string_view values) {
+    return {GgufKind::u8, true, std::string(values)};
+}
+
 bool GgufValue::is_integer() const {
     return kind_ != GgufKind::f32 && kind_ != GgufKind::f64 && kind_ != GgufKind::boolean && kind_ != GgufKind::string;
 }

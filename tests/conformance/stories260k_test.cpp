@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A model that others trained, in the legacy layout of llama2.c, must give the text that llama2.c gives.
-#include "model/model.h"
+// A model that others trained, in the legacy layout of llama2.c, must give the text that llama2.c gives: read as it is, as
+// GGUF, and in every type within the gates of models/README.md.
+#include "bench/accuracy.h"
+#include "formats/gguf_export.h"
+#include "formats/llama2c.h"
 #include "tests/temp_dir.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <iostream>
 
@@ -13,112 +15,69 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path folder() {
-    const char* set = std::getenv("ORDO_CONFORMANCE");
-    return fs::path(set != nullptr ? set : "../shared/conformance") / "stories260K";
-}
-
-// Numbers one after the other, as they lie in memory.
-class Stream {
-public:
-    explicit Stream(std::string bytes) : bytes_(std::move(bytes)) {}
-    template <class T>
-    T next() {
-        T value;
-        std::memcpy(&value, text(sizeof value).data(), sizeof value);
-        return value;
-    }
-    std::string text(std::size_t size) {
-        at_ += size;
-        return bytes_.substr(at_ - size, size);
-    }
-    bool done() const { return at_ >= bytes_.size(); }
-
-private:
-    std::string bytes_;
-    std::size_t at_ = 0;
-};
-
-Model convert(Stream file) {
-    Blueprint b;
-    b.architecture = "llama";
-    b.d_model = file.next<int>();
-    b.d_ff = file.next<int>();
-    b.n_layers = file.next<int>();
-    b.n_heads = file.next<int>();
-    b.n_kv_heads = file.next<int>();
-    b.vocab_size = file.next<int>(); // above 0: the head is the embedding
-    b.context = file.next<int>();
-    b.d_head = b.d_model / b.n_heads;
-
-    EncodingStack encodings("rope:theta=10000,pairing=adjacent", b.dims());
-    TensorBlock tensors(model_tensors(b, encodings));
-    const auto read = [&](const std::string& name, int first_row, int rows) {
-        const View v = tensors.view(name);
-        for (int i = first_row; i < first_row + rows; ++i)
-            for (int j = 0; j < v.cols; ++j) v.row(i)[j] = file.next<float>();
-    };
-    const auto each_layer = [&](const std::string& name, int first_row, int rows) {
-        for (int i = 0; i < b.n_layers; ++i) read("layers." + std::to_string(i) + "." + name, first_row, rows);
-    };
-    const int q = b.n_heads * b.d_head, kv = b.n_kv_heads * b.d_head;
-    read("embedding.weight", 0, b.vocab_size);
-    each_layer("attention_norm.weight", 0, 1);
-    each_layer("attention.qkv.weight", 0, q);
-    each_layer("attention.qkv.weight", q, kv);
-    each_layer("attention.qkv.weight", q + kv, kv);
-    each_layer("attention.out.weight", 0, b.d_model);
-    each_layer("feed_forward_norm.weight", 0, 1);
-    each_layer("feed_forward.in.weight", 0, b.d_ff);      // w1, the gate
-    each_layer("feed_forward.out.weight", 0, b.d_model);  // w2
-    each_layer("feed_forward.in.weight", b.d_ff, b.d_ff); // w3
-    read("final_norm.weight", 0, 1);
-    return make_model("stories260K", b, std::move(encodings), std::move(tensors), nullptr, {}, b.context);
-}
-
-std::vector<std::string> read_pieces(Stream file) {
-    file.next<int>(); // the longest
-    std::vector<std::string> pieces;
-    while (!file.done()) {
-        file.next<float>(); // the score
-        const int length = file.next<int>();
-        pieces.push_back(file.text(static_cast<std::size_t>(length)));
-    }
-    return pieces;
-}
-
-// As llama2.c prints it: no space after the first token, <0x0A> as the byte.
-std::string piece_text(const std::string& piece, bool first) {
-    if (piece.size() == 6 && piece.starts_with("<0x"))
-        return {static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16))};
-    return first && piece.starts_with(' ') ? piece.substr(1) : piece;
-}
-
-TEST(Stories260K, GreedyTextIsThatOfLlama2c) {
-    const fs::path from = folder();
-    if (!fs::exists(from / "stories260K.bin")) {
-        std::cerr << "SKIPPED: no conformance data in " << from << "; set ORDO_CONFORMANCE\n";
+class Stories260K : public ::testing::Test {
+protected:
+    void SetUp() override {
+        const char* set = std::getenv("ORDO_CONFORMANCE");
+        folder_ = fs::path(set != nullptr ? set : "../shared/conformance") / "stories260K";
+        if (fs::exists(folder_ / "stories260K.bin")) return;
+        std::cerr << "SKIPPED: no conformance data in " << folder_ << "; set ORDO_CONFORMANCE\n";
         GTEST_SKIP();
     }
-    const Model model = convert(Stream(test::file_content(from / "stories260K.bin")));
-    const std::vector<std::string> pieces = read_pieces(Stream(test::file_content(from / "tok512.bin")));
-    ASSERT_EQ(pieces.size(), 512u);
+    Source source() const { return llama2c_source(folder_ / "stories260K.bin", folder_ / "tok512.bin"); }
+    // llama2.c ends its output with a newline.
+    std::string published() const { return test::file_content(folder_ / "greedy_200.txt"); }
 
-    constexpr Token start_of_sequence = 1;
-    constexpr int steps = 200;
-    Session session(model);
-    Sampling greedy;
-    greedy.temperature = 0;
-    Sampler sampler(greedy, model.vocab_size());
-    Token token = start_of_sequence;
-    std::string text;
-    for (std::uint64_t i = 0; i < steps; ++i) {
-        const Token next = sampler.sample(session.feed({&token, 1}), {}, i);
-        if (next == start_of_sequence) break;
-        text += piece_text(pieces[static_cast<std::size_t>(next)], token == start_of_sequence);
-        token = next;
+    fs::path folder_;
+};
+
+Model load(const Source& source, std::string dtype) {
+    LoadOptions options;
+    options.dtype = std::move(dtype);
+    return load_model(source, options);
+}
+
+// 200 steps from the token that begins a text.
+std::string greedy(const Model& model) {
+    GenerateOptions options;
+    options.max_tokens = 200;
+    options.sampling.temperature = 0;
+    return generate(model, "", options).text + "\n";
+}
+
+TEST_F(Stories260K, GreedyTextIsThatOfLlama2c) {
+    const Source from = source();
+    for (const char* dtype : {"f32", "f16"}) EXPECT_EQ(greedy(load(from, dtype)), published()) << dtype;
+}
+
+TEST_F(Stories260K, GreedyTextIsTheSameThroughGguf) {
+    const Source from = source();
+    for (const auto type : {WeightType::f32, WeightType::f16}) {
+        const GgufExport file = gguf_export(from, type);
+        const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+        const Source again = gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem")));
+        EXPECT_EQ(greedy(load(again, "")), published()) << name_of(type);
     }
-    EXPECT_EQ(text + "\n", test::file_content(from / "greedy_200.txt")); // llama2.c ends its output with a newline
+}
+
+// Texts of the model's own, drawn with several seeds.
+TEST_F(Stories260K, Q8_0IsWithinTheGate) {
+    const Source from = source();
+    const Model reference = load(from, "f32"), model = load(from, "q8_0");
+    std::vector<std::vector<Token>> documents;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        GenerateOptions options;
+        options.max_tokens = 250;
+        options.sampling.seed = seed;
+        documents.push_back(reference.encode(generate(reference, "", options).text));
+        documents.back().insert(documents.back().begin(), 1);
+    }
+    const bench::Accuracy accuracy = bench::measure_accuracy(reference, model, documents, 512);
+    EXPECT_GT(accuracy.tokens, 1000);
+    EXPECT_LE(accuracy.kl, 2e-3);
+    EXPECT_GE(accuracy.top1, 0.985);
+    RecordProperty("kl", std::to_string(accuracy.kl));
+    RecordProperty("top1", std::to_string(accuracy.top1));
 }
 
 } // namespace

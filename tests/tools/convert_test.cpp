@@ -210,9 +210,10 @@ TEST_F(CliConvert, RefusesBeforeItTouchesAnything) {
     expect_left_alone(convert({dir_ / "absent", out(), "--dtype", "q8_0"}), 5, "absent");
     expect_left_alone(convert({dir_ / "absent", out()}), 5, "absent");
     expect_left_alone(convert({in(), dir_ / "absent" / "out", "--dtype", "f16"}), 5, "is not a directory");
-    for (const std::string& other : {(dir_ / "out.gguf").string(), dir_.path().string(), (dir_ / "new/").string()})
-        expect_left_alone(convert({in(), other, "--dtype", "f16"}), 2, "expected an Ordo safetensors file, found");
-    expect_left_alone(convert({dir_.path().string(), out()}), 3, "without config.json");
+    for (const std::string& other : {dir_.path().string(), (dir_ / "new/").string()})
+        expect_left_alone(convert({in(), other, "--dtype", "f16"}), 2, "expected the name of a file");
+    expect_left_alone(convert({dir_.path().string(), out(), "--dtype", "f16"}), 3, "a directory without config.json");
+    expect_left_alone(convert({in(), out(), "--dtype", "f16", "--tokenizer", "README.md"}), 3, "header field");
     expect_left_alone(convert({(dir_ / "out.gguf").string(), out()}), 5, "out.gguf");
     expect_left_alone(convert({in(), out(), "--dtype", "f16", "-f", dir_ / "absent"}), 5, "absent");
     put_file(out(), "old");

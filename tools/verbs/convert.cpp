@@ -3,6 +3,8 @@
 // to know the trunk only: an encoding that this program has never heard of survives.
 #include "bench/accuracy.h"
 #include "core/error.h"
+#include "formats/gguf_export.h"
+#include "formats/llama2c.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "io/atomic_file.h"
@@ -41,6 +43,10 @@ constexpr Option options[] = {
      .least = 0,
      .most = 1e15,
      .help = "measure on so many tokens; 0: on all"},
+    {.name = "tokenizer",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "of a file of llama2.c's, whose tokens lie apart (tok512.bin)"},
 };
 constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 
@@ -49,9 +55,9 @@ constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 void refuse_other_formats(const fs::path& out) {
     std::error_code error;
     const bool directory = out.filename().empty() || fs::is_directory(out, error);
-    if (directory || out.extension() == ".gguf")
-        fail(ErrorCode::usage, "convert: ", printable_path(out), ": expected an Ordo safetensors file, found ",
-             directory ? "a directory" : "the name of a GGUF file", "; that is all that is written");
+    if (directory)
+        fail(ErrorCode::usage, "convert: ", printable_path(out),
+             ": expected the name of a file, .safetensors or .gguf, found a directory");
 }
 
 // The text to measure on; empty if nothing is measured, or there is none.
@@ -190,7 +196,7 @@ struct Measured {
 
 // The converted file, in memory, against the one that it was made from in f32. Throws Error if the model
 // cannot be run.
-Measured measure(const Arguments& arguments, const Source& source, const Safetensors& result, Progress& progress) {
+Measured measure(const Arguments& arguments, const Source& source, const Source& result, Progress& progress) {
     LoadOptions as_floats;
     as_floats.dtype = "f32";
     const Model reference = load_model(source, as_floats), model = load_model(result, {});
@@ -257,15 +263,25 @@ Metadata metadata_of(const Source& source, std::span<const Part> parts) {
 }
 
 // Measuring holds the new file, the model that it makes and the old weights as floats, all at once.
-void check_memory(const Source& source, std::span<const RawTensor> tensors) {
-    std::uint64_t need = packed_bytes(tensor_list(source.blueprint), WeightType::f32);
-    for (const RawTensor& tensor : tensors) need += 2 * tensor.bytes;
+void check_memory(const Source& source, std::uint64_t bytes) {
+    const std::uint64_t need = packed_bytes(tensor_list(source.blueprint), WeightType::f32) + 2 * bytes;
     if (const std::uint64_t most = default_memory_limit(); need > most)
         fail(ErrorCode::limit, source.where, ": measuring the accuracy takes ", need, " bytes, more than the ", most,
              " that it may; --no-accuracy does without");
 }
 
-// Returns what was found, if it could be measured; otherwise a warning says why not.
+// What was found, if it could be measured; otherwise a warning says why not.
+std::optional<Measured> try_to_measure(const Arguments& arguments, const Source& source, const Source& result,
+                                       Progress& progress) {
+    try {
+        return measure(arguments, source, result, progress);
+    } catch (const Error& error) {
+        if (arguments.has("file")) throw; // that text was asked for
+        if (!arguments.has("quiet")) write_message("warning: accuracy not measured: " + std::string(error.what()));
+        return std::nullopt;
+    }
+}
+
 std::optional<Measured> convert(const Arguments& arguments, const Source& source, const fs::path& out) {
     std::optional<WeightType> type;
     if (arguments.has("dtype")) type = writable_type(arguments.text("dtype"));
@@ -278,26 +294,50 @@ std::optional<Measured> convert(const Arguments& arguments, const Source& source
         write_raw_safetensors(out, std::move(tensors), metadata);
         return std::nullopt;
     }
-    check_memory(source, tensors);
+    std::uint64_t size = 0;
+    for (const RawTensor& tensor : tensors) size += tensor.bytes;
+    check_memory(source, size);
     const std::vector<std::byte> bytes = safetensors_bytes(std::move(tensors), metadata, where);
-    const Safetensors result = Safetensors::parse(bytes, where);
-    std::optional<Measured> measured;
-    try {
-        measured = measure(arguments, source, result, progress);
-        const std::string name = fs::path(arguments.operand(0)).filename().string();
-        record(*measured, escaped_bytes(name) + " (" + types_of(parts) + ") as f32", metadata);
-    } catch (const Error& error) {
-        if (arguments.has("file")) throw; // that text was asked for
-        if (!arguments.has("quiet")) write_message("warning: accuracy not measured: " + std::string(error.what()));
-    }
+    const auto result = std::make_shared<const Safetensors>(Safetensors::parse(bytes, where));
+    const std::optional<Measured> measured = try_to_measure(arguments, source, ordo_source(result), progress);
+    const std::string name = fs::path(arguments.operand(0)).filename().string();
+    if (measured) record(*measured, escaped_bytes(name) + " (" + types_of(parts) + ") as f32", metadata);
     std::vector<RawTensor> done;
-    for (const TensorInfo& info : result.tensors())
-        done.push_back({info.name, info.dtype, info.shape, info.bytes, [&result, &info](const ByteSink& sink) {
+    for (const TensorInfo& info : result->tensors())
+        done.push_back({info.name, info.dtype, info.shape, info.bytes, [result, &info](const ByteSink& sink) {
                             std::vector<std::byte> content(info.bytes);
-                            result.read_raw(info, content);
+                            result->read_raw(info, content);
                             sink(content);
                         }});
     write_raw_safetensors(out, std::move(done), metadata);
+    return measured;
+}
+
+std::optional<Measured> convert_to_gguf(const Arguments& arguments, const Source& source, const fs::path& out) {
+    std::optional<WeightType> type;
+    if (arguments.has("dtype")) type = writable_type(arguments.text("dtype"));
+    Progress progress(arguments.has("quiet"));
+    GgufExport file = gguf_export(source, type);
+    std::size_t done = 0;
+    for (GgufStored& tensor : file.tensors)
+        tensor.content = [&progress, name = printable(tensor.name), count = ++done, of = file.tensors.size(),
+                          write = std::move(tensor.content)](const ByteSink& sink) {
+            stop_if_asked();
+            progress.show("tensor " + std::to_string(count) + " of " + std::to_string(of) + ": " + name);
+            write(sink);
+        };
+    if (!type || arguments.has("no-accuracy")) {
+        write_gguf(out, file.metadata, file.tensors);
+        return std::nullopt;
+    }
+    check_memory(source, packed_bytes(source.specs(), *type));
+    const std::string where = printable_path(out);
+    const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, where);
+    const auto result = std::make_shared<const Gguf>(Gguf::parse(bytes, where));
+    const std::optional<Measured> measured = try_to_measure(arguments, source, gguf_source(result), progress);
+    AtomicFile target(out);
+    target.write(bytes);
+    target.commit();
     return measured;
 }
 
@@ -307,9 +347,12 @@ int convert_and_tell(const Arguments& arguments) {
         if (arguments.has(option) && !arguments.has("dtype"))
             fail(ErrorCode::usage, "convert: option --", option, ": expected --dtype with it");
     check_paths(arguments, in, out);
-    const Source source = open_source(in);
+    const Source source =
+        arguments.has("tokenizer") ? llama2c_source(in, arguments.text("tokenizer")) : open_source(in);
     std::optional<Measured> measured;
-    if (arguments.has("dtype") || !source.names.rules.empty()) {
+    if (out.extension() == ".gguf") {
+        measured = convert_to_gguf(arguments, source, out);
+    } else if (arguments.has("dtype") || !source.names.rules.empty()) {
         measured = convert(arguments, source, out);
     } else {
         parts_of(source, {}); // is a model
@@ -342,13 +385,15 @@ const Verb convert_verb{
     .name = "convert",
     .operand = "IN OUT",
     .operand_needed = true,
-    .summary = "a model as an Ordo safetensors file, with its weights in another type",
-    .details = "From anything that ordo generate -m takes to an Ordo safetensors file; all that it records of itself "
-               "comes along. q8_0 and q4_0 "
-               "share a scale among 32 weights, in GGUF's layout: vectors and an encoding's own tensors are then f32, "
-               "rows that 32 does not divide f16, and beside q4_0 the embedding and the head q8_0. The mean "
-               "divergence of the predictions from those of IN in f32, in nats per token, and how often the likeliest "
-               "token is the same are measured and recorded in OUT, where ordo info shows them.",
+    .summary = "a model as an Ordo safetensors file or a GGUF, with its weights in another type",
+    .details =
+        "From anything that ordo generate -m takes, and llama2.c's files, to an Ordo safetensors file, in which "
+        "all that it records of itself comes along, or, where OUT ends in .gguf, to one for llama.cpp, as far as "
+        "that knows such a trunk with such an encoding. q8_0 and q4_0 share a scale among 32 weights, in GGUF's "
+        "layout: vectors and an encoding's own tensors are then f32, rows that 32 does not divide f16, and "
+        "beside q4_0 the embedding and the head q8_0. The mean divergence of the predictions from those of IN in "
+        "f32, in nats per token, and how often the likeliest token is the same are measured and, but in a GGUF, "
+        "recorded in OUT, where ordo info shows them.",
     .groups = groups,
     .run = run};
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "formats/gguf_export.h"
+
+#include "core/error.h"
+#include "formats/gguf_target.h"
+#include "formats/gguf_values.h"
+#include "model/model_file.h"
+
+#include <algorithm>
+
+namespace ordo {
+namespace {
+
+// Rows of one of our tensors as a tensor of theirs.
+struct Slice {
+    std::string name; // theirs
+    TensorSpec spec;  // ours, all of it
+    int first = 0, rows = 0;
+    int turned = 0; // columns of a head that turn, where its rows change places; 0: they do not
+};
+
+// The row of ours that stands at row i of theirs: pairs (2k, 2k + 1) there are (k, k + width/2) here, or the other way
+// round.
+int row_of(int i, int d_head, int width, bool to_adjacent) {
+    const int in_head = i % d_head;
+    if (width == 0 || in_head >= width) return i;
+    const int half = width / 2;
+    return i - in_head + (to_adjacent ? in_head / 2 + in_head % 2 * half : in_head % half * 2 + in_head / half);
+}
+
+std::string name_in_gguf(const NameMap& names, const std::string& ours, const std::string& where) {
+    for (const NameRule& rule : names.rules)
+        if (std::string theirs = their_name(rule, ours); !theirs.empty()) return theirs;
+    fail(ErrorCode::usage, where, ": GGUF has no place for the tensor '", printable(ours), "'");
+}
+
+// Whether rows of the tensor go by pairs of what turns: queries, keys, and the norms of them.
+bool is_turned(std::string_view name) {
+    for (const char* part : {"attention.q.", "attention.k.", "attention.q_norm.", "attention.k_norm."})
+        if (name.find(part) != name.npos) return true;
+    return false;
+}
+
+std::vector<Slice> slices_of(const TensorSpec& spec, const Blueprint& b, const GgufTarget& target, const NameMap& names,
+                             const std::string& where) {
+    const bool whole = target.fused && spec.name.find("attention.qkv") != std::string::npos;
+    std::vector<Piece> pieces = whole ? std::vector<Piece>() : pieces_of(spec, b);
+    if (pieces.empty()) pieces.push_back({spec.name, 0, static_cast<int>(spec.shape[0])});
+    std::vector<Slice> slices;
+    for (const Piece& piece : pieces)
+        slices.push_back({name_in_gguf(names, piece.name, where), spec, piece.first, piece.rows,
+                          target.reorders() && is_turned(piece.name) ? target.width : 0});
+    return slices;
+}
+
+// What a tensor is written as: its own type unless another is asked for.
+WeightType type_of(const TensorSpec& spec, const Assembly& from, std::optional<WeightType> asked) {
+    if (spec.shape.size() == 1) return WeightType::f32;
+    return asked ? type_in_file(*asked, spec) : from.type();
+}
+
+// The rows of a slice, in their new order. All of our tensor is read for it: one after the other, never two at once.
+void write_slice(const Slice& slice, const Assembly& from, WeightType type, const GgufTarget& target, int d_head,
+                 const std::string& what, const ByteSink& sink) {
+    const auto cols = static_cast<std::size_t>(slice.spec.shape.size() == 2 ? slice.spec.shape[1] : 1);
+    const auto row = [&](int i) {
+        return static_cast<std::size_t>(slice.first + row_of(i, d_head, slice.turned, target.to_adjacent));
+    };
+    if (quantised(type) && from.type() == type) {
+        const std::vector<std::byte> bytes = from.read_stored();
+        const auto n = static_cast<std::size_t>(row_bytes(type, static_cast<std::int64_t>(cols)));
+        for (int i = 0; i < slice.rows; ++i) sink(std::span(bytes).subspan(row(i) * n, n));
+        return;
+    }
+    std::vector<float> values(static_cast<std::size_t>(slice.spec.shape[0]) * cols);
+    from.read(values);
+    if (slice.turned == 0)
+        return encode_values(
+            type, std::span(values).subspan(row(0) * cols, static_cast<std::size_t>(slice.rows) * cols), what, sink);
+    std::vector<float> ordered;
+    ordered.reserve(static_cast<std::size_t>(slice.rows) * cols);
+    for (int i = 0; i < slice.rows; ++i) {
+        const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row(i) * cols);
+        ordered.insert(ordered.end(), begin, begin + static_cast<std::ptrdiff_t>(cols));
+    }
+    encode_values(type, ordered, what, sink);
+}
+
+GgufStored stored(const Source& source, const Slice& slice, std::optional<WeightType> asked, const GgufTarget& target) {
+    const Assembly from = source.assemble(slice.spec);
+    const WeightType type = type_of(slice.spec, from, asked);
+    std::vector<std::int64_t> shape = slice.spec.shape;
+    shape[0] = slice.rows;
+    const std::string what = source.where + ": tensor '" + printable(slice.spec.name) + "'";
+    return {slice.name, std::move(shape), type,
+            [slice, from, type, target, d_head = source.blueprint.d_head, what](const ByteSink& sink) {
+                write_slice(slice, from, type, target, d_head, what, sink);
+            }};
+}
+
+GgufStored stored(const std::string& name, const std::vector<float>& values) {
+    return {name, {static_cast<std::int64_t>(values.size())}, WeightType::f32, [values](const ByteSink& sink) {
+                sink(std::as_bytes(std::span(values)));
+            }};
+}
+
+// enum llama_ftype, which tools show: what most of the weights are.
+std::optional<std::uint32_t> file_type(WeightType type) {
+    switch (type) {
+    case WeightType::f32:
+        return 0;
+    case WeightType::f16:
+        return 1;
+    case WeightType::q4_0:
+        return 2;
+    case WeightType::q8_0:
+        return 7;
+    case WeightType::bf16:
+        return 32;
+    default:
+        return {};
+    }
+}
+
+void describe(const Source& source, const GgufExport& out, GgufEntries& metadata) {
+    if (const auto name = source.metadata.find("general.name"); name != source.metadata.end())
+        metadata.emplace_back("general.name", GgufValue::of(name->second));
+    // That of a layer's last matrix, which all architectures have.
+    for (const GgufStored& tensor : out.tensors)
+        if (tensor.name == "blk.0.ffn_down.weight")
+            if (const auto type = file_type(tensor.type))
+                metadata.emplace_back("general.file_type", GgufValue::of(*type));
+    constexpr std::uint32_t version = 2;
+    if (std::any_of(out.tensors.begin(), out.tensors.end(), [](const auto& t) { return quantised(t.type); }))
+        metadata.emplace_back("general.quantization_version", GgufValue::of(version));
+}
+
+} // namespace
+
+GgufExport gguf_export(const Source& source, std::optional<WeightType> type) {
+    const std::string spec = source.trained_encodings().spec();
+    const GgufTarget target = gguf_target(source.blueprint, spec, source.where);
+    const NameMap names = gguf_names(source.blueprint, {});
+    GgufExport out{target.architecture, target.metadata, {}};
+    for (const auto& [name, values] : target.factors) out.tensors.push_back(stored(name, values));
+    for (const TensorSpec& tensor : source.specs())
+        for (const Slice& slice : slices_of(tensor, source.blueprint, target, names, source.where))
+            out.tensors.push_back(stored(source, slice, type, target));
+    describe(source, out, out.metadata);
+    const GgufEntries vocabulary = source.gguf_vocabulary ? source.gguf_vocabulary()
+                                                          : gguf_entries(source.text ? source.text() : TextSide(),
+                                                                         source.blueprint.vocab_size, source.where);
+    out.metadata.insert(out.metadata.end(), vocabulary.begin(), vocabulary.end());
+    return out;
+}
+
+} // namespace ordo

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// A GGUF file: keys of its architecture, tensors by llama.cpp's names, the tokenizer's arrays among the metadata.
+#include "core/error.h"
+#include "formats/gguf_export.h"
+#include "formats/gguf_values.h"
+#include "formats/source.h"
+#include "io/gguf.h"
+
+namespace ordo {
+namespace {
+
+constexpr std::size_t most_numbers = 65'536; // of a list among the hyperparameters
+
+JsonValue number_of(const GgufValue& value, std::size_t i) {
+    if (value.kind() == GgufKind::boolean) return JsonValue(value.integer(i) != 0);
+    if (!value.is_integer()) return JsonValue(value.number(i));
+    const std::int64_t n = value.integer(i);
+    return n < 0 ? JsonValue(n) : JsonValue(static_cast<std::uint64_t>(n));
+}
+
+JsonValue json_of(const GgufValue& value) {
+    if (!value.is_array())
+        return value.kind() == GgufKind::string ? JsonValue(std::string(value.text())) : number_of(value, 0);
+    JsonValue list = JsonValue::empty_array();
+    for (std::size_t i = 0; i < value.size(); ++i) list.array()->push_back(number_of(value, i));
+    return list;
+}
+
+// The hyperparameters as the members of an object: single values and short lists of numbers.
+JsonValue hyperparameters(const Gguf& file, const std::string& prefix) {
+    JsonValue object = JsonValue::empty_object();
+    for (const auto& [key, value] : file.metadata()) {
+        if (!key.starts_with(prefix)) continue;
+        const bool list = value.is_array() && (value.kind() == GgufKind::string || value.size() > most_numbers);
+        if (!list) object.object()->push_back({key, json_of(value)});
+    }
+    return object;
+}
+
+void add_tensors(TensorStore& store, const std::shared_ptr<const Gguf>& file) {
+    const std::size_t index =
+        store.add_file(file->where(), file->size(),
+                       [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); });
+    for (const GgufTensor& tensor : file->tensors())
+        store.add({.name = tensor.name,
+                   .dtype = std::string(tensor.type_name),
+                   .type = tensor.type,
+                   .shape = tensor.shape,
+                   .bytes = tensor.bytes,
+                   .offset = tensor.offset,
+                   .file = index});
+}
+
+// What people write about a model, for `info`.
+void read_notes(const Gguf& file, const std::string& architecture, Metadata& metadata) {
+    metadata["source"] = "GGUF, general.architecture " + architecture;
+    constexpr std::size_t most = 4096;
+    for (const char* key : {"general.name", "general.author", "general.license", "general.description"})
+        if (const auto text = file.text(key); text && text->size() <= most) metadata[key] = *text;
+}
+
+// All that stands under tokenizer.*, chat templates included.
+GgufEntries vocabulary_of(const Gguf& file) {
+    GgufEntries entries;
+    for (const auto& [key, value] : file.metadata())
+        if (key.starts_with("tokenizer.")) entries.emplace_back(key, value);
+    return entries;
+}
+
+} // namespace
+
+Source gguf_source(std::shared_ptr<const Gguf> file) {
+    const std::string& where = file->where();
+    if (const auto parts = file->integer("split.count", 0, 65'535); parts && *parts > 1)
+        fail(ErrorCode::model, where, ": 'split.count': expected 1, found ", *parts,
+             ": part of a model that is split; join it first (llama-gguf-split --merge)");
+    const auto name = file->text("general.architecture");
+    if (!name) fail(ErrorCode::model, where, ": metadata 'general.architecture': expected one, found none");
+    const Architecture& architecture = find_gguf(*name, where);
+
+    Source source;
+    source.where = where;
+    source.format = "GGUF";
+    add_tensors(source.tensors, file);
+    const std::string prefix = std::string(*name) + ".";
+    const JsonValue object = hyperparameters(*file, prefix);
+    ModelPlan plan = architecture.gguf.plan(Config(object, where, prefix), source.tensors);
+    check(plan.blueprint, where);
+    source.names = gguf_names(plan.blueprint, architecture.gguf.names);
+    source.blueprint = std::move(plan.blueprint);
+    source.encoding = std::move(plan.encoding);
+    source.warnings = std::move(plan.warnings);
+    const auto model = file->text("tokenizer.ggml.model");
+    if (model && *model != "no_vocab" && *model != "none")
+        source.text = [file, vocab = source.blueprint.vocab_size] { return read_gguf_text(*file, vocab); };
+    source.gguf_vocabulary = [file] { return vocabulary_of(*file); };
+    read_notes(*file, std::string(*name), source.metadata);
+    return source;
+}
+
+} // namespace ordo

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Between tokenizer.ggml.* of a GGUF's metadata and a tokenizer (text/gguf_vocabulary.h).
+#include "text/gguf_vocabulary.h"
+
+#include "core/error.h"
+#include "formats/gguf_export.h"
+
+namespace ordo {
+namespace {
+
+const std::string prefix = "tokenizer.ggml.";
+
+// ---- Reading --------------------------------------------------------------------------------------
+
+class Reader {
+public:
+    Reader(const Gguf& file, int vocab_size) : file_(file), vocab_size_(vocab_size) {}
+
+    GgufVocabulary vocabulary() const {
+        GgufVocabulary v;
+        v.model = file_.text(prefix + "model").value_or("");
+        v.pre = file_.text(prefix + "pre").value_or("");
+        v.tokens = texts("tokens");
+        check_size("tokens", v.tokens.size(), static_cast<std::size_t>(vocab_size_));
+        if (const GgufValue* scores = file_.numbers(prefix + "scores"); scores)
+            for (std::size_t i = 0; i < scores->size(); ++i) v.scores.push_back(static_cast<float>(scores->number(i)));
+        if (const GgufValue* types = file_.integers(prefix + "token_type"); types)
+            for (std::size_t i = 0; i < types->size(); ++i)
+                v.types.push_back(static_cast<std::int32_t>(types->integer(i)));
+        if (!v.scores.empty()) check_size("scores", v.scores.size(), v.tokens.size());
+        if (!v.types.empty()) check_size("token_type", v.types.size(), v.tokens.size());
+        v.merges = texts("merges");
+        v.charsmap = charsmap();
+        v.bos = id("bos_token_id");
+        v.eos = id("eos_token_id");
+        v.unknown = id("unknown_token_id");
+        v.separator =
+            id(file_.metadata().contains(prefix + "seperator_token_id") ? "seperator_token_id" // as llama.cpp reads
+                                                                        : "separator_token_id");
+        v.add_bos = file_.truth(prefix + "add_bos_token");
+        v.add_eos = file_.truth(prefix + "add_eos_token");
+        v.add_space_prefix = file_.truth(prefix + "add_space_prefix");
+        v.remove_extra_whitespaces = file_.truth(prefix + "remove_extra_whitespaces");
+        return v;
+    }
+
+    Token id(const std::string& key) const {
+        return static_cast<Token>(file_.integer(prefix + key, 0, vocab_size_ - 1).value_or(-1));
+    }
+
+private:
+    void check_size(const std::string& key, std::size_t found, std::size_t expected) const {
+        if (found != expected)
+            fail(ErrorCode::model, file_.where(), ": metadata '", prefix, key, "': expected ", expected,
+                 " elements, one for each token, found ", found);
+    }
+    std::vector<std::string> texts(const std::string& key) const {
+        std::vector<std::string> out;
+        const GgufValue* values = file_.strings(prefix + key);
+        for (std::size_t i = 0; values != nullptr && i < values->size(); ++i) out.emplace_back(values->text(i));
+        return out;
+    }
+    std::string charsmap() const {
+        const GgufValue* bytes = file_.integers(prefix + "precompiled_charsmap");
+        return bytes != nullptr && kind_bytes(bytes->kind()) == 1 ? bytes->bytes() : std::string();
+    }
+
+    const Gguf& file_;
+    int vocab_size_;
+};
+
+// ---- Writing --------------------------------------------------------------------------------------
+
+void put_id(GgufEntries& entries, const char* key, Token id) {
+    if (id >= 0) entries.emplace_back(prefix + key, GgufValue::of(static_cast<std::uint32_t>(id)));
+}
+
+void put_truth(GgufEntries& entries, const char* key, std::optional<bool> value) {
+    if (value) entries.emplace_back(prefix + key, GgufValue::of(*value));
+}
+
+// As many tokens as the embedding has rows.
+void fill_up(GgufVocabulary& v, std::size_t size) {
+    if (v.types.empty()) v.types.assign(v.tokens.size(), GgufVocabulary::normal);
+    while (v.tokens.size() < size) {
+        v.tokens.push_back("[PAD" + std::to_string(v.tokens.size()) + "]");
+        v.types.push_back(GgufVocabulary::unused);
+        if (!v.scores.empty()) v.scores.push_back(0);
+    }
+}
+
+GgufEntries entries_of(const GgufVocabulary& v) {
+    GgufEntries entries = {{prefix + "model", GgufValue::of(v.model)}};
+    if (!v.pre.empty()) entries.emplace_back(prefix + "pre", GgufValue::of(v.pre));
+    entries.emplace_back(prefix + "tokens", GgufValue::of(v.tokens));
+    if (!v.scores.empty()) entries.emplace_back(prefix + "scores", GgufValue::of(v.scores));
+    entries.emplace_back(prefix + "token_type", GgufValue::of(v.types));
+    if (!v.merges.empty()) entries.emplace_back(prefix + "merges", GgufValue::of(v.merges));
+    if (!v.charsmap.empty()) entries.emplace_back(prefix + "precompiled_charsmap", GgufValue::of_bytes(v.charsmap));
+    return entries;
+}
+
+} // namespace
+
+TextSide read_gguf_text(const Gguf& file, int vocab_size) {
+    const Reader reader(file, vocab_size);
+    const GgufVocabulary vocabulary = reader.vocabulary();
+    TextSide text;
+    text.tokenizer = tokenizer_from_gguf(vocabulary, file.where());
+    const std::vector<Token> before = text.tokenizer->frame().before();
+    if (!before.empty()) text.special.start = before.front();
+    for (const char* key : {"eos_token_id", "eot_token_id", "eom_token_id"})
+        if (const Token id = reader.id(key); id >= 0 && !text.special.ends_text(id)) text.special.end.push_back(id);
+    text.special.padding = reader.id("padding_token_id");
+    text.special.unknown = vocabulary.unknown;
+    text.special.mask = reader.id("mask_token_id");
+    if (vocabulary.model == "bert") {
+        text.special.first = vocabulary.bos;
+        text.special.separator = vocabulary.separator >= 0 ? vocabulary.separator : vocabulary.eos;
+    }
+    return text;
+}
+
+GgufEntries gguf_entries(const TextSide& side, int vocab_size, const std::string& where) {
+    if (!side.tokenizer) return {{prefix + "model", GgufValue::of("no_vocab")}};
+    GgufVocabulary v;
+    try {
+        v = gguf_vocabulary(*side.tokenizer);
+    } catch (const Error& error) {
+        fail(ErrorCode::usage, where, ": ", error.what());
+    }
+    fill_up(v, static_cast<std::size_t>(vocab_size));
+    GgufEntries entries = entries_of(v);
+    const SpecialTokens& special = side.special;
+    const Token start = special.start >= 0 ? special.start : v.bos;
+    put_id(entries, "bos_token_id", start);
+    put_id(entries, "eos_token_id", special.end.empty() ? v.eos : special.end.front());
+    put_id(entries, "unknown_token_id", special.unknown >= 0 ? special.unknown : v.unknown);
+    put_id(entries, "padding_token_id", special.padding);
+    put_truth(entries, "add_bos_token", special.start >= 0 || v.add_bos.value_or(false));
+    put_truth(entries, "add_eos_token", v.add_eos);
+    put_truth(entries, "add_space_prefix", v.add_space_prefix);
+    put_truth(entries, "remove_extra_whitespaces", v.remove_extra_whitespaces);
+    return entries;
+}
+
+} // namespace ordo

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Refact (Smallcloud 2023), the size of 1.6 billion parameters: Llama's trunk, one head of keys and values, ALiBi. Its
+// GGUF is how any such trunk reaches llama.cpp.
+#include "models/catalog.h"
+
+namespace ordo {
+namespace {
+
+Blueprint make() {
+    Blueprint b;
+    b.architecture = "refact";
+    b.vocab_size = 49216;
+    b.context = 4096;
+    b.n_layers = 32;
+    b.d_model = 2048;
+    b.n_heads = 32;
+    b.n_kv_heads = 1;
+    b.d_head = 64;
+    b.d_ff = 5632;
+    b.tied_head = false;
+    return b;
+}
+
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), "alibi"};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    return plan;
+}
+
+} // namespace
+
+const Architecture refact_architecture = {
+    "refact", "Refact: Llama's trunk with one head of keys, ALiBi", make, "alibi", {}, {{"refact"}, plan_of_gguf}};
+
+} // namespace ordo

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Models through GGUF: what is written and read again computes what it did; what GGUF cannot say is refused by name; and
+// the damage above the container: G21, G22, G28, G29. That llama.cpp reads the same is tests/llama_cpp to prove.
+#include "formats/gguf_export.h"
+#include "tests/json.h"
+#include "tests/temp_dir.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Json;
+
+Source fixture(const std::string& name) {
+    return open_source(fs::path("tests/families") / name);
+}
+
+std::shared_ptr<const Gguf> parsed(const std::vector<std::byte>& bytes) {
+    return std::make_shared<const Gguf>(Gguf::parse(bytes, "mem"));
+}
+
+// Of the first case, the largest error of a logit.
+double worst_error(const Model& model, const std::string& name) {
+    const Json expected = Json::parse(test::file_content(fs::path("tests/families") / name / "expected.json"));
+    const Json& first = expected.at("cases").at(0);
+    const auto tokens = first.at("tokens").get<std::vector<Token>>();
+    std::vector<float> found;
+    Session session(model);
+    session.feed_all(tokens, TokenRows{}, [&](int, View logits) {
+        for (int i = 0; i < logits.rows; ++i) found.insert(found.end(), logits.row(i), logits.row(i) + logits.cols);
+    });
+    std::vector<double> all;
+    for (const Json& row : first.at("logits"))
+        for (const Json& value : row) all.push_back(value.get<double>());
+    EXPECT_EQ(found.size(), all.size());
+    double worst = 0;
+    for (std::size_t i = 0; i < std::min(all.size(), found.size()); ++i)
+        worst = std::max(worst, std::abs(found[i] - all[i]));
+    return worst;
+}
+
+std::string refusal(const std::function<void()>& act, ErrorCode code) {
+    try {
+        act();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, code) << error.what();
+        EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos);
+        return error.what();
+    }
+    return "accepted";
+}
+
+struct Written {
+    std::string family, architecture;
+    friend std::ostream& operator<<(std::ostream& out, const Written& each) { return out << each.family; }
+};
+class GgufRoundTrip : public ::testing::TestWithParam<Written> {};
+
+TEST_P(GgufRoundTrip, KeepsTheLogitsOfTheFixture) {
+    const Source source = fixture(GetParam().family);
+    const GgufExport file = gguf_export(source, {});
+    EXPECT_EQ(file.architecture, GetParam().architecture);
+    const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+    const Source again = gguf_source(parsed(bytes));
+    std::vector<std::string> warnings;
+    LoadOptions options;
+    options.dtype = "f32"; // bf16 rounds activations too, where the machine multiplies pairs of them
+    options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
+    EXPECT_LE(worst_error(load_model(again, options), GetParam().family), 2e-4);
+    EXPECT_TRUE(warnings.empty()) << warnings.front();
+    // A second time from what was written: not a byte differs but in the order of the tokenizer's keys.
+    const GgufExport twice = gguf_export(again, {});
+    EXPECT_EQ(gguf_bytes(twice.metadata, twice.tensors, "mem").size(), bytes.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GgufRoundTrip,
+                         ::testing::Values(Written{"gpt2", "gpt2"}, Written{"gpt2-bare", "gpt2"},
+                                           Written{"llama", "llama"}, Written{"llama1", "llama"},
+                                           Written{"smollm", "llama"}, Written{"llama3", "llama"},
+                                           Written{"llama-linear", "llama"}, Written{"qwen2-yarn", "llama"},
+                                           Written{"gpt-neox", "gptneox"}, Written{"phi", "phi2"},
+                                           Written{"falcon", "falcon"}, Written{"qwen2", "llama"},
+                                           Written{"qwen3", "qwen3"}, Written{"bloom", "bloom"},
+                                           Written{"bloom-prefixed", "bloom"}, Written{"mpt", "mpt"}),
+                         [](const auto& each) {
+                             std::string name = each.param.family;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
+// What GGUF has no architecture or no key for.
+TEST(GgufExport, RefusesByNameWhatTheFormatCannotSay) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"xglm", "'sinusoidal'"}, {"opt", "gpt2: expected activation gelu_tanh"}, {"mistral", "a window of 12"},
+        {"smollm3", "pattern("},  {"llama-dynamic", "'scaling=dynamic'"},         {"llama-yarn", "beta-fast=32"}};
+    for (const auto& [family, phrase] : cases) {
+        const Source source = fixture(family);
+        const std::string text = refusal([&] { gguf_export(source, {}); }, ErrorCode::usage);
+        EXPECT_NE(text.find(phrase), std::string::npos) << text;
+    }
+}
+
+// ---- Types --------------------------------------------------------------------------------------
+
+// Llama's fixture is too narrow for blocks of 32 in some rows: those become f16.
+TEST(GgufExport, WritesTheTypeThatIsAskedFor) {
+    const Source source = fixture("llama");
+    for (const WeightType type : writable_types) {
+        const GgufExport file = gguf_export(source, type);
+        const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+        const auto again = parsed(bytes);
+        for (const GgufTensor& tensor : again->tensors()) {
+            const bool vector = tensor.shape.size() == 1, narrow = tensor.shape.back() % 32 != 0;
+            const bool coarse =
+                type == WeightType::q4_0 && (tensor.name == "token_embd.weight" || tensor.name == "output.weight");
+            const WeightType expected = vector                      ? WeightType::f32
+                                        : quantised(type) && narrow ? WeightType::f16
+                                        : coarse                    ? WeightType::q8_0
+                                                                    : type;
+            EXPECT_EQ(tensor.type, expected) << tensor.name;
+        }
+        const double most = quantised(type) ? 5 : 2e-4; // the fixture's weights are halves already
+        LoadOptions as_floats;
+        as_floats.dtype = "f32";
+        EXPECT_LE(worst_error(load_model(gguf_source(again), as_floats), "llama"), most);
+    }
+}
+
+TEST(GgufExport, MovesRowsOfBlocksAsTheyAre) {
+    const Source source = fixture("qwen3");
+    const GgufExport first = gguf_export(source, WeightType::q8_0);
+    const std::vector<std::byte> bytes = gguf_bytes(first.metadata, first.tensors, "mem");
+    const Source again = gguf_source(parsed(bytes));
+    const GgufExport second = gguf_export(again, {});
+    const std::vector<std::byte> twice = gguf_bytes(second.metadata, second.tensors, "mem");
+    const auto a = parsed(bytes), b = parsed(twice);
+    for (const GgufTensor& tensor : a->tensors()) {
+        const GgufTensor* other = b->find(tensor.name);
+        ASSERT_NE(other, nullptr);
+        std::vector<std::byte> mine(tensor.bytes), theirs(other->bytes);
+        a->read(tensor, 0, mine);
+        b->read(*other, 0, theirs);
+        EXPECT_EQ(mine, theirs) << tensor.name;
+    }
+}
+
+// ---- Text ---------------------------------------------------------------------------------------
+
+TEST(GgufSource, KeepsTheTokenizerAndTheText) {
+    const Source source = open_source("weights/rope.safetensors");
+    const GgufExport file = gguf_export(source, {});
+    const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+    LoadOptions as_floats;
+    as_floats.dtype = "f32";
+    const Model before = load_model(source, as_floats), after = load_model(gguf_source(parsed(bytes)), as_floats);
+    EXPECT_EQ(after.encoding(), before.encoding());
+    for (const char* text :
+         {"Once upon a time", "  two  spaces\n\n", "na\xc3\xafve \xf0\x9f\x98\x80 <|endoftext|>", ""})
+        for (const bool special : {false, true}) EXPECT_EQ(after.encode(text, special), before.encode(text, special));
+    GenerateOptions options;
+    options.max_tokens = 40;
+    options.sampling.temperature = 0;
+    EXPECT_EQ(generate(after, "One day", options).text, generate(before, "One day", options).text);
+}
+
+// The message with which a model with a tokenizer is refused with some metadata changed.
+std::string refused_text(const std::string& key, const GgufValue& value) {
+    const Source source = open_source("weights/rope.safetensors");
+    GgufExport file = gguf_export(source, {});
+    std::erase_if(file.metadata, [&](const auto& entry) { return entry.first == key; });
+    file.metadata.emplace_back(key, value);
+    const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+    return refusal([&] { load_model(gguf_source(parsed(bytes)), {}); }, ErrorCode::model);
+}
+
+TEST(GgufSource, G23RefusesArraysThatDoNotFitTheEmbedding) {
+    const std::vector<std::string> tokens(4095, "a");
+    EXPECT_NE(refused_text("tokenizer.ggml.tokens", GgufValue::of(tokens)).find("expected 4096 elements"),
+              std::string::npos);
+    const std::vector<std::int32_t> types(12, 1);
+    EXPECT_NE(refused_text("tokenizer.ggml.token_type", GgufValue::of(types)).find("found 12"), std::string::npos);
+    const std::vector<float> scores(5000, 1);
+    EXPECT_NE(refused_text("tokenizer.ggml.scores", GgufValue::of(scores)).find("found 5000"), std::string::npos);
+    EXPECT_NE(refused_text("tokenizer.ggml.tokens", GgufValue::of(types)).find("an array of strings"),
+              std::string::npos);
+}
+
+TEST(GgufSource, G25RefusesIdsBeyondTheVocabulary) {
+    for (const char* key : {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"}) {
+        EXPECT_NE(refused_text(key, GgufValue::of(std::uint32_t{4096})).find("from 0 to 4095, found u32 4096"),
+                  std::string::npos);
+        EXPECT_NE(refused_text(key, GgufValue::of(-1)).find("found i32 -1"), std::string::npos);
+    }
+}
+
+TEST(GgufSource, RefusesTokenizersByName) {
+    EXPECT_NE(refused_text("tokenizer.ggml.model", GgufValue::of("rwkv")).find("rwkv"), std::string::npos);
+    EXPECT_NE(refused_text("tokenizer.ggml.pre", GgufValue::of("klingon")).find("klingon"), std::string::npos);
+}
+
+// G30: nobody runs it.
+TEST(GgufSource, G30IgnoresALongChatTemplate) {
+    const std::string longest(std::size_t{10} << 20, '{');
+    EXPECT_EQ(refused_text("tokenizer.chat_template", GgufValue::of(longest)), "accepted");
+}
+
+// ---- Damage -------------------------------------------------------------------------------------
+
+// The message with which llama's fixture is refused with some metadata changed; an entry without a key is not added.
+std::string refused_with(const std::string& key, const GgufValue& value) {
+    const Source source = fixture("llama");
+    GgufExport file = gguf_export(source, {});
+    std::erase_if(file.metadata, [&](const auto& entry) { return entry.first == key; });
+    file.metadata.emplace_back(key, value);
+    const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+    return refusal([&] { load_model(gguf_source(parsed(bytes)), {}); }, ErrorCode::model);
+}
+
+void expect_refused_with(const std::string& key, const GgufValue& value, const std::string& phrase) {
+    const std::string text = refused_with(key, value);
+    EXPECT_NE(text.find(phrase), std::string::npos) << text;
+}
+
+constexpr std::uint32_t none = 0, one = 1, two = 2;
+
+TEST(GgufSource, G21RefusesAPartOfAModel) {
+    EXPECT_EQ(refused_with("split.count", GgufValue::of(one)), "accepted");
+    expect_refused_with("split.count", GgufValue::of(two), "'split.count': expected 1, found 2");
+}
+
+TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
+    expect_refused_with("general.architecture", GgufValue::of("lama"), "(nearest: llama); found 'lama'");
+    expect_refused_with("general.architecture", GgufValue::of(one), "expected a string, found u32 1");
+    expect_refused_with("llama.block_count", GgufValue::of("2"), "llama.block_count");
+    expect_refused_with("llama.block_count", GgufValue::of(none), "llama.block_count");
+    expect_refused_with("llama.block_count", GgufValue::of(std::uint32_t{99}),
+                        "blk.2.attn_norm.weight': expected [32], found none");
+    expect_refused_with("llama.attention.head_count", GgufValue::of(none), "llama.attention.head_count");
+    expect_refused_with("llama.attention.head_count", GgufValue::of(-1), "llama.attention.head_count");
+    expect_refused_with("llama.attention.head_count_kv", GgufValue::of(none), "llama.attention.head_count_kv");
+    expect_refused_with("llama.embedding_length", GgufValue::of(0.5f), "llama.embedding_length");
+    expect_refused_with("llama.context_length", GgufValue::of(std::uint32_t{0xffffffff}), "llama.context_length");
+    expect_refused_with("llama.attention.layer_norm_rms_epsilon", GgufValue::of(-1.0f), "layer_norm_rms_epsilon");
+    expect_refused_with("llama.attention.value_length", GgufValue::of(std::uint32_t{6}), "that of keys");
+    expect_refused_with("llama.logit_scale", GgufValue::of(2.0f), "llama.logit_scale");
+    expect_refused_with("llama.attention.clamp_kqv", GgufValue::of(2.0f), "llama.attention.clamp_kqv");
+}
+
+TEST(GgufSource, G29RefusesScalingsOfRope) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    expect_refused_with("llama.rope.scaling.type", GgufValue::of("spiral"), "none, linear, yarn or longrope");
+    expect_refused_with("llama.rope.scaling.type", GgufValue::of("longrope"), "rope_factors_short");
+    expect_refused_with("llama.rope.freq_base", GgufValue::of(0.0f), "llama.rope.freq_base");
+    expect_refused_with("llama.rope.freq_base", GgufValue::of(nan), "llama.rope.freq_base");
+    expect_refused_with("llama.rope.dimension_count", GgufValue::of(std::uint32_t{3}), "llama.rope.dimension_count");
+    expect_refused_with("llama.rope.dimension_count", GgufValue::of(std::uint32_t{4096}), "rope.dimension_count");
+    const Source source = fixture("llama");
+    for (const float factor : {0.0f, -1.0f, nan}) {
+        GgufExport file = gguf_export(source, {});
+        file.metadata.emplace_back("llama.rope.scaling.type", GgufValue::of("linear"));
+        file.metadata.emplace_back("llama.rope.scaling.factor", GgufValue::of(factor));
+        const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+        const std::string text = refusal([&] { gguf_source(parsed(bytes)); }, ErrorCode::model);
+        EXPECT_NE(text.find("llama.rope.scaling.factor"), std::string::npos) << text;
+    }
+}
+
+// A block's scale, f16 at its start.
+TEST(GgufSource, G28RefusesScalesThatAreNotFinite) {
+    const Source source = fixture("qwen3");
+    const GgufExport file = gguf_export(source, WeightType::q8_0);
+    const std::vector<std::byte> good = gguf_bytes(file.metadata, file.tensors, "mem");
+    const auto tensors = parsed(good);
+    int tried = 0;
+    for (const GgufTensor& tensor : tensors->tensors())
+        for (const std::uint16_t scale : {std::uint16_t{0x7c00}, std::uint16_t{0x7e00}}) {
+            if (tensor.type != WeightType::q8_0) continue;
+            std::vector<std::byte> bytes = good;
+            std::memcpy(bytes.data() + tensor.offset, &scale, sizeof scale);
+            const std::string text = refusal([&] { load_model(gguf_source(parsed(bytes)), {}); }, ErrorCode::model);
+            EXPECT_NE(text.find("not finite"), std::string::npos) << tensor.name << ": " << text;
+            ++tried;
+        }
+    EXPECT_GT(tried, 4);
+}
+
+} // namespace
+} // namespace ordo

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// The files of llama2.c: a tiny one laid out here by hand, and the damage that its readers have not looked for.
+#include "formats/llama2c.h"
+
+#include "tests/io/gguf_bytes.h"
+#include "tests/temp_dir.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+using test::le;
+using test::put_file;
+
+constexpr int dim = 4, hidden = 6, layers = 2, heads = 2, kv_heads = 1, vocab = 5, context = 3;
+constexpr int kv = dim / heads * kv_heads;
+constexpr int layer_floats = dim + dim * dim + 2 * kv * dim + dim * dim + dim + 3 * hidden * dim;
+constexpr int floats = vocab * dim + layers * layer_floats + dim + context * (dim / heads / 2) * 2;
+
+std::string header(std::vector<std::int32_t> fields = {dim, hidden, layers, heads, kv_heads, vocab, context}) {
+    std::string bytes;
+    for (const std::int32_t field : fields) bytes += le(field);
+    return bytes;
+}
+
+// Numbers 0, 1, 2, ... behind the header.
+std::string counting(int n = floats) {
+    std::string bytes = header();
+    for (int i = 0; i < n; ++i) bytes += test::le_float(static_cast<float>(i));
+    return bytes;
+}
+
+std::string message(const std::function<void()>& act, ErrorCode code = ErrorCode::model) {
+    try {
+        act();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, code);
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST(Llama2c, FindsEachTensorInItsPlace) {
+    const test::TempDir dir;
+    put_file(dir / "a.bin", counting());
+    EXPECT_TRUE(is_llama2c(dir / "a.bin"));
+    const Source source = llama2c_source(dir / "a.bin");
+    EXPECT_EQ(source.blueprint.d_head, 2);
+    EXPECT_TRUE(source.blueprint.tied_head);
+    EXPECT_EQ(source.encoding, "rope:theta=10000,pairing=adjacent");
+    std::map<std::string, std::vector<float>> found;
+    for (const TensorSpec& spec : source.specs()) {
+        std::size_t size = 1;
+        for (const std::int64_t n : spec.shape) size *= static_cast<std::size_t>(n);
+        source.assemble(spec).read(found[spec.name] = std::vector<float>(size));
+    }
+    // Where each begins, counted from the layout in run.c: arrays of all layers, one after the other.
+    const int att = vocab * dim, wq = att + layers * dim, wk = wq + layers * dim * dim, wv = wk + layers * kv * dim,
+              wo = wv + layers * kv * dim, ffn = wo + layers * dim * dim, w1 = ffn + layers * dim,
+              w2 = w1 + layers * hidden * dim, w3 = w2 + layers * hidden * dim, last = w3 + layers * hidden * dim;
+    const auto expect = [&](const std::string& name, std::size_t at, int value) {
+        EXPECT_EQ(found.at(name).at(at), static_cast<float>(value)) << name;
+    };
+    expect("embedding.weight", 3, 3);
+    for (int i = 0; i < layers; ++i) {
+        const std::string layer = "layers." + std::to_string(i) + ".";
+        expect(layer + "attention_norm.weight", 0, att + i * dim);
+        expect(layer + "attention.qkv.weight", 0, wq + i * dim * dim);
+        expect(layer + "attention.qkv.weight", dim * dim, wk + i * kv * dim);
+        expect(layer + "attention.qkv.weight", dim * dim + kv * dim, wv + i * kv * dim);
+        expect(layer + "attention.out.weight", 0, wo + i * dim * dim);
+        expect(layer + "feed_forward_norm.weight", 1, ffn + i * dim + 1);
+        expect(layer + "feed_forward.in.weight", 0, w1 + i * hidden * dim);
+        expect(layer + "feed_forward.in.weight", hidden * dim, w3 + i * hidden * dim);
+        expect(layer + "feed_forward.out.weight", 0, w2 + i * hidden * dim);
+    }
+    expect("final_norm.weight", 0, last);
+}
+
+TEST(Llama2c, RefusesEveryOtherSize) {
+    const test::TempDir dir;
+    const std::string whole = counting();
+    for (std::size_t n = 0; n <= whole.size() + 4; n += n + 40 < whole.size() ? 29 : 1) {
+        if (n == whole.size()) continue;
+        put_file(dir / "a.bin", n < whole.size() ? whole.substr(0, n) : whole + std::string(n - whole.size(), '\0'));
+        EXPECT_FALSE(is_llama2c(dir / "a.bin"));
+        EXPECT_NE(message([&] { llama2c_source(dir / "a.bin"); }), "accepted") << n;
+    }
+}
+
+TEST(Llama2c, ReadsAHeadOfItsOwnBehindTheRest) {
+    const test::TempDir dir;
+    std::string bytes = counting(floats + vocab * dim);
+    bytes.replace(20, 4, le<std::int32_t>(-vocab));
+    put_file(dir / "a.bin", bytes);
+    const Source source = llama2c_source(dir / "a.bin");
+    EXPECT_FALSE(source.blueprint.tied_head);
+    std::vector<float> head(vocab * dim);
+    source.assemble({.name = "head.weight", .shape = {vocab, dim}}).read(head);
+    EXPECT_EQ(head[0], static_cast<float>(floats));
+}
+
+TEST(Llama2c, RefusesHeadersByTheirField) {
+    const auto refused = [](std::vector<std::int32_t> fields) {
+        const std::string bytes = header(std::move(fields));
+        return message([&] { llama2c_header(std::as_bytes(std::span(bytes)), "mem"); });
+    };
+    EXPECT_NE(refused({0, 6, 2, 2, 1, 5, 3}).find("'dim'"), std::string::npos);
+    EXPECT_NE(refused({4, -6, 2, 2, 1, 5, 3}).find("'hidden_dim'"), std::string::npos);
+    EXPECT_NE(refused({4, 6, 1'000'000'000, 2, 1, 5, 3}).find("'n_layers'"), std::string::npos);
+    EXPECT_NE(refused({4, 6, 2, 0, 1, 5, 3}).find("'n_heads'"), std::string::npos);
+    EXPECT_NE(refused({4, 6, 2, 3, 1, 5, 3}).find("heads of an even size"), std::string::npos);
+    EXPECT_NE(refused({4, 6, 2, 4, 1, 5, 3}).find("heads of an even size"), std::string::npos);
+    EXPECT_NE(refused({4, 6, 2, 2, 0, 5, 3}).find("'n_kv_heads'"), std::string::npos);
+    EXPECT_NE(refused({12, 6, 2, 6, 4, 5, 3}), "accepted"); // 4 do not divide 6
+    EXPECT_NE(refused({4, 6, 2, 2, 1, 0, 3}).find("'vocab_size'"), std::string::npos);
+    EXPECT_NE(refused({4, 6, 2, 2, 1, -2147483647 - 1, 3}).find("'vocab_size'"), std::string::npos);
+    EXPECT_NE(refused({4, 6, 2, 2, 1, 5, -3}).find("'seq_len'"), std::string::npos);
+    EXPECT_NE(refused({0x616b3432, 1, 4, 6, 2, 2, 1}).find("version 1 of llama2.c's layout"), std::string::npos);
+}
+
+TEST(Llama2c, ReadsAVocabulary) {
+    const auto token = [](float score, const std::string& text) {
+        return test::le_float(score) + le(static_cast<std::int32_t>(text.size())) + text;
+    };
+    const std::string bytes = le<std::int32_t>(3) + token(0, "<unk>") + token(-1.5f, "") + token(2, "abc");
+    const Llama2cVocabulary read = llama2c_vocabulary(bytes, 3, "mem");
+    EXPECT_EQ(read.tokens, (std::vector<std::string>{"<unk>", "", "abc"}));
+    EXPECT_EQ(read.scores, (std::vector<float>{0, -1.5f, 2}));
+    for (std::size_t n = 0; n < bytes.size(); ++n)
+        EXPECT_NE(message([&] { llama2c_vocabulary(bytes.substr(0, n), 3, "mem"); }), "accepted") << n;
+    EXPECT_NE(message([&] { llama2c_vocabulary(bytes, 4, "mem"); }).find("expected 4 tokens, found 3"),
+              std::string::npos);
+    EXPECT_NE(message([&] { llama2c_vocabulary(bytes, 2, "mem"); }).find("11 bytes more"), std::string::npos);
+    const std::string negative = le<std::int32_t>(3) + test::le_float(0) + le<std::int32_t>(-1) + "abc";
+    EXPECT_NE(message([&] { llama2c_vocabulary(negative, 1, "mem"); }).find("found -1"), std::string::npos);
+    const std::string nan = le<std::int32_t>(3) + token(std::numeric_limits<float>::quiet_NaN(), "a");
+    EXPECT_NE(message([&] { llama2c_vocabulary(nan, 1, "mem"); }).find("finite score"), std::string::npos);
+}
+
+} // namespace
+} // namespace ordo

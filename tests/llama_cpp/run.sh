@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Files that `ordo convert` writes load in llama.cpp and give the same greedy text. Opt-in: ORDO_LLAMA_CPP is a folder in which
+# `npm install node-llama-cpp` ran.
+#   run.sh BUILD
+set -u
+build=$1 here=tests/llama_cpp
+[ -n "${ORDO_LLAMA_CPP:-}" ] || { echo "skipped: ORDO_LLAMA_CPP names no folder with node-llama-cpp"; exit 0; }
+command -v node >/dev/null || { echo "skipped: no node here"; exit 0; }
+passed=0 failed=0
+count() { # STATUS WHAT
+    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAILED: $2"; fi
+}
+
+# The text that llama.cpp and Ordo continue a prompt with.
+same_text() { # MODEL TYPE
+    file=$SCRATCH/text.gguf prompt="One day, a little girl"
+    "$build/ordo" convert -q "$1" "$file" --dtype "$2" --no-accuracy &&
+        "$build/ordo" generate -q -m "$file" -p "$prompt" -n 60 --temp 0 >"$SCRATCH/ordo.txt" &&
+        { printf %s "$prompt" && node "$here/greedy.mjs" "$ORDO_LLAMA_CPP" text "$file" "$prompt" 60 && echo; } >"$SCRATCH/llama.txt" &&
+        diff "$SCRATCH/ordo.txt" "$SCRATCH/llama.txt"
+    count $? "$(basename "$1") as $2: 60 tokens of text"
+}
+
+# The tokens that a fixture's own transcription continues with. It has no tokenizer, without which this door to llama.cpp does not
+# open: one of two letters will do.
+same_tokens() { # FIXTURE
+    rm -rf "$SCRATCH/model" && cp -R "tests/families/$1" "$SCRATCH/model" &&
+        cp "$here/two_letters.json" "$SCRATCH/model/tokenizer.json" &&
+        "$build/ordo" convert -q "$SCRATCH/model" "$SCRATCH/tokens.gguf" &&
+        node "$here/greedy.mjs" "$ORDO_LLAMA_CPP" tokens "$SCRATCH/tokens.gguf" "tests/families/$1/expected.json"
+    count $? "$1: the tokens of its transcription"
+}
+
+for model in rope alibi; do
+    for type in f32 f16 q8_0; do same_text "weights/$model.safetensors" $type; done
+done
+for family in gpt2 llama llama3 llama-linear smollm qwen2 qwen2-yarn qwen3 bloom mpt gpt-neox phi falcon; do same_tokens $family; done
+echo "$passed passed, $failed failed"
