@@ -44,6 +44,7 @@ Regex::Regex(std::string_view pattern, std::string_view where) : where_(where) {
     code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                               PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
                               context.get()));
+    if (!code_ && error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
     if (!code_)
         fail(ErrorCode::model, where_, ": pattern '", printable(pattern), "': ", message_of(error), " at byte ",
              offset);

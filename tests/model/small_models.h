@@ -48,6 +48,15 @@ inline void add_encoder(Blueprint& b) {
     b.cross_attention = true;
 }
 
+// Few experts, most of them used, so that each has rows.
+inline void shrink_experts(Blueprint& b) {
+    const auto shrink = [](LayerPlan& p) {
+        if (p.experts > 0) p.experts = 4, p.experts_used = 3;
+    };
+    shrink(b);
+    for (LayerPlan& p : b.pattern) shrink(p);
+}
+
 // A registered architecture at a small size: what makes it that architecture stays.
 inline Blueprint shrunk(Blueprint b) {
     const Blueprint small = small_blueprint();
@@ -60,6 +69,7 @@ inline Blueprint shrunk(Blueprint b) {
     b.n_kv_heads = grouped ? 2 : small.n_heads;
     b.d_head = small.d_head;
     b.d_ff = small.d_ff;
+    shrink_experts(b);
     fit_encoder(b);
     return b;
 }

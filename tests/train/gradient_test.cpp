@@ -90,6 +90,7 @@ std::vector<Case> cases() {
         b.d_head = 4;
         b.d_model = 16;
         b.d_ff = 20;
+        shrink_experts(b);
         fit_encoder(b);
         const std::string architecture(a.name);
         if (architecture != "ordo") {
