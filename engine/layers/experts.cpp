@@ -207,16 +207,17 @@ void experts_backward(const LayerProgram& program, int layer, std::span<const Li
             for (int j = 0; j < dy.cols; ++j) d_result.view().row(i)[j] = w * g[j];
         });
         const std::size_t weights = 1 + 2 * static_cast<std::size_t>(e);
-        linear_backward(d_result.view(n), active.view(n), mixture.second(e), d_active.view(n), false, d[weights + 1]);
+        linear_backward(d_result.view(n), active.view(n), mixture.second(e), rows, d_active.view(n), false,
+                        d[weights + 1]);
         activation_backward(plan.activation, plan.gated, hidden, d_active.view(n), d_in);
-        linear_backward(d_in, gathered, mixture.first(e), d_gathered.view(n), false, d[weights]);
+        linear_backward(d_in, gathered, mixture.first(e), rows, d_gathered.view(n), false, d[weights]);
         parallel_for(n, 64, [&](std::ptrdiff_t at) { // an expert has a row once
             const int i = static_cast<int>(at);
             kernels().add(dx.cols, d_gathered.view().row(i), dx.row(mixture.row(e, i)));
         });
     }
     through_choice(plan, in.rows, s, d_weights.view());
-    linear_backward(cols_of(rows_of(s.logits, 0, in.rows), 0, plan.experts), in, linears[0], dx, true, d[0]);
+    linear_backward(cols_of(rows_of(s.logits, 0, in.rows), 0, plan.experts), in, linears[0], rows, dx, true, d[0]);
 }
 
 } // namespace ordo

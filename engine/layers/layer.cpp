@@ -165,7 +165,8 @@ private:
             return norm_backward(plan.norm, in, layer_.weights.norms[weight].weight, plan.norm_eps, dy, dx,
                                  accumulate(step.in), d_.norms[weight].weight, d_.norms[weight].bias);
         case Op::linear:
-            return linear_backward(dy, in, layer_.weights.linears[weight], dx, accumulate(step.in), d_.linears[weight]);
+            return linear_backward(dy, in, layer_.weights.linears[weight], *scratch_.rows, dx, accumulate(step.in),
+                                   d_.linears[weight]);
         case Op::bias: {
             const View d = d_.vectors[weight];
             return sum_rows(rows_, d, [&](int i, float* sum) { kernels().add(d.cols, dy.row(i) + step.first, sum); });

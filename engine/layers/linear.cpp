@@ -2,6 +2,7 @@
 #include "layers/linear.h"
 
 #include "core/blas.h"
+#include "core/error.h"
 #include "core/parallel.h"
 #include "ops/sums.h"
 
@@ -124,6 +125,20 @@ const std::uint16_t* RowScratch::round_to_bf16(View x) {
     return values;
 }
 
+void RowScratch::use_pairs() {
+    if (!PairProducts::available())
+        fail(ErrorCode::usage, "training: expected f32 products on this machine, found bf16 asked of the kernels ",
+             kernels().name, ", which multiply no pairs of it");
+    pairs_.emplace();
+}
+
+void RowScratch::product(View a, Transpose ta, View b, Transpose tb, View c, float beta) {
+    if (pairs_)
+        (*pairs_)(a, ta, b, tb, c, beta);
+    else
+        gemm(a, ta, b, tb, c, beta);
+}
+
 void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_rows) {
     const Kernels& k = kernels();
     const Matrix& weight = w.weight;
@@ -134,7 +149,7 @@ void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_
     if (weight.type() == WeightType::f32) {
         const View f32 = weight.view();
         if (x.rows > most_rows_without_blas) {
-            gemm(x, Transpose::no, f32, Transpose::yes, y);
+            scratch.product(x, Transpose::no, f32, Transpose::yes, y);
             if (w.bias.data != nullptr)
                 parallel_for(y.rows, std::max(1, 16384 / y.cols),
                              [&](std::ptrdiff_t i) { add_bias(w.bias, rows_of(y, static_cast<int>(i), 1)); });
@@ -152,9 +167,10 @@ void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_
         half_product(x, weight, scratch, y, bf16_rows, bias);
 }
 
-void linear_backward(View dy, View x, const Linear& w, View dx, bool accumulate, const LinearGradient& d) {
-    gemm(dy, Transpose::no, w.weight.view(), Transpose::no, dx, accumulate ? 1.0f : 0.0f);
-    gemm(dy, Transpose::yes, x, Transpose::no, d.weight, 1.0f);
+void linear_backward(View dy, View x, const Linear& w, RowScratch& scratch, View dx, bool accumulate,
+                     const LinearGradient& d) {
+    scratch.product(dy, Transpose::no, w.weight.view(), Transpose::no, dx, accumulate ? 1.0f : 0.0f);
+    scratch.product(dy, Transpose::yes, x, Transpose::no, d.weight, 1.0f);
     if (d.bias.data) sum_rows(dy.rows, d.bias, [&](int i, float* sum) { kernels().add(dy.cols, dy.row(i), sum); });
 }
 

@@ -3,6 +3,9 @@
 
 #include "core/tensor.h"
 #include "layers/matrix.h"
+#include "ops/pair_products.h"
+
+#include <optional>
 
 namespace ordo {
 
@@ -24,8 +27,14 @@ public:
     const std::uint16_t* round_to_bf16(View x);
     static std::ptrdiff_t pair_stride(int k) { return (std::ptrdiff_t{k} + 1) / 2 * 2; }
 
+    // Products of many rows with f32, in training: as gemm(), or after use_pairs() by pairs of bf16. Throws Error(usage) where the
+    // kernels have none.
+    void use_pairs();
+    void product(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
+
 private:
     Buffer<std::byte> memory_; // of one form at a time
+    std::optional<PairProducts> pairs_;
 };
 
 // Up to so many rows, products with f32 weights run on our own kernels, which read the weights once and
@@ -43,6 +52,7 @@ struct LinearGradient {
 };
 
 // y = linear(x, w) with weights in f32: dx = dy W, or that is added to it; what w's gradient has is added to.
-void linear_backward(View dy, View x, const Linear& w, View dx, bool accumulate, const LinearGradient& d);
+void linear_backward(View dy, View x, const Linear& w, RowScratch& scratch, View dx, bool accumulate,
+                     const LinearGradient& d);
 
 } // namespace ordo

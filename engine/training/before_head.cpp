@@ -55,7 +55,7 @@ void BeforeHead::backward(View x, View d) {
     norm_backward(b.norm, active_.view(), weights_.head_norm.weight, b.norm_eps, d, d, false, d_norm_.weight,
                   d_norm_.bias);
     activation_backward(b.activation, false, dense_.view(), d, d_dense_.view());
-    linear_backward(d_dense_.view(), x, weights_.head_transform, d, false, d_transform_);
+    linear_backward(d_dense_.view(), x, weights_.head_transform, scratch_, d, false, d_transform_);
 }
 
 } // namespace ordo

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "training/loss.h"
 
-#include "core/blas.h"
 #include "core/parallel.h"
 #include "ops/softmax.h"
 #include "ops/sums.h"
@@ -34,7 +33,7 @@ double row_loss(int n, float* x, Token target, float softcap, float share) {
 } // namespace
 
 double cross_entropy(View h, const Linear& head, float softcap, std::span<const Token> targets, View dh,
-                     const LinearGradient& d_head, View logits) {
+                     const LinearGradient& d_head, RowScratch& scratch, View logits) {
     const auto scored = std::count_if(targets.begin(), targets.end(), [](Token t) { return t >= 0; });
     if (scored == 0) {
         if (dh.data)
@@ -48,7 +47,7 @@ double cross_entropy(View h, const Linear& head, float softcap, std::span<const 
     for (int first = 0; first < h.rows; first += logits.rows) {
         const int rows = std::min(logits.rows, h.rows - first);
         const View part = rows_of(h, first, rows), scores = rows_of(logits, 0, rows);
-        gemm(part, Transpose::no, weight, Transpose::yes, scores);
+        scratch.product(part, Transpose::no, weight, Transpose::yes, scores);
         parallel_for(rows, 1, [&](std::ptrdiff_t row) {
             const auto i = static_cast<std::size_t>(first + row);
             float* const x = scores.row(static_cast<int>(row));
@@ -57,8 +56,8 @@ double cross_entropy(View h, const Linear& head, float softcap, std::span<const 
             loss[i] = row_loss(scores.cols, x, targets[i], softcap, share);
         });
         if (!dh.data) continue;
-        gemm(scores, Transpose::no, weight, Transpose::no, rows_of(dh, first, rows));
-        gemm(scores, Transpose::yes, part, Transpose::no, d_head.weight, 1.0f);
+        scratch.product(scores, Transpose::no, weight, Transpose::no, rows_of(dh, first, rows));
+        scratch.product(scores, Transpose::yes, part, Transpose::no, d_head.weight, 1.0f);
         if (d_head.bias.data)
             sum_rows(rows, d_head.bias, [&](int i, float* sum) { kernels().add(scores.cols, scores.row(i), sum); });
     }

@@ -64,6 +64,11 @@ void Network::add_encoder(Parameters& parameters, const std::vector<View>& gradi
 
 Network::~Network() = default;
 
+void Network::multiply_pairs() {
+    stack_->rows().use_pairs();
+    if (encoder_) encoder_->stack.rows().use_pairs();
+}
+
 double Network::floats(const Blueprint& b, const EncodingStack& encodings, int batch, int length, int input) {
     const double rows = static_cast<double>(batch) * length;
     double floats = TrainedStack::floats(b, encodings, {batch, length, 1, input}) +
@@ -161,7 +166,7 @@ double Network::pass(const Sequences& in, const Dropout& dropout, bool backward)
     const View final = stack_->forward(in.tokens, in.segments, dropout, encoded());
     const View d_final = backward ? stack_->d_final() : View{};
     const double result = cross_entropy(before_head_->forward(final), stack_->weights().head, blueprint_.final_softcap,
-                                        in.targets, d_final, d_head_, logits_.view());
+                                        in.targets, d_final, d_head_, stack_->rows(), logits_.view());
     if (backward) this->backward(in, dropout);
     return result;
 }

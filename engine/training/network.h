@@ -30,6 +30,9 @@ public:
     Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length,
             const PositionRange& range = {}, int input = 0);
     ~Network();
+    // From now on products with weights are of numbers rounded to bf16, forward and backward, with sums in f32. Throws
+    // Error(usage) where the kernels have none.
+    void multiply_pairs();
     // What the activations and their gradients take. A double, as it may be more than 64 bits hold.
     static double floats(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length,
                          int input = 0);

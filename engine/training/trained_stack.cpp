@@ -245,7 +245,8 @@ void TrainedStack::backward(std::span<const Token> tokens, std::span<const int> 
                        {&attention_, &rows_scratch_, &experts_}, layer_gradients_[at], dropout);
         if (memory < 0) continue;
         linear_backward(d_remembered_.view(), encoded.rows, of.weights.linears[static_cast<std::size_t>(memory)],
-                        d_encoded, !first, layer_gradients_[at].linears[static_cast<std::size_t>(memory)]);
+                        rows_scratch_, d_encoded, !first,
+                        layer_gradients_[at].linears[static_cast<std::size_t>(memory)]);
         first = false;
     }
     embed_backward(tokens, segments, dropout);

@@ -46,6 +46,7 @@ public:
     EncodingStack& encodings() { return encodings_; }
     const EncodingStack& encodings() const { return encodings_; }
     const Weights& weights() const { return weights_; }
+    RowScratch& rows() { return rows_scratch_; }
 
 private:
     void find_gradients(Parameters& parameters, const std::string& prefix);

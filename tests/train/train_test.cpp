@@ -4,6 +4,9 @@
 #include "tests/train/training.h"
 #include "training/network.h"
 
+#include "kernels/kernels.h"
+#include "ops/pair_products.h"
+
 #include <cmath>
 #include <numeric>
 
@@ -115,6 +118,26 @@ TEST_F(Training, MuonResumesBitForBitOnAnyNumberOfThreads) {
     run(parts);
     EXPECT_TRUE(bytes(parts.out) == bytes(whole.out));
     EXPECT_EQ(losses(parts.log), losses(whole.log));
+}
+
+// Rounded forward and backward: other bits, nearly the same losses, and those again on any number of threads.
+TEST_F(Training, Bf16ProductsLearnNearlyTheSame) {
+    Options o = options("pairs");
+    o.bf16_products = true;
+    if (!PairProducts::available()) {
+        EXPECT_THROW(run(o), Error);
+        GTEST_SKIP() << "no kernels of this machine multiply pairs of bf16";
+    }
+    const Result exact = run(options("exact")), rounded = run(o);
+    EXPECT_NE(rounded.validation_loss, exact.validation_loss);
+    EXPECT_NEAR(rounded.validation_loss, exact.validation_loss, 0.02);
+    const std::string first = bytes(o.out) + losses(o.log);
+    omp_set_num_threads(3);
+    run(o);
+    EXPECT_TRUE(bytes(o.out) + losses(o.log) == first);
+    select_kernels("baseline");
+    EXPECT_THROW(run(o), Error);
+    select_kernels("auto");
 }
 
 // The bytes of the documents, without the marks between them; a token of the byte tokenizer is one, but that of the mark.

@@ -84,6 +84,7 @@ Metadata method(const Options& o) {
         m["recipe.optimizer.scale"] = text_of(o.muon_scale);
         m["recipe.optimizer.momentum"] = text_of(Optimizer::momentum);
     }
+    if (o.bf16_products) m["recipe.products"] = "bf16";
     if (o.fall == Fall::stable) m["recipe.schedule.decay"] = text_of(o.decay);
     return m;
 }

@@ -111,6 +111,7 @@ Run::Run(const Options& options)
       tokens_(static_cast<std::size_t>(step_tokens_)), targets_(tokens_.size()),
       positions_(o_.randomised_positions > 0 ? tokens_.size() : 0) {
     check_blas();
+    if (o_.bf16_products) network_.multiply_pairs();
     steps_ = o_.tokens / step_tokens_;
     finish_step_ = steps_ - o_.finish_tokens / step_tokens_;
     if (o_.finish_tokens > 0) finish_ = std::make_unique<Corpus>(o_.finish, *tokenizer_, o_.blueprint.context);

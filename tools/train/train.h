@@ -33,6 +33,7 @@ struct Options {
     double warmup = 0.02;          // share of the steps over which lr rises
     std::int64_t warmup_steps = 0; // the same in steps; 0: by the share
     InitialMatrices initial;
+    bool bf16_products = false;   // with weights, forward and backward; else f32
     double weight_decay = 0.1;    // on matrices, not on vectors (AdamW)
     double clip = 1.0;            // largest global norm of the gradient
     double dropout = 0;           // of the embedding and of each residual branch

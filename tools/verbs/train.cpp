@@ -52,6 +52,7 @@ void read_method(const Arguments& arguments, train::Options& o) {
     if (arguments.has("warmup-steps")) o.warmup_steps = arguments.integer("warmup-steps");
     o.initial = {arguments.number("deviation"), !arguments.has("full-branches")};
     o.weight_decay = arguments.number("weight-decay");
+    o.bf16_products = arguments.text("products") == "bf16";
     o.clip = arguments.number("clip");
     o.dropout = arguments.number("dropout");
 }

@@ -207,6 +207,13 @@ inline constexpr Option budget_options[] = {
      .least = 1,
      .most = 1 << 30,
      .help = "the same as a number of steps"},
+    {.name = "products",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .fallback = "f32",
+     .help = "f32|bf16: what the numbers of products with weights are rounded to, sums being f32; bf16 is faster, and "
+             "needs "
+             "a machine with AVX512-BF16"},
     {.name = "weight-decay",
      .kind = Kind::number,
      .value = "X",
@@ -246,9 +253,9 @@ inline constexpr Option budget_options[] = {
 };
 
 inline constexpr OptionGroup groups[] = {{"Files", file_options},
-                                                {"Trunk", trunk_options},
-                                                {"Start", start_options},
-                                                {"Budget", budget_options},
-                                                common_group};
+                                         {"Trunk", trunk_options},
+                                         {"Start", start_options},
+                                         {"Budget", budget_options},
+                                         common_group};
 
 } // namespace ordo::tools::train_table
