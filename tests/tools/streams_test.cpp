@@ -59,8 +59,9 @@ TEST(CliStreams, FilesThatAreNone) {
     const TempDir dir;
     expect_error(run_program({"generate", "-f", dir.path().string()}), 5, "directory");
     expect_error(run_program({"generate", "-f", (dir / "none").string()}), 5, "No such file");
-    for (const char* model : {"/dev/zero", "/dev/null", "/", "/no/such/file"})
+    for (const char* model : {"/dev/zero", "/dev/null", "/no/such/file"})
         expect_error(run_program({"generate", "-p", "a", "-m", model}), 5, model);
+    expect_error(run_program({"generate", "-p", "a", "-m", "/"}), 3, "found a directory without config.json");
 }
 
 // ---- E5: stdout ---------------------------------------------------------------------------------------

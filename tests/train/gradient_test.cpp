@@ -136,7 +136,7 @@ struct Batch {
 
     static int input_length(int sequence, const Blueprint& b) { return b.context - (sequence == 0 ? 5 : 0); }
 
-    explicit Batch(const Blueprint& b) {
+    Batch(const Blueprint& b, const EncodingStack& encodings) {
         const Random random(7, 1);
         const auto vocab = static_cast<std::uint64_t>(b.vocab_size);
         for (int i = 0; i < sequences * b.context; ++i) {
@@ -144,7 +144,7 @@ struct Batch {
             tokens.push_back(static_cast<Token>(random.below(2 * n, vocab)));
             targets.push_back(i % 9 == 4 ? -1
                                          : static_cast<Token>(random.below(2 * n + 1, vocab))); // some are not scored
-            segments.push_back(i % b.context > b.context / 2);
+            segments.push_back(encodings.max_segment() > 1 && i % b.context > b.context / 2);
             if (b.encoder.empty()) continue;
             const bool there = i % b.context < input_length(i / b.context, b);
             input.push_back(there ? static_cast<Token>(random.below(1000 + n, vocab)) : -1);
@@ -195,7 +195,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
     const reference::Oracles oracles(encodings.spec(), b.dims(), tensors);
     ORDO_EXPECT_COMPLETE(oracles);
 
-    const Batch batch(b);
+    const Batch batch(b, encodings);
     Network network(b, encodings, parameters, Batch::sequences, b.context, {}, b.encoder.empty() ? 0 : b.context);
     const double loss = network.loss_and_grad({batch.tokens, batch.targets, batch.segments, {}, batch.input});
     EXPECT_NEAR(loss, oracle_loss(b, encodings.spec(), tensors, oracles, batch), 1e-5);
@@ -268,7 +268,7 @@ TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
         }
         const reference::Oracles oracles(encodings.spec(), b.dims(), tensors);
         ORDO_EXPECT_COMPLETE(oracles);
-        const Batch batch(b);
+        const Batch batch(b, encodings);
         Network network(b, encodings, parameters, Batch::sequences, b.context);
         const double loss = network.loss_and_grad({batch.tokens, batch.targets, batch.segments});
         EXPECT_NEAR(loss, oracle_loss(b, encodings.spec(), tensors, oracles, batch), 1e-5);
@@ -322,7 +322,7 @@ TEST(Dropout, KeepsTheMeanAndIsTheSameForAStep) {
     Parameters parameters(b, encodings);
     parameters.initialise(3);
     Network network(b, encodings, parameters, Batch::sequences, b.context);
-    const Batch batch(b);
+    const Batch batch(b, encodings);
     const double plain = network.loss({batch.tokens, batch.targets});
     const double first = network.loss_and_grad({batch.tokens, batch.targets}, {0.5, 1, 10});
     EXPECT_EQ(network.loss_and_grad({batch.tokens, batch.targets}, {0.5, 1, 10}), first);
@@ -346,7 +346,7 @@ TEST(Dropout, GradientAgreesWithDifferencesOfTheLoss) {
         const Random noise(11, 2);
         for (std::size_t i = 0; i < parameters.values().size(); ++i)
             parameters.values()[i] += static_cast<float>(0.2 * noise.normal(i));
-        const Batch batch(b);
+        const Batch batch(b, encodings);
         Network network(b, encodings, parameters, Batch::sequences, b.context);
         const auto loss = [&] {
             return network.loss_and_grad({batch.tokens, batch.targets, batch.segments}, {0.3, 5, 2});
