@@ -14,10 +14,6 @@ fi
 library=$(realpath "$HF_TOKENIZERS")/node_modules/@anush008/tokenizers/index.js
 build=build/release
 make lib
-# The libraries as the Makefile links them.
-libs=$(make -pn lib 2>/dev/null | sed -n 's/^OPENBLAS_LIBS = //p;s/^OPENBLAS_LIBS ?= //p' | head -n 1)
-multiarch=$(g++ -print-multiarch)
-[ -n "${libs##*\$*}" ] || libs="-L/usr/lib/$multiarch/openblas-openmp -lopenblas"
-# shellcheck disable=SC2086  # a list of options
-g++ -std=c++20 -O1 -fopenmp -Iengine -I. tests/text/differential/encode.cpp $build/libordo.a $libs -lpcre2-8 -lutf8proc -o $build/differential_encode
+g++ -std=c++20 -O1 -fopenmp -Iengine -I. tests/text/differential/encode.cpp $build/libordo.a -lpcre2-8 -lutf8proc \
+    -o $build/differential_encode
 node tests/text/differential/compare.mjs "$build/differential_encode" "$library" "${1:-1000}" "${2:-1}"
