@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "io/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -47,6 +48,17 @@ std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, 
     std::string text = read_input(arguments.has("file") ? arguments.text("file") : "-", limit);
     if (final_newline == FinalNewline::drop && text.ends_with('\n')) text.pop_back();
     return text;
+}
+
+std::vector<std::string> read_lines(const Arguments& arguments) {
+    const std::string text = read_prompt(arguments, FinalNewline::drop);
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return lines;
 }
 
 void check_written(std::span<const NamedFile> written, std::span<const NamedFile> read) {

@@ -16,6 +16,9 @@ inline constexpr Option prompt_options[] = {
     {.name = "special", .help = "the text of a special token, such as <|endoftext|>, becomes that token"},
 };
 
+// Those of a verb whose text is no prompt.
+inline constexpr std::span<const Option> text_options = std::span(prompt_options).first(2);
+
 // All of a file, a pipe or, for "-", stdin. Throws Error(io), or Error(limit) beyond limit bytes.
 std::string read_input(const std::string& path, std::size_t limit);
 
@@ -23,6 +26,9 @@ enum class FinalNewline { keep, drop };
 // The text that prompt_options name. A newline at the end of a file or of stdin, which an editor or
 // echo puts there, may be dropped. Throws Error(usage) if there is none and stdin is a terminal.
 std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, std::size_t limit = 16u << 20);
+
+// The same line by line, without what ends them.
+std::vector<std::string> read_lines(const Arguments& arguments);
 
 // A file of a command line: what names it there, "IN" or "--corpus", and its path, "-" for stdin; an empty
 // path names none.

@@ -160,7 +160,8 @@ int run(const Arguments& arguments) {
     const auto begin = [&] {
         if (std::exchange(show_seed, false)) write_message("seed: " + std::to_string(options.sampling.seed));
     };
-    std::string pending = arguments.has("no-display-prompt") ? "" : prompt;
+    const bool answers = model.has_encoder(); // and does not go on where the prompt ends
+    std::string pending = answers || arguments.has("no-display-prompt") ? "" : prompt;
     std::exception_ptr failure; // kept from passing through the library
     const Generation result = generate(model, prompt, options, [&](std::string_view text) {
         stop_softly(); // not before: while a long prompt is taken in there is nothing to finish
@@ -193,7 +194,8 @@ const Verb generate_verb{
     .name = "generate",
     .operand = "MODEL",
     .summary = "continues a prompt",
-    .details = "Prints the prompt and its continuation as it arises. One newline at the end of a file or of piped "
+    .details = "Prints the prompt and its continuation as it arises; of a model with an encoder, which takes the "
+               "prompt in, what its decoder says. One newline at the end of a file or of piped "
                "text is dropped. A model of fewer than 4 million parameters runs on one thread unless --threads or "
                "OMP_NUM_THREADS says otherwise.",
     .groups = groups,

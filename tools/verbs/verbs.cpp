@@ -8,12 +8,13 @@
 namespace ordo::tools {
 
 extern const Verb generate_verb, tokenize_verb, logits_verb, encodings_verb, table_verb, info_verb, perplexity_verb,
-    train_verb, bench_verb, convert_verb, lab_verb;
+    train_verb, bench_verb, convert_verb, lab_verb, fill_verb, embed_verb, translate_verb;
 
 namespace {
 
-const Verb* const list[] = {&generate_verb,   &tokenize_verb, &logits_verb, &encodings_verb, &table_verb, &info_verb,
-                            &perplexity_verb, &train_verb,    &bench_verb,  &convert_verb,   &lab_verb};
+const Verb* const list[] = {&generate_verb, &translate_verb, &fill_verb,    &embed_verb, &tokenize_verb,
+                            &logits_verb,   &encodings_verb, &table_verb,   &info_verb,  &perplexity_verb,
+                            &train_verb,    &bench_verb,     &convert_verb, &lab_verb};
 
 } // namespace
 

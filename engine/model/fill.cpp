@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "model/fill.h"
+
+#include "core/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ordo {
+namespace {
+
+// A text in its tokenizer's frame, with a segment for each token where the model's encodings know of several.
+struct Framed {
+    std::vector<Token> tokens;
+    std::vector<int> segments;
+
+    TokenRows rows() const { return {{}, segments}; }
+};
+
+Framed framed(const Model& model, std::string_view text, bool special) {
+    const Model::Impl& m = impl_of(model);
+    if (!m.tokenizer) fail(ErrorCode::model, m.where, ": has no tokenizer");
+    Framed all;
+    all.tokens = encode_framed(*m.tokenizer, text, special, &all.segments);
+    if (!m.encoder && m.special.start >= 0 && (all.tokens.empty() || all.tokens.front() != m.special.start)) {
+        all.tokens.insert(all.tokens.begin(), m.special.start); // as generate() begins
+        all.segments.insert(all.segments.begin(), 0);
+    }
+    if (all.tokens.empty()) fail(ErrorCode::usage, "text: expected at least one token, found none");
+    return all;
+}
+
+// The token that stands for a masked one: what the model's files say, or one of the two usual names.
+Token mask_of(const Model::Impl& m) {
+    if (m.special.mask >= 0) return m.special.mask;
+    for (const char* usual : {"[MASK]", "<mask>"})
+        if (const Token token = m.tokenizer->find(usual); token >= 0 && m.tokenizer->is_special(token)) return token;
+    return -1;
+}
+
+Blank best_of(std::span<const float> logits, int index, int candidates) {
+    std::vector<Token> order(logits.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto at = [&](Token token) { return logits[static_cast<std::size_t>(token)]; };
+    const auto count = std::min(static_cast<std::size_t>(candidates), order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                      [&](Token a, Token b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
+    const double top = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const float x : logits) sum += std::exp(x - top);
+    Blank blank{index, {}};
+    for (std::size_t i = 0; i < count; ++i)
+        blank.best.push_back({order[i], static_cast<float>(std::exp(at(order[i]) - top) / sum)});
+    return blank;
+}
+
+// Sums of rows, of which nothing is kept.
+class Pool {
+public:
+    explicit Pool(Pooling pooling) : pooling_(pooling) {}
+
+    void operator()(View states) {
+        for (int i = 0; i < states.rows; ++i) {
+            if (pooling_ == Pooling::last || rows_ == 0) sum_.assign(static_cast<std::size_t>(states.cols), 0);
+            if (pooling_ != Pooling::first || rows_ == 0)
+                for (int j = 0; j < states.cols; ++j) sum_[static_cast<std::size_t>(j)] += states.row(i)[j];
+            ++rows_;
+        }
+    }
+    std::vector<float> vector(bool normalised) const {
+        double square = 0;
+        const double share = pooling_ == Pooling::mean ? 1.0 / rows_ : 1;
+        for (const double x : sum_) square += x * share * x * share;
+        const double scale = normalised && square > 0 ? share / std::sqrt(square) : share;
+        std::vector<float> out;
+        for (const double x : sum_) out.push_back(static_cast<float>(x * scale));
+        return out;
+    }
+
+private:
+    Pooling pooling_;
+    std::vector<double> sum_;
+    int rows_ = 0;
+};
+
+} // namespace
+
+FilledText fill(const Model& model, std::string_view text, int candidates) {
+    const Model::Impl& m = impl_of(model);
+    if (candidates < 1) fail(ErrorCode::usage, "fill: candidates: expected 1 or more, found ", candidates);
+    if (!m.blueprint.bidirectional())
+        fail(ErrorCode::usage, m.where,
+             ": expected a bidirectional model, which predicts masked tokens, found a causal one");
+    Framed all = framed(model, text, true);
+    const Token mask = mask_of(m);
+    if (mask < 0) fail(ErrorCode::model, m.where, ": expected a tokenizer with a mask token, found none");
+    std::string name;
+    m.tokenizer->append(mask, name, true);
+    if (std::find(all.tokens.begin(), all.tokens.end(), mask) == all.tokens.end())
+        fail(ErrorCode::usage, "text: expected ", printable(name), " in the place of a word, found none");
+
+    FilledText filled{std::move(all.tokens), {}};
+    Session session(model, {.capacity = static_cast<int>(filled.tokens.size())});
+    session.feed_all(filled.tokens, all.rows(), [&](int first, View logits) {
+        for (int i = 0; i < logits.rows; ++i)
+            if (filled.tokens[static_cast<std::size_t>(first + i)] == mask)
+                filled.blanks.push_back(
+                    best_of({logits.row(i), static_cast<std::size_t>(logits.cols)}, first + i, candidates));
+    });
+    return filled;
+}
+
+std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options) {
+    const Framed all = framed(model, text, false);
+    const auto count = static_cast<int>(all.tokens.size());
+    Pool pool(options.pooling);
+    if (model.has_encoder()) {
+        Session session(model, {.capacity = 1, .input = count});
+        pool(session.encode(all.tokens, all.rows()));
+    } else {
+        Session session(model, {.capacity = count});
+        session.feed_states(all.tokens, all.rows(), [&](int, View states) { pool(states); });
+    }
+    return pool.vector(options.normalised);
+}
+
+} // namespace ordo

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// ordo fill: what a masked language model puts in the place of its mask token.
+#include "model/fill.h"
+#include "core/error.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/output.h"
+#include "tools/cli/weights.h"
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr Option options[] = {
+    {.letter = 'k',
+     .name = "top-k",
+     .kind = Kind::integer,
+     .value = "K",
+     .fallback = "5",
+     .least = 1,
+     .most = 1 << 22,
+     .help = "the K likeliest tokens for each mask token"},
+    {.name = "format", .kind = Kind::choice, .value = "FORMAT", .fallback = "text", .help = "text|md|csv|json"},
+};
+constexpr OptionGroup groups[] = {{"Text", text_options}, {"Result", options}, model_group, common_group};
+
+int run(const Arguments& arguments) {
+    const Format format = parse_format(arguments.text("format"));
+    const std::string text = read_prompt(arguments, FinalNewline::drop);
+    const Model model = open_model(arguments);
+    const FilledText filled = fill(model, text, arguments.integer("top-k"));
+    Figures figures{
+        {"position", "id", "token", "probability"}, {}, format == Format::text || format == Format::md ? 4 : -1};
+    for (const Blank& blank : filled.blanks)
+        for (const Candidate& candidate : blank.best)
+            figures.add(std::int64_t{blank.index}, std::int64_t{candidate.token},
+                        escaped_bytes(model.decode({&candidate.token, 1})), static_cast<double>(candidate.probability));
+    write_out(render(figures, format));
+    return 0;
+}
+
+} // namespace
+
+extern const Verb fill_verb;
+const Verb fill_verb{
+    .name = "fill",
+    .operand = "MODEL",
+    .summary = "predicts the masked tokens of a text, as BERT does",
+    .details =
+        "The text holds the tokenizer's mask token where a word is to be found: ordo fill -m BERT -p 'The [MASK] "
+        "sat.' Positions count the tokens, what the tokenizer puts around a text included; a probability is that "
+        "among all tokens of the vocabulary.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools

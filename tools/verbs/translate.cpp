@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// ordo translate: each line of a text through a model that has an encoder.
+#include "core/error.h"
+#include "model/model.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/output.h"
+#include "tools/cli/signals.h"
+#include "tools/cli/weights.h"
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr Option options[] = {
+    {.letter = 'n',
+     .name = "n-predict",
+     .alias = "predict",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "-1",
+     .least = -1,
+     .most = 1 << 22,
+     .help = "most tokens of an answer; -1: until the end of the text or a full context"},
+};
+constexpr OptionGroup groups[] = {{"Text", text_options}, {"Length", options}, model_group, common_group};
+
+int run(const Arguments& arguments) {
+    GenerateOptions wanted;
+    wanted.max_tokens = arguments.integer("n-predict");
+    wanted.sampling.temperature = 0;
+    const std::vector<std::string> lines = read_lines(arguments);
+    const Model model = open_model(arguments);
+    if (!model.has_encoder())
+        fail(ErrorCode::usage, impl_of(model).where,
+             ": expected a model with an encoder, found one without; ordo generate continues a text");
+    choose_threads(arguments, model);
+    for (const std::string& line : lines) {
+        if (line.empty()) {
+            write_out("\n");
+            continue;
+        }
+        const Generation answer = generate(model, line, wanted, [](std::string_view) { return !stop_signal(); });
+        if (stop_signal()) return stop_code();
+        write_out(answer.text + "\n");
+        stop_softly(); // from the first line on
+    }
+    return 0;
+}
+
+} // namespace
+
+extern const Verb translate_verb;
+const Verb translate_verb{
+    .name = "translate",
+    .operand = "MODEL",
+    .summary = "what a model with an encoder says to each line of a text",
+    .details =
+        "Each line goes through the encoder, and the decoder's likeliest token at each step is printed until it ends: "
+        "a translation by Marian's models; by T5 what its prefix asks for, 'translate English to German: ...'. There "
+        "is no "
+        "beam search. Empty lines stay empty. ordo generate draws from such a model.",
+    .groups = groups,
+    .run = run};
+
+} // namespace ordo::tools
