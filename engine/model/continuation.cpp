@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "model/continuation.h"
+
+#include "core/error.h"
+#include "core/timer.h"
+#include "model/model.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ordo {
+namespace {
+
+using Options = Continuation::Options;
+
+Options checked(const Options& options, const Model& model) {
+    if (options.max_tokens < -1) fail(ErrorCode::usage, "max tokens: expected -1 or more, found ", options.max_tokens);
+    const Model::Impl& m = impl_of(model);
+    if (m.blueprint.bidirectional())
+        fail(ErrorCode::usage, m.where, ": a bidirectional model does not continue a text");
+    if (!m.tokenizer) fail(ErrorCode::model, m.where, ": has no tokenizer");
+    return options;
+}
+
+std::vector<Token> not_empty(std::vector<Token> tokens) {
+    if (tokens.empty()) fail(ErrorCode::usage, "prompt: expected a text, found an empty one");
+    return tokens;
+}
+
+// A prompt begins as documents did in training; a decoder with an encoder, with a token that its files name.
+std::vector<Token> start_of(const Model& model, std::string_view prompt, const Options& options) {
+    std::vector<Token> tokens;
+    if (model.start_of_text() >= 0) tokens.push_back(model.start_of_text());
+    if (model.has_encoder()) {
+        if (tokens.empty())
+            fail(ErrorCode::model, impl_of(model).where, ": expected a token that the decoder begins with, found none");
+        return tokens;
+    }
+    const std::vector<Token> encoded = model.encode(prompt, options.special);
+    tokens.insert(tokens.end(), encoded.begin(), encoded.end());
+    return not_empty(std::move(tokens));
+}
+
+std::vector<Token> input_of(const Model& model, std::string_view prompt, const Options& options) {
+    if (!model.has_encoder()) return {};
+    return not_empty(encode_framed(*impl_of(model).tokenizer, prompt, options.special));
+}
+
+// What ends a text, if it shall not; padding, which models with an encoder were trained to predict nowhere.
+std::vector<Token> never_drawn(const Model::Impl& m, const Options& options) {
+    std::vector<Token> tokens;
+    if (options.ignore_end) tokens = m.special.end;
+    if (const Token padding = m.special.padding; m.encoder && padding >= 0 && !m.special.ends_text(padding))
+        tokens.push_back(padding);
+    return tokens;
+}
+
+Session new_session(const Model& model, const Options& options, std::size_t input) {
+    SessionOptions sizes = options.session;
+    if (model.has_encoder() && sizes.input == 0)
+        sizes.input = std::max(impl_of(model).encoder->blueprint.context, static_cast<int>(input));
+    return Session(model, sizes);
+}
+
+} // namespace
+
+Continuation::Continuation(const Model& model, std::string_view prompt, const Options& options, OnText on_text,
+                           std::optional<Fed> before)
+    : model_(model), options_(checked(options, model)), no_prompt_(prompt.empty() || model.has_encoder()),
+      on_text_(std::move(on_text)), sampler_(options.sampling, model.vocab_size()),
+      input_(input_of(model, prompt, options)), left_out_(never_drawn(impl_of(model), options)),
+      tokens_(start_of(model, prompt, options)), first_(tokens_.size()),
+      stream_(options.stop, on_text_, impl_of(model).tokenizer->longest()),
+      session_(before && input_.empty() ? std::move(before->session) : new_session(model, options, input_.size())) {
+    const auto capacity = static_cast<std::size_t>(session_.capacity());
+    if (tokens_.size() > capacity)
+        fail(ErrorCode::limit, "prompt: expected at most ", capacity, " tokens, found ", tokens_.size());
+    if (before && input_.empty()) begin_with(*before);
+    result_.prompt_tokens = static_cast<int>(input_.empty() ? first_ : input_.size());
+    tokens_.reserve(capacity + 1); // from here on nothing is allocated: the text is put together afterwards
+    piece_.reserve(impl_of(model).tokenizer->longest());
+    if (!left_out_.empty()) allowed_.resize(static_cast<std::size_t>(model.vocab_size()));
+}
+
+// The last token is fed in any case, for its logits.
+void Continuation::begin_with(const Fed& before) {
+    const auto same = std::mismatch(tokens_.begin(), tokens_.end() - 1, before.tokens.begin(), before.tokens.end());
+    fed_ = std::min(static_cast<std::size_t>(same.first - tokens_.begin()), static_cast<std::size_t>(session_.size()));
+    session_.rewind(static_cast<int>(fed_));
+}
+
+bool Continuation::feed_prompt(int most) {
+    if (fed_ >= first_) return false;
+    const Clock::time_point start = Clock::now();
+    if (!input_.empty()) session_.encode(input_);
+    const std::size_t count = std::min(first_ - fed_, static_cast<std::size_t>(most));
+    logits_ = session_.feed(std::span(tokens_).subspan(fed_, count));
+    fed_ += count;
+    result_.prefill_seconds += seconds_since(start);
+    return fed_ < first_;
+}
+
+std::span<const float> Continuation::allowed() {
+    if (left_out_.empty()) return logits_;
+    std::copy(logits_.begin(), logits_.end(), allowed_.begin());
+    for (const Token token : left_out_)
+        allowed_[static_cast<std::size_t>(token)] = -std::numeric_limits<float>::infinity();
+    return allowed_;
+}
+
+bool Continuation::end(StopReason reason) {
+    result_.reason = reason;
+    ended_ = true;
+    return false;
+}
+
+// The i-th token as text; what fills up the vocabulary beyond the tokenizer's is none.
+void Continuation::append(std::size_t i, std::string& text) const {
+    const Tokenizer& tokenizer = *impl_of(model_).tokenizer;
+    const bool begins = no_prompt_ && i == first_;
+    if (tokens_[i] < tokenizer.vocab_size()) tokenizer.append(tokens_[i], text, begins);
+}
+
+bool Continuation::step() {
+    if (ended_) return false;
+    while (feed_prompt(static_cast<int>(first_))) {
+    }
+    if (result_.new_tokens == options_.max_tokens) return end(StopReason::max_tokens);
+    const Clock::time_point start = Clock::now();
+    if (fed_ < tokens_.size()) {
+        if (tokens_.size() > static_cast<std::size_t>(session_.capacity())) return end(StopReason::full);
+        logits_ = session_.feed({&tokens_.back(), 1});
+        ++fed_;
+    }
+    const Token token = sampler_.sample(allowed(), tokens_, static_cast<std::uint64_t>(result_.new_tokens));
+    if (impl_of(model_).special.ends_text(token)) return end(StopReason::end_of_text);
+    if (on_draw_) on_draw_(logits_, token);
+    ++result_.new_tokens;
+    tokens_.push_back(token);
+    piece_.clear();
+    append(tokens_.size() - 1, piece_);
+    const TextStream::State state = stream_.append(piece_);
+    result_.decode_seconds += seconds_since(start);
+    return state == TextStream::State::open || end(StopReason::callback);
+}
+
+Generation Continuation::finish() {
+    ended_ = true;
+    const TextStream::State state = stream_.finish();
+    if (state == TextStream::State::stopped) result_.reason = StopReason::stop_text;
+    if (state == TextStream::State::cancelled) result_.reason = StopReason::callback;
+    for (std::size_t i = first_; i < tokens_.size(); ++i) append(i, result_.text);
+    result_.text.resize(stream_.passed()); // what was passed on is how it begins
+    return result_;
+}
+
+Continuation::Fed Continuation::release() {
+    tokens_.resize(fed_);
+    return {std::move(session_), std::move(tokens_)};
+}
+
+} // namespace ordo
