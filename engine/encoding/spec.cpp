@@ -247,8 +247,10 @@ std::string one_of(std::string_view found, std::span<const std::string_view> all
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
     std::string_view best;
-    std::size_t best_distance = 4; // further than three edits is no likeness
+    std::size_t best_distance = 4; // further than three edits, or half of its letters, is no likeness
     if (word.size() > 64) return best;
+    for (const std::string_view candidate : candidates)
+        if (word.size() >= 3 && candidate.starts_with(word)) return candidate;
     for (const std::string_view candidate : candidates) {
         // Levenshtein 1966, one row of the table at a time.
         std::vector<std::size_t> row(candidate.size() + 1);
@@ -262,7 +264,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
                 row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
             }
         }
-        if (row.back() < best_distance && row.back() < candidate.size()) {
+        if (row.back() < best_distance && 2 * row.back() < candidate.size()) {
             best_distance = row.back();
             best = candidate;
         }

@@ -306,6 +306,10 @@ TEST(Spec, NearestIsByEdits) {
     EXPECT_EQ(nearest("lerned", words), "learned");
     EXPECT_EQ(nearest("ailbi", words), "alibi");
     EXPECT_EQ(nearest("zzzz", words), "");
+    EXPECT_EQ(nearest("lea", words), "learned"); // it begins so
+    EXPECT_EQ(nearest("nope", std::vector<std::string_view>{"rope", "none"}), "rope");
+    EXPECT_EQ(nearest("zone", std::vector<std::string_view>{"fire", "none"}), "none");
+    EXPECT_EQ(nearest("bone!", std::vector<std::string_view>{"none"}), ""); // half of the letters
     EXPECT_EQ(nearest("", words), "");
     EXPECT_EQ(nearest(std::string(100000, 'a'), words), "");
 }
