@@ -169,6 +169,10 @@ bool is_word(char32_t point) {
            category == UTF8PROC_CATEGORY_PC || enclosed || joiner;
 }
 
+int columns_of(char32_t point) {
+    return utf8proc_charwidth(number(point));
+}
+
 std::size_t grapheme_length(std::string_view text) {
     Char last = first_char(text);
     std::size_t end = last.length;

@@ -38,6 +38,9 @@ bool is_nonspacing_mark(char32_t point); // Mn
 bool is_other(char32_t point);           // Cc, Cf, Co
 bool is_word(char32_t point);            // \w of Unicode Technical Standard 18, annex C
 
+// Columns that a terminal gives a character: 2 for East Asian wide ones, 0 for marks and controls (utf8proc's wcwidth).
+int columns_of(char32_t point);
+
 // Bytes of the extended grapheme cluster (Unicode Standard Annex 29) that a text which is not empty begins with.
 std::size_t grapheme_length(std::string_view text);
 

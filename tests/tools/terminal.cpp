@@ -22,7 +22,7 @@ void Screen::remember() {
 void Screen::put(char c) {
     if (!escape_.empty()) {
         escape_ += c;
-        if (escape_.size() < 3) return;
+        if (escape_.size() < 3 || c < '@') return; // to its letter
         if (escape_ == "\033[K") rows_.back().text.resize(std::min(rows_.back().text.size(), column_));
         escape_.clear();
         return;
@@ -64,7 +64,8 @@ std::vector<std::string> Screen::lines() const {
     return all;
 }
 
-Watched watch(int columns, const std::function<void()>& work, const std::function<int(const std::string&)>& on_output) {
+Watched watch(int columns, const std::function<void()>& work, const std::function<int(const std::string&)>& on_output,
+              const std::function<std::string(const std::string&)>& type) {
     const winsize size{24, static_cast<unsigned short>(columns), 0, 0};
     int terminal = -1;
     const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
@@ -89,6 +90,8 @@ Watched watch(int columns, const std::function<void()>& work, const std::functio
             ::kill(child, signal);
             sent = true;
         }
+        const std::string typed = type ? type(watched.written) : "";
+        if (::write(terminal, typed.data(), typed.size()) < 0) break;
     }
     ::close(terminal);
     int status = 0;
@@ -100,7 +103,8 @@ Watched watch(int columns, const std::function<void()>& work, const std::functio
 }
 
 Watched run_in_terminal(const std::vector<std::string>& arguments, int columns,
-                        const std::function<int(const std::string&)>& on_output) {
+                        const std::function<int(const std::string&)>& on_output, const Environment& environment,
+                        const std::function<std::string(const std::string&)>& type) {
     std::vector<std::string> words{program_path()};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
@@ -110,10 +114,13 @@ Watched run_in_terminal(const std::vector<std::string>& arguments, int columns,
     const auto program = [&] {
         ::setenv("ORDO_WEIGHTS", weights.c_str(), 1);
         ::setenv("OMP_NUM_THREADS", "1", 1);
+        ::setenv("TERM", "xterm", 1);
+        ::unsetenv("NO_COLOR");
+        for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
         ::execv(argv[0], argv.data());
         ::_exit(126);
     };
-    return watch(columns, program, on_output);
+    return watch(columns, program, on_output, type);
 }
 
 } // namespace ordo::test

@@ -8,7 +8,8 @@
 
 namespace ordo::test {
 
-// As much of a terminal as the program uses: \r, \n, ESC [ K and characters, each a column wide.
+// As much of a terminal as the program uses: \r, \n, ESC [ K, colours, which are not seen, and characters, each a column
+// wide.
 class Screen {
 public:
     explicit Screen(int columns) : columns_(columns) {}
@@ -45,12 +46,17 @@ struct Watched {
 };
 
 // Runs work in a child process with a terminal of so many columns as its stdin, stdout and stderr. on_output, if
-// given, is called with all that was written so far; what it returns, if not 0, is sent as a signal, once.
+// given, is called with all that was written so far; what it returns, if not 0, is sent as a signal, once. So is type,
+// which returns what is to be typed, if anything.
 Watched watch(int columns, const std::function<void()>& work,
-              const std::function<int(const std::string& written)>& on_output = {});
+              const std::function<int(const std::string& written)>& on_output = {},
+              const std::function<std::string(const std::string& written)>& type = {});
 
-// The program as that work.
+// The program as that work, with a terminal that has colours unless the environment says otherwise.
+using Environment = std::vector<std::pair<std::string, std::string>>;
 Watched run_in_terminal(const std::vector<std::string>& arguments, int columns,
-                        const std::function<int(const std::string& written)>& on_output = {});
+                        const std::function<int(const std::string& written)>& on_output = {},
+                        const Environment& environment = {},
+                        const std::function<std::string(const std::string& written)>& type = {});
 
 } // namespace ordo::test

@@ -281,7 +281,7 @@ int run(const Arguments& arguments) {
                                    arguments.integer("ubatch-size"), arguments.integer("beside")};
             for (BenchResult& r : run_trunk(trunk, plan, loads, progress)) results.push_back(std::move(r));
         }
-    write_bench(results, parse_format(arguments.text("format")), quiet);
+    write_bench(results, parse_format(arguments.text("format")), quiet, arguments.has("verbose"));
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "tools/verbs/bench_result.h"
 
 #include "bench/machine.h"
+#include "tools/cli/wide_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -162,6 +163,35 @@ std::vector<Cell> line(const BenchResult& r) {
     return cells;
 }
 
+// What most people want to know, and what tells rows apart if it differs.
+constexpr std::string_view short_columns[] = {"model", "test", "encoding", "t/s", "diff %"},
+                           telling_columns[] = {"type", "threads"};
+
+bool is_shown(const Figures& figures, std::size_t column) {
+    const auto is_one_of = [&](const auto& names) {
+        return std::find(std::begin(names), std::end(names), figures.columns[column]) != std::end(names);
+    };
+    const auto differs = [&](const auto& row) { return row[column] != figures.rows.front()[column]; };
+    return is_one_of(short_columns) ||
+           (is_one_of(telling_columns) && std::any_of(figures.rows.begin(), figures.rows.end(), differs));
+}
+
+Figures shortened(const Figures& figures) {
+    Figures few{{}, {}, figures.decimals};
+    few.rows.resize(figures.rows.size());
+    for (std::size_t i = 0; i < figures.columns.size(); ++i) {
+        if (!is_shown(figures, i)) continue;
+        few.columns.push_back(figures.columns[i]);
+        for (std::size_t r = 0; r < figures.rows.size(); ++r) few.rows[r].push_back(figures.rows[r][i]);
+    }
+    return few;
+}
+
+constexpr std::string_view short_notes =
+    "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
+    "diff %: time compared with none's in the same round, median. Differences below about 3 % drown in noise. -v: all\n"
+    "columns, of which stage % tells the encodings apart; --format csv or json: more.\n";
+
 constexpr std::string_view notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
     "limit %: of what this machine reached in the same run on as many threads: in decoding the bytes that must be\n"
@@ -186,14 +216,15 @@ std::string limit_lines(std::span<const BenchResult> results) {
 
 } // namespace
 
-void write_bench(std::span<const BenchResult> results, Format format, bool quiet) {
+void write_bench(std::span<const BenchResult> results, Format format, bool quiet, bool verbose) {
     const bool people = format == Format::text || format == Format::md;
     Figures figures{people ? line_columns : record_columns, {}, -1};
     for (const BenchResult& r : results) figures.rows.push_back(people ? line(r) : record(r));
-    std::string out = render(figures, format);
+    if (people && !verbose) figures = shortened(figures);
+    std::string out = format == Format::text ? for_stdout(figures) : render(figures, format);
     if (people)
-        out +=
-            "\n" + std::string(notes) + limit_lines(results) + bench::cpu_name() + "; " + bench::backend_name() + "\n";
+        out += "\n" + std::string(verbose ? notes : short_notes) + limit_lines(results) + bench::cpu_name() + "; " +
+               bench::backend_name() + "\n";
     write_out(out);
     if (!people && !quiet) write_message("bench: differences of whole passes below about 3 % drown in noise");
 }

@@ -36,6 +36,6 @@ struct BenchResult {
 };
 
 // The tables on stdout, with notes below those for people.
-void write_bench(std::span<const BenchResult> results, Format format, bool quiet);
+void write_bench(std::span<const BenchResult> results, Format format, bool quiet, bool verbose);
 
 } // namespace ordo::tools

@@ -5,6 +5,7 @@
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 #include "tools/cli/weights.h"
+#include "tools/cli/wide_table.h"
 
 #include <algorithm>
 
@@ -87,7 +88,7 @@ std::string list_text(const Dims& dims, Format format) {
     const auto to_the_end = [](auto& row) { std::rotate(row.begin() + 2, row.begin() + 4, row.end()); };
     to_the_end(figures.columns);
     for (auto& row : figures.rows) to_the_end(row);
-    return render(figures, format);
+    return for_stdout(figures);
 }
 
 void write_explanation(JsonWriter& out, const EncodingInfo& info) {

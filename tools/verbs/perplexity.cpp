@@ -7,12 +7,14 @@
 // the first window that holds it.
 #include "core/error.h"
 #include "model/model.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/documents.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 #include "tools/cli/scores.h"
 #include "tools/cli/weights.h"
+#include "tools/cli/wide_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -147,7 +149,9 @@ void print(const Arguments& arguments, const Model& model, const std::string& te
     if (format != Format::csv)
         head = "text: " + printable(name) + ", " + std::to_string(documents) +
                " documents\nencoding: " + model.encoding() + "\nprotocol: " + std::string(protocol) + "\n\n";
-    write_out(head + render(figures, format));
+    const Display display = stdout_display();
+    if (format == Format::text && display.terminal) head = wrapped(head, display.width);
+    write_out(head + (format == Format::text ? for_stdout(figures) : render(figures, format)));
 }
 
 int run(const Arguments& arguments) {

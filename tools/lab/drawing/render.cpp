@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/drawing/render.h"
 
+#include "tools/cli/wide_table.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <set>
-#include <sstream>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -106,83 +105,6 @@ bool has_sentences(const Figures& figures) {
     return false;
 }
 
-// Rows one after another, a line or more for each cell.
-std::string records(const Figures& figures, const Screen& screen) {
-    std::size_t widest = 0;
-    for (const std::string& name : figures.columns) widest = std::max(widest, name.size());
-    std::string out;
-    for (const auto& row : figures.rows) {
-        out += out.empty() ? "" : "\n";
-        for (std::size_t j = 0; j < row.size(); ++j) {
-            std::string value;
-            if (const auto* words = std::get_if<std::string>(&row[j])) value = *words;
-            if (const auto* number = std::get_if<double>(&row[j])) value = tools::number_text(*number);
-            if (const auto* integer = std::get_if<std::int64_t>(&row[j])) value = std::to_string(*integer);
-            if (const auto* truth = std::get_if<bool>(&row[j])) value = *truth ? "true" : "false";
-            const std::string name = figures.columns[j] + std::string(widest + 2 - figures.columns[j].size(), ' ');
-            out += name + wrapped(value, screen.width, static_cast<int>(name.size())) + "\n";
-        }
-    }
-    return out;
-}
-
-int widest(std::string_view text) {
-    int most = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        most = std::max(most, columns_of(text.substr(at, end - at)));
-        at = end + 1;
-    }
-    return most;
-}
-
-// The first columns of a table and those of [from, to).
-Figures part_of(const Figures& figures, std::size_t first, std::size_t from, std::size_t to) {
-    Figures part{{}, {}, figures.decimals};
-    const auto take = [&](auto& out, const auto& all) {
-        for (std::size_t i = 0; i < all.size(); ++i)
-            if (i < first || (i >= from && i < to)) out.push_back(all[i]);
-    };
-    take(part.columns, figures.columns);
-    for (const auto& row : figures.rows) take(part.rows.emplace_back(), row);
-    return part;
-}
-
-// The fewest first columns that no two rows look the same in; all of them if some rows do in any.
-std::size_t keys_of(const Figures& figures) {
-    const std::size_t n = figures.columns.size();
-    for (std::size_t keys = 1; keys < n; ++keys) {
-        std::istringstream lines(tools::render(part_of(figures, keys, 0, 0), Format::text));
-        std::set<std::string> seen;
-        for (std::string line; std::getline(lines, line);) seen.insert(line);
-        if (seen.size() == 1 + figures.rows.size()) return keys; // and the names of the columns
-    }
-    return n;
-}
-
-// Of a table that is wider than the screen, blocks of its columns below each other: each begins with those that tell
-// the rows apart. Where these leave no room for others, the rows are written one after another.
-std::string blocks(const Figures& figures, const Screen& screen) {
-    std::string whole = tools::render(figures, Format::text);
-    const std::size_t n = figures.columns.size(), keys = keys_of(figures);
-    if (widest(whole) <= screen.width || figures.rows.empty()) return whole;
-    bool room = keys < n;
-    for (std::size_t c = keys; c < n; ++c)
-        room = room && widest(tools::render(part_of(figures, keys, c, c + 1), Format::text)) <= screen.width;
-    if (!room) return records(figures, screen);
-    std::string out;
-    for (std::size_t at = keys, end = 0; at < n; at = end) {
-        std::string block;
-        for (end = at; end < n; ++end) {
-            std::string wider = tools::render(part_of(figures, keys, at, end + 1), Format::text);
-            if (end > at && widest(wider) > screen.width) break;
-            block = std::move(wider);
-        }
-        out += (out.empty() ? "" : "\n") + block;
-    }
-    return out;
-}
-
 void write_json(JsonWriter& out, const NamedFigures& table) {
     out.begin_object();
     out.member("name", table.name);
@@ -258,8 +180,8 @@ std::string text_of(const Experiment& experiment, const Result& result, const Sc
     out += items("expected", result.expected, screen, true);
     for (const NamedFigures& table : result.tables)
         out += "\n" + wrapped(table.title, screen.width, 0) + "\n\n" +
-               (has_sentences(table.figures) ? records(for_readers(table.figures), screen)
-                                             : blocks(for_readers(table.figures), screen));
+               (has_sentences(table.figures) ? tools::records(for_readers(table.figures), screen.width)
+                                             : tools::in_width(for_readers(table.figures), screen.width));
     for (const Picture& picture : result.pictures) out += "\n" + draw(picture, screen);
     out += items("found", result.found, screen);
     return out + items("notes", result.notes, screen);
