@@ -30,6 +30,9 @@ OPENBLAS_CFLAGS ?= -isystem /usr/include/$(MULTIARCH)/openblas-openmp
 OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-openmp
 OPENBLAS_LIBS ?= -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas
 LIBS = $(OPENBLAS_LIBS) -lpcre2-8 -lutf8proc
+# Lines that are typed may be edited where libedit-dev is installed; the program does without.
+EDIT_LIBS := $(if $(wildcard /usr/include/histedit.h),-ledit)
+TOOL_LIBS := -lmd $(EDIT_LIBS)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi -Werror
 # Runs on any x86-64 with SSE4.2; engine/kernels holds what newer machines are given at run time. Never
@@ -98,6 +101,7 @@ endif
 %/engine/kernels/avx512vnni.o %/engine/kernels/avx512vnni.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni $(INTRINSICS)
 %/engine/kernels/avx512bf16.o %/engine/kernels/avx512bf16.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 $(INTRINSICS)
 $(foreach f,io text encoding,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
+$(BUILD)/tools/cli/line_reader.o: FILE_FLAGS := $(if $(EDIT_LIBS),-DORDO_LIBEDIT)
 ifeq ($(MODE),asan)
 $(BUILD)/tests/%.o: FILE_FLAGS := -O0 -Wno-maybe-uninitialized # g++ 12 sees one in std::regex that is none
 # These compute with the oracle, which takes minutes without optimisation.
@@ -128,16 +132,16 @@ $(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES))
 
 $(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"
-	$(link) $(LIBS) -lmd -o $@
+	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 	@[ $(MODE) != release ] || ln -sfn release/ordo build/ordo
 
 $(BUILD)/ordo_tests: $(call objects,$(TEST_SOURCES)) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"
-	$(link) $(LIBS) -lmd -lgtest_main -lgtest -pthread -o $@
+	$(link) $(LIBS) $(TOOL_LIBS) -lgtest_main -lgtest -pthread -o $@
 
 $(BUILD)/bench_%: $(BUILD)/bench/programs/%.o $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"
-	$(link) $(LIBS) -lmd -o $@
+	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 
 # A fuzz target runs under libFuzzer in fuzz mode, and over files that were kept in all others.
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o) $(BUILD)/libordo.a
@@ -224,10 +228,16 @@ format: ## clang-format everything
 
 prefix := $(DESTDIR)$(PREFIX)
 SHIPPED := $(wildcard weights/*.safetensors weights/*.md weights/heldout.txt)
+shell_files := $(addprefix $(prefix)/share/,bash-completion/completions/ordo zsh/site-functions/_ordo \
+  fish/vendor_completions.d/ordo.fish man/man1/ordo.1)
 filled_in = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|'
 install: all ## PREFIX=/usr/local DESTDIR=
-	install -d $(addprefix $(prefix)/,bin lib/pkgconfig lib/cmake/ordo include/ordo share/ordo/weights)
+	install -d $(addprefix $(prefix)/,bin lib/pkgconfig lib/cmake/ordo include/ordo share/ordo/weights) $(dir $(shell_files))
 	install -m 755 $(BUILD)/ordo $(prefix)/bin/ordo
+	$(BUILD)/ordo --completion bash > $(prefix)/share/bash-completion/completions/ordo
+	$(BUILD)/ordo --completion zsh > $(prefix)/share/zsh/site-functions/_ordo
+	$(BUILD)/ordo --completion fish > $(prefix)/share/fish/vendor_completions.d/ordo.fish
+	$(BUILD)/ordo --man > $(prefix)/share/man/man1/ordo.1
 	install -m 644 $(BUILD)/libordo.a $(prefix)/lib/libordo.a
 	install -m 755 $(BUILD)/libordo.so $(prefix)/lib/libordo.so.$(VERSION)
 	ln -sfn libordo.so.$(VERSION) $(prefix)/lib/$(SONAME)
@@ -238,7 +248,7 @@ install: all ## PREFIX=/usr/local DESTDIR=
 	$(filled_in) tools/scripts/ordo-config-version.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config-version.cmake
 	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(prefix)/share/ordo/weights)
 uninstall: ## what install laid down
-	rm -rf $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/lib/libordo.so* $(prefix)/include/ordo \
+	rm -rf $(shell_files) $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/lib/libordo.so* $(prefix)/include/ordo \
 	  $(prefix)/lib/pkgconfig/ordo.pc $(prefix)/lib/cmake/ordo $(prefix)/share/ordo
 
 clean: ## remove build/

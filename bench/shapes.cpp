@@ -38,14 +38,20 @@ bool is_parameter(std::string_view piece) {
     return equals != std::string_view::npos && piece.find_first_of(":+(") > equals;
 }
 
+// What parentheses hold, as of pattern(rope,none), stays together.
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> pieces;
-    while (true) {
-        const std::size_t at = text.find(separator);
-        pieces.push_back(text.substr(0, at));
-        if (at == std::string_view::npos) return pieces;
-        text.remove_prefix(at + 1);
+    std::size_t begin = 0;
+    int depth = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '(') ++depth;
+        if (text[i] == ')') --depth;
+        if (text[i] != separator || depth > 0) continue;
+        pieces.push_back(text.substr(begin, i - begin));
+        begin = i + 1;
     }
+    pieces.push_back(text.substr(begin));
+    return pieces;
 }
 
 } // namespace
@@ -113,8 +119,8 @@ std::vector<std::string> split_names(std::string_view list) {
     return names;
 }
 
-std::vector<std::string> encoding_list(std::span<const std::string> lists) {
-    std::vector<std::string> specs{"none"};
+std::vector<std::string> spec_list(std::span<const std::string> lists) {
+    std::vector<std::string> specs;
     const auto add = [&specs](std::string spec) {
         if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(std::move(spec));
     };
@@ -136,6 +142,13 @@ std::vector<std::string> encoding_list(std::span<const std::string> lists) {
                     for (const EncodingInfo* info : registered_encodings()) add(std::string(info->name));
             }
         }
+    return specs;
+}
+
+std::vector<std::string> encoding_list(std::span<const std::string> lists) {
+    std::vector<std::string> specs = spec_list(lists);
+    std::erase(specs, "none");
+    specs.insert(specs.begin(), "none");
     return specs;
 }
 

@@ -24,8 +24,9 @@ Blueprint training_trunk(bool gated);
 std::vector<std::string> split_names(std::string_view list);
 // A list of encoding specs separated by ';' or ',': a comma that is followed by key=value belongs to
 // the spec before it, so that "rope:theta=500,pairing=halves,alibi" is two. "all" stands for every
-// registered encoding. "none", to which all others are compared, comes first whether it was named or
-// not. Returned as they were written, without repetitions.
+// registered encoding. Returned as they were written, without repetitions.
+std::vector<std::string> spec_list(std::span<const std::string> lists);
+// The same after "none", to which all others are compared, whether it was named or not.
 std::vector<std::string> encoding_list(std::span<const std::string> lists);
 
 } // namespace ordo::bench

@@ -53,11 +53,18 @@ staged() {
             sed -E 's/so\.[0-9]+\.[0-9]+\.[0-9]+$/so.VERSION/; s/so\.[0-9]+\.[0-9]+$/so.ABI/') >"$SCRATCH/laid" &&
         printf './%s\n' bin/ordo include/ordo/ordo.h include/ordo/ordo_c.h include/ordo/training.h \
             lib/cmake/ordo/ordo-config-version.cmake lib/cmake/ordo/ordo-config.cmake lib/libordo.a lib/libordo.so \
-            lib/libordo.so.ABI lib/libordo.so.VERSION lib/pkgconfig/ordo.pc >"$SCRATCH/expected" &&
+            lib/libordo.so.ABI lib/libordo.so.VERSION lib/pkgconfig/ordo.pc share/bash-completion/completions/ordo \
+            share/fish/vendor_completions.d/ordo.fish share/man/man1/ordo.1 share/zsh/site-functions/_ordo >"$SCRATCH/expected" &&
         same laid expected &&
         ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig" "$SCRATCH/staged/usr/lib/cmake"
 }
 check 'make install DESTDIR=' staged
+# The page is one: what man would say of it, it does not; and bash knows the program once it has read its file.
+helpful() {
+    grep -q '^[.]TH ORDO 1' "$SCRATCH/staged/usr/share/man/man1/ordo.1" &&
+        bash -c '. "$1/bash-completion/completions/ordo" && complete -p ordo' - "$SCRATCH/staged/usr/share"
+}
+check 'the man page and the completions' helpful
 # Of weights/ only what ships, whatever else lies there: tried on a tree that is ours but for that folder.
 only_weights() {
     mkdir -p "$SCRATCH/tree/weights" && ln -s "$PWD"/* "$SCRATCH/tree" 2>"$SCRATCH/ln"

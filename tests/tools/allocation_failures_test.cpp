@@ -165,7 +165,7 @@ TEST_F(CliAllocationFailures, EndEncodings) {
 }
 
 TEST_F(CliAllocationFailures, EndTokenizeAndLogits) {
-    expect_success_or_limit({"tokenize", "-p", "abc", "--format", "json", "-t", "1"});
+    expect_success_or_limit({"tokenize", "-p", "abc", "--format", "json"});
     expect_success_or_limit({"logits", "-p", "abc", "-t", "1"});
 }
 

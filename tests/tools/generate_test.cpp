@@ -99,8 +99,8 @@ TEST(CliGenerate, AnyBytesMayBeThePrompt) {
 
 TEST(CliGenerate, AnEmptyPromptStartsAText) {
     EXPECT_EQ(greedy("", {"-n", "3"}), "abc\n");
-    const Outcome outcome = run_program({"generate", "--temp", "0", "-n", "3", "-q"}, {.in = Stdin::null});
-    EXPECT_EQ(outcome.out, "abc\n");
+    const std::vector<std::string> nothing{"generate", "--temp", "0", "-n", "3", "-q"};
+    expect_error(run_program(nothing, {.in = Stdin::null}), 2, "standard input: expected a text, found nothing");
 }
 
 TEST(CliGenerate, APromptMayFillTheContextButNotExceedIt) {
@@ -147,6 +147,27 @@ TEST(CliGenerate, TheSeedThatItChoseIsPrintedAndGivesTheTextAgain) {
     EXPECT_EQ(run_program(again).err.find("seed:"), std::string::npos);
     const Outcome nothing = run_program({"generate", "-p", "a", "-n", "0"});
     EXPECT_EQ(nothing.err.find("ordo: seed: "), 0u) << nothing.err;
+}
+
+TEST(CliGenerate, ASeedOfMinusOneIsDrawn) {
+    const Outcome outcome = run_program({"generate", model_file("random"), "-p", "a", "-n", "1", "-s", "-1"});
+    expect_success(outcome);
+    EXPECT_TRUE(std::regex_search(outcome.err, std::regex("seed: [0-9]+\n"))) << outcome.err;
+    EXPECT_EQ(outcome.err.find("seed: 18446744073709551615"), std::string::npos);
+}
+
+// Among 256 logits of 0 the first is the likeliest of those that do not end the text.
+TEST(CliGenerate, TheEndOfTheTextMayBeIgnored) {
+    EXPECT_EQ(greedy("x", {"-n", "4"}), "x\u00e9!\n");
+    const std::string more = greedy("x", {"-n", "4", "--ignore-eos"});
+    EXPECT_EQ(more.substr(0, 4), "x\u00e9!");
+    EXPECT_EQ(more.size(), 4 + 1 + 1u);
+}
+
+TEST(CliGenerate, ATextWhereAModelBelongsIsToldFromOne) {
+    expect_error(run_program({"generate", "Once upon a time"}), 2, "a text goes after -p");
+    expect_error(run_program({"generate", "Once"}), 2, "a text goes after -p");
+    expect_error(run_program({"generate", "no/such.safetensors"}, {.input = "a"}), 5, "no/such.safetensors");
 }
 
 TEST(CliGenerate, TimingsGoToStderr) {
@@ -221,8 +242,11 @@ TEST(CliGenerate, WeightsAreFoundBesideAnInstalledProgram) {
     std::filesystem::create_symlink(prefix / "bin/ordo", prefix / "link");
     Conditions conditions{.environment = {{"ORDO_WEIGHTS", "-"}}, .program = (prefix / "link").string()};
     EXPECT_EQ(greedy("a", {"-n", "2"}, conditions), "abc\n");
-    conditions.environment = {{"ORDO_WEIGHTS", (prefix / "no-such-directory").string()}};
-    EXPECT_EQ(greedy("a", {"-n", "2"}, conditions), "abc\n");
+    for (const char* none : {"no-such-directory", "bin/ordo"}) {
+        conditions.environment = {{"ORDO_WEIGHTS", (prefix / none).string()}};
+        expect_error(run_program({"generate", "-p", "a"}, conditions), 5, "expected a folder, found ");
+    }
+    conditions.environment = {{"ORDO_WEIGHTS", "-"}};
     std::filesystem::remove(prefix / "share/ordo/weights/some-name.safetensors");
     expect_error(run_program({"generate", "-p", "a"}, conditions), 5, "no weights found in ");
 }

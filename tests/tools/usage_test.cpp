@@ -25,7 +25,7 @@ std::string plain_value(const tools::Option& option) {
         return std::to_string(static_cast<std::int64_t>(option.most));
     case Kind::number:
         return std::to_string(option.most);
-    case Kind::seed:
+    case Kind::seed: // and generate's may be -1
         return "18446744073709551615";
     default:
         return "word";
@@ -114,6 +114,8 @@ TEST(CliTable, HelpGoesToStdoutAndFitsATerminal) {
                                                   {"help"},
                                                   {"help", "generate"},
                                                   {"generate", "--help"},
+                                                  {"--help", "generate"},
+                                                  {"-h", "perplexity"},
                                                   {"train", "-h"},
                                                   {"table", "--help"},
                                                   {"--version"},
@@ -132,15 +134,36 @@ TEST(CliTable, HelpGoesToStdoutAndFitsATerminal) {
     EXPECT_NE(run_program({"--version"}).out.find("OpenMP"), std::string::npos);
 }
 
-TEST(CliTable, TheReadmeShowsTheSameTable) {
-    const std::string readme = file_content("README.md");
-    for (const tools::Verb* verb : tools::verbs())
-        if (readme.find("### `ordo " + std::string(verb->name)) != std::string::npos) {
-            EXPECT_NE(readme.find(tools::markdown_text()), std::string::npos)
-                << "README.md shows another table of options than ordo --markdown";
-            return;
+TEST(CliTable, TheToolsFolderShowsTheSameTable) {
+    EXPECT_EQ(file_content("tools/cli.md"), tools::markdown_text()) << "ordo --markdown > tools/cli.md";
+}
+
+// An example is a command line that is taken, of a verb that there is, and every verb has one.
+TEST(CliTable, EveryVerbHasExamplesThatAreTaken) {
+    for (const tools::Verb* verb : tools::verbs()) {
+        const std::string help = tools::help_text(*verb);
+        const auto all = tools::examples();
+        EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const auto& e) { return e.verb == verb->name; }))
+            << verb->name;
+        for (const tools::Example& example : all) {
+            if (example.verb != verb->name) continue;
+            EXPECT_NE(help.find(example.command), std::string::npos) << example.command;
+            std::vector<std::string> words{""};
+            bool quoted = false;
+            for (const char c : example.command) {
+                if (c == '\'')
+                    quoted = !quoted;
+                else if (c == ' ' && !quoted)
+                    words.emplace_back();
+                else
+                    words.back() += c;
+            }
+            ASSERT_EQ(words[0], verb->name);
+            std::vector<const char*> args;
+            for (std::size_t i = 1; i < words.size(); ++i) args.push_back(words[i].c_str());
+            EXPECT_NO_THROW(tools::Arguments(*verb, args)) << example.command;
         }
-    GTEST_SKIP() << "README.md has no section of options";
+    }
 }
 
 // ---- E1: the shape of the command line -----------------------------------------------------------
@@ -161,7 +184,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Refused{{}, "expected a verb"}, Refused{{"generat"}, "did you mean generate?"},
                     Refused{{"\x1b[2J"}, "\\x1b[2J"}, Refused{{""}, "unknown verb ''"},
                     Refused{{"--temp", "1"}, "expected a verb before '--temp'"},
-                    Refused{{"help", "nothing"}, "unknown verb"},
+                    Refused{{"help", "nothing"}, "unknown verb"}, Refused{{"gen"}, "did you mean generate?"},
+                    Refused{{"perp"}, "did you mean perplexity?"}, Refused{{"run"}, "did you mean generate?"},
+                    Refused{{"--help", "nothing"}, "unknown verb"}, Refused{{"--completion"}, "bash, zsh or fish"},
+                    Refused{{"--completion", "csh"}, "found 'csh'"},
+                    Refused{{"tokenize", "-p", "a", "-t", "1"}, "unknown option '-t'"},
+                    Refused{{"tokenize", "-p", "a", "--encoding", "rope"}, "unknown option '--encoding'"},
+                    Refused{{"generate", "-p", "a", "--encodings", "rope", "--encoding", "rope"}, "found both"},
+                    Refused{{"generate", "-p", "a", "--encodings", "rope", "-i"}, "found both"},
                     Refused{{"generate", "--tempp", "1"}, "unknown option '--tempp'; did you mean --temp?"},
                     Refused{{"generate", "--n_predict", "1"}, "did you mean --n-predict?"},
                     Refused{{"generate", "--frequency-of-everything"}, "ordo generate --help"},
@@ -216,7 +246,7 @@ TEST(CliNumbers, EachIsRefusedWithItsRange) {
           "abc", "4194305"}},
         {"-c", {"-1", "4194305", "1k"}},
         {"-t", {"0", "-1", "100000", "1025", "two"}},
-        {"-s", {"abc", "-1", "18446744073709551616", "1.5"}},
+        {"-s", {"abc", "-2", "18446744073709551616", "1.5"}},
         {"--temp", {"nan", "inf", "-inf", "-1", "1e400", "0,8", "", "1001"}},
         {"--top-p", {"0", "1.5", "nan", "-0.1"}},
         {"--min-p", {"-0.1", "1.1", "nan"}},

@@ -18,10 +18,11 @@ struct GlobalOption {
     std::string_view names, help;
 };
 constexpr GlobalOption global_options[] = {
-    {"-h, --help", "this list; ordo VERB --help explains a verb"},
+    {"-h, --help", "this list; ordo --help VERB and ordo VERB --help explain a verb"},
     {"--version", "version, BLAS, kernels, OpenMP"},
     {"--man", "all of the help as a man page: ordo --man > ordo.1"},
     {"--markdown", "all of the options as Markdown"},
+    {"--completion SHELL", "bash|zsh|fish: what completes a command line there; make install puts it in its place"},
 };
 
 struct Note {
@@ -40,7 +41,8 @@ constexpr Note environment[] = {
     {"ORDO_WEIGHTS", "the directory where weights are looked for first when there is no --model; then "
                      "../share/ordo/weights beside the program, then the build tree"},
     {"OMP_NUM_THREADS", "threads when there is no --threads"},
-    {"NO_COLOR", "honoured: the program never uses colour"},
+    {"NO_COLOR", "no colour; without it, and on a terminal, a prompt is told from its continuation by colour, and the "
+                 "lab's pictures have some"},
 };
 
 std::string signature(const Option& option) {
@@ -138,6 +140,11 @@ std::string cell(std::string_view text) {
     return out;
 }
 
+// A command may be longer than a line: it is for copying.
+std::string example_text(const Example& example) {
+    return "  ordo " + std::string(example.command) + "\n      " + wrapped(example.purpose, 6, help_width) + "\n";
+}
+
 } // namespace
 
 std::string help_text() {
@@ -160,13 +167,16 @@ std::string help_text(const Verb& verb) {
         out += "\n" + std::string(group.title) + ":\n";
         for (const Option& option : group.options) out += entry(signature(option), explanation(option));
     }
+    out += "\nExamples:\n";
+    for (const Example& example : examples())
+        if (example.verb == verb.name) out += example_text(example);
     return out;
 }
 
 std::string markdown_text() {
-    std::string out;
+    std::string out = "# The options of `ordo`\n\nMade by `ordo --markdown`; `ordo --help VERB` says the same.\n";
     for (const Verb* verb : verbs()) {
-        out += (out.empty() ? "### `" : "\n### `") + usage(*verb) + "`\n\n" + std::string(verb->summary) + ".\n\n";
+        out += "\n## `" + usage(*verb) + "`\n\n" + std::string(verb->summary) + ".\n\n";
         if (!verb->details.empty()) out += std::string(verb->details) + "\n\n";
         out += "| option | default | |\n|---|---|---|\n";
         for (const OptionGroup& group : verb->groups)
@@ -176,6 +186,11 @@ std::string markdown_text() {
                 out +=
                     "| `" + trimmed(signature(option)) + "` | " + fallback + " | " + cell(option.help) + more + " |\n";
             }
+        out += "\n```sh\n";
+        for (const Example& example : examples())
+            if (example.verb == verb->name)
+                out += "ordo " + std::string(example.command) + "    # " + std::string(example.purpose) + "\n";
+        out += "```\n";
     }
     return out;
 }
@@ -196,6 +211,9 @@ std::string man_text() {
             for (const Option& option : group.options)
                 out += roff_entry(trimmed(signature(option)), explanation(option));
     }
+    out += ".SH EXAMPLES\n";
+    for (const Example& example : examples())
+        out += roff_entry("ordo " + std::string(example.command), example.purpose);
     out += ".SH \"EXIT STATUS\"\n";
     for (const Note& note : exit_codes) out += roff_entry(note.name, note.text);
     out += ".SH ENVIRONMENT\n";

@@ -46,6 +46,8 @@ std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, 
     if (!arguments.has("file") && ::isatty(STDIN_FILENO) == 1)
         fail(ErrorCode::usage, arguments.verb().name, ": expected -p TEXT, -f FILE or a text piped to stdin");
     std::string text = read_input(arguments.has("file") ? arguments.text("file") : "-", limit);
+    if (text.empty() && (!arguments.has("file") || arguments.text("file") == "-"))
+        fail(ErrorCode::usage, arguments.verb().name, ": standard input: expected a text, found nothing");
     if (final_newline == FinalNewline::drop && text.ends_with('\n')) text.pop_back();
     return text;
 }

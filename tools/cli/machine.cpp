@@ -65,12 +65,12 @@ int physical_cores() {
 
 void apply_common(const Arguments& arguments) {
     int threads = default_threads();
-    if (arguments.has("threads")) { // some verbs take a list
+    if (arguments.offers("threads") && arguments.has("threads")) { // some verbs take a list
         const std::vector<std::int64_t> list = arguments.integers("threads");
         threads = static_cast<int>(*std::max_element(list.begin(), list.end()));
     }
     set_threads(threads);
-    select_kernels(arguments.text("isa"));
+    select_kernels(arguments.offers("isa") ? arguments.text("isa") : "auto");
     if (arguments.has("verbose")) write_message("threads: " + std::to_string(threads) + ", kernels: " + kernels().name);
 }
 

@@ -28,6 +28,9 @@ inline constexpr Option common_options[] = {
     {.name = "version", .help = "version, BLAS, kernels, OpenMP"},
 };
 inline constexpr OptionGroup common_group{"Common", common_options};
+// Of a verb that computes nothing: without threads and kernels.
+static_assert(common_options[2].name == "quiet");
+inline constexpr OptionGroup plain_group{"Common", std::span(common_options).subspan(2)};
 
 // Cores that this process may run on: hardware threads that share a core count once, and a quota of
 // its control group counts.

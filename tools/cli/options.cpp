@@ -46,15 +46,10 @@ std::string names_of(const Option& option) {
 }
 
 void check_choice(const Option& option, std::string_view what, std::string_view value) {
-    std::string_view choices = option.help.substr(0, option.help.find(':'));
-    while (true) {
-        const std::size_t bar = choices.find('|');
-        if (value == choices.substr(0, bar)) return;
-        if (bar == std::string_view::npos) break;
-        choices.remove_prefix(bar + 1);
-    }
-    fail(ErrorCode::usage, what, ": expected ", option.help.substr(0, option.help.find(':')), ", found '",
-         printable(value), "'");
+    const std::vector<std::string_view> choices = choices_of(option);
+    if (std::find(choices.begin(), choices.end(), value) == choices.end())
+        fail(ErrorCode::usage, what, ": expected ", option.help.substr(0, option.help.find(':')), ", found '",
+             printable(value), "'");
 }
 
 void check_value(const Option& option, std::string_view value) {
@@ -82,6 +77,7 @@ void check_value(const Option& option, std::string_view value) {
         parse_number(value, what, option.least, option.most, option.above);
         break;
     case Kind::seed:
+        if (option.least < 0 && value == "-1") break;
         parse_seed(value, what);
         break;
     }
@@ -118,6 +114,17 @@ std::string quoted(std::string_view message) {
 }
 
 } // namespace
+
+std::vector<std::string_view> choices_of(const Option& option) {
+    std::vector<std::string_view> choices;
+    std::string_view rest = option.help.substr(0, option.help.find(':'));
+    while (true) {
+        const std::size_t bar = std::min(rest.find('|'), rest.size());
+        choices.push_back(rest.substr(0, bar));
+        if (bar == rest.size()) return choices;
+        rest.remove_prefix(bar + 1);
+    }
+}
 
 std::size_t operand_count(const Verb& verb) {
     const auto spaces = static_cast<std::size_t>(std::count(verb.operand.begin(), verb.operand.end(), ' '));
@@ -214,6 +221,10 @@ const Option& Arguments::option(std::string_view name) const {
     const Option* found = find_option(*verb_, name);
     if (!found) fail(ErrorCode::failure, "the table of ", verb_->name, " has no option ", name);
     return *found;
+}
+
+bool Arguments::offers(std::string_view name) const {
+    return find_option(*verb_, name) != nullptr;
 }
 
 bool Arguments::has(std::string_view name) const {

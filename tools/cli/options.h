@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One table of options for each verb. Parsing, --help, the README's section and the man page all
+// One table of options for each verb. Parsing, --help, tools/cli.md, the man page and the shells' completions all
 // come from it, so that they cannot disagree.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Option {
     Kind kind = Kind::flag;
     std::string_view value = {};    // what stands for the value in the help: "N"
     std::string_view fallback = {}; // its value when not given; empty: none
-    double least = 0;               // integer, number, integers: the range
+    double least = 0;               // integer, number, integers: the range; seed: -1 if that may ask for a random one
     double most = 0;
     bool above = false;      // the value must be above least, not at it
     bool repeatable = false; // every value counts; otherwise a second one is refused
@@ -32,6 +32,12 @@ struct OptionGroup {
 
 class Arguments;
 
+// A command as it is typed, after "ordo", and what it is good for.
+struct Example {
+    std::string_view verb, command, purpose;
+};
+std::span<const Example> examples(); // of all verbs, in the order of the help
+
 struct Verb {
     std::string_view name;
     std::string_view operand;    // "FILE", "IN OUT": so many arguments without a dash may be given; empty: none
@@ -43,6 +49,9 @@ struct Verb {
     // What --help prints where the operands choose what is to be explained; null: the verb's table alone.
     std::string (*help)(const Arguments&) = nullptr;
 };
+
+// "f32|f16: of the weights": what a choice may be.
+std::vector<std::string_view> choices_of(const Option& option);
 
 // How many words there are in Verb::operand.
 std::size_t operand_count(const Verb& verb);
@@ -59,6 +68,7 @@ public:
     Arguments(const Verb& verb, std::span<const char* const> args);
 
     const Verb& verb() const { return *verb_; }
+    bool offers(std::string_view name) const;      // in the verb's table
     bool has(std::string_view name) const;         // given on the command line
     std::string text(std::string_view name) const; // as given, or the fallback
     int integer(std::string_view name) const;      // the same as a number
@@ -95,7 +105,9 @@ std::vector<std::int64_t> parse_integers(std::string_view text, std::string_view
 
 std::string help_text();                 // ordo --help
 std::string help_text(const Verb& verb); // ordo VERB --help
-std::string markdown_text();             // the README's section
+std::string markdown_text();             // tools/cli.md
 std::string man_text();                  // ordo.1
+// What completes a command line in bash, zsh or fish. Throws Error(usage) for another shell.
+std::string completion_text(std::string_view shell);
 
 } // namespace ordo::tools

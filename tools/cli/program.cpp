@@ -13,11 +13,16 @@ int dispatch(std::span<const char* const> args) {
     if (args.empty()) fail(ErrorCode::usage, "expected a verb; ordo --help lists them");
     const std::string_view first = args[0];
     if (first == "-h" || first == "--help" || first == "help") {
-        write_out(args.size() > 1 && first == "help" ? help_text(find_verb(args[1])) : help_text());
+        write_out(args.size() > 1 ? help_text(find_verb(args[1])) : help_text());
         return 0;
     }
     if (first == "--version" || first == "--man" || first == "--markdown") {
         write_out(first == "--version" ? version_text() : first == "--man" ? man_text() : markdown_text());
+        return 0;
+    }
+    if (first == "--completion") {
+        if (args.size() != 2) fail(ErrorCode::usage, "option --completion: expected bash, zsh or fish");
+        write_out(completion_text(args[1]));
         return 0;
     }
     if (first.starts_with('-'))

@@ -13,15 +13,14 @@ namespace {
 
 constexpr int first_bucket = 16;
 
-// -log softmax(logits)[target], in double.
+} // namespace
+
 double nll_of(std::span<const float> logits, Token target) {
     const double most = *std::max_element(logits.begin(), logits.end());
     double sum = 0;
     for (const float logit : logits) sum += std::exp(logit - most);
     return most + std::log(sum) - logits[static_cast<std::size_t>(target)];
 }
-
-} // namespace
 
 void Tally::add(double nll, int n_bytes) {
     ++tokens;

@@ -6,6 +6,9 @@
 
 namespace ordo::tools {
 
+// -log softmax(logits)[target], in double.
+double nll_of(std::span<const float> logits, Token target);
+
 // Negative log-likelihoods in nats.
 struct Tally {
     std::int64_t tokens = 0, bytes = 0;

@@ -11,10 +11,14 @@ namespace ordo::tools {
 
 namespace {
 
-volatile std::sig_atomic_t soft = 0, noted = 0;
+volatile std::sig_atomic_t soft = 0, noted = 0, patient = 0;
 void (*volatile callback)() = nullptr;
 
 void on_signal(int number) {
+    if (patient && number == SIGINT) {
+        noted = number;
+        return;
+    }
     if (!soft || noted) {
         LiveLine::wipe(); // the shell's prompt comes next
         ::_exit(128 + number);
@@ -43,8 +47,16 @@ void stop_softly(void (*call)()) {
     soft = 1;
 }
 
+void note_interrupts() {
+    patient = 1;
+}
+
 int stop_signal() {
     return noted;
+}
+
+void forget_signal() {
+    noted = 0;
 }
 
 int stop_code() {

@@ -12,8 +12,14 @@ void install_signal_handlers();
 // From now on the first signal is noted and, if given, on_signal called (it must be safe in a handler).
 void stop_softly(void (*on_signal)() = nullptr);
 
+// From now on SIGINT is noted, however often it comes, and SIGTERM ends the program: for one that talks to somebody,
+// who stops what it does and not itself.
+void note_interrupts();
+
 // The signal that was noted, or 0.
 int stop_signal();
+// As if none had come.
+void forget_signal();
 
 // The exit code of a program that was stopped by the noted signal: 130 or 143.
 int stop_code();

@@ -58,8 +58,13 @@ std::string directory_list() {
 
 std::vector<fs::path> weight_directories() {
     std::vector<fs::path> directories;
-    if (const char* chosen = std::getenv("ORDO_WEIGHTS"); chosen && *chosen) directories.emplace_back(chosen);
     std::error_code error;
+    if (const char* chosen = std::getenv("ORDO_WEIGHTS"); chosen && *chosen) {
+        directories.emplace_back(chosen);
+        if (!fs::is_directory(chosen, error))
+            fail(ErrorCode::io, "ORDO_WEIGHTS: ", printable_path(chosen), ": expected a folder, found ",
+                 fs::exists(chosen, error) ? "a file" : "nothing");
+    }
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
     if (error) return directories;
     const fs::path bin = program.parent_path();
@@ -120,8 +125,8 @@ fs::path model_path(const Arguments& arguments) {
              printable(arguments.operand()), "'");
     if (positional) return arguments.operand();
     if (arguments.has("model")) return arguments.text("model");
-    return find_weights(arguments.has("encoding") ? arguments.text("encoding") : "rope",
-                        arguments.has("force-encoding"));
+    const auto has = [&](const char* name) { return arguments.offers(name) && arguments.has(name); };
+    return find_weights(has("encoding") ? arguments.text("encoding") : "rope", has("force-encoding"));
 }
 
 ModelFacts read_facts(const fs::path& file) {
@@ -137,19 +142,24 @@ ModelFacts read_facts(const fs::path& file) {
 }
 
 Model open_model(const Arguments& arguments, int context) {
+    ModelChoice choice{{}, arguments.text("encoding"), arguments.has("force-encoding"), context};
+    if (arguments.has("encoding") && choice.encoding.empty())
+        fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
+    choice.file = model_path(arguments);
+    return open_model(arguments, choice);
+}
+
+Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     LoadOptions options;
-    if (arguments.has("encoding")) {
-        options.encoding = arguments.text("encoding");
-        if (options.encoding.empty()) fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
-    }
-    options.force_encoding = arguments.has("force-encoding");
-    options.dtype = arguments.text("dtype");
-    options.context = context;
+    options.encoding = choice.encoding;
+    options.force_encoding = choice.force;
+    if (arguments.offers("dtype")) options.dtype = arguments.text("dtype");
+    options.context = choice.context;
     if (!arguments.has("quiet"))
         options.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
-    const fs::path file = model_path(arguments);
-    Model model = Model::load(file, options);
-    if (arguments.has("verbose")) write_message("model: " + printable_path(file) + ", encoding: " + model.encoding());
+    Model model = Model::load(choice.file, options);
+    if (arguments.has("verbose"))
+        write_message("model: " + printable_path(choice.file) + ", encoding: " + model.encoding());
     return model;
 }
 

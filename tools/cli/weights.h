@@ -56,4 +56,13 @@ ModelFacts read_facts(const std::filesystem::path& file);
 // The model with the encoding and the type of weights that were asked for. context: positions to prepare for, 0: as trained.
 Model open_model(const Arguments& arguments, int context = 0);
 
+// The same of a file and an encoding that were chosen otherwise.
+struct ModelChoice {
+    std::filesystem::path file = {};
+    std::string encoding = {}; // empty: the trained one
+    bool force = false;
+    int context = 0;
+};
+Model open_model(const Arguments& arguments, const ModelChoice& choice);
+
 } // namespace ordo::tools

@@ -23,14 +23,26 @@ constexpr Option options[] = {
      .fallback = "text",
      .help = "text|json: ids separated by spaces, or {\"ids\": [...], \"pieces\": [...]}"},
 };
-constexpr OptionGroup groups[] = {{"Text", prompt_options}, {"Result", options}, model_group, common_group};
+constexpr Option tokenizer_options[] = {
+    {.letter = 'm',
+     .name = "model",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "the model whose tokenizer it is; by default that of the shipped weights"},
+};
+constexpr OptionGroup groups[] = {
+    {"Text", prompt_options}, {"Result", options}, {"Model", tokenizer_options}, plain_group};
+
+Model open_tokenizer(const Arguments& arguments) {
+    return open_model(arguments, {.file = model_path(arguments)});
+}
 
 int decode(const Arguments& arguments, bool json) {
     if (arguments.has("prompt") || arguments.has("file"))
         fail(ErrorCode::usage, "expected a text to encode or --decode, found both");
     std::vector<Token> ids;
     for (const std::int64_t id : arguments.integers("decode")) ids.push_back(static_cast<Token>(id));
-    const std::string text = open_model(arguments).decode(ids);
+    const std::string text = open_tokenizer(arguments).decode(ids);
     if (json) {
         JsonWriter out;
         out.begin_object();
@@ -48,7 +60,7 @@ int run(const Arguments& arguments) {
     const bool json = arguments.text("format") == "json";
     if (arguments.has("decode")) return decode(arguments, json);
     const std::string text = read_prompt(arguments, FinalNewline::keep, 64u << 20);
-    const Model model = open_model(arguments);
+    const Model model = open_tokenizer(arguments);
     const std::vector<Token> ids = model.encode(text, arguments.has("special"));
     std::string out, pieces;
     for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -23,12 +23,19 @@ std::span<const Verb* const> verbs() {
 }
 
 const Verb& find_verb(std::string_view name) {
+    // What other programs call it.
+    static constexpr std::pair<std::string_view, std::string_view> elsewhere[] = {
+        {"run", "generate"},    {"chat", "generate"},    {"complete", "generate"}, {"ppl", "perplexity"},
+        {"eval", "perplexity"}, {"quantize", "convert"}, {"benchmark", "bench"},   {"encode", "tokenize"},
+        {"decode", "tokenize"}, {"show", "info"}};
     std::vector<std::string_view> names;
     for (const Verb* verb : list) {
         if (name == verb->name) return *verb;
         names.push_back(verb->name);
     }
-    const std::string_view near = nearest(name, names);
+    std::string_view near = nearest(name, names);
+    for (const auto& [word, verb] : elsewhere)
+        if (name == word) near = verb;
     fail(ErrorCode::usage, "unknown verb '", printable(name), "'",
          near.empty() ? std::string("; ordo --help lists them") : "; did you mean " + std::string(near) + "?");
 }

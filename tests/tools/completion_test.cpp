@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Completions, tried in the shells that are there.
+#include "tools/cli/options.h"
+
+#include "tests/tools/program.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace {
+
+using namespace ordo;
+using namespace ordo::test;
+
+std::string output_of(const std::string& command) {
+    FILE* pipe = ::popen(command.c_str(), "r");
+    if (!pipe) throw std::runtime_error("popen failed");
+    std::string out;
+    char buffer[4096];
+    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+    return ::pclose(pipe) == 0 ? out : "failed: " + out;
+}
+
+bool there_is(const std::string& shell) {
+    return output_of("command -v " + shell).starts_with('/');
+}
+
+// What bash would offer for the last of these words.
+std::string offered(const std::filesystem::path& script, const std::string& words, int count) {
+    return output_of("bash -c '. " + script.string() + "; COMP_WORDS=(" + words +
+                     "); COMP_CWORD=" + std::to_string(count - 1) + "; _ordo; echo ${COMPREPLY[@]}'");
+}
+
+TEST(CliCompletion, BashOffersWhatTheTableHas) {
+    const TempDir dir;
+    put_file(dir / "ordo.bash", out_of({"--completion", "bash"}));
+    const auto offers = [&](const std::string& words, int count) { return offered(dir / "ordo.bash", words, count); };
+    EXPECT_EQ(offers("ordo gen", 2), "generate\n");
+    EXPECT_EQ(offers("ordo generate --top", 3), "--top-k --top-p\n");
+    EXPECT_EQ(offers("ordo generate --cache-type \"\"", 4), "f32 f16\n");
+    EXPECT_EQ(offers("ordo generate --cache-type = f1", 5), "f16\n"); // as readline splits --cache-type=f1
+    EXPECT_EQ(offers("ordo perplexity --encoding ali", 4), "alibi\n");
+    EXPECT_EQ(offers("ordo bench --encodings al", 4), "all alibi\n");
+    EXPECT_EQ(offers("ordo generate --temp \"\"", 4), "\n"); // a number
+    EXPECT_EQ(offers("ordo --help tok", 3), "tokenize\n");
+    EXPECT_EQ(offers("ordo --completion \"\"", 3), "bash zsh fish\n");
+    EXPECT_EQ(offers("ordo info " + dir.path().string() + "/ord", 3), (dir / "ordo.bash").string() + "\n");
+    EXPECT_EQ(offers("ordo generate -m " + dir.path().string() + "/ord", 4), (dir / "ordo.bash").string() + "\n");
+    std::string names; // every verb
+    for (const tools::Verb* verb : tools::verbs()) names += std::string(verb->name) + " ";
+    EXPECT_TRUE(offers("ordo \"\"", 2).starts_with(names));
+}
+
+TEST(CliCompletion, ZshAndFishTakeTheirs) {
+    const TempDir dir;
+    for (const char* shell : {"zsh", "fish"}) {
+        const std::string script = out_of({"--completion", shell});
+        for (const tools::Verb* verb : tools::verbs())
+            EXPECT_NE(script.find(verb->name), std::string::npos) << shell << " " << verb->name;
+        EXPECT_NE(script.find("f32 f16"), std::string::npos);
+        put_file(dir / shell, script);
+        if (!there_is(shell)) continue;
+        EXPECT_EQ(output_of(std::string(shell) + " -n " + (dir / shell).string() + " 2>&1"), "") << shell;
+    }
+    if (!there_is("fish")) return;
+    const std::string tried = output_of("fish -N -c 'source " + (dir / "fish").string() +
+                                        "; complete -C \"ordo generate --cache-type \"' 2>/dev/null");
+    EXPECT_NE(tried.find("f16"), std::string::npos) << tried;
+}
+
+} // namespace

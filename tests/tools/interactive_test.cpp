@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// ordo generate -i, in a pipe and in a terminal. The alphabet model writes the letters that follow.
+#include "tests/tools/models.h"
+#include "tests/tools/terminal.h"
+
+#include <gtest/gtest.h>
+#include <regex>
+
+namespace {
+
+using namespace ordo::test;
+
+const std::vector<std::string> words{"generate", "-i", "-n", "3", "--temp", "0", "-q"};
+
+std::string said(const std::string& input, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), words.begin(), words.end());
+    const Outcome outcome = run_program(more, {.input = input});
+    expect_success(outcome);
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out;
+}
+
+TEST(CliInteractive, ContinuesWhatIsTyped) {
+    EXPECT_EQ(said("a\n"), "bcd\n");
+    EXPECT_EQ(said("a\n\n"), "bcd\nefg\n");              // an empty line: on
+    EXPECT_EQ(said("a\nx\n"), "bcd\n\u00e9!\n");         // and the end of the text after it
+    EXPECT_EQ(said("a\n/again\n\n"), "bcd\nbcd\nefg\n"); // not after two times bcd
+    EXPECT_EQ(said("a\n/new\nm\n"), "bcd\nnop\n");
+    EXPECT_EQ(said("a"), "bcd\n"); // without a newline
+    EXPECT_EQ(said("a\n/quit\na\n"), "bcd\n");
+    EXPECT_EQ(said(""), "");
+    EXPECT_EQ(said("\n", {"-p", "a"}), "a\nbcd\nefg\n");
+}
+
+TEST(CliInteractive, OtherEncodingsSeedsAndModels) {
+    EXPECT_EQ(said("a\n/encoding alibi\n\n/model " + model_file("none") + "\n\n"), "bcd\nefg\nhij\n");
+    // A seed gives the text of a single run; the same text is taken back and written again under another one.
+    std::vector<std::string> single{"generate", model_file("random"), "-p", "The", "-n", "9", "-q", "-s"};
+    std::vector<std::string> talk{"generate", model_file("random"), "-i", "-n", "9", "-q"};
+    single.push_back("3");
+    const std::string of_three = out_of(single).substr(3);
+    single.back() = "4";
+    const std::string of_four = out_of(single).substr(3);
+    ASSERT_NE(of_three, of_four);
+    const Outcome outcome =
+        run_program(talk, {.input = "/seed 3\nThe\n/seed 4\n/again\n/seed 3\n/again\n/encoding alibi\n/again\n"});
+    expect_success(outcome);
+    EXPECT_TRUE(outcome.out.starts_with(of_three + of_four + of_three)) << outcome.out;
+    EXPECT_NE(outcome.out, of_three + of_four + of_three + of_three);
+}
+
+TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
+    const Outcome outcome =
+        run_program(words, {.input = "/bogus\n/seed x\n/encoding ropy\n/encoding\n/model /no/such\n/model\na\n"});
+    expect_success(outcome);
+    EXPECT_EQ(outcome.out, "bcd\n");
+    EXPECT_TRUE(std::regex_match(outcome.err, std::regex("(ordo: .*\n){6}"))) << outcome.err;
+    EXPECT_NE(outcome.err.find("unknown command '/bogus'; /help lists them"), std::string::npos);
+    EXPECT_NE(said("/help\n").find("/encoding SPEC"), std::string::npos);
+    const Outcome full = run_program(words, {.input = std::string(80, 'Z') + "\na\n"});
+    EXPECT_EQ(full.out, "bcd\n");
+    EXPECT_NE(full.err.find("at most 64 tokens, found 81"), std::string::npos) << full.err;
+    expect_error(run_program({"generate", "-i", "-f", "-"}), 2, "--file");
+}
+
+// Ctrl-C stops a text; then the next one is asked for.
+TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
+    for (const char* terminal : {"xterm", "dumb"}) {
+        bool asked = false, ended = false;
+        const auto type = [&](const std::string& written) -> std::string {
+            if (!asked && written.find("> ") != std::string::npos) {
+                asked = true;
+                return "Z\n";
+            }
+            const std::size_t last = written.rfind("ZZZZ");
+            if (ended || last == std::string::npos || written.find("> ", last) == std::string::npos) return "";
+            ended = true;
+            return "/quit\n";
+        };
+        const auto interrupt = [](const std::string& written) {
+            return std::count(written.begin(), written.end(), 'Z') > 300 ? SIGINT : 0;
+        };
+        const Watched watched =
+            run_in_terminal({"generate", "-i", "-n", "-1", "-c", "200000", "--temp", "0", "--encoding", "alibi"}, 80,
+                            interrupt, {{"TERM", terminal}}, type);
+        EXPECT_EQ(watched.code, 0) << watched.written.substr(0, 2000);
+        EXPECT_TRUE(ended);
+    }
+}
+
+} // namespace

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// ordo generate --encodings, and what generate shows on a terminal. The alphabet model's texts and losses are known from
+// its definition (models.h).
+#include "tests/tools/models.h"
+#include "tests/tools/terminal.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <regex>
+
+namespace {
+
+using namespace ordo::test;
+
+const std::vector<std::string> three{"generate", "-p", "a",  "-n",          "3",
+                                     "--temp",   "0",  "-q", "--encodings", "none;rope;alibi"};
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+// Of one token: its logit is alphabet_logit(), those of the 256 others are 0.
+std::string known_loss() {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3f", std::log(1 + 256 * std::exp(-alphabet_logit())));
+    return text;
+}
+
+bool matches(const std::string& text, const std::string& pattern) {
+    return std::regex_match(text, std::regex(pattern));
+}
+
+TEST(CliSideBySide, OneUnderTheOtherWhenPiped) {
+    const std::string out = out_of(three);
+    std::string expected;
+    for (const char* name : {"none", "rope", "alibi"})
+        expected += std::string(expected.empty() ? "" : "\n") + "encoding: " + name +
+                    "\nabcd\n\n3 tokens, [0-9]+ tokens/s, loss " + known_loss() + " nats a token\n";
+    EXPECT_TRUE(matches(out, expected)) << out << "instead of\n" << expected;
+    const std::string none =
+        out_of({"generate", "-p", "a", "-n", "0", "-q", "--encodings", "none", "--no-display-prompt"});
+    EXPECT_NE(none.find("encoding: none\n\n\n0 tokens"), std::string::npos) << none;
+}
+
+// 80 columns: three of 24, and 3 between them.
+TEST(CliSideBySide, InColumnsOnATerminal) {
+    const Watched watched = run_in_terminal(three, 80);
+    EXPECT_EQ(watched.code, 0) << watched.written;
+    EXPECT_EQ(watched.screen.floods(), 0);
+    const auto lines = watched.screen.lines();
+    ASSERT_EQ(lines.size(), 6u) << watched.written;
+    const std::string gap(20 + 3, ' ');
+    EXPECT_EQ(lines[0], "none" + gap + "rope" + gap + "alibi");
+    EXPECT_EQ(lines[1], "----" + gap + "----" + gap + "-----");
+    EXPECT_EQ(lines[2], "abcd" + gap + "abcd" + gap + "abcd");
+    EXPECT_EQ(lines[3], "");
+    EXPECT_TRUE(matches(lines[4], "([0-9]+ tokens/s *){3}")) << lines[4];
+    EXPECT_TRUE(matches(lines[5], "(loss " + known_loss() + " nats a token *){3}")) << lines[5];
+    // The columns grow together: when the first has its second letter, no other has a third.
+    const auto& history = watched.screen.history();
+    EXPECT_TRUE(std::any_of(history.begin(), history.end(), [&](const std::string& line) {
+        return line.starts_with("ab" + std::string(25, ' ') + "a");
+    })) << watched.written;
+}
+
+TEST(CliSideBySide, ANarrowTerminalHasFewerColumns) {
+    const Watched watched = run_in_terminal(three, 60); // two of 28
+    const auto lines = watched.screen.lines();
+    ASSERT_EQ(lines.size(), 13u) << watched.written;
+    EXPECT_EQ(lines[0], "none" + std::string(24 + 3, ' ') + "rope");
+    EXPECT_EQ(lines[7], "alibi");
+    EXPECT_EQ(lines[9], "abcd");
+    EXPECT_EQ(watched.screen.floods(), 0);
+}
+
+// The file was trained with rope: alibi is forced onto it, which stderr says, and learned cannot be.
+TEST(CliSideBySide, AModelThatIsGivenTakesAllOfThem) {
+    const Outcome forced = run_program({"generate", "-m", model_file("random"), "-p", "The", "-s", "5", "-n", "20",
+                                        "--encodings", "rope:theta=500;alibi;none"});
+    expect_success(forced);
+    EXPECT_NE(forced.err.find("running with 'alibi"), std::string::npos) << forced.err;
+    EXPECT_EQ(forced.err.find("running with 'rope"), std::string::npos) << forced.err;
+    expect_error(
+        run_program({"generate", "-m", model_file("random"), "-p", "The", "-q", "--encodings", "rope;learned"}), 2,
+        "encoding.learned.weight");
+    expect_error(run_program({"generate", "-p", "a", "--encodings", "none;xpos"}), 2, "no shipped weights");
+    expect_error(run_program({"generate", "-p", "a", "--encodings", "none;;rope"}), 2, "expected a spec");
+}
+
+// Each says what it says alone, of the same seed.
+TEST(CliSideBySide, TheTextsAreThoseOfSingleRuns) {
+    const std::vector<std::string> words{"generate", "-m", model_file("random"), "-p", "The", "-s", "5", "-n",
+                                         "20",       "-q"};
+    const std::string both = out_of(with(words, {"--encodings", "rope:theta=500;alibi"}));
+    for (const char* spec : {"rope:theta=500", "alibi"}) {
+        const std::string alone = out_of(with(words, {"--encoding", spec, "--force-encoding"}));
+        EXPECT_NE(both.find("encoding: " + std::string(spec) + "\n" + alone), std::string::npos) << spec;
+    }
+}
+
+TEST(CliSideBySide, CtrlCStopsAll) {
+    const Outcome outcome = run_program(
+        {"generate", "-p", "Z", "-n", "-1", "-c", "20000", "--temp", "0", "-q", "--encodings", "rope;alibi"},
+        {.signal = SIGINT, .signal_after = 400});
+    EXPECT_EQ(outcome.code, 130);
+    EXPECT_NE(outcome.out.find("encoding: alibi"), std::string::npos);
+}
+
+// ---- One text on a terminal -----------------------------------------------------------------------
+
+TEST(CliTerminal, ThePromptHasAColour) {
+    const std::vector<std::string> words{"generate", "-p", "ab", "-n", "2", "--temp", "0", "-q"};
+    EXPECT_NE(run_in_terminal(words, 80).written.find("\033[33mab\033[0mc"), std::string::npos);
+    for (const Environment& plain : {Environment{{"NO_COLOR", "1"}}, Environment{{"TERM", "dumb"}}}) {
+        const Watched watched = run_in_terminal(words, 80, {}, plain);
+        EXPECT_EQ(watched.written.find("\033[33m"), std::string::npos);
+        EXPECT_EQ(watched.screen.lines(), std::vector<std::string>{"abcd"});
+    }
+}
+
+TEST(CliTerminal, WordsAreNotBrokenAtTheEdge) {
+    const Watched watched =
+        run_in_terminal({"generate", "-p", "some words that go on a", "-n", "5", "--temp", "0", "-q"}, 26);
+    EXPECT_EQ(watched.screen.lines(), (std::vector<std::string>{"some words that go on", "abcdef"})) << watched.written;
+}
+
+TEST(CliTerminal, ALongPromptSaysHowFarItIs) {
+    const Watched watched = run_in_terminal(
+        {"generate", "-p", std::string(1200, 'Z'), "-n", "1", "--temp", "0", "-c", "2000", "--encoding", "alibi"}, 80);
+    EXPECT_EQ(watched.code, 0);
+    const auto& history = watched.screen.history();
+    EXPECT_TRUE(std::any_of(history.begin(), history.end(), [](const std::string& line) {
+        return line.find("prompt: 512 of 1,201 tokens") != std::string::npos;
+    })) << watched.written;
+    for (const std::string& line : watched.screen.lines()) EXPECT_EQ(line.find("of 1,201"), std::string::npos);
+}
+
+} // namespace

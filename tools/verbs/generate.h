@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What the ways to generate share: one text, several side by side, or one after another as they are typed.
+#pragma once
+
+#include "model/continuation.h"
+#include "tools/cli/columns.h"
+#include "tools/cli/options.h"
+#include "tools/cli/output.h"
+
+#include <optional>
+
+namespace ordo::tools {
+
+struct GenerateRequest {
+    Continuation::Options options;
+    bool fixed_seed = false; // or it was drawn
+    bool show_prompt = true;
+    bool quiet = false;
+};
+GenerateRequest read_request(const Arguments& arguments);
+// What the model's own files recommend, where the command line says nothing.
+void take_recommended(const Arguments& arguments, const Model& model, Sampling& sampling);
+
+std::uint64_t random_seed();
+// "seed: 7" on stderr, of one that was drawn and matters.
+void show_seed(const GenerateRequest& request);
+
+// Feeds a prompt, and says how far that is; what names it there: "prompt", "rope". Stops early if wanted is given and
+// becomes false.
+void feed_prompt(Continuation& continuation, const std::string& what, Progress& progress, bool (*wanted)() = nullptr);
+
+// One text on stdout: in lines of whole words on a terminal, else byte for byte.
+class TextOutput {
+public:
+    TextOutput() : display_(stdout_display()) {
+        if (display_.terminal) columns_.emplace(1, display_);
+    }
+    void write(std::string_view text, bool prompt = false);
+    void close(); // with a newline
+
+private:
+    Display display_;
+    std::optional<Columns> columns_; // of a terminal
+};
+
+// "continuation: 128 tokens in 0.104 s, 1228.0 tokens/s"
+std::string speed_text(const char* what, int tokens, double seconds);
+const char* reason_text(StopReason reason);
+
+int generate_side_by_side(const Arguments& arguments);
+int generate_interactively(const Arguments& arguments);
+
+} // namespace ordo::tools

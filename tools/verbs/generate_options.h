@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// The options of ordo generate.
+#pragma once
+
+#include "tools/cli/inputs.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/weights.h"
+
+namespace ordo::tools::generate_table {
+
+inline constexpr Option way_options[] = {
+    {.name = "encodings",
+     .kind = Kind::text,
+     .value = "LIST",
+     .repeatable = true,
+     .help =
+         "side by side under each of these, specs separated by ; or , with the speed of each and the loss of its own "
+         "text under itself; on the weights trained with each, or all forced onto --model"},
+    {.letter = 'i',
+     .name = "interactive",
+     .help = "continue what is typed, again and again; /help says more, Ctrl-C stops a text, Ctrl-D ends"},
+};
+
+inline constexpr Option length_options[] = {
+    {.letter = 'n',
+     .name = "n-predict",
+     .alias = "predict",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "128",
+     .least = -1,
+     .most = 1 << 22,
+     .help = "tokens to generate; -1: until the end of the text or a full context"},
+    {.letter = 'c',
+     .name = "ctx-size",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "0",
+     .least = 0,
+     .most = 1 << 22,
+     .help = "tokens that fit, the prompt's included; 0: as many as the model was trained with"},
+    {.name = "cache-type",
+     .kind = Kind::choice,
+     .value = "TYPE",
+     .fallback = "f32",
+     .help = "f32|f16: of the keys and values that are kept; f16 takes half the memory, and rounds them"},
+    {.name = "stop",
+     .kind = Kind::text,
+     .value = "TEXT",
+     .repeatable = true,
+     .help = "stop before this text would appear"},
+    {.name = "ignore-eos", .help = "never draw the token that ends a text"},
+    {.name = "no-display-prompt", .help = "print the continuation only"},
+};
+
+inline constexpr Option sampling_options[] = {
+    {.name = "temp",
+     .alias = "temperature",
+     .kind = Kind::number,
+     .value = "T",
+     .fallback = "0.8",
+     .least = 0,
+     .most = 1000,
+     .help = "temperature; 0: always the likeliest token"},
+    {.name = "top-k",
+     .kind = Kind::integer,
+     .value = "K",
+     .fallback = "40",
+     .least = 0,
+     .most = 1 << 22,
+     .help = "draw from the K likeliest tokens; 0: off"},
+    {.name = "top-p",
+     .kind = Kind::number,
+     .value = "P",
+     .fallback = "0.95",
+     .least = 0,
+     .most = 1,
+     .above = true,
+     .help = "draw from the fewest tokens that together have probability P; 1: off"},
+    {.name = "min-p",
+     .kind = Kind::number,
+     .value = "P",
+     .fallback = "0.05",
+     .least = 0,
+     .most = 1,
+     .help = "drop tokens less likely than P times the likeliest; 0: off"},
+    {.name = "repeat-penalty",
+     .kind = Kind::number,
+     .value = "R",
+     .fallback = "1.0",
+     .least = 0,
+     .most = 1000,
+     .above = true,
+     .help = "make recent tokens less likely; 1: off"},
+    {.name = "repeat-last-n",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "64",
+     .least = -1,
+     .most = 1 << 22,
+     .help = "how many tokens are recent; 0: none, -1: all"},
+    {.letter = 's',
+     .name = "seed",
+     .kind = Kind::seed,
+     .value = "N",
+     .least = -1,
+     .help = "the same seed gives the same text, whatever the threads; by default, and for -1, random and printed on "
+             "stderr"},
+};
+
+inline constexpr OptionGroup groups[] = {
+    {"Prompt", prompt_options},     {"Way", way_options}, {"Length", length_options},
+    {"Sampling", sampling_options}, model_group,          common_group};
+
+} // namespace ordo::tools::generate_table

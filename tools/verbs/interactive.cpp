@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// ordo generate -i: a text that somebody and the model write in turns.
+#include "core/error.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/line_reader.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/signals.h"
+#include "tools/cli/weights.h"
+#include "tools/verbs/generate.h"
+
+#include <algorithm>
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr std::string_view help =
+    "What is typed is added to the text, and the model goes on. An empty line: go on. Ctrl-C stops.\n"
+    "  /again           take the last continuation back, and write another\n"
+    "  /new             begin a new text\n"
+    "  /encoding SPEC   go on under this encoding, on the weights trained with it, or forced onto the model given\n"
+    "  /seed N          of all continuations to come; -1: a new one for each\n"
+    "  /model FILE      go on with another model\n"
+    "  /help            this list\n"
+    "  /quit            end, as Ctrl-D does\n";
+
+class Interaction {
+public:
+    explicit Interaction(const Arguments& arguments) : arguments_(arguments), request_(read_request(arguments)) {
+        choice_.encoding = arguments.text("encoding");
+        choice_.force = arguments.has("force-encoding");
+        choice_.context = std::min(request_.options.session.capacity, 1 << 16);
+        own_file_ = arguments.has("model") || arguments.has_operand();
+        choice_.file = model_path(arguments);
+        open(choice_);
+    }
+
+    // The continuation of the text with what was typed.
+    void go_on(std::string_view typed) {
+        const bool apart = text_.empty() || typed.empty() || std::isspace(static_cast<unsigned char>(text_.back())) ||
+                           std::isspace(static_cast<unsigned char>(typed.front()));
+        before_ = text_ + (apart ? "" : " ") + std::string(typed);
+        write();
+    }
+
+    // False to end.
+    bool obey(std::string_view line) {
+        const std::string_view command = line.substr(0, line.find(' '));
+        std::string_view value = line.substr(command.size());
+        while (value.starts_with(' ')) value.remove_prefix(1);
+        if (command == "/quit") return false;
+        if (command == "/again")
+            write();
+        else if (command == "/new")
+            before_ = text_ = "";
+        else if (command == "/seed")
+            set_seed(value);
+        else if (command == "/encoding")
+            set_encoding(value);
+        else if (command == "/model")
+            set_model(value);
+        else if (command == "/help")
+            write_out(help);
+        else
+            fail(ErrorCode::usage, "unknown command '", printable(command), "'; /help lists them");
+        return true;
+    }
+
+private:
+    void open(const ModelChoice& choice) {
+        Model opened = open_model(arguments_, choice);
+        fed_.reset(); // which is of the model before
+        model_.emplace(std::move(opened));
+        choice_ = choice;
+        choose_threads(arguments_, *model_);
+        take_recommended(arguments_, *model_, request_.options.sampling);
+    }
+
+    void set_seed(std::string_view value) {
+        request_.fixed_seed = value != "-1";
+        if (request_.fixed_seed) request_.options.sampling.seed = parse_seed(value, "/seed");
+    }
+
+    void set_encoding(std::string_view spec) {
+        if (spec.empty()) fail(ErrorCode::usage, "/encoding: expected a spec, found nothing");
+        ModelChoice choice = choice_;
+        choice.encoding = spec;
+        choice.force = own_file_ || choice.force;
+        if (!own_file_) choice.file = find_weights(choice.encoding, choice.force);
+        open(choice);
+    }
+
+    void set_model(std::string_view file) {
+        if (file.empty()) fail(ErrorCode::usage, "/model: expected a file, found nothing");
+        ModelChoice choice = choice_;
+        choice.file = file;
+        choice.encoding = "";
+        open(choice);
+        own_file_ = true;
+    }
+
+    // Continues before_.
+    void write() {
+        if (!request_.fixed_seed) request_.options.sampling.seed = random_seed();
+        forget_signal();
+        std::string arrived;
+        std::optional<Continuation::Fed> fed = std::exchange(fed_, {});
+        Continuation continuation(
+            *model_, before_, request_.options,
+            [&](std::string_view text) {
+                arrived += text;
+                return true;
+            },
+            std::move(fed));
+        {
+            Progress progress(request_.quiet);
+            feed_prompt(continuation, "text", progress, [] { return stop_signal() == 0; });
+        }
+        show_seed(request_);
+        TextOutput out;
+        for (bool more = true; more && !stop_signal();) {
+            more = continuation.step();
+            out.write(std::exchange(arrived, {}));
+        }
+        const Generation result = continuation.finish();
+        out.write(arrived);
+        out.close();
+        text_ = before_ + result.text;
+        fed_ = continuation.release();
+        if (!request_.quiet && result.reason == StopReason::full)
+            write_message("the context of " + std::to_string(continuation.fed()) +
+                          " tokens is full; /new begins a new text");
+    }
+
+    const Arguments& arguments_;
+    GenerateRequest request_;
+    ModelChoice choice_;
+    bool own_file_ = false; // a model was named, by whatever way
+    std::optional<Model> model_;
+    std::optional<Continuation::Fed> fed_;
+    std::string text_;   // all that was typed and written
+    std::string before_; // the same without the last continuation
+};
+
+// A mistake ends what was asked for, and not the conversation.
+bool answer(Interaction& interaction, const std::string& line) {
+    try {
+        if (line.starts_with('/')) return interaction.obey(line);
+        interaction.go_on(line);
+    } catch (const Error& error) {
+        if (error.code == ErrorCode::io && std::string_view(error.what()).starts_with("standard ")) throw;
+        write_message(error.what());
+    }
+    return true;
+}
+
+} // namespace
+
+int generate_interactively(const Arguments& arguments) {
+    if (arguments.has("encodings")) fail(ErrorCode::usage, "expected --interactive or --encodings, found both");
+    if (arguments.text("file") == "-")
+        fail(ErrorCode::usage, "option --file: expected a file beside --interactive, which reads standard input");
+    std::string begin = arguments.text("prompt");
+    if (arguments.has("file")) begin = read_prompt(arguments, FinalNewline::drop);
+    Interaction interaction(arguments);
+    note_interrupts();
+    LineReader reader;
+    if (stdout_is_terminal() && !arguments.has("quiet")) write_message("type a text, or /help");
+    if (!begin.empty()) {
+        if (!arguments.has("no-display-prompt")) write_out(begin + "\n");
+        answer(interaction, begin);
+    }
+    while (const std::optional<std::string> line = reader.read("> "))
+        if (!answer(interaction, *line)) break;
+    return 0;
+}
+
+} // namespace ordo::tools

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// ordo generate --encodings: one prompt under several encodings.
+#include "bench/shapes.h"
+#include "core/error.h"
+#include "tools/cli/inputs.h"
+#include "tools/cli/machine.h"
+#include "tools/cli/scores.h"
+#include "tools/cli/signals.h"
+#include "tools/cli/weights.h"
+#include "tools/verbs/generate.h"
+
+#include <algorithm>
+#include <deque>
+
+namespace ordo::tools {
+
+namespace {
+
+constexpr int least_width = 24; // of a column, in characters
+
+// A continuation of the prompt under one encoding.
+struct Voice {
+    Voice(std::string spec_as_given, Model opened) : spec(std::move(spec_as_given)), model(std::move(opened)) {}
+
+    void begin(const std::string& prompt, const GenerateRequest& request, Progress& progress) {
+        continuation.emplace(model, prompt, request.options, [this](std::string_view text) {
+            arrived += text;
+            return true;
+        });
+        continuation->on_draw(
+            [this](std::span<const float> logits, Token token) { loss.add(nll_of(logits, token), 0); });
+        feed_prompt(*continuation, spec, progress);
+    }
+    // One token more; false if there are none.
+    bool step() {
+        if (!result && !stop_signal() && continuation->step()) return true;
+        if (!result) result = continuation->finish();
+        return false;
+    }
+
+    std::string spec;
+    Model model;
+    std::optional<Continuation> continuation;
+    std::string arrived; // of its text, and not shown
+    Tally loss;          // of its own text, under itself
+    std::optional<Generation> result;
+};
+
+std::deque<Voice> open_voices(const Arguments& arguments, int context) {
+    std::deque<Voice> voices;
+    for (const std::string& spec : bench::spec_list(arguments.all("encodings"))) {
+        const bool own_file = arguments.has("model") || arguments.has_operand();
+        const bool force = own_file || arguments.has("force-encoding");
+        voices.emplace_back(spec, open_model(arguments, {own_file ? model_path(arguments) : find_weights(spec, force),
+                                                         spec, force, context}));
+    }
+    return voices;
+}
+
+std::string loss_text(const Voice& voice) {
+    return voice.loss.tokens == 0 ? "no loss, for no token"
+                                  : "loss " + fixed_text(voice.loss.mean(), 3) + " nats a token";
+}
+
+std::string speed_of(const Voice& voice) {
+    const Generation& result = *voice.result;
+    return result.new_tokens == 0 ? "0 tokens" : fixed_text(result.new_tokens / result.decode_seconds, 0) + " tokens/s";
+}
+
+using Voices = std::span<Voice* const>;
+
+void write_row(Voices voices, const Display& display, std::string (*text)(const Voice&)) {
+    Columns row(voices.size(), display);
+    for (std::size_t i = 0; i < voices.size(); ++i) row.append(i, text(*voices[i]));
+    row.close();
+}
+
+// The voices take turns, token by token, so that their columns grow together.
+void show_in_columns(Voices voices, const std::string& prompt, const Display& display) {
+    write_row(voices, display, [](const Voice& voice) { return voice.spec; });
+    write_row(voices, display, [](const Voice& voice) { return std::string(voice.spec.size(), '-'); });
+    Columns columns(voices.size(), display);
+    for (std::size_t i = 0; i < voices.size(); ++i) columns.append(i, prompt, true);
+    columns.show();
+    for (bool any = true; any;) {
+        any = false;
+        for (std::size_t i = 0; i < voices.size(); ++i) {
+            if (voices[i]->step())
+                any = true;
+            else
+                columns.finish(i);
+            columns.append(i, std::exchange(voices[i]->arrived, {}));
+            columns.show();
+        }
+    }
+    columns.close();
+    write_out("\n");
+    write_row(voices, display, speed_of);
+    write_row(voices, display, loss_text);
+}
+
+void show_in_turn(Voice& voice, const std::string& prompt) {
+    write_out("encoding: " + voice.spec + "\n" + prompt);
+    for (bool more = true; more;) {
+        more = voice.step();
+        write_out(std::exchange(voice.arrived, {}));
+    }
+    write_out("\n\n" + std::to_string(voice.result->new_tokens) + " tokens, " + speed_of(voice) + ", " +
+              loss_text(voice) + "\n");
+}
+
+} // namespace
+
+int generate_side_by_side(const Arguments& arguments) {
+    if (arguments.has("encoding")) fail(ErrorCode::usage, "expected --encoding or --encodings, found both");
+    GenerateRequest request = read_request(arguments);
+    const std::string prompt = read_prompt(arguments, FinalNewline::drop);
+    std::deque<Voice> voices = open_voices(arguments, std::min(request.options.session.capacity, 1 << 16));
+    choose_threads(arguments, voices.front().model);
+    take_recommended(arguments, voices.front().model, request.options.sampling);
+    std::vector<Voice*> all;
+    {
+        Progress progress(request.quiet);
+        for (Voice& voice : voices) {
+            voice.begin(prompt, request, progress);
+            all.push_back(&voice);
+        }
+    }
+    show_seed(request);
+    stop_softly();
+    const std::string shown = request.show_prompt ? prompt : "";
+    const Display display = stdout_display();
+    const std::size_t beside = display.terminal ? Columns::fitting(display, least_width) : 1;
+    for (std::size_t at = 0; at < all.size(); at += beside) {
+        if (at > 0) write_out("\n");
+        if (display.terminal)
+            show_in_columns(Voices(all).subspan(at, std::min(beside, all.size() - at)), shown, display);
+        else
+            show_in_turn(*all[at], shown);
+    }
+    return stop_signal() ? stop_code() : 0;
+}
+
+} // namespace ordo::tools
