@@ -44,11 +44,11 @@ struct Penalty {
 class Alibi final : public Encoding {
 public:
     Alibi(double max, double scale, Penalty penalty, bool trained, const Dims& dims)
-        : max_(max), scale_(scale), penalty_(penalty), trained_(trained), n_heads_(dims.n_heads), mask_(dims.mask), tensors_(dims),
-          table_((trained ? dims.layer_count() : 1) * dims.n_heads, dims.mask == Mask::bidirectional,
-                 [this](int row, std::int64_t distance) {
-                     return -(slope_of(row) * static_cast<float>(penalty_(distance)));
-                 }) {
+        : max_(max), scale_(scale), penalty_(penalty), trained_(trained), n_heads_(dims.n_heads), mask_(dims.mask),
+          tensors_(dims), table_((trained ? dims.layer_count() : 1) * dims.n_heads, dims.mask == Mask::bidirectional,
+                                 [this](int row, std::int64_t distance) {
+                                     return -(slope_of(row) * static_cast<float>(penalty_(distance)));
+                                 }) {
         for (int h = 0; h < n_heads_; ++h) slopes_.push_back(scale * slope(h, n_heads_, max));
     }
 

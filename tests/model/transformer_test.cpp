@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every choice that a Blueprint offers, without an encoding, against the double-precision oracle.
-#include "tests/model/small_models.h"
 #include "formats/architecture.h"
+#include "tests/model/small_models.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ Variant variant(std::string name, const std::function<void(Blueprint&)>& change)
 std::vector<Variant> variants() {
     std::vector<Variant> all;
     for (const Architecture& a : architectures())
-        if (a.make().encoder.empty()) all.push_back({std::string(a.name), shrunk(a.make())}); // others: encoder_test.cpp
+        if (a.make().encoder.empty())
+            all.push_back({std::string(a.name), shrunk(a.make())}); // others: encoder_test.cpp
     all.push_back(variant("grouped", [](Blueprint& b) { b.n_kv_heads = 2; }));
     all.push_back(variant("one_kv_head", [](Blueprint& b) { b.n_kv_heads = 1; }));
     all.push_back(variant("one_head", [](Blueprint& b) { b.n_heads = b.n_kv_heads = 1; }));
