@@ -125,14 +125,14 @@ END {
     if (broken) exit 1
     if (scored) print "\nHeld-out loss: nats per token of the shipped file over " scored " tokens of [weights/heldout.txt](weights/heldout.txt)."
     if (seeds) {
-        print "\nAgainst `none`: that loss less the one of the run of the same seed without an encoding, mean of " seeds " seeds of"
-        print budget " million tokens each and half of its 95 % interval; what comes first may change with more training. At 4x the"
-        print "length: what the same last tokens of a window cost more when it is four times the trained length, in the same runs."
+        print "\nAgainst `none`: other, shorter runs, " seeds " seeds of " budget " million tokens each: the mean difference of held-out loss from the run of the"
+        print "same seed without an encoding, and half of its 95 % interval. More training may change the order, and the sign beside the first"
+        print "column. At 4x the length: how much the loss of the last tokens of a window rises when it is four times as long as in training."
         print "`make seeds` trains them and asks `ordo lab compare`; [bench/results/seeds-pairs.csv](bench/results/seeds-pairs.csv) has each pair of encodings."
     }
     if (cpu) {
         print "\nOverhead: the calls of the encoding alone, as a share of a pass without any; in brackets the measured difference of"
-        print "whole passes, of which less than 3 % is noise. " cpu ", " threads " threads, " rounds " rounds, trunk `" shape "`, prefill of"
+        print "whole passes; differences below 3 % are noise. –: not measured yet. " cpu ", " threads " threads, " rounds " rounds, trunk `" shape "`, prefill of"
         print prompt " tokens, decode of " gen "; [bench/README.md](bench/README.md) has the commands."
     }
 }' "$scratch/heldout.csv" "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
