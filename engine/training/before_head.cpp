@@ -30,7 +30,7 @@ BeforeHead::BeforeHead(const Blueprint& b, const Weights& weights, Parameters& p
     d_norm_ = {parameters.grad("head_norm.weight"), parameters.grad("head_norm.bias")};
 }
 
-double BeforeHead::floats(const Blueprint& b, int rows) {
+double BeforeHead::floats(const Blueprint& b, double rows) {
     const int tensors = b.head_transform ? 4 : b.head_scale != 1 ? 1 : 0;
     return static_cast<double>(tensors) * rows * b.d_model;
 }

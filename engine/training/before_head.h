@@ -10,7 +10,7 @@ namespace ordo {
 class BeforeHead {
 public:
     BeforeHead(const Blueprint& blueprint, const Weights& weights, Parameters& parameters, int rows);
-    static double floats(const Blueprint& blueprint, int rows);
+    static double floats(const Blueprint& blueprint, double rows);
 
     // What the head's matrix reads of rows after the final norm, [n, d]: those rows themselves where nothing stands between.
     View forward(View final);

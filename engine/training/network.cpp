@@ -72,7 +72,7 @@ void Network::multiply_pairs() {
 double Network::floats(const Blueprint& b, const EncodingStack& encodings, int batch, int length, int input) {
     const double rows = static_cast<double>(batch) * length;
     double floats = TrainedStack::floats(b, encodings, {batch, length, 1, input}) +
-                    std::min(rows, double{head_rows}) * b.vocab_size + BeforeHead::floats(b, batch * length);
+                    std::min(rows, double{head_rows}) * b.vocab_size + BeforeHead::floats(b, rows);
     if (input > 0)
         floats += TrainedStack::floats(b.encoder.front(), encoder_encodings(b, encodings), {batch, input, 1, 0}) +
                   static_cast<double>(batch) * input * b.d_model;
