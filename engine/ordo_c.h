@@ -16,8 +16,8 @@
 #ifndef ORDO_C_H
 #define ORDO_C_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stddef.h> /* NOLINT: this is C */
+#include <stdint.h> /* NOLINT: likewise */
 
 #if defined(__GNUC__)
 #define ORDO_API __attribute__((visibility("default")))

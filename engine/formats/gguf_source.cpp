@@ -69,7 +69,7 @@ GgufEntries vocabulary_of(const Gguf& file) {
 
 } // namespace
 
-Source gguf_source(std::shared_ptr<const Gguf> file) {
+Source gguf_source(const std::shared_ptr<const Gguf>& file) {
     const std::string& where = file->where();
     if (const auto parts = file->integer("split.count", 0, 65'535); parts && *parts > 1)
         fail(ErrorCode::model, where, ": 'split.count': expected 1, found ", *parts,

@@ -69,7 +69,7 @@ TextSide text_of(const std::string& json, const Metadata& metadata, const std::s
 
 } // namespace
 
-Source ordo_source(std::shared_ptr<const Safetensors> file) {
+Source ordo_source(const std::shared_ptr<const Safetensors>& file) {
     Source source;
     source.where = file->where();
     source.format = "Ordo safetensors";

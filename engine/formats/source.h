@@ -37,9 +37,9 @@ struct Source {
 Source open_source(const std::filesystem::path& path);
 
 // The formats, one file each.
-Source ordo_source(std::shared_ptr<const Safetensors> file);
+Source ordo_source(const std::shared_ptr<const Safetensors>& file);
 Source hugging_face_source(const std::filesystem::path& directory);
-Source gguf_source(std::shared_ptr<const Gguf> file);
+Source gguf_source(const std::shared_ptr<const Gguf>& file);
 
 // The same as Model::load() from what has been opened.
 Model load_model(const Source& source, const LoadOptions& options);

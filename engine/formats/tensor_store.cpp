@@ -58,7 +58,7 @@ void TensorStore::read(const FileTensor& tensor, std::uint64_t first, std::span<
     files_[tensor.file].read(tensor.offset + first, out);
 }
 
-void add_safetensors(TensorStore& store, std::shared_ptr<const Safetensors> file) {
+void add_safetensors(TensorStore& store, const std::shared_ptr<const Safetensors>& file) {
     const std::size_t index =
         store.add_file(file->where(), file->size(),
                        [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); });

@@ -60,6 +60,6 @@ private:
 };
 
 // The tensors of a safetensors file, which the store keeps open. U8 and whatever else is no float has no type.
-void add_safetensors(TensorStore& store, std::shared_ptr<const Safetensors> file);
+void add_safetensors(TensorStore& store, const std::shared_ptr<const Safetensors>& file);
 
 } // namespace ordo

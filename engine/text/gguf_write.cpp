@@ -137,7 +137,8 @@ void Reader::score_by_merges() {
     v_.scores.assign(v_.tokens.size(), -1e9F);
     for (std::size_t i = file_.merges.size(); i > 0; i -= 2) {
         const Token product = tokenizer_.find(std::string(file_.merges[i - 2]).append(file_.merges[i - 1]));
-        v_.scores[static_cast<std::size_t>(product)] = -static_cast<float>(i / 2);
+        const std::size_t rank = i / 2; // from 1
+        v_.scores[static_cast<std::size_t>(product)] = -static_cast<float>(rank);
     }
 }
 
