@@ -76,7 +76,7 @@ void split(const Matcher& match, Behaviour behaviour, bool invert, const Piece& 
     }
 }
 
-PreTokenizer make_splitting(Matcher match, Behaviour behaviour, bool invert = false) {
+PreTokenizer make_splitting(const Matcher& match, Behaviour behaviour, bool invert = false) {
     return [=](const Piece& piece, const PieceSink& sink) { split(match, behaviour, invert, piece, sink); };
 }
 

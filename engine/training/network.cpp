@@ -56,6 +56,7 @@ void Network::add_encoder(Parameters& parameters, const std::vector<View>& gradi
     encodings.bind(values);
     EncodingStack at_length = encodings.at_length(length, length).value_or(encodings);
     const auto rows = static_cast<std::size_t>(batch) * static_cast<std::size_t>(length);
+    // NOLINTNEXTLINE: an aggregate, whose stack does not move
     encoder_ = std::unique_ptr<Encoder>(new Encoder{
         TrainedStack(b, std::move(at_length), parameters, encoder_prefix, gradients, StackShape{batch, length, 1, 0}),
         length, std::vector<Token>(rows), std::vector<int>(static_cast<std::size_t>(batch)),
