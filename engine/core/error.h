@@ -10,7 +10,7 @@
 
 namespace ordo {
 
-// A text, a character or a number, the latter with six digits at most and without a locale.
+// A text, a character or a number, without a locale; of a floating-point number the first six digits.
 template <class Part>
 void append_part(std::string& to, const Part& part) {
     if constexpr (std::is_same_v<Part, char>) {
