@@ -248,6 +248,7 @@ Outcome run_program(const std::vector<std::string>& arguments, const Conditions&
     if (!conditions.input_file.empty()) in = {Fd(::open(conditions.input_file.c_str(), O_RDONLY)), Fd()};
     if (!conditions.waits) ::fcntl(in.read.get(), F_SETFL, O_NONBLOCK);
     ::signal(SIGPIPE, SIG_IGN); // the child may leave before it has read everything
+    Pipe started = make_pipe(); // closed by execve()
     const pid_t child = ::fork();
     if (child < 0) throw std::runtime_error("fork failed");
     if (child == 0)
@@ -255,6 +256,11 @@ Outcome run_program(const std::vector<std::string>& arguments, const Conditions&
     in.read.reset();
     out.write.reset();
     err.write.reset();
+    // A signal that came before the child has reset what it inherited would be lost where tests run in the background,
+    // since a shell without job control has them ignore SIGINT.
+    started.write.reset();
+    for (char none = 0; ::read(started.read.get(), &none, 1) < 0 && errno == EINTR;) {
+    }
     for (const Fd* fd : {&in.write, &out.read, &err.read})
         if (fd->get() >= 0) ::fcntl(fd->get(), F_SETFL, O_NONBLOCK);
     return Conversation(child, words[0], conditions, std::move(in.write), std::move(out.read), std::move(err.read))
