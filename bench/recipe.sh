@@ -21,6 +21,7 @@ changes() { # name, and what differs from the base
 base
 base@avx2 --isa avx2
 base@avx512 --isa avx512
+base@bf16 --products bf16
 muon --optimizer muon
 deviation-width --deviation 0
 embedding-scale --deviation 0 --embedding-scale 11.3137
@@ -36,6 +37,9 @@ no-decay --weight-decay 0
 clip-quarter --clip 0.25
 qk-norm --qk-norm head
 vocabulary-2048 --vocab 2048
+together --optimizer muon --deviation 0 --embedding-scale 11.3137 --warmup 0.1 --min-lr 0
+together@avx2 --optimizer muon --deviation 0 --embedding-scale 11.3137 --warmup 0.1 --min-lr 0 --isa avx2
+together@bf16 --optimizer muon --deviation 0 --embedding-scale 11.3137 --warmup 0.1 --min-lr 0 --products bf16
 TABLE
 }
 
