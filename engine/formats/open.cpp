@@ -29,7 +29,7 @@ Source open_source(const std::filesystem::path& path) {
         fail(ErrorCode::model, file->where(),
              ": expected an Ordo safetensors file, found one of a model in a directory; give ",
              printable_path(directory_of(path)));
-    return ordo_source(std::move(file));
+    return ordo_source(file);
 }
 
 } // namespace ordo
