@@ -37,9 +37,16 @@ no-decay --weight-decay 0
 clip-quarter --clip 0.25
 qk-norm --qk-norm head
 vocabulary-2048 --vocab 2048
+muon@avx2 --optimizer muon --isa avx2
+muon@bf16 --optimizer muon --products bf16
+muon-to-zero --optimizer muon --min-lr 0
+muon-embedding-scale --optimizer muon --deviation 0 --embedding-scale 11.3137
+muon-warmup-10% --optimizer muon --warmup 0.1
+muon-lr-half --optimizer muon --lr 0.0015
+muon-lr-double --optimizer muon --lr 0.006
+muon-batch-4 --optimizer muon --batch 4
+muon-qk-norm --optimizer muon --qk-norm head
 together --optimizer muon --deviation 0 --embedding-scale 11.3137 --warmup 0.1 --min-lr 0
-together@avx2 --optimizer muon --deviation 0 --embedding-scale 11.3137 --warmup 0.1 --min-lr 0 --isa avx2
-together@bf16 --optimizer muon --deviation 0 --embedding-scale 11.3137 --warmup 0.1 --min-lr 0 --products bf16
 TABLE
 }
 
