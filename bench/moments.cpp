@@ -43,6 +43,7 @@ public:
     void rotate(View x, const HeadRows& rows) const override {
         clock_.time(moment_rotate, [&] { inner_->rotate(x, rows); });
     }
+    bool move_keys(View keys, const HeadRows& rows, int by) const override { return inner_->move_keys(keys, rows, by); }
     void bias(View scores, const Tile& tile) const override {
         clock_.time(moment_bias, [&] { inner_->bias(scores, tile); });
     }

@@ -312,6 +312,10 @@ public:
     virtual void rotate(View /*x*/, const HeadRows&) const {}
     // dx in place: the gradient after rotate(), then that before it; x is what rotate() left.
     virtual void rotate_backward(View dx, View x, const HeadRows&, std::span<const View> grads) const;
+    // What lets a cache renumber its tokens: keys that rotate() has been given, in place as if their positions were
+    // less by `by`. False, and nothing done, if that is unknown: the default for an encoding that has rotate(), or that
+    // adds absolute positions to the embedding. What others leave in a cache knows no position, and stays.
+    virtual bool move_keys(View keys, const HeadRows&, int by) const;
 
     // BIAS: added to scores [n_queries, n_keys] of one head, which are scaled and capped. Entries that the mask
     // hides may be present and are ignored afterwards.
@@ -394,7 +398,7 @@ public:
     int context() const;                              // trained context, in tokens
     int max_position() const;                         // of its encodings
     std::string encoding() const;                     // canonical spec of the encoding in use
-    std::string metadata(std::string_view key) const; // of the file; empty if absent
+    std::string metadata(std::string_view key) const; // of the file; empty if absent. "encoding": as trained
     bool has_encoder() const;                         // takes a text of its own, see Session::encode()
     Token start_of_text() const;                      // put before a prompt, as the model's files say; -1: nothing
     Token end_of_text() const;                        // the first of those that end a text; -1: none does
@@ -490,6 +494,15 @@ public:
     // a bidirectional model, where every token depends on all, unless to forget all or none.
     void rewind(int size);
 
+    // Whether evict() can renumber: the encodings say so of their keys (rope, xpos, and what biases scores; learned and
+    // sinusoidal do not), the model is causal, and positions have one axis.
+    bool can_evict() const;
+    // Forgets count tokens from first on. Those that follow move up, in the cache and in their positions, by as much as
+    // the forgotten took; what they have learned from these stays in them, so that a text goes on in constant memory
+    // (StreamingLLM, Xiao et al. 2023, arXiv 2309.17453). Throws Error(limit) if there are fewer, Error(usage) if it
+    // cannot, or if positions would fall below 0.
+    void evict(int first, int count);
+
     struct Impl;
 
 private:
@@ -541,11 +554,15 @@ private:
 };
 
 struct GenerateOptions {
-    int max_tokens = 128; // -1: until the end of text or a full context
+    int max_tokens = 128; // -1: until the end of text or a full context, if that does not shift
     Sampling sampling;
     SessionOptions session;
     std::vector<std::string> stop; // texts at which to stop; they are not emitted
     bool special = false;          // let special tokens in the prompt be written as text
+    // When the context is full, go on: the first `keep` tokens stay (-1: the prompt), and half of the others are
+    // evicted; where the session cannot, it begins anew with those that stay.
+    bool context_shift = false;
+    int keep = 4;
 };
 
 enum class StopReason { max_tokens, end_of_text, stop_text, full, callback };
@@ -555,6 +572,7 @@ struct Generation {
     StopReason reason = StopReason::max_tokens;
     int prompt_tokens = 0;
     int new_tokens = 0;
+    int shifts = 0; // of the context
     double prefill_seconds = 0;
     double decode_seconds = 0;
 };
@@ -565,6 +583,38 @@ struct Generation {
 // longer than the session, Error(usage) for a model that is not causal, an empty stop text, or nothing to begin with.
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options = {},
                     const std::function<bool(std::string_view)>& on_text = {});
+
+// ---- Models that read a text as a whole -----------------------------------------------------
+// Masked tokens: Devlin et al. 2018, section 3.1. Vectors of texts: Reimers and Gurevych 2019, arXiv 1908.10084, section 3.
+
+struct Candidate {
+    Token token = -1;
+    float probability = 0; // of all tokens of the vocabulary
+};
+// A masked token of a text, and what the model would put there, the likeliest first; ties go to the lowest id.
+struct Blank {
+    int index = 0; // in the text's tokens
+    std::vector<Candidate> best;
+};
+struct FilledText {
+    std::vector<Token> tokens; // with what the tokenizer puts around a text; [MASK] where there is a blank
+    std::vector<Blank> blanks;
+};
+// Predicts each mask token of a text, in which special tokens may be written: "The [MASK] sat." Throws Error(usage) for a
+// model that is not bidirectional, or a text without a mask token, Error(limit) for one that is too long, Error(model)
+// without a tokenizer, or one that knows no mask token.
+FilledText fill(const Model& model, std::string_view text, int candidates = 5);
+
+enum class Pooling { mean, first, last }; // of the states of a text's tokens: [CLS] is the first
+
+struct EmbedOptions {
+    Pooling pooling = Pooling::mean;
+    bool normalised = true; // to a length of 1
+};
+// A vector [d_model] for a text: the states of its tokens that the head reads, or what an encoder makes of them, pooled.
+// The tokens are what the tokenizer puts around the text, too. Throws Error(usage) for a text without tokens,
+// Error(limit) for one that is too long, Error(model) without a tokenizer.
+std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options = {});
 
 // Of the library, "0.1.0"; the macros above are that of the header.
 std::string_view version();

@@ -60,6 +60,7 @@ public:
         scale(dx, rows.role);
     }
 
+    bool move_keys(View, const HeadRows&, int) const override { return true; } // only queries are added to
     void bias(View scores, const Tile& tile) const override {
         const std::size_t at = slot(tile.layer, tile.head);
         if (c2p_) keys_[at].add_products(tile.scale, tile.q, tile.queries, tile.keys, scores);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an encoding is that overrides nothing: it has no gradients.
+// What an encoding is that overrides nothing: it has no gradients, and moves no keys that hold positions.
 #include "encoding/registry.h"
 
 #include "core/error.h"
@@ -23,6 +23,10 @@ int Dims::slot(int layer) const {
     if (layers.empty()) return layer >= 0 && layer < n_layers ? layer : -1;
     const auto at = std::lower_bound(layers.begin(), layers.end(), layer);
     return at != layers.end() && *at == layer ? static_cast<int>(at - layers.begin()) : -1;
+}
+
+bool Encoding::move_keys(View, const HeadRows&, int) const {
+    return (moments() & moment_rotate) == 0 && ((moments() & moment_embed) == 0 || shift_invariant());
 }
 
 void Encoding::embed_backward(View, View, const TokenRows&, std::span<const View>) const {

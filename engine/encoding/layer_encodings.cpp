@@ -3,6 +3,8 @@
 
 #include "core/tensor.h"
 
+#include <algorithm>
+
 namespace ordo {
 namespace {
 
@@ -45,6 +47,15 @@ void LayerEncodings::observe(View x, Positions positions, const float* before, V
 void LayerEncodings::rotate(View x, const HeadRows& rows) const {
     for (const Item& item : items_)
         if (item.moments & moment_rotate) item.encoding->rotate(x, rows);
+}
+
+bool LayerEncodings::move_keys(View keys, const HeadRows& rows, int by) const {
+    HeadRows none = rows;
+    none.positions = {};
+    const auto moves = [&](const Item& item) { return item.encoding->move_keys(rows_of(keys, 0, 0), none, by); };
+    if (!std::all_of(items_.begin(), items_.end(), moves)) return false;
+    for (const Item& item : items_) item.encoding->move_keys(keys, rows, by);
+    return true;
 }
 
 void LayerEncodings::bias(View scores, const Tile& tile) const {

@@ -64,6 +64,7 @@ public:
 
     void observe(View x, Positions positions, const float* before, View state) const;
     void rotate(View x, const HeadRows& rows) const;
+    bool move_keys(View keys, const HeadRows& rows, int by) const; // false, and nothing done, if one cannot
     void bias(View scores, const Tile& tile) const;
     void rescore(View scores, const Tile& tile) const;
     void mix(View out, View weights, const Tile& tile) const;
@@ -119,6 +120,7 @@ public:
     EncodingStack(std::string_view spec, const Dims& dims);
 
     std::string spec() const; // canonical; "none" for the empty list
+    const Dims& dims() const { return dims_; }
     unsigned moments() const; // of any layer
     unsigned reads() const;
     bool shift_invariant() const;

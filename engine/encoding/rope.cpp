@@ -87,6 +87,10 @@ public:
     void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View>) const override {
         rotation_.apply(dx, rows.n_heads, rows.positions, true);
     }
+    bool move_keys(View keys, const HeadRows& rows, int by) const override {
+        rotation_.move(keys, rows.n_heads, by);
+        return true;
+    }
 
     Operations operations(Moment moment, const Work& work) const override {
         const double pairs = std::floor(shape_.keep * shape_.width / 2);

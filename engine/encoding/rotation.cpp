@@ -78,6 +78,22 @@ void Rotation::apply(View x, int n_heads, Positions positions, bool transposed) 
     });
 }
 
+// R_{p-b} = R_{-b} R_p, and growth g^{p-b} = g^{-b} g^p; the factor is there already.
+void Rotation::move(View x, int n_heads, int by) const {
+    const int n = pairs(), d_head = x.cols / n_heads;
+    std::array<float, chunk_pairs> cos, sin;
+    for (int first = 0; first < n; first += chunk_pairs) {
+        const int count = std::min(chunk_pairs, n - first);
+        for (int k = 0; k < count; ++k) {
+            const auto pair = static_cast<std::size_t>(first + k), at = static_cast<std::size_t>(k);
+            const double t = angle(by, first + k), g = turns_.growth.empty() ? 1 : std::exp(-by * turns_.growth[pair]);
+            cos[at] = static_cast<float>(g * std::cos(t));
+            sin[at] = static_cast<float>(g * std::sin(t));
+        }
+        for (int i = 0; i < x.rows; ++i) turn(x.row(i), n_heads, d_head, first, count, cos.data(), sin.data(), -1.0f);
+    }
+}
+
 // Pairs [first, first + count) of all heads of a row.
 inline void Rotation::turn(float* row, int n_heads, int d_head, int first, int count, const float* cos,
                            const float* sin, float direction) const {

@@ -30,6 +30,8 @@ public:
     // In place on the first 2 * pairs() columns of each head of x [n, n_heads * d_head]; transposed: by the transpose
     // of the matrix, which turns back.
     void apply(View x, int n_heads, Positions positions, bool transposed) const;
+    // In place what apply() gave at some positions, all on one axis: what it would give at positions less by `by`.
+    void move(View x, int n_heads, int by) const;
 
     int pairs() const { return static_cast<int>(turns_.frequencies.size()); }
     double frequency(int pair) const { return turns_.frequencies[static_cast<std::size_t>(pair)]; }

@@ -72,6 +72,7 @@ public:
             for (int h = 0; h < rows.n_heads; ++h)
                 kernels().add(du.cols, dx.row(i) + h * du.cols, du.row(rows.first_head + h));
     }
+    bool move_keys(View, const HeadRows&, int) const override { return true; } // only queries are added to
     void bias(View scores, const Tile& tile) const override;
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
 

@@ -65,6 +65,10 @@ public:
     void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View>) const override {
         of(rows.role).apply(dx, rows.n_heads, rows.positions, true);
     }
+    bool move_keys(View keys, const HeadRows& rows, int by) const override {
+        keys_.move(keys, rows.n_heads, by);
+        return true;
+    }
 
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_rotate ? 3.0 * shape_.width * (work.query_rows + work.key_rows) : 0};

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "formats/source.h"
+#include "model/model_file.h"
 
 #include <algorithm>
 #include <set>
@@ -189,8 +190,10 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
         if (source.text) text = source.text();
     });
     const int positions = positions_to_prepare(blueprint, encodings, bytes);
+    Metadata metadata = source.metadata;
+    metadata.try_emplace(std::string(key_encoding), source.encoding); // as our own files say it
     Model model = make_model(source.where, blueprint, std::move(encodings), std::move(tensors), std::move(text),
-                             source.metadata, options.context > 0 ? options.context : positions);
+                             std::move(metadata), options.context > 0 ? options.context : positions);
     warn(source, found, as_trained, options); // not of a file that is then refused
     return model;
 }

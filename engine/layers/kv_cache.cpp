@@ -95,6 +95,15 @@ void KvCache::keys(int layer, int kv_head, int first, View out) const {
     }
 }
 
+void KvCache::values(int layer, int kv_head, int first, View out) const {
+    const auto d = static_cast<std::size_t>(shape_.d_head);
+    for (int i = 0; i < out.rows; ++i) {
+        const std::size_t row = head_start(layer, kv_head) + static_cast<std::size_t>(first + i) * d;
+        for (std::size_t j = 0; j < d; ++j)
+            out.row(i)[j] = shape_.type == CacheType::f32 ? values_[row + j] : f16_to_float(half_values_[row + j]);
+    }
+}
+
 std::size_t KvCache::head_start(int layer, int kv_head) const {
     return (static_cast<std::size_t>(layer) * static_cast<std::size_t>(shape_.n_kv_heads) +
             static_cast<std::size_t>(kv_head)) *

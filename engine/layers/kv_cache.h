@@ -42,6 +42,8 @@ public:
     void multiply_values(int layer, int kv_head, int first, View weights, View out) const;
     // out [n, d_head]: the keys of the n tokens from first on, as floats.
     void keys(int layer, int kv_head, int first, View out) const;
+    // Likewise the values.
+    void values(int layer, int kv_head, int first, View out) const;
     // What OBSERVE wrote of the n tokens from first on, [n, state_floats of the layer].
     View state(int layer, int first, int count);
 

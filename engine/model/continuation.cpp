@@ -15,6 +15,7 @@ using Options = Continuation::Options;
 
 Options checked(const Options& options, const Model& model) {
     if (options.max_tokens < -1) fail(ErrorCode::usage, "max tokens: expected -1 or more, found ", options.max_tokens);
+    if (options.keep < -1) fail(ErrorCode::usage, "keep: expected -1 or more, found ", options.keep);
     const Model::Impl& m = impl_of(model);
     if (m.blueprint.bidirectional())
         fail(ErrorCode::usage, m.where, ": a bidirectional model does not continue a text");
@@ -73,8 +74,13 @@ Continuation::Continuation(const Model& model, std::string_view prompt, const Op
       stream_(options.stop, on_text_, impl_of(model).tokenizer->longest()),
       session_(before && input_.empty() ? std::move(before->session) : new_session(model, options, input_.size())) {
     const auto capacity = static_cast<std::size_t>(session_.capacity());
-    if (tokens_.size() > capacity)
-        fail(ErrorCode::limit, "prompt: expected at most ", capacity, " tokens, found ", tokens_.size());
+    keep_ = options.keep < 0 ? first_ : std::min(first_, static_cast<std::size_t>(options.keep));
+    if (first_ > capacity) {
+        if (!options.context_shift || keep_ + 2 > capacity)
+            fail(ErrorCode::limit, "prompt: expected at most ", capacity, " tokens, found ", first_);
+        evicted_ = first_ - keep_ - (capacity - keep_) / 2; // its middle is never seen
+        result_.shifts = 1;
+    }
     if (before && input_.empty()) begin_with(*before);
     result_.prompt_tokens = static_cast<int>(input_.empty() ? first_ : input_.size());
     tokens_.reserve(capacity + 1); // from here on nothing is allocated: the text is put together afterwards
@@ -82,18 +88,31 @@ Continuation::Continuation(const Model& model, std::string_view prompt, const Op
     if (!left_out_.empty()) allowed_.resize(static_cast<std::size_t>(model.vocab_size()));
 }
 
+// Those of tokens_ that the session holds, or will.
+std::vector<Token> Continuation::held() const {
+    std::vector<Token> tokens = tokens_;
+    const auto gone = tokens.begin() + static_cast<std::ptrdiff_t>(keep_);
+    tokens.erase(gone, gone + static_cast<std::ptrdiff_t>(evicted_));
+    return tokens;
+}
+
 // The last token is fed in any case, for its logits.
 void Continuation::begin_with(const Fed& before) {
-    const auto same = std::mismatch(tokens_.begin(), tokens_.end() - 1, before.tokens.begin(), before.tokens.end());
-    fed_ = std::min(static_cast<std::size_t>(same.first - tokens_.begin()), static_cast<std::size_t>(session_.size()));
-    session_.rewind(static_cast<int>(fed_));
+    const std::vector<Token> now = held();
+    const auto same = std::mismatch(now.begin(), now.end() - 1, before.tokens.begin(), before.tokens.end());
+    const int count = std::min(static_cast<int>(same.first - now.begin()), session_.size());
+    session_.rewind(count);
+    fed_ = static_cast<std::size_t>(count);
+    if (fed_ > keep_) fed_ += evicted_;
 }
 
 bool Continuation::feed_prompt(int most) {
     if (fed_ >= first_) return false;
     const Clock::time_point start = Clock::now();
     if (!input_.empty()) session_.encode(input_);
-    const std::size_t count = std::min(first_ - fed_, static_cast<std::size_t>(most));
+    if (fed_ == keep_) fed_ += evicted_;
+    const std::size_t end = evicted_ > 0 && fed_ < keep_ ? keep_ : first_;
+    const std::size_t count = std::min(end - fed_, static_cast<std::size_t>(most));
     logits_ = session_.feed(std::span(tokens_).subspan(fed_, count));
     fed_ += count;
     result_.prefill_seconds += seconds_since(start);
@@ -121,6 +140,23 @@ void Continuation::append(std::size_t i, std::string& text) const {
     if (tokens_[i] < tokenizer.vocab_size()) tokenizer.append(tokens_[i], text, begins);
 }
 
+// Half of what is not kept goes, so that it is rarely done. False if there is nothing to let go.
+bool Continuation::make_room() {
+    const auto size = static_cast<std::size_t>(session_.size());
+    if (!options_.context_shift || size < keep_ + 2) return false;
+    const std::size_t gone = (size - keep_) / 2;
+    evicted_ += gone;
+    ++result_.shifts;
+    if (session_.can_evict()) {
+        session_.evict(static_cast<int>(keep_), static_cast<int>(gone));
+        return true;
+    }
+    session_.rewind(0);
+    if (keep_ > 0) session_.feed(std::span(tokens_).first(keep_));
+    session_.feed(std::span(tokens_).subspan(keep_ + evicted_, size - keep_ - gone));
+    return true;
+}
+
 bool Continuation::step() {
     if (ended_) return false;
     while (feed_prompt(static_cast<int>(first_))) {
@@ -128,7 +164,7 @@ bool Continuation::step() {
     if (result_.new_tokens == options_.max_tokens) return end(StopReason::max_tokens);
     const Clock::time_point start = Clock::now();
     if (fed_ < tokens_.size()) {
-        if (tokens_.size() > static_cast<std::size_t>(session_.capacity())) return end(StopReason::full);
+        if (session_.size() == session_.capacity() && !make_room()) return end(StopReason::full);
         logits_ = session_.feed({&tokens_.back(), 1});
         ++fed_;
     }
@@ -156,7 +192,8 @@ Generation Continuation::finish() {
 
 Continuation::Fed Continuation::release() {
     tokens_.resize(fed_);
-    return {std::move(session_), std::move(tokens_)};
+    std::vector<Token> tokens = fed_ > keep_ ? held() : tokens_;
+    return {std::move(session_), std::move(tokens)};
 }
 
 } // namespace ordo

@@ -32,10 +32,13 @@ public:
     Continuation& operator=(const Continuation&) = delete;
 
     int prompt_tokens() const { return result_.prompt_tokens; }
+    int capacity() const { return session_.capacity(); } // tokens of the context
+    bool can_evict() const { return session_.can_evict(); }
     int fed() const { return static_cast<int>(input_.empty() ? fed_ : fed_ > 0 ? input_.size() : 0); } // of those
     // Feeds at most so many tokens of the prompt; false once all have been.
     bool feed_prompt(int most);
-    // Draws one token more. False if there are none to come. Allocates nothing.
+    // Draws one token more. False if there are none to come. Allocates nothing, but for the tokens of a text that goes
+    // on past its context.
     bool step();
     void on_draw(OnDraw call) { on_draw_ = std::move(call); }
     // No more are wanted: what was held back is passed on.
@@ -46,6 +49,8 @@ public:
 private:
     std::span<const float> allowed();
     bool end(StopReason reason);
+    bool make_room();
+    std::vector<Token> held() const;
     void begin_with(const Fed& before);
     void append(std::size_t i, std::string& text) const;
 
@@ -61,7 +66,9 @@ private:
     const std::size_t first_;           // of what follows
     TextStream stream_;
     Session session_;
-    std::size_t fed_ = 0; // of tokens_, to the session
+    std::size_t fed_ = 0;     // of tokens_, to the session
+    std::size_t keep_ = 0;    // of tokens_, that stay when the context shifts
+    std::size_t evicted_ = 0; // after those
     std::span<const float> logits_;
     std::vector<float> allowed_; // logits, where some are left out
     std::string piece_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/fill.h"
+#include "model/model.h"
 
 #include "core/error.h"
 

@@ -176,6 +176,65 @@ View Sequence::forward(const Fed& fed, std::size_t first, const Watch* watch) {
     return rows;
 }
 
+bool Sequence::can_evict() const {
+    if (model->blueprint.bidirectional() || axes != 1) return false;
+    for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
+        if (!encodings->layer(layer).move_keys({}, {.layer = layer, .n_heads = 1, .role = Role::key}, 0)) return false;
+    return true;
+}
+
+// How far the tokens after those evicted move: the first of them takes the position of the first that is forgotten.
+int Sequence::moved_by(int first, int count) const {
+    const std::span<const int> ids = cache.positions(0, size).ids();
+    const auto from = static_cast<std::size_t>(first), to = from + static_cast<std::size_t>(count);
+    const std::int64_t by = std::int64_t{ids[to]} - ids[from];
+    const int least = *std::min_element(ids.begin() + static_cast<std::ptrdiff_t>(to), ids.end());
+    if (by < 0 || by > least)
+        fail(ErrorCode::usage, what, ": evict: expected positions that rise, found ", ids[from], " and later ",
+             by < 0 ? ids[to] : least);
+    return static_cast<int>(by);
+}
+
+void Sequence::evict(int first, int count) {
+    if (first < 0 || count < 0 || first > size || count > size - first)
+        fail(ErrorCode::limit, what, ": evict: expected some of ", size, " tokens, found ", count, " from ", first,
+             " on");
+    if (!can_evict())
+        fail(ErrorCode::usage, what, ": evict: ", printable(encodings->spec()),
+             ": expected a causal model whose cached keys can be moved, and positions of one axis");
+    if (count == 0) return;
+    if (first + count == size) {
+        size = first;
+        return;
+    }
+    const int by = moved_by(first, count), d = model->blueprint.d_head;
+    Tensor keys, values;
+    try {
+        keys = Tensor(KvCache::block, d);
+        values = Tensor(KvCache::block, d);
+    } catch (const std::bad_alloc&) {
+        fail(ErrorCode::limit, what, ": evict: not enough memory");
+    }
+    for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
+        for (int head = 0; head < model->blueprint.n_kv_heads; ++head)
+            for (int from = first + count, n = 0; from < size; from += n) {
+                n = std::min(size - from, KvCache::block);
+                const View k = keys.view(n), v = values.view(n);
+                cache.keys(layer, head, from, k);
+                cache.values(layer, head, from, v);
+                encodings->layer(layer).move_keys(k, {layer, head, 1, Role::key, cache.positions(from, n)}, by);
+                cache.store(layer, head, from - count, k, v);
+            }
+    for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
+        if (const View all = cache.state(layer, 0, size); all.data)
+            std::copy(all.row(first + count), all.row(size - 1) + all.cols, all.row(first));
+    for (int slot = first + count; slot < size; ++slot) {
+        const int id = cache.positions(slot, 1)[0] - by;
+        cache.set_position(slot - count, {&id, 1});
+    }
+    size -= count;
+}
+
 // ---- An encoder's input ---------------------------------------------------------------------
 
 namespace {

@@ -26,6 +26,10 @@ struct Sequence {
     // A chunk of what was begun, at most chunk tokens from `first` on; the sequence grows by it. What the last layer leaves, [n, d].
     View forward(const Fed& fed, std::size_t first, const Watch* watch);
 
+    bool can_evict() const;
+    // As of a Session.
+    void evict(int first, int count);
+
     int head_rows() const; // whose logits are computed at once
     Part part(int rows) { return {&cache, size, rows, memory, memory_tokens}; }
 
@@ -44,6 +48,7 @@ private:
     void check(std::span<const Token> tokens, const TokenRows& rows) const;
     void check_positions(std::size_t tokens, Positions positions) const;
     int next_position() const;
+    int moved_by(int first, int count) const;
     void place(std::size_t tokens, const TokenRows& rows);
 
     // Of the last feed with padding.

@@ -141,4 +141,14 @@ void Session::rewind(int size) {
     s.done();
 }
 
+bool Session::can_evict() const {
+    return impl_ && impl_->can_evict();
+}
+
+void Session::evict(int first, int count) {
+    SessionCall s(impl_);
+    s->evict(first, count);
+    s.done();
+}
+
 } // namespace ordo

@@ -188,6 +188,49 @@ TEST_P(CausalContract, RewindingAndRefillingEqualsRecomputing) {
     EXPECT_LE(difference(last, whole.back()), 1e-4);
 }
 
+// In a single layer keys and values know their own token and position alone, so that what is evicted leaves nothing behind:
+// the session goes on like one that was fed the others only.
+TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
+    Blueprint one = blueprint_;
+    one.n_layers = 1;
+    const Model model = random_model(one, GetParam().spec, 34);
+    const SessionOptions sizes{.capacity = length + 1};
+    const std::span<const Token> all(tokens_);
+    const std::span<const int> segments(segments_);
+    for (const auto& [first, count] : {std::pair{4, 15}, {0, 20}, {1, 1}, {30, 10}, {5, 0}}) {
+        const auto from = static_cast<std::size_t>(first), to = from + static_cast<std::size_t>(count);
+        Session session(model, sizes);
+        session.feed(all, segments);
+        if (!session.can_evict()) {
+            EXPECT_THROW(session.evict(first, count), Error);
+            EXPECT_EQ(session.size(), length);
+            continue;
+        }
+        session.evict(first, count);
+        EXPECT_EQ(session.size(), length - count);
+        if (impl_of(model).encodings.moments() & moment_observe)
+            continue; // gates of the evicted stay in the sums of others
+        Session other(model, sizes);
+        if (from > 0) other.feed(all.first(from), segments.first(from));
+        if (to < length) other.feed(all.subspan(to), segments.subspan(to));
+        for (int i = 0; i < count; ++i)
+            ASSERT_LE(difference(session.feed({&tokens_[3], 1}), other.feed({&tokens_[3], 1})), 1e-4) << first;
+    }
+}
+
+// Whether keys can be moved is what an encoding's law says: turned by the distance, or left alone.
+TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
+    for (const EncodingInfo* info : registered_encodings()) {
+        const Model model = random_model(small_blueprint(), std::string(info->name), 36);
+        const std::string_view name = info->name;
+        const bool absolute = name == "learned" || name == "sinusoidal" || name == "rotate-stretch";
+        EXPECT_EQ(Session(model).can_evict(), !absolute) << name;
+    }
+    const Model plane = random_model(small_blueprint(), "rope:sections=2/2/1", 36);
+    EXPECT_FALSE(Session(plane, {.axes = 2}).can_evict());
+    EXPECT_TRUE(Session(plane).can_evict());
+}
+
 TEST_P(EncodingContract, ItsSpecMakesTheSameModel) {
     const std::string canonical = model_.encoding();
     const EncodingStack again(canonical, blueprint_.dims());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/utf8.h"
+#include "model/continuation.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
@@ -49,6 +50,59 @@ TEST(Generate, ContinuesThePromptAndStreamsWhatItReturns) {
     EXPECT_EQ(g.new_tokens, 6);
     EXPECT_EQ(generate(model, "", greedy(3)).text, "abc"); // an empty prompt is the start of a document
     EXPECT_EQ(generate(model, "ab", greedy(0)).text, "");
+}
+
+TEST(Generate, GoesOnPastItsContext) {
+    const Model model = repeating("abcd");
+    GenerateOptions options = greedy(100);
+    options.session.capacity = 16;
+    EXPECT_EQ(generate(model, "ab", options).reason, StopReason::full);
+    options.context_shift = true;
+    const Generation g = generate(model, "ab", options);
+    std::string expected;
+    for (int i = 2; i < 102; ++i) expected += "abcd"[i % 4];
+    EXPECT_EQ(g.text, expected);
+    EXPECT_EQ(g.reason, StopReason::max_tokens);
+    // 16 tokens hold the prompt's 3 and 13 more; from then on the 3 stay, and 6 of 13 go at a time.
+    EXPECT_EQ(g.shifts, (100 - 1 - 13 + 5) / 6);
+    options.keep = 15; // of which the prompt has 3
+    EXPECT_EQ(generate(model, "ab", options).text, expected);
+    options.keep = 4;
+    const Generation long_prompt = generate(model, std::string(40, 'b'), options);
+    EXPECT_EQ(long_prompt.text.substr(0, 4), "cdab");
+    EXPECT_EQ(long_prompt.prompt_tokens, 41);
+    options.keep = -1;
+    EXPECT_EQ(code_of([&] { generate(model, std::string(40, 'b'), options); }), ErrorCode::limit);
+    options.keep = -2;
+    EXPECT_EQ(code_of([&] { generate(model, "ab", options); }), ErrorCode::usage);
+}
+
+// Each token is what a session says that was fed the tokens which are there, in a way of its own.
+TEST(Generate, AShiftedContextIsTheOneThatIsLeft) {
+    Blueprint b = small_blueprint();
+    b.vocab_size = byte_vocabulary;
+    for (const char* encoding : {"learned", "rope"}) {
+        b.n_layers = std::string_view(encoding) == "rope" ? 1 : 2; // where keys are moved, later layers remember
+        const Model model = random_model(b, encoding, 12);
+        GenerateOptions options = greedy(40);
+        options.session.capacity = 20;
+        options.context_shift = true;
+        std::vector<Token> held = {end_of_text, 'T', 'h', 'e'};
+        Continuation continuation(model, "The", {options, true});
+        int shifts = 0;
+        continuation.on_draw([&](std::span<const float> logits, Token token) {
+            Session session(model, {.capacity = 20});
+            EXPECT_LE(difference(session.feed(held), logits), 1e-4) << encoding << ' ' << held.size();
+            held.push_back(token);
+            if (held.size() <= 20) return;
+            held.erase(held.begin() + 4, held.begin() + 12);
+            ++shifts;
+        });
+        while (continuation.step()) {
+        }
+        EXPECT_EQ(continuation.finish().shifts, shifts);
+        EXPECT_GE(shifts, 2);
+    }
 }
 
 TEST(Generate, BreaksOnlyBetweenCharacters) {

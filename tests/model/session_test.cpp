@@ -161,6 +161,47 @@ TEST(Sessions, RewindAndRefillEqualsRecomputing) {
     }
 }
 
+TEST(Sessions, EvictedTokensLeaveTheirPlacesAndPositions) {
+    Blueprint b = small_blueprint();
+    b.n_layers = 1;
+    const Model model = random_model(b, "rope:scaling=yarn,factor=4,original=20,theta=100", 8);
+    const std::vector<Token> tokens = random_tokens(90, vocab, 9);
+    const std::span<const Token> all(tokens);
+    for (const CacheType type : {CacheType::f32, CacheType::f16}) {
+        const SessionOptions sizes{.capacity = 96, .cache = type};
+        Session session(model, sizes), other(model, sizes);
+        session.feed(all);
+        session.evict(3, 20);
+        session.evict(3, 47); // of what has moved
+        other.feed(all.first(3));
+        other.feed(all.subspan(70));
+        EXPECT_LE(difference(session.feed(all.first(1)), other.feed(all.first(1))),
+                  type == CacheType::f32 ? 1e-4 : 2e-2);
+        session.rewind(5);
+        other.rewind(5);
+        EXPECT_LE(difference(session.feed(all.first(9)), other.feed(all.first(9))),
+                  type == CacheType::f32 ? 1e-4 : 2e-2);
+    }
+}
+
+TEST(Sessions, EvictRefusesWhatItCannotDo) {
+    const Model model = random_model(small_blueprint(), "rope", 8);
+    const std::vector<Token> tokens = random_tokens(10, vocab, 9);
+    Session session(model);
+    session.feed(tokens);
+    for (const auto& [first, count] : {std::pair{-1, 2}, {0, 11}, {11, 0}, {5, 6}, {2, -1}})
+        EXPECT_THROW(session.evict(first, count), Error) << first << ' ' << count;
+    EXPECT_EQ(session.size(), 10);
+    session.rewind(0);
+    const std::vector<int> falling = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
+    session.feed(tokens, TokenRows{falling, {}});
+    EXPECT_THROW(session.evict(0, 3), Error);
+    EXPECT_EQ(session.size(), 10);
+    Blueprint b = small_blueprint();
+    b.mask = Mask::bidirectional;
+    EXPECT_FALSE(Session(random_model(b, "rope", 8)).can_evict());
+}
+
 TEST(Sessions, ABidirectionalModelTakesItsInputAtOnce) {
     Blueprint b = small_blueprint();
     b.mask = Mask::bidirectional;

@@ -3,8 +3,11 @@
 
 #include "core/error.h"
 #include "encoding/registry.h"
+#include "formats/source.h"
 #include "io/safetensors.h"
 #include "tools/cli/output.h"
+#include "tools/cli/reach.h"
+#include "tools/cli/rope_options.h"
 
 #include <algorithm>
 #include <dirent.h>
@@ -149,10 +152,26 @@ Model open_model(const Arguments& arguments, int context) {
     return open_model(arguments, choice);
 }
 
+namespace {
+
+// Encodings as the options of RoPE make them, which is asked for explicitly enough.
+void apply_rope_options(const Arguments& arguments, const fs::path& file, LoadOptions& options) {
+    const Source source = open_source(file);
+    std::vector<std::string> idle;
+    const std::string& spec = options.encoding.empty() ? source.encoding : options.encoding;
+    if (options.encoding.empty()) options.force_encoding = true;
+    options.encoding = with_rope_options(arguments, spec, source.blueprint.dims(), idle);
+    if (!arguments.has("quiet"))
+        for (const std::string& text : idle) write_message("warning: " + text);
+}
+
+} // namespace
+
 Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     LoadOptions options;
     options.encoding = choice.encoding;
     options.force_encoding = choice.force;
+    if (has_rope_options(arguments)) apply_rope_options(arguments, choice.file, options);
     if (arguments.offers("dtype")) options.dtype = arguments.text("dtype");
     options.context = choice.context;
     if (!arguments.has("quiet"))
@@ -161,6 +180,25 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     if (arguments.has("verbose"))
         write_message("model: " + printable_path(choice.file) + ", encoding: " + model.encoding());
     return model;
+}
+
+void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t tokens) {
+    if (tokens <= model.context() || arguments.has("quiet")) return;
+    const EncodingStack& now = impl_of(model).encodings;
+    std::string text = "warning: " + grouped(static_cast<std::uint64_t>(tokens)) + " tokens are more than the " +
+                       std::to_string(model.context()) + " that the model was trained with";
+    if (const std::string trained = model.metadata("encoding"); !trained.empty()) {
+        const int sound =
+            sound_positions(now, EncodingStack(trained, impl_of(model).blueprint.dims()), model.context());
+        if (sound >= tokens)
+            text += sound < unlimited
+                        ? "; the encoding has been stretched to " + grouped(static_cast<std::uint64_t>(sound))
+                        : "; the encoding goes on by its law";
+        else
+            text += "; positions from " + grouped(static_cast<std::uint64_t>(sound)) +
+                    " on are new to it (ordo encodings -m says more)";
+    }
+    write_message(text);
 }
 
 } // namespace ordo::tools

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo embed: a vector for each line of a text.
 #include "core/error.h"
-#include "model/fill.h"
+#include "model/model.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"

@@ -2,12 +2,17 @@
 // ordo encodings: what there is to exchange.
 #include "core/error.h"
 #include "encoding/registry.h"
+#include "formats/source.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
+#include "tools/cli/reach.h"
+#include "tools/cli/rope_options.h"
 #include "tools/cli/weights.h"
 #include "tools/cli/wide_table.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace ordo::tools {
 
@@ -35,20 +40,24 @@ constexpr Option options[] = {
      .least = 1,
      .most = 1 << 22,
      .help = "its trained context"},
-    {.letter = 'm', .name = "model", .kind = Kind::path, .value = "FILE", .help = "take all three from this model"},
+    {.letter = 'm',
+     .name = "model",
+     .kind = Kind::path,
+     .value = "FILE",
+     .help = "take all three from this model; without a SPEC: what acts in its layers, and how far"},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
      .help = "text|md|csv|json: of the list; an explanation is text or json"},
 };
-constexpr OptionGroup groups[] = {{"Encodings", options}, common_group};
+constexpr OptionGroup groups[] = {{"Encodings", options}, rope_group, common_group};
 
 Dims read_dims(const Arguments& arguments) {
     if (arguments.has("model")) {
         for (const char* name : {"dim", "heads", "ctx"})
             if (arguments.has(name)) fail(ErrorCode::usage, "expected --model or --", name, ", found both");
-        return read_facts(arguments.text("model")).blueprint.dims();
+        return open_source(arguments.text("model")).blueprint.dims();
     }
     const int dim = arguments.integer("dim"), heads = arguments.integer("heads");
     if (dim % heads != 0)
@@ -170,8 +179,109 @@ std::string explain(const std::string& spec, const Dims& dims, bool json) {
            "\n  positions: " + (number ? std::to_string(*number) : "unlimited") + "\n";
 }
 
+// ---- What acts in a model ---------------------------------------------------------------------
+
+// Six digits, which is what a reader compares; all of them for a program.
+double rounded(double value, Format format) {
+    if (value == 0 || format == Format::json || format == Format::csv) return value;
+    const double unit = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
+    return std::round(value * unit) / unit;
+}
+
+Cell positions_cell(int positions, Format format) {
+    if (positions < unlimited) return std::int64_t{positions};
+    if (format == Format::json || format == Format::csv) return {};
+    return std::string("unlimited");
+}
+
+// Layers that follow each other and have the same: "0-5", "6".
+struct Stretch {
+    int first, last;
+    LayerReach reach;
+
+    std::string layers() const {
+        return std::to_string(first) + (last > first ? "-" + std::to_string(last) : std::string());
+    }
+};
+
+std::vector<Stretch> stretches_of(const EncodingStack& now, const EncodingStack& trained, const Dims& dims) {
+    std::vector<Stretch> all;
+    for (int layer = 0; layer < dims.n_layers; ++layer) {
+        LayerReach reach = reach_of_layer(now, trained, layer, dims.context);
+        if (!all.empty() && all.back().reach.encoding == reach.encoding)
+            all.back().last = layer;
+        else
+            all.push_back({layer, layer, std::move(reach)});
+    }
+    return all;
+}
+
+Figures layers_table(std::span<const Stretch> stretches, Format format) {
+    Figures figures{{"layers", "encoding", "sound_positions"}, {}};
+    for (const Stretch& stretch : stretches)
+        figures.add(stretch.layers(), stretch.reach.encoding, positions_cell(stretch.reach.sound, format));
+    return figures;
+}
+
+Figures pairs_table(std::span<const Stretch> stretches, Format format) {
+    Figures figures{{"layers", "pair", "frequency", "wavelength", "trained_turns", "sound_positions"}, {}};
+    for (const Stretch& stretch : stretches)
+        for (std::size_t k = 0; k < stretch.reach.pairs.size(); ++k) {
+            const PairReach& pair = stretch.reach.pairs[k];
+            Cell wavelength;
+            if (pair.frequency > 0) wavelength = rounded(2 * std::numbers::pi / pair.frequency, format);
+            figures.add(stretch.layers(), static_cast<std::int64_t>(k), rounded(pair.frequency, format),
+                        std::move(wavelength), rounded(pair.turns, format), positions_cell(pair.sound, format));
+        }
+    return figures;
+}
+
+void show_model(const Arguments& arguments, Format format) {
+    const Source source = open_source(arguments.text("model"));
+    const EncodingStack trained = source.trained_encodings();
+    std::vector<std::string> idle;
+    std::string spec = trained.spec();
+    if (has_rope_options(arguments)) spec = with_rope_options(arguments, spec, source.blueprint.dims(), idle);
+    for (const std::string& text : idle)
+        if (!arguments.has("quiet")) write_message("warning: " + text);
+    const EncodingStack now(spec, source.blueprint.dims());
+    const std::vector<Stretch> stretches = stretches_of(now, trained, source.blueprint.dims());
+    const int sound = sound_positions(now, trained, source.blueprint.context);
+    const Figures layers = layers_table(stretches, format), pairs = pairs_table(stretches, format);
+    if (format == Format::json) {
+        JsonWriter out(1);
+        out.begin_object();
+        out.member("spec", now.spec());
+        out.member("trained", trained.spec());
+        out.member("context", source.blueprint.context);
+        out.key("sound_positions");
+        write_json(out, positions_cell(sound, format));
+        out.key("layers");
+        write_json(out, layers);
+        out.key("pairs");
+        write_json(out, pairs);
+        out.end_object();
+        return write_out(out.take() + "\n");
+    }
+    if (format == Format::csv || format == Format::md)
+        return write_out(render(pairs.rows.empty() ? layers : pairs, format));
+    std::string head =
+        "trained with: " + trained.spec() + ", on " + std::to_string(source.blueprint.context) + " tokens\n";
+    if (now.spec() != trained.spec()) head += "now: " + now.spec() + "\n";
+    head += "sound up to position: " +
+            (sound < unlimited ? grouped(static_cast<std::uint64_t>(sound)) : std::string("unlimited")) +
+            ", the first at which something is new to the weights: an angle, or the end of a table\n\n";
+    write_out(head + for_stdout(layers) + (pairs.rows.empty() ? "" : "\n" + for_stdout(pairs)));
+}
+
 int run(const Arguments& arguments) {
     const Format format = parse_format(arguments.text("format"));
+    if (arguments.has("model") && !arguments.has_operand()) {
+        show_model(arguments, format);
+        return 0;
+    }
+    if (has_rope_options(arguments))
+        fail(ErrorCode::usage, "expected --model without a SPEC beside the options of RoPE");
     const Dims dims = read_dims(arguments);
     if (!arguments.has_operand()) {
         write_out(list_text(dims, format));
@@ -192,7 +302,8 @@ const Verb encodings_verb{
     .operand = "SPEC",
     .summary = "every positional encoding, or one explained",
     .details = "With a name or a spec, such as rope:theta=500000 or segment+learned: formula, parameters and what the "
-               "spec means in full.",
+               "spec means in full. With --model alone: what acts in each of its layers, the frequency of each pair "
+               "of columns that turns, and up to which position it meets nothing that it was not trained with.",
     .groups = groups,
     .run = run};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo fill: what a masked language model puts in the place of its mask token.
-#include "model/fill.h"
 #include "core/error.h"
+#include "model/model.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"

@@ -23,6 +23,8 @@ GenerateRequest read_request(const Arguments& arguments) {
     if (arguments.text("cache-type") == "f16") options.session.cache = CacheType::f16;
     options.special = arguments.has("special");
     options.ignore_end = arguments.has("ignore-eos");
+    options.context_shift = arguments.has("context-shift");
+    options.keep = arguments.integer("keep");
     for (const std::string& text : arguments.all("stop")) {
         if (text.empty()) fail(ErrorCode::usage, "option --stop: expected a text, found nothing");
         options.stop.push_back(text);
@@ -47,6 +49,22 @@ void take_recommended(const Arguments& arguments, const Model& model, Sampling& 
     number("repeat-penalty", sampling.repeat_penalty);
     if (arguments.has("top-k")) sampling.top_k = arguments.integer("top-k");
     if (arguments.has("repeat-last-n")) sampling.repeat_last_n = arguments.integer("repeat-last-n");
+}
+
+void show_idle_options(const Arguments& arguments, const GenerateRequest& request) {
+    if (request.quiet) return;
+    const auto idle = [&](const char* name, const std::string& why) {
+        if (arguments.has(name)) write_message("warning: option --" + std::string(name) + " changes nothing " + why);
+    };
+    const Sampling& sampling = request.options.sampling;
+    if (sampling.temperature == 0) // the likeliest token is always among those that are left
+        for (const char* name : {"top-k", "top-p", "min-p"}) idle(name, "at a temperature of 0");
+    if (sampling.temperature == 0 && request.fixed_seed) idle("seed", "at a temperature of 0");
+    if (sampling.repeat_penalty == 1) idle("repeat-last-n", "without --repeat-penalty");
+    if (!request.options.context_shift) idle("keep", "without --context-shift");
+    if (!arguments.has("encoding")) {
+        if (!arguments.has("encodings")) idle("force-encoding", "without --encoding");
+    }
 }
 
 void show_seed(const GenerateRequest& request) {
@@ -84,11 +102,17 @@ const char* reason_text(StopReason reason) {
     case StopReason::stop_text:
         return "stop text";
     case StopReason::full:
-        return "context full";
+        return "context full, which --context-shift goes on after";
     case StopReason::callback:
         break;
     }
     return "interrupted";
+}
+
+std::string shifts_text(int shifts, const Continuation& continuation) {
+    return "the context of " + grouped(static_cast<std::uint64_t>(continuation.capacity())) + " tokens was shifted " +
+           std::to_string(shifts) + (shifts == 1 ? " time, " : " times, ") +
+           (continuation.can_evict() ? "its keys renumbered" : "what stayed computed again");
 }
 
 std::string speed_text(const char* what, int tokens, double seconds) {
@@ -117,12 +141,14 @@ int generate_one(const Arguments& arguments) {
     const Model model = open_model(arguments, std::min(request.options.session.capacity, 1 << 16));
     choose_threads(arguments, model);
     take_recommended(arguments, model, request.options.sampling);
+    show_idle_options(arguments, request);
 
     std::string arrived;
     Continuation continuation(model, prompt, request.options, [&](std::string_view text) {
         arrived += text;
         return true;
     });
+    warn_beyond(arguments, model, continuation.capacity());
     {
         Progress progress(request.quiet);
         feed_prompt(continuation, "prompt", progress);
@@ -146,6 +172,7 @@ int generate_one(const Arguments& arguments) {
         write_message(speed_text("prompt: ", result.prompt_tokens, result.prefill_seconds));
         write_message(speed_text("continuation: ", result.new_tokens, result.decode_seconds) +
                       "; stopped by: " + reason_text(stop_signal() ? StopReason::callback : result.reason));
+        if (result.shifts > 0) write_message(shifts_text(result.shifts, continuation));
     }
     return stop_signal() ? stop_code() : 0;
 }

@@ -43,6 +43,11 @@ private:
     std::optional<Columns> columns_; // of a terminal
 };
 
+// Names, as a warning on stderr, what was asked for and changes nothing.
+void show_idle_options(const Arguments& arguments, const GenerateRequest& request);
+
+// "the context of 256 tokens was shifted 3 times, its keys renumbered"
+std::string shifts_text(int shifts, const Continuation& continuation);
 // "continuation: 128 tokens in 0.104 s, 1228.0 tokens/s"
 std::string speed_text(const char* what, int tokens, double seconds);
 const char* reason_text(StopReason reason);

@@ -4,6 +4,7 @@
 
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
+#include "tools/cli/rope_options.h"
 #include "tools/cli/weights.h"
 
 namespace ordo::tools::generate_table {
@@ -30,7 +31,7 @@ inline constexpr Option length_options[] = {
      .fallback = "128",
      .least = -1,
      .most = 1 << 22,
-     .help = "tokens to generate; -1: until the end of the text or a full context"},
+     .help = "tokens to generate; -1: until the end of the text or a full context, unless that shifts"},
     {.letter = 'c',
      .name = "ctx-size",
      .kind = Kind::integer,
@@ -39,6 +40,16 @@ inline constexpr Option length_options[] = {
      .least = 0,
      .most = 1 << 22,
      .help = "tokens that fit, the prompt's included; 0: as many as the model was trained with"},
+    {.name = "context-shift",
+     .help = "go on when the context is full: the first --keep tokens stay, half of the others go, in constant memory; "
+             "cached keys are renumbered (StreamingLLM), or, where the encoding does not allow that, computed again"},
+    {.name = "keep",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "4",
+     .least = -1,
+     .most = 1 << 22,
+     .help = "tokens of the beginning that stay; -1: the prompt"},
     {.name = "cache-type",
      .kind = Kind::choice,
      .value = "TYPE",
@@ -108,8 +119,12 @@ inline constexpr Option sampling_options[] = {
              "stderr"},
 };
 
-inline constexpr OptionGroup groups[] = {
-    {"Prompt", prompt_options},     {"Way", way_options}, {"Length", length_options},
-    {"Sampling", sampling_options}, model_group,          common_group};
+inline constexpr OptionGroup groups[] = {{"Prompt", prompt_options},
+                                         {"Way", way_options},
+                                         {"Length", length_options},
+                                         {"Sampling", sampling_options},
+                                         model_group,
+                                         rope_group,
+                                         common_group};
 
 } // namespace ordo::tools::generate_table

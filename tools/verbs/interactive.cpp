@@ -74,6 +74,8 @@ private:
         choice_ = choice;
         choose_threads(arguments_, *model_);
         take_recommended(arguments_, *model_, request_.options.sampling);
+        show_idle_options(arguments_, request_);
+        warn_beyond(arguments_, *model_, request_.options.session.capacity);
     }
 
     void set_seed(std::string_view value) {
@@ -128,8 +130,9 @@ private:
         text_ = before_ + result.text;
         fed_ = continuation.release();
         if (!request_.quiet && result.reason == StopReason::full)
-            write_message("the context of " + std::to_string(continuation.fed()) +
-                          " tokens is full; /new begins a new text");
+            write_message("the context of " + std::to_string(continuation.capacity()) +
+                          " tokens is full; /new begins a new text, and --context-shift goes on");
+        if (!request_.quiet && result.shifts > 0) write_message(shifts_text(result.shifts, continuation));
     }
 
     const Arguments& arguments_;

@@ -5,6 +5,7 @@
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
+#include "tools/cli/rope_options.h"
 #include "tools/cli/weights.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ constexpr Option options[] = {
      .most = 1 << 22,
      .help = "the segment of each token: 0,0,1"},
 };
-constexpr OptionGroup groups[] = {{"Text", prompt_options}, {"Logits", options}, model_group, common_group};
+constexpr OptionGroup groups[] = {{"Text", prompt_options}, {"Logits", options}, model_group, rope_group, common_group};
 
 template <class Number>
 std::string list(std::span<const Number> values) {
@@ -64,7 +65,7 @@ std::vector<Token> read_tokens(const Arguments& arguments, const Model& model) {
         for (const std::int64_t id : arguments.integers("tokens")) tokens.push_back(static_cast<Token>(id));
     } else {
         // As generate() does.
-        if (model.end_of_text() >= 0) tokens.push_back(model.end_of_text());
+        if (model.start_of_text() >= 0) tokens.push_back(model.start_of_text());
         const std::string text = read_prompt(arguments, FinalNewline::drop);
         for (const Token token : model.encode(text, arguments.has("special"))) tokens.push_back(token);
     }
@@ -115,6 +116,7 @@ int run(const Arguments& arguments) {
     const int wanted = impl_of(model).blueprint.bidirectional() ? count : 256;
     const int chunk = std::min(arguments.has("chunk") ? arguments.integer("chunk") : wanted, count);
     Session session(model, {.capacity = count, .chunk = chunk, .first_position = shift});
+    warn_beyond(arguments, model, count);
 
     std::vector<int> positions;
     for (std::size_t i = all ? 0 : tokens.size() - 1; i < tokens.size(); ++i)
@@ -134,7 +136,7 @@ const Verb logits_verb{
     .name = "logits",
     .operand = "MODEL",
     .summary = "the logits of a text or of token ids, as JSON",
-    .details = "A text is fed as generate feeds it, the end-of-text token in front; --tokens are fed as they are. "
+    .details = "A text is fed as generate feeds it, what begins a text in front; --tokens are fed as they are. "
                "{\"model\", \"encoding\", \"tokens\": what was fed, \"positions\": of the rows of logits, \"logits\": "
                "[[...]]}; every float reads back as the same float.",
     .groups = groups,

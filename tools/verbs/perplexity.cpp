@@ -12,6 +12,7 @@
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
+#include "tools/cli/rope_options.h"
 #include "tools/cli/scores.h"
 #include "tools/cli/weights.h"
 #include "tools/cli/wide_table.h"
@@ -55,7 +56,7 @@ constexpr Option options[] = {
      .fallback = "text",
      .help = "text|md|csv|json: nll in nats per token, its standard error over tokens"},
 };
-constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, common_group};
+constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, rope_group, common_group};
 
 struct Scores {
     int length = 0, stride = 0;
@@ -165,6 +166,7 @@ int run(const Arguments& arguments) {
         if (arguments.has("stride") && arguments.integer("stride") > length)
             fail(ErrorCode::usage, "option --stride: expected at most the length ", length, ", found ",
                  arguments.integer("stride"));
+    if (!lengths.empty()) warn_beyond(arguments, model, *std::max_element(lengths.begin(), lengths.end()));
     const std::vector<Document> documents = read_documents(read_input(file, most_text), model, file);
 
     Figures figures{{"length", "stride", "protocol", "position", "tokens", "longest", "nll", "standard_error", "ppl",

@@ -118,6 +118,8 @@ int generate_side_by_side(const Arguments& arguments) {
     std::deque<Voice> voices = open_voices(arguments, std::min(request.options.session.capacity, 1 << 16));
     choose_threads(arguments, voices.front().model);
     take_recommended(arguments, voices.front().model, request.options.sampling);
+    show_idle_options(arguments, request);
+    for (const Voice& voice : voices) warn_beyond(arguments, voice.model, request.options.session.capacity);
     std::vector<Voice*> all;
     {
         Progress progress(request.quiet);

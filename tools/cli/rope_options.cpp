@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "tools/cli/rope_options.h"
+
+#include "core/error.h"
+#include "encoding/registry.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::tools {
+
+namespace {
+
+using Items = std::vector<SpecItem>;
+
+const std::string* find(const SpecItem& item, std::string_view key) {
+    for (const auto& [name, value] : item.values)
+        if (name == key) return &value;
+    return nullptr;
+}
+
+void set(SpecItem& item, std::string_view key, std::string value) {
+    for (auto& [name, old] : item.values) {
+        if (name != key) continue;
+        old = std::move(value);
+        return;
+    }
+    item.values.emplace_back(key, std::move(value));
+}
+
+bool stretches(const Arguments& arguments) {
+    return std::any_of(std::begin(rope_options), std::end(rope_options), [&](const Option& option) {
+        return option.name != "rope-freq-base" && arguments.has(option.name);
+    });
+}
+
+// What is left of it is the plain law, and what an option does not say of a law the file may.
+void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
+    const SpecItem before = item;
+    constexpr std::string_view keys[] = {"scaling",   "factor",   "original", "length", "beta-fast",
+                                         "beta-slow", "truncate", "low",      "high",   "short",
+                                         "long",      "factors",  "attention"};
+    std::erase_if(item.values, [&](const auto& value) {
+        return std::find(std::begin(keys), std::end(keys), value.first) != std::end(keys);
+    });
+    const std::string* old = find(before, "scaling");
+    std::string law = arguments.text("rope-scaling");
+    if (law.empty()) law = old ? *old : "linear";
+    if (law == "none") return;
+    if (law == "llama3" || law == "longrope")
+        fail(ErrorCode::usage, "option --rope-scale: the file scales by ", law,
+             ", which has more than a factor; give a --rope-scaling");
+    const bool same = old && *old == law;
+    double factor = same && find(before, "factor") ? std::stod(*find(before, "factor")) : 1;
+    if (arguments.has("rope-freq-scale")) factor = 1 / arguments.number("rope-freq-scale");
+    if (arguments.has("rope-scale")) factor = arguments.number("rope-scale");
+    set(item, "scaling", law);
+    set(item, "factor", decimal(factor));
+    if (law != "yarn" && law != "dynamic") return;
+    if (arguments.has("yarn-orig-ctx"))
+        set(item, "original", arguments.text("yarn-orig-ctx"));
+    else
+        set(item, "original", find(before, "original") ? *find(before, "original") : std::to_string(dims.context));
+    if (law != "yarn") return;
+    for (const auto& [option, key] : {std::pair{"yarn-beta-fast", "beta-fast"}, {"yarn-beta-slow", "beta-slow"}}) {
+        if (arguments.has(option))
+            set(item, key, decimal(arguments.number(option)));
+        else if (same && find(before, key))
+            set(item, key, *find(before, key));
+    }
+    if (arguments.has("yarn-attn-factor")) {
+        const double usual = factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
+        set(item, "attention", decimal(arguments.number("yarn-attn-factor") * usual));
+    }
+}
+
+// How many ropes there are.
+int change(const Arguments& arguments, Items& items, const Dims& dims) {
+    int count = 0;
+    for (SpecItem& item : items) {
+        for (Items& element : item.elements) count += change(arguments, element, dims);
+        if (item.name != "rope") continue;
+        ++count;
+        if (arguments.has("rope-freq-base")) set(item, "theta", decimal(arguments.number("rope-freq-base")));
+        if (stretches(arguments)) stretch(arguments, item, dims);
+    }
+    return count;
+}
+
+std::string text_of(const Items& items) {
+    std::string text;
+    for (const SpecItem& item : items) {
+        text += (text.empty() ? "" : "+") + item.name;
+        char separator = ':';
+        for (const auto& [key, value] : item.values) {
+            text += separator + key + "=" + value;
+            separator = ',';
+        }
+        for (std::size_t i = 0; i < item.elements.size(); ++i)
+            text += (i == 0 ? "((" : ",(") + text_of(item.elements[i]) + ")";
+        if (item.is_pattern()) text += ")";
+    }
+    return text;
+}
+
+} // namespace
+
+bool has_rope_options(const Arguments& arguments) {
+    return std::any_of(std::begin(rope_options), std::end(rope_options), [&](const Option& option) {
+        return arguments.offers(option.name) && arguments.has(option.name);
+    });
+}
+
+std::string with_rope_options(const Arguments& arguments, std::string_view spec, const Dims& dims,
+                              std::vector<std::string>& idle) {
+    if (arguments.has("rope-scale") && arguments.has("rope-freq-scale"))
+        fail(ErrorCode::usage, "expected --rope-scale or --rope-freq-scale, found both");
+    const std::string before = EncodingStack(spec, dims).spec();
+    Items items = parse_spec(before);
+    if (change(arguments, items, dims) == 0) {
+        idle.push_back("the options of RoPE change nothing: the encoding is " + before);
+        return before;
+    }
+    std::string after = EncodingStack(text_of(items), dims).spec();
+    if (after == before) idle.push_back("the options of RoPE change nothing: the encoding is " + before + " already");
+    const auto only_for = [&](const char* option, bool wanted, const char* what) {
+        if (arguments.has(option) && !wanted)
+            idle.push_back("option --" + std::string(option) + " changes nothing without --rope-scaling " + what);
+    };
+    const bool yarn = after.find("scaling=yarn") != after.npos, dynamic = after.find("scaling=dynamic") != after.npos;
+    only_for("yarn-orig-ctx", yarn || dynamic, "yarn or dynamic");
+    for (const char* option : {"yarn-attn-factor", "yarn-beta-fast", "yarn-beta-slow"}) only_for(option, yarn, "yarn");
+    return after;
+}
+
+} // namespace ordo::tools
