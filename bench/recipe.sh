@@ -44,6 +44,10 @@ muon-embedding-scale --optimizer muon --deviation 0 --embedding-scale 11.3137
 muon-warmup-10% --optimizer muon --warmup 0.1
 muon-lr-half --optimizer muon --lr 0.0015
 muon-lr-double --optimizer muon --lr 0.006
+muon-lr-double@avx2 --optimizer muon --lr 0.006 --isa avx2
+muon-lr-double@bf16 --optimizer muon --lr 0.006 --products bf16
+muon-lr-quadruple --optimizer muon --lr 0.012
+muon-scale-4 --optimizer muon --muon-scale 4
 muon-batch-4 --optimizer muon --batch 4
 muon-qk-norm --optimizer muon --qk-norm head
 together --optimizer muon --deviation 0 --embedding-scale 11.3137 --warmup 0.1 --min-lr 0

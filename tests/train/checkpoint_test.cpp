@@ -55,15 +55,16 @@ protected:
         for (const char* name : {"value", "first_moment", "second_moment", "best"}) c.tensors[name].resize(size);
         return c;
     }
+    const RunConditions run_{{"seed", "1"}};
     std::string saved(Content c) const {
-        save_checkpoint(file_, "run", c.state, c.floats());
+        save_checkpoint(file_, run_, c.state, c.floats());
         return file_content(file_);
     }
     // What the checkpoint is refused with.
     std::string refusal(ErrorCode code = ErrorCode::model) const {
         Content into = nothing();
         try {
-            load_checkpoint(file_, "run", steps, into.floats());
+            load_checkpoint(file_, run_, steps, into.floats());
         } catch (const Error& e) {
             EXPECT_EQ(e.code, code) << e.what();
             EXPECT_NE(std::string(e.what()).find("run.checkpoint"), std::string::npos) << e.what();
@@ -100,7 +101,7 @@ protected:
 TEST_F(Checkpoint, ReadsBackToTheLastBit) {
     Content written = content(), read = nothing();
     saved(written);
-    read.state = load_checkpoint(file_, "run", steps, read.floats());
+    read.state = load_checkpoint(file_, run_, steps, read.floats());
     EXPECT_EQ(read.tensors, written.tensors);
     EXPECT_EQ(read.state.step, 3);
     EXPECT_EQ(read.state.first_loss, 5.55);
@@ -184,10 +185,13 @@ TEST_F(Checkpoint, EntriesAreThoseOfACheckpoint) {
     }
     forge([](Entries& e, auto&) { e["more"] = "1"; });
     EXPECT_NE(refusal().find("entries"), std::string::npos) << refusal();
-    forge([](Entries& e, auto&) { e["ordo.checkpoint"] = "2"; });
-    EXPECT_NE(refusal().find("expected a checkpoint of format 3, found format 2"), std::string::npos) << refusal();
-    forge([](Entries& e, auto&) { e["digest"] = "another"; });
-    EXPECT_NE(refusal(ErrorCode::usage).find("expected a checkpoint of this run"), std::string::npos);
+    forge([](Entries& e, auto&) { e["ordo.checkpoint"] = "3"; });
+    EXPECT_NE(refusal().find("expected a checkpoint of format 4, found format 3"), std::string::npos) << refusal();
+    forge([](Entries& e, auto&) { e["run.seed"] = "another"; });
+    EXPECT_NE(refusal(ErrorCode::usage).find("expected a checkpoint of this run; its seed: expected 1, found another"),
+              std::string::npos);
+    forge([](Entries& e, auto&) { e["run.dropout"] = "0.5"; });
+    EXPECT_NE(refusal(ErrorCode::usage).find("its dropout: expected none, found 0.5"), std::string::npos);
     put_file(file_, file_content("weights/none.safetensors"));
     EXPECT_NE(refusal().find("expected 'ordo.checkpoint', found none"), std::string::npos) << refusal();
 }

@@ -18,7 +18,7 @@ std::vector<Document> read_documents(std::string_view text, const Model& model, 
         while (body.ends_with('\n')) body.remove_suffix(1);
         if (body.empty()) continue;
         Document& document = documents.emplace_back();
-        if (model.end_of_text() >= 0) document.tokens.push_back(model.end_of_text());
+        if (model.start_of_text() >= 0) document.tokens.push_back(model.start_of_text());
         for (const Token token : model.encode(body)) document.tokens.push_back(token);
         for (const Token token : document.tokens)
             document.bytes.push_back(static_cast<int>(model.decode({&token, 1}).size()));

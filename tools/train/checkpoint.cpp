@@ -13,7 +13,9 @@
 namespace ordo::train {
 namespace {
 
-constexpr std::string_view format = "3";
+constexpr std::string_view format = "4";
+
+const std::string prefix = "run.";
 
 using Entries = std::map<std::string, std::string, std::less<>>;
 
@@ -107,6 +109,13 @@ public:
         if (all.size() != count) refuse(key, exact(count) + " losses", exact(all.size()));
         return all;
     }
+    void conditions(const RunConditions& run) {
+        for (const auto& [name, wanted] : run)
+            if (const std::string& found = text(prefix + name); found != wanted) another(name, wanted, found);
+        for (const auto& [key, value] : file_.metadata())
+            if (key.starts_with(prefix) && !run.contains(key.substr(prefix.size())))
+                another(key.substr(prefix.size()), "none", value);
+    }
     void expect_no_more() const {
         if (read_ != file_.metadata().size())
             fail(ErrorCode::model, file_.where(), ": metadata: expected ", read_, " entries, found ",
@@ -118,6 +127,10 @@ public:
     }
 
 private:
+    [[noreturn]] void another(const std::string& name, const std::string& expected, const std::string& found) const {
+        fail(ErrorCode::usage, file_.where(), ": expected a checkpoint of this run; its ", printable(name),
+             ": expected ", printable(expected, 200), ", found ", printable(found, 200));
+    }
     double loss(std::string_view key, std::string_view text) const {
         double value = std::nan("");
         std::from_chars(text.data(), text.data() + text.size(), value);
@@ -166,12 +179,11 @@ std::size_t first_not_finite(std::span<const float> values) {
         std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); }) - values.begin());
 }
 
-void save_checkpoint(const std::filesystem::path& file, const std::string& digest, const State& state,
+void save_checkpoint(const std::filesystem::path& file, const RunConditions& run, const State& state,
                      const Floats& floats) {
     std::string losses;
     for (const double loss : state.losses) losses += (losses.empty() ? "" : " ") + exact(loss);
     Entries metadata{{"ordo.checkpoint", std::string(format)},
-                     {"digest", digest},
                      {"step", exact(state.step)},
                      {"first_loss", exact(state.first_loss)},
                      {"evaluated", exact(state.evaluated)},
@@ -180,6 +192,7 @@ void save_checkpoint(const std::filesystem::path& file, const std::string& diges
                      {"best_loss", exact(state.best_loss)},
                      {"losses", losses},
                      {"log_bytes", exact(state.log_bytes)}};
+    for (const auto& [name, value] : run) metadata.emplace(prefix + name, value);
     Sum sum(metadata);
     std::vector<StoredTensor> tensors;
     for (const auto& [name, values] : named(floats, state.best_step > 0 && !floats.best.empty())) {
@@ -194,7 +207,7 @@ void save_checkpoint(const std::filesystem::path& file, const std::string& diges
     write_safetensors(file, std::move(tensors), metadata);
 }
 
-State load_checkpoint(const std::filesystem::path& file, const std::string& digest, std::int64_t steps,
+State load_checkpoint(const std::filesystem::path& file, const RunConditions& run, std::int64_t steps,
                       const Floats& floats) {
     const Safetensors saved = Safetensors::open(file);
     const std::string& where = saved.where();
@@ -204,9 +217,7 @@ State load_checkpoint(const std::filesystem::path& file, const std::string& dige
              "; only the version that wrote it goes on from it");
     if (sum_of(saved) != reader.text("sha256"))
         fail(ErrorCode::model, where, ": expected what its sha256 says, found other content: the file is damaged");
-    if (reader.text("digest") != digest)
-        fail(ErrorCode::usage, where,
-             ": expected a checkpoint of this run, found one of another corpus, trunk, encoding, budget or --keep");
+    reader.conditions(run);
     const State state = read_state(reader, steps);
     reader.expect_no_more();
     const std::vector<Named> tensors = named(floats, state.best_step > 0 && !floats.best.empty());

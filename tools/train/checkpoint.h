@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,15 +30,17 @@ struct Floats {
 };
 
 // A safetensors file of the Floats as f32 tensors, "best" once there is one, with the state in its metadata.
-// digest names the run that may continue from it. "sha256" is that of all the file says: "LENGTH:TEXT" of each
+// run says by name what decides the run, all of which has to be the same for one that goes on; it is stored under
+// "run.NAME". "sha256" is that of all the file says: "LENGTH:TEXT" of each
 // other key of the metadata and of its value, by key, then for each tensor, by name, the same of its name and its
 // number of elements, and its bytes. Replaces the file as a whole or not at all. Throws Error(failure) for a
 // number that is not finite, before it touches the file, and Error(io).
-void save_checkpoint(const std::filesystem::path& file, const std::string& digest, const State& state,
+using RunConditions = std::map<std::string, std::string, std::less<>>;
+void save_checkpoint(const std::filesystem::path& file, const RunConditions& run, const State& state,
                      const Floats& floats);
 // Nothing in the file is trusted: throws Error(model) for whatever a run of so many steps would not have saved,
-// and Error(usage) if the checkpoint belongs to another run. Both leave the floats in no particular state.
-State load_checkpoint(const std::filesystem::path& file, const std::string& digest, std::int64_t steps,
+// and Error(usage), naming the first condition that differs, if the checkpoint belongs to another run. Both leave the floats in no particular state.
+State load_checkpoint(const std::filesystem::path& file, const RunConditions& run, std::int64_t steps,
                       const Floats& floats);
 
 // The index of the first number that is not finite; values.size() if there is none.

@@ -11,37 +11,66 @@
 
 namespace ordo::train {
 
-Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length)
+namespace {
+
+// Without the lines of the marks between them, which are not text.
+std::vector<std::string_view> documents_of(std::string_view text) {
+    std::vector<std::string_view> documents;
+    constexpr std::string_view mark = end_of_text_name;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(mark), text.size());
+        std::string_view document = text.substr(0, end);
+        text.remove_prefix(std::min(end + mark.size(), text.size()));
+        while (document.starts_with('\n')) document.remove_prefix(1);
+        while (document.ends_with('\n')) document.remove_suffix(1);
+        if (!document.empty()) documents.push_back(document);
+    }
+    return documents;
+}
+
+constexpr std::size_t share = 50;
+
+std::vector<std::string_view> part_of(const std::vector<std::string_view>& all, Part part) {
+    if (part == Part::all || all.empty()) return all;
+    const bool held_out = part == Part::held_out;
+    if (all.size() == 1) {
+        const std::string_view text = all.front();
+        std::size_t at = text.size() - text.size() / share;
+        at = std::min(text.find_first_of("\n ", at), text.size());
+        return {held_out ? text.substr(at) : text.substr(0, at)};
+    }
+    std::vector<std::string_view> some;
+    const std::size_t every = std::min(share, all.size());
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if ((i % every == every - 1) == held_out) some.push_back(all[i]);
+    return some;
+}
+
+} // namespace
+
+Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part)
     : length_(length), name_(file.filename().string()) {
     const std::string text = read_file(file, most_bytes);
     bytes_ = text.size();
-    sha256_ = ordo::sha256(text);
-    constexpr std::string_view mark = end_of_text_name;
-    for (std::size_t begin = 0; begin < text.size();) {
-        std::size_t end = text.find(mark, begin);
-        const std::size_t next = end == std::string::npos ? text.size() : end + mark.size();
-        if (end == std::string::npos) end = text.size();
-        while (begin < end && text[begin] == '\n') ++begin; // the lines of the marks are not text
-        while (end > begin && text[end - 1] == '\n') --end;
-        if (end > begin) {
-            text_bytes_ += end - begin;
-            const auto first = static_cast<std::int64_t>(tokens_.size());
-            tokens_.push_back(tokenizer.end_of_text());
-            tokenizer.encode(std::string_view(text).substr(begin, end - begin), false, tokens_);
-            const auto last = static_cast<std::int64_t>(tokens_.size());
-            for (std::int64_t i = first; i < last; ++i)
-                if (const Token id = tokens_[static_cast<std::size_t>(i)]; id < 0 || id >= tokenizer.vocab_size())
-                    fail(ErrorCode::model, printable(file.string()), ": token ", i, ": expected an id from 0 to ",
-                         tokenizer.vocab_size() - 1, ", found ", id);
-            for (std::int64_t start = first; start < last; start += length) starts_.push_back(start);
-        }
-        begin = next;
+    sha256_ = (part == Part::all ? "" : part == Part::most ? "most of " : "held out of ") + ordo::sha256(text);
+    for (const std::string_view document : part_of(documents_of(text), part)) {
+        text_bytes_ += document.size();
+        const auto first = static_cast<std::int64_t>(tokens_.size());
+        tokens_.push_back(tokenizer.end_of_text());
+        tokenizer.encode(document, false, tokens_);
+        const auto last = static_cast<std::int64_t>(tokens_.size());
+        for (std::int64_t i = first; i < last; ++i)
+            if (const Token id = tokens_[static_cast<std::size_t>(i)]; id < 0 || id >= tokenizer.vocab_size())
+                fail(ErrorCode::model, printable(file.string()), ": token ", i, ": expected an id from 0 to ",
+                     tokenizer.vocab_size() - 1, ", found ", id);
+        for (std::int64_t start = first; start < last; start += length) starts_.push_back(start);
     }
     while (!starts_.empty() && starts_.back() + length + 1 > static_cast<std::int64_t>(tokens_.size()))
         starts_.pop_back();
     if (starts_.empty())
-        fail(ErrorCode::limit, printable(file.string()), ": expected more than ", length, " tokens, found ",
-             tokens_.size());
+        fail(ErrorCode::limit, printable(file.string()), ": expected more than ", length, " tokens",
+             part == Part::held_out ? " to hold out, a fiftieth of the text" : "", ", found ", tokens_.size(),
+             part == Part::held_out ? "; give another text with --val" : "");
 }
 
 void Corpus::window(std::int64_t i, std::span<Token> tokens, std::span<Token> targets) const {

@@ -10,6 +10,10 @@ namespace ordo::train {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 32; // of a corpus
 
+// Of one text that has no held-out companion: every 50th document is held out, and the last if there are fewer; of a text of a
+// single document, its last fiftieth, from a line or a word on.
+enum class Part { all, most, held_out };
+
 // A corpus as windows of length + 1 tokens: a window's targets are its tokens moved by one. Every
 // document starts with <|endoftext|> and is cut from its start; its last window runs on into the
 // document that follows.
@@ -17,13 +21,13 @@ class Corpus {
 public:
     // Throws Error(limit) if the text is shorter than one window, Error(model) for a tokenizer that gives
     // tokens outside its vocabulary, such as that of an end of text which it does not have.
-    Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length);
+    Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part = Part::all);
 
     std::int64_t windows() const { return static_cast<std::int64_t>(starts_.size()); }
     std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
     std::size_t bytes() const { return bytes_; }           // of the file
-    std::size_t text_bytes() const { return text_bytes_; } // of its documents
-    const std::string& sha256() const { return sha256_; }  // of the file, hexadecimal
+    std::size_t text_bytes() const { return text_bytes_; } // of the part's documents
+    const std::string& sha256() const { return sha256_; }  // of the file, hexadecimal; a part's name goes before it
     const std::string& name() const { return name_; }      // of the file, without folders
 
     // Copies window i: length tokens and the length tokens that follow each.

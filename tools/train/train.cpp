@@ -3,6 +3,8 @@
 
 #include "core/blas.h"
 #include "core/error.h"
+#include "encoding/spec.h"
+#include "io/json.h"
 #include "model/model_file.h"
 #include "tools/cli/sha256.h"
 #include "tools/train/checkpoint.h"
@@ -78,7 +80,7 @@ private:
     Floats floats();
     void save();
     void write(const Result& result);
-    std::string digest() const;
+    RunConditions conditions() const;
     Metadata record(const Result& result) const;
 
     Options o_;
@@ -102,8 +104,10 @@ private:
 Run::Run(const Options& options)
     : o_(resolved(options)), tokenizer_(make_tokenizer(o_)),
       encodings_(o_.encoding, (o_.blueprint = fitting_trunk(o_, *tokenizer_)).dims()),
-      corpus_(o_.corpus, *tokenizer_, o_.blueprint.context),
-      validation_(o_.validation, *tokenizer_, o_.blueprint.context), parameters_(o_.blueprint, encodings_),
+      corpus_(o_.corpus, *tokenizer_, o_.blueprint.context, o_.validation.empty() ? Part::most : Part::all),
+      validation_(o_.validation.empty() ? o_.corpus : o_.validation, *tokenizer_, o_.blueprint.context,
+                  o_.validation.empty() ? Part::held_out : Part::all),
+      parameters_(o_.blueprint, encodings_),
       network_(o_.blueprint, encodings_, parameters_, o_.batch, o_.blueprint.context, {1, o_.randomised_positions}),
       optimizer_(parameters_, o_.method == Method::muon ? hidden_matrices(o_.blueprint) : std::vector<MatrixRows>()),
       best_(o_.keep == Keep::best ? parameters_.size() : 0), progress_(o_.progress),
@@ -121,25 +125,39 @@ Run::Run(const Options& options)
         init_sha256_ = sha256(read_file(o_.init, std::numeric_limits<std::size_t>::max() / 2));
     }
     if (o_.resume && std::filesystem::exists(o_.checkpoint)) {
-        state_ = load_checkpoint(o_.checkpoint, digest(), steps_, floats());
+        state_ = load_checkpoint(o_.checkpoint, conditions(), steps_, floats());
         optimizer_.steps = state_.step;
         if (state_.evaluated > 0) progress_.know(state_.validation_loss);
     }
     if (!o_.log.empty()) log_ = Log(o_.log, state_.log_bytes);
 }
 
-// What must be equal for a checkpoint to be continued.
-std::string Run::digest() const {
-    std::ostringstream s;
-    s.precision(17);
-    s << to_json(o_.blueprint) << '|' << encodings_.spec() << '|' << o_.tokens << '|' << o_.batch << '|' << o_.lr << '|'
-      << o_.min_lr << '|' << o_.warmup << '|' << o_.weight_decay << '|' << o_.clip << '|' << o_.dropout << '|'
-      << o_.seed << '|' << o_.finish_tokens << '|' << corpus_.sha256() << '|' << (finish_ ? finish_->sha256() : "")
-      << '|' << sha256(tokenizer_->to_json());
-    for (const auto& [key, value] : method(o_)) s << '|' << key << '|' << value;
-    if (o_.randomised_positions > 0) s << "|randomised|" << o_.randomised_positions;
-    if (o_.keep == Keep::best) s << "|best|" << o_.eval_every << '|' << o_.eval_tokens << '|' << validation_.sha256();
-    return sha256(s.str());
+// What must be equal for a checkpoint to be continued, by the names of the options where there are any.
+RunConditions Run::conditions() const {
+    RunConditions run{{"encoding", encodings_.spec()},
+                      {"tokens", text_of(o_.tokens)},
+                      {"batch", text_of(o_.batch)},
+                      {"lr", decimal(o_.lr)},
+                      {"min-lr", decimal(o_.min_lr)},
+                      {"warmup", decimal(o_.warmup)},
+                      {"weight-decay", decimal(o_.weight_decay)},
+                      {"clip", decimal(o_.clip)},
+                      {"dropout", decimal(o_.dropout)},
+                      {"seed", text_of(o_.seed)},
+                      {"randomised-positions", text_of(o_.randomised_positions)},
+                      {"finish-tokens", text_of(o_.finish_tokens)},
+                      {"corpus.sha256", corpus_.sha256()},
+                      {"finish.sha256", finish_ ? finish_->sha256() : ""},
+                      {"init.sha256", init_sha256_},
+                      {"tokenizer.sha256", sha256(tokenizer_->to_json())},
+                      {"trunk.sha256", sha256(to_json(o_.blueprint))}};
+    const JsonValue trunk = parse_json(to_json(o_.blueprint, true), "trunk");
+    for (const auto& [key, value] : *trunk.object()) run.emplace("trunk." + key, describe(value));
+    run.merge(method(o_));
+    run["keep"] = o_.keep == Keep::last ? std::string("last")
+                                        : text_of("best of every ", o_.eval_every, " steps by ", o_.eval_tokens,
+                                                  " tokens of ", validation_.sha256());
+    return run;
 }
 
 Schedule Run::schedule() const {
@@ -275,7 +293,7 @@ Floats Run::floats() {
 void Run::save() {
     check_weights();
     if (log_.is_open()) state_.log_bytes = log_.flush();
-    if (!o_.checkpoint.empty()) save_checkpoint(o_.checkpoint, digest(), state_, floats());
+    if (!o_.checkpoint.empty()) save_checkpoint(o_.checkpoint, conditions(), state_, floats());
 }
 
 void Run::write(const Result& result) {

@@ -17,7 +17,7 @@ enum class Fall { cosine, stable }; // of the learning rate: from the warm-up on
 
 struct Options {
     std::filesystem::path corpus;     // plain text, documents separated by a line <|endoftext|>
-    std::filesystem::path validation; // held-out text of the same form
+    std::filesystem::path validation; // held-out text of the same form; empty: a fiftieth of the corpus is held out
     std::filesystem::path out;        // the weight file to write
     std::string encoding = "rope";
     Blueprint blueprint; // the trunk; vocab_size is what the tokenizer shall have

@@ -88,8 +88,12 @@ Blueprint read_blueprint(const Arguments& arguments, const Architecture& archite
 }
 
 train::Options read_options(const Arguments& arguments) {
-    for (const char* needed : {"corpus", "val", "out"})
-        if (!arguments.has(needed)) fail(ErrorCode::usage, "train: expected --", needed, " FILE");
+    if (arguments.has("corpus") && arguments.has_operand())
+        fail(ErrorCode::usage, "train: expected one text, found '", printable(arguments.text("corpus")), "' and '",
+             printable(arguments.operand()), "'");
+    if (!arguments.has("corpus") && !arguments.has_operand())
+        fail(ErrorCode::usage, "train: expected a text to learn: ordo train TEXT --out FILE");
+    if (!arguments.has("out")) fail(ErrorCode::usage, "train: expected --out FILE, the weights to write");
     if (arguments.has("resume") && !arguments.has("checkpoint"))
         fail(ErrorCode::usage, "option --resume: expected --checkpoint FILE beside it");
     if (arguments.has("resume") && arguments.has("overwrite"))
@@ -100,7 +104,7 @@ train::Options read_options(const Arguments& arguments) {
         fail(ErrorCode::usage, "expected --tokenizer or --byte-tokenizer, found both");
     const Architecture& architecture = find_architecture(arguments.text("arch"));
     train::Options o;
-    o.corpus = arguments.text("corpus");
+    o.corpus = arguments.has_operand() ? arguments.operand() : arguments.text("corpus");
     o.validation = arguments.text("val");
     o.out = arguments.text("out");
     o.encoding = arguments.has("encoding") ? arguments.text("encoding") : std::string(architecture.encoding);
@@ -142,8 +146,9 @@ int run(const Arguments& arguments) {
         return stop_code();
     }
     write_out("tokens: " + std::to_string(result.tokens) + "\ntrain_loss: " + fixed_text(result.train_loss, 4) +
-              "\nvalidation_loss: " + fixed_text(result.validation_loss, 4) + "\nbits_per_byte: " +
-              fixed_text(result.bits_per_byte, 4) + "\nkept_tokens: " + std::to_string(result.kept_tokens) + "\n");
+              "\nvalidation_loss: " + fixed_text(result.validation_loss, 4) +
+              "\nbits_per_byte: " + fixed_text(result.bits_per_byte, 4) +
+              "\nkept_tokens: " + std::to_string(result.kept_tokens) + "\nfile: " + printable_path(options.out) + "\n");
     return 0;
 }
 
@@ -152,11 +157,11 @@ int run(const Arguments& arguments) {
 extern const Verb train_verb;
 const Verb train_verb{
     .name = "train",
-    .operand = "",
+    .operand = "TEXT",
     .summary = "trains a model from a text",
     .details =
-        "AdamW with warm-up and cosine decay, or as the options say. Needs --corpus, --val and --out. The first Ctrl-C "
-        "saves the "
+        "AdamW with warm-up and cosine decay, or as the options say. Needs a text and --out. The first Ctrl-C saves "
+        "the "
         "checkpoint and stops. A run whose loss or weights are not finite, or whose loss stays above twice what it "
         "began with, ends with exit code 1 and leaves --out as it was.",
     .groups = train_table::groups,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Which documents of a text are learned and which are held out, where there is no second text.
+#include "tests/temp_dir.h"
+#include "tools/train/data.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace ordo::train {
+namespace {
+
+class Parts : public testing::Test {
+protected:
+    // n documents; document i is the letter i mod 26, 40 times.
+    void write(int n) {
+        std::string text;
+        for (int i = 0; i < n; ++i) text += std::string(40, static_cast<char>('a' + i % 26)) + "\n<|endoftext|>\n";
+        test::put_file(file_, text);
+    }
+    std::int64_t tokens(Part part) const { return Corpus(file_, *tokenizer_, 8, part).tokens(); }
+    std::string sha256(Part part) const { return Corpus(file_, *tokenizer_, 8, part).sha256(); }
+    // The letters in the windows.
+    std::set<Token> letters(Part part) const {
+        const Corpus corpus(file_, *tokenizer_, 8, part);
+        std::vector<Token> in(8), out(8);
+        std::set<Token> all;
+        for (std::int64_t i = 0; i < corpus.windows(); ++i) {
+            corpus.window(i, in, out);
+            all.insert(in.begin(), in.end());
+        }
+        all.erase(tokenizer_->end_of_text());
+        return all;
+    }
+
+    test::TempDir dir_;
+    const std::filesystem::path file_ = dir_ / "text.txt";
+    const std::unique_ptr<Tokenizer> tokenizer_ = make_byte_tokenizer();
+};
+
+TEST_F(Parts, EveryFiftiethDocumentIsHeldOut) {
+    write(150);
+    EXPECT_EQ(tokens(Part::all), 150 * 41);
+    EXPECT_EQ(tokens(Part::held_out), 3 * 41);
+    EXPECT_EQ(tokens(Part::most), 147 * 41);
+    EXPECT_EQ(letters(Part::held_out), (std::set<Token>{'a' + 49 % 26, 'a' + 99 % 26, 'a' + 149 % 26}));
+    EXPECT_NE(sha256(Part::held_out), sha256(Part::most)); // what a record compares
+    EXPECT_NE(sha256(Part::most), sha256(Part::all));
+}
+
+TEST_F(Parts, OfFewDocumentsTheLastIs) {
+    write(3);
+    EXPECT_EQ(letters(Part::held_out), std::set<Token>{'c'});
+    EXPECT_EQ(letters(Part::most), (std::set<Token>{'a', 'b'}));
+}
+
+TEST_F(Parts, OfASingleTextItsEndIs) {
+    std::string text;
+    for (int i = 0; i < 1000; ++i) text += "word" + std::to_string(i) + " ";
+    test::put_file(file_, text);
+    const std::int64_t all = tokens(Part::all), held = tokens(Part::held_out), most = tokens(Part::most);
+    EXPECT_EQ(held + most, all + 1); // each begins with the end of a text
+    EXPECT_NEAR(static_cast<double>(held), static_cast<double>(all) / 50, 10);
+}
+
+} // namespace
+} // namespace ordo::train
