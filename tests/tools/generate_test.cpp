@@ -52,6 +52,32 @@ TEST(CliGenerate, EveryEncodingFindsItsWeights) {
         EXPECT_EQ(greedy("m", {"-n", "3", "--encoding", encoding}), "mnop\n") << encoding;
 }
 
+// Where there is one, it writes unless something else is named; nobody else finds it.
+TEST(CliGenerate, TheStorytellerWritesIfNothingIsNamed) {
+    const TempDir dir;
+    std::filesystem::copy_file(model_file("rope"), dir / "rope.safetensors");
+    std::filesystem::copy_file(model_file("random"), dir / "storyteller.safetensors");
+    std::filesystem::copy_file(model_directory() / "heldout.txt", dir / "heldout.txt");
+    const Conditions there{.environment = {{"ORDO_WEIGHTS", dir.path().string()}}};
+    const std::vector<std::string> words{"generate", "-p", "a", "-n", "5", "--temp", "0", "-q"};
+    const auto with = [&](std::vector<std::string> more) {
+        std::vector<std::string> all = words;
+        all.insert(all.end(), more.begin(), more.end());
+        return run_program(all, there).out;
+    };
+    EXPECT_EQ(with({}), greedy("a", {"-n", "5", "-m", model_file("random")}));
+    EXPECT_NE(with({}), "abcdef\n");
+    EXPECT_EQ(with({"--encoding", "rope"}), "abcdef\n");
+    EXPECT_EQ(with({"--encodings", "rope"}).find("abcdef") == std::string::npos, false);
+    EXPECT_EQ(with({"-m", (dir / "rope.safetensors").string()}), "abcdef\n");
+    const Outcome talk = run_program({"generate", "-i", "-n", "5", "--temp", "0", "-q"},
+                                     {.input = "a\n/encoding rope\n/new\na\n", .environment = there.environment});
+    EXPECT_NE(talk.out.find("bcdef"), std::string::npos) << talk.out;
+    EXPECT_EQ(run_program({"perplexity", "-q", "--format", "csv"}, there).out,
+              run_program({"perplexity", "-q", "--format", "csv", "-m", model_file("rope")}).out);
+    EXPECT_NE(run_program({"generate", "-p", "a", "--encoding", "rope:theta=500"}, there).code, 0);
+}
+
 TEST(CliGenerate, StopsBeforeAStopText) {
     EXPECT_EQ(greedy("a", {"--stop", "e"}), "abcd\n");
     EXPECT_EQ(greedy("a", {"--stop", "cde"}), "ab\n"); // over several tokens

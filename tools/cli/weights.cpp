@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* storyteller = "storyteller.safetensors";
+
 // What the encoding that was asked for means for one file, and what the file was trained with.
 struct Candidate {
     fs::path file;
@@ -33,7 +35,8 @@ std::vector<fs::path> weight_files(const fs::path& directory) {
     std::vector<fs::path> files;
     const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
     while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
-        if (const fs::path name = entry->d_name; name.extension() == ".safetensors") files.push_back(directory / name);
+        if (const fs::path name = entry->d_name; name.extension() == ".safetensors" && name != storyteller)
+            files.push_back(directory / name);
     std::sort(files.begin(), files.end());
     return files;
 }
@@ -130,6 +133,17 @@ fs::path model_path(const Arguments& arguments) {
     if (arguments.has("model")) return arguments.text("model");
     const auto has = [&](const char* name) { return arguments.offers(name) && arguments.has(name); };
     return find_weights(has("encoding") ? arguments.text("encoding") : "rope", has("force-encoding"));
+}
+
+// The first folder that has weights decides.
+fs::path writing_model_path(const Arguments& arguments) {
+    if (arguments.has("model") || arguments.has_operand() || arguments.has("encoding")) return model_path(arguments);
+    std::error_code error;
+    for (const fs::path& directory : weight_directories()) {
+        if (fs::exists(directory / storyteller, error)) return directory / storyteller;
+        if (!weight_files(directory).empty()) break;
+    }
+    return model_path(arguments);
 }
 
 ModelFacts read_facts(const fs::path& file) {

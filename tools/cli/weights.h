@@ -44,6 +44,10 @@ std::filesystem::path find_weights(const std::string& spec, bool force);
 // The file that --model or the operand names, or else the shipped one for --encoding. Throws Error.
 std::filesystem::path model_path(const Arguments& arguments);
 
+// The same for who writes texts: with neither a model nor an encoding, the shipped storyteller if there is one. It is larger than
+// the others, which differ by their encodings alone, and is found in no other way than this and by its path.
+std::filesystem::path writing_model_path(const Arguments& arguments);
+
 // What a model file says of itself, without its tensors being read. Throws Error.
 struct ModelFacts {
     Blueprint blueprint;

@@ -138,7 +138,11 @@ int generate_one(const Arguments& arguments) {
     GenerateRequest request = read_request(arguments);
     const std::string prompt = read_prompt(arguments, FinalNewline::drop);
     // Positions beyond those that are prepared for still work, more slowly.
-    const Model model = open_model(arguments, std::min(request.options.session.capacity, 1 << 16));
+    if (arguments.has("encoding") && arguments.text("encoding").empty())
+        fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
+    const Model model =
+        open_model(arguments, {writing_model_path(arguments), arguments.text("encoding"),
+                               arguments.has("force-encoding"), std::min(request.options.session.capacity, 1 << 16)});
     choose_threads(arguments, model);
     take_recommended(arguments, model, request.options.sampling);
     show_idle_options(arguments, request);
@@ -191,7 +195,8 @@ const Verb generate_verb{
     .name = "generate",
     .operand = "MODEL",
     .summary = "continues a prompt",
-    .details = "Prints the prompt and its continuation as it arises; of a model with an encoder, which takes the "
+    .details = "Without a model and --encoding the shipped storyteller writes. Prints the prompt and its continuation "
+               "as it arises; of a model with an encoder, which takes the "
                "prompt in, what its decoder says. One newline at the end of a file or of piped "
                "text is dropped. A model of fewer than 4 million parameters runs on one thread unless --threads or "
                "OMP_NUM_THREADS says otherwise.",

@@ -30,8 +30,8 @@ public:
         choice_.encoding = arguments.text("encoding");
         choice_.force = arguments.has("force-encoding");
         choice_.context = std::min(request_.options.session.capacity, 1 << 16);
-        own_file_ = arguments.has("model") || arguments.has_operand();
-        choice_.file = model_path(arguments);
+        own_file_ = arguments.has("model") || arguments.has_operand(); // /encoding leaves the storyteller for others
+        choice_.file = writing_model_path(arguments);
         open(choice_);
     }
 
