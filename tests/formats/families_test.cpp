@@ -2,6 +2,7 @@
 // Every folder of tests/families, a tiny checkpoint as a family's own files are, gives the logits that a transcription in
 // double precision has written beside it (tests/families/README.md), at the gates that models/README.md states.
 #include "tests/formats/family_run.h"
+#include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
 
@@ -87,6 +88,40 @@ TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
         const auto segments = each.value("segments", std::vector<int>());
         expect_logits(test::logits_of(model, tokens, {}, tokens.size(), segments), each.at("logits"));
         if (each.contains("greedy")) expect_greedy(model, each);
+    }
+}
+
+// Any encoding fits any trunk: forced onto the weights, it gives what the oracle of tests/reference.h says of them with it.
+TEST_P(Families, TakeAnotherEncodingIfForced) {
+    const fs::path folder = test::family(GetParam());
+    if (refused.contains(GetParam())) return;
+    LoadOptions options;
+    options.dtype = "f32";
+    const Model as_trained = Model::load(folder, options);
+    const Dims dims = impl_of(as_trained).blueprint.dims();
+    for (const char* spec : {"none", "alibi", "rope:theta=700", "sinusoidal", "pattern(rope,none)"}) {
+        SCOPED_TRACE(spec);
+        options.encoding = spec;
+        options.force_encoding = false;
+        if (EncodingStack(spec, dims).spec() == as_trained.encoding()) continue;
+        try {
+            Model::load(folder, options);
+            FAIL() << "another encoding than the trained one was taken without a word";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::usage) << error.what();
+        }
+        options.force_encoding = true;
+        const Model model = Model::load(folder, options);
+        const Blueprint& b = impl_of(model).blueprint;
+        if (!b.encoder.empty()) continue; // its logits need an input
+        const reference::Tensors tensors = tensors_of(model);
+        const std::vector<Token> tokens = random_tokens(12, b.vocab_size, 3);
+        const reference::Oracles oracles(model.encoding(), b.dims(), tensors, 12);
+        reference::Input in{{tokens.begin(), tokens.end()}, {}, {}};
+        for (int i = 0; i < 12; ++i) in.positions.push_back(i);
+        EXPECT_LE(
+            difference(test::logits_of(model, tokens), to_rows(reference::Transformer(b, tensors, oracles).logits(in))),
+            2e-4);
     }
 }
 

@@ -13,17 +13,33 @@ of() { # the value of a line "KEY: VALUE" of the info
 }
 prompt="Once upon a time"
 step=$(($(of batch) * $(of context)))
-finish_seen=$(($(of finish.tokens) / step * step)) # asked for in tokens, given in whole steps
+finish=$(of finish.tokens)
+finish_seen=$((${finish:-0} / step * step)) # asked for in tokens, given in whole steps
+seen() { # and what it began with
+    seen=$(of tokens) before=$(of init.tokens)
+    [ -z "$finish" ] || seen="$seen, the last $finish_seen of them from \`$(of finish)\`"
+    [ -z "$before" ] || seen="$seen, after $before of earlier legs"
+    echo "$seen"
+}
 
 # What the run recorded of its recipe; files from before there was one have their command alone.
 recipe() {
     [ -n "$(of recipe.format)" ] || return 0
-    echo "| recipe | $(optimizer), batch $(of batch), lr $(of lr) down to $(of recipe.min_lr) of it ($(of recipe.schedule)), warm-up $(of recipe.warmup), weight decay $(of recipe.weight_decay), clip $(of recipe.clip), dropout $(of recipe.dropout), positions $(randomised), seed $(of seed) |"
+    echo "| recipe | $(optimizer), batch $(of batch), lr $(of lr) down to $(of recipe.min_lr) of it ($(of recipe.schedule)), warm-up $(of recipe.warmup), weight decay $(of recipe.weight_decay), clip $(of recipe.clip), dropout $(of recipe.dropout), positions $(randomised), products in $(products), seed $(of seed) |"
 }
 optimizer() {
     [ "$(of recipe.optimizer)" = muon ] && echo "Muon (rate times $(of recipe.optimizer.scale)) and AdamW" || echo AdamW
 }
+products() { [ -n "$(of recipe.products)" ] && of recipe.products || echo f32; }
 randomised() { [ "$(of recipe.randomised_positions)" = 0 ] && echo consecutive || echo "drawn from $(of recipe.randomised_positions)"; }
+
+case $(basename "$file") in
+storyteller.*)
+    purpose="The file that \`ordo generate\` writes with if nothing else is named. \`tools/scripts/storyteller.sh\` trains it a leg further." ;;
+*)
+    purpose="The weight files of this folder but the storyteller are one experiment: the same trunk, corpus, seed, order of the data and
+budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again." ;;
+esac
 
 # A chart of the log's losses: a dot is the mean of the steps of a sixtieth of the run, an o the held-out loss.
 curve() {
@@ -76,7 +92,7 @@ cat <<EOF
 | trunk | $(of n_layers) layers, $(of d_model) wide, $(of n_heads) heads of $(of d_head), feed-forward $(of d_ff) (gated SiLU), RMSNorm, tied head, vocabulary $(of vocab_size), context $(of context) |
 | parameters | $(of tensors | sed 's/.*, //; s/ parameters//') in half precision, $(of file | sed 's/.*, //') |
 | SHA-256 | \`$(of sha256)\` |
-| tokens seen | $(of tokens), the last $finish_seen of them from \`$(of finish)\` |
+| tokens seen | $(seen) |
 | training loss | $(of train_loss) nats a token (mean of the last 50 steps) |
 | held-out loss | $(of validation_loss) nats a token on \`$(of validation)\` |
 | corpus | \`$(of corpus)\`, SHA-256 \`$(of corpus.sha256)\` |
@@ -84,15 +100,14 @@ $command
 
 ## Loss
 
-Nats per token; \`.\` in training, mean of a sixtieth of the run, \`o\` on the held-out text. The last part of the run is on
-simpler text.
+Nats per token; \`.\` in training, mean of a sixtieth of the run, \`o\` on the held-out text.${finish:+ The last part of the run is on
+simpler text.}
 
 \`\`\`text
 $chart
 \`\`\`
 
-The weight files of this folder are one experiment: the same trunk, corpus, seed, order of the data and
-budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again.
+$purpose
 
 ## Licence and sources
 

@@ -8,9 +8,10 @@
 #   end     end by themselves (18)
 #   hero    have in their second half, too, the most frequent capitalised word of the first that begins no sentence there,
 #           other than I (16)
-# and with PRINT prints the stories. Exit code 1 if a FILE has fewer of any.
+# and with PRINT prints the stories. Exit code 1 if a FILE has fewer of any. A FILE of llama2.c's, NAME.bin, needs its tokenizer,
+# tok512.bin, beside it.
 set -eu
-[ $# -ge 3 ] || { sed -n '3,12p' "$0"; exit 2; }
+[ $# -ge 3 ] || { sed -n '3,13p' "$0"; exit 2; }
 ordo=$1
 corpus=$2
 shift 2
@@ -75,6 +76,13 @@ judge() { # ENDED
 
 code=0
 for file; do
+    name=$(basename "$file")
+    case $file in
+    *.bin)
+        "$ordo" convert "$file" "$work/converted.safetensors" --tokenizer "$(dirname "$file")/tok512.bin" -q
+        file=$work/converted.safetensors
+        ;;
+    esac
     : >"$work/judged"
     for seed in $(seq 20); do
         "$ordo" generate -m "$file" -p "$(opening "$seed")" -n 400 -s "$seed" >"$work/story" 2>"$work/said"
@@ -84,7 +92,7 @@ for file; do
         cat "$work/one" >>"$work/judged"
         [ -z "${PRINT:-}" ] || { echo "## seed $seed"; echo; cat "$work/story"; echo; }
     done
-    awk -v file="$(basename "$file")" '
+    awk -v file="$name" '
     { spell += $1; prose += $2; end += $3; hero += $4; for (i = 5; i <= NF; ++i) strange = strange " " $i }
     END {
         passed = spell >= 18 && prose == 20 && end >= 18 && hero >= 16

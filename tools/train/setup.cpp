@@ -11,6 +11,7 @@
 #include "tools/train/files.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace ordo::train {
 namespace {
@@ -78,6 +79,19 @@ void load_initial(const Options& o, Parameters& parameters) {
                  ": expected the trunk's shape, found ", found ? "another" : "none");
         file.read(*found, {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)});
     }
+}
+
+std::int64_t tokens_seen(const std::filesystem::path& file) {
+    const Safetensors weights = Safetensors::open(file);
+    std::int64_t sum = 0;
+    for (const char* key : {"tokens", "init.tokens"}) {
+        const auto found = weights.metadata().find(key);
+        if (found == weights.metadata().end()) continue;
+        std::int64_t tokens = 0;
+        std::from_chars(found->second.data(), found->second.data() + found->second.size(), tokens);
+        sum += std::clamp<std::int64_t>(tokens, 0, std::int64_t{1} << 60);
+    }
+    return sum;
 }
 
 Options resolved(Options o) {

@@ -22,5 +22,7 @@ Blueprint fitting_trunk(const Options& options, const Tokenizer& tokenizer);
 
 // Takes over the tensors of options.init that have the same name and shape; the rest start fresh.
 void load_initial(const Options& options, Parameters& parameters);
+// That a file's record says its weights were trained on, and those that it started from; 0 if it says nothing.
+std::int64_t tokens_seen(const std::filesystem::path& file);
 
 } // namespace ordo::train

@@ -99,6 +99,7 @@ private:
     std::vector<Token> tokens_, targets_;
     std::vector<int> positions_; // empty if they are not randomised
     std::string init_sha256_;
+    std::int64_t tokens_before_ = 0; // that the weights it starts from had seen
 };
 
 Run::Run(const Options& options)
@@ -123,6 +124,7 @@ Run::Run(const Options& options)
     if (!o_.init.empty()) {
         load_initial(o_, parameters_);
         init_sha256_ = sha256(read_file(o_.init, std::numeric_limits<std::size_t>::max() / 2));
+        tokens_before_ = tokens_seen(o_.init);
     }
     if (o_.resume && std::filesystem::exists(o_.checkpoint)) {
         state_ = load_checkpoint(o_.checkpoint, conditions(), steps_, floats());
@@ -310,6 +312,7 @@ Metadata Run::record(const Result& result) const {
     Metadata m = recipe(o_, {corpus_, validation_, finish_.get(), init_sha256_, tokenizer_->to_json()});
     m["command"] = o_.command;
     m["tokens"] = std::to_string(result.tokens);
+    if (tokens_before_ > 0) m["init.tokens"] = std::to_string(tokens_before_);
     m["train_loss"] = text_of<6>(result.train_loss);
     m["validation_loss"] = text_of<6>(result.validation_loss);
     m["keep"] = o_.keep == Keep::best ? "best" : "last";

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Trains the shipped storyteller a leg further, on plain short stories: from OUT_DIR/storyteller.safetensors if there is one, else
+# from nothing. A leg ends with the rate brought down, so that its end can be shipped and be the next one's beginning.
+#   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
+# CORPUS_DIR holds tiny.train.txt and tiny.val.txt, each as it is or with .xz. One thread; goes on from a checkpoint in WORK
+# (build/storyteller) where one exists. The file comes to OUT_DIR with its card, which prints twenty stories, whatever
+# stories.sh says of them. bf16 is faster where the machine multiplies pairs of bf16, and gives other bits.
+set -eu
+[ $# -eq 3 ] || { sed -n '3,10p' "$0"; exit 2; }
+ordo=$1 corpus=$2 out=$3
+tools=$(cd "$(dirname "$0")" && pwd)
+work=${WORK:-$tools/../../build/storyteller}
+mkdir -p "$work" "$out"
+
+text() { # NAME: its path, unpacked if need be
+    if [ -e "$corpus/$1" ]; then
+        echo "$corpus/$1"
+    else
+        [ -e "$work/$1" ] || { xz -dc "$corpus/$1.xz" >"$work/$1.part" && mv "$work/$1.part" "$work/$1"; }
+        echo "$work/$1"
+    fi
+}
+train=$(text tiny.train.txt)
+val=$(text tiny.val.txt)
+
+before=$out/storyteller.safetensors
+set --
+if [ -e "$before" ]; then
+    [ -e "$work/before.safetensors" ] || cp "$before" "$work/before.safetensors" # what a leg began with, until it ends
+    set -- --init "$work/before.safetensors"
+fi
+OMP_NUM_THREADS=1 "$ordo" train --threads 1 --corpus "$train" --val "$val" "$@" --encoding rope \
+    --layers 6 --dim 192 --heads 6 --ffn 512 --ctx 512 --batch 4 \
+    --optimizer muon --lr 0.006 --schedule stable --decay 0.25 --min-lr 0.02 --products "${PRODUCTS:-f32}" \
+    --tokens "${TOKENS:-17000000}" --eval-every 1000 --eval-tokens 32768 --keep last \
+    --checkpoint "$work/storyteller.checkpoint" --checkpoint-every 200 --resume --log "$work/storyteller.csv" \
+    --out "$work/storyteller.safetensors"
+"$tools/storyteller_card.sh" "$ordo" "$work/storyteller.safetensors" "$work/storyteller.csv" "$train" >"$work/storyteller.md"
+for file in storyteller.md storyteller.safetensors; do
+    cp "$work/$file" "$out/$file.part" && mv "$out/$file.part" "$out/$file"
+done
+rm -f "$work/storyteller.checkpoint" "$work/storyteller.csv" "$work/before.safetensors"
