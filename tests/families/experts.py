@@ -88,4 +88,5 @@ FIXTURES = [
     Fixture("mixtral", mixtral_tensors, mixtral, "BF16", seed="mixtral 2"),
     Fixture("qwen2-moe", qwen_tensors, qwen_moe, "BF16"),
     Fixture("qwen3-moe", qwen_tensors, qwen_moe, "BF16", seed="qwen3-moe 2"),
+    Fixture("qwen3-moe-plain", qwen_tensors, qwen_moe, "BF16", seed="qwen3-moe-plain 2"),
 ]
