@@ -62,6 +62,50 @@ def gpt2_tensors(c, prefix="transformer.", masks=False):
     return t
 
 
+# --- GPT-BigCode ----------------------------------------------------------------------------------------
+
+
+def gpt_bigcode(c, w, case):
+    w = w.under("transformer.")
+    n, eps, count = len(case["tokens"]), epsilon(c["layer_norm_epsilon"]), c["n_head"]
+    x = w["wte.weight"][case["tokens"]] + w["wpe.weight"][np.arange(n) + broken("positions from 1")]
+    for layer in range(c["n_layer"]):
+        h = w.under(f"h.{layer}.")
+        q, k, v = bigcode_parts(c, h.linear("attn.c_attn", h.layer_norm("ln_1", x, eps)))
+        x = x + h.linear("attn.c_proj", attention(heads(q, count), k, v, causal(n)))
+        x = x + h.linear("mlp.c_proj", gelu_tanh(h.linear("mlp.c_fc", h.layer_norm("ln_2", x, eps))))
+    return w.layer_norm("ln_f", x, eps) @ w["wte.weight"].T
+
+
+def bigcode_parts(c, qkv):
+    """queries [n, d], keys and values by head: one for all queries, or one for each"""
+    n, d, count = len(qkv), c["n_embd"], c["n_head"]
+    e = d // count
+    if c["multi_query"]:
+        q, k, v = np.split(qkv, [d, d + e], -1)
+        if broken("the value in front of the key"):
+            k, v = v, k
+        return q, heads(k, 1), heads(v, 1)
+    if broken("q, k and v one after the other, not in turn for each head"):
+        q, k, v = np.split(qkv, 3, -1)
+    else:
+        q, k, v = (part.reshape(n, d) for part in np.split(qkv.reshape(n, count, 3 * e), 3, -1))
+    return q, heads(k, count), heads(v, count)
+
+
+def gpt_bigcode_tensors(c):
+    d, ff, p = c["n_embd"], c["n_inner"], "transformer."
+    fused_rows = d + 2 * d // c["n_head"] if c["multi_query"] else 3 * d
+    t = {p + "wte.weight": table(c["vocab_size"], d), p + "wpe.weight": table(c["n_positions"], d, 0.4)}
+    for layer in range(c["n_layer"]):
+        h = f"{p}h.{layer}."
+        t |= pairs(h, ("ln_1", norm(d), bias(d)), ("ln_2", norm(d), bias(d)))
+        t |= pairs(h, ("attn.c_attn", linear((fused_rows, d), 1.3), bias(fused_rows)))
+        t |= pairs(h, ("attn.c_proj", linear((d, d)), bias(d)))
+        t |= pairs(h, ("mlp.c_fc", linear((ff, d), 1.3), bias(ff)), ("mlp.c_proj", linear((d, ff), 1.3), bias(d)))
+    return t | pairs(p, ("ln_f", norm(d), bias(d)))
+
+
 # --- OPT ------------------------------------------------------------------------------------------------
 
 
@@ -173,6 +217,8 @@ def xglm_tensors(c):
 FIXTURES = [
     Fixture("gpt2", gpt2_tensors, gpt2, "F32", long=48),
     Fixture("gpt2-bare", lambda c: gpt2_tensors(c, "", masks=True), gpt2, long=24, unread=("h.N.attn.bias",)),
+    Fixture("gpt-bigcode", gpt_bigcode_tensors, gpt_bigcode),
+    Fixture("gpt-bigcode-heads", gpt_bigcode_tensors, gpt_bigcode),
     Fixture("opt", opt_tensors, opt, long=48),
     Fixture("opt-post-norm", opt_tensors, opt, long=48),
     Fixture("xglm", xglm_tensors, xglm),
