@@ -42,6 +42,8 @@ TEST(CliCompletion, BashOffersWhatTheTableHas) {
     EXPECT_EQ(offers("ordo generate --cache-type = f1", 5), "f16\n"); // as readline splits --cache-type=f1
     EXPECT_EQ(offers("ordo perplexity --encoding ali", 4), "alibi\n");
     EXPECT_EQ(offers("ordo bench --encodings al", 4), "all alibi\n");
+    EXPECT_EQ(offers("ordo generate --isa avx512v", 4), "avx512vnni\n");
+    EXPECT_EQ(offers("ordo bench --shape llama1", 4), "llama15m llama110m llama1.1b\n");
     EXPECT_EQ(offers("ordo generate --temp \"\"", 4), "\n"); // a number
     EXPECT_EQ(offers("ordo --help tok", 3), "tokenize\n");
     EXPECT_EQ(offers("ordo --completion \"\"", 3), "bash zsh fish\n");

@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{{"generate", "--quiet=yes"}, "--quiet: takes no value"},
                     Refused{{"generate", "-p", "a", "one", "two"}, "unexpected argument 'two'"},
                     Refused{{"generate", "-p", "a", "--", "one", "--two"}, "unexpected argument '--two'"},
-                    Refused{{"train", "file"}, "unexpected argument 'file'"}, Refused{{"table"}, "expected SPEC"},
+                    Refused{{"train", "a", "b"}, "unexpected argument 'b'"}, Refused{{"table"}, "expected SPEC"},
                     Refused{{"generate", "-p", "a", "-m", "x", "y"}, "expected one model, found 'x' and 'y'"},
                     Refused{{"generate", "-p", "a", "-m", ""}, "--model: expected a file name"},
                     Refused{{"generate", "-p", "a", "-f", "b"}, "--prompt or --file, found both"},

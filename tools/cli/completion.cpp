@@ -2,6 +2,7 @@
 // Completions for bash, zsh and fish, made from the table of options.
 #include "tools/cli/options.h"
 
+#include "bench/shapes.h"
 #include "core/error.h"
 #include "encoding/registry.h"
 
@@ -18,8 +19,8 @@ enum class Values { none, free, files, words };
 Values values_of(const Option& option) {
     if (option.kind == Kind::flag) return Values::none;
     if (option.kind == Kind::path) return Values::files;
-    const bool specs = option.name == "encoding" || option.name == "encodings";
-    return option.kind == Kind::choice || specs ? Values::words : Values::free;
+    const bool names = option.name == "encoding" || option.name == "encodings" || option.name == "shape";
+    return option.kind == Kind::choice || names ? Values::words : Values::free;
 }
 
 std::string joined(std::span<const std::string_view> words) {
@@ -30,6 +31,10 @@ std::string joined(std::span<const std::string_view> words) {
 
 std::string words_of(const Option& option) {
     if (option.kind == Kind::choice) return joined(choices_of(option));
+    if (option.name == "shape") {
+        const std::vector<std::string> shapes = bench::shape_names();
+        return joined(std::vector<std::string_view>(shapes.begin(), shapes.end()));
+    }
     std::string names = option.name == "encodings" ? "all" : "";
     for (const EncodingInfo* info : registered_encodings())
         names += (names.empty() ? "" : " ") + std::string(info->name);
