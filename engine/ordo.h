@@ -313,8 +313,8 @@ public:
     // dx in place: the gradient after rotate(), then that before it; x is what rotate() left.
     virtual void rotate_backward(View dx, View x, const HeadRows&, std::span<const View> grads) const;
     // What lets a cache renumber its tokens: keys that rotate() has been given, in place as if their positions were
-    // less by `by`. False, and nothing done, if that is unknown: the default for an encoding that has rotate(), or that
-    // adds absolute positions to the embedding. What others leave in a cache knows no position, and stays.
+    // less by `by`. False, and nothing done, if that is unknown: the default for an encoding that has rotate() or
+    // observe(), or that adds absolute positions to the embedding. True where what lies in a cache knows no position.
     virtual bool move_keys(View keys, const HeadRows&, int by) const;
 
     // BIAS: added to scores [n_queries, n_keys] of one head, which are scaled and capped. Entries that the mask
@@ -498,7 +498,7 @@ public:
     // sinusoidal do not), the model is causal, and positions have one axis.
     bool can_evict() const;
     // Forgets count tokens from first on. Those that follow move up, in the cache and in their positions, by as much as
-    // the forgotten took; what they have learned from these stays in them, so that a text goes on in constant memory
+    // the forgotten took; what they have learned from these stays in them, so that a text goes on in the same cache
     // (StreamingLLM, Xiao et al. 2023, arXiv 2309.17453). Throws Error(limit) if there are fewer, Error(usage) if it
     // cannot, or if positions would fall below 0.
     void evict(int first, int count);
@@ -560,7 +560,7 @@ struct GenerateOptions {
     std::vector<std::string> stop; // texts at which to stop; they are not emitted
     bool special = false;          // let special tokens in the prompt be written as text
     // When the context is full, go on: the first `keep` tokens stay (-1: the prompt), and half of the others are
-    // evicted; where the session cannot, it begins anew with those that stay.
+    // evicted; where the session cannot, it begins anew with those that stay. Of a longer prompt the middle is left out.
     bool context_shift = false;
     int keep = 4;
 };
@@ -572,7 +572,8 @@ struct Generation {
     StopReason reason = StopReason::max_tokens;
     int prompt_tokens = 0;
     int new_tokens = 0;
-    int shifts = 0; // of the context
+    int left_out = 0; // tokens of a prompt longer than the context
+    int shifts = 0;   // of the context
     double prefill_seconds = 0;
     double decode_seconds = 0;
 };
@@ -580,7 +581,7 @@ struct Generation {
 // Continues a prompt, which is preceded by the end-of-text token if there is one, as documents are in
 // training. on_text receives the continuation piece by piece, whole UTF-8 sequences only (one that is
 // cut short by the end is left out), and stops it by returning false. Throws Error(limit) for a prompt
-// longer than the session, Error(usage) for a model that is not causal, an empty stop text, or nothing to begin with.
+// longer than the session, unless that shifts, Error(usage) for a keep that leaves no room to shift in, Error(usage) for a model that is not causal, an empty stop text, or nothing to begin with.
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options = {},
                     const std::function<bool(std::string_view)>& on_text = {});
 

@@ -53,7 +53,7 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
         one_by_one(0, first);
         if (last > first) k.add(static_cast<int>(last - first), row_of(row) + at + first, to + first);
         one_by_one(last, n);
-        if (scores.rows == 1) fetch(row + 1, at + first, last - first);
+        if (scores.rows == 1 && last > first) fetch(row + 1, at + first, last - first);
     }
 }
 

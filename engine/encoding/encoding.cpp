@@ -26,7 +26,8 @@ int Dims::slot(int layer) const {
 }
 
 bool Encoding::move_keys(View, const HeadRows&, int) const {
-    return (moments() & moment_rotate) == 0 && ((moments() & moment_embed) == 0 || shift_invariant());
+    return (moments() & (moment_rotate | moment_observe)) == 0 &&
+           ((moments() & moment_embed) == 0 || shift_invariant());
 }
 
 void Encoding::embed_backward(View, View, const TokenRows&, std::span<const View>) const {

@@ -98,6 +98,7 @@ public:
         });
     }
 
+    bool move_keys(View, const HeadRows&, int) const override { return true; } // differences of sums stay
     void bias(View scores, const Tile& tile) const override {
         for (int first = 0; first < scores.cols; first += most_keys) {
             const Keys keys(tile, first);

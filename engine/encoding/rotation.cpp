@@ -80,6 +80,7 @@ void Rotation::apply(View x, int n_heads, Positions positions, bool transposed) 
 
 // R_{p-b} = R_{-b} R_p, and growth g^{p-b} = g^{-b} g^p; the factor is there already.
 void Rotation::move(View x, int n_heads, int by) const {
+    if (x.rows == 0) return;
     const int n = pairs(), d_head = x.cols / n_heads;
     std::array<float, chunk_pairs> cos, sin;
     for (int first = 0; first < n; first += chunk_pairs) {

@@ -74,12 +74,15 @@ Continuation::Continuation(const Model& model, std::string_view prompt, const Op
       stream_(options.stop, on_text_, impl_of(model).tokenizer->longest()),
       session_(before && input_.empty() ? std::move(before->session) : new_session(model, options, input_.size())) {
     const auto capacity = static_cast<std::size_t>(session_.capacity());
-    keep_ = options.keep < 0 ? first_ : std::min(first_, static_cast<std::size_t>(options.keep));
+    keep_ = options.keep < 0 ? first_ : static_cast<std::size_t>(options.keep);
     if (first_ > capacity) {
-        if (!options.context_shift || keep_ + 2 > capacity)
+        if (!options.context_shift || options.keep < 0)
             fail(ErrorCode::limit, "prompt: expected at most ", capacity, " tokens, found ", first_);
+        if (keep_ + 2 > capacity)
+            fail(ErrorCode::usage, "keep: expected 2 tokens fewer than the ", capacity, " of the context, found ",
+                 keep_);
         evicted_ = first_ - keep_ - (capacity - keep_) / 2; // its middle is never seen
-        result_.shifts = 1;
+        result_.left_out = static_cast<int>(evicted_);
     }
     if (before && input_.empty()) begin_with(*before);
     result_.prompt_tokens = static_cast<int>(input_.empty() ? first_ : input_.size());
@@ -149,6 +152,7 @@ bool Continuation::make_room() {
     ++result_.shifts;
     if (session_.can_evict()) {
         session_.evict(static_cast<int>(keep_), static_cast<int>(gone));
+        remembers_ = true;
         return true;
     }
     session_.rewind(0);
@@ -193,6 +197,7 @@ Generation Continuation::finish() {
 Continuation::Fed Continuation::release() {
     tokens_.resize(fed_);
     std::vector<Token> tokens = fed_ > keep_ ? held() : tokens_;
+    if (remembers_) tokens.resize(keep_); // those behind hold what another text would not have told them
     return {std::move(session_), std::move(tokens)};
 }
 

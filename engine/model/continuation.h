@@ -18,7 +18,7 @@ public:
         bool ignore_end = false; // never draw what ends a text
     };
 
-    // A session of the same model, and the tokens in it. What a prompt begins with need not be fed again; an encoder's
+    // A session of the same model, and the tokens in it that another text may begin with. What a prompt begins with need not be fed again; an encoder's
     // prompt always is.
     struct Fed {
         Session session;
@@ -32,13 +32,13 @@ public:
     Continuation& operator=(const Continuation&) = delete;
 
     int prompt_tokens() const { return result_.prompt_tokens; }
+    int left_out() const { return result_.left_out; }    // of those
     int capacity() const { return session_.capacity(); } // tokens of the context
     bool can_evict() const { return session_.can_evict(); }
     int fed() const { return static_cast<int>(input_.empty() ? fed_ : fed_ > 0 ? input_.size() : 0); } // of those
     // Feeds at most so many tokens of the prompt; false once all have been.
     bool feed_prompt(int most);
-    // Draws one token more. False if there are none to come. Allocates nothing, but for the tokens of a text that goes
-    // on past its context.
+    // Draws one token more. False if there are none to come. Allocates nothing, but where the context shifts.
     bool step();
     void on_draw(OnDraw call) { on_draw_ = std::move(call); }
     // No more are wanted: what was held back is passed on.
@@ -69,6 +69,7 @@ private:
     std::size_t fed_ = 0;     // of tokens_, to the session
     std::size_t keep_ = 0;    // of tokens_, that stay when the context shifts
     std::size_t evicted_ = 0; // after those
+    bool remembers_ = false;  // the session's tokens know some that were evicted
     std::span<const float> logits_;
     std::vector<float> allowed_; // logits, where some are left out
     std::string piece_;

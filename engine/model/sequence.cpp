@@ -207,24 +207,25 @@ void Sequence::evict(int first, int count) {
         size = first;
         return;
     }
-    const int by = moved_by(first, count), d = model->blueprint.d_head;
+    const int by = moved_by(first, count), heads = model->blueprint.n_kv_heads, d = model->blueprint.d_head;
     Tensor keys, values;
     try {
-        keys = Tensor(KvCache::block, d);
-        values = Tensor(KvCache::block, d);
+        keys = Tensor(KvCache::block, heads * d);
+        values = Tensor(KvCache::block, heads * d);
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, what, ": evict: not enough memory");
     }
     for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
-        for (int head = 0; head < model->blueprint.n_kv_heads; ++head)
-            for (int from = first + count, n = 0; from < size; from += n) {
-                n = std::min(size - from, KvCache::block);
-                const View k = keys.view(n), v = values.view(n);
-                cache.keys(layer, head, from, k);
-                cache.values(layer, head, from, v);
-                encodings->layer(layer).move_keys(k, {layer, head, 1, Role::key, cache.positions(from, n)}, by);
-                cache.store(layer, head, from - count, k, v);
+        for (int from = first + count, n = 0; from < size; from += n) {
+            n = std::min(size - from, KvCache::block);
+            const View k = keys.view(n), v = values.view(n);
+            for (int head = 0; head < heads; ++head) {
+                cache.keys(layer, head, from, cols_of(k, head * d, d));
+                cache.values(layer, head, from, cols_of(v, head * d, d));
             }
+            encodings->layer(layer).move_keys(k, {layer, 0, heads, Role::key, cache.positions(from, n)}, by);
+            cache.store(layer, 0, from - count, k, v);
+        }
     for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
         if (const View all = cache.state(layer, 0, size); all.data)
             std::copy(all.row(first + count), all.row(size - 1) + all.cols, all.row(first));

@@ -63,14 +63,18 @@ TEST(Generate, GoesOnPastItsContext) {
     for (int i = 2; i < 102; ++i) expected += "abcd"[i % 4];
     EXPECT_EQ(g.text, expected);
     EXPECT_EQ(g.reason, StopReason::max_tokens);
-    // 16 tokens hold the prompt's 3 and 13 more; from then on the 3 stay, and 6 of 13 go at a time.
+    // 16 tokens hold the prompt's 3 and 13 more; from then on 4 stay, and 6 of 12 go at a time.
     EXPECT_EQ(g.shifts, (100 - 1 - 13 + 5) / 6);
-    options.keep = 15; // of which the prompt has 3
+    options.keep = 13;
     EXPECT_EQ(generate(model, "ab", options).text, expected);
+    options.keep = 15; // one goes at a time at least, and one comes
+    EXPECT_EQ(generate(model, "ab", options).reason, StopReason::full);
+    EXPECT_EQ(code_of([&] { generate(model, std::string(40, 'b'), options); }), ErrorCode::usage);
     options.keep = 4;
     const Generation long_prompt = generate(model, std::string(40, 'b'), options);
     EXPECT_EQ(long_prompt.text.substr(0, 4), "cdab");
     EXPECT_EQ(long_prompt.prompt_tokens, 41);
+    EXPECT_EQ(long_prompt.left_out, 41 - 4 - 6);
     options.keep = -1;
     EXPECT_EQ(code_of([&] { generate(model, std::string(40, 'b'), options); }), ErrorCode::limit);
     options.keep = -2;
@@ -102,6 +106,32 @@ TEST(Generate, AShiftedContextIsTheOneThatIsLeft) {
         }
         EXPECT_EQ(continuation.finish().shifts, shifts);
         EXPECT_GE(shifts, 2);
+    }
+}
+
+// What has been evicted is remembered by what stayed: another text that begins with the same tokens must not know it.
+TEST(Generate, AnotherTextBeginsAfresh) {
+    Blueprint b = small_blueprint();
+    b.vocab_size = byte_vocabulary;
+    for (const char* encoding : {"rope", "learned"}) {
+        const Model model = random_model(b, encoding, 13);
+        GenerateOptions options = greedy(9);
+        options.session.capacity = 20;
+        options.context_shift = true;
+        const std::string prompt(15, 'a');
+        std::vector<std::vector<float>> drawn;
+        const auto keep_logits = [&](std::span<const float> logits, Token) {
+            drawn.emplace_back(logits.begin(), logits.end());
+        };
+        Continuation first(model, prompt, {options, true});
+        first.on_draw(keep_logits);
+        while (first.step()) {
+        }
+        ASSERT_GT(first.finish().shifts, 0);
+        Continuation again(model, prompt, {options, true}, {}, first.release());
+        again.on_draw(keep_logits);
+        ASSERT_TRUE(again.step());
+        EXPECT_LE(difference(drawn.back(), drawn.front()), 1e-5) << encoding;
     }
 }
 

@@ -85,7 +85,7 @@ TEST(CliReach, OtherEncodingsReachAsFarAsTheirLaw) {
     EXPECT_EQ(of_model({}, "none")["sound_positions"], Json(nullptr));
     EXPECT_EQ(of_model({}, "none")["pairs"].size(), 0u);
     const std::string text = out_of({"encodings", "-m", model_file("learned")});
-    EXPECT_NE(text.find("sound up to position: 64"), std::string::npos) << text;
+    EXPECT_NE(text.find("sound: positions below 64;"), std::string::npos) << text;
 }
 
 TEST(CliReach, RopeOptionsAreTheSameAsASpec) {
@@ -120,7 +120,7 @@ TEST(CliReach, OptionsThatChangeNothingSaySo) {
              {"random", {"--rope-scale", "2", "--yarn-beta-fast", "8"}, "option --yarn-beta-fast changes nothing"},
              {"rope", {"--temp", "0", "--top-k", "5"}, "option --top-k changes nothing at a temperature of 0"},
              {"rope", {"--temp", "0", "--seed", "5"}, "option --seed changes nothing at a temperature of 0"},
-             {"rope", {"--repeat-last-n", "5"}, "option --repeat-last-n changes nothing without --repeat-penalty"},
+             {"rope", {"--repeat-last-n", "5"}, "option --repeat-last-n changes nothing at a --repeat-penalty of 1"},
              {"rope", {"--keep", "2"}, "option --keep changes nothing without --context-shift"},
              {"rope", {"--force-encoding"}, "option --force-encoding changes nothing without --encoding"}}) {
         EXPECT_TRUE(names(said(model, options), phrase)) << phrase;
@@ -134,14 +134,14 @@ TEST(CliReach, OptionsThatChangeNothingSaySo) {
 
 TEST(CliReach, GoingBeyondTheTrainedLengthIsSaidBefore) {
     const auto said = [&](std::vector<std::string> words) { return run_program(words).err; };
-    const std::string head = "ordo: warning: 100 tokens are more than the 64 that the model was trained with; ";
+    const std::string head = "ordo: warning: 100 positions are more than the 64 that the model was trained with; ";
     const std::vector<std::string> generate{"generate", "-p", "a", "-n", "1", "-c", "100"};
     const auto with = [&](std::vector<std::string> more) {
         std::vector<std::string> words = generate;
         words.insert(words.end(), more.begin(), more.end());
         return said(words);
     };
-    EXPECT_NE(with({"-m", model_file("random")}).find(head + "positions from 64 on are new to it"), std::string::npos);
+    EXPECT_NE(with({"-m", model_file("random")}).find(head + "those from 64 on are new to it"), std::string::npos);
     EXPECT_NE(with({"-m", model_file("alibi")}).find(head + "the encoding goes on by its law"), std::string::npos);
     EXPECT_NE(
         with({"-m", model_file("random"), "--rope-scale", "2"}).find(head + "the encoding has been stretched to 128"),
@@ -150,6 +150,74 @@ TEST(CliReach, GoingBeyondTheTrainedLengthIsSaidBefore) {
     EXPECT_NE(said({"perplexity", model_file("alibi"), "--length", "50,100"}).find(head), std::string::npos);
     EXPECT_EQ(said({"perplexity", model_file("alibi"), "--length", "50"}), "");
     EXPECT_NE(said({"logits", model_file("alibi"), "-p", std::string(99, 'a')}).find(head), std::string::npos);
+}
+
+// The trained encoding by its name, and what a file says of its own YaRN, stay what they are beside the options.
+TEST(CliReach, OptionsChangeWhatTheyNameAlone) {
+    const auto ppl = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{"perplexity", model_file("random"), "--format", "csv",
+                                       "-q",         "--rope-scale",       "2"};
+        words.insert(words.end(), more.begin(), more.end());
+        return out_of(words);
+    };
+    EXPECT_EQ(ppl({"--encoding", "rope:theta=500"}), ppl({}));
+    expect_error(run_program({"perplexity", model_file("random"), "--encoding", "rope", "--rope-scale", "2", "-q"}), 2,
+                 "trained with the encoding");
+    const TempDir dir;
+    std::string text;
+    for (int i = 0; i < 500; ++i) text += "word" + std::to_string(i) + " ";
+    put_file(dir / "text.txt", text);
+    expect_success(run_program({"train",
+                                "--byte-tokenizer",
+                                "--encoding",
+                                "rope:scaling=yarn,factor=4,original=8,attention=1,truncate=no,theta=100",
+                                "--layers",
+                                "1",
+                                "--dim",
+                                "16",
+                                "--heads",
+                                "1",
+                                "--ffn",
+                                "16",
+                                "--ctx",
+                                "16",
+                                "--batch",
+                                "1",
+                                "--tokens",
+                                "16",
+                                "-q",
+                                "--out",
+                                (dir / "yarn.safetensors").string(),
+                                (dir / "text.txt").string()}));
+    const auto spec = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{"encodings", "-m",   (dir / "yarn.safetensors").string(),
+                                       "--format",  "json", "-q"};
+        words.insert(words.end(), more.begin(), more.end());
+        return json_of(words)["spec"].get<std::string>();
+    };
+    const std::string own = spec({});
+    EXPECT_NE(own.find("attention=1,truncate=no"), std::string::npos) << own;
+    EXPECT_EQ(spec({"--rope-scaling", "yarn"}), own);
+    EXPECT_EQ(spec({"--yarn-beta-slow", "1"}), own);
+    EXPECT_NE(spec({"--rope-scale", "8"}).find("factor=8,original=8,beta-fast=32,beta-slow=1,attention=1.20794"),
+              std::string::npos)
+        << spec({"--rope-scale", "8"});
+    EXPECT_EQ(spec({"--rope-scaling", "none"}), "rope:theta=100,pairing=adjacent,width=16");
+}
+
+// theta' = theta (s L/L0 - (s - 1))^(w/(w-2)) of the session's length L.
+TEST(CliReach, DynamicScalingIsThatOfTheSession) {
+    const Json json = of_model({"--rope-scaling", "dynamic", "--rope-scale", "2", "--ctx", "256"});
+    const double theta = 500 * std::pow(2.0 * 256 / 64 - 1, 8.0 / 6);
+    for (int k = 0; k < pairs; ++k)
+        EXPECT_NEAR(json["pairs"][static_cast<std::size_t>(k)]["frequency"].get<double>(), std::pow(theta, -k / 4.0),
+                    1e-9);
+    EXPECT_GT(json["sound_positions"].get<int>(), 3 * model_context);
+    const std::string said = run_program({"generate", "-m", model_file("random"), "-p", "a", "-n", "1", "-c", "256",
+                                          "--rope-scaling", "dynamic", "--rope-scale", "2"})
+                                 .err;
+    EXPECT_NE(said.find("those from " + std::to_string(json["sound_positions"].get<int>()) + " on"), std::string::npos)
+        << said;
 }
 
 TEST(CliReach, RefusesOptionsThatContradictEachOther) {
@@ -168,16 +236,16 @@ TEST(CliContextShift, GoesOnPastTheContext) {
             {"generate", "-p", "Z", "-n", "300", "-c", "20", "--temp", "0", "--context-shift", "--encoding", encoding});
         expect_success(outcome);
         EXPECT_EQ(outcome.out, std::string(301, 'Z') + "\n");
-        // 2 tokens of the prompt and 18 more fit; then 9 of the 18 that are not kept go at a time.
+        // 2 tokens of the prompt and 18 more fit; then 8 of the 16 that are not kept go at a time.
         const std::string how =
             std::string(encoding) == "learned" ? "what stayed computed again" : "its keys renumbered";
-        EXPECT_NE(outcome.err.find("the context of 20 tokens was shifted " + std::to_string((300 - 1 - 18 + 8) / 9) +
+        EXPECT_NE(outcome.err.find("the context of 20 tokens was shifted " + std::to_string((300 - 1 - 18 + 7) / 8) +
                                    " times, " + how),
                   std::string::npos)
             << outcome.err;
     }
     const Outcome full = run_program({"generate", "-p", "Z", "-n", "-1", "-c", "20", "--temp", "0"});
-    EXPECT_NE(full.err.find("stopped by: context full, which --context-shift goes on after"), std::string::npos);
+    EXPECT_NE(full.err.find("stopped by: context full; --context-shift goes on"), std::string::npos);
 }
 
 TEST(CliContextShift, TakesNoMoreMemory) {
@@ -187,6 +255,18 @@ TEST(CliContextShift, TakesNoMoreMemory) {
     };
     const long few = peak("20"), many = peak("20000");
     EXPECT_LT(many, few + 1024);
+}
+
+TEST(CliContextShift, SaysWhatItLeavesOut) {
+    const Outcome outcome =
+        run_program({"generate", "-p", std::string(200, 'a'), "-n", "2", "--temp", "0", "--context-shift"});
+    EXPECT_NE(outcome.err.find("warning: 167 of the prompt's 201 tokens are left out"), std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find("prompt: 34 tokens in"), std::string::npos) << outcome.err;
+    expect_error(run_program({"generate", "-p", std::string(200, 'a'), "--context-shift", "--keep", "63", "-q"}), 2,
+                 "keep: expected 2 tokens fewer than the 64 of the context, found 63");
+    const Outcome full = run_program({"generate", "-p", "Z", "-n", "-1", "-c", "4", "--temp", "0", "--context-shift"});
+    EXPECT_NE(full.err.find("context full, of which --keep leaves no room to shift"), std::string::npos) << full.err;
 }
 
 TEST(CliContextShift, ALongPromptLosesItsMiddle) {

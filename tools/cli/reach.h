@@ -19,12 +19,16 @@ struct PairReach {
     double frequency = 0; // radians per position
     double turns = 0;     // in the trained context, as trained
     int sound = unlimited;
+
+    bool operator==(const PairReach&) const = default;
 };
 
 struct LayerReach {
     std::string encoding; // canonical spec of what acts in it
     std::vector<PairReach> pairs;
     int sound = unlimited;
+
+    bool operator==(const LayerReach&) const = default;
 };
 
 // Of one layer. context: tokens that `trained` was trained with; both stacks are of one model, their tensors need not be

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 namespace ordo::tools {
 
@@ -28,10 +29,16 @@ void set(SpecItem& item, std::string_view key, std::string value) {
     item.values.emplace_back(key, std::move(value));
 }
 
-bool stretches(const Arguments& arguments) {
-    return std::any_of(std::begin(rope_options), std::end(rope_options), [&](const Option& option) {
-        return option.name != "rope-freq-base" && arguments.has(option.name);
-    });
+bool given(const Arguments& arguments, std::initializer_list<const char*> options) {
+    return std::any_of(options.begin(), options.end(), [&](const char* option) { return arguments.has(option); });
+}
+
+bool stretches(const Arguments& arguments, const SpecItem& item) {
+    const std::string* law = find(item, "scaling");
+    const bool yarn = law && *law == "yarn", dynamic = law && *law == "dynamic";
+    return given(arguments, {"rope-scaling", "rope-scale", "rope-freq-scale"}) ||
+           (yarn && given(arguments, {"yarn-attn-factor", "yarn-beta-fast", "yarn-beta-slow"})) ||
+           ((yarn || dynamic) && arguments.has("yarn-orig-ctx"));
 }
 
 // What is left of it is the plain law, and what an option does not say of a law the file may.
@@ -48,26 +55,26 @@ void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
     if (law.empty()) law = old ? *old : "linear";
     if (law == "none") return;
     if (law == "llama3" || law == "longrope")
-        fail(ErrorCode::usage, "option --rope-scale: the file scales by ", law,
+        fail(ErrorCode::usage, "the file scales RoPE by ", law,
              ", which has more than a factor; give a --rope-scaling");
-    const bool same = old && *old == law;
+    const bool same = old && *old == law, factor_given = given(arguments, {"rope-scale", "rope-freq-scale"});
+    const auto as_before = [&](const char* key) {
+        if (same && find(before, key)) set(item, key, *find(before, key));
+    };
     double factor = same && find(before, "factor") ? std::stod(*find(before, "factor")) : 1;
     if (arguments.has("rope-freq-scale")) factor = 1 / arguments.number("rope-freq-scale");
     if (arguments.has("rope-scale")) factor = arguments.number("rope-scale");
     set(item, "scaling", law);
     set(item, "factor", decimal(factor));
     if (law != "yarn" && law != "dynamic") return;
-    if (arguments.has("yarn-orig-ctx"))
-        set(item, "original", arguments.text("yarn-orig-ctx"));
-    else
-        set(item, "original", find(before, "original") ? *find(before, "original") : std::to_string(dims.context));
+    const std::string* original = find(before, "original");
+    set(item, "original", original ? *original : std::to_string(dims.context));
+    if (arguments.has("yarn-orig-ctx")) set(item, "original", arguments.text("yarn-orig-ctx"));
     if (law != "yarn") return;
-    for (const auto& [option, key] : {std::pair{"yarn-beta-fast", "beta-fast"}, {"yarn-beta-slow", "beta-slow"}}) {
-        if (arguments.has(option))
-            set(item, key, decimal(arguments.number(option)));
-        else if (same && find(before, key))
-            set(item, key, *find(before, key));
-    }
+    for (const char* key : {"beta-fast", "beta-slow", "truncate"}) as_before(key);
+    if (!factor_given) as_before("attention"); // which is by the factor unless somebody says otherwise
+    for (const auto& [option, key] : {std::pair{"yarn-beta-fast", "beta-fast"}, {"yarn-beta-slow", "beta-slow"}})
+        if (arguments.has(option)) set(item, key, decimal(arguments.number(option)));
     if (arguments.has("yarn-attn-factor")) {
         const double usual = factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
         set(item, "attention", decimal(arguments.number("yarn-attn-factor") * usual));
@@ -82,7 +89,7 @@ int change(const Arguments& arguments, Items& items, const Dims& dims) {
         if (item.name != "rope") continue;
         ++count;
         if (arguments.has("rope-freq-base")) set(item, "theta", decimal(arguments.number("rope-freq-base")));
-        if (stretches(arguments)) stretch(arguments, item, dims);
+        if (stretches(arguments, item)) stretch(arguments, item, dims);
     }
     return count;
 }
@@ -127,6 +134,10 @@ std::string with_rope_options(const Arguments& arguments, std::string_view spec,
         if (arguments.has(option) && !wanted)
             idle.push_back("option --" + std::string(option) + " changes nothing without --rope-scaling " + what);
     };
+    if (arguments.text("rope-scaling") == "none")
+        for (const char* option : {"rope-scale", "rope-freq-scale"})
+            if (arguments.has(option))
+                idle.push_back("option --" + std::string(option) + " changes nothing beside --rope-scaling none");
     const bool yarn = after.find("scaling=yarn") != after.npos, dynamic = after.find("scaling=dynamic") != after.npos;
     only_for("yarn-orig-ctx", yarn || dynamic, "yarn or dynamic");
     for (const char* option : {"yarn-attn-factor", "yarn-beta-fast", "yarn-beta-slow"}) only_for(option, yarn, "yarn");

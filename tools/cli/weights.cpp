@@ -168,13 +168,15 @@ Model open_model(const Arguments& arguments, int context) {
 
 namespace {
 
-// Encodings as the options of RoPE make them, which is asked for explicitly enough.
+// Encodings as the options of RoPE make them of those that may be had without: that is asking for it by name.
 void apply_rope_options(const Arguments& arguments, const fs::path& file, LoadOptions& options) {
     const Source source = open_source(file);
+    const Dims dims = source.blueprint.dims();
+    const std::string spec = EncodingStack(options.encoding.empty() ? source.encoding : options.encoding, dims).spec();
+    if (!options.force_encoding && spec != source.trained_encodings().spec()) return; // it will be refused
     std::vector<std::string> idle;
-    const std::string& spec = options.encoding.empty() ? source.encoding : options.encoding;
-    if (options.encoding.empty()) options.force_encoding = true;
-    options.encoding = with_rope_options(arguments, spec, source.blueprint.dims(), idle);
+    options.encoding = with_rope_options(arguments, spec, dims, idle);
+    options.force_encoding = true;
     if (!arguments.has("quiet"))
         for (const std::string& text : idle) write_message("warning: " + text);
 }
@@ -196,21 +198,21 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     return model;
 }
 
-void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t tokens) {
-    if (tokens <= model.context() || arguments.has("quiet")) return;
-    const EncodingStack& now = impl_of(model).encodings;
-    std::string text = "warning: " + grouped(static_cast<std::uint64_t>(tokens)) + " tokens are more than the " +
-                       std::to_string(model.context()) + " that the model was trained with";
+void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t positions, const std::string& whose) {
+    const int context = model.context();
+    if (positions <= context || arguments.has("quiet")) return;
+    const auto number = [](std::int64_t n) { return grouped(static_cast<std::uint64_t>(n)); };
+    std::string text = "warning: " + (whose.empty() ? "" : whose + ": ") + number(positions) +
+                       " positions are more than the " + number(context) + " that the model was trained with";
     if (const std::string trained = model.metadata("encoding"); !trained.empty()) {
-        const int sound =
-            sound_positions(now, EncodingStack(trained, impl_of(model).blueprint.dims()), model.context());
-        if (sound >= tokens)
-            text += sound < unlimited
-                        ? "; the encoding has been stretched to " + grouped(static_cast<std::uint64_t>(sound))
-                        : "; the encoding goes on by its law";
+        const auto length = static_cast<int>(std::min<std::int64_t>(positions, unlimited));
+        const int sound = sound_positions(*impl_of(model).encodings_for(length),
+                                          EncodingStack(trained, impl_of(model).blueprint.dims()), context);
+        if (sound < positions)
+            text += "; those from " + number(sound) + " on are new to it (ordo encodings -m says more)";
         else
-            text += "; positions from " + grouped(static_cast<std::uint64_t>(sound)) +
-                    " on are new to it (ordo encodings -m says more)";
+            text += sound < unlimited ? "; the encoding has been stretched to " + number(sound)
+                                      : "; the encoding goes on by its law";
     }
     write_message(text);
 }

@@ -69,8 +69,8 @@ struct ModelChoice {
 };
 Model open_model(const Arguments& arguments, const ModelChoice& choice);
 
-// Says before anything is computed that so many tokens are more than the model was trained with, and what its encoding
-// makes of that.
-void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t tokens);
+// Says before anything is computed that so many positions are more than the model was trained with, and what its encoding
+// makes of that in a session of that length. whose: of several models, which.
+void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t positions, const std::string& whose = {});
 
 } // namespace ordo::tools

@@ -24,12 +24,13 @@ text() { # NAME: its path, unpacked if need be
 train=$(text tiny.train.txt)
 val=$(text tiny.val.txt)
 
-before=$out/storyteller.safetensors
-set --
-if [ -e "$before" ]; then
-    [ -e "$work/before.safetensors" ] || cp "$before" "$work/before.safetensors" # what a leg began with, until it ends
-    set -- --init "$work/before.safetensors"
+# What a leg began with stays beside its checkpoint, until both go.
+if [ ! -e "$work/storyteller.checkpoint" ]; then
+    rm -f "$work/before.safetensors" "$work/storyteller.csv"
+    [ ! -e "$out/storyteller.safetensors" ] || cp "$out/storyteller.safetensors" "$work/before.safetensors"
 fi
+set --
+[ ! -e "$work/before.safetensors" ] || set -- --init "$work/before.safetensors"
 OMP_NUM_THREADS=1 "$ordo" train --threads 1 --corpus "$train" --val "$val" "$@" --encoding rope \
     --layers 6 --dim 192 --heads 6 --ffn 512 --ctx 512 --batch 4 \
     --optimizer muon --lr 0.006 --schedule stable --decay 0.25 --min-lr 0.02 --products "${PRODUCTS:-f32}" \

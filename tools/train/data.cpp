@@ -13,16 +13,20 @@ namespace ordo::train {
 
 namespace {
 
+std::string_view without_outer_newlines(std::string_view text) {
+    while (text.starts_with('\n')) text.remove_prefix(1);
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    return text;
+}
+
 // Without the lines of the marks between them, which are not text.
 std::vector<std::string_view> documents_of(std::string_view text) {
     std::vector<std::string_view> documents;
     constexpr std::string_view mark = end_of_text_name;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find(mark), text.size());
-        std::string_view document = text.substr(0, end);
+        const std::string_view document = without_outer_newlines(text.substr(0, end));
         text.remove_prefix(std::min(end + mark.size(), text.size()));
-        while (document.starts_with('\n')) document.remove_prefix(1);
-        while (document.ends_with('\n')) document.remove_suffix(1);
         if (!document.empty()) documents.push_back(document);
     }
     return documents;
@@ -30,29 +34,54 @@ std::vector<std::string_view> documents_of(std::string_view text) {
 
 constexpr std::size_t share = 50;
 
-std::vector<std::string_view> part_of(const std::vector<std::string_view>& all, Part part) {
-    if (part == Part::all || all.empty()) return all;
-    const bool held_out = part == Part::held_out;
-    if (all.size() == 1) {
-        const std::string_view text = all.front();
-        std::size_t at = text.size() - text.size() / share;
-        at = std::min(text.find_first_of("\n ", at), text.size());
-        return {held_out ? text.substr(at) : text.substr(0, at)};
-    }
+// The last fiftieth of the bytes, or all before; the document where it begins is cut at a line or a word, or else at a
+// character.
+std::vector<std::string_view> cut_by_bytes(const std::vector<std::string_view>& all, bool held_out) {
+    std::size_t bytes = 0;
+    for (const std::string_view document : all) bytes += document.size();
+    std::size_t left = bytes - bytes / share; // until the cut
     std::vector<std::string_view> some;
-    const std::size_t every = std::min(share, all.size());
+    for (const std::string_view document : all) {
+        std::size_t at = std::min(left, document.size());
+        left -= at;
+        if (at > 0 && at < document.size()) {
+            if (const std::size_t blank = document.find_first_of("\n ", at); blank != document.npos)
+                at = blank;
+            else
+                while (at < document.size() && (static_cast<unsigned char>(document[at]) & 0xc0) == 0x80) ++at;
+        }
+        const std::string_view part = without_outer_newlines(held_out ? document.substr(at) : document.substr(0, at));
+        if (!part.empty()) some.push_back(part);
+    }
+    return some;
+}
+
+std::vector<std::string_view> part_of(const std::vector<std::string_view>& all, Part part) {
+    if (part == Part::all) return all;
+    const bool held_out = part == Part::held_out;
+    if (all.size() < share) return cut_by_bytes(all, held_out);
+    std::vector<std::string_view> some;
     for (std::size_t i = 0; i < all.size(); ++i)
-        if ((i % every == every - 1) == held_out) some.push_back(all[i]);
+        if ((i % share == share - 1) == held_out) some.push_back(all[i]);
     return some;
 }
 
 } // namespace
 
+std::string read_part(const std::filesystem::path& file, Part part) {
+    std::string text = read_file(file, most_bytes);
+    if (part == Part::all) return text;
+    std::string some;
+    for (const std::string_view document : part_of(documents_of(text), part))
+        some += std::string(document) + "\n" + std::string(end_of_text_name) + "\n";
+    return some;
+}
+
 Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part)
     : length_(length), name_(file.filename().string()) {
     const std::string text = read_file(file, most_bytes);
     bytes_ = text.size();
-    sha256_ = (part == Part::all ? "" : part == Part::most ? "most of " : "held out of ") + ordo::sha256(text);
+    sha256_ = ordo::sha256(text);
     for (const std::string_view document : part_of(documents_of(text), part)) {
         text_bytes_ += document.size();
         const auto first = static_cast<std::int64_t>(tokens_.size());

@@ -10,9 +10,12 @@ namespace ordo::train {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 32; // of a corpus
 
-// Of one text that has no held-out companion: every 50th document is held out, and the last if there are fewer; of a text of a
-// single document, its last fiftieth, from a line or a word on.
+// Of one text that has no held-out companion: every 50th document is held out, or, of fewer documents, the last fiftieth of
+// their text, from a line or a word on.
 enum class Part { all, most, held_out };
+
+// The documents of a corpus, or of a part of it, with the marks between them. Throws Error(io).
+std::string read_part(const std::filesystem::path& file, Part part);
 
 // A corpus as windows of length + 1 tokens: a window's targets are its tokens moved by one. Every
 // document starts with <|endoftext|> and is cut from its start; its last window runs on into the
@@ -27,7 +30,7 @@ public:
     std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
     std::size_t bytes() const { return bytes_; }           // of the file
     std::size_t text_bytes() const { return text_bytes_; } // of the part's documents
-    const std::string& sha256() const { return sha256_; }  // of the file, hexadecimal; a part's name goes before it
+    const std::string& sha256() const { return sha256_; }  // of the file, hexadecimal
     const std::string& name() const { return name_; }      // of the file, without folders
 
     // Copies window i: length tokens and the length tokens that follow each.

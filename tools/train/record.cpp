@@ -112,6 +112,7 @@ Metadata recipe(const Options& o, const Sources& sources) {
         {"recipe.tokenizer.sha256", sha256(sources.tokenizer)},
     };
     m.merge(method(o));
+    if (o.validation.empty()) m["recipe.held_out"] = "of the corpus";
     if (!o.init.empty()) m["init"] = o.init.filename().string();
     if (sources.finish) {
         m["finish"] = sources.finish->name();

@@ -63,7 +63,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(const Options& o) {
     if (const std::filesystem::path& file = !o.tokenizer.empty() ? o.tokenizer : o.init; !file.empty())
         return read_tokenizer(file);
     if (o.byte_tokenizer) return make_byte_tokenizer();
-    return train_bpe(read_file(o.corpus, most_bytes), o.blueprint.vocab_size);
+    return train_bpe(read_part(o.corpus, o.validation.empty() ? Part::most : Part::all), o.blueprint.vocab_size);
 }
 
 void load_initial(const Options& o, Parameters& parameters) {

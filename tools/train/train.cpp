@@ -134,7 +134,8 @@ Run::Run(const Options& options)
     if (!o_.log.empty()) log_ = Log(o_.log, state_.log_bytes);
 }
 
-// What must be equal for a checkpoint to be continued, by the names of the options where there are any.
+// What must be equal for a checkpoint to be continued: sizes and rates by the names of their options, the method as records
+// have it.
 RunConditions Run::conditions() const {
     RunConditions run{{"encoding", encodings_.spec()},
                       {"tokens", text_of(o_.tokens)},
@@ -156,6 +157,7 @@ RunConditions Run::conditions() const {
     const JsonValue trunk = parse_json(to_json(o_.blueprint, true), "trunk");
     for (const auto& [key, value] : *trunk.object()) run.emplace("trunk." + key, describe(value));
     run.merge(method(o_));
+    run["held-out"] = o_.validation.empty() ? "of the corpus" : "a text of its own";
     run["keep"] = o_.keep == Keep::last ? std::string("last")
                                         : text_of("best of every ", o_.eval_every, " steps by ", o_.eval_tokens,
                                                   " tokens of ", validation_.sha256());

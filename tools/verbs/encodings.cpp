@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numbers>
 
 namespace ordo::tools {
@@ -39,7 +40,7 @@ constexpr Option options[] = {
      .fallback = "256",
      .least = 1,
      .most = 1 << 22,
-     .help = "its trained context"},
+     .help = "its trained context; beside --model alone the length of a session, for laws that turn by it"},
     {.letter = 'm',
      .name = "model",
      .kind = Kind::path,
@@ -53,10 +54,14 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Encodings", options}, rope_group, common_group};
 
+void expect_none(const Arguments& arguments, std::initializer_list<const char*> others) {
+    for (const char* name : others)
+        if (arguments.has(name)) fail(ErrorCode::usage, "expected --model or --", name, ", found both");
+}
+
 Dims read_dims(const Arguments& arguments) {
     if (arguments.has("model")) {
-        for (const char* name : {"dim", "heads", "ctx"})
-            if (arguments.has(name)) fail(ErrorCode::usage, "expected --model or --", name, ", found both");
+        expect_none(arguments, {"dim", "heads", "ctx"});
         return open_source(arguments.text("model")).blueprint.dims();
     }
     const int dim = arguments.integer("dim"), heads = arguments.integer("heads");
@@ -208,7 +213,7 @@ std::vector<Stretch> stretches_of(const EncodingStack& now, const EncodingStack&
     std::vector<Stretch> all;
     for (int layer = 0; layer < dims.n_layers; ++layer) {
         LayerReach reach = reach_of_layer(now, trained, layer, dims.context);
-        if (!all.empty() && all.back().reach.encoding == reach.encoding)
+        if (!all.empty() && all.back().reach == reach)
             all.back().last = layer;
         else
             all.push_back({layer, layer, std::move(reach)});
@@ -237,6 +242,7 @@ Figures pairs_table(std::span<const Stretch> stretches, Format format) {
 }
 
 void show_model(const Arguments& arguments, Format format) {
+    expect_none(arguments, {"dim", "heads"});
     const Source source = open_source(arguments.text("model"));
     const EncodingStack trained = source.trained_encodings();
     std::vector<std::string> idle;
@@ -244,7 +250,9 @@ void show_model(const Arguments& arguments, Format format) {
     if (has_rope_options(arguments)) spec = with_rope_options(arguments, spec, source.blueprint.dims(), idle);
     for (const std::string& text : idle)
         if (!arguments.has("quiet")) write_message("warning: " + text);
-    const EncodingStack now(spec, source.blueprint.dims());
+    EncodingStack now(spec, source.blueprint.dims());
+    if (arguments.has("ctx"))
+        if (std::optional<EncodingStack> other = now.at_length(arguments.integer("ctx"), 0)) now = std::move(*other);
     const std::vector<Stretch> stretches = stretches_of(now, trained, source.blueprint.dims());
     const int sound = sound_positions(now, trained, source.blueprint.context);
     const Figures layers = layers_table(stretches, format), pairs = pairs_table(stretches, format);
@@ -268,9 +276,9 @@ void show_model(const Arguments& arguments, Format format) {
     std::string head =
         "trained with: " + trained.spec() + ", on " + std::to_string(source.blueprint.context) + " tokens\n";
     if (now.spec() != trained.spec()) head += "now: " + now.spec() + "\n";
-    head += "sound up to position: " +
-            (sound < unlimited ? grouped(static_cast<std::uint64_t>(sound)) : std::string("unlimited")) +
-            ", the first at which something is new to the weights: an angle, or the end of a table\n\n";
+    head += sound < unlimited ? "sound: positions below " + grouped(static_cast<std::uint64_t>(sound)) +
+                                    "; there something is new to the weights, an angle or the end of a table\n\n"
+                              : "sound: all positions, by the law of the encoding\n\n";
     write_out(head + for_stdout(layers) + (pairs.rows.empty() ? "" : "\n" + for_stdout(pairs)));
 }
 
@@ -281,7 +289,7 @@ int run(const Arguments& arguments) {
         return 0;
     }
     if (has_rope_options(arguments))
-        fail(ErrorCode::usage, "expected --model without a SPEC beside the options of RoPE");
+        fail(ErrorCode::usage, "the options of RoPE: expected --model, and no SPEC, beside them");
     const Dims dims = read_dims(arguments);
     if (!arguments.has_operand()) {
         write_out(list_text(dims, format));

@@ -60,11 +60,11 @@ void show_idle_options(const Arguments& arguments, const GenerateRequest& reques
     if (sampling.temperature == 0) // the likeliest token is always among those that are left
         for (const char* name : {"top-k", "top-p", "min-p"}) idle(name, "at a temperature of 0");
     if (sampling.temperature == 0 && request.fixed_seed) idle("seed", "at a temperature of 0");
-    if (sampling.repeat_penalty == 1) idle("repeat-last-n", "without --repeat-penalty");
+    if (sampling.repeat_penalty == 1) idle("repeat-last-n", "at a --repeat-penalty of 1");
     if (!request.options.context_shift) idle("keep", "without --context-shift");
-    if (!arguments.has("encoding")) {
-        if (!arguments.has("encodings")) idle("force-encoding", "without --encoding");
-    }
+    // In a conversation /encoding may force.
+    if (!arguments.has("encoding") && !arguments.has("encodings") && !arguments.has("interactive"))
+        idle("force-encoding", "without --encoding");
 }
 
 void show_seed(const GenerateRequest& request) {
@@ -102,11 +102,15 @@ const char* reason_text(StopReason reason) {
     case StopReason::stop_text:
         return "stop text";
     case StopReason::full:
-        return "context full, which --context-shift goes on after";
+        return "context full";
     case StopReason::callback:
         break;
     }
     return "interrupted";
+}
+
+std::string full_text(const GenerateRequest& request) {
+    return request.options.context_shift ? ", of which --keep leaves no room to shift" : "; --context-shift goes on";
 }
 
 std::string shifts_text(int shifts, const Continuation& continuation) {
@@ -153,6 +157,11 @@ int generate_one(const Arguments& arguments) {
         return true;
     });
     warn_beyond(arguments, model, continuation.capacity());
+    if (continuation.left_out() > 0 && !request.quiet)
+        write_message("warning: " + grouped(static_cast<std::uint64_t>(continuation.left_out())) + " of the prompt's " +
+                      grouped(static_cast<std::uint64_t>(continuation.prompt_tokens())) +
+                      " tokens are left out, behind the first that stay, to fit the context of " +
+                      grouped(static_cast<std::uint64_t>(continuation.capacity())));
     {
         Progress progress(request.quiet);
         feed_prompt(continuation, "prompt", progress);
@@ -173,9 +182,10 @@ int generate_one(const Arguments& arguments) {
     out.write(arrived);
     out.close();
     if (!request.quiet) {
-        write_message(speed_text("prompt: ", result.prompt_tokens, result.prefill_seconds));
+        write_message(speed_text("prompt: ", result.prompt_tokens - result.left_out, result.prefill_seconds));
         write_message(speed_text("continuation: ", result.new_tokens, result.decode_seconds) +
-                      "; stopped by: " + reason_text(stop_signal() ? StopReason::callback : result.reason));
+                      "; stopped by: " + reason_text(stop_signal() ? StopReason::callback : result.reason) +
+                      (!stop_signal() && result.reason == StopReason::full ? full_text(request) : ""));
         if (result.shifts > 0) write_message(shifts_text(result.shifts, continuation));
     }
     return stop_signal() ? stop_code() : 0;

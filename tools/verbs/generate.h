@@ -46,6 +46,8 @@ private:
 // Names, as a warning on stderr, what was asked for and changes nothing.
 void show_idle_options(const Arguments& arguments, const GenerateRequest& request);
 
+// What may be done about a context that is full.
+std::string full_text(const GenerateRequest& request);
 // "the context of 256 tokens was shifted 3 times, its keys renumbered"
 std::string shifts_text(int shifts, const Continuation& continuation);
 // "continuation: 128 tokens in 0.104 s, 1228.0 tokens/s"

@@ -41,8 +41,9 @@ inline constexpr Option length_options[] = {
      .most = 1 << 22,
      .help = "tokens that fit, the prompt's included; 0: as many as the model was trained with"},
     {.name = "context-shift",
-     .help = "go on when the context is full: the first --keep tokens stay, half of the others go, in constant memory; "
-             "cached keys are renumbered (StreamingLLM), or, where the encoding does not allow that, computed again"},
+     .help = "go on when the context is full: the first --keep tokens stay, half of the others go, and the cache "
+             "does not grow; cached keys are renumbered (StreamingLLM), or, where the encoding does not allow that, "
+             "computed again; of a longer prompt the middle is left out"},
     {.name = "keep",
      .kind = Kind::integer,
      .value = "N",

@@ -33,6 +33,7 @@ public:
         own_file_ = arguments.has("model") || arguments.has_operand(); // /encoding leaves the storyteller for others
         choice_.file = writing_model_path(arguments);
         open(choice_);
+        show_idle_options(arguments_, request_);
     }
 
     // The continuation of the text with what was typed.
@@ -74,7 +75,6 @@ private:
         choice_ = choice;
         choose_threads(arguments_, *model_);
         take_recommended(arguments_, *model_, request_.options.sampling);
-        show_idle_options(arguments_, request_);
         warn_beyond(arguments_, *model_, request_.options.session.capacity);
     }
 
@@ -130,8 +130,8 @@ private:
         text_ = before_ + result.text;
         fed_ = continuation.release();
         if (!request_.quiet && result.reason == StopReason::full)
-            write_message("the context of " + std::to_string(continuation.capacity()) +
-                          " tokens is full; /new begins a new text, and --context-shift goes on");
+            write_message("the context of " + std::to_string(continuation.capacity()) + " tokens is full" +
+                          full_text(request_) + "; /new begins a new text");
         if (!request_.quiet && result.shifts > 0) write_message(shifts_text(result.shifts, continuation));
     }
 

@@ -116,7 +116,8 @@ int run(const Arguments& arguments) {
     const int wanted = impl_of(model).blueprint.bidirectional() ? count : 256;
     const int chunk = std::min(arguments.has("chunk") ? arguments.integer("chunk") : wanted, count);
     Session session(model, {.capacity = count, .chunk = chunk, .first_position = shift});
-    warn_beyond(arguments, model, count);
+    const bool by_distance = impl_of(model).encodings.shift_invariant(); // where a shift changes nothing
+    warn_beyond(arguments, model, by_distance ? count : std::int64_t{shift} + count);
 
     std::vector<int> positions;
     for (std::size_t i = all ? 0 : tokens.size() - 1; i < tokens.size(); ++i)

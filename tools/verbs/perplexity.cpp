@@ -124,7 +124,8 @@ void add_rows(Figures& figures, const Scores& scores, bool by_position) {
 }
 
 constexpr std::string_view protocol =
-    "documents split at <|endoftext|>, which stands before each; windows of `length` tokens start `stride` apart, the "
+    "documents split at <|endoftext|>; before each stands what begins a text of the model, if anything; windows of "
+    "`length` tokens start `stride` apart, the "
     "last of a document may be shorter; a window starts at position 0 with nothing before it; its first token is not "
     "scored, and of overlapping windows (sliding) a token is scored by the first that holds it; nll in nats per token, "
     "standard error over tokens, bits per byte of scored text";
@@ -201,10 +202,11 @@ const Verb perplexity_verb{
     .name = "perplexity",
     .operand = "MODEL",
     .summary = "how well a model predicts a text",
-    .details =
-        "The text is split into documents at <|endoftext|>, which stands before each. Windows of --length tokens "
-        "start --stride apart; the first token of a window is not scored, and of overlapping windows a token is "
-        "scored by the first that holds it.",
+    .details = "The text is split into documents at <|endoftext|>; before each stands what begins a text of the model "
+               "(of the shipped "
+               "ones <|endoftext|>), if anything. Windows of --length tokens "
+               "start --stride apart; the first token of a window is not scored, and of overlapping windows a token is "
+               "scored by the first that holds it.",
     .groups = groups,
     .run = run};
 

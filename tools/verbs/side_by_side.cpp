@@ -119,7 +119,7 @@ int generate_side_by_side(const Arguments& arguments) {
     choose_threads(arguments, voices.front().model);
     take_recommended(arguments, voices.front().model, request.options.sampling);
     show_idle_options(arguments, request);
-    for (const Voice& voice : voices) warn_beyond(arguments, voice.model, request.options.session.capacity);
+    for (const Voice& voice : voices) warn_beyond(arguments, voice.model, request.options.session.capacity, voice.spec);
     std::vector<Voice*> all;
     {
         Progress progress(request.quiet);

@@ -16,7 +16,8 @@ inline constexpr Option file_options[] = {
     {.name = "val",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "a held-out text of the same form; by default 2 % of the documents are held out of --corpus"},
+     .help =
+         "a held-out text of the same form; by default every 50th document is held out, or of fewer documents the end"},
     {.name = "out",
      .kind = Kind::path,
      .value = "FILE",
