@@ -100,7 +100,11 @@ TEST_F(TeamThreads, WaitingIsSleeping) {
 #pragma omp parallel num_threads(2)
     {
         const detail::Membership membership(shared);
-        for (int loop = 0; loop < loops; ++loop) parallel_for(1, 1, [&](std::ptrdiff_t) { sleep_for(50); });
+        // However busy the machine is, the first piece is done when somebody sleeps.
+        parallel_for(1, 1, [&](std::ptrdiff_t) {
+            for (int i = 0; i < 60'000 && detail::waits.sleeps == sleeps; ++i) sleep_for(1);
+        });
+        for (int loop = 1; loop < loops; ++loop) parallel_for(1, 1, [&](std::ptrdiff_t) { sleep_for(50); });
     }
     // One of two threads waits in each loop, and perhaps at the end; it may have come late to some.
     EXPECT_GE(detail::waits.sleeps - sleeps, 1u);

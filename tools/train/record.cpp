@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/train/record.h"
 
+#include "io/json.h"
 #include "tools/cli/sha256.h"
 #include "tools/train/data.h"
 #include "training/optimizer.h"
@@ -120,6 +121,35 @@ Metadata recipe(const Options& o, const Sources& sources) {
         m["finish.tokens"] = std::to_string(o.finish_tokens); // as asked; steps are whole
     }
     return m;
+}
+
+Metadata conditions_of_run(const Options& o, const Sources& sources, const std::string& encoding) {
+    Metadata run{{"encoding", encoding},
+                 {"tokens", std::to_string(o.tokens)},
+                 {"batch", std::to_string(o.batch)},
+                 {"lr", text_of(o.lr)},
+                 {"min-lr", text_of(o.min_lr)},
+                 {"warmup", text_of(o.warmup)},
+                 {"weight-decay", text_of(o.weight_decay)},
+                 {"clip", text_of(o.clip)},
+                 {"dropout", text_of(o.dropout)},
+                 {"seed", std::to_string(o.seed)},
+                 {"randomised-positions", std::to_string(o.randomised_positions)},
+                 {"finish-tokens", std::to_string(o.finish_tokens)},
+                 {"corpus.sha256", sources.corpus.sha256()},
+                 {"finish.sha256", sources.finish ? sources.finish->sha256() : ""},
+                 {"init.sha256", sources.init_sha256},
+                 {"tokenizer.sha256", sha256(sources.tokenizer)},
+                 {"held-out", o.validation.empty() ? "of the corpus" : "a text of its own"},
+                 {"trunk.sha256", sha256(to_json(o.blueprint))}};
+    const JsonValue trunk = parse_json(to_json(o.blueprint, true), "trunk");
+    for (const auto& [key, value] : *trunk.object()) run.emplace("trunk." + key, describe(value));
+    run.merge(method(o));
+    run["keep"] = o.keep == Keep::last
+                      ? "last"
+                      : "best of every " + std::to_string(o.eval_every) + " steps by " + std::to_string(o.eval_tokens) +
+                            " tokens of " + sources.validation.sha256();
+    return run;
 }
 
 std::string differing_condition(const Metadata& a, const Metadata& b) {

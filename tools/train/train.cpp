@@ -3,8 +3,6 @@
 
 #include "core/blas.h"
 #include "core/error.h"
-#include "encoding/spec.h"
-#include "io/json.h"
 #include "model/model_file.h"
 #include "tools/cli/sha256.h"
 #include "tools/train/checkpoint.h"
@@ -80,7 +78,8 @@ private:
     Floats floats();
     void save();
     void write(const Result& result);
-    RunConditions conditions() const;
+    Sources sources() const { return {corpus_, validation_, finish_.get(), init_sha256_, tokenizer_->to_json()}; }
+    RunConditions conditions() const { return conditions_of_run(o_, sources(), encodings_.spec()); }
     Metadata record(const Result& result) const;
 
     Options o_;
@@ -132,36 +131,6 @@ Run::Run(const Options& options)
         if (state_.evaluated > 0) progress_.know(state_.validation_loss);
     }
     if (!o_.log.empty()) log_ = Log(o_.log, state_.log_bytes);
-}
-
-// What must be equal for a checkpoint to be continued: sizes and rates by the names of their options, the method as records
-// have it.
-RunConditions Run::conditions() const {
-    RunConditions run{{"encoding", encodings_.spec()},
-                      {"tokens", text_of(o_.tokens)},
-                      {"batch", text_of(o_.batch)},
-                      {"lr", decimal(o_.lr)},
-                      {"min-lr", decimal(o_.min_lr)},
-                      {"warmup", decimal(o_.warmup)},
-                      {"weight-decay", decimal(o_.weight_decay)},
-                      {"clip", decimal(o_.clip)},
-                      {"dropout", decimal(o_.dropout)},
-                      {"seed", text_of(o_.seed)},
-                      {"randomised-positions", text_of(o_.randomised_positions)},
-                      {"finish-tokens", text_of(o_.finish_tokens)},
-                      {"corpus.sha256", corpus_.sha256()},
-                      {"finish.sha256", finish_ ? finish_->sha256() : ""},
-                      {"init.sha256", init_sha256_},
-                      {"tokenizer.sha256", sha256(tokenizer_->to_json())},
-                      {"trunk.sha256", sha256(to_json(o_.blueprint))}};
-    const JsonValue trunk = parse_json(to_json(o_.blueprint, true), "trunk");
-    for (const auto& [key, value] : *trunk.object()) run.emplace("trunk." + key, describe(value));
-    run.merge(method(o_));
-    run["held-out"] = o_.validation.empty() ? "of the corpus" : "a text of its own";
-    run["keep"] = o_.keep == Keep::last ? std::string("last")
-                                        : text_of("best of every ", o_.eval_every, " steps by ", o_.eval_tokens,
-                                                  " tokens of ", validation_.sha256());
-    return run;
 }
 
 Schedule Run::schedule() const {
@@ -311,7 +280,7 @@ void Run::write(const Result& result) {
 }
 
 Metadata Run::record(const Result& result) const {
-    Metadata m = recipe(o_, {corpus_, validation_, finish_.get(), init_sha256_, tokenizer_->to_json()});
+    Metadata m = recipe(o_, sources());
     m["command"] = o_.command;
     m["tokens"] = std::to_string(result.tokens);
     if (tokens_before_ > 0) m["init.tokens"] = std::to_string(tokens_before_);
