@@ -85,6 +85,9 @@ TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp
 ifeq ($(MODE),tsan) # only these are run
 TEST_SOURCES := $(filter-out %_test.cpp,$(TEST_SOURCES)) $(shell grep -l Thread $(filter %_test.cpp,$(TEST_SOURCES)))
 endif
+ifeq ($(MODE)$(SWEEPS),asan) # the lab computes by the engine, which other tests prove; make sweeps has it
+TEST_SOURCES := $(filter-out tests/lab/%,$(TEST_SOURCES))
+endif
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.cpp)
 BENCH_SOURCES := $(filter-out bench/programs/program.cpp,$(wildcard bench/programs/*.cpp))
 SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) $(BENCH_SOURCES) tools/main.cpp tests/fuzz/replay.cpp
