@@ -3,11 +3,12 @@
 # Trains the shipped storyteller a leg further, on plain short stories: from OUT_DIR/storyteller.safetensors if there is one, else
 # from nothing. A leg ends with the rate brought down, so that its end can be shipped and be the next one's beginning.
 #   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
-# CORPUS_DIR holds tiny.train.txt and tiny.val.txt, each as it is or with .xz. One thread; goes on from a checkpoint in WORK
+# CORPUS_DIR holds tiny.train.txt and tiny.val.txt, and for the first leg's tokenizer simple.train.txt and simple.val.txt, each as it
+# is or with .xz. One thread; goes on from a checkpoint in WORK
 # (build/storyteller) where one exists. The file comes to OUT_DIR with its card, which prints twenty stories, whatever
 # stories.sh says of them. bf16 is faster where the machine multiplies pairs of bf16, and gives other bits.
 set -eu
-[ $# -eq 3 ] || { sed -n '3,10p' "$0"; exit 2; }
+[ $# -eq 3 ] || { sed -n '3,11p' "$0"; exit 2; }
 ordo=$1 corpus=$2 out=$3
 tools=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-$tools/../../build/storyteller}
@@ -29,8 +30,14 @@ if [ ! -e "$work/storyteller.checkpoint" ]; then
     rm -f "$work/before.safetensors" "$work/storyteller.csv"
     [ ! -e "$out/storyteller.safetensors" ] || cp "$out/storyteller.safetensors" "$work/before.safetensors"
 fi
-set --
-[ ! -e "$work/before.safetensors" ] || set -- --init "$work/before.safetensors"
+if [ -e "$work/before.safetensors" ]; then
+    set -- --init "$work/before.safetensors"
+else
+    tokenizer=$work/tokenizer-4096.safetensors # of the wider text
+    [ -e "$tokenizer" ] || "$ordo" train -q --threads 1 --corpus "$(text simple.train.txt)" --val "$(text simple.val.txt)" \
+        --vocab 4096 --tokens 256 --batch 1 --eval-tokens 256 --out "$tokenizer" >/dev/null
+    set -- --tokenizer "$tokenizer"
+fi
 OMP_NUM_THREADS=1 "$ordo" train --threads 1 --corpus "$train" --val "$val" "$@" --encoding rope \
     --layers 6 --dim 192 --heads 6 --ffn 512 --ctx 512 --batch 4 \
     --optimizer muon --lr 0.006 --schedule stable --decay 0.25 --min-lr 0.02 --products "${PRODUCTS:-f32}" \
