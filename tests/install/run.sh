@@ -157,8 +157,12 @@ check 'a missing file is Error(io)' test $? -eq 5
 "$outside/generate_c" "$outside/absent" "$prompt" >"$SCRATCH/absent_c" 2>&1
 check 'a missing file is ORDO_IO' test $? -eq 5
 check 'and the same text' same absent absent_c
-(cd / && env -i "$prefix/bin/ordo" generate -p "$prompt" -n 48 --temp 0 --no-display-prompt) >"$SCRATCH/elsewhere" 2>/dev/null
+from_anywhere() { (cd / && env -i "$prefix/bin/ordo" generate -p "$prompt" -n 48 --temp 0 --no-display-prompt "$@" 2>/dev/null); }
+from_anywhere --encoding rope >"$SCRATCH/elsewhere"
 check 'the program finds its weights' same program elsewhere
+from_anywhere >"$SCRATCH/told"
+from_anywhere -m "$prefix/share/ordo/weights/storyteller.safetensors" >"$SCRATCH/storyteller"
+check 'and the storyteller' same told storyteller
 
 gone() { make uninstall PREFIX="$prefix" && [ -z "$(find "$prefix" ! -type d)" ]; }
 check 'make uninstall' gone
