@@ -35,8 +35,13 @@ randomised() { [ "$(of recipe.randomised_positions)" = 0 ] && echo consecutive |
 
 case $(basename "$file") in
 storyteller.*)
+    sources="TinyStories (Eldan and Li 2023), CDLA-Sharing-1.0. Its tokenizer was learned on the wider text, which also has FairytaleQA,
+Apache-2.0, and Pratham Books / StoryWeaver and African Storybook, CC-BY 4.0, with thanks to both."
     purpose="The file that \`ordo generate\` writes with if nothing else is named. \`tools/scripts/storyteller.sh\` trains it a leg further." ;;
 *)
+    sources="children's classics in the public domain in the USA (Project Gutenberg texts, its header and licence
+removed); FairytaleQA, Apache-2.0; TinyStories, CDLA-Sharing-1.0; Pratham Books / StoryWeaver and African
+Storybook, CC-BY 4.0, with thanks to both."
     purpose="The weight files of this folder but the storyteller are one experiment: the same trunk, corpus, seed, order of the data and
 budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again." ;;
 esac
@@ -112,9 +117,7 @@ $purpose
 ## Licence and sources
 
 The weights are under the licence of this repository. The text that they were trained on is not part of
-it: children's classics in the public domain in the USA (Project Gutenberg texts, its header and licence
-removed); FairytaleQA, Apache-2.0; TinyStories, CDLA-Sharing-1.0; Pratham Books / StoryWeaver and African
-Storybook, CC-BY 4.0, with thanks to both.
+it: $sources
 
 ## Sample
 

@@ -4,11 +4,10 @@
 # from nothing. A leg ends with the rate brought down, so that its end can be shipped and be the next one's beginning.
 #   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
 # CORPUS_DIR holds tiny.train.txt and tiny.val.txt, and for the first leg's tokenizer simple.train.txt and simple.val.txt, each as it
-# is or with .xz. One thread; goes on from a checkpoint in WORK
-# (build/storyteller) where one exists. The file comes to OUT_DIR with its card, which prints twenty stories, whatever
+# is or with .xz. One thread; goes on from a checkpoint in WORK (build/storyteller) where one exists. The file comes to OUT_DIR with its card, which prints twenty stories, whatever
 # stories.sh says of them. bf16 is faster where the machine multiplies pairs of bf16, and gives other bits.
 set -eu
-[ $# -eq 3 ] || { sed -n '3,11p' "$0"; exit 2; }
+[ $# -eq 3 ] || { sed -n '3,9p' "$0"; exit 2; }
 ordo=$1 corpus=$2 out=$3
 tools=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-$tools/../../build/storyteller}
