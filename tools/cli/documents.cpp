@@ -8,15 +8,26 @@
 
 namespace ordo::tools {
 
+std::string_view without_outer_newlines(std::string_view text) {
+    while (text.starts_with('\n')) text.remove_prefix(1);
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    return text;
+}
+
+std::vector<std::string_view> split_documents(std::string_view text) {
+    std::vector<std::string_view> documents;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(end_of_text_name), text.size());
+        const std::string_view document = without_outer_newlines(text.substr(0, end));
+        text.remove_prefix(std::min(end + end_of_text_name.size(), text.size()));
+        if (!document.empty()) documents.push_back(document);
+    }
+    return documents;
+}
+
 std::vector<Document> read_documents(std::string_view text, const Model& model, std::string_view name) {
     std::vector<Document> documents;
-    while (!text.empty()) {
-        const std::size_t mark = text.find(end_of_text_name);
-        std::string_view body = text.substr(0, mark);
-        text.remove_prefix(mark == std::string_view::npos ? text.size() : mark + end_of_text_name.size());
-        while (body.starts_with('\n')) body.remove_prefix(1);
-        while (body.ends_with('\n')) body.remove_suffix(1);
-        if (body.empty()) continue;
+    for (const std::string_view body : split_documents(text)) {
         Document& document = documents.emplace_back();
         if (model.start_of_text() >= 0) document.tokens.push_back(model.start_of_text());
         for (const Token token : model.encode(body)) document.tokens.push_back(token);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A text as documents, to measure a model on.
+// A text as documents, to train a model or to measure it on.
 #pragma once
 
 #include "ordo.h"
@@ -13,8 +13,12 @@ struct Document {
     std::vector<int> bytes; // of each token
 };
 
-// Splits at <|endoftext|>, blank lines at the ends of a document apart; each becomes <|endoftext|> (if the
-// tokenizer has it) and its tokens. Throws Error(usage), naming the text, if none has two tokens.
+std::string_view without_outer_newlines(std::string_view text);
+// The documents between <|endoftext|>, without the newlines at their ends; empty ones are none.
+std::vector<std::string_view> split_documents(std::string_view text);
+
+// Each document as what begins a text of the model, if anything, and its tokens. Throws Error(usage), naming the text, if none has
+// two tokens.
 std::vector<Document> read_documents(std::string_view text, const Model& model, std::string_view name);
 
 // Their tokens alone.

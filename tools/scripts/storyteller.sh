@@ -7,7 +7,7 @@
 # is or with .xz. One thread; goes on from a checkpoint in WORK (build/storyteller) where one exists. The file comes to OUT_DIR with its card, which prints twenty stories, whatever
 # stories.sh says of them. bf16 is faster where the machine multiplies pairs of bf16, and gives other bits.
 set -eu
-[ $# -eq 3 ] || { sed -n '3,9p' "$0"; exit 2; }
+[ $# -eq 3 ] || { sed -n '3,8p' "$0"; exit 2; }
 ordo=$1 corpus=$2 out=$3
 tools=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-$tools/../../build/storyteller}

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "io/file.h"
+#include "tools/cli/documents.h"
 #include "tools/cli/sha256.h"
 
 #include <algorithm>
@@ -12,25 +13,6 @@
 namespace ordo::train {
 
 namespace {
-
-std::string_view without_outer_newlines(std::string_view text) {
-    while (text.starts_with('\n')) text.remove_prefix(1);
-    while (text.ends_with('\n')) text.remove_suffix(1);
-    return text;
-}
-
-// Without the lines of the marks between them, which are not text.
-std::vector<std::string_view> documents_of(std::string_view text) {
-    std::vector<std::string_view> documents;
-    constexpr std::string_view mark = end_of_text_name;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(mark), text.size());
-        const std::string_view document = without_outer_newlines(text.substr(0, end));
-        text.remove_prefix(std::min(end + mark.size(), text.size()));
-        if (!document.empty()) documents.push_back(document);
-    }
-    return documents;
-}
 
 constexpr std::size_t share = 50;
 
@@ -50,7 +32,8 @@ std::vector<std::string_view> cut_by_bytes(const std::vector<std::string_view>& 
             else
                 while (at < document.size() && (static_cast<unsigned char>(document[at]) & 0xc0) == 0x80) ++at;
         }
-        const std::string_view part = without_outer_newlines(held_out ? document.substr(at) : document.substr(0, at));
+        const std::string_view part =
+            tools::without_outer_newlines(held_out ? document.substr(at) : document.substr(0, at));
         if (!part.empty()) some.push_back(part);
     }
     return some;
@@ -72,7 +55,7 @@ std::string read_part(const std::filesystem::path& file, Part part) {
     std::string text = read_file(file, most_bytes);
     if (part == Part::all) return text;
     std::string some;
-    for (const std::string_view document : part_of(documents_of(text), part))
+    for (const std::string_view document : part_of(tools::split_documents(text), part))
         some += std::string(document) + "\n" + std::string(end_of_text_name) + "\n";
     return some;
 }
@@ -82,7 +65,7 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
     const std::string text = read_file(file, most_bytes);
     bytes_ = text.size();
     sha256_ = ordo::sha256(text);
-    for (const std::string_view document : part_of(documents_of(text), part)) {
+    for (const std::string_view document : part_of(tools::split_documents(text), part)) {
         text_bytes_ += document.size();
         const auto first = static_cast<std::int64_t>(tokens_.size());
         tokens_.push_back(tokenizer.end_of_text());
