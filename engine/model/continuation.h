@@ -18,8 +18,8 @@ public:
         bool ignore_end = false; // never draw what ends a text
     };
 
-    // A session of the same model, and the tokens in it that another text may begin with. What a prompt begins with need not be fed again; an encoder's
-    // prompt always is.
+    // A session of the same model, and the tokens in it that another text may begin with: they need not be fed again,
+    // but for an encoder's prompt.
     struct Fed {
         Session session;
         std::vector<Token> tokens;

@@ -39,7 +39,7 @@ std::vector<double> frequencies_in(std::span<const Encoding* const> encodings) {
 }
 
 int whole(double positions) {
-    return positions < unlimited ? static_cast<int>(positions + 1e-6) : unlimited; // 1e-6: of 256 / 0.25 * 0.25
+    return positions < unlimited ? static_cast<int>(positions + 1e-6) : unlimited; // rounding must not cost one
 }
 
 } // namespace

@@ -31,15 +31,15 @@ struct Floats {
 
 // A safetensors file of the Floats as f32 tensors, "best" once there is one, with the state in its metadata.
 // run says by name what decides the run, all of which has to be the same for one that goes on; it is stored under
-// "run.NAME". "sha256" is that of all the file says: "LENGTH:TEXT" of each
-// other key of the metadata and of its value, by key, then for each tensor, by name, the same of its name and its
-// number of elements, and its bytes. Replaces the file as a whole or not at all. Throws Error(failure) for a
+// "run.NAME". "sha256" is that of all the file says: "LENGTH:TEXT" of each other key of the metadata and of its value,
+// by key, then for each tensor, by name, the same of its name and its number of elements, and its bytes. Replaces the file as a whole or not at all. Throws Error(failure) for a
 // number that is not finite, before it touches the file, and Error(io).
 using RunConditions = std::map<std::string, std::string, std::less<>>;
 void save_checkpoint(const std::filesystem::path& file, const RunConditions& run, const State& state,
                      const Floats& floats);
 // Nothing in the file is trusted: throws Error(model) for whatever a run of so many steps would not have saved,
-// and Error(usage), naming the first condition that differs, if the checkpoint belongs to another run. Both leave the floats in no particular state.
+// and Error(usage), naming the first condition that differs, if the checkpoint belongs to another run. Both leave the
+// floats in no particular state.
 State load_checkpoint(const std::filesystem::path& file, const RunConditions& run, std::int64_t steps,
                       const Floats& floats);
 
