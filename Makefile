@@ -49,8 +49,7 @@ Q := $(if $(V),,@)
 
 # ---- Modes ------------------------------------------------------------------------------------
 
-# Line numbers are all that a report needs: -g takes a quarter longer. Tests are not optimised there, which takes
-# twice as long and makes what they call no faster.
+# Line numbers are all that a report needs: -g takes a quarter longer.
 sanitized := -O1 -g1 -fno-omit-frame-pointer -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
 undefined := undefined,float-cast-overflow
 ifeq ($(MODE),release)
@@ -107,9 +106,12 @@ $(foreach f,io text encoding,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
 $(BUILD)/tools/cli/line_reader.o: FILE_FLAGS := $(if $(EDIT_LIBS),-DORDO_LIBEDIT)
 ifeq ($(MODE),asan)
 WARNINGS += -Wno-maybe-uninitialized # with sanitizers g++ 12 sees some that are none, in std::regex and std::optional
-$(BUILD)/tests/%.o: FILE_FLAGS := -O0
-# These compute with the oracle, which takes minutes without optimisation.
-$(foreach f,encoding model train training,$(BUILD)/tests/$f/%.o) $(BUILD)/tests/oracle%.o: FILE_FLAGS := -O1
+endif
+# What computes for long is the library and the oracles: all else is built as fast as it can be, where nobody measures it.
+$(BUILD)/tests/%.o: FILE_FLAGS := $(if $(filter release,$(MODE)),-O1,-O0)
+$(BUILD)/tests/oracles/%.o $(BUILD)/tests/oracle.o $(BUILD)/tests/reference.o: FILE_FLAGS := -O1
+ifneq ($(filter asan tsan,$(MODE)),)
+$(BUILD)/tools/%.o $(BUILD)/bench/%.o: FILE_FLAGS := -O0
 endif
 
 # For libordo.so, which shows the public interface alone; what the library calls of its own is bound when it is linked.

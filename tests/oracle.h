@@ -63,8 +63,8 @@ public:
     virtual ~Oracle() = default;
     // What is done to the embedding x [d] of one token.
     virtual void embed(Vector& /*x*/, const Place&, int /*segment*/) const {}
-    // The state of a token, of what its layer's attention reads x [d] and the state of the token before it, which
-    // is empty for the first.
+    // The state of a token, of what its layer's attention reads x [d] and the state of the token before it that is no
+    // padding, which is empty for the first.
     virtual Vector observe(const Vector& /*x*/, const Place&, int /*layer*/, const Vector& /*before*/) const {
         return {};
     }

@@ -51,13 +51,4 @@ inline void norm_columns(Matrix& x, int first, int width, const Matrix& weight, 
         }
 }
 
-// The tensors of a model's encoder under the names that those of a model of one stack have.
-inline Tensors encoder_tensors(const Tensors& all) {
-    const std::string prefix = "encoder.";
-    Tensors own = {{"embedding.weight", all.at("embedding.weight")}};
-    for (const auto& [name, matrix] : all)
-        if (name.compare(0, prefix.size(), prefix) == 0) own[name.substr(prefix.size())] = matrix;
-    return own;
-}
-
 } // namespace ordo::reference

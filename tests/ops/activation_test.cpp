@@ -3,7 +3,7 @@
 #include "core/tensor.h"
 #include "kernels/kernels.h"
 #include "ops/activation.h"
-#include "tests/reference.h"
+#include "tests/reference_rows.h"
 
 #include <algorithm>
 #include <cmath>

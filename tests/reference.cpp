@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include "tests/reference.h"
+
+#include "tests/reference_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::reference {
+
+std::vector<Matrix> Transformer::states(const Input& in) const {
+    std::vector<Matrix> all = {embedding(in)};
+    for (int layer = 0; layer < b_.n_layers; ++layer) all.push_back(after_layer(all.back(), layer, in));
+    return all;
+}
+
+Matrix Transformer::attention_weights(const Input& in, int layer, int head) const {
+    const LayerPlan& plan = b_.layer(layer);
+    Matrix x = states(in)[static_cast<std::size_t>(layer)];
+    if (plan.norm_place != NormPlace::post) x = norm(x, "layers." + std::to_string(layer) + ".attention_norm", plan);
+    const States seen_states = observed(x, layer, in);
+    const HeadInput of = head_input(x, layer, head, in, seen_states);
+    Matrix all(x.rows, x.rows);
+    for (int i = 0; i < x.rows; ++i) {
+        const std::vector<std::size_t> seen = seen_by(plan, i, in);
+        const Vector p = weights(of, static_cast<std::size_t>(i), seen);
+        for (std::size_t s = 0; s < seen.size(); ++s) all.at(i, static_cast<int>(seen[s])) = p[s];
+    }
+    return all;
+}
+
+Matrix Transformer::finished(const Input& in) const {
+    const Matrix x = states(in).back();
+    return b_.final_norm ? norm(x, "final_norm", b_) : x;
+}
+
+Matrix Transformer::logits(const Input& in) const {
+    Matrix x = finished(in);
+    if (b_.head_transform) { // BERT's masked language model: dense, activation, norm
+        x = linear(x, "head_transform", true);
+        for (double& value : x.values) value = activation(b_.activation, value);
+        x = norm(x, "head_norm", b_);
+    }
+    for (double& value : x.values) value *= static_cast<double>(b_.head_scale);
+    Matrix logits = linear(x, b_.tied_head ? "embedding" : "head", false);
+    for (int i = 0; i < logits.rows; ++i)
+        for (int j = 0; j < logits.cols; ++j)
+            logits.at(i, j) =
+                capped(logits.at(i, j) + (b_.head_bias ? tensor("head.bias").at(0, j) : 0), b_.final_softcap);
+    return logits;
+}
+
+double Transformer::loss(const Input& in, const std::vector<Token>& targets) const {
+    const Matrix scores = logits(in);
+    double total = 0;
+    int counted = 0;
+    for (int i = 0; i < scores.rows; ++i) {
+        const Token target = targets[static_cast<std::size_t>(i)];
+        if (target < 0) continue;
+        double top = scores.at(i, 0);
+        for (int j = 1; j < scores.cols; ++j) top = std::max(top, scores.at(i, j));
+        double z = 0;
+        for (int j = 0; j < scores.cols; ++j) z += std::exp(scores.at(i, j) - top);
+        total += std::log(z) + top - scores.at(i, target);
+        ++counted;
+    }
+    return total / counted;
+}
+
+Matrix Transformer::linear(const Matrix& x, const std::string& name, bool has_bias) const {
+    const Matrix& w = tensor(name + ".weight");
+    Matrix y(x.rows, w.rows);
+    for (int i = 0; i < x.rows; ++i)
+        for (int j = 0; j < w.rows; ++j) {
+            for (int k = 0; k < x.cols; ++k) y.at(i, j) += x.at(i, k) * w.at(j, k);
+            if (has_bias) y.at(i, j) += tensor(name + ".bias").at(0, j);
+        }
+    return y;
+}
+
+Matrix Transformer::norm(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+    Matrix y = x;
+    const Matrix& weight = tensor(name + ".weight");
+    const Matrix* bias = plan.norm_bias ? &tensor(name + ".bias") : nullptr;
+    for (int i = 0; i < x.rows; ++i) {
+        double mean = 0, square = 0;
+        if (plan.norm == Norm::layer)
+            for (int j = 0; j < x.cols; ++j) mean += x.at(i, j) / x.cols;
+        for (int j = 0; j < x.cols; ++j) square += (x.at(i, j) - mean) * (x.at(i, j) - mean) / x.cols;
+        for (int j = 0; j < x.cols; ++j) {
+            y.at(i, j) = (x.at(i, j) - mean) / std::sqrt(square + static_cast<double>(plan.norm_eps));
+            y.at(i, j) = y.at(i, j) * weight.at(0, j) + (bias != nullptr ? bias->at(0, j) : 0);
+        }
+    }
+    return y;
+}
+
+Matrix Transformer::embedding(const Input& in) const {
+    const auto n = static_cast<int>(in.tokens.size());
+    const Matrix& table = tensor("embedding.weight");
+    Matrix x(n, b_.d_model);
+    for (int i = 0; i < n; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        Vector row(static_cast<std::size_t>(b_.d_model));
+        for (int j = 0; j < b_.d_model; ++j)
+            row[static_cast<std::size_t>(j)] = table.at(in.tokens[at], j) * static_cast<double>(b_.embedding_scale);
+        for (const Oracle* oracle : oracles_.all())
+            oracle->embed(row, in.place(i), in.segments.empty() ? 0 : in.segments[at]);
+        for (int j = 0; j < b_.d_model; ++j) x.at(i, j) = row[static_cast<std::size_t>(j)];
+    }
+    return b_.embedding_norm ? norm(x, "embedding_norm", b_) : x;
+}
+
+Matrix Transformer::after_layer(const Matrix& x, int layer, const Input& in) const {
+    const LayerPlan& plan = b_.layer(layer);
+    const std::string name = "layers." + std::to_string(layer) + ".";
+    const auto normed = [&](const Matrix& h, const char* which) { return norm(h, name + which, plan); };
+    const auto f = [&](const Matrix& h) { return attention(h, layer, in); };
+    const auto g = [&](const Matrix& h) { return feed_forward(h, layer); };
+    const auto c = [&](const Matrix& h) { return cross_attention(h, layer, in); };
+    switch (plan.norm_place) {
+    case NormPlace::pre: {
+        Matrix y = sum(x, f(normed(x, "attention_norm")));
+        if (plan.cross_attention) y = sum(y, c(normed(y, "cross_attention_norm")));
+        return sum(y, g(normed(y, "feed_forward_norm")));
+    }
+    case NormPlace::post: {
+        Matrix y = normed(sum(x, f(x)), "attention_norm");
+        if (plan.cross_attention) y = normed(sum(y, c(y)), "cross_attention_norm");
+        return normed(sum(y, g(y)), "feed_forward_norm");
+    }
+    case NormPlace::sandwich: {
+        Matrix y = sum(x, normed(f(normed(x, "attention_norm")), "attention_out_norm"));
+        if (plan.cross_attention) y = sum(y, normed(c(normed(y, "cross_attention_norm")), "cross_attention_out_norm"));
+        return sum(y, normed(g(normed(y, "feed_forward_norm")), "feed_forward_out_norm"));
+    }
+    case NormPlace::parallel:
+        return sum(sum(x, f(normed(x, "attention_norm"))), g(normed(x, "attention_norm")));
+    case NormPlace::parallel_two:
+        return sum(sum(x, f(normed(x, "attention_norm"))), g(normed(x, "feed_forward_norm")));
+    }
+    return x;
+}
+
+Matrix Transformer::feed_forward(const Matrix& x, int layer) const {
+    const LayerPlan& plan = b_.layer(layer);
+    const std::string name = "layers." + std::to_string(layer) + ".feed_forward";
+    return plan.experts == 0 ? expert(x, name, plan) : mixture(x, name, plan);
+}
+
+// One feed-forward part.
+Matrix Transformer::expert(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+    const Matrix in = linear(x, name + ".in", plan.ffn_bias);
+    Matrix h(x.rows, b_.d_ff);
+    for (int i = 0; i < h.rows; ++i)
+        for (int j = 0; j < b_.d_ff; ++j)
+            h.at(i, j) = activation(plan.activation, in.at(i, j)) * (plan.gated ? in.at(i, b_.d_ff + j) : 1);
+    return linear(h, name + ".out", plan.ffn_bias);
+}
+
+// Shazeer et al. 2017 and Mixtral (Jiang et al. 2024): y = sum of p_e E_e(x) over the experts with the largest
+// p = softmax(router), here computed for all of them. Mixtral's softmax over the best logits is the same as p
+// divided by their sum; others (Qwen 1.5 MoE) leave p as it is.
+Matrix Transformer::mixture(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+    const Matrix router = linear(x, name + ".router", false);
+    std::vector<Matrix> outputs;
+    for (int e = 0; e < plan.experts; ++e) outputs.push_back(expert(x, name + ".experts." + std::to_string(e), plan));
+    Matrix y(x.rows, x.cols);
+    for (int i = 0; i < x.rows; ++i) {
+        std::vector<std::pair<double, int>> order; // larger first, ties to the lower index
+        double total = 0, picked = 0;
+        for (int e = 0; e < plan.experts; ++e) {
+            order.emplace_back(-router.at(i, e), e);
+            total += std::exp(router.at(i, e));
+        }
+        std::sort(order.begin(), order.end());
+        order.resize(static_cast<std::size_t>(plan.experts_used));
+        for (const auto& [negative, e] : order) picked += std::exp(-negative) / total;
+        for (const auto& [negative, e] : order) {
+            const double p = std::exp(-negative) / total / (plan.experts_renormalised ? picked : 1);
+            for (int j = 0; j < x.cols; ++j) y.at(i, j) += p * outputs[static_cast<std::size_t>(e)].at(i, j);
+        }
+    }
+    return y;
+}
+
+bool Transformer::sees(const LayerPlan& plan, int query, int key) {
+    if (plan.mask == Mask::bidirectional) return true;
+    return key <= query && (plan.window == 0 || query - key < plan.window);
+}
+
+// Padding is seen by nobody but itself, so that its rows, which nobody asks for, have a softmax.
+std::vector<std::size_t> Transformer::seen_by(const LayerPlan& plan, int query, const Input& in) {
+    std::vector<std::size_t> seen;
+    for (std::size_t j = 0; j < in.tokens.size(); ++j) {
+        const auto key = static_cast<int>(j);
+        const bool hidden = !in.padding.empty() && in.padding[j] != 0 && key != query;
+        if (sees(plan, query, key) && !hidden) seen.push_back(j);
+    }
+    return seen;
+}
+
+// q, k and v of all heads, with their biases and norms, before they are rotated.
+Matrix Transformer::queries_keys_values(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+    const bool all = plan.q_bias && plan.k_bias && plan.v_bias;
+    Matrix qkv = linear(x, name + "qkv", all);
+    const int q_width = b_.n_heads * b_.d_head, kv_width = b_.n_kv_heads * b_.d_head;
+    if (!all) {
+        if (plan.q_bias) add_to_rows(qkv, 0, tensor(name + "q.bias"));
+        if (plan.k_bias) add_to_rows(qkv, q_width, tensor(name + "k.bias"));
+        if (plan.v_bias) add_to_rows(qkv, q_width + kv_width, tensor(name + "v.bias"));
+    }
+    if (plan.qk_norm == QkNorm::none) return qkv;
+    norm_columns(qkv, 0, q_width, tensor(name + "q_norm.weight"), plan);
+    norm_columns(qkv, q_width, kv_width, tensor(name + "k_norm.weight"), plan);
+    return qkv;
+}
+
+// All tokens as one head's queries or keys: columns [first, first + d_head), rotated.
+std::vector<Vector> Transformer::rotated(const Matrix& qkv, int first, Role role, int layer, int head,
+                                         const Input& in) const {
+    std::vector<Vector> all;
+    for (int i = 0; i < qkv.rows; ++i) {
+        Vector x(static_cast<std::size_t>(b_.d_head));
+        for (int j = 0; j < b_.d_head; ++j) x[static_cast<std::size_t>(j)] = qkv.at(i, first + j);
+        for (const Oracle* oracle : oracles_.layer(layer)) oracle->rotate(x, in.place(i), role, layer, head);
+        all.push_back(x);
+    }
+    return all;
+}
+
+Transformer::States Transformer::observed(const Matrix& x, int layer, const Input& in) const {
+    States states;
+    for (const Oracle* oracle : oracles_.layer(layer)) {
+        std::vector<Vector> of_one;
+        Vector before; // of the latest token that is no padding, which leaves no trace
+        for (int i = 0; i < x.rows; ++i) {
+            Vector row(static_cast<std::size_t>(x.cols));
+            for (int j = 0; j < x.cols; ++j) row[static_cast<std::size_t>(j)] = x.at(i, j);
+            of_one.push_back(oracle->observe(row, in.place(i), layer, before));
+            if (in.padding.empty() || in.padding[static_cast<std::size_t>(i)] == 0) before = of_one.back();
+        }
+        states.push_back(of_one);
+    }
+    return states;
+}
+
+Transformer::HeadInput Transformer::head_input(const Matrix& x, int layer, int head, const Input& in,
+                                               const States& states) const {
+    const LayerPlan& plan = b_.layer(layer);
+    const Matrix qkv = queries_keys_values(x, "layers." + std::to_string(layer) + ".attention.", plan);
+    const int e = b_.d_head, kv_head = head / (b_.n_heads / b_.n_kv_heads);
+    const double scale = plan.score_scale != 0 ? static_cast<double>(plan.score_scale) : 1 / std::sqrt(double(e));
+    HeadInput of{{layer, head, scale}, {}, {}, {}, &states};
+    of.queries = rotated(qkv, head * e, Role::query, layer, head, in);
+    of.keys = rotated(qkv, (b_.n_heads + kv_head) * e, Role::key, layer, kv_head, in);
+    for (int i = 0; i < x.rows; ++i) of.places.push_back(in.place(i));
+    return of;
+}
+
+// The softmax over the keys that query i sees, in order; with the sinks, it sums to less than one.
+Vector Transformer::weights(const HeadInput& in, std::size_t i, const std::vector<std::size_t>& seen) const {
+    const std::vector<const Oracle*> encodings = oracles_.layer(in.head.layer);
+    Vector row;
+    for (const std::size_t j : seen) {
+        double score =
+            capped(dot(in.queries[i], in.keys[j]) * in.head.scale, b_.layer(in.head.layer).attention_softcap);
+        for (std::size_t n = 0; n < encodings.size(); ++n)
+            score += encodings[n]->bias(in.head, in.query(n, i), in.key(n, j));
+        row.push_back(score);
+    }
+    for (std::size_t n = 0; n < encodings.size(); ++n) encodings[n]->rescore(row, in.head, in.query(n, i));
+    const double top = *std::max_element(row.begin(), row.end());
+    double total = 0;
+    for (double& score : row) total += score = std::exp(score - top);
+    for (const Oracle* encoding : encodings) total += std::exp(encoding->sink(in.head.layer, in.head.head) - top);
+    for (double& weight : row) weight /= total;
+    return row;
+}
+
+Matrix Transformer::attention(const Matrix& x, int layer, const Input& in) const {
+    const LayerPlan& plan = b_.layer(layer);
+    const std::string name = "layers." + std::to_string(layer) + ".attention.";
+    const Matrix qkv = queries_keys_values(x, name, plan);
+    const States states = observed(x, layer, in);
+    const std::vector<const Oracle*> encodings = oracles_.layer(layer);
+    const int n = x.rows, e = b_.d_head, group = b_.n_heads / b_.n_kv_heads;
+    Matrix out(n, b_.n_heads * e);
+    for (int head = 0; head < b_.n_heads; ++head) {
+        const int v_first = (b_.n_heads + b_.n_kv_heads + head / group) * e;
+        const HeadInput of = head_input(x, layer, head, in, states);
+        for (int i = 0; i < n; ++i) {
+            const std::vector<std::size_t> seen = seen_by(plan, i, in);
+            const auto query = static_cast<std::size_t>(i);
+            const Vector p = weights(of, query, seen);
+            Vector mixed(static_cast<std::size_t>(e));
+            for (std::size_t s = 0; s < seen.size(); ++s) {
+                for (int l = 0; l < e; ++l)
+                    mixed[static_cast<std::size_t>(l)] += p[s] * qkv.at(static_cast<int>(seen[s]), v_first + l);
+                for (std::size_t m = 0; m < encodings.size(); ++m)
+                    encodings[m]->mix(mixed, p[s], of.head, of.query(m, query), of.key(m, seen[s]));
+            }
+            for (int l = 0; l < e; ++l) out.at(i, head * e + l) = mixed[static_cast<std::size_t>(l)];
+        }
+    }
+    return linear(out, name + "out", plan.out_bias);
+}
+
+// Vaswani et al. 2017, section 3.2.3: queries of the decoder, keys and values of the encoder's output, all of which
+// each query sees. Nothing of position enters here.
+Matrix Transformer::cross_attention(const Matrix& x, int layer, const Input& in) const {
+    const LayerPlan& plan = b_.layer(layer);
+    const std::string name = "layers." + std::to_string(layer) + ".cross_attention.";
+    const Matrix q = linear(x, name + "q", plan.q_bias), kv = linear(in.memory, name + "kv", plan.v_bias);
+    const int e = b_.d_head, group = b_.n_heads / b_.n_kv_heads;
+    const double scale = plan.score_scale != 0 ? static_cast<double>(plan.score_scale) : 1 / std::sqrt(double(e));
+    Matrix out(x.rows, b_.n_heads * e);
+    for (int i = 0; i < x.rows; ++i)
+        for (int head = 0; head < b_.n_heads; ++head) {
+            const int k_first = head / group * e, v_first = (b_.n_kv_heads + head / group) * e;
+            Vector p;
+            double total = 0;
+            for (int j = 0; j < kv.rows; ++j) {
+                double score = 0;
+                for (int l = 0; l < e; ++l) score += q.at(i, head * e + l) * kv.at(j, k_first + l) * scale;
+                total += std::exp(score);
+                p.push_back(std::exp(score));
+            }
+            for (int j = 0; j < kv.rows; ++j)
+                for (int l = 0; l < e; ++l)
+                    out.at(i, head * e + l) += p[static_cast<std::size_t>(j)] / total * kv.at(j, v_first + l);
+        }
+    return linear(out, name + "out", plan.out_bias);
+}
+
+Tensors encoder_tensors(const Tensors& all) {
+    const std::string prefix = "encoder.";
+    Tensors own = {{"embedding.weight", all.at("embedding.weight")}};
+    for (const auto& [name, matrix] : all)
+        if (name.compare(0, prefix.size(), prefix) == 0) own[name.substr(prefix.size())] = matrix;
+    return own;
+}
+
+} // namespace ordo::reference
