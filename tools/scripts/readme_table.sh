@@ -23,7 +23,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 "$ordo" encodings --format csv >"$scratch/registered.csv"
 # Figures that were not taken yet leave their cells empty.
-for name in heldout seeds seeds-runs encodings; do
+for name in seeds seeds-runs encodings; do
     if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$scratch/"; else : >"$scratch/$name.csv"; fi
 done
 
@@ -55,8 +55,6 @@ function linked(paper,    id, out) { # every "arXiv 1706.03762" as a link
     return out paper
 }
 function cell(text) { gsub(/\|/, "\\|", text); return text == "" ? "–" : text }
-function percent(own, whole) { return sprintf("%.2f %% (%+.1f %%)", own, whole) }
-
 function listed(list, value, label) { return value == "" ? list : list (list == "" ? "" : ", ") value (label == "" ? "" : " (" label ")") }
 function interval(mean, half) {
     if (column(mean) == "") return ""
@@ -72,70 +70,46 @@ FNR == 1 {
     next
 }
 { fields($0, f) }
-file == "heldout.csv" {
-    name = base(column("encoding"))
-    # Several files of one encoding are told apart by the first of its parameters.
-    label = column("encoding")
-    sub(/^[^:]*:?/, "", label)
-    sub(/,.*/, "", label)
-    count[name]++
-    loss[name, count[name]] = sprintf("%.3f", column("nll"))
-    tag[name, count[name]] = label
-    scored = column("tokens")
-}
 file == "seeds.csv" {
     name = base(column("encoding"))
-    label = column("encoding")
+    label = column("encoding") # what tells several of one encoding apart is the first of its parameters
     sub(/^[^:]*:?/, "", label)
+    sub(/,.*/, "", label)
     seeds = column("seeds")
-    buys[name, label] = name == "none" ? "reference" : interval("minus_none", "half_minus")
-    beyond[name, label] = interval("more_at_4x", "half_more")
-    if (beyond[name, label] != "") reached = 1
+    tag[name, ++count[name]] = label
+    loss[name, count[name]] = name == "none" ? "reference" : interval("minus_none", "half_minus")
 }
 file == "seeds-runs.csv" { budget = sprintf("%.1f", column("tokens") / 1e6) }
-file == "encodings.csv" {
+file == "encodings.csv" && column("n_prompt") > 0 {
     name = base(column("encoding"))
-    own = column("stage_percent"); whole = column("diff_median")
-    if (name == "none") text = "reference"; else text = percent(own, whole)
-    if (column("n_prompt") > 0) { prefill[name] = text; prompt = column("n_prompt") }
-    else { decode[name] = text; gen = column("n_gen") }
+    cost[name] = name == "none" ? "reference" : sprintf("%.2f %%", column("stage_percent"))
+    prompt = column("n_prompt")
     cpu = column("cpu_info"); threads = column("n_threads"); rounds = column("repetitions"); shape = column("model_type")
 }
 file == "registered.csv" {
     if (!header++) {
-        print "| encoding | moment | paper | held-out loss | against `none` | at 4x the length | overhead in prefill | overhead in decode |"
-        print "|---|---|---|--:|--:|--:|--:|--:|"
+        print "| encoding | acts at | paper | loss minus that of `none` | cost |"
+        print "|---|---|---|--:|--:|"
     }
     name = column("name")
     source = name
     gsub(/-/, "_", source)
-    losses = bought = farther = ""
-    for (i = 1; i <= (count[name] ? count[name] : 1); ++i) {
-        label = count[name] > 1 ? tag[name, i] : ""
-        losses = listed(losses, loss[name, i], label)
-        bought = listed(bought, buys[name, label], label)
-        text = beyond[name, label]
-        if (text == "" && reached && buys[name, label] != "") text = "refused"
-        farther = listed(farther, text, label)
-    }
+    losses = ""
+    for (i = 1; i <= count[name]; ++i) losses = listed(losses, loss[name, i], count[name] > 1 ? tag[name, i] : "")
     print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("moments")) " | " cell(linked(column("paper"))) " | " \
-        cell(losses) " | " cell(bought) " | " cell(farther) " | " cell(prefill[name]) " | " cell(decode[name]) " |"
+        cell(losses) " | " cell(cost[name]) " |"
 }
 END {
     if (broken) exit 1
-    if (scored) print "\nHeld-out loss: nats per token of the shipped file over " scored " tokens of [weights/heldout.txt](weights/heldout.txt)."
     if (seeds) {
-        print "\nAgainst `none`: other, shorter runs, " seeds " seeds of " budget " million tokens each: the mean difference of held-out loss from the run of the"
-        print "same seed without an encoding, and half of its 95 % interval. More training may change the order, and the sign beside the first"
-        print "column. At 4x the length: how much the loss of the last tokens of a window rises when it is four times as long as in training."
-        print "`make seeds` trains them and asks `ordo lab compare`; [bench/results/seeds-pairs.csv](bench/results/seeds-pairs.csv) has each pair of encodings."
+        print "\nLoss: nats per token on held-out text, less is better; the mean difference from a run of the same seed without an encoding,"
+        print "± half of its 95 % interval. " seeds " seeds of " budget " million tokens each (`make seeds CORPUS=DIR`): longer training may change the order."
     }
     if (cpu) {
-        print "\nOverhead: the calls of the encoding alone, as a share of a pass without any; in brackets the measured difference of"
-        print "whole passes; differences below 3 % are noise. –: not measured yet. " cpu ", " threads " threads, " rounds " rounds, trunk `" shape "`, prefill of"
-        print prompt " tokens, decode of " gen "; [bench/README.md](bench/README.md) has the commands."
+        print "Cost: the share of an encoding in the time of a prefill of " prompt " tokens, median of " rounds " rounds; " cpu ", " threads " threads (`ordo bench"
+        print "--encodings all`). [bench/README.md](bench/README.md) has decoding, longer texts, each pair. –: not measured yet."
     }
-}' "$scratch/heldout.csv" "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
+}' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '
 /^<!-- encodings:end -->$/ { inside = 0 }
