@@ -428,6 +428,8 @@ struct SessionOptions {
     CacheType cache = CacheType::f32;
     int axes = 1;  // ids that each position has, 1 to 16
     int input = 0; // tokens that fit into an encoder, of a model that has one; 0: its trained context
+    // A layer with a window keeps only what the window spans, which takes less memory; rewind() reaches less far back.
+    bool forget_past_windows = false;
 };
 
 // Who looks on while a session computes; nothing is to be changed. Either may be empty. Looking on at states changes no
@@ -491,15 +493,18 @@ public:
     int size() const; // tokens in the cache
     int capacity() const;
     // Forgets all but the first size tokens. Throws Error(limit) if there are fewer, Error(usage) for
-    // a bidirectional model, where every token depends on all, unless to forget all or none.
+    // a bidirectional model, where every token depends on all, unless to forget all or none, and where layers with a
+    // window have forgotten what the next token would see.
     void rewind(int size);
+    bool can_rewind(int size) const;
 
     // Whether evict() can renumber: the encodings say so of their keys (rope, xpos, and what biases scores; learned and
     // sinusoidal do not), the model is causal, and positions have one axis.
     bool can_evict() const;
     // Forgets count tokens from first on. Those that follow move up, in the cache and in their positions, by as much as
     // the forgotten took; what they have learned from these stays in them, so that a text goes on in the same cache
-    // (StreamingLLM, Xiao et al. 2023, arXiv 2309.17453). Throws Error(limit) if there are fewer, Error(usage) if it
+    // (StreamingLLM, Xiao et al. 2023, arXiv 2309.17453). Where a layer with a window has forgotten some of those before
+    // `first`, its queries see those that are left. Throws Error(limit) if there are fewer, Error(usage) if it
     // cannot, or if positions would fall below 0.
     void evict(int first, int count);
 

@@ -94,7 +94,8 @@ KeyRange TileJob::seen(int row) const {
     const int index = part.first + row;
     if (shape().cross) return {0, part.memory_tokens};
     if (shape().mask == Mask::bidirectional) return {0, part.visible != 0 ? part.visible : part.first + part.rows};
-    return {shape().window == 0 ? 0 : std::max(0, index + 1 - shape().window), index + 1};
+    if (shape().window == 0) return {0, index + 1};
+    return {std::max(part.cache->floor(layer.index), index + 1 - shape().window), index + 1};
 }
 
 Tile TileJob::tile(int head, int row, int rows, KeyRange keys, View k) const {

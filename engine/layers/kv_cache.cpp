@@ -12,11 +12,8 @@ namespace {
 int round_up(int n, int step) {
     return (n + step - 1) / step * step;
 }
-
-std::uint64_t elements(const KvCacheShape& s) { // of the keys, or of the values
-    const std::uint64_t padded = (static_cast<std::uint64_t>(s.capacity) + KvCache::block - 1) / KvCache::block;
-    return padded * KvCache::block * static_cast<std::uint64_t>(s.n_layers) * static_cast<std::uint64_t>(s.n_kv_heads) *
-           static_cast<std::uint64_t>(s.d_head);
+int whole_blocks_below(int slot) {
+    return slot / KvCache::block * KvCache::block;
 }
 
 std::uint64_t state_elements(const KvCacheShape& s) {
@@ -34,16 +31,35 @@ void store_token(const float* key, const float* value, int d, T* column, T* row,
 
 } // namespace
 
+// Past the window lie as many tokens as come at once, and then some, so that it moves seldom.
+int KvCache::slots_of(const KvCacheShape& s, int layer) {
+    const int window = s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)];
+    const int whole = round_up(s.capacity, block);
+    if (window == 0) return whole;
+    const std::int64_t slots = std::int64_t{window} + s.chunk + window / 8 + 3 * block;
+    return slots < whole ? whole_blocks_below(static_cast<int>(slots)) : whole;
+}
+
 std::uint64_t KvCache::bytes(const KvCacheShape& s) {
-    return 2 * elements(s) * (s.type == CacheType::f32 ? sizeof(float) : sizeof(std::uint16_t)) +
+    std::uint64_t slots = 0;
+    for (int layer = 0; layer < s.n_layers; ++layer) slots += static_cast<std::uint64_t>(slots_of(s, layer));
+    const std::uint64_t elements =
+        slots * static_cast<std::uint64_t>(s.n_kv_heads) * static_cast<std::uint64_t>(s.d_head);
+    return 2 * elements * (s.type == CacheType::f32 ? sizeof(float) : sizeof(std::uint16_t)) +
            sizeof(float) * state_elements(s) +
            sizeof(int) * static_cast<std::uint64_t>(s.capacity) * static_cast<std::uint64_t>(s.axes);
 }
 
 KvCache::KvCache(const KvCacheShape& s)
     : shape_(s), positions_(static_cast<std::size_t>(s.capacity) * static_cast<std::size_t>(s.axes)),
-      states_(static_cast<std::size_t>(state_elements(s))), padded_(round_up(s.capacity, block)) {
-    const auto n = static_cast<std::size_t>(elements(s));
+      states_(static_cast<std::size_t>(state_elements(s))) {
+    std::size_t n = 0; // elements
+    for (int layer = 0; layer < s.n_layers; ++layer) {
+        const int slots = slots_of(s, layer);
+        layers_.push_back({n, slots, s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)]});
+        n += static_cast<std::size_t>(slots) * static_cast<std::size_t>(s.n_kv_heads) *
+             static_cast<std::size_t>(s.d_head);
+    }
     if (s.type == CacheType::f32) {
         keys_ = Buffer<float>(n);
         values_ = Buffer<float>(n);
@@ -57,6 +73,76 @@ KvCache::KvCache(const KvCacheShape& s)
         at += static_cast<std::size_t>(floats) * static_cast<std::size_t>(s.capacity);
     }
 }
+
+// ---- What is forgotten ------------------------------------------------------------------------
+
+void KvCache::make_room(int first, int rows) {
+    const auto d = static_cast<std::size_t>(shape_.d_head);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        Layer& layer = layers_[i];
+        if (first == 0) layer.base = layer.floor = 0;
+        if (first + rows - layer.base <= layer.slots) continue;
+        const int base = whole_blocks_below(std::max({0, layer.floor, first + 1 - layer.window}));
+        const std::size_t from = static_cast<std::size_t>(base - layer.base) * d,
+                          count = static_cast<std::size_t>(round_up(first, block) - base) * d;
+        for (int head = 0; head < shape_.n_kv_heads; ++head) {
+            const auto down = [&](auto& of) {
+                auto* const to = of.data() + head_start(static_cast<int>(i), head);
+                std::copy(to + from, to + from + count, to);
+            };
+            if (shape_.type == CacheType::f32) {
+                down(keys_);
+                down(values_);
+            } else {
+                down(half_keys_);
+                down(half_values_);
+            }
+        }
+        layer.base = base;
+    }
+}
+
+bool KvCache::holds_before(int size) const {
+    return size == 0 || std::all_of(layers_.begin(), layers_.end(), [size](const Layer& layer) {
+               const int held = layer.first_held();
+               return held == 0 || (held == layer.floor && size >= held) || size + 1 - layer.window >= held;
+           });
+}
+
+void KvCache::evict(int layer, int first, int count, int size, View keys, View values,
+                    const std::function<void(View k, int slot)>& turn) {
+    Layer& own = layers_[static_cast<std::size_t>(layer)];
+    const Layer before = own;
+    Layer after = own;
+    int from = first + count; // what moves
+    if (first < before.first_held()) {
+        // Some of what would be forgotten is so already, and all before it: what the next token may see comes to the front.
+        from = std::max({from, before.first_held(), size + 1 - own.window});
+        after.floor = from - count;
+        after.base = whole_blocks_below(after.floor);
+    }
+    const int e = shape_.d_head;
+    const auto move = [&](int slot, int n) {
+        const View k = rows_of(keys, 0, n), v = rows_of(values, 0, n);
+        own = before;
+        for (int head = 0; head < shape_.n_kv_heads; ++head) {
+            this->keys(layer, head, slot, cols_of(k, head * e, e));
+            this->values(layer, head, slot, cols_of(v, head * e, e));
+        }
+        turn(k, slot);
+        own = after;
+        store(layer, 0, slot - count, k, v);
+    };
+    const bool up =
+        before.base - count > after.base; // in memory, where nothing may be overwritten that is still to move
+    for (int done = 0, n = 0; done < size - from; done += n) {
+        n = std::min(size - from - done, block);
+        move(up ? size - done - n : from + done, n);
+    }
+    own = after;
+}
+
+// ---- What is kept ---------------------------------------------------------------------------
 
 Positions KvCache::positions(int first, int count) const {
     const auto axes = static_cast<std::size_t>(shape_.axes);
@@ -86,7 +172,7 @@ void KvCache::keys(int layer, int kv_head, int first, View out) const {
     const std::size_t start = head_start(layer, kv_head);
     const auto d = static_cast<std::size_t>(shape_.d_head);
     for (int i = 0; i < out.rows; ++i) {
-        const auto slot = static_cast<std::size_t>(first + i);
+        const auto slot = static_cast<std::size_t>(first + i - layer_of(layer).base);
         const std::size_t column = start + slot / block * block * d + slot % block;
         float* const to = out.row(i);
         for (std::size_t j = 0; j < d; ++j)
@@ -98,22 +184,23 @@ void KvCache::keys(int layer, int kv_head, int first, View out) const {
 void KvCache::values(int layer, int kv_head, int first, View out) const {
     const auto d = static_cast<std::size_t>(shape_.d_head);
     for (int i = 0; i < out.rows; ++i) {
-        const std::size_t row = head_start(layer, kv_head) + static_cast<std::size_t>(first + i) * d;
+        const std::size_t row =
+            head_start(layer, kv_head) + static_cast<std::size_t>(first + i - layer_of(layer).base) * d;
         for (std::size_t j = 0; j < d; ++j)
             out.row(i)[j] = shape_.type == CacheType::f32 ? values_[row + j] : f16_to_float(half_values_[row + j]);
     }
 }
 
 std::size_t KvCache::head_start(int layer, int kv_head) const {
-    return (static_cast<std::size_t>(layer) * static_cast<std::size_t>(shape_.n_kv_heads) +
-            static_cast<std::size_t>(kv_head)) *
-           static_cast<std::size_t>(padded_) * static_cast<std::size_t>(shape_.d_head);
+    const Layer& own = layer_of(layer);
+    return own.start + static_cast<std::size_t>(kv_head) * static_cast<std::size_t>(own.slots) *
+                           static_cast<std::size_t>(shape_.d_head);
 }
 
 void KvCache::store(int layer, int kv_head, int first, View k, View v) {
     const auto d = static_cast<std::size_t>(shape_.d_head);
     for (int i = 0; i < k.rows; ++i) {
-        const auto slot = static_cast<std::size_t>(first + i);
+        const auto slot = static_cast<std::size_t>(first + i - layer_of(layer).base);
         for (int at = 0; at < k.cols; at += shape_.d_head) {
             const std::size_t start = head_start(layer, kv_head + at / shape_.d_head);
             const std::size_t column = start + slot / block * block * d + slot % block, row = start + slot * d;
@@ -129,8 +216,8 @@ void KvCache::store(int layer, int kv_head, int first, View k, View v) {
 
 void KvCache::multiply_keys(int layer, int kv_head, int index, float scale, View q, View scores) const {
     const Kernels& k = kernels();
-    const std::size_t at =
-        head_start(layer, kv_head) + static_cast<std::size_t>(index) * block * static_cast<std::size_t>(shape_.d_head);
+    const std::size_t at = head_start(layer, kv_head) + static_cast<std::size_t>(index * block - layer_of(layer).base) *
+                                                            static_cast<std::size_t>(shape_.d_head);
     if (shape_.type == CacheType::f32)
         k.product(scores.rows, scores.cols, shape_.d_head, scale, q.data, q.stride, 1, keys_.data() + at, block, 0,
                   scores.data, scores.stride);
@@ -141,8 +228,8 @@ void KvCache::multiply_keys(int layer, int kv_head, int index, float scale, View
 
 void KvCache::multiply_values(int layer, int kv_head, int first, View weights, View out) const {
     const Kernels& k = kernels();
-    const std::size_t at =
-        head_start(layer, kv_head) + static_cast<std::size_t>(first) * static_cast<std::size_t>(shape_.d_head);
+    const std::size_t at = head_start(layer, kv_head) + static_cast<std::size_t>(first - layer_of(layer).base) *
+                                                            static_cast<std::size_t>(shape_.d_head);
     if (shape_.type == CacheType::f32)
         k.product(out.rows, shape_.d_head, weights.cols, 1, weights.data, weights.stride, 1, values_.data() + at,
                   shape_.d_head, 0, out.data, out.stride);

@@ -4,6 +4,9 @@
 
 #include "core/tensor.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace ordo {
 
 struct KvCacheShape {
@@ -12,6 +15,9 @@ struct KvCacheShape {
     CacheType type = CacheType::f32;
     int axes = 1;                       // of positions
     std::vector<int> state_floats = {}; // of each layer, a token; empty: none
+    // Of each layer, the keys that a query sees, of which no more are kept; 0: all. Empty: all are kept in every layer.
+    std::vector<int> windows = {};
+    int chunk = 0; // tokens that come at once, where windows are given
 };
 
 // A token's slot in the cache is its index in the sequence, which masks and windows go by; what its
@@ -28,6 +34,17 @@ public:
     static std::uint64_t bytes(const KvCacheShape& shape);
 
     int capacity() const { return shape_.capacity; }
+
+    // Lets layers with a window forget what none of the tokens from slot `first` on sees, if that takes to hold them.
+    void make_room(int first, int rows);
+    // The first token that queries of a layer with a window may see: evict() found those before it forgotten.
+    int floor(int layer) const { return layers_[static_cast<std::size_t>(layer)].floor; }
+    // Whether all that a token in slot `size` would see is there.
+    bool holds_before(int size) const;
+    // The tokens of a layer from first + count to size move down by count. turn(k [n, heads * d_head], slot) changes the keys
+    // of n tokens on their way, which were in slots from `slot` on; keys and values [64, heads * d_head] are working memory.
+    void evict(int layer, int first, int count, int size, View keys, View values,
+               const std::function<void(View k, int slot)>& turn);
 
     // Position ids of some slots, and [axes] for one slot; those of the slots before it are known by then.
     Positions positions(int first, int count) const;
@@ -48,17 +65,26 @@ public:
     View state(int layer, int first, int count);
 
 private:
-    std::size_t head_start(int layer, int kv_head) const; // in elements of keys_ or of values_
+    // Of one layer: kept are the tokens from base on, a multiple of the block, so that all blocks are what they would be
+    // if nothing were forgotten.
+    struct Layer {
+        std::size_t start = 0; // in elements of keys_ or of values_
+        int slots = 0, window = 0, base = 0, floor = 0;
+        int first_held() const { return std::max(base, floor); }
+    };
+    static int slots_of(const KvCacheShape& shape, int layer);
+    const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(layer)]; }
+    std::size_t head_start(int layer, int kv_head) const; // as Layer::start
 
     KvCacheShape shape_;
-    // [layers, kv_heads, blocks, d_head, 64] and [layers, kv_heads, slots, d_head]; one of the pairs is in use
+    std::vector<Layer> layers_;
+    // Of each layer [kv_heads, blocks, d_head, 64] and [kv_heads, slots, d_head]; one of the pairs is in use
     Buffer<float> keys_, values_;
     Buffer<std::uint16_t> half_keys_, half_values_;
     Buffer<int> positions_; // [slots, axes]
     int consecutive_ = 0;   // so many slots from the first on have positions that follow each other
     Buffer<float> states_;  // of each layer [slots, state_floats]
     std::vector<std::size_t> state_starts_;
-    int padded_ = 0;
 };
 
 } // namespace ordo

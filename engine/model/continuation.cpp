@@ -103,7 +103,8 @@ std::vector<Token> Continuation::held() const {
 void Continuation::begin_with(const Fed& before) {
     const std::vector<Token> now = held();
     const auto same = std::mismatch(now.begin(), now.end() - 1, before.tokens.begin(), before.tokens.end());
-    const int count = std::min(static_cast<int>(same.first - now.begin()), session_.size());
+    int count = std::min(static_cast<int>(same.first - now.begin()), session_.size());
+    if (!session_.can_rewind(count)) count = 0;
     session_.rewind(count);
     fed_ = static_cast<std::size_t>(count);
     if (fed_ > keep_) fed_ += evicted_;

@@ -56,6 +56,9 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, capacity, wanted.cache, axes};
     if (of.encodings.moments() & moment_observe)
         for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(of.encodings.layer(i).state_floats());
+    shape.chunk = chunk;
+    if (wanted.forget_past_windows)
+        for (int i = 0; i < b.n_layers; ++i) shape.windows.push_back(b.layer(i).window);
     const PassSizes sizes{chunk, head_rows(), capacity, 1, most_memory};
     const std::uint64_t bytes = KvCache::bytes(shape) + Pass::bytes(of, sizes);
     if (bytes > default_memory_limit())
@@ -176,6 +179,12 @@ View Sequence::forward(const Fed& fed, std::size_t first, const Watch* watch) {
     return rows;
 }
 
+bool Sequence::can_rewind(int to) const {
+    if (to < 0 || to > size) return false;
+    if (model->blueprint.bidirectional() && to != 0 && to != size) return false;
+    return to == size || cache.holds_before(to);
+}
+
 bool Sequence::can_evict() const {
     if (model->blueprint.bidirectional() || axes != 1) return false;
     for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
@@ -185,6 +194,7 @@ bool Sequence::can_evict() const {
 
 // How far the tokens after those evicted move: the first of them takes the position of the first that is forgotten.
 int Sequence::moved_by(int first, int count) const {
+    if (first + count == size) return 0; // none follow
     const std::span<const int> ids = cache.positions(0, size).ids();
     const auto from = static_cast<std::size_t>(first), to = from + static_cast<std::size_t>(count);
     const std::int64_t by = std::int64_t{ids[to]} - ids[from];
@@ -203,31 +213,21 @@ void Sequence::evict(int first, int count) {
         fail(ErrorCode::usage, what, ": evict: ", printable(encodings->spec()),
              ": expected a causal model whose cached keys can be moved, and positions of one axis");
     if (count == 0) return;
-    if (first + count == size) {
-        size = first;
-        return;
-    }
-    const int by = moved_by(first, count), heads = model->blueprint.n_kv_heads, d = model->blueprint.d_head;
+    const int by = moved_by(first, count), width = model->blueprint.n_kv_heads * model->blueprint.d_head;
     Tensor keys, values;
     try {
-        keys = Tensor(KvCache::block, heads * d);
-        values = Tensor(KvCache::block, heads * d);
+        keys = Tensor(KvCache::block, width);
+        values = Tensor(KvCache::block, width);
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, what, ": evict: not enough memory");
     }
     for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
-        for (int from = first + count, n = 0; from < size; from += n) {
-            n = std::min(size - from, KvCache::block);
-            const View k = keys.view(n), v = values.view(n);
-            for (int head = 0; head < heads; ++head) {
-                cache.keys(layer, head, from, cols_of(k, head * d, d));
-                cache.values(layer, head, from, cols_of(v, head * d, d));
-            }
-            encodings->layer(layer).move_keys(k, {layer, 0, heads, Role::key, cache.positions(from, n)}, by);
-            cache.store(layer, 0, from - count, k, v);
-        }
+        cache.evict(layer, first, count, size, keys.view(), values.view(), [&](View k, int slot) {
+            encodings->layer(layer).move_keys(
+                k, {layer, 0, model->blueprint.n_kv_heads, Role::key, cache.positions(slot, k.rows)}, by);
+        });
     for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
-        if (const View all = cache.state(layer, 0, size); all.data)
+        if (const View all = cache.state(layer, 0, size); all.data && first + count < size)
             std::copy(all.row(first + count), all.row(size - 1) + all.cols, all.row(first));
     for (int slot = first + count; slot < size; ++slot) {
         const int id = cache.positions(slot, 1)[0] - by;

@@ -31,7 +31,12 @@ struct Sequence {
     void evict(int first, int count);
 
     int head_rows() const; // whose logits are computed at once
-    Part part(int rows) { return {&cache, size, rows, memory, memory_tokens}; }
+    Part part(int rows) {
+        cache.make_room(size, rows);
+        return {&cache, size, rows, memory, memory_tokens};
+    }
+    // As of a Session.
+    bool can_rewind(int to) const;
 
     const Stack* model; // which stays where it is when the Model is moved
     const char* what;   // in messages

@@ -137,8 +137,15 @@ void Session::rewind(int size) {
     if (size != 0 && size != s->size && s->model->blueprint.bidirectional())
         fail(ErrorCode::usage, "session: rewind: in a bidirectional model every token depends on all; expected 0 or ",
              s->size, ", found ", size);
+    if (!s->can_rewind(size))
+        fail(ErrorCode::usage, "session: rewind: layers with a window have forgotten what token ", size,
+             " would see; expected 0 or ", s->size);
     s->size = size;
     s.done();
+}
+
+bool Session::can_rewind(int size) const {
+    return impl_ && impl_->can_rewind(size);
 }
 
 bool Session::can_evict() const {

@@ -20,6 +20,7 @@ GenerateRequest read_request(const Arguments& arguments) {
     Continuation::Options& options = request.options;
     options.max_tokens = arguments.integer("n-predict");
     options.session.capacity = arguments.integer("ctx-size");
+    options.session.forget_past_windows = true;
     if (arguments.text("cache-type") == "f16") options.session.cache = CacheType::f16;
     options.special = arguments.has("special");
     options.ignore_end = arguments.has("ignore-eos");
