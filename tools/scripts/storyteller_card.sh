@@ -1,12 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Prints the card of the storyteller: what card.sh says of any file, what stories.sh says of this one, and its stories.
-#   tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt >CARD.md
+# BEFORE is the file that this leg of its training went on from.
+#   tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt [BEFORE] >CARD.md
 set -eu
-[ $# -eq 4 ] || { sed -n '3,4p' "$0"; exit 2; }
-ordo=$1 file=$2 log=$3 corpus=$4
+[ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,5p' "$0"; exit 2; }
+ordo=$1 file=$2 log=$3 corpus=$4 before=${5:-}
 tools=$(cd "$(dirname "$0")" && pwd)
 "$tools/card.sh" "$ordo" "$file" "$log"
+if [ -n "$before" ]; then
+    cat <<EOF
+
+## The leg before
+
+What is above is of one leg of the training. It went on from weights (SHA-256 \`$(sha256sum "$before" | cut -d ' ' -f 1)\`)
+that had seen $("$ordo" info "$before" | sed -n 's/^  tokens: //p') tokens in a leg of their own, by the command in their metadata.
+EOF
+fi
 stories=$(PRINT=1 "$tools/stories.sh" "$ordo" "$corpus" "$file") || true
 cat <<EOF
 
