@@ -108,9 +108,11 @@ ifeq ($(MODE),asan)
 WARNINGS += -Wno-maybe-uninitialized # with sanitizers g++ 12 sees some that are none, in std::regex and std::optional
 endif
 # What computes for long is the library and the oracles: all else is built as fast as it can be, where nobody measures it.
+ifneq ($(filter release asan,$(MODE)),)
 $(BUILD)/tests/%.o: FILE_FLAGS := $(if $(filter release,$(MODE)),-O1,-O0)
 $(BUILD)/tests/oracles/%.o $(BUILD)/tests/oracle.o $(BUILD)/tests/reference.o: FILE_FLAGS := -O1
-ifneq ($(filter asan tsan,$(MODE)),)
+endif
+ifeq ($(MODE),asan)
 $(BUILD)/tools/%.o $(BUILD)/bench/%.o: FILE_FLAGS := -O0
 endif
 

@@ -428,7 +428,8 @@ struct SessionOptions {
     CacheType cache = CacheType::f32;
     int axes = 1;  // ids that each position has, 1 to 16
     int input = 0; // tokens that fit into an encoder, of a model that has one; 0: its trained context
-    // A layer with a window keeps only what the window spans, which takes less memory; rewind() reaches less far back.
+    // A layer with a window keeps only the keys that the window spans, which takes less memory. rewind() reaches less far
+    // back, and a call that fails after a part of its tokens may leave the session empty.
     bool forget_past_windows = false;
 };
 

@@ -104,8 +104,13 @@ void KvCache::make_room(int first, int rows) {
 
 bool KvCache::holds_before(int size) const {
     return size == 0 || std::all_of(layers_.begin(), layers_.end(), [size](const Layer& layer) {
-               const int held = layer.first_held();
-               return held == 0 || (held == layer.floor && size >= held) || size + 1 - layer.window >= held;
+               return layer.first_held() == 0 || size + 1 - layer.window >= layer.first_held();
+           });
+}
+
+bool KvCache::goes_on_from(int size) const {
+    return size == 0 || std::all_of(layers_.begin(), layers_.end(), [size](const Layer& layer) {
+               return layer.base == 0 || layer.base <= std::max(layer.floor, size + 1 - layer.window);
            });
 }
 
@@ -120,6 +125,8 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
         from = std::max({from, before.first_held(), size + 1 - own.window});
         after.floor = from - count;
         after.base = whole_blocks_below(after.floor);
+    } else if (size - count + 1 - own.window < before.first_held()) {
+        after.floor = before.first_held(); // the window of a shorter sequence reaches back to what is forgotten
     }
     const int e = shape_.d_head;
     const auto move = [&](int slot, int n) {

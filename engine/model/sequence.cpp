@@ -215,18 +215,21 @@ void Sequence::evict(int first, int count) {
     if (count == 0) return;
     const int by = moved_by(first, count), width = model->blueprint.n_kv_heads * model->blueprint.d_head;
     Tensor keys, values;
-    try {
+    int layer = 0;
+    std::function<void(View, int)> turn;
+    try { // all that is allocated, before anything moves
         keys = Tensor(KvCache::block, width);
         values = Tensor(KvCache::block, width);
+        turn = [&](View k, int slot) {
+            const HeadRows rows{layer, 0, model->blueprint.n_kv_heads, Role::key, cache.positions(slot, k.rows)};
+            encodings->layer(layer).move_keys(k, rows, by);
+        };
     } catch (const std::bad_alloc&) {
         fail(ErrorCode::limit, what, ": evict: not enough memory");
     }
-    for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
-        cache.evict(layer, first, count, size, keys.view(), values.view(), [&](View k, int slot) {
-            encodings->layer(layer).move_keys(
-                k, {layer, 0, model->blueprint.n_kv_heads, Role::key, cache.positions(slot, k.rows)}, by);
-        });
-    for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
+    for (; layer < model->blueprint.n_layers; ++layer)
+        cache.evict(layer, first, count, size, keys.view(), values.view(), turn);
+    for (layer = 0; layer < model->blueprint.n_layers; ++layer)
         if (const View all = cache.state(layer, 0, size); all.data && first + count < size)
             std::copy(all.row(first + count), all.row(size - 1) + all.cols, all.row(first));
     for (int slot = first + count; slot < size; ++slot) {

@@ -41,7 +41,7 @@ SessionCall::SessionCall(std::shared_ptr<Session::Impl> session) : session_(std:
 
 SessionCall::~SessionCall() {
     if (!session_) return;
-    session_->size = before_;
+    if (session_->size != before_) session_->size = session_->cache.goes_on_from(before_) ? before_ : 0;
     session_->busy.store(false, std::memory_order_release);
 }
 
@@ -139,7 +139,7 @@ void Session::rewind(int size) {
              s->size, ", found ", size);
     if (!s->can_rewind(size))
         fail(ErrorCode::usage, "session: rewind: layers with a window have forgotten what token ", size,
-             " would see; expected 0 or ", s->size);
+             " would see; expected 0, or a size nearer to ", s->size);
     s->size = size;
     s.done();
 }

@@ -121,10 +121,43 @@ TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
                     << fed << ' ' << count;
                 EXPECT_LE(difference(session.feed(next), other.feed(next)), most) << fed << ' ' << count;
             }
+    // Behind what is forgotten, so that the window of what is left reaches back to it: of 600 tokens those from 512 on are there.
+    for (const auto& [first, count] : {std::pair{520, 70}, {515, 80}, {512, 64}, {513, 87}}) {
+        Session session(model, forgetting(16)), other(model, {.capacity = capacity, .chunk = 16});
+        session.feed(all.first(600));
+        session.evict(first, count);
+        for (const auto& [from, to] : {std::pair{512, first}, {first + count, 600}}) {
+            const auto begin = static_cast<std::size_t>(from), left = static_cast<std::size_t>(to - from);
+            if (left > 0) other.feed(all.subspan(begin, left));
+        }
+        for (const std::span<const Token> more : {all.first(1), next})
+            EXPECT_LE(difference(session.feed(more), other.feed(more)), 1e-4) << first << ' ' << count;
+    }
     Session session(model, forgetting(16)), other(model, {.capacity = capacity, .chunk = 16});
     session.feed(all.first(400));
-    session.evict(2, 398); // all that the layer has
+    session.evict(2, 398);               // all that the layer has
+    EXPECT_FALSE(session.can_rewind(1)); // what it would see is gone
     EXPECT_LE(difference(session.feed(all.first(1)), other.feed(all.first(1))), 1e-4);
+}
+
+// What a session would go back to may be forgotten.
+TEST(WindowsAndRewind, ACallThatFailsLeavesTheSessionAsItWasOrEmpty) {
+    const Model model = random_model(windowed(3), "rope", 3);
+    const std::vector<Token> tokens = random_tokens(capacity, vocab, 4);
+    const std::span<const Token> all(tokens);
+    for (const int before : {10, 550}) {
+        Session session(model, forgetting(16)), whole(model, {.capacity = capacity, .chunk = 16});
+        session.feed(all.first(static_cast<std::size_t>(before)));
+        const auto stop = [&](int first, View) {
+            if (first + 16 + before >= 600) throw std::runtime_error("stop");
+        };
+        EXPECT_THROW(session.feed_all(all.subspan(static_cast<std::size_t>(before)), std::span<const int>{}, stop),
+                     std::runtime_error);
+        EXPECT_EQ(session.size(), before == 10 ? 0 : before);
+        whole.feed(all.first(static_cast<std::size_t>(session.size() == 0 ? 1 : before)));
+        if (session.size() == 0) session.feed(all.first(1));
+        EXPECT_LE(difference(session.feed(all.first(90)), whole.feed(all.first(90))), 1e-5);
+    }
 }
 
 // What moves stays whole where nothing was forgotten: as without the option.

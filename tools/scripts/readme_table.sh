@@ -84,7 +84,7 @@ file == "encodings.csv" && column("n_prompt") > 0 {
     name = base(column("encoding"))
     cost[name] = name == "none" ? "reference" : sprintf("%.2f %%", column("stage_percent"))
     prompt = column("n_prompt")
-    cpu = column("cpu_info"); threads = column("n_threads"); rounds = column("repetitions"); shape = column("model_type")
+    cpu = column("cpu_info"); threads = column("n_threads"); rounds = column("repetitions")
 }
 file == "registered.csv" {
     if (!header++) {
@@ -106,9 +106,10 @@ END {
         print "± half of its 95 % interval. " seeds " seeds of " budget " million tokens each (`make seeds CORPUS=DIR`): longer training may change the order."
     }
     if (cpu) {
-        print "Cost: the share of an encoding in the time of a prefill of " prompt " tokens, median of " rounds " rounds; " cpu ", " threads " threads (`ordo bench"
-        print "--encodings all`). [bench/README.md](bench/README.md) has decoding, longer texts, each pair. –: not measured yet."
+        print (seeds ? "" : "\n") "Cost: the share of an encoding in the time of a prefill of " prompt " tokens, median of " rounds " rounds; " cpu ", " threads " threads (`ordo bench"
+        print "--encodings all`). Decoding, losses beyond the trained length and each pair of encodings: [bench/results](bench/results)."
     }
+    print (seeds || cpu ? "" : "\n") "–: not measured yet."
 }' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '

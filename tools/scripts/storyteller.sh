@@ -43,8 +43,9 @@ OMP_NUM_THREADS=1 "$ordo" train --threads 1 --corpus "$train" --val "$val" "$@" 
     --tokens "${TOKENS:-17000000}" --eval-every 1000 --eval-tokens 32768 --keep last \
     --checkpoint "$work/storyteller.checkpoint" --checkpoint-every 200 --resume --log "$work/storyteller.csv" \
     --out "$work/storyteller.safetensors"
-"$tools/storyteller_card.sh" "$ordo" "$work/storyteller.safetensors" "$work/storyteller.csv" "$train" \
-    $([ ! -e "$work/before.safetensors" ] || echo "$work/before.safetensors") >"$work/storyteller.md"
+set -- "$ordo" "$work/storyteller.safetensors" "$work/storyteller.csv" "$train"
+[ ! -e "$work/before.safetensors" ] || set -- "$@" "$work/before.safetensors"
+"$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
 for file in storyteller.md storyteller.safetensors; do
     cp "$work/$file" "$out/$file.part" && mv "$out/$file.part" "$out/$file"
 done
