@@ -101,15 +101,13 @@ file == "registered.csv" {
 }
 END {
     if (broken) exit 1
-    if (seeds) {
-        print "\nLoss: nats per token on held-out text, less is better; the mean difference from a run of the same seed without an encoding,"
-        print "± half of its 95 % interval. " seeds " seeds of " budget " million tokens each (`make seeds CORPUS=DIR`): longer training may change the order."
-    }
-    if (cpu) {
-        print (seeds ? "" : "\n") "Cost: the share of an encoding in the time of a prefill of " prompt " tokens, median of " rounds " rounds; " cpu ", " threads " threads (`ordo bench"
-        print "--encodings all`). Decoding, losses beyond the trained length and each pair of encodings: [bench/results](bench/results)."
-    }
-    print (seeds || cpu ? "" : "\n") "–: not measured yet."
+    if (seeds)
+        notes = "\nLoss: nats per token on held-out text, less is better; the mean difference from a run of the same seed without an encoding,\n" \
+            "± half of its 95 % interval. " seeds " seeds of " budget " million tokens each (`make seeds CORPUS=DIR`): longer training may change the order."
+    if (cpu)
+        notes = notes "\nCost: the share of an encoding in the time of a prefill of " prompt " tokens, median of " rounds " rounds; " cpu ", " threads " threads (`ordo bench\n" \
+            "--encodings all`). Decoding, losses beyond the trained length and each pair of encodings: [bench/results](bench/results)."
+    print (seeds ? "" : "\n") notes " –: not measured yet."
 }' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '
