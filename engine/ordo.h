@@ -497,7 +497,7 @@ public:
     // a bidirectional model, where every token depends on all, unless to forget all or none, and where layers with a
     // window have forgotten what the next token would see.
     void rewind(int size);
-    bool can_rewind(int size) const;
+    bool can_rewind(int size) const; // whether rewind() would do it; false for a session that was moved from
 
     // Whether evict() can renumber: the encodings say so of their keys (rope, xpos, and what biases scores; learned and
     // sinusoidal do not), the model is causal, and positions have one axis.
