@@ -47,6 +47,16 @@ muon-lr-double --optimizer muon --lr 0.006
 muon-lr-double@avx2 --optimizer muon --lr 0.006 --isa avx2
 muon-lr-double@bf16 --optimizer muon --lr 0.006 --products bf16
 muon-lr-quadruple --optimizer muon --lr 0.012
+muon-lr-quadruple@bf16 --optimizer muon --lr 0.012 --products bf16
+fast-batch-4@bf16 --optimizer muon --lr 0.006 --products bf16 --batch 4
+fast-stable@bf16 --optimizer muon --lr 0.006 --products bf16 --schedule stable --decay 0.25 --min-lr 0.02
+fast-qk-norm@bf16 --optimizer muon --lr 0.006 --products bf16 --qk-norm head
+fast-embedding-scale@bf16 --optimizer muon --lr 0.006 --products bf16 --deviation 0 --embedding-scale 11.3137
+fast-deviation-width@bf16 --optimizer muon --lr 0.006 --products bf16 --deviation 0
+fast-full-branches@bf16 --optimizer muon --lr 0.006 --products bf16 --full-branches
+fast-warmup-10%@bf16 --optimizer muon --lr 0.006 --products bf16 --warmup 0.1
+fast-no-decay@bf16 --optimizer muon --lr 0.006 --products bf16 --weight-decay 0
+fast-vocabulary-2048@bf16 --optimizer muon --lr 0.006 --products bf16 --vocab 2048
 muon-scale-4 --optimizer muon --muon-scale 4
 muon-batch-4 --optimizer muon --batch 4
 muon-qk-norm --optimizer muon --qk-norm head

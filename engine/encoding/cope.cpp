@@ -60,7 +60,9 @@ public:
 
     void rescore(View scores, const Tile& tile) const override {
         alignas(64) float z[most_positions + relative_vector];
-        layer_of(tile).turned.multiply(1, tile.q, 0, positions_, view(z, 1, positions_));
+        // A sum of n gates is at most n, and its neighbour is read.
+        const int reached = std::min(positions_, scores.cols + 2);
+        layer_of(tile).turned.multiply(1, tile.q, 0, reached, view(z, 1, reached));
         float* s = scores.row(0);
         const int full = count(scores, [&](int j, float, int floor, float fraction) {
             s[j] += z[floor] + fraction * (z[floor + 1] - z[floor]);

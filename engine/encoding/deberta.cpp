@@ -27,8 +27,9 @@ public:
         : span_(span), c2p_(c2p), p2c_(p2c), dims_(std::move(dims)),
           factor_(static_cast<float>(1 / std::sqrt(1.0 + (c2p ? 1 : 0) + (p2c ? 1 : 0)))) {
         for (int i = 0; i < dims_.layer_count() * dims_.n_heads; ++i) {
-            if (c2p) keys_.emplace_back(1 - span, span); // row span - r of `keys` is of distance r = p_j - p_i
-            if (p2c) queries_.emplace_back(-span, span - 1);
+            if (c2p)
+                keys_.emplace_back(1 - span, span, dims_.mask); // row span - r of `keys` is of distance r = p_j - p_i
+            if (p2c) queries_.emplace_back(-span, span - 1, dims_.mask);
         }
     }
 
@@ -63,21 +64,21 @@ public:
     bool move_keys(View, const HeadRows&, int) const override { return true; } // only queries are added to
     void bias(View scores, const Tile& tile) const override {
         const std::size_t at = slot(tile.layer, tile.head);
-        if (c2p_) keys_[at].add_products(tile.scale, tile.q, tile.queries, tile.keys, scores);
-        if (p2c_) queries_[at].add_products_of_keys(tile.scale * factor_, tile.k, tile.queries, tile.keys, scores);
+        if (c2p_) keys_[at].add_products(tile.scale, tile.q, tile, scores);
+        if (p2c_) queries_[at].add_products_of_keys(tile.scale * factor_, tile.k, tile, scores);
     }
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
         const std::size_t at = slot(tile.layer, tile.head);
         if (c2p_) {
             const View grad = reversed(of_head(gradient.tensors[0], tile.head));
-            keys_[at].add_rows(tile.scale, d_scores, tile.queries, tile.keys, gradient.q);
-            keys_[at].add_gradient(tile.scale, d_scores, tile.q, tile.queries, tile.keys, grad);
+            keys_[at].add_rows(tile.scale, d_scores, tile, gradient.q);
+            keys_[at].add_gradient(tile.scale, d_scores, tile.q, tile, grad);
         }
         if (p2c_) {
             const View grad = of_head(gradient.tensors[c2p_ ? 1 : 0], tile.head);
             const float scale = tile.scale * factor_;
-            queries_[at].add_rows_of_keys(scale, d_scores, tile.queries, tile.keys, gradient.k);
-            queries_[at].add_gradient_of_keys(scale, d_scores, tile.k, tile.queries, tile.keys, grad);
+            queries_[at].add_rows_of_keys(scale, d_scores, tile, gradient.k);
+            queries_[at].add_gradient_of_keys(scale, d_scores, tile.k, tile, grad);
         }
     }
 

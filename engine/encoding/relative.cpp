@@ -14,21 +14,24 @@ namespace {
 
 constexpr int lanes = 32; // partial sums of the weights beyond the clamp, key j into sum j mod 32
 
-struct LaneSum {
-    float lane[lanes] = {};
+class LaneSum {
+public:
+    LaneSum() = default;
+    LaneSum(const float* weights, int first, int last) { add(weights, first, last); }
 
     void add(const float* weights, int first, int last) {
         int j = first;
         for (; j < last && j % lanes != 0; ++j) lane[j % lanes] += weights[j];
-        const int whole = std::max(0, last - j) / lanes * lanes;
-        kernels().add_to_lanes(whole, weights + j, lane);
-        for (j += whole; j < last; ++j) lane[j % lanes] += weights[j];
+        if (j < last) kernels().add_to_lanes(last - j, weights + j, lane);
     }
     float sum() {
         for (int half = lanes / 2; half > 0; half /= 2)
             for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
         return lane[0];
     }
+
+private:
+    float lane[lanes] = {};
 };
 
 struct Extent {
@@ -81,8 +84,8 @@ RelativePairs::Cut RelativePairs::cut(std::size_t query) const {
     const auto n = static_cast<std::int64_t>(keys_.size());
     const std::int64_t base = std::int64_t{keys_[0]} - queries_[query];
     const std::int64_t left = std::clamp<std::int64_t>(rows_.least - base + 1, 0, n);
-    const std::int64_t right = std::clamp<std::int64_t>(rows_.most - base, left, n);
-    return {static_cast<int>(left), static_cast<int>(right), base};
+    const std::int64_t last = std::clamp<std::int64_t>(rows_.most - base + rows_.hides_later, left, n);
+    return {static_cast<int>(left), static_cast<int>(last), static_cast<int>(rows_.hides_later ? last : n), base};
 }
 
 void RelativePairs::spread(const RelativeProducts& products, std::int64_t first, int count, View to) const {
@@ -104,7 +107,7 @@ void RelativePairs::spread(const RelativeProducts& products, std::int64_t first,
         const std::int64_t stop = std::min<std::int64_t>(at.right, end - at.base);
         if (begin < stop) kernels().add(static_cast<int>(stop - begin), from + (at.base + begin - first), out + begin);
         if (rows_.most >= first && rows_.most < end)
-            kernels().add_value(n - at.right, from[rows_.most - first], out + at.right);
+            kernels().add_value(at.end - at.right, from[rows_.most - first], out + at.right);
     }
 }
 
@@ -117,15 +120,15 @@ void RelativePairs::collect(View weights, std::int64_t first, int count, Relativ
         const float* from = weights.row(static_cast<int>(i));
         float* to = products[i];
         std::fill(to, to + count, 0.0f);
-        LaneSum left, right;
         if (in_order_) {
             const Cut at = cut(i);
-            if (has_least) left.add(from, 0, at.left);
-            if (has_most) right.add(from, at.right, n);
             const std::int64_t begin = std::max<std::int64_t>(at.left, first - at.base);
             const std::int64_t stop = std::min<std::int64_t>(at.right, end - at.base);
             if (begin < stop) std::copy(from + begin, from + stop, to + (at.base + begin - first));
+            if (has_least && at.left > 0) to[rows_.least - first] += LaneSum(from, 0, at.left).sum();
+            if (has_most && at.right < at.end) to[rows_.most - first] += LaneSum(from, at.right, at.end).sum();
         } else {
+            LaneSum left, right;
             for (int j = 0; j < n; ++j) {
                 const std::int64_t row = rows_.row(queries_[i], keys_[static_cast<std::size_t>(j)]);
                 if (row == rows_.least)
@@ -135,21 +138,32 @@ void RelativePairs::collect(View weights, std::int64_t first, int count, Relativ
                 else if (row >= first && row < end)
                     to[row - first] += from[j];
             }
+            if (has_least) to[rows_.least - first] += left.sum();
+            if (has_most) to[rows_.most - first] += right.sum();
         }
-        if (has_least) to[rows_.least - first] += left.sum();
-        if (has_most) to[rows_.most - first] += right.sum();
     }
 }
 
 // ---- RelativeTable ----------------------------------------------------------------------------
+
+// Where positions follow each other as tokens do, a causal mask leaves no key of a position above the query's.
+RelativeRows RelativeTable::rows_of_pairs(const Tile& tile) const {
+    const auto as_tokens = [&] {
+        return consecutive(tile.keys) && consecutive(tile.queries) && !tile.keys.empty() && !tile.queries.empty() &&
+               std::int64_t{tile.queries[0]} - tile.keys[0] == std::int64_t{tile.first_query} - tile.first_key;
+    };
+    if (mask_ != Mask::causal || !as_tokens()) return range_;
+    return {range_.least, std::min<std::int64_t>(range_.most, 0), true};
+}
 
 void RelativeTable::prepare() {
     if (blocks_.rows() == 0) blocks_ = RowBlocks(rows(), rows_.cols);
     blocks_.set(rows_);
 }
 
-void RelativeTable::add_products(float alpha, View x, Positions queries, Positions keys, View to) const {
-    for_query_tiles(range_, queries, keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
+void RelativeTable::add_products(float alpha, View x, const Tile& tile, View to) const {
+    const RelativeRows rows = rows_of_pairs(tile);
+    for_query_tiles(rows, tile.queries, tile.keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
         alignas(64) RelativeProducts products;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {
             blocks_.multiply(alpha, rows_of(x, top, count), index(first), span,
@@ -159,8 +173,9 @@ void RelativeTable::add_products(float alpha, View x, Positions queries, Positio
     });
 }
 
-void RelativeTable::add_rows(float alpha, View weights, Positions queries, Positions keys, View to) const {
-    for_query_tiles(range_, queries, keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
+void RelativeTable::add_rows(float alpha, View weights, const Tile& tile, View to) const {
+    const RelativeRows rows = rows_of_pairs(tile);
+    for_query_tiles(rows, tile.queries, tile.keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
         alignas(64) RelativeProducts sums;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {
             pairs.collect(rows_of(weights, top, count), first, span, sums);
@@ -170,9 +185,9 @@ void RelativeTable::add_rows(float alpha, View weights, Positions queries, Posit
     });
 }
 
-void RelativeTable::add_gradient(float alpha, View weights, View x, Positions queries, Positions keys,
-                                 View grad) const {
-    for_query_tiles(range_, queries, keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
+void RelativeTable::add_gradient(float alpha, View weights, View x, const Tile& tile, View grad) const {
+    const RelativeRows rows = rows_of_pairs(tile);
+    for_query_tiles(rows, tile.queries, tile.keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
         alignas(64) RelativeProducts sums;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {
             pairs.collect(rows_of(weights, top, count), first, span, sums);
@@ -226,14 +241,15 @@ void collect_of_keys(RelativeRows rows, View weights, Positions queries, Positio
 
 } // namespace
 
-void RelativeTable::add_products_of_keys(float alpha, View x, Positions queries, Positions keys, View to) const {
-    if (queries.size() == 1) return add_products_of_keys(alpha, x, queries[0], keys, to.row(0));
-    for_key_tiles(range_, queries, keys, [&](int top, int n, const RelativePairs& pairs) {
+void RelativeTable::add_products_of_keys(float alpha, View x, const Tile& tile, View to) const {
+    if (tile.queries.size() == 1) return add_products_of_keys(alpha, x, tile.queries[0], tile.keys, to.row(0));
+    const RelativeRows rows = rows_of_pairs(tile);
+    for_key_tiles(rows, tile.queries, tile.keys, [&](int top, int n, const RelativePairs& pairs) {
         alignas(64) RelativeProducts products;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {
             kernels().dots(n, span, x.cols, rows_.row(index(first)), rows_.stride, x.row(top), x.stride, products[0],
                            relative_span);
-            for_pairs(range_, queries, keys, top, n, first, span,
+            for_pairs(rows, tile.queries, tile.keys, top, n, first, span,
                       [&](int i, int a, std::int64_t r) { to.row(i)[top + a] += alpha * products[a][r]; });
         });
     });
@@ -251,23 +267,24 @@ void RelativeTable::add_products_of_keys(float alpha, View x, int query, Positio
     }
 }
 
-void RelativeTable::add_rows_of_keys(float alpha, View weights, Positions queries, Positions keys, View to) const {
-    for_key_tiles(range_, queries, keys, [&](int top, int n, const RelativePairs& pairs) {
+void RelativeTable::add_rows_of_keys(float alpha, View weights, const Tile& tile, View to) const {
+    const RelativeRows rows = rows_of_pairs(tile);
+    for_key_tiles(rows, tile.queries, tile.keys, [&](int top, int n, const RelativePairs& pairs) {
         alignas(64) RelativeProducts sums;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {
-            collect_of_keys(range_, weights, queries, keys, top, n, first, span, sums);
+            collect_of_keys(rows, weights, tile.queries, tile.keys, top, n, first, span, sums);
             kernels().product(n, rows_.cols, span, alpha, sums[0], relative_span, 1, rows_.row(index(first)),
                               rows_.stride, 1, to.row(top), to.stride);
         });
     });
 }
 
-void RelativeTable::add_gradient_of_keys(float alpha, View weights, View x, Positions queries, Positions keys,
-                                         View grad) const {
-    for_key_tiles(range_, queries, keys, [&](int top, int n, const RelativePairs& pairs) {
+void RelativeTable::add_gradient_of_keys(float alpha, View weights, View x, const Tile& tile, View grad) const {
+    const RelativeRows rows = rows_of_pairs(tile);
+    for_key_tiles(rows, tile.queries, tile.keys, [&](int top, int n, const RelativePairs& pairs) {
         alignas(64) RelativeProducts sums;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {
-            collect_of_keys(range_, weights, queries, keys, top, n, first, span, sums);
+            collect_of_keys(rows, weights, tile.queries, tile.keys, top, n, first, span, sums);
             kernels().product(span, x.cols, n, alpha, sums[0], 1, relative_span, x.row(top), x.stride, 1,
                               grad.row(index(first)), grad.stride);
         });

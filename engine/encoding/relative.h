@@ -15,7 +15,7 @@
 namespace ordo {
 
 // At most so many rows of x, and so many vectors, meet at once: P is an array on the stack.
-inline constexpr int relative_tile = 24, relative_span = 128;
+inline constexpr int relative_tile = 24, relative_span = 128; // the span is a power of two, as is a vector
 inline constexpr int relative_vector = 16; // products are taken of whole ones, which is much faster than of parts
 using RelativeProducts = float[relative_tile][relative_span];
 
@@ -51,6 +51,7 @@ struct RelativeRows {
     static constexpr std::int64_t any = std::int64_t{1} << 40; // further than positions can be apart
 
     std::int64_t least = -any, most = any;
+    bool hides_later = false; // keys, in order, whose row would be above `most` are hidden: none is clamped to it
 
     std::int64_t row(int query, int key) const { return std::min(std::max(std::int64_t{key} - query, least), most); }
 };
@@ -73,10 +74,7 @@ public:
     // from `origin`, and beginning at whole vectors from there.
     template <class Use>
     void for_spans(std::int64_t origin, const Use& use) const {
-        const auto down = [origin](std::int64_t row, int to) {
-            const std::int64_t past = (row - origin) % to;
-            return row - (past < 0 ? past + to : past);
-        };
+        const auto down = [origin](std::int64_t row, int to) { return row - ((row - origin) & (to - 1)); };
         for (std::int64_t row = down(first_, relative_vector); row <= last_;) {
             const std::int64_t end = std::min(down(row, relative_span) + relative_span, last_ + 1);
             use(row, static_cast<int>(end - row));
@@ -90,8 +88,9 @@ public:
     void collect(View weights, std::int64_t first, int count, RelativeProducts& products) const;
 
 private:
-    struct Cut { // keys [0, left) are of the first row, [right, n) of the last, if the clamp is reached
-        int left, right;
+    // Keys [0, left) are of the first row, [right, end) of the last, if the clamp is reached; those from `end` on are hidden.
+    struct Cut {
+        int left, right, end;
         std::int64_t base; // the row of key j between is base + j
     };
     Cut cut(std::size_t query) const;
@@ -115,10 +114,10 @@ void for_query_tiles(RelativeRows rows, Positions queries, Positions keys, int a
     }
 }
 
-// A table of one row for each relative position from least to most, and its clamp beyond.
+// A table of one row for each relative position from least <= 0 to most, and its clamp beyond, of tiles under one mask.
 class RelativeTable {
 public:
-    RelativeTable(int least, int most) : range_{least, most} {}
+    RelativeTable(int least, int most, Mask mask) : range_{least, most}, mask_(mask) {}
 
     int rows() const { return static_cast<int>(range_.most - range_.least) + 1; }
     int least() const { return static_cast<int>(range_.least); }
@@ -127,22 +126,24 @@ public:
     void prepare();                        // when the rows have changed
 
     // to[i][j] += alpha * x_i . row(i, j), x [n_queries, e]
-    void add_products(float alpha, View x, Positions queries, Positions keys, View to) const;
+    void add_products(float alpha, View x, const Tile& tile, View to) const;
     // to_i += alpha * the sum over j of weights[i][j] row(i, j)
-    void add_rows(float alpha, View weights, Positions queries, Positions keys, View to) const;
+    void add_rows(float alpha, View weights, const Tile& tile, View to) const;
     // grad[row(i, j)] += alpha * weights[i][j] x_i
-    void add_gradient(float alpha, View weights, View x, Positions queries, Positions keys, View grad) const;
+    void add_gradient(float alpha, View weights, View x, const Tile& tile, View grad) const;
 
     // The same with a vector for each key, x [n_keys, e]: to[i][j] += alpha * x_j . row(i, j); needs no prepare().
-    void add_products_of_keys(float alpha, View x, Positions queries, Positions keys, View to) const;
-    void add_rows_of_keys(float alpha, View weights, Positions queries, Positions keys, View to) const;
-    void add_gradient_of_keys(float alpha, View weights, View x, Positions queries, Positions keys, View grad) const;
+    void add_products_of_keys(float alpha, View x, const Tile& tile, View to) const;
+    void add_rows_of_keys(float alpha, View weights, const Tile& tile, View to) const;
+    void add_gradient_of_keys(float alpha, View weights, View x, const Tile& tile, View grad) const;
 
 private:
     void add_products_of_keys(float alpha, View x, int query, Positions keys, float* to) const;
+    RelativeRows rows_of_pairs(const Tile& tile) const; // those that the mask leaves
     int index(std::int64_t row) const { return static_cast<int>(row - range_.least); }
 
     RelativeRows range_;
+    Mask mask_;
     View rows_;        // [rows(), e]
     RowBlocks blocks_; // the same
 };

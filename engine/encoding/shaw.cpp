@@ -16,8 +16,8 @@ class Shaw final : public Encoding {
 public:
     Shaw(int clip, bool values, Dims dims) : clip_(clip), has_values_(values), dims_(std::move(dims)) {
         for (int i = 0; i < dims_.layer_count(); ++i) {
-            keys_.emplace_back(-clip, clip);
-            if (values) values_.emplace_back(-clip, clip);
+            keys_.emplace_back(-clip, clip, dims_.mask);
+            if (values) values_.emplace_back(-clip, clip, dims_.mask);
         }
     }
 
@@ -44,22 +44,22 @@ public:
     }
 
     void bias(View scores, const Tile& tile) const override {
-        keys_[slot(tile.layer)].add_products(tile.scale, tile.q, tile.queries, tile.keys, scores);
+        keys_[slot(tile.layer)].add_products(tile.scale, tile.q, tile, scores);
     }
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override {
         const RelativeTable& keys = keys_[slot(tile.layer)];
-        keys.add_rows(tile.scale, d_scores, tile.queries, tile.keys, gradient.q);
-        keys.add_gradient(tile.scale, d_scores, tile.q, tile.queries, tile.keys, gradient.tensors[0]);
+        keys.add_rows(tile.scale, d_scores, tile, gradient.q);
+        keys.add_gradient(tile.scale, d_scores, tile.q, tile, gradient.tensors[0]);
     }
 
     void mix(View out, View weights, const Tile& tile) const override {
-        values_[slot(tile.layer)].add_rows(1, weights, tile.queries, tile.keys, out);
+        values_[slot(tile.layer)].add_rows(1, weights, tile, out);
     }
     void mix_backward(View d_out, View weights, View d_weights, const Tile& tile,
                       const TileGradient& gradient) const override {
         const RelativeTable& values = values_[slot(tile.layer)];
-        values.add_products(1, d_out, tile.queries, tile.keys, d_weights);
-        values.add_gradient(1, weights, d_out, tile.queries, tile.keys, gradient.tensors[1]);
+        values.add_products(1, d_out, tile, d_weights);
+        values.add_gradient(1, weights, d_out, tile, gradient.tensors[1]);
     }
 
     // A query meets the vector of each distance that its keys have, and a key picks what it needs.

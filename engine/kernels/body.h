@@ -198,9 +198,12 @@ void add_to_lanes(int n, const float* x, float* to) {
     constexpr int all = 32, vectors = all / lanes;
     floats sums[vectors];
     for (int v = 0; v < vectors; ++v) sums[v] = load(to + v * lanes);
-    for (int i = 0; i < n; i += all)
+    int i = 0;
+    for (; i + all <= n; i += all)
         for (int v = 0; v < vectors; ++v) sums[v] += load(x + i + v * lanes);
     for (int v = 0; v < vectors; ++v) store(to + v * lanes, sums[v]);
+    for (; i + lanes <= n; i += lanes) store(to + i % all, load(to + i % all) + load(x + i));
+    for (; i < n; ++i) to[i % all] += x[i];
 }
 void axpy(int n, float s, const float* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] += s * x[i];

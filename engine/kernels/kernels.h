@@ -70,7 +70,7 @@ struct Kernels {
     void (*scale)(int n, float s, float* x);         // x *= s
     void (*add)(int n, const float* x, float* y);    // y += x
     void (*add_value)(int n, float value, float* y); // y += value
-    // lanes[i % 32] += x[i]; n a multiple of 32
+    // lanes[i % 32] += x[i]
     void (*add_to_lanes)(int n, const float* x, float* lanes);
     void (*axpy)(int n, float s, const float* x, float* y); // y += s * x
     float (*dot)(int n, const float* x, const float* y);

@@ -12,9 +12,10 @@ using namespace test;
 
 constexpr int e = 6;
 
-Dims dims() {
-    return {.d_model = 20, .n_heads = 3, .d_head = e, .n_layers = 2, .context = 64};
+Dims dims(Mask mask = Mask::causal) {
+    return {.d_model = 20, .n_heads = 3, .d_head = e, .n_layers = 2, .context = 64, .mask = mask};
 }
+constexpr Mask masks[] = {Mask::causal, Mask::bidirectional};
 
 int delta(int a, int b, int k) {
     if (a - b <= -k) return 0;
@@ -36,33 +37,35 @@ void rotate(Single& deberta, TileData& data) {
 
 TEST(Deberta, ScoresAreThoseOfThePaper) {
     for (const std::string terms : {"both", "c2p", "p2c"})
-        for (const int span : {1, 8, 100}) {
-            Single deberta("deberta:span=" + std::to_string(span) + ",terms=" + terms, dims());
-            const Matrix& keys = deberta.tensor(1, 0);
-            const Matrix& queries = deberta.tensor(1, terms == "both" ? 1 : 0);
-            const double f = 1 / std::sqrt(terms == "both" ? 3.0 : 2.0);
-            for (const Placing& at : placings()) {
-                TileData data(e, at.queries, at.keys), plain = data;
-                rotate(deberta, data);
-                EXPECT_EQ(data.k.values, plain.k.values);
-                Matrix scores(data.q.rows, data.k.rows, 3, 0);
-                deberta.encoding->bias(scores.view(), data.tile(1, 2));
-                for (int i = 0; i < scores.rows; ++i)
-                    for (int j = 0; j < scores.cols; ++j) {
-                        const int a = data.query_ids[static_cast<std::size_t>(i)];
-                        const int b = data.key_ids[static_cast<std::size_t>(j)];
-                        double found = scores.at(i, j), sum = 0;
-                        for (int c = 0; c < e; ++c) {
-                            found += 0.4f * data.q.at(i, c) * data.k.at(j, c);
-                            sum += plain.q.at(i, c) * plain.k.at(j, c);
-                            if (terms != "p2c") sum += plain.q.at(i, c) * keys.at(delta(a, b, span), 2 * e + c);
-                            if (terms != "c2p") sum += plain.k.at(j, c) * queries.at(delta(b, a, span), 2 * e + c);
+        for (const int span : {1, 8, 100})
+            for (const Mask mask : masks) {
+                Single deberta("deberta:span=" + std::to_string(span) + ",terms=" + terms, dims(mask));
+                const Matrix& keys = deberta.tensor(1, 0);
+                const Matrix& queries = deberta.tensor(1, terms == "both" ? 1 : 0);
+                const double f = 1 / std::sqrt(terms == "both" ? 3.0 : 2.0);
+                for (const Placing& at : placings()) {
+                    TileData data(e, at.queries, at.keys), plain = data;
+                    rotate(deberta, data);
+                    EXPECT_EQ(data.k.values, plain.k.values);
+                    Matrix scores(data.q.rows, data.k.rows, 3, 0);
+                    deberta.encoding->bias(scores.view(), data.tile(1, 2));
+                    for (int i = 0; i < scores.rows; ++i)
+                        for (int j = 0; j < scores.cols; ++j) {
+                            if (!data.sees(mask, i, j)) continue;
+                            const int a = data.query_ids[static_cast<std::size_t>(i)];
+                            const int b = data.key_ids[static_cast<std::size_t>(j)];
+                            double found = scores.at(i, j), sum = 0;
+                            for (int c = 0; c < e; ++c) {
+                                found += 0.4f * data.q.at(i, c) * data.k.at(j, c);
+                                sum += plain.q.at(i, c) * plain.k.at(j, c);
+                                if (terms != "p2c") sum += plain.q.at(i, c) * keys.at(delta(a, b, span), 2 * e + c);
+                                if (terms != "c2p") sum += plain.k.at(j, c) * queries.at(delta(b, a, span), 2 * e + c);
+                            }
+                            ASSERT_NEAR(found, 0.4f * f * sum, 1e-5)
+                                << terms << " " << span << " " << at.name << " " << i << ", " << j;
                         }
-                        ASSERT_NEAR(found, 0.4f * f * sum, 1e-5)
-                            << terms << " " << span << " " << at.name << " " << i << ", " << j;
-                    }
+                }
             }
-        }
 }
 
 TEST(Deberta, ReadsAndStoresWhatItsTermsNeed) {
@@ -79,30 +82,31 @@ TEST(Deberta, ReadsAndStoresWhatItsTermsNeed) {
 
 TEST(Deberta, GradientsAreThoseOfTheForward) {
     for (const std::string terms : {"both", "c2p", "p2c"})
-        for (const Placing& at : placings()) {
-            Single deberta("deberta:span=7,terms=" + terms, dims());
-            TileData data(e, at.queries, at.keys);
-            const Matrix w(data.q.rows, data.k.rows, 9, 0.1);
-            const auto loss = [&] {
-                deberta.prepare(64);
-                Matrix scores(w.rows, w.cols, 0, 0);
-                deberta.encoding->bias(scores.view(), data.tile(0, 1));
-                return dot(scores, w);
-            };
-            Matrix d_scores = w;
-            const std::vector<View> grads = deberta.grads_of(0);
-            deberta.encoding->bias_backward(d_scores.view(), data.tile(0, 1), data.gradient(grads));
-            if (terms != "p2c") {
-                expect_gradient(data.q, data.dq, loss, at.name + " q", 7);
-                expect_gradient(deberta.tensor(0, 0), deberta.grads[0][0], loss, at.name + " keys", 5);
+        for (const Mask mask : masks)
+            for (const Placing& at : placings()) {
+                Single deberta("deberta:span=7,terms=" + terms, dims(mask));
+                TileData data(e, at.queries, at.keys);
+                const Matrix w = data.masked(mask, Matrix(data.q.rows, data.k.rows, 9, 0.1));
+                const auto loss = [&] {
+                    deberta.prepare(64);
+                    Matrix scores(w.rows, w.cols, 0, 0);
+                    deberta.encoding->bias(scores.view(), data.tile(0, 1));
+                    return dot(scores, w);
+                };
+                Matrix d_scores = w;
+                const std::vector<View> grads = deberta.grads_of(0);
+                deberta.encoding->bias_backward(d_scores.view(), data.tile(0, 1), data.gradient(grads));
+                if (terms != "p2c") {
+                    expect_gradient(data.q, data.dq, loss, at.name + " q", 7);
+                    expect_gradient(deberta.tensor(0, 0), deberta.grads[0][0], loss, at.name + " keys", 5);
+                }
+                if (terms != "c2p") {
+                    const int t = terms == "both" ? 1 : 0;
+                    expect_gradient(data.k, data.dk, loss, at.name + " k", 37);
+                    expect_gradient(deberta.tensor(0, t), deberta.grads[0][static_cast<std::size_t>(t)], loss,
+                                    at.name + " queries", 5);
+                }
             }
-            if (terms != "c2p") {
-                const int t = terms == "both" ? 1 : 0;
-                expect_gradient(data.k, data.dk, loss, at.name + " k", 37);
-                expect_gradient(deberta.tensor(0, t), deberta.grads[0][static_cast<std::size_t>(t)], loss,
-                                at.name + " queries", 5);
-            }
-        }
 }
 
 TEST(Deberta, BackwardOfRotateIsItsFactor) {
@@ -129,7 +133,9 @@ TEST(Deberta, TilesChangeNoBit) {
             Tile one = whole;
             one.q = rows_of(whole.q, i, 1);
             one.queries = whole.queries.subspan(static_cast<std::size_t>(i), 1);
-            const int first = i % 3, keys = data.k.rows - i - first;
+            const int first = i % 3, keys = whole.first_query + i + 1 - first;
+            one.first_query = whole.first_query + i;
+            one.first_key = first;
             one.keys = whole.keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(keys));
             one.k = rows_of(whole.k, first, keys);
             Matrix scores(1, keys, 0, 0);

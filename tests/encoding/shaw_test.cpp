@@ -8,54 +8,59 @@ namespace {
 
 using namespace test;
 
-Dims dims() {
-    return {.d_model = 20, .n_heads = 3, .d_head = 6, .n_layers = 2, .context = 64};
+Dims dims(Mask mask = Mask::causal) {
+    return {.d_model = 20, .n_heads = 3, .d_head = 6, .n_layers = 2, .context = 64, .mask = mask};
 }
+constexpr Mask masks[] = {Mask::causal, Mask::bidirectional};
 
 int row_of(int clip, int query, int key) {
     return std::clamp(key - query, -clip, clip) + clip;
 }
 
 TEST(Shaw, ScoresMeetTheVectorOfTheirDistance) {
-    for (const int clip : {0, 1, 16, 100}) {
-        Single shaw("shaw:clip=" + std::to_string(clip), dims());
-        for (const Placing& at : placings()) {
-            TileData data(6, at.queries, at.keys);
-            Matrix scores(data.q.rows, data.k.rows, 3), before = scores;
-            shaw.encoding->bias(scores.view(), data.tile(1, 2));
-            const Matrix& keys = shaw.tensor(1, 0);
-            for (int i = 0; i < scores.rows; ++i)
-                for (int j = 0; j < scores.cols; ++j) {
-                    double sum = 0;
-                    const int r = row_of(clip, data.query_ids[static_cast<std::size_t>(i)],
-                                         data.key_ids[static_cast<std::size_t>(j)]);
-                    for (int c = 0; c < 6; ++c) sum += data.q.at(i, c) * keys.at(r, c);
-                    ASSERT_NEAR(scores.at(i, j), before.at(i, j) + 0.4f * sum, 3e-6)
-                        << clip << " " << at.name << " " << i << ", " << j;
-                }
+    for (const int clip : {0, 1, 16, 100})
+        for (const Mask mask : masks) {
+            Single shaw("shaw:clip=" + std::to_string(clip), dims(mask));
+            for (const Placing& at : placings()) {
+                TileData data(6, at.queries, at.keys);
+                Matrix scores(data.q.rows, data.k.rows, 3), before = scores;
+                shaw.encoding->bias(scores.view(), data.tile(1, 2));
+                const Matrix& keys = shaw.tensor(1, 0);
+                for (int i = 0; i < scores.rows; ++i)
+                    for (int j = 0; j < scores.cols; ++j) {
+                        if (!data.sees(mask, i, j)) continue;
+                        double sum = 0;
+                        const int r = row_of(clip, data.query_ids[static_cast<std::size_t>(i)],
+                                             data.key_ids[static_cast<std::size_t>(j)]);
+                        for (int c = 0; c < 6; ++c) sum += data.q.at(i, c) * keys.at(r, c);
+                        ASSERT_NEAR(scores.at(i, j), before.at(i, j) + 0.4f * sum, 3e-6)
+                            << clip << " " << at.name << " " << i << ", " << j;
+                    }
+            }
         }
-    }
 }
 
 TEST(Shaw, OutputsAddTheVectorsOfTheirDistances) {
-    for (const int clip : {0, 1, 16, 100}) {
-        Single shaw("shaw:clip=" + std::to_string(clip), dims());
-        for (const Placing& at : placings()) {
-            TileData data(6, at.queries, at.keys);
-            Matrix weights(data.q.rows, data.k.rows, 3, 0.1), out(data.q.rows, 6, 4), before = out;
-            shaw.encoding->mix(out.view(), weights.view(), data.tile(1, 2));
-            for (int i = 0; i < out.rows; ++i)
-                for (int c = 0; c < 6; ++c) {
-                    double sum = before.at(i, c);
-                    for (int j = 0; j < weights.cols; ++j)
-                        sum += weights.at(i, j) *
-                               shaw.tensor(1, 1).at(row_of(clip, data.query_ids[static_cast<std::size_t>(i)],
-                                                           data.key_ids[static_cast<std::size_t>(j)]),
-                                                    c);
-                    ASSERT_NEAR(out.at(i, c), sum, 5e-6) << clip << " " << at.name << " " << i << ", " << c;
-                }
+    for (const int clip : {0, 1, 16, 100})
+        for (const Mask mask : masks) {
+            Single shaw("shaw:clip=" + std::to_string(clip), dims(mask));
+            for (const Placing& at : placings()) {
+                TileData data(6, at.queries, at.keys);
+                Matrix weights = data.masked(mask, Matrix(data.q.rows, data.k.rows, 3, 0.1)), out(data.q.rows, 6, 4),
+                       before = out;
+                shaw.encoding->mix(out.view(), weights.view(), data.tile(1, 2));
+                for (int i = 0; i < out.rows; ++i)
+                    for (int c = 0; c < 6; ++c) {
+                        double sum = before.at(i, c);
+                        for (int j = 0; j < weights.cols; ++j)
+                            sum += weights.at(i, j) *
+                                   shaw.tensor(1, 1).at(row_of(clip, data.query_ids[static_cast<std::size_t>(i)],
+                                                               data.key_ids[static_cast<std::size_t>(j)]),
+                                                        c);
+                        ASSERT_NEAR(out.at(i, c), sum, 5e-6) << clip << " " << at.name << " " << i << ", " << c;
+                    }
+            }
         }
-    }
 }
 
 TEST(Shaw, WithZerosChangesNothing) {
@@ -80,34 +85,38 @@ TEST(Shaw, WithoutValuesThereIsNothingToMix) {
 }
 
 TEST(Shaw, GradientsAreThoseOfTheForward) {
-    for (const Placing& at : placings()) {
-        Single shaw("shaw:clip=5", dims());
-        TileData data(6, at.queries, at.keys);
-        const Matrix w(data.q.rows, data.k.rows, 9);
-        const auto loss = [&] {
-            shaw.prepare(64);
-            Matrix scores(w.rows, w.cols, 0, 0);
-            shaw.encoding->bias(scores.view(), data.tile(0, 1));
-            return dot(scores, w);
-        };
-        Matrix d_scores = w;
-        const std::vector<View> grads = shaw.grads_of(0);
-        shaw.encoding->bias_backward(d_scores.view(), data.tile(0, 1), data.gradient(grads));
-        expect_gradient(data.q, data.dq, loss, at.name + " q", 7);
-        expect_gradient(shaw.tensor(0, 0), shaw.grads[0][0], loss, at.name + " keys", 3);
+    for (const Mask mask : masks)
+        for (const Placing& at : placings()) {
+            Single shaw("shaw:clip=5", dims(mask));
+            TileData data(6, at.queries, at.keys);
+            const Matrix w = data.masked(mask, Matrix(data.q.rows, data.k.rows, 9));
+            const auto loss = [&] {
+                shaw.prepare(64);
+                Matrix scores(w.rows, w.cols, 0, 0);
+                shaw.encoding->bias(scores.view(), data.tile(0, 1));
+                return dot(scores, w);
+            };
+            Matrix d_scores = w;
+            const std::vector<View> grads = shaw.grads_of(0);
+            shaw.encoding->bias_backward(d_scores.view(), data.tile(0, 1), data.gradient(grads));
+            expect_gradient(data.q, data.dq, loss, at.name + " q", 7);
+            expect_gradient(shaw.tensor(0, 0), shaw.grads[0][0], loss, at.name + " keys", 3);
 
-        Matrix weights(w.rows, w.cols, 10, 0.1), d_weights(w.rows, w.cols, 0, 0), d_out(w.rows, 6, 11);
-        const auto mixed = [&] {
-            shaw.prepare(64);
-            Matrix out(d_out.rows, 6, 0, 0);
-            shaw.encoding->mix(out.view(), weights.view(), data.tile(0, 1));
-            return dot(out, d_out);
-        };
-        shaw.encoding->mix_backward(d_out.view(), weights.view(), d_weights.view(), data.tile(0, 1),
-                                    data.gradient(grads));
-        expect_gradient(weights, d_weights, mixed, at.name + " weights", 131);
-        expect_gradient(shaw.tensor(0, 1), shaw.grads[0][1], mixed, at.name + " values", 3);
-    }
+            Matrix weights = data.masked(mask, Matrix(w.rows, w.cols, 10, 0.1)), d_weights(w.rows, w.cols, 0, 0),
+                   d_out(w.rows, 6, 11);
+            const auto mixed = [&] {
+                shaw.prepare(64);
+                Matrix out(d_out.rows, 6, 0, 0);
+                Matrix seen = data.masked(mask, weights);
+                shaw.encoding->mix(out.view(), seen.view(), data.tile(0, 1));
+                return dot(out, d_out);
+            };
+            shaw.encoding->mix_backward(d_out.view(), weights.view(), d_weights.view(), data.tile(0, 1),
+                                        data.gradient(grads));
+            d_weights = data.masked(mask, d_weights);
+            expect_gradient(weights, d_weights, mixed, at.name + " weights", 131);
+            expect_gradient(shaw.tensor(0, 1), shaw.grads[0][1], mixed, at.name + " values", 3);
+        }
 }
 
 // What a query gets depends on neither the queries beside it nor where its keys are cut to a tile.
@@ -115,11 +124,9 @@ TEST(Shaw, TilesChangeNoBit) {
     for (const Placing& at : placings()) {
         Single shaw("shaw:clip=70", dims());
         TileData data(6, at.queries, at.keys);
-        Matrix all(data.q.rows, data.k.rows, 0, 0), weights(data.q.rows, data.k.rows, 8, 0.1),
-            out(data.q.rows, 6, 0, 0);
+        Matrix all(data.q.rows, data.k.rows, 0, 0), out(data.q.rows, 6, 0, 0);
+        Matrix weights = data.masked(Mask::causal, Matrix(data.q.rows, data.k.rows, 8, 0.1));
         const int n = data.k.rows;
-        for (int i = 0; i < data.q.rows; ++i) // as a softmax leaves it
-            for (int j = n - data.q.rows + i + 1; j < n; ++j) weights.view().row(i)[j] = 0;
         const Tile whole = data.tile(0, 0);
         shaw.encoding->bias(all.view(), whole);
         shaw.encoding->mix(out.view(), weights.view(), whole);
@@ -127,6 +134,7 @@ TEST(Shaw, TilesChangeNoBit) {
             const int keys = n - data.q.rows + i + 1;
             Tile one = whole;
             one.q = rows_of(whole.q, i, 1);
+            one.first_query = whole.first_query + i;
             one.queries = whole.queries.subspan(static_cast<std::size_t>(i), 1);
             one.keys = whole.keys.subspan(0, static_cast<std::size_t>(keys));
             Matrix scores(1, keys, 0, 0), alone(1, 6, 0, 0);

@@ -76,7 +76,7 @@ public:
     std::vector<std::vector<Matrix>> tensors, grads; // of each layer
 };
 
-// Queries and keys of one head.
+// Queries and keys of one head: the queries are the last tokens of the keys.
 struct TileData {
     TileData(int e, std::vector<int> queries, std::vector<int> keys, std::uint64_t seed = 5)
         : query_ids(std::move(queries)), key_ids(std::move(keys)), q(static_cast<int>(query_ids.size()), e, seed),
@@ -86,10 +86,19 @@ struct TileData {
         return {.layer = layer,
                 .head = head,
                 .scale = scale,
+                .first_query = k.rows - q.rows,
                 .queries = Positions(query_ids),
                 .keys = Positions(key_ids),
                 .q = q.view(),
                 .k = k.view()};
+    }
+    bool sees(Mask mask, int i, int j) const { return mask == Mask::bidirectional || j <= k.rows - q.rows + i; }
+    // m [n_queries, n_keys] with zeros where the mask hides a key, as softmax and its gradient have them.
+    Matrix masked(Mask mask, Matrix m) const {
+        for (int i = 0; i < m.rows; ++i)
+            for (int j = 0; j < m.cols; ++j)
+                if (!sees(mask, i, j)) m.view().row(i)[j] = 0;
+        return m;
     }
     TileGradient gradient(std::span<const View> tensors) { return {dq.view(), dk.view(), {}, {}, tensors}; }
 

@@ -114,7 +114,7 @@ TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
 }
 
 TEST_P(KernelSet, AddsToLanesInTheirOrder) {
-    for (const int n : {0, 32, 64, 320}) {
+    for (const int n : {0, 1, 15, 16, 31, 32, 49, 64, 319, 320}) {
         const Floats x = random_floats(n, 5);
         Floats lanes = random_floats(32, 6), expected = lanes;
         for (int i = 0; i < n; ++i) expected[static_cast<std::size_t>(i % 32)] += x[static_cast<std::size_t>(i)];
