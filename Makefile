@@ -250,7 +250,7 @@ install: all ## PREFIX=/usr/local DESTDIR=
 	install -m 755 $(BUILD)/libordo.so $(prefix)/lib/libordo.so.$(VERSION)
 	ln -sfn libordo.so.$(VERSION) $(prefix)/lib/$(SONAME)
 	ln -sfn $(SONAME) $(prefix)/lib/libordo.so
-	install -m 644 engine/ordo.h engine/training.h engine/ordo_c.h $(prefix)/include/ordo
+	install -m 644 engine/ordo.h engine/encoding.h engine/training.h engine/ordo_c.h $(prefix)/include/ordo
 	$(filled_in) tools/scripts/ordo.pc.in > $(prefix)/lib/pkgconfig/ordo.pc
 	$(filled_in) tools/scripts/ordo-config.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config.cmake
 	$(filled_in) tools/scripts/ordo-config-version.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config-version.cmake

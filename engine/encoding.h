@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// What a positional encoding is to Ordo: the moments of a forward pass at which it may act, what it is shown there, and
+// how it is asked for one. Part of ordo.h, which includes it; engine/encoding has one file for each encoding,
+// engine/examples/own_encoding.cpp one of a program's own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#pragma GCC visibility push(default)
+
+namespace ordo {
+
+// A row-major matrix of floats that somebody else owns; rows may lie apart (stride in floats).
+struct View {
+    float* data = nullptr;
+    int rows = 0;
+    int cols = 0;
+    std::ptrdiff_t stride = 0;
+
+    float* row(int i) const { return data + static_cast<std::ptrdiff_t>(i) * stride; }
+};
+
+// Position ids of some rows, [rows, axes]: any integers >= 0; gaps and repeats are allowed. Text has one axis; more are
+// for what lies in a plane or in time (M-RoPE, Wang et al. 2024). Who knows of one axis alone reads the first.
+class Positions {
+public:
+    Positions() = default;
+    Positions(std::span<const int> ids, int axes = 1) : ids_(ids), axes_(axes) {} // NOLINT: a list of ids is one
+    Positions(const std::vector<int>& ids) : ids_(ids) {}                         // NOLINT: likewise
+
+    std::size_t size() const { return ids_.size() / static_cast<std::size_t>(axes_); } // rows
+    bool empty() const { return ids_.empty(); }
+    int axes() const { return axes_; }
+    // The same, where it is known that each is the one before plus one, as in plain text: nobody has to look again.
+    Positions known_consecutive(bool known) const {
+        Positions same = *this;
+        same.consecutive_ = known;
+        return same;
+    }
+    bool known_consecutive() const { return consecutive_; }
+    int operator[](std::size_t row) const { return ids_[row * static_cast<std::size_t>(axes_)]; }
+    // Axes that are not there are as the first: text is the same on all.
+    int at(std::size_t row, int axis) const {
+        return ids_[row * static_cast<std::size_t>(axes_) + static_cast<std::size_t>(axis < axes_ ? axis : 0)];
+    }
+    Positions subspan(std::size_t first, std::size_t rows) const {
+        const auto axes = static_cast<std::size_t>(axes_);
+        return Positions(ids_.subspan(first * axes, rows * axes), axes_).known_consecutive(consecutive_);
+    }
+    std::span<const int> ids() const { return ids_; }
+
+private:
+    std::span<const int> ids_;
+    int axes_ = 1;
+    bool consecutive_ = false;
+};
+
+// What is known of each row of tokens.
+struct TokenRows {
+    Positions positions;
+    std::span<const int> segments; // one for each row, or empty: all rows are of segment 0
+    // Likewise, not 0 for padding, or empty: none is. A padded row takes its position, and is otherwise as if it were not there:
+    // it is neither computed nor kept.
+    std::span<const int> padding = {};
+};
+
+enum class Role { query, key };
+enum class Mask { causal, bidirectional };
+
+// The moments of a forward pass at which position can enter; an encoding names those it acts on.
+//   ids > embedding > EMBED > n x { norm > OBSERVE > q,k,v > ROTATE > cache > q.k*scale > cap > BIAS > RESCORE > mask
+//   > softmax (SINK) > .v > MIX > wo ... }
+enum Moment : unsigned {
+    moment_embed = 1,
+    moment_rotate = 2,
+    moment_bias = 4,
+    moment_observe = 8,
+    moment_rescore = 16,
+    moment_mix = 32,
+    moment_sink = 64
+};
+
+// What an encoding reads of a Tile beside positions; it pays for what it names, and nobody else does.
+enum Reads : unsigned { reads_queries = 1, reads_keys = 2, reads_state = 4 };
+
+// The sizes of the model that an encoding is made for, and where in it the encoding acts.
+struct Dims {
+    int d_model = 0;
+    int n_heads = 0;
+    int d_head = 0;
+    int n_layers = 0;
+    int context = 0;    // trained context, in tokens
+    int n_kv_heads = 0; // 0: as many as n_heads
+    Mask mask = Mask::causal;
+    std::vector<int> layers = {}; // those that the encoding acts in, ascending; empty: all of them
+
+    int layer_count() const { return layers.empty() ? n_layers : static_cast<int>(layers.size()); }
+    // The index among those layers, for tables of one row a layer; -1 for a layer that the encoding does not act in.
+    int slot(int layer) const;
+};
+
+// What a tensor holds when training starts.
+struct InitialValues {
+    enum class Kind { normal, uniform, constant, own };
+    Kind kind = Kind::normal;
+    float a = 0, b = 0.02f; // mean and standard deviation; least and greatest; the constant in a
+    std::function<void(std::span<float> out, std::uint64_t seed)> own = {};
+
+    static InitialValues normal(float deviation, float mean = 0) { return {Kind::normal, mean, deviation}; }
+    static InitialValues uniform(float least, float most) { return {Kind::uniform, least, most}; }
+    static InitialValues constant(float value) { return {Kind::constant, value, 0}; }
+    static InitialValues from(std::function<void(std::span<float>, std::uint64_t)> own) {
+        return {Kind::own, 0, 0, std::move(own)};
+    }
+};
+
+// A tensor that an encoding wants stored with the weights.
+struct TensorSpec {
+    // Within the encoding: "weight" is stored as "encoding.NAME.weight", or, one for each layer that the encoding acts in, as
+    // "encoding.NAME.layers.N.weight".
+    std::string name;
+    std::vector<std::int64_t> shape; // rank 1 or 2
+    bool trainable = true;
+    InitialValues initial = {};
+    bool per_layer = false;
+};
+
+// Some heads of a layer: query heads, or key/value heads, by the role.
+struct HeadRows {
+    int layer = 0;
+    int first_head = 0, n_heads = 0; // x holds these heads side by side, [n, n_heads * e]
+    Role role = Role::query;
+    Positions positions = {}; // one for each row
+};
+
+// Some queries of one head, and the keys of one sequence that they meet: all that bias, rescore and mix may look at.
+// The keys follow each other in the sequence, as do the queries. What was not asked for by reads() has no data.
+struct Tile {
+    int layer = 0, head = 0;            // of the query heads
+    float scale = 1;                    // that q.k was multiplied by
+    int first_query = 0, first_key = 0; // their indices in the sequence
+    Positions queries = {}, keys = {};
+    View q = {};                           // [n_queries, e], as after ROTATE
+    View k = {};                           // [n_keys, e], as after ROTATE
+    View query_state = {}, key_state = {}; // [n, state_floats()], what OBSERVE wrote
+};
+
+// Where the gradients of what a Tile shows are added to. What is not read has no data.
+struct TileGradient {
+    View q, k, query_state, key_state;
+    std::span<const View> tensors; // one for each of tensors(); of a tensor per layer, that of the tile's layer
+};
+
+// What a layer asks of its encodings in some of a pass; see Encoding::operations.
+struct Work {
+    double tokens = 0;                   // that are fed
+    double query_rows = 0, key_rows = 0; // tokens times query heads, tokens times key/value heads
+    double pairs = 0;                    // (query, key) that the mask leaves, of all query heads
+    int positions = 0;                   // all are below
+};
+// Floating-point operations. A processor is far from equally good at both kinds.
+struct Operations {
+    double products = 0; // multiplications and additions of products of matrices and vectors
+    double others = 0;   // see Encoding::operations
+
+    double sum() const { return products + others; }
+    Operations& operator+=(const Operations& other) {
+        products += other.products;
+        others += other.others;
+        return *this;
+    }
+};
+// What one exponential, logarithm, sine or root counts for.
+inline constexpr double operations_of_function = 8;
+
+// One table of numbers with a header, for people to look at; see Encoding::table.
+struct Table {
+    std::vector<std::string> header;
+    std::vector<std::vector<double>> rows;
+};
+// The same with rows that are computed one at a time, by the encoding, which must outlive it.
+struct TableRows {
+    std::vector<std::string> header;
+    std::int64_t count = 0;
+    std::function<void(std::int64_t row, std::span<double> out)> fill; // out: zeros, a number for each column
+};
+struct TableRequest {
+    int length = 8;        // rows: positions start .. start + length - 1
+    int start = 0;         // the first position
+    int head = 0;          // for tables that differ by head
+    int width = 8;         // columns of embed()'s input, for the default of Encoding::table
+    std::string part = {}; // which table; empty is the main one, see Encoding::table_parts
+    int layer = 0;         // for tables that differ by layer
+};
+
+// How a transformer learns order. An encoding overrides the moments that it acts on and leaves the
+// rest alone; attention never learns which encoding it holds. After bind() and prepare() every
+// method is const and may run on many threads at once; calls come once per layer and block of rows,
+// never per element. n stands for rows, d for d_model, e for d_head.
+//
+// Each moment has its backward, which takes the gradient of the loss by the moment's output to those by its inputs
+// and adds to the gradients of the tensors ("grads", one for each of tensors(); of a tensor per layer, that of the call's
+// layer). The defaults throw Error(usage): an encoding that has none can run but not be trained, and is refused by name before
+// the first step. (BIAS and SINK need none if they read nothing and nothing is trained.) A backward may be
+// called with no rows.
+class Encoding {
+public:
+    virtual ~Encoding() = default;
+
+    // The canonical spec with every parameter written out, e.g. "rope:theta=10000,pairing=adjacent,width=32".
+    virtual std::string spec() const = 0;
+    // A set of Moment bits.
+    virtual unsigned moments() const = 0;
+    // A set of Reads bits.
+    virtual unsigned reads() const { return 0; }
+    // True if adding a constant to all positions changes nothing in the model's output.
+    virtual bool shift_invariant() const { return true; }
+    // ... as long as all positions stay below this (FIRE: its threshold).
+    virtual int shift_invariant_below() const { return shift_invariant() ? std::numeric_limits<int>::max() : 0; }
+    // Positions 0 .. max_position() - 1 can be encoded.
+    virtual int max_position() const { return std::numeric_limits<int>::max(); }
+    // Segments 0 .. max_segment() - 1 can be encoded.
+    virtual int max_segment() const { return std::numeric_limits<int>::max(); }
+
+    // Tensors stored with the weights. bind() hands them over in the same order (rank 1 as one row) before anything
+    // else is called, once for each layer that the encoding acts in; those that are not per layer are the same each time. The
+    // views stay valid as long as the encoding.
+    virtual std::vector<TensorSpec> tensors() const { return {}; }
+    virtual void bind(int /*layer*/, std::span<const View> /*tensors*/) {}
+    // Build tables for positions 0 .. n_positions - 1, from the tensors too: called again when training has changed
+    // them. Positions beyond still work, more slowly.
+    virtual void prepare(int /*n_positions*/) {}
+    // What stands in for this encoding in sessions of that many tokens, where angles depend on the length (dynamic NTK,
+    // LongRoPE); null: this one does. It is bound and prepared like this one, and shared by sessions for which
+    // its spec is the same.
+    virtual std::unique_ptr<Encoding> at_length(int /*tokens*/) const { return nullptr; }
+
+    // None of the moments may throw; each may be called for some of a pass's rows or heads at a time, by several
+    // threads at once.
+    // EMBED: in place on x [n, d], before the first layer.
+    virtual void embed(View /*x*/, const TokenRows&) const {}
+    // dx [n, d]: the gradient after embed(), in place that before it; x is what embed() was given.
+    virtual void embed_backward(View dx, View x, const TokenRows&, std::span<const View> grads) const;
+
+    // OBSERVE: reads x [n, d], what a layer's attention reads, and writes state [n, state_floats()], which the cache
+    // keeps, truncates and batches. before: the state of the token before the first row, or null at the start of a
+    // sequence. All rows of a sequence come in order and in one call each pass.
+    virtual int state_floats() const { return 0; }
+    virtual void observe(View /*x*/, int /*layer*/, Positions, const float* /*before*/, View /*state*/) const {}
+    // Of a whole sequence. d_state [n, state_floats()]: the gradient of the state, which may be overwritten; dx is
+    // added to.
+    virtual void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
+                                  std::span<const View> grads) const;
+
+    // ROTATE: in place on x [n, n_heads * e], queries or keys of one layer: of all its heads or of some.
+    virtual void rotate(View /*x*/, const HeadRows&) const {}
+    // dx in place: the gradient after rotate(), then that before it; x is what rotate() left.
+    virtual void rotate_backward(View dx, View x, const HeadRows&, std::span<const View> grads) const;
+    // What lets a cache renumber its tokens: keys that rotate() has been given, in place as if their positions were
+    // less by `by`. False, and nothing done, if that is unknown: the default for an encoding that has rotate() or
+    // observe(), or that adds absolute positions to the embedding. True where what lies in a cache knows no position.
+    virtual bool move_keys(View keys, const HeadRows&, int by) const;
+
+    // BIAS: added to scores [n_queries, n_keys] of one head, which are scaled and capped. Entries that the mask
+    // hides may be present and are ignored afterwards.
+    virtual void bias(View /*scores*/, const Tile&) const {}
+    // d_scores: the gradient of the scores, zero where the mask hides them.
+    virtual void bias_backward(View d_scores, const Tile&, const TileGradient&) const;
+
+    // RESCORE: scores [1, n_keys] of one query and all the keys that it may see, biased: in place.
+    virtual void rescore(View /*scores*/, const Tile&) const {}
+    // d_scores in place; scores are those before.
+    virtual void rescore_backward(View d_scores, View scores, const Tile&, const TileGradient&) const;
+
+    // MIX: adds to out [n_queries, e] of one head. weights [n_queries, n_keys]: the softmax, zero where masked. A long
+    // sequence may come in spans of keys, with weights that sum to one in each.
+    virtual void mix(View /*out*/, View /*weights*/, const Tile&) const {}
+    // d_weights is added to.
+    virtual void mix_backward(View d_out, View weights, View d_weights, const Tile&, const TileGradient&) const;
+
+    // SINK: a logit that stands in the denominator of a head's softmax and has no value.
+    virtual float sink(int /*layer*/, int /*head*/) const { return -std::numeric_limits<float>::infinity(); }
+    virtual void sink_backward(int layer, int head, float d_sink, std::span<const View> grads) const;
+
+    // What a moment takes forward in one layer (EMBED: in the model), from its formula and for all heads. Beside products,
+    // an addition, multiplication, division or comparison counts 1, as does a read at a place that had to be computed; a
+    // function operations_of_function. What hangs on values is what scores around 0 take. Nothing for moments that it
+    // does not act on; for at least one of its own more.
+    virtual Operations operations(Moment, const Work&) const { return {}; }
+
+    // Names of the tables that table() can show, the main one first.
+    virtual std::vector<std::string> table_parts() const { return {"table"}; }
+    // The encoding as numbers, computed in double where it can be. The default shows what embed()
+    // adds to zeros, or the bias of one head, and needs tensors that are bound. Throws Error(usage) for a part it does not have.
+    virtual TableRows table_rows(const TableRequest& request) const;
+    // All rows at once. Throws Error(limit) if they are too many to hold.
+    Table table(const TableRequest& request) const;
+};
+
+// Makes the encodings that a spec such as "segment+learned" names, to be applied left to right.
+// "none" and the empty spec give an empty list. Throws Error(usage), also for one that is not the same in all layers.
+std::vector<std::unique_ptr<Encoding>> make_encodings(std::string_view spec, const Dims& dims);
+
+} // namespace ordo
+
+#pragma GCC visibility pop
