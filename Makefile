@@ -79,7 +79,7 @@ endif
 # ---- Rules ------------------------------------------------------------------------------------
 
 LIB_SOURCES := $(filter-out engine/examples/%,$(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp))
-TOOL_SOURCES := $(wildcard tools/*/*.cpp tools/*/*/*.cpp bench/*.cpp) bench/programs/program.cpp
+TOOL_SOURCES := $(filter-out %_mpi.cpp,$(wildcard tools/*/*.cpp tools/*/*/*.cpp bench/*.cpp)) bench/programs/program.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 ifeq ($(MODE),tsan) # only these are run
 TEST_SOURCES := $(filter-out %_test.cpp,$(TEST_SOURCES)) $(shell grep -l Thread $(filter %_test.cpp,$(TEST_SOURCES)))
@@ -143,6 +143,14 @@ $(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libtools.a $(BUILD)/libor
 	$(link) $(LIBS) $(TOOL_LIBS) -o $@
 	@[ $(MODE) != release ] || ln -sfn release/ordo build/ordo
 
+# The same program, whose training may be split by mpirun: one file of it differs.
+MPICXX ?= mpicxx
+$(BUILD)/tools/train/ranks_mpi.o: FLAGS += $(patsubst -I%,-isystem %,$(shell $(MPICXX) --showme:compile))
+$(BUILD)/mpi/ordo: $(call objects,tools/main.cpp tools/train/ranks_mpi.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(link) $(LIBS) $(TOOL_LIBS) $(shell $(MPICXX) --showme:link) -o $@
+
 $(BUILD)/ordo_tests: $(call objects,$(TEST_SOURCES)) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"
 	$(link) $(LIBS) $(TOOL_LIBS) -lgtest_main -lgtest -pthread -o $@
@@ -165,11 +173,11 @@ build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
 
 # Kept, and made again when one is missing, as .SECONDARY would not.
 .PRECIOUS: $(BUILD)/%.o
--include $(patsubst %.cpp,$(BUILD)/%.d,$(SOURCES))
+-include $(patsubst %.cpp,$(BUILD)/%.d,$(SOURCES) tools/train/ranks_mpi.cpp)
 
 # ---- Targets ----------------------------------------------------------------------------------
 
-.PHONY: all run test weights seeds bench results lint format asan sweeps tsan fuzz test-add-encoding install uninstall clean help
+.PHONY: all run test weights seeds mpi test-mpi bench results lint format asan sweeps tsan fuzz test-add-encoding install uninstall clean help
 .PHONY: lib program test-binary fuzzers tidy
 all: lib program ## libordo.a, libordo.so and the program ordo
 lib: $(BUILD)/libordo.a $(if $(filter release,$(MODE)),$(BUILD)/libordo.so)
@@ -203,6 +211,11 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); what it finds new joins its
 	$(call needs,clang++,clang libclang-rt-dev libomp-dev)
 	@$(MAKE) MODE=fuzz fuzzers
 	@tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS)
+mpi: ## the program as build/release/mpi/ordo, whose training mpirun may split over processes and machines
+	$(call needs,$(MPICXX),libopenmpi-dev openmpi-bin)
+	@$(MAKE) $(BUILD)/mpi/ordo
+test-mpi: program mpi ## prove it, on processes of this machine
+	@scratch=$$(mktemp -d); SCRATCH=$$scratch tests/mpi/run.sh $(BUILD); status=$$?; rm -rf "$$scratch"; exit $$status
 test-add-encoding: program test-binary ## prove that a new encoding is one file, one line and one oracle
 	@tests/add_encoding.sh
 

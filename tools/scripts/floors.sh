@@ -74,6 +74,7 @@ FNR <= 2 && /SPDX-License-Identifier: MIT/ { spdx = 1 }
     door("cxxopts[^>]*", "^tools/")
     door("(md[245]|sha[0-9]*|ripemd|rmd160).h", "^tools/")
     door("g(test|mock)/[^>]*", "^tests/")
+    door("mpi.h", "^tools/train/ranks_mpi.cpp$")
     door("benchmark/[^>]*", "^bench/")
     if ((engine || part[1] == "models") && found ~ /[.\/]/ && !(public && found ~ /^std(def|int)\.h$/) && found !~ /^(cblas|omp|pcre2|utf8proc)\.h$|^nlohmann\// &&
         !(found ~ /^(fcntl|unistd|sys\/[a-z]+)\.h$/ && (folder ~ /^(io|model)$/ || name == "engine/core/memory.cpp")) && !(found ~ /^(pthread|sched|unistd|linux\/futex|sys\/[a-z]+)\.h$/ && name ~ /^engine\/core\/(blas|team)\.cpp$/) && !(found ~ /intrin\.h$|^cpuid\.h$/ && folder == "kernels"))

@@ -9,6 +9,7 @@
 #include "text/bpe_trainer.h"
 #include "tools/train/data.h"
 #include "tools/train/files.h"
+#include "tools/train/ranks.h"
 
 #include <algorithm>
 #include <charconv>
@@ -99,6 +100,8 @@ Options resolved(Options o) {
     const auto step_tokens = static_cast<std::int64_t>(o.batch) * o.blueprint.context;
     if (o.batch < 1 || step_tokens < 1 || o.tokens < step_tokens)
         fail(ErrorCode::usage, "tokens: expected at least one step of ", step_tokens, ", found ", o.tokens);
+    if (o.batch % ranks::count() != 0)
+        fail(ErrorCode::usage, "batch: expected a multiple of the ", ranks::count(), " ranks, found ", o.batch);
     if (o.finish_tokens != 0 && o.finish.empty())
         fail(ErrorCode::usage, "finish-tokens: expected a finish corpus beside it, found none");
     if (!o.finish.empty() && o.finish_tokens == 0) o.finish_tokens = std::max(step_tokens, o.tokens / 5);
@@ -112,7 +115,7 @@ Options resolved(Options o) {
         fail(ErrorCode::usage, "randomised-positions: expected 0, or at least the context of ", b.context, ", found ",
              o.randomised_positions);
     check_reach(EncodingStack(o.encoding, b.dims()), std::max(b.context, o.randomised_positions));
-    check_files(o);
+    if (ranks::rank() == 0) check_files(o); // which also tries to write
     return o;
 }
 
@@ -122,7 +125,7 @@ Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     check(b, "trunk");
     // Values, gradients, two moments, and the best; what Muon computes with is up to four times one of a layer's matrices.
     const int copies = 4 + (o.keep == Keep::best ? 1 : 0) + (o.method == Method::muon ? 2 : 0);
-    check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch, b.context, copies);
+    check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch / ranks::count(), b.context, copies);
     return b;
 }
 

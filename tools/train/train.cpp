@@ -9,6 +9,7 @@
 #include "tools/train/data.h"
 #include "tools/train/log.h"
 #include "tools/train/progress.h"
+#include "tools/train/ranks.h"
 #include "tools/train/record.h"
 #include "tools/train/setup.h"
 #include "training/optimizer.h"
@@ -21,6 +22,7 @@
 #include <numbers>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 namespace ordo::train {
 namespace {
@@ -95,6 +97,7 @@ private:
     State state_;
     Log log_;
     std::int64_t steps_, finish_step_, step_tokens_;
+    int share_, first_of_share_; // sequences of each step that are this rank's, from that one on
     std::vector<Token> tokens_, targets_;
     std::vector<int> positions_; // empty if they are not randomised
     std::string init_sha256_;
@@ -107,13 +110,13 @@ Run::Run(const Options& options)
       corpus_(o_.corpus, *tokenizer_, o_.blueprint.context, o_.validation.empty() ? Part::most : Part::all),
       validation_(o_.validation.empty() ? o_.corpus : o_.validation, *tokenizer_, o_.blueprint.context,
                   o_.validation.empty() ? Part::held_out : Part::all),
-      parameters_(o_.blueprint, encodings_),
-      network_(o_.blueprint, encodings_, parameters_, o_.batch, o_.blueprint.context, {1, o_.randomised_positions}),
+      parameters_(o_.blueprint, encodings_), network_(o_.blueprint, encodings_, parameters_, o_.batch / ranks::count(),
+                                                      o_.blueprint.context, {1, o_.randomised_positions}),
       optimizer_(parameters_, o_.method == Method::muon ? hidden_matrices(o_.blueprint) : std::vector<MatrixRows>()),
       best_(o_.keep == Keep::best ? parameters_.size() : 0), progress_(o_.progress),
-      step_tokens_(static_cast<std::int64_t>(o_.batch) * o_.blueprint.context),
-      tokens_(static_cast<std::size_t>(step_tokens_)), targets_(tokens_.size()),
-      positions_(o_.randomised_positions > 0 ? tokens_.size() : 0) {
+      step_tokens_(static_cast<std::int64_t>(o_.batch) * o_.blueprint.context), share_(o_.batch / ranks::count()),
+      first_of_share_(ranks::rank() * share_), tokens_(static_cast<std::size_t>(step_tokens_ / ranks::count())),
+      targets_(tokens_.size()), positions_(o_.randomised_positions > 0 ? tokens_.size() : 0) {
     check_blas();
     if (o_.bf16_products) network_.multiply_pairs();
     steps_ = o_.tokens / step_tokens_;
@@ -130,7 +133,8 @@ Run::Run(const Options& options)
         optimizer_.steps = state_.step;
         if (state_.evaluated > 0) progress_.know(state_.validation_loss);
     }
-    if (!o_.log.empty()) log_ = Log(o_.log, state_.log_bytes);
+    ranks::wait(); // until all have read what is written from now on
+    if (!o_.log.empty() && ranks::rank() == 0) log_ = Log(o_.log, state_.log_bytes);
 }
 
 Schedule Run::schedule() const {
@@ -179,19 +183,22 @@ void Run::check_weights() {
 void Run::one_step() {
     const bool finishing = state_.step >= finish_step_ && finish_;
     Corpus& corpus = finishing ? *finish_ : corpus_;
-    const std::int64_t first = (finishing ? state_.step - finish_step_ : state_.step) * o_.batch;
+    const std::int64_t first = (finishing ? state_.step - finish_step_ : state_.step) * o_.batch + first_of_share_;
     const auto length = static_cast<std::size_t>(o_.blueprint.context);
-    for (int i = 0; i < o_.batch; ++i) {
+    for (int i = 0; i < share_; ++i) {
         const auto at = static_cast<std::size_t>(i) * length;
         corpus.window(corpus.shuffled(o_.seed, first + i), std::span(tokens_).subspan(at, length),
                       std::span(targets_).subspan(at, length));
         if (!positions_.empty())
-            randomised_positions(o_.seed, static_cast<std::uint64_t>(state_.step * o_.batch + i),
+            randomised_positions(o_.seed, static_cast<std::uint64_t>(state_.step * o_.batch + first_of_share_ + i),
                                  o_.randomised_positions, std::span(positions_).subspan(at, length));
     }
     std::fill(parameters_.grads().begin(), parameters_.grads().end(), 0.0f);
-    const double loss = network_.loss_and_grad({tokens_, targets_, {}, positions_},
-                                               {o_.dropout, o_.seed, static_cast<std::uint64_t>(state_.step)});
+    const Dropout dropout{o_.dropout, o_.seed + (static_cast<std::uint64_t>(ranks::rank()) << 32),
+                          static_cast<std::uint64_t>(state_.step)};
+    // All shares have as many targets.
+    const double loss =
+        ranks::mean(network_.loss_and_grad({tokens_, targets_, {}, positions_}, dropout), parameters_.grads());
     const double lr = schedule()(state_.step);
     const double norm = optimizer_.step({lr, o_.weight_decay, o_.clip, lr * o_.muon_scale});
     state_.step += 1;
@@ -219,17 +226,20 @@ std::optional<double> Run::held_out(std::int64_t most_tokens) {
     for (std::size_t at = 0; at < positions_.size(); at += length)
         even_positions(o_.randomised_positions, std::span(positions_).subspan(at, length));
     for (std::int64_t first = 0; first < windows; first += o_.batch) {
-        if (interrupted) return std::nullopt;
+        if (ranks::any(interrupted)) return std::nullopt;
         progress_.evaluating(first, windows);
-        const std::int64_t n = std::min<std::int64_t>(o_.batch, windows - first);
+        const std::int64_t mine = first + first_of_share_;
+        const std::int64_t n = std::min<std::int64_t>(share_, windows - mine);
+        if (n <= 0) continue;
         std::fill(targets_.begin(), targets_.end(), -1); // rows without a window are not scored
         for (std::int64_t i = 0; i < n; ++i) {
             const std::size_t at = static_cast<std::size_t>(i) * length;
-            validation_.window((first + i) * all / windows, std::span(tokens_).subspan(at, length),
+            validation_.window((mine + i) * all / windows, std::span(tokens_).subspan(at, length),
                                std::span(targets_).subspan(at, length));
         }
         total += network_.loss({tokens_, targets_, {}, positions_}) * static_cast<double>(n);
     }
+    ranks::sum({&total, 1});
     return total / static_cast<double>(windows);
 }
 
@@ -265,11 +275,13 @@ Floats Run::floats() {
 // The log first: a checkpoint may not speak of rows that are not there.
 void Run::save() {
     check_weights();
+    if (ranks::rank() > 0) return;
     if (log_.is_open()) state_.log_bytes = log_.flush();
     if (!o_.checkpoint.empty()) save_checkpoint(o_.checkpoint, conditions(), state_, floats());
 }
 
 void Run::write(const Result& result) {
+    if (ranks::rank() > 0) return;
     ModelFile file{o_.blueprint, encodings_.spec(),    tokenizer_->to_json(), record(result), {},
                    {},           stored_type(o_.dtype)};
     for (int i = 0; i < parameters_.count(); ++i) {
@@ -301,7 +313,7 @@ Metadata Run::record(const Result& result) const {
 Result Run::train() {
     if (evaluation_is_due() && !evaluate()) return stop();
     while (state_.step < steps_) {
-        if (interrupted) return stop();
+        if (ranks::any(interrupted)) return stop();
         one_step();
         if (o_.on_step) o_.on_step(state_.step);
         if (evaluation_is_due() && !evaluate()) return stop();
@@ -366,7 +378,16 @@ void Run::warn_of_rise() const {
 
 Result run(const Options& options) {
     interrupted = false;
-    return Run(options).train();
+    if (ranks::rank() == 0) return Run(options).train();
+    Options silent = options;
+    silent.progress = false;
+    silent.on_warning = {};
+    try {
+        return Run(silent).train();
+    } catch (...) { // rank 0 mostly finds the same: it says so, and mpirun ends this one meanwhile
+        std::this_thread::sleep_for(std::chrono::seconds(10));
+        throw;
+    }
 }
 
 void interrupt() {

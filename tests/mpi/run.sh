@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Training split over processes of one machine by mpirun, against one process. Needs `make mpi`, which `make test` does without:
+# `make test-mpi` runs both.
+#   SCRATCH=DIR run.sh BUILD
+set -u
+ordo=$1/mpi/ordo passed=0 failed=0
+[ -x "$ordo" ] || { echo "skipped: $ordo is not built; make test-mpi builds it and runs this"; exit 0; }
+cd "$SCRATCH" || exit 1
+ordo=$(readlink -f "$OLDPWD/$ordo")
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+head -c 60000 "$OLDPWD/weights/heldout.txt" >corpus.txt
+tail -c 10000 "$OLDPWD/weights/heldout.txt" >val.txt
+
+ranks() { # N OPTION ...: trains with N ranks, N = 0: one process without mpirun
+    n=$1
+    shift
+    set -- "$ordo" train corpus.txt --val val.txt --byte-tokenizer --layers 2 --dim 32 --heads 4 --ffn 64 --ctx 32 \
+        --batch 8 --lr 0.001 -t 1 -q "$@" # at a rate at which rounding does not grow
+    if [ "$n" -gt 0 ]; then set -- mpirun -n "$n" --oversubscribe --bind-to none "$@"; fi
+    "$@"
+}
+check() { # WHAT COMMAND ...
+    what=$1
+    shift
+    if "$@" >"log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        cat log
+    fi
+}
+losses() { awk -F, 'NR > 1 && $4 != "" { print $1, $4 }' "$1"; }                # steps and losses of a log
+held_out() { awk '$1 == "validation_loss:" { print $2 }' "$1"; }
+near() { awk -v a="$1" -v b="$2" -v most="$3" 'BEGIN { d = a - b; exit !(a != "" && b != "" && (d < 0 ? -d : d) <= most) }'; }
+near_for_ten_steps() { # LOG LOG
+    paste -d ' ' <(losses "$1" | head -n 10) <(losses "$2" | head -n 10) |
+        awk '$1 != $3 || ($2 - $4) ^ 2 > 1e-10 { exit 1 } END { exit NR != 10 }'
+}
+
+few="--tokens 102400 --log" # 400 steps
+ranks 0 $few one.csv --out one.st >one.out 2>&1
+for n in 2 4 8; do
+    check "$n ranks train" ranks $n $few $n.csv --out $n.st
+    cp log $n.out
+    check "$n ranks have the losses of one process for ten steps" near_for_ten_steps one.csv $n.csv
+    check "$n ranks end where one process does" near "$(held_out $n.out)" "$(held_out one.out)" 0.02
+done
+check 'what is printed comes once' test "$(grep -c '^tokens:' 2.out)" = 1
+cp 2.st first.st && rm 2.csv
+ranks 2 $few 2.csv --out 2.st >again.out 2>&1
+check 'the same bits at each repetition' cmp first.st 2.st
+
+# A rank that dies takes the others with it, and leaves a checkpoint that any number of ranks goes on from.
+ranks 2 $few killed.csv --out killed.st --checkpoint killed.ck --checkpoint-every 1 >killed.out 2>&1 &
+job=$!
+for _ in $(seq 600); do
+    [ ! -s killed.ck ] || break
+    sleep 0.1
+done
+victim=$(pgrep -f "train corpus.txt .*killed.ck" | tail -n 1) # of mpirun and its ranks, the last
+kill -9 "$victim"
+wait $job
+died=$?
+check 'all end, with an error, when one dies' test $died -ne 0 -a ! -e killed.st
+check 'nobody is left' sh -c '! pgrep -f "train corpus.txt .*[k]illed.ck"'
+for n in 1 4; do
+    cp killed.ck resumed.ck && cp killed.csv resumed.csv
+    check "$n ranks go on from the checkpoint of 2" ranks $n $few resumed.csv --out resumed.st --checkpoint resumed.ck --resume
+    cp log resumed.out
+    check "and $n end where one process does" near "$(held_out resumed.out)" "$(held_out one.out)" 0.02
+    rm -f resumed.*
+done
+
+ranks 3 $few bad.csv --out bad.st >bad.out 2>&1
+check 'a batch that has no such shares is an error' test $? -ne 0
+check 'which is said once' test "$(grep -c 'batch: expected a multiple of the 3 ranks, found 8' bad.out)" = 1
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// MPI: A Message-Passing Interface Standard, version 3.1; Debian's libopenmpi-dev. Its errors end all ranks, which is its default.
+#include "tools/train/ranks.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <mpi.h>
+
+namespace ordo::train::ranks {
+namespace {
+
+int number = 0, number_of_ranks = 1;
+
+// By parts, as MPI counts by int. The order of a sum is that of the ranks' algorithm, which depends on the size and the count alone.
+template <class T>
+void sum_all(std::span<T> values, MPI_Datatype type) {
+    constexpr std::size_t most = std::size_t{1} << 30;
+    for (std::size_t first = 0; first < values.size(); first += most) {
+        const std::span<T> part = values.subspan(first, std::min(most, values.size() - first));
+        MPI_Allreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size()), type, MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+
+} // namespace
+
+void join() {
+    int joined = 0;
+    MPI_Initialized(&joined);
+    if (joined != 0) return;
+    int level = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level); // OpenMP's threads compute, this one speaks
+    MPI_Comm_rank(MPI_COMM_WORLD, &number);
+    MPI_Comm_size(MPI_COMM_WORLD, &number_of_ranks);
+}
+int rank() {
+    return number;
+}
+int count() {
+    return number_of_ranks;
+}
+void sum(std::span<float> values) {
+    if (number_of_ranks > 1) sum_all(values, MPI_FLOAT);
+}
+void sum(std::span<double> values) {
+    if (number_of_ranks > 1) sum_all(values, MPI_DOUBLE);
+}
+double mean(double value, std::span<float> values) {
+    sum({&value, 1});
+    sum(values);
+    for (float& v : values) v /= static_cast<float>(number_of_ranks);
+    return value / number_of_ranks;
+}
+bool any(bool one) {
+    double told[] = {one ? 1.0 : 0.0};
+    sum(told);
+    return told[0] > 0;
+}
+void wait() {
+    if (number_of_ranks > 1) MPI_Barrier(MPI_COMM_WORLD);
+}
+void leave() {
+    MPI_Finalize();
+}
+
+} // namespace ordo::train::ranks
