@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A sweep to find a recipe of training by, which the shipped weights do not have yet: one change of the base at a time, on equal tokens of one text in one order,
-# judged by bits per byte of the held-out text.
+# The sweep that the recipe of the shipped weights is from (README.md, "Which recipe"): one change of a base at a time, on equal
+# tokens of one text in one order, judged by bits per byte of the held-out text.
 #   [ENCODINGS="rope none"] [TOKENS=N] [WORK=DIR] bench/recipe.sh ORDO CORPUS_DIR [NAME ...]
 # CORPUS_DIR holds simple.train.txt and simple.val.txt. Runs one after the other on one thread, in the order of the table below
 # or of the names given, goes on from checkpoints in WORK (build/recipe), and leaves a run alone that is done. Prints what is done

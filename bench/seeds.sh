@@ -12,7 +12,7 @@ corpus=$(readlink -f "$2")
 [ -z "${WORK:-}" ] || { mkdir -p "$WORK" && WORK=$(readlink -f "$WORK"); }
 cd "$(dirname "$0")/.."
 work=${WORK:-build/weights/seeds}
-SEEDS="1 2 3" TOKENS=2000000 FINISH_TOKENS=380000 WORK=$work/work tools/scripts/weights.sh "$ordo" "$corpus" "$work"
+SEEDS="1 2 3" TOKENS="${TOKENS:-2000000}" WORK=$work/work tools/scripts/weights.sh "$ordo" "$corpus" "$work"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

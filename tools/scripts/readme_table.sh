@@ -102,11 +102,11 @@ file == "registered.csv" {
 END {
     if (broken) exit 1
     if (seeds)
-        notes = "\nLoss: nats per token on held-out text, less is better; the mean difference from a run of the same seed without an encoding,\n" \
-            "± half of its 95 % interval. " seeds " seeds of " budget " million tokens each (`make seeds CORPUS=DIR`): longer training may change the order."
+        notes = "\nLoss: nats per token on held-out text, as the difference from a run of the same seed without an encoding; negative is better. Mean of\n" \
+            seeds " seeds of " budget " million tokens each ± half of its 95 % interval (`make seeds CORPUS=DIR`); longer training may change the order."
     if (cpu)
-        notes = notes "\nCost: the share of an encoding in the time of a prefill of " prompt " tokens, median of " rounds " rounds; " cpu ", " threads " threads (`ordo bench\n" \
-            "--encodings all`). Decoding, losses beyond the trained length and each pair of encodings: [bench/results](bench/results)."
+        notes = notes "\nCost: the time of the encoding itself in a prefill of " prompt " tokens, relative to a prefill without one; median of " rounds " rounds; " cpu ",\n" \
+            threads " threads (`ordo bench --encodings all`). [bench/results](bench/results) has decoding, longer texts and each pair of encodings."
     print (seeds ? "" : "\n") notes " –: not measured yet."
 }' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 

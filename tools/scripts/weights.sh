@@ -3,19 +3,21 @@
 # Trains the shipped weights: one trunk, one corpus, one seed, one order, one budget, of which the last weights
 # are kept; only the encoding differs. `make weights CORPUS=DIR` calls it, and `make seeds CORPUS=DIR` for the runs that
 # tell what differs by the encoding from what differs by chance.
-#   [SEEDS="1 2 3"] [TOKENS=N] [FINISH_TOKENS=N] [WORK=DIR] tools/scripts/weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
-# CORPUS_DIR holds stories.train.txt, stories.val.txt and simple.train.txt, each as it is or with .xz.
-# Runs two at a time on one thread each and goes on from a checkpoint in WORK (build/weights) where one
+#   [SEEDS="1 2 3"] [TOKENS=N] [PRODUCTS=bf16|f32] [WORK=DIR] tools/scripts/weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
+# CORPUS_DIR holds simple.train.txt and simple.val.txt, each as it is or with .xz. bench/README.md says where the recipe is
+# from; its products are in bf16, which needs a machine that multiplies pairs of them: PRODUCTS=f32 does without, and ends elsewhere
+# by less than 0.01 nats. Runs two at a time on one thread each and goes on from a checkpoint in WORK (build/weights) where one
 # exists. What is unpacked, logged and saved on the way lies there; what is finished comes to OUT_DIR with
 # its card, NAME.safetensors and NAME.md, or NAME-SEED.* with SEEDS, where one that is there and had this
 # budget is kept. The same bits come out only of the same version on the same type of CPU.
 set -eu
-[ $# -ge 3 ] || { sed -n '3,11p' "$0"; exit 2; }
-export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-8400000}" FINISH_TOKENS="${FINISH_TOKENS:-1600000}"
+[ $# -ge 3 ] || { sed -n '3,13p' "$0"; exit 2; }
+export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-12000000}" PRODUCTS="${PRODUCTS:-bf16}"
 
 encoding_of() { # the spec of a file's name
     case $1 in
     rotate-stretch-*) echo "rotate-stretch:period=${1##*-}" ;;
+    rope-none) echo 'pattern(rope,none)' ;;
     *) echo "$1" ;;
     esac
 }
@@ -39,14 +41,14 @@ deliver() { # NAME: first to OUT_DIR, then to its place there, so that no half o
 
 train() { # NAME SEED
     name=$1${SEEDS:+-$2}
-    recipe="--finish-tokens $FINISH_TOKENS --tokens $TOKENS --batch 8 --lr 0.003 --seed $2"
+    recipe="--tokens $TOKENS --batch 8 --optimizer muon --lr 0.006 --products $PRODUCTS --seed $2"
     if [ -n "$SEEDS" ] && [ -e "$OUT/$name.safetensors" ]; then
         case $("$ORDO" info "$OUT/$name.safetensors") in *"$recipe "*) return ;; esac
     fi
     echo "weights: $name"
     # shellcheck disable=SC2086 # several words
     OMP_NUM_THREADS=1 "$ORDO" train --threads 1 --encoding "$(encoding_of "$1")" --out "$WORK/$name.safetensors" \
-        --corpus "$STORIES" --val "$VALIDATION" --finish "$SIMPLE" $recipe --keep last \
+        --corpus "$TEXT" --val "$VALIDATION" --tokenizer "$TOKENIZER" $recipe --keep last \
         --checkpoint "$WORK/$name.checkpoint" --resume --log "$WORK/$name.csv" >"$WORK/$name.log" 2>&1 &&
         "$TOOLS/card.sh" "$ORDO" "$WORK/$name.safetensors" "$WORK/$name.csv" >"$WORK/$name.md" 2>>"$WORK/$name.log" &&
         deliver "$name" &&
@@ -67,11 +69,13 @@ shift 3
 TOOLS=$(cd "$(dirname "$0")" && pwd)
 WORK=${WORK:-$TOOLS/../build/weights}
 mkdir -p "$WORK" "$OUT"
-STORIES=$(text stories.train.txt)
-VALIDATION=$(text stories.val.txt)
-SIMPLE=$(text simple.train.txt)
-export ORDO OUT TOOLS WORK STORIES VALIDATION SIMPLE
-[ $# -gt 0 ] || set -- rope none learned sinusoidal alibi rotate-stretch-36 rotate-stretch-6
+TEXT=$(text simple.train.txt)
+VALIDATION=$(text simple.val.txt)
+TOKENIZER=$WORK/tokenizer-4096.safetensors # of the text, learned once for all
+[ -e "$TOKENIZER" ] || "$ORDO" train -q --threads 1 --corpus "$TEXT" --val "$VALIDATION" --vocab 4096 --tokens 256 --batch 1 \
+    --eval-tokens 256 --out "$TOKENIZER" >/dev/null
+export ORDO OUT TOOLS WORK TEXT VALIDATION TOKENIZER
+[ $# -gt 0 ] || set -- none sinusoidal learned rope alibi t5 rotate-stretch-36 rotate-stretch-6 kerple fire xpos shaw cope forget rope-none
 for seed in ${SEEDS:-1}; do
     for name; do echo "$name $seed"; done
 done | xargs -L 1 -P 2 "$0" --one || exit 1
