@@ -214,18 +214,18 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (60); what it finds new joins its
 mpi: ## the program as build/release/mpi/ordo, whose training mpirun may split over processes and machines
 	$(call needs,$(MPICXX),libopenmpi-dev openmpi-bin)
 	@$(MAKE) $(BUILD)/mpi/ordo
-test-mpi: program mpi ## prove it, on processes of this machine
-	@scratch=$$(mktemp -d); SCRATCH=$$scratch tests/mpi/run.sh $(BUILD); status=$$?; rm -rf "$$scratch"; exit $$status
+test-mpi: mpi ## prove it, on processes of this machine
+	@scratch=$$(mktemp -d); ORDO_TEST_MPI=1 SCRATCH=$$scratch tests/mpi/run.sh $(BUILD); status=$$?; rm -rf "$$scratch"; exit $$status
 test-add-encoding: program test-binary ## prove that a new encoding is one file, one line and one oracle
 	@tests/add_encoding.sh
 
 weights: program ## CORPUS=DIR: train the shipped weights again, by way of build/weights, two at a time
-	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
+	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with simple.train.txt" >&2; exit 1; }
 	@tools/scripts/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
 	@bench/results.sh $(BUILD) heldout accuracy
 	@tools/scripts/readme_table.sh
 seeds: program ## CORPUS=DIR: train three seeds of a smaller budget, and take bench/results/seeds*.csv and the README's table again
-	@[ -n "$(CORPUS)" ] || { echo "make seeds: expected CORPUS=DIR, the folder with stories.train.txt" >&2; exit 1; }
+	@[ -n "$(CORPUS)" ] || { echo "make seeds: expected CORPUS=DIR, the folder with simple.train.txt" >&2; exit 1; }
 	@bench/seeds.sh $(BUILD) "$(CORPUS)"
 	@tools/scripts/readme_table.sh
 bench: program $(BENCHES) ## what each encoding costs on this machine, and how fast it trains

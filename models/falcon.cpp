@@ -52,7 +52,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("max_position_embeddings", 2048, 1, 1 << 22);
-    b.n_layers = c.integer(c.first_of({"num_hidden_layers", "n_layer"}));
+    b.n_layers = c.layers(c.first_of({"num_hidden_layers", "n_layer"}));
     b.d_model = c.integer("hidden_size");
     const std::string_view heads = c.first_of({"num_attention_heads", "n_head"});
     b.n_heads = c.integer(heads);

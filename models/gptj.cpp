@@ -32,7 +32,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("n_positions");
-    b.n_layers = c.integer("n_layer");
+    b.n_layers = c.layers("n_layer");
     b.d_model = c.integer("n_embd");
     b.n_heads = b.n_kv_heads = c.integer("n_head");
     if (b.d_model % b.n_heads != 0) c.refuse("n_head", "a divisor of n_embd");

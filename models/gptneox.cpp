@@ -32,7 +32,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("max_position_embeddings");
-    b.n_layers = c.integer("num_hidden_layers");
+    b.n_layers = c.layers("num_hidden_layers");
     b.d_model = c.integer("hidden_size");
     b.n_heads = b.n_kv_heads = c.integer("num_attention_heads");
     if (b.d_model % b.n_heads != 0) c.refuse("num_attention_heads", "a divisor of hidden_size");

@@ -46,7 +46,7 @@ Blueprint make() {
 
 // The sizes of one stack, whose keys begin with its name.
 void read_stack(const Config& c, const std::string& stack, Blueprint& b) {
-    b.n_layers = c.integer(stack + "_layers");
+    b.n_layers = c.layers(stack + "_layers");
     b.n_heads = b.n_kv_heads = c.integer(stack + "_attention_heads");
     if (b.d_model % b.n_heads != 0) c.refuse(stack + "_attention_heads", "a divisor of d_model");
     b.d_head = b.d_model / b.n_heads;

@@ -39,7 +39,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("max_seq_len");
-    b.n_layers = c.integer("n_layers");
+    b.n_layers = c.layers("n_layers");
     b.d_model = c.integer("d_model");
     b.n_heads = b.n_kv_heads = c.integer("n_heads");
     if (b.d_model % b.n_heads != 0) c.refuse("n_heads", "a divisor of d_model");

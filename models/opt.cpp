@@ -30,7 +30,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("max_position_embeddings");
-    b.n_layers = c.integer("num_hidden_layers");
+    b.n_layers = c.layers("num_hidden_layers");
     b.d_model = c.integer("hidden_size");
     c.only("word_embed_proj_dim", static_cast<double>(b.d_model)); // 350m's embedding is narrower
     c.only("layer_norm_elementwise_affine", true);

@@ -76,7 +76,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     read_activation(c, b, multilingual ? "gated-gelu" : "relu");
     b.tied_head = c.flag("tie_word_embeddings", !multilingual);
     b.head_scale = b.tied_head ? tied_scale(b) : 1;
-    const int layers = c.integer("num_layers");
+    const int layers = c.layers("num_layers");
     b.n_layers = c.integer("num_decoder_layers", layers, 1, 1024);
     add_encoder(b, layers);
     const int buckets = c.integer("relative_attention_num_buckets", 32, 4, 4096);

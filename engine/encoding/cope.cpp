@@ -67,7 +67,7 @@ public:
         const int full = count(scores, [&](int j, float, int floor, float fraction) {
             s[j] += z[floor] + fraction * (z[floor + 1] - z[floor]);
         });
-        kernels().add_value(full, z[positions_ - 1], s);
+        if (full > 0) kernels().add_value(full, z[positions_ - 1], s);
     }
 
     void rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient) const override {
@@ -96,12 +96,12 @@ public:
         for (int p = 0; p < positions_; ++p) k.axpy(e, dz[p], tile.q.data, gradient.tensors[0].row(p));
     }
 
-    // A query meets all positions. Gates of scores around 0 are a half, so that twice as many keys as positions fill
+    // A query meets all positions, or as many as it has keys. Gates of scores around 0 are a half, so that twice as many keys as positions fill
     // the count: each a sigmoid, a sum, a floor, a fraction, two reads, and 3 between them. The others share one position.
     Operations operations(Moment moment, const Work& work) const override {
         if (moment != moment_rescore) return {};
         const double counted = std::min(work.pairs, 2.0 * positions_ * work.query_rows);
-        return {2.0 * dims_.d_head * positions_ * work.query_rows,
+        return {2.0 * dims_.d_head * std::min(1.0 * positions_ * work.query_rows, work.pairs + 2 * work.query_rows),
                 (operations_of_function + 10) * counted + work.pairs};
     }
 

@@ -74,7 +74,7 @@ public:
     void observe_backward(View d_state, View x, Positions positions, View state, View dx,
                           const TensorGradients& grads) const;
     void rotate_backward(View dx, View x, const HeadRows& rows, const TensorGradients& grads) const;
-    // gradient.tensors is not heeded: grads has one list for each encoding.
+    // gradient.tensors is ignored: grads has one list for each encoding.
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient,
                        const TensorGradients& grads) const;
     // scores: before the first rescore().

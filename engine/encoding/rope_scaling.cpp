@@ -27,9 +27,6 @@ double ntk_base(double theta, int width, double s) {
     return theta * std::pow(s, width / (width - 2.0));
 }
 
-double yarn_attention(double s) {
-    return s <= 1 ? 1 : 0.1 * std::log(s) + 1;
-}
 double longrope_attention(double s, int original) {
     return s <= 1 || original <= 1 ? 1 : std::sqrt(1 + std::log(s) / std::log(original));
 }
@@ -72,6 +69,10 @@ std::vector<double> factors_of_pairs(const SpecItem& item, std::string_view key,
 }
 
 } // namespace
+
+double yarn_attention(double factor) {
+    return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
+}
 
 RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double theta, int width) {
     const std::string name =

@@ -41,4 +41,7 @@ struct RopeScaling {
     RopeScaling at_length(int tokens) const;
 };
 
+// What queries and keys are multiplied by under yarn, unless somebody says otherwise.
+double yarn_attention(double factor);
+
 } // namespace ordo

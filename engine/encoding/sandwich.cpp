@@ -15,24 +15,26 @@
 namespace ordo {
 namespace {
 
-constexpr int most_prepared = 1 << 20; // distances
+constexpr int most_prepared = 1 << 20;         // distances
+constexpr int most_prepared_cosines = 1 << 27; // that these take
 
 class Sandwich final : public Encoding {
 public:
     Sandwich(double scale, int width, const Dims& dims)
         : scale_(scale), width_(width), n_heads_(dims.n_heads), mask_(dims.mask),
           table_(dims.n_heads, dims.mask == Mask::bidirectional,
-                 [this](int head, std::int64_t distance) { return static_cast<float>(value(head, distance)); }) {
-        for (int k = 1; k <= width / 2; ++k) frequencies_.push_back(std::pow(10000.0, -2.0 * k / width));
-    }
+                 [this](int head, std::int64_t distance) { return static_cast<float>(value(head, distance)); }) {}
 
     std::string spec() const override { return SpecWriter("sandwich")("scale", scale_)("width", width_).text(); }
     unsigned moments() const override { return moment_bias; }
 
     void prepare(int n_positions) override {
-        for (int d = static_cast<int>(sums_.size()); d < std::min(n_positions, most_prepared); ++d)
-            sums_.push_back(sum(d));
-        table_.prepare(n_positions);
+        const int most = std::min({n_positions, most_prepared, most_prepared_cosines / (width_ / 2)});
+        std::vector<double> frequencies;
+        for (int k = 1; k <= width_ / 2; ++k) frequencies.push_back(frequency(k));
+        for (int d = static_cast<int>(sums_.size()); d < most; ++d)
+            sums_.push_back(sum(d, [&](int k) { return frequencies[static_cast<std::size_t>(k - 1)]; }));
+        table_.prepare(most);
     }
     void bias(View scores, const Tile& tile) const override { table_.add(scores, tile.head, tile); }
 
@@ -57,27 +59,29 @@ public:
 
 private:
     double head_scale(int head) const { return scale_ * (head + 1) / n_heads_; }
-    double sum(std::int64_t distance) const {
+    double frequency(int k) const { return std::pow(10000.0, -2.0 * k / width_); }
+    template <class Frequency>
+    double sum(std::int64_t distance, const Frequency& of) const {
         double total = 0;
-        for (const double frequency : frequencies_) total += std::cos(static_cast<double>(distance) * frequency) - 1;
+        for (int k = 1; k <= width_ / 2; ++k) total += std::cos(static_cast<double>(distance) * of(k)) - 1;
         return total;
     }
     double value(int head, std::int64_t distance) const {
         const auto d = static_cast<std::size_t>(std::abs(distance));
-        return (d < sums_.size() ? sums_[d] : sum(std::abs(distance))) / head_scale(head);
+        const auto computed = [&] { return sum(std::abs(distance), [this](int k) { return frequency(k); }); };
+        return (d < sums_.size() ? sums_[d] : computed()) / head_scale(head);
     }
 
     double scale_;
     int width_, n_heads_;
     Mask mask_;
-    std::vector<double> frequencies_; // [width / 2]
-    std::vector<double> sums_;        // of the first distances, the same for all heads
-    DistanceTable table_;             // of each head
+    std::vector<double> sums_; // of the first distances, the same for all heads
+    DistanceTable table_;      // of each head
 };
 
 std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
     const double scale = item.number("scale", 8, 0.001, 1e6);
-    const int width = item.integer("width", std::max(2, dims.d_model / 2 * 2), 2, 1 << 20);
+    const int width = item.integer("width", std::max(2, dims.d_model / 2 * 2), 2, 1 << 16);
     if (width % 2 != 0) fail(ErrorCode::usage, "sandwich: width: expected an even number, found ", width);
     return std::make_unique<Sandwich>(scale, width, dims);
 }

@@ -11,8 +11,6 @@
 namespace ordo {
 namespace {
 
-constexpr std::size_t max_spec_bytes = 4096;
-
 // Not std::islower and std::isdigit: they ask the locale.
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -155,9 +153,13 @@ bool read_decimal(std::string_view text, double& value) {
 
 } // namespace
 
+void check_spec_size(std::string_view spec, std::string_view what) {
+    constexpr std::size_t most = 4096;
+    if (spec.size() > most) fail(ErrorCode::usage, what, ": expected at most ", most, " bytes, found ", spec.size());
+}
+
 std::vector<SpecItem> parse_spec(std::string_view spec) {
-    if (spec.size() > max_spec_bytes)
-        fail(ErrorCode::usage, "encoding spec: expected at most ", max_spec_bytes, " bytes, found ", spec.size());
+    check_spec_size(spec, "encoding spec");
     check_parentheses(spec);
     return parse_sum(spec, false);
 }

@@ -39,6 +39,9 @@ private:
     mutable std::vector<std::string_view> known_;
 };
 
+// Throws Error(usage) for a spec, of which `what` tells the kind, that is longer than any may be.
+void check_spec_size(std::string_view spec, std::string_view what);
+
 // Throws Error(usage): empty item, bad character, repeated key, missing value, parentheses that do not match or hold
 // nothing, a pattern inside a pattern, over 4,096 bytes.
 std::vector<SpecItem> parse_spec(std::string_view spec);

@@ -52,6 +52,7 @@ EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(di
             for (int& index : element) index = moved[static_cast<std::size_t>(index)];
     sums_ = std::move(plan.sums);
     place();
+    check_spec_size(this->spec(), "encoding spec with every parameter written out"); // as files have it
 }
 
 // What acts where, once items_ and sums_ are there.

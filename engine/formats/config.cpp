@@ -22,6 +22,9 @@ int Config::integer(std::string_view key, std::int64_t least, std::int64_t most)
 int Config::integer(std::string_view key, int fallback, std::int64_t least, std::int64_t most) const {
     return has(key) ? integer(key, least, most) : fallback;
 }
+int Config::layers(std::string_view key) const {
+    return integer(key, 1, 1024);
+}
 double Config::number(std::string_view key, double fallback, double least, double most) const {
     return has(key) ? get_number(*object_, full(key), where_, least, most) : fallback;
 }

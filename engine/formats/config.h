@@ -28,6 +28,7 @@ public:
     // Each without a fallback has to be there.
     int integer(std::string_view key, std::int64_t least = 1, std::int64_t most = 1 << 30) const;
     int integer(std::string_view key, int fallback, std::int64_t least, std::int64_t most) const;
+    int layers(std::string_view key) const; // no more than a Blueprint may have
     double number(std::string_view key, double fallback, double least, double most) const;
     bool flag(std::string_view key, bool fallback) const;
     std::string text(std::string_view key, std::string_view fallback) const;

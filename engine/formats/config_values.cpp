@@ -48,7 +48,7 @@ RopeConfig rope_config(const Config& config, ModelPlan& plan, const RopeKeys& ke
                          (config.has(keys.share_key) && now.share != old.share) ||
                          (old.scaling && law_of(old.scaling) != law_of(now.scaling));
     if (differs)
-        plan.warnings.emplace_back("rope_parameters differ from the older keys beside them, which are not heeded");
+        plan.warnings.emplace_back("rope_parameters differ from the older keys beside them, which are ignored");
     return now;
 }
 

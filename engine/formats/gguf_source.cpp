@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A GGUF file: keys of its architecture, tensors by llama.cpp's names, the tokenizer's arrays among the metadata.
 #include "core/error.h"
+#include "core/utf8.h"
 #include "formats/gguf_export.h"
 #include "formats/gguf_values.h"
 #include "formats/source.h"
@@ -56,7 +57,9 @@ void read_notes(const Gguf& file, const std::string& architecture, Metadata& met
     metadata["source"] = "GGUF, general.architecture " + architecture;
     constexpr std::size_t most = 4096;
     for (const char* key : {"general.name", "general.author", "general.license", "general.description"})
-        if (const auto text = file.text(key); text && text->size() <= most) metadata[key] = *text;
+        if (const auto text = file.text(key); text && text->size() <= most && utf8_valid(*text)) metadata[key] = *text;
+    if (const auto text = file.text("tokenizer.chat_template"); text && utf8_valid(*text))
+        metadata["chat_template"] = *text;
 }
 
 // All that stands under tokenizer.*, chat templates included.

@@ -108,7 +108,7 @@ void read_gguf_sizes(const Config& c, const TensorStore& tensors, Blueprint& b) 
     refuse_what_we_cannot(c);
     b.vocab_size = vocabulary_of(tensors, c.where());
     b.context = c.integer("context_length");
-    b.n_layers = c.integer("block_count");
+    b.n_layers = c.layers("block_count");
     b.d_model = c.integer("embedding_length");
     b.d_ff = c.integer("feed_forward_length");
     b.n_heads = c.integer("attention.head_count");

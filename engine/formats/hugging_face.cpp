@@ -2,6 +2,7 @@
 // A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, and, where they are
 // there, tokenizer.json, tokenizer_config.json, special_tokens_map.json and generation_config.json.
 #include "core/error.h"
+#include "core/utf8.h"
 #include "formats/architecture.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
@@ -46,7 +47,10 @@ void add_shards(TensorStore& store, const fs::path& directory) {
     const JsonValue& map = get_object(index, "weight_map", where);
     std::set<std::string> names;
     for (const auto& [tensor, file] : *map.object()) {
-        const std::string& name = get_string(map, tensor, where);
+        if (file.string() == nullptr)
+            fail(ErrorCode::model, where, ": 'weight_map': '", printable(tensor), "': expected a string, found ",
+                 describe(file));
+        const std::string& name = *file.string();
         if (names.insert(name).second) check_shard_name(name, where);
     }
     for (const std::string& name : names)
@@ -215,7 +219,8 @@ Source hugging_face_source(const fs::path& directory) {
     source.encoding = std::move(plan.encoding);
     source.warnings = std::move(plan.warnings);
     source.metadata["source"] = "Hugging Face directory, model_type " + type;
-    if (std::string chat = chat_template(directory); !chat.empty()) source.metadata["chat_template"] = std::move(chat);
+    if (std::string chat = chat_template(directory); !chat.empty() && utf8_valid(chat)) // or it could not be stored
+        source.metadata["chat_template"] = std::move(chat);
     if (is_there(directory / "tokenizer.json"))
         source.text = [directory, vocab = source.blueprint.vocab_size] { return read_text(directory, vocab); };
     return source;

@@ -7,7 +7,7 @@ namespace ordo {
 void read_llama_sizes(const Config& c, Blueprint& b) {
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("max_position_embeddings");
-    b.n_layers = c.integer("num_hidden_layers");
+    b.n_layers = c.layers("num_hidden_layers");
     b.d_model = c.integer("hidden_size");
     b.n_heads = c.integer("num_attention_heads");
     b.n_kv_heads = c.integer("num_key_value_heads", b.n_heads, 1, b.n_heads);

@@ -27,7 +27,7 @@ WeightType guessed(const FileTensor& tensor, const TensorSpec& spec) {
 // Bytes that are blocks become weights of the spec's shape. Throws Error(model) for bytes that are none.
 void name_blocks(TensorStore& store, std::span<const TensorSpec> specs, const WeightTypes* types) {
     for (const TensorSpec& spec : specs) {
-        auto* const tensor = const_cast<FileTensor*>(store.find(spec.name)); // of a store that is ours to change
+        FileTensor* const tensor = store.find(spec.name);
         if (tensor == nullptr || tensor->dtype != "U8" || !has_blocks(spec)) continue;
         WeightType type = guessed(*tensor, spec);
         if (types != nullptr) {

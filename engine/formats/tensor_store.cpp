@@ -41,6 +41,11 @@ const FileTensor* TensorStore::find(std::string_view name) const {
     return found == by_name_.end() ? nullptr : &tensors_[found->second];
 }
 
+FileTensor* TensorStore::find(std::string_view name) {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : &tensors_[found->second];
+}
+
 std::string TensorStore::name_of(const FileTensor& tensor) const {
     return where(tensor) + ": tensor '" + printable(tensor.name) + "'";
 }

@@ -40,6 +40,7 @@ public:
     std::span<const FileTensor> tensors() const { return tensors_; }
     std::span<FileTensor> tensors() { return tensors_; }
     const FileTensor* find(std::string_view name) const; // nullptr if absent
+    FileTensor* find(std::string_view name);
     // "FILE: tensor 'NAME'", for messages.
     std::string name_of(const FileTensor& tensor) const;
     const std::string& where(const FileTensor& tensor) const { return files_[tensor.file].where; }

@@ -43,13 +43,13 @@ public:
     const std::string* string() const { return pointed<std::string>(); }
     const Array* array() const { return pointed<Array>(); }
     const Object* object() const { return pointed<Object>(); }
-    std::string* string() { return const_cast<std::string*>(std::as_const(*this).string()); }
-    Array* array() { return const_cast<Array*>(std::as_const(*this).array()); }
-    Object* object() { return const_cast<Object*>(std::as_const(*this).object()); }
+    std::string* string() { return pointed<std::string>(); }
+    Array* array() { return pointed<Array>(); }
+    Object* object() { return pointed<Object>(); }
 
 private:
     template <class T>
-    const T* pointed() const {
+    T* pointed() const {
         const auto* held = std::get_if<std::unique_ptr<T>>(&value_);
         return held ? held->get() : nullptr;
     }

@@ -7,6 +7,14 @@
 #include <cmath>
 
 namespace ordo {
+namespace {
+
+// U+0080 to U+009F: control characters of two bytes.
+bool is_c1(std::string_view character) {
+    return character.size() == 2 && character[0] == '\xc2' && static_cast<unsigned char>(character[1]) < 0xa0;
+}
+
+} // namespace
 
 std::string json_quoted(std::string_view text) {
     static constexpr char digits[] = "0123456789abcdef";
@@ -23,10 +31,11 @@ std::string json_quoted(std::string_view text) {
         } else if (byte >= '\b' && byte <= '\r' && byte != '\v') {
             out += '\\';
             out += letters[byte - '\b'];
-        } else if (byte < 0x20) {
+        } else if (byte < 0x20 || is_c1(text.substr(0, length))) { // what a terminal obeys
+            const auto point = static_cast<unsigned char>(text[length - 1]);
             out += "\\u00";
-            out += digits[byte >> 4];
-            out += digits[byte & 15];
+            out += digits[point >> 4];
+            out += digits[point & 15];
         } else {
             out += text.substr(0, length);
         }

@@ -50,7 +50,10 @@ std::vector<Token> input_of(const Model& model, std::string_view prompt, const O
 // What ends a text, if it shall not; padding, which models with an encoder were trained to predict nowhere.
 std::vector<Token> never_drawn(const Model::Impl& m, const Options& options) {
     std::vector<Token> tokens;
-    if (options.ignore_end) tokens = m.special.end;
+    if (options.ignore_end) {
+        tokens = m.special.end;
+        tokens.insert(tokens.end(), options.also_end.begin(), options.also_end.end());
+    }
     if (const Token padding = m.special.padding; m.encoder && padding >= 0 && !m.special.ends_text(padding))
         tokens.push_back(padding);
     return tokens;
@@ -131,6 +134,11 @@ std::span<const float> Continuation::allowed() {
     return allowed_;
 }
 
+bool Continuation::ends(Token token) const {
+    return impl_of(model_).special.ends_text(token) ||
+           std::find(options_.also_end.begin(), options_.also_end.end(), token) != options_.also_end.end();
+}
+
 bool Continuation::end(StopReason reason) {
     result_.reason = reason;
     ended_ = true;
@@ -174,7 +182,7 @@ bool Continuation::step() {
         ++fed_;
     }
     const Token token = sampler_.sample(allowed(), tokens_, static_cast<std::uint64_t>(result_.new_tokens));
-    if (impl_of(model_).special.ends_text(token)) return end(StopReason::end_of_text);
+    if (ends(token)) return end(StopReason::end_of_text);
     if (on_draw_) on_draw_(logits_, token);
     ++result_.new_tokens;
     tokens_.push_back(token);

@@ -15,7 +15,8 @@ public:
     using OnDraw = std::function<void(std::span<const float> logits, Token token)>;
 
     struct Options : GenerateOptions {
-        bool ignore_end = false; // never draw what ends a text
+        bool ignore_end = false;          // never draw what ends a text
+        std::vector<Token> also_end = {}; // tokens that end it beside the model's own
     };
 
     // A session of the same model, and the tokens in it that another text may begin with: they need not be fed again,
@@ -48,6 +49,7 @@ public:
 
 private:
     std::span<const float> allowed();
+    bool ends(Token token) const;
     bool end(StopReason reason);
     bool make_room();
     std::vector<Token> held() const;

@@ -68,7 +68,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer& norma
     for (const AddedToken& token : tokens_) {
         if (!token.normalized) continue;
         normalized_.push_back(token.content);
-        if (normalize) normalize(normalized_.back());
+        if (normalize) normalize(normalized_.back(), most_normalized(token.content.size()));
     }
     for (const bool normalized : {false, true})
         for (const bool special : {false, true}) {

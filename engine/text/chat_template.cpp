@@ -89,6 +89,12 @@ std::string_view name_of(ChatForm form) {
     return names[static_cast<std::size_t>(form)];
 }
 
+std::string_view end_of_message(ChatForm form) {
+    constexpr std::string_view ends[] = {"<|im_end|>", "</s>", "<|eot_id|>", "<end_of_turn>",
+                                         "<|end|>",    "</s>", "</s>"};
+    return ends[static_cast<std::size_t>(form)];
+}
+
 ChatForm recognise_chat(std::string_view text, std::string_view where) {
     const auto has = [&](std::string_view mark) { return text.find(mark) != text.npos; };
     if (has("<|im_start|>")) return ChatForm::chatml;

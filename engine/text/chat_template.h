@@ -18,6 +18,9 @@ std::string_view name_of(ChatForm form);
 // Of the text of a template; where names it in errors. Throws Error(model) for one that is none of them.
 ChatForm recognise_chat(std::string_view chat_template, std::string_view where);
 
+// What ends a message of the assistant: a special token, by its name.
+std::string_view end_of_message(ChatForm form);
+
 struct ChatMessage {
     std::string role; // system, user, assistant
     std::string text;

@@ -69,7 +69,8 @@ Decoder make_replacing(const JsonValue& c, const std::string& where, bool fused)
     const JsonValue* text = find_member(pattern, "String");
     if (fused && (text == nullptr || !text->string() || unicode::count_chars(*text->string()) != 1))
         fail(ErrorCode::model, where, ": pattern: expected one character after Fuse, found ", describe(pattern));
-    return [replace = make_replace(c, where)](std::string& token, bool) { replace(token); };
+    return
+        [replace = make_replace(c, where)](std::string& token, bool) { replace(token, most_normalized(token.size())); };
 }
 
 void decode_byte_level(std::string& token, bool) {

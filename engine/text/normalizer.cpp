@@ -81,7 +81,7 @@ Normalizer make_bert(const JsonValue& c, const std::string& where) {
     const bool cleans = get_bool(c, "clean_text", where), spaces = get_bool(c, "handle_chinese_chars", where),
                lowers = get_bool(c, "lowercase", where);
     const bool strips = is_null(c, "strip_accents") ? lowers : get_bool(c, "strip_accents", where);
-    return [=](std::string& text) {
+    return [=](std::string& text, std::size_t) {
         if (cleans) clean(text);
         if (spaces) space_chinese(text);
         if (strips) strip_accents(text);
@@ -110,7 +110,7 @@ void nmt(std::string& text) {
 Normalizer make_strip(const JsonValue& c, const std::string& where) {
     check_keys(c, where, {"type", "strip_left", "strip_right"});
     const bool left = get_bool(c, "strip_left", where), right = get_bool(c, "strip_right", where);
-    return [=](std::string& text) {
+    return [=](std::string& text, std::size_t) {
         std::string_view kept = text;
         while (left && !kept.empty() && unicode::is_white_space(unicode::first_char(kept).point))
             kept.remove_prefix(unicode::first_char(kept).length);
@@ -122,13 +122,13 @@ Normalizer make_strip(const JsonValue& c, const std::string& where) {
 
 Normalizer make_prepend(const JsonValue& c, const std::string& where) {
     check_keys(c, where, {"type", "prepend"});
-    return [prefix = get_string(c, "prepend", where)](std::string& text) {
+    return [prefix = get_string(c, "prepend", where)](std::string& text, std::size_t) {
         if (!text.empty()) text.insert(0, prefix);
     };
 }
 
 Normalizer make_form(Form form) {
-    return [form](std::string& text) { text = unicode::normalize(text, form); };
+    return [form](std::string& text, std::size_t) { text = unicode::normalize(text, form); };
 }
 
 constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -138,8 +138,11 @@ Normalizer make_sequence(const JsonValue& c, const std::string& where) {
     for_each_member(c, "normalizers", where, [&](const JsonValue& part, const std::string& name) {
         parts.push_back(make_normalizer(part, name));
     });
-    return [parts = std::move(parts)](std::string& text) {
-        for (const Normalizer& part : parts) part(text);
+    return [parts = std::move(parts)](std::string& text, std::size_t most) {
+        for (const Normalizer& part : parts) {
+            part(text, most);
+            check_normalized(text.size(), most);
+        }
     };
 }
 
@@ -148,19 +151,24 @@ Normalizer make_plain(const std::string& type) {
     if (type == "NFD") return make_form(Form::nfd);
     if (type == "NFKC") return make_form(Form::nfkc);
     if (type == "NFKD") return make_form(Form::nfkd);
-    if (type == "Lowercase") return lower;
-    if (type == "StripAccents") return [](std::string& text) { drop_chars(text, unicode::is_mark); };
-    if (type == "Nmt") return nmt;
-    if (type == "ByteLevel") return [](std::string& text) { text = spell_bytes(text); };
+    if (type == "Lowercase") return [](std::string& text, std::size_t) { lower(text); };
+    if (type == "StripAccents") return [](std::string& text, std::size_t) { drop_chars(text, unicode::is_mark); };
+    if (type == "Nmt") return [](std::string& text, std::size_t) { nmt(text); };
+    if (type == "ByteLevel") return [](std::string& text, std::size_t) { text = spell_bytes(text); };
     return {};
 }
 
 } // namespace
 
+void check_normalized(std::size_t size, std::size_t most) {
+    if (size > most)
+        fail(ErrorCode::limit, "text to encode: expected at most ", most, " bytes once it is normalized, found ", size);
+}
+
 Normalizer make_replace(const JsonValue& c, const std::string& where) {
     check_keys(c, where, {"type", "pattern", "content"});
     const auto regex = std::make_shared<Regex>(pattern_of(c, where), where);
-    return [regex, content = get_string(c, "content", where)](std::string& text) {
+    return [regex, content = get_string(c, "content", where)](std::string& text, std::size_t most) {
         std::string out;
         // Stretches of UTF-8 apart from what lies between them.
         for (std::string_view rest = text; !rest.empty();) {
@@ -170,6 +178,7 @@ Normalizer make_replace(const JsonValue& c, const std::string& where) {
             if (valid > 0)
                 regex->each(part, [&](std::size_t begin, std::size_t end) {
                     out.append(part.substr(done, begin - done)).append(content);
+                    check_normalized(out.size(), most);
                     done = end;
                 });
             const std::size_t step = std::min(valid + 1, rest.size());

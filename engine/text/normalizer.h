@@ -9,7 +9,15 @@
 
 namespace ordo {
 
-using Normalizer = std::function<void(std::string&)>; // an empty one changes nothing
+// An empty one changes nothing. Throws Error(limit) once the text would have more than so many bytes.
+using Normalizer = std::function<void(std::string& text, std::size_t most)>;
+
+// What a text of that size may become: NFKC makes 11 times as much of one character, no real tokenizer much more of a
+// whole text, and a hostile file's would fill the memory.
+inline std::size_t most_normalized(std::size_t size) {
+    return 32 * size + (std::size_t{1} << 16);
+}
+void check_normalized(std::size_t size, std::size_t most);
 
 // Of the member of that name, null or a component. Throws Error(model) naming a component that is not known.
 Normalizer make_normalizer(const JsonValue& component, const std::string& where);

@@ -20,17 +20,17 @@ public:
 
     // Appends the tokens of piece as they were found before; false if they are not remembered.
     bool copy(std::string_view piece, std::vector<Token>& out) const {
-        const Slot* slot = find(piece);
-        if (slot == nullptr || slot->piece != piece) return false;
-        for (std::size_t i = 0; i < slot->count; ++i) out.push_back(out[slot->first + i]);
+        const std::size_t at = slot_of(piece);
+        if (at == slots_.size() || slots_[at].piece != piece) return false;
+        for (std::size_t i = 0; i < slots_[at].count; ++i) out.push_back(out[slots_[at].first + i]);
         return true;
     }
     void remember(std::string_view piece, std::size_t first, std::size_t count) {
-        if (Slot* slot = find(piece)) {
-            slot->piece.assign(piece);
-            slot->first = first;
-            slot->count = count;
-        }
+        const std::size_t at = slot_of(piece);
+        if (at == slots_.size()) return;
+        slots_[at].piece.assign(piece);
+        slots_[at].first = first;
+        slots_[at].count = count;
     }
 
 private:
@@ -42,11 +42,11 @@ private:
     static constexpr std::size_t max_slots = 1 << 16;
     static constexpr std::size_t max_piece = 64; // longer ones hardly ever come twice
 
-    const Slot* find(std::string_view piece) const {
-        if (slots_.empty() || piece.size() > max_piece) return nullptr;
-        return &slots_[std::hash<std::string_view>()(piece) % slots_.size()];
+    // The index of a piece's slot; none has slots_.size().
+    std::size_t slot_of(std::string_view piece) const {
+        if (slots_.empty() || piece.size() > max_piece) return slots_.size();
+        return std::hash<std::string_view>()(piece) % slots_.size();
     }
-    Slot* find(std::string_view piece) { return const_cast<Slot*>(std::as_const(*this).find(piece)); }
 
     std::vector<Slot> slots_;
 };
@@ -90,7 +90,7 @@ public:
             std::string changed;
             if (p_.normalize) {
                 changed = part;
-                p_.normalize(changed);
+                p_.normalize(changed, most_normalized(changed.size()));
                 part = changed;
             }
             const char* const begin = part.data();

@@ -81,6 +81,21 @@ TEST(Spec, CanonicalPatternsAreAsShortAsTheyCanBe) {
     EXPECT_NE(canonical("pattern(rope,none,rope)"), canonical("pattern(rope,none)"));
 }
 
+// Files have it with every parameter: what would be too long there is refused before anything is trained.
+TEST(Spec, IsShortEnoughWhenWrittenOutToo) {
+    std::string sum = "alibi";
+    for (int i = 1; i < 250; ++i) sum += "+alibi";
+    ASSERT_LT(sum.size(), 4096u);
+    try {
+        EncodingStack(sum, {.d_model = 16, .n_heads = 2, .d_head = 8, .n_layers = 1, .context = 16});
+        ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::usage);
+        EXPECT_EQ(std::string(error.what()),
+                  "encoding spec with every parameter written out: expected at most 4096 bytes, found 4999");
+    }
+}
+
 TEST(Spec, RefusesPatternsByName) {
     const auto refused = [](const char* spec, const char* why) {
         const std::string text = refusal(spec);
@@ -120,8 +135,8 @@ TEST(Spec, HostilePatternsAreBounded) {
     refusal(std::string(4096, ')'));
     refusal("pattern(" + std::string(4000, ',') + ")");
     std::string pattern = "pattern(rope";
-    for (int i = 0; pattern.size() + 25 < 4096; ++i) pattern += ",(rope:theta=" + std::to_string(1000 + i) + ")";
-    EXPECT_GT(canonical(pattern + ")").size(), 4000u);
+    for (int i = 0; i < 80; ++i) pattern += ",(rope:theta=" + std::to_string(1000 + i) + ")";
+    EXPECT_GT(canonical(pattern + ")").size(), 3000u);
     std::string nested;
     for (int i = 0; i < 400; ++i) nested += "pattern(";
     EXPECT_NE(refusal(nested + "rope" + std::string(400, ')')).find("inside a pattern"), std::string::npos);
@@ -293,9 +308,12 @@ TEST(Spec, MessagesAreSafeForATerminal) {
 }
 
 TEST(Spec, IsBounded) {
-    std::string sum = "alibi";
-    while (sum.size() + 6 <= 4096) sum += "+alibi";
-    EXPECT_EQ(EncodingStack(sum, dims).items().size(), (sum.size() + 1) / 6);
+    const std::string written = canonical("alibi");
+    std::string sum = "alibi", longest = written;
+    std::size_t n = 1;
+    for (; longest.size() + 1 + written.size() <= 4096; ++n, sum += "+alibi") longest += "+" + written;
+    EXPECT_EQ(EncodingStack(sum, dims).items().size(), n);
+    EXPECT_EQ(EncodingStack(longest, dims).items().size(), n);
     EXPECT_NE(refusal(sum + "+alibi").find("4096"), std::string::npos);
     EXPECT_NE(refusal(std::string(1 << 20, '+')).find("4096"), std::string::npos);
 }

@@ -237,6 +237,8 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
     expect_refused_with("general.architecture", GgufValue::of(one), "expected a string, found u32 1");
     expect_refused_with("llama.block_count", GgufValue::of("2"), "llama.block_count");
     expect_refused_with("llama.block_count", GgufValue::of(none), "llama.block_count");
+    expect_refused_with("llama.block_count", GgufValue::of(std::uint32_t{1'000'000'000}),
+                        "'llama.block_count': expected an integer from 1 to 1024"); // at once
     expect_refused_with("llama.block_count", GgufValue::of(std::uint32_t{99}),
                         "blk.2.attn_norm.weight': expected [32], found none");
     expect_refused_with("llama.attention.head_count", GgufValue::of(none), "llama.attention.head_count");
@@ -248,6 +250,20 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
     expect_refused_with("llama.attention.value_length", GgufValue::of(std::uint32_t{6}), "that of keys");
     expect_refused_with("llama.logit_scale", GgufValue::of(2.0f), "llama.logit_scale");
     expect_refused_with("llama.attention.clamp_kqv", GgufValue::of(2.0f), "llama.attention.clamp_kqv");
+}
+
+// They are for people, and could not be stored.
+TEST(GgufSource, NotesThatAreNoUtf8AreLeftOut) {
+    const Source source = fixture("llama");
+    for (const bool good : {true, false}) {
+        GgufExport file = gguf_export(source, {});
+        for (const char* key : {"general.author", "tokenizer.chat_template"})
+            file.metadata.emplace_back(key, GgufValue::of(good ? "Andr\u00e9 [INST]" : "Andr\xe9 [INST]"));
+        const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+        const Source read = gguf_source(parsed(bytes));
+        EXPECT_EQ(read.metadata.contains("general.author"), good);
+        EXPECT_EQ(read.metadata.contains("chat_template"), good);
+    }
 }
 
 TEST(GgufSource, G29RefusesScalingsOfRope) {

@@ -168,9 +168,10 @@ TEST_F(HuggingFace, SizesOutOfRangeAreRefused) {
                                  {"rope_theta", -1},
                                  {"hidden_act", "mish"},
                                  {"quantization_config", {{"bits", 4}}}});
-    take("llama");
-    with("num_hidden_layers", 1'000'000'000);
-    expect_refused("n_layers");
+    // Before anything is made of each layer.
+    for (const char* family : {"llama", "gemma2", "gemma3", "cohere2", "smollm3", "qwen2", "bert", "phi3"})
+        expect_all_refused(family, {{"num_hidden_layers", 1025}, {"num_hidden_layers", 1'000'000'000}});
+    for (const char* family : {"t5", "t5-gated"}) expect_all_refused(family, {{"num_layers", 1'000'000'000}});
     take("llama");
     with("rms_norm_eps", 0);
     expect_refused("norm_eps");

@@ -205,6 +205,8 @@ TEST(JsonWriting, DoublesReadBackAndWhatIsNoNumberIsNull) {
 }
 
 TEST(JsonWriting, AnyBytesAreText) {
+    EXPECT_EQ(json_quoted("\u0085\u009b\u00a0"),
+              "\"\\u0085\\u009b\u00a0\""); // nothing that a terminal obeys
     EXPECT_EQ(json_quoted("a\xff\xc3z\xc3\xa9"), "\"a\xef\xbf\xbd\xef\xbf\xbdz\xc3\xa9\"");
     for (int byte = 0; byte < 256; ++byte) {
         const std::string text(1, static_cast<char>(byte));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // ordo lab as a user meets it: the list, what is refused, files, formats.
+#include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 #include "tools/lab/lab.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <set>
 #include <sstream>
@@ -41,7 +43,7 @@ TEST(LabVerb, TheListSaysHowToRunOneAndWhatItsTimesAre) {
         EXPECT_NE(list.find(said), std::string::npos) << said;
 }
 
-// What is said of an experiment, and the options that it heeds and no others.
+// What is said of an experiment, and the options that it takes and no others.
 TEST(LabVerb, HelpIsOfTheExperimentThatIsNamed) {
     for (const lab::Experiment* experiment : lab::experiments()) {
         SCOPED_TRACE(experiment->name);
@@ -54,12 +56,12 @@ TEST(LabVerb, HelpIsOfTheExperimentThatIsNamed) {
         EXPECT_NE(words.find("on two cores"), std::string::npos);
         EXPECT_NE(words.find("--seed "), std::string::npos);
         for (const char* option : {"seeds", "corpus", "model", "encodings", "length", "tasks", "dim", "heads"}) {
-            const bool heeded =
+            const bool taken =
                 std::find(experiment->options.begin(), experiment->options.end(), option) != experiment->options.end();
             EXPECT_EQ(outcome.out.find("    --" + std::string(option) + " ") != std::string::npos ||
                           outcome.out.find(", --" + std::string(option) + " ") != std::string::npos ||
                           outcome.out.find("    --" + std::string(option) + ", ") != std::string::npos,
-                      heeded)
+                      taken)
                 << option;
         }
     }
@@ -81,11 +83,11 @@ TEST(LabVerb, ExperimentsAreDescribedOnceAndWell) {
     }
 }
 
-TEST(LabVerb, RefusesWhatAnExperimentDoesNotHeed) {
+TEST(LabVerb, RefusesWhatAnExperimentDoesNotTake) {
     expect_error(run_program({"lab", "heat-maps"}), 2, "unknown experiment 'heat-maps'; did you mean heat-map?");
     expect_error(run_program({"lab", "heat-map", "there"}), 2, "unexpected argument 'there'");
-    expect_error(run_program({"lab", "heat-map", "--corpus", "x"}), 2, "heat-map does not heed --corpus");
-    expect_error(run_program({"lab", "heat-map", "-p", "x"}), 2, "heat-map does not heed --prompt");
+    expect_error(run_program({"lab", "heat-map", "--corpus", "x"}), 2, "heat-map does not take --corpus");
+    expect_error(run_program({"lab", "heat-map", "-p", "x"}), 2, "heat-map does not take --prompt");
     expect_error(run_program({"lab", "--dim", "8"}), 2, "--dim: expected an experiment");
     expect_error(run_program({"lab", "heat-map", "--seed", "x"}), 2, "--seed");
 }
@@ -113,6 +115,49 @@ TEST(LabVerb, TakesSizesAtTheirEnds) {
         const Outcome outcome = run_program(words);
         EXPECT_EQ(outcome.code, 0) << options[0] << ": " << outcome.err;
     }
+}
+
+// The lines are run as a scheduler would, and what they leave is compared as a folder.
+TEST(LabVerb, JobsAreCommandsThatTrainWhatIsCompared) {
+    const TempDir dir;
+    std::string text;
+    for (int i = 0; i < 60; ++i) text += "The old dog ran home, " + std::to_string(i) + " times.\n<|endoftext|>\n";
+    put_file(dir / "a text.txt", text);
+    const std::string out = (dir / "runs").string();
+    const Outcome list =
+        run_program({"lab", "jobs", out, "--corpus", (dir / "a text.txt").string(), "--encodings",
+                     "rotate-stretch:period=6", "--seeds", "2", "--seed", "5", "--train",
+                     "--byte-tokenizer --layers 1 --dim 16 --heads 2 --ffn 16 --ctx 16 --tokens 512 --batch 4"});
+    expect_success(list);
+    EXPECT_NE(list.err.find("4 commands"), std::string::npos) << list.err;
+    EXPECT_NE(list.out.find("--encoding rotate-stretch:period=6 --seed 6 "), std::string::npos) << list.out;
+    put_file(dir / "jobs", list.out);
+    const std::string folder = std::filesystem::path(program_path()).parent_path().string();
+    ASSERT_EQ(std::system(("PATH=" + folder + ":$PATH sh '" + (dir / "jobs").string() + "' >/dev/null").c_str()), 0);
+    EXPECT_TRUE(std::filesystem::exists(dir / "runs/none-5.safetensors"));
+    EXPECT_TRUE(std::filesystem::exists(dir / "runs/rotate-stretch-period-6-6.safetensors"));
+    const Outcome compared =
+        run_program({"lab", "compare", "-q", "--model", out, "--corpus", (dir / "a text.txt").string()});
+    expect_success(compared);
+    EXPECT_NE(compared.out.find("Only the encoding and the seed differ between the 4 files"), std::string::npos)
+        << compared.out;
+}
+
+TEST(LabVerb, JobsOfTasksAndWhatIsRefused) {
+    const TempDir dir;
+    const Outcome list = run_program(
+        {"lab", "jobs", (dir / "out").string(), "--tasks", "copy,recall", "--encodings", "alibi", "--seeds", "1"});
+    expect_success(list);
+    EXPECT_NE(list.out.find("ordo lab tasks --tasks recall --encodings alibi --seed 1 --seeds 1 "), std::string::npos);
+    EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 4); // none is beside it
+    expect_error(run_program({"lab", "jobs"}), 2, "jobs: expected a directory");
+    expect_error(run_program({"lab", "jobs", "out"}), 2,
+                 "expected --corpus FILE to train on, --tasks NAME,..., or both");
+    expect_error(run_program({"lab", "jobs", "out", "--tasks", "copy", "--dim", "8"}), 2, "jobs does not take --dim");
+    expect_error(run_program({"lab", "jobs", "out", "--tasks", "copy", "--train", "x"}), 2, "--corpus FILE beside it");
+    const TempDir empty;
+    expect_error(run_program({"lab", "compare", "--model", empty.path().string()}), 5,
+                 "expected weights, *.safetensors, found none");
 }
 
 } // namespace

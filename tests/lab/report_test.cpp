@@ -90,10 +90,10 @@ TEST(LabReport, CtrlCEndsItWithWhatIsDone) {
     EXPECT_NE(file_content(directory / "index.html").find("stopped by a signal"), std::string::npos);
 }
 
-TEST(LabReport, HeedsOnlyTwoOptions) {
+TEST(LabReport, TakesOnlyTwoOptions) {
     expect_error(run_program({"lab", "report"}), 2, "expected a directory");
-    expect_error(run_program({"lab", "report", "x", "--format", "csv"}), 2, "report does not heed --format");
-    expect_error(run_program({"lab", "report", "x", "--dim", "8"}), 2, "report does not heed --dim");
+    expect_error(run_program({"lab", "report", "x", "--format", "csv"}), 2, "report does not take --format");
+    expect_error(run_program({"lab", "report", "x", "--dim", "8"}), 2, "report does not take --dim");
 }
 
 // A gnuplot of our own in PATH; nothing: there is none.

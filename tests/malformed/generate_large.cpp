@@ -39,14 +39,18 @@ std::string repeated(const std::string& part, int n, const std::string& between)
 
 void add_large_files(std::vector<MalformedFile>& files) {
     // A table of all positions for each item of the sum; of all items it would be 700 MB.
-    for (const char* item : {"sinusoidal", "rope", "alibi"})
-        files.push_back({"m07-sum-of-340-" + std::string(item) + ".safetensors", [item] {
+    const auto add_sum = [&](const std::string& name, const std::string& item, int n) {
+        files.push_back({"m07-sum-of-" + std::to_string(n) + "-" + name + ".safetensors", [item, n] {
                              Blueprint b = sized(8'192, 64, 8, 1);
                              b.context = 1 << 22;
                              Parts parts = plain_model(b, "F32");
-                             parts.metadata["encoding"] = repeated(item, 340, "+");
+                             parts.metadata["encoding"] = repeated(item, n, "+");
                              return parts.file();
                          }});
+    };
+    for (const char* item : {"sinusoidal", "rope", "alibi"}) add_sum(item, item, 340);
+    add_sum("sinusoidal", "sinusoidal", 55);
+    add_sum("sandwich", "sandwich:width=65536", 130);
     // Rows for each of 4 million positions, as wide as a head and a thousand times the model's.
     files.push_back({"m07-heads-wider-than-the-model.safetensors", [] {
                          Blueprint b = sized(1 << 20, 1, 8, 1);

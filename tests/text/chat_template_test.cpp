@@ -37,6 +37,18 @@ TEST(ChatTemplate, WritesTheKnownForms) {
               "<|im_start|>user\nHi<|im_end|>\n");
 }
 
+// What ends an answer in the texts above.
+TEST(ChatTemplate, AMessageEndsAsItIsWritten) {
+    for (const ChatForm form : {ChatForm::chatml, ChatForm::llama2, ChatForm::llama3, ChatForm::gemma, ChatForm::phi3,
+                                ChatForm::mistral, ChatForm::zephyr}) {
+        const std::string text =
+            write_chat(form, std::vector<ChatMessage>{{"user", "Hi"}, {"assistant", "Hello"}}, false);
+        const std::size_t answer = text.find("Hello");
+        EXPECT_NE(text.find(end_of_message(form), answer), std::string::npos) << text;
+        EXPECT_LE(text.find(end_of_message(form), answer), answer + 6) << text;
+    }
+}
+
 TEST(ChatTemplate, RecognisesThemByWhatTheyAre) {
     const auto form = [](std::string_view text) { return recognise_chat(text, "test"); };
     EXPECT_EQ(form("{% for m in messages %}{{'<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>'}}"),

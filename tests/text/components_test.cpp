@@ -15,7 +15,8 @@ namespace {
 using Pieces = std::vector<std::string>;
 
 std::string normal(std::string_view json, std::string text) {
-    if (const Normalizer normalize = make_normalizer(parse_json(json, "test"), "test")) normalize(text);
+    if (const Normalizer normalize = make_normalizer(parse_json(json, "test"), "test"))
+        normalize(text, most_normalized(text.size()));
     return text;
 }
 
@@ -36,6 +37,38 @@ std::string decoded(std::string_view json, const Pieces& tokens) {
         text += token;
     }
     return text;
+}
+
+TEST(Normalizers, MakeNoMountainOfAWord) {
+    const auto refused = [](const std::string& json, const std::string& text) {
+        try {
+            normal(json, text);
+            return std::string("none");
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::limit);
+            return std::string(error.what());
+        }
+    };
+    std::string doublings;
+    for (int i = 0; i < 30; ++i)
+        doublings += std::string(i ? "," : "") + R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
+    EXPECT_NE(refused(R"({"type":"Sequence","normalizers":[)" + doublings + "]}", "aaaa").find("once it is normalized"),
+              std::string::npos);
+    // Sequences within a sequence have one limit.
+    std::string nested = R"({"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaa"})";
+    for (int i = 0; i < 3; ++i)
+        nested =
+            R"({"type":"Sequence","normalizers":[{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaa"},)" +
+            nested + "]}";
+    EXPECT_NE(refused(nested, std::string(1000, 'a')).find("expected at most 97536 bytes"), std::string::npos);
+    const std::string thousand =
+        R"({"type":"Replace","pattern":{"String":"a"},"content":")" + std::string(1000, 'a') + "\"}";
+    EXPECT_NE(refused(thousand, std::string(1 << 16, 'a')).find("expected at most 2162688 bytes"), std::string::npos);
+    EXPECT_EQ(normal(thousand, "aab").size(), 2001u);
+    // What NFKC makes most of: U+FDFA, 3 bytes, becomes 33.
+    std::string ligatures;
+    for (int i = 0; i < 50000; ++i) ligatures += "\ufdfa";
+    EXPECT_EQ(normal(R"({"type":"Sequence","normalizers":[{"type":"NFKC"}]})", ligatures).size(), 33u * 50000);
 }
 
 TEST(Normalizers, DoWhatTheirNamesSay) {
@@ -75,7 +108,7 @@ TEST(Normalizers, PrecompiledMaps) {
     units += word(1u << 31 | 0); // 0x62: the leaf, offset 0
     const std::string map = word(static_cast<std::uint32_t>(units.size())) + units + std::string("bc\0", 3);
     std::string text = "xa\u00e9a\xff";
-    make_precompiled(map, "test")(text);
+    make_precompiled(map, "test")(text, 1 << 20);
     EXPECT_EQ(text, "xbc\u00e9bc\xff");
     EXPECT_EQ(from_base64(to_base64(map), "test"), map);
     for (std::size_t size = 1; size < 6; ++size) { // cut short: the sizes do not fit
@@ -86,7 +119,7 @@ TEST(Normalizers, PrecompiledMaps) {
         std::string broken = map;
         broken[at] = '\x7f';
         text = "aaa\u00e9";
-        make_precompiled(broken, "test")(text);
+        make_precompiled(broken, "test")(text, 1 << 20);
     }
 }
 

@@ -26,12 +26,13 @@ Blueprint small_blueprint(int d_model, int heads) {
 }
 
 void write(const std::filesystem::path& path, const Blueprint& blueprint, const EncodingStack& encodings,
-           TensorBlock& tensors) {
+           TensorBlock& tensors, const Metadata& more = {}) {
     ModelFile file;
     file.blueprint = blueprint;
     file.encoding = encodings.spec();
     file.tokenizer = make_byte_tokenizer()->to_json();
     file.metadata = {{"corpus", "made \x1b[31mup"}, {"seed", "7"}}; // an escape that must not reach a terminal
+    file.metadata.insert(more.begin(), more.end());
     file.specs.assign(tensors.specs().begin(), tensors.specs().end());
     for (std::size_t i = 0; i < file.specs.size(); ++i) file.values.push_back(tensors.view(i));
     write_model(path, file);
@@ -52,7 +53,7 @@ void write_alphabet(const std::filesystem::path& path, const std::string& encodi
     write(path, blueprint, encodings, tensors);
 }
 
-void write_random(const std::filesystem::path& path, const std::string& encoding) {
+void write_random(const std::filesystem::path& path, const std::string& encoding, const Metadata& more = {}) {
     const Blueprint blueprint = small_blueprint(32, 4);
     const EncodingStack encodings(encoding, blueprint.dims());
     const Model model = random_model(blueprint, encoding, 11);
@@ -62,7 +63,7 @@ void write_random(const std::filesystem::path& path, const std::string& encoding
         const View from = all.view(tensors.specs()[i].name), to = tensors.view(i);
         for (int row = 0; row < to.rows; ++row) std::copy_n(from.row(row), to.cols, to.row(row));
     }
-    write(path, blueprint, encodings, tensors);
+    write(path, blueprint, encodings, tensors, more);
 }
 
 } // namespace
@@ -97,6 +98,10 @@ const std::filesystem::path& model_directory() {
             write_alphabet(directory / (std::string(encoding) + ".safetensors"), encoding);
         write_random(directory / "random.safetensors", "rope:theta=500");
         write_random(directory / "segments.safetensors", "segment+learned");
+        std::filesystem::create_directory(directory / "chat"); // not among the others, of which an encoding picks one
+        write_random(directory / "chat/mistral.safetensors", "rope:theta=500",
+                     {{"chat_template", "{% for m in messages %}[INST] {{ m }} [/INST]{% endfor %}"}});
+        write_random(directory / "chat/odd.safetensors", "rope:theta=500", {{"chat_template", "Human: {{ x }}"}});
         put_file(directory / "heldout.txt", "abcd\n<|endoftext|>\nabca\n<|endoftext|>\nxyzz\n");
         return true;
     }();

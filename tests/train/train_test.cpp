@@ -215,7 +215,7 @@ TEST_F(Training, RefusesWeightsOfAnotherTrunkWhoseTensorsHaveTheSameShapes) {
         FAIL() << "expected an error";
     } catch (const Error& e) {
         EXPECT_EQ(e.code, ErrorCode::model);
-        EXPECT_NE(std::string(e.what()).find("blueprint: n_heads: expected the trunk's"), std::string::npos)
+        EXPECT_NE(std::string(e.what()).find("blueprint: n_heads: expected the model's"), std::string::npos)
             << e.what();
     }
     next.blueprint = o.blueprint;

@@ -3,9 +3,9 @@
 
 #include "core/error.h"
 #include "encoding/registry.h"
+#include "encoding/rope_scaling.h"
 
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
 
 namespace ordo::tools {
@@ -75,10 +75,8 @@ void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
     if (!factor_given) as_before("attention"); // which is by the factor unless somebody says otherwise
     for (const auto& [option, key] : {std::pair{"yarn-beta-fast", "beta-fast"}, {"yarn-beta-slow", "beta-slow"}})
         if (arguments.has(option)) set(item, key, decimal(arguments.number(option)));
-    if (arguments.has("yarn-attn-factor")) {
-        const double usual = factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
-        set(item, "attention", decimal(arguments.number("yarn-attn-factor") * usual));
-    }
+    if (arguments.has("yarn-attn-factor"))
+        set(item, "attention", decimal(arguments.number("yarn-attn-factor") * yarn_attention(factor)));
 }
 
 // How many ropes there are.

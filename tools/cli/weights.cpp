@@ -86,6 +86,21 @@ fs::path find_shipped(std::string_view name) {
     fail(ErrorCode::io, printable(name), ": not found in ", directory_list());
 }
 
+void check_loads(const Source& source) {
+    try {
+        load_model(source, {});
+    } catch (const Error& error) {
+        if (error.code != ErrorCode::limit) throw;
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): taken on trust, too
+    }
+}
+
+std::vector<fs::path> weights_in(const fs::path& directory) {
+    std::vector<fs::path> files = weight_files(directory);
+    if (files.empty()) fail(ErrorCode::io, printable_path(directory), ": expected weights, *.safetensors, found none");
+    return files;
+}
+
 std::vector<fs::path> shipped_weights() {
     std::vector<fs::path> all;
     for (const fs::path& directory : weight_directories())

@@ -5,6 +5,10 @@
 #include "model/model.h"
 #include "tools/cli/options.h"
 
+namespace ordo {
+struct Source;
+}
+
 namespace ordo::tools {
 
 inline constexpr Option model_options[] = {
@@ -36,6 +40,10 @@ std::filesystem::path find_shipped(std::string_view name);
 
 // All shipped weight files, by folder and name; of those of one name, the first in the order above.
 std::vector<std::filesystem::path> shipped_weights();
+// Throws what loading the model throws. One that does not fit the memory is taken on trust.
+void check_loads(const Source& source);
+// Those that lie in a folder, by name, but the storyteller. Throws Error(io) if there are none.
+std::vector<std::filesystem::path> weights_in(const std::filesystem::path& directory);
 
 // The shipped weights that were trained with an encoding; with force, weights of the same kind of
 // encoding do, and failing that those for rope. Throws Error.

@@ -8,6 +8,7 @@
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/lab/jobs.h"
 #include "tools/lab/report/report.h"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ constexpr Option some_options[] = {
      .kind = Kind::path,
      .value = "FILE",
      .repeatable = true,
-     .help = "weights in the place of all shipped ones"},
+     .help = "weights in the place of all shipped ones; of a folder, all that lie in it"},
     {.name = "encodings",
      .alias = "encoding",
      .kind = Kind::text,
@@ -76,6 +77,10 @@ constexpr Option some_options[] = {
      .kind = Kind::text,
      .value = "NAME,...",
      .help = "some of copy, reverse, recall, parity, addition"},
+    {.name = "train",
+     .kind = Kind::text,
+     .value = "OPTIONS",
+     .help = "of jobs: what every ordo train gets, such as '--tokens 12000000 --batch 8'"},
     {.name = "dim", .kind = Kind::integer, .value = "D", .least = 1, .most = 65'536, .help = "width"},
     {.name = "heads", .kind = Kind::integer, .value = "H", .least = 1, .most = 1'024, .help = "heads"},
 };
@@ -93,8 +98,8 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
     for (const Option& option : some_options)
         if (arguments.has(option.name) &&
             std::find(experiment.options.begin(), experiment.options.end(), option.name) == experiment.options.end())
-            fail(ErrorCode::usage, "lab: ", experiment.name, " does not heed --", option.name,
-                 experiment.options.empty() ? "" : "; beside those of every experiment it heeds ",
+            fail(ErrorCode::usage, "lab: ", experiment.name, " does not take --", option.name,
+                 experiment.options.empty() ? "" : "; beside those of every experiment it takes ",
                  option_names(experiment));
 }
 
@@ -113,7 +118,7 @@ std::string listed(const Figures& figures, int width) {
             lab::fitted(name, name_column) + lab::fitted(time, time_column) + lab::fitted(quick, time_column);
         out += begin + lab::wrapped(rest, width, static_cast<int>(begin.size())) + "\n";
     };
-    line("NAME", "time", "--quick", "what it answers (options that it heeds)");
+    line("NAME", "time", "--quick", "what it answers (options that it takes)");
     for (const auto& row : figures.rows)
         line(cell(row, 0), cell(row, 1), cell(row, 2),
              cell(row, 3) + (cell(row, 4).empty() ? "" : " (" + cell(row, 4) + ")"));
@@ -159,7 +164,7 @@ int report(const Arguments& arguments) {
     for (const OptionGroup& group : std::span(groups).first(2))
         for (const Option& option : group.options)
             if (arguments.has(option.name) && option.name != "seed" && option.name != "quick")
-                fail(ErrorCode::usage, "lab: report does not heed --", option.name, ", only --seed and --quick");
+                fail(ErrorCode::usage, "lab: report does not take --", option.name, ", only --seed and --quick");
     const std::filesystem::path directory = arguments.operand(1);
     stop_softly();
     const int code = lab::write_report(arguments, directory, lab::experiments());
@@ -167,16 +172,43 @@ int report(const Arguments& arguments) {
     return code;
 }
 
-// Of an experiment: its question, what is done, how long it takes, and the options that it heeds.
+// Options that it takes, beside --seed.
+constexpr std::string_view jobs_options[] = {"seeds", "encodings", "corpus", "tasks", "train"};
+
+int jobs(const Arguments& arguments) {
+    if (arguments.operand(1).empty()) fail(ErrorCode::usage, "lab: jobs: expected a directory, found none");
+    for (const OptionGroup& group : std::span(groups).first(2))
+        for (const Option& option : group.options)
+            if (arguments.has(option.name) && option.name != "seed" &&
+                std::find(std::begin(jobs_options), std::end(jobs_options), option.name) == std::end(jobs_options))
+                fail(ErrorCode::usage, "lab: jobs does not take --", option.name);
+    const lab::Request request{.arguments = arguments, .seed = parse_seed(arguments.text("seed"), "option --seed")};
+    const std::vector<std::string> all = lab::jobs_of(request, arguments.operand(1));
+    std::error_code error;
+    std::filesystem::create_directories(arguments.operand(1), error);
+    if (error) fail(ErrorCode::io, printable(arguments.operand(1)), ": cannot be made: ", error.message());
+    std::string text;
+    for (const std::string& job : all) text += job + "\n";
+    write_out(text);
+    if (!arguments.has("quiet"))
+        write_message(std::to_string(all.size()) + " commands, which any machine may run in any order" +
+                      (arguments.has("corpus")
+                           ? "; ordo lab compare --model " + arguments.operand(1) + " compares what is there"
+                           : ""));
+    return 0;
+}
+
+// Of an experiment: its question, what is done, how long it takes, and the options that it takes.
 std::string help(const Arguments& arguments) {
-    if (!arguments.has_operand() || arguments.operand() == "report") return help_text(arguments.verb());
+    if (!arguments.has_operand() || arguments.operand() == "report" || arguments.operand() == "jobs")
+        return help_text(arguments.verb());
     const Experiment& experiment = lab::find_experiment(arguments.operand());
-    std::vector<Option> heeded;
+    std::vector<Option> taken;
     for (const Option& option : some_options)
         if (std::find(experiment.options.begin(), experiment.options.end(), option.name) != experiment.options.end())
-            heeded.push_back(option);
+            taken.push_back(option);
     std::vector<OptionGroup> shown{{"Every experiment", options}};
-    if (!heeded.empty()) shown.push_back({"This experiment", heeded});
+    if (!taken.empty()) shown.push_back({"This experiment", taken});
     shown.push_back(common_group);
     const std::string name = "lab " + std::string(experiment.name);
     const std::string details = std::string(experiment.details) + "\n\nTakes about " +
@@ -189,6 +221,7 @@ std::string help(const Arguments& arguments) {
 int run(const Arguments& arguments) {
     if (!arguments.has_operand()) return list_experiments(arguments);
     if (arguments.operand() == "report") return report(arguments);
+    if (arguments.operand() == "jobs") return jobs(arguments);
     const Experiment& experiment = lab::find_experiment(arguments.operand());
     if (!arguments.operand(1).empty())
         fail(ErrorCode::usage, "lab: unexpected argument '", printable(arguments.operand(1)), "'");
@@ -217,12 +250,16 @@ extern const Verb lab_verb;
 const Verb lab_verb{
     .name = "lab",
     .operand = "NAME DIR",
-    .summary = "experiments that settle arguments about positional encodings",
-    .details = "Without NAME the experiments are listed, with the options that each heeds and how long it takes on "
-               "two cores; ordo lab NAME --help explains one. An experiment prints what it computes, what was "
-               "expected, tables, pictures, and what was found. ordo lab "
-               "report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
-               "DIR/report.md, DIR/pictures and DIR/data; it heeds --seed and --quick.",
+    .summary = "experiments on claims about positional encodings",
+    .details =
+        "Without NAME the experiments are listed, with the options that each takes and how long it takes on "
+        "two cores; ordo lab NAME --help explains one. An experiment prints what it computes, what was "
+        "expected, tables, pictures, and what was found. ordo lab "
+        "report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
+        "DIR/report.md, DIR/pictures and DIR/data; it takes --seed and --quick. ordo lab jobs DIR prints a "
+        "sweep over --encodings and --seeds as one command a line, training on --corpus or the tasks of --tasks: for "
+        "GNU "
+        "parallel (ordo lab jobs DIR ... | parallel) or Slurm (sed -n ${SLURM_ARRAY_TASK_ID}p JOBS | sh).",
     .groups = groups,
     .run = run,
     .help = help};

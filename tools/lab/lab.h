@@ -93,7 +93,7 @@ struct Experiment {
     std::string_view name;
     std::string_view summary;                  // one line, the question that it answers
     std::string_view details;                  // what is computed and how, with sources
-    std::span<const std::string_view> options; // names of those of the verb's that it heeds beside the common ones
+    std::span<const std::string_view> options; // names of those of the verb's that it takes beside the common ones
     double seconds = 1, quick_seconds = 1;     // about how long it takes on two cores
     Result (*run)(const Request&);
 };

@@ -39,11 +39,10 @@ storyteller.*)
 Apache-2.0, and Pratham Books / StoryWeaver and African Storybook, CC-BY 4.0, with thanks to both."
     purpose="The file that \`ordo generate\` writes with if nothing else is named. \`tools/scripts/storyteller.sh\` trains it a leg further." ;;
 *)
-    sources="children's classics in the public domain in the USA (Project Gutenberg texts, its header and licence
-removed); FairytaleQA, Apache-2.0; TinyStories, CDLA-Sharing-1.0; Pratham Books / StoryWeaver and African
+    sources="TinyStories (Eldan and Li 2023), CDLA-Sharing-1.0; FairytaleQA, Apache-2.0; Pratham Books / StoryWeaver and African
 Storybook, CC-BY 4.0, with thanks to both."
-    purpose="The weight files of this folder but the storyteller are one experiment: the same trunk, corpus, seed, order of the data and
-budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again." ;;
+    purpose="The weight files of this folder but the storyteller are one experiment: the same architecture, corpus, seed, order of the data
+and budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again." ;;
 esac
 
 # A chart of the log's losses: a dot is the mean of the steps of a sixtieth of the run, an o the held-out loss.
@@ -94,7 +93,7 @@ cat <<EOF
 | | |
 |---|---|
 | encoding | \`$(of encoding)\` |
-| trunk | $(of n_layers) layers, $(of d_model) wide, $(of n_heads) heads of $(of d_head), feed-forward $(of d_ff) (gated SiLU), RMSNorm, tied head, vocabulary $(of vocab_size), context $(of context) |
+| architecture | $(of n_layers) layers, $(of d_model) wide, $(of n_heads) heads of $(of d_head), feed-forward $(of d_ff) (gated SiLU), RMSNorm, tied head, vocabulary $(of vocab_size), context $(of context) |
 | parameters | $(of tensors | sed 's/.*, //; s/ parameters//') in half precision, $(of file | sed 's/.*, //') |
 | SHA-256 | \`$(of sha256)\` |
 | tokens seen | $(seen) |

@@ -11,7 +11,7 @@
 # its card, NAME.safetensors and NAME.md, or NAME-SEED.* with SEEDS, where one that is there and had this
 # budget is kept. The same bits come out only of the same version on the same type of CPU.
 set -eu
-[ $# -ge 3 ] || { sed -n '3,13p' "$0"; exit 2; }
+[ $# -ge 3 ] || { sed -n '3,12p' "$0"; exit 2; }
 export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-12000000}" PRODUCTS="${PRODUCTS:-bf16}"
 
 encoding_of() { # the spec of a file's name
@@ -71,7 +71,7 @@ WORK=${WORK:-$TOOLS/../build/weights}
 mkdir -p "$WORK" "$OUT"
 TEXT=$(text simple.train.txt)
 VALIDATION=$(text simple.val.txt)
-TOKENIZER=$WORK/tokenizer-4096.safetensors # of the text, learned once for all
+TOKENIZER=$WORK/tokenizer-$(sha256sum <"$TEXT" | cut -c 1-8).safetensors # of this text, learned once for all
 [ -e "$TOKENIZER" ] || "$ORDO" train -q --threads 1 --corpus "$TEXT" --val "$VALIDATION" --vocab 4096 --tokens 256 --batch 1 \
     --eval-tokens 256 --out "$TOKENIZER" >/dev/null
 export ORDO OUT TOOLS WORK TEXT VALIDATION TOKENIZER

@@ -110,8 +110,10 @@ public:
         return all;
     }
     void conditions(const RunConditions& run) {
-        for (const auto& [name, wanted] : run)
+        for (const auto& [name, wanted] : run) {
+            if (!file_.metadata().contains(prefix + name)) another(name, wanted, "none");
             if (const std::string& found = text(prefix + name); found != wanted) another(name, wanted, found);
+        }
         for (const auto& [key, value] : file_.metadata())
             if (key.starts_with(prefix) && !run.contains(key.substr(prefix.size())))
                 another(key.substr(prefix.size()), "none", value);

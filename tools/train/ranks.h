@@ -4,6 +4,7 @@
 // that ends without leave(), by an error or a signal, ends the others.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 namespace ordo::train::ranks {
@@ -20,8 +21,10 @@ void sum(std::span<double> values);
 double mean(double value, std::span<float> values);
 // True on all if it is on one.
 bool any(bool one);
-// Returns once every rank is here.
-void wait();
+// True on all if all have the same.
+bool same(std::uint64_t value);
+// How many of the ranks share this machine's memory.
+int on_this_machine();
 // Called by a rank whose run has come to its end, when it needs the others no more; they too must come to it.
 void leave();
 

@@ -9,7 +9,7 @@
 namespace ordo::train::ranks {
 namespace {
 
-int number = 0, number_of_ranks = 1;
+int number = 0, number_of_ranks = 1, number_here = 1;
 
 // By parts, as MPI counts by int. The order of a sum is that of the ranks' algorithm, which depends on the size and the count alone.
 template <class T>
@@ -31,6 +31,10 @@ void join() {
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level); // OpenMP's threads compute, this one speaks
     MPI_Comm_rank(MPI_COMM_WORLD, &number);
     MPI_Comm_size(MPI_COMM_WORLD, &number_of_ranks);
+    MPI_Comm here;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_size(here, &number_here);
+    MPI_Comm_free(&here);
 }
 int rank() {
     return number;
@@ -55,8 +59,13 @@ bool any(bool one) {
     sum(told);
     return told[0] > 0;
 }
-void wait() {
-    if (number_of_ranks > 1) MPI_Barrier(MPI_COMM_WORLD);
+bool same(std::uint64_t value) {
+    std::uint64_t ends[] = {value, ~value}; // the least of both are the least and, turned round, the largest
+    if (number_of_ranks > 1) MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+    return ends[0] == ~ends[1];
+}
+int on_this_machine() {
+    return number_here;
 }
 void leave() {
     MPI_Finalize();

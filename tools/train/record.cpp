@@ -7,6 +7,7 @@
 #include "training/optimizer.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <set>
 #include <sstream>
@@ -164,6 +165,17 @@ std::string differing_condition(const Metadata& a, const Metadata& b) {
     }
     if (kept(a) != kept(b)) return "keep";
     return both || conditions_of(recorded(a, "command")) == conditions_of(recorded(b, "command")) ? "" : "command";
+}
+
+// FNV-1a.
+std::uint64_t digest_of(const Metadata& conditions, std::int64_t step, std::span<const float> values) {
+    std::uint64_t digest = 0xcbf29ce484222325;
+    const auto add = [&](std::uint64_t value) { digest = (digest ^ value) * 0x100000001b3; };
+    add(static_cast<std::uint64_t>(step));
+    for (const auto& [key, value] : conditions)
+        for (const char c : key + value) add(static_cast<unsigned char>(c));
+    for (const float value : values) add(std::bit_cast<std::uint32_t>(value));
+    return digest;
 }
 
 } // namespace ordo::train

@@ -32,4 +32,7 @@ Metadata conditions_of_run(const Options& options, const Sources& sources, const
 // before runs were recorded as a whole are compared by the command that made them.
 std::string differing_condition(const Metadata& a, const Metadata& b);
 
+// Of a run at a step: another number, but for chance, where anything differs.
+std::uint64_t digest_of(const Metadata& conditions, std::int64_t step, std::span<const float> values);
+
 } // namespace ordo::train

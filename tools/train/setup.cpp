@@ -45,10 +45,10 @@ void check_trunk(const Options& o, const Safetensors& file) {
         if (key == "architecture" || key == "context" || key == "layers") continue;
         const std::string wanted = describe(value), found = describe(get_member(has, key, where));
         if (found != wanted)
-            fail(ErrorCode::model, where, ": ", key, ": expected the trunk's ", wanted, ", found ", found);
+            fail(ErrorCode::model, where, ": ", key, ": expected the model's ", wanted, ", found ", found);
     }
     if (trained.pattern != o.blueprint.pattern)
-        fail(ErrorCode::model, where, ": layers: expected the trunk's plans of layers, found others");
+        fail(ErrorCode::model, where, ": layers: expected the model's plans of layers, found others");
 }
 
 } // namespace
@@ -77,7 +77,7 @@ void load_initial(const Options& o, Parameters& parameters) {
         if (!found && i >= parameters.first_encoding_tensor()) continue; // a new encoding may be put on a trained trunk
         if (!found || found->shape != spec.shape)
             fail(ErrorCode::model, printable(o.init.string()), ": tensor ", spec.name,
-                 ": expected the trunk's shape, found ", found ? "another" : "none");
+                 ": expected the model's shape, found ", found ? "another" : "none");
         file.read(*found, {v.data, static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols)});
     }
 }
@@ -110,7 +110,7 @@ Options resolved(Options o) {
              " and at most the budget of ", o.tokens, ", found ", o.finish_tokens);
     Blueprint b = o.blueprint;
     b.vocab_size = std::max(b.vocab_size, 1); // the tokenizer's is not known yet
-    check(b, "trunk");
+    check(b, "model");
     if (o.randomised_positions != 0 && o.randomised_positions < b.context)
         fail(ErrorCode::usage, "randomised-positions: expected 0, or at least the context of ", b.context, ", found ",
              o.randomised_positions);
@@ -122,10 +122,12 @@ Options resolved(Options o) {
 Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     Blueprint b = o.blueprint;
     b.vocab_size = tokenizer.vocab_size();
-    check(b, "trunk");
+    check(b, "model");
     // Values, gradients, two moments, and the best; what Muon computes with is up to four times one of a layer's matrices.
     const int copies = 4 + (o.keep == Keep::best ? 1 : 0) + (o.method == Method::muon ? 2 : 0);
-    check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch / ranks::count(), b.context, copies);
+    const int here = ranks::on_this_machine(); // each with copies of its own
+    check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch / ranks::count() * here, b.context,
+                          copies * here);
     return b;
 }
 

@@ -22,7 +22,6 @@
 #include <numbers>
 #include <optional>
 #include <sstream>
-#include <thread>
 
 namespace ordo::train {
 namespace {
@@ -71,6 +70,7 @@ private:
     double loss_limit() const;
     std::int64_t steps_above_limit() const;
     void check_loss(std::int64_t patience) const;
+    void check_ranks();
     void check_weights();
     Result stop();
     Result finish();
@@ -133,7 +133,7 @@ Run::Run(const Options& options)
         optimizer_.steps = state_.step;
         if (state_.evaluated > 0) progress_.know(state_.validation_loss);
     }
-    ranks::wait(); // until all have read what is written from now on
+    check_ranks(); // when all have read what is written from now on
     if (!o_.log.empty() && ranks::rank() == 0) log_ = Log(o_.log, state_.log_bytes);
 }
 
@@ -170,7 +170,14 @@ void Run::check_loss(std::int64_t patience) const {
                          steps_above_limit(), " steps"));
 }
 
+// What differs between ranks is averaged to nothing: other files, another version, or kernels that round otherwise.
+void Run::check_ranks() {
+    if (ranks::same(digest_of(conditions(), state_.step, parameters_.values()))) return;
+    fail(ErrorCode::failure, "step ", state_.step, ": expected ranks with the same files, version and processors");
+}
+
 void Run::check_weights() {
+    check_ranks();
     if (first_not_finite(parameters_.values()) == parameters_.size()) return;
     for (int i = 0; i < parameters_.count(); ++i) {
         const View v = parameters_.value(i);
@@ -378,16 +385,12 @@ void Run::warn_of_rise() const {
 
 Result run(const Options& options) {
     interrupted = false;
-    if (ranks::rank() == 0) return Run(options).train();
-    Options silent = options;
-    silent.progress = false;
-    silent.on_warning = {};
-    try {
-        return Run(silent).train();
-    } catch (...) { // rank 0 mostly finds the same: it says so, and mpirun ends this one meanwhile
-        std::this_thread::sleep_for(std::chrono::seconds(10));
-        throw;
+    Options mine = options;
+    if (ranks::rank() > 0) {
+        mine.progress = false;
+        mine.on_warning = {};
     }
+    return Run(mine).train();
 }
 
 void interrupt() {

@@ -187,6 +187,8 @@ Trunk open_trunk(const Arguments& arguments, const std::string& name, const std:
                       : Trunk{printable(std::filesystem::path(file).filename().string()), Model::load(file, load)};
     if (impl_of(trunk.model).blueprint.bidirectional())
         fail(ErrorCode::usage, trunk.name, ": expected a causal model, found one that cannot decode");
+    if (trunk.model.has_encoder())
+        fail(ErrorCode::usage, trunk.name, ": expected a model that decodes by itself, found one with an encoder");
     return trunk;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo convert: the same model with its weights in another type. It works on the file's tensors and needs
-// to know the trunk only: an encoding that this program has never heard of survives.
+// ordo convert: the same model with its weights in another type, tensor by tensor.
 #include "bench/accuracy.h"
 #include "core/error.h"
 #include "formats/gguf_export.h"
@@ -349,13 +348,14 @@ int convert_and_tell(const Arguments& arguments) {
     check_paths(arguments, in, out);
     const Source source =
         arguments.has("tokenizer") ? llama2c_source(in, arguments.text("tokenizer")) : open_source(in);
+    check_loads(source);
+    stop_if_asked();
     std::optional<Measured> measured;
     if (out.extension() == ".gguf") {
         measured = convert_to_gguf(arguments, source, out);
     } else if (arguments.has("dtype") || !source.names.rules.empty()) {
         measured = convert(arguments, source, out);
     } else {
-        parts_of(source, {}); // is a model
         copy(source, in, out);
     }
     if (arguments.has("quiet")) return 0;
@@ -389,7 +389,7 @@ const Verb convert_verb{
     .details =
         "From anything that ordo generate -m takes, and llama2.c's files, to an Ordo safetensors file, in which "
         "all that it records of itself comes along, or, where OUT ends in .gguf, to one for llama.cpp, as far as "
-        "that knows such a trunk with such an encoding. q8_0 and q4_0 share a scale among 32 weights, in GGUF's "
+        "that knows such a model with such an encoding. q8_0 and q4_0 share a scale among 32 weights, in GGUF's "
         "layout: vectors and an encoding's own tensors are then f32, rows that 32 does not divide f16, and "
         "beside q4_0 the embedding and the head q8_0. The mean divergence of the predictions from those of IN in "
         "f32, in nats per token, and how often the likeliest token is the same are measured and, but in a GGUF, "

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "tools/cli/signals.h"
+#include "tools/verbs/chat.h"
 #include "tools/verbs/generate_options.h"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ void show_idle_options(const Arguments& arguments, const GenerateRequest& reques
         for (const char* name : {"top-k", "top-p", "min-p"}) idle(name, "at a temperature of 0");
     if (sampling.temperature == 0 && request.fixed_seed) idle("seed", "at a temperature of 0");
     if (sampling.repeat_penalty == 1) idle("repeat-last-n", "at a --repeat-penalty of 1");
+    if (!arguments.has("chat")) idle("system", "without --chat");
     if (!request.options.context_shift) idle("keep", "without --context-shift");
     // In a conversation /encoding may force.
     if (!arguments.has("encoding") && !arguments.has("encodings") && !arguments.has("interactive"))
@@ -141,7 +143,7 @@ void check_operand(const Arguments& arguments) {
 
 int generate_one(const Arguments& arguments) {
     GenerateRequest request = read_request(arguments);
-    const std::string prompt = read_prompt(arguments, FinalNewline::drop);
+    std::string prompt = read_prompt(arguments, FinalNewline::drop);
     // Positions beyond those that are prepared for still work, more slowly.
     if (arguments.has("encoding") && arguments.text("encoding").empty())
         fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
@@ -151,6 +153,11 @@ int generate_one(const Arguments& arguments) {
     choose_threads(arguments, model);
     take_recommended(arguments, model, request.options.sampling);
     show_idle_options(arguments, request);
+    note_chat(arguments, model, request);
+    if (std::optional<Chat> chat = begin_chat(arguments, model, request)) {
+        chat->say(std::move(prompt));
+        prompt = chat->text();
+    }
 
     std::string arrived;
     Continuation continuation(model, prompt, request.options, [&](std::string_view text) {
@@ -194,6 +201,9 @@ int generate_one(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
     check_operand(arguments);
+    for (const char* other : {"raw", "encodings"})
+        if (arguments.has("chat") && arguments.has(other))
+            fail(ErrorCode::usage, "expected --chat or --", other, ", found both");
     if (arguments.has("interactive")) return generate_interactively(arguments);
     if (arguments.has("encodings")) return generate_side_by_side(arguments);
     return generate_one(arguments);

@@ -22,6 +22,18 @@ inline constexpr Option way_options[] = {
      .help = "continue what is typed, again and again; /help says more, Ctrl-C stops a text, Ctrl-D ends"},
 };
 
+inline constexpr Option chat_options[] = {
+    {.name = "chat",
+     .help =
+         "answer the prompt as a message of a user, in the form that the model's file says it was trained with; with "
+         "--interactive, every line that is typed"},
+    {.name = "system",
+     .kind = Kind::text,
+     .value = "TEXT",
+     .help = "what a conversation begins with, such as: Be brief."},
+    {.name = "raw", .help = "continue the prompt as it is, and say nothing of --chat"},
+};
+
 inline constexpr Option length_options[] = {
     {.letter = 'n',
      .name = "n-predict",
@@ -122,6 +134,7 @@ inline constexpr Option sampling_options[] = {
 
 inline constexpr OptionGroup groups[] = {{"Prompt", prompt_options},
                                          {"Way", way_options},
+                                         {"Conversation", chat_options},
                                          {"Length", length_options},
                                          {"Sampling", sampling_options},
                                          model_group,

@@ -6,7 +6,7 @@
 #include "tools/cli/machine.h"
 #include "tools/cli/signals.h"
 #include "tools/cli/weights.h"
-#include "tools/verbs/generate.h"
+#include "tools/verbs/chat.h"
 
 #include <algorithm>
 
@@ -24,9 +24,19 @@ constexpr std::string_view help =
     "  /help            this list\n"
     "  /quit            end, as Ctrl-D does\n";
 
+constexpr std::string_view chat_help = "What is typed is a message, and the model answers. Ctrl-C stops an answer.\n"
+                                       "  /again           take the last answer back, and write another\n"
+                                       "  /new             begin a new conversation\n"
+                                       "  /encoding SPEC   go on under this encoding, forced onto the model given\n"
+                                       "  /seed N          of all answers to come; -1: a new one for each\n"
+                                       "  /model FILE      go on with another model\n"
+                                       "  /help            this list\n"
+                                       "  /quit            end, as Ctrl-D does\n";
+
 class Interaction {
 public:
-    explicit Interaction(const Arguments& arguments) : arguments_(arguments), request_(read_request(arguments)) {
+    explicit Interaction(const Arguments& arguments)
+        : arguments_(arguments), request_(read_request(arguments)), stops_(request_.options.stop) {
         choice_.encoding = arguments.text("encoding");
         choice_.force = arguments.has("force-encoding");
         choice_.context = std::min(request_.options.session.capacity, 1 << 16);
@@ -34,10 +44,12 @@ public:
         choice_.file = writing_model_path(arguments);
         open(choice_);
         show_idle_options(arguments_, request_);
+        note_chat(arguments_, *model_, request_);
     }
 
     // The continuation of the text with what was typed.
     void go_on(std::string_view typed) {
+        if (chat_) return ask(typed);
         const bool apart = text_.empty() || typed.empty() || std::isspace(static_cast<unsigned char>(text_.back())) ||
                            std::isspace(static_cast<unsigned char>(typed.front()));
         before_ = text_ + (apart ? "" : " ") + std::string(typed);
@@ -51,9 +63,9 @@ public:
         while (value.starts_with(' ')) value.remove_prefix(1);
         if (command == "/quit") return false;
         if (command == "/again")
-            write();
+            again();
         else if (command == "/new")
-            before_ = text_ = "";
+            begin_anew();
         else if (command == "/seed")
             set_seed(value);
         else if (command == "/encoding")
@@ -61,7 +73,7 @@ public:
         else if (command == "/model")
             set_model(value);
         else if (command == "/help")
-            write_out(help);
+            write_out(chat_ ? chat_help : help);
         else
             fail(ErrorCode::usage, "unknown command '", printable(command), "'; /help lists them");
         return true;
@@ -70,12 +82,39 @@ public:
 private:
     void open(const ModelChoice& choice) {
         Model opened = open_model(arguments_, choice);
+        GenerateRequest request = request_;
+        request.options.stop = stops_;
+        request.options.also_end.clear();
+        std::optional<Chat> chat = begin_chat(arguments_, opened, request);
+        if (chat && chat_) chat->go_on_from(std::move(*chat_));
         fed_.reset(); // which is of the model before
         model_.emplace(std::move(opened));
         choice_ = choice;
+        request_ = std::move(request);
+        chat_ = std::move(chat);
         choose_threads(arguments_, *model_);
         take_recommended(arguments_, *model_, request_.options.sampling);
         warn_beyond(arguments_, *model_, request_.options.session.capacity);
+    }
+
+    // A question that cannot be answered, such as one that does not fit the context, was not asked.
+    void ask(std::string_view typed) {
+        if (typed.empty()) return;
+        chat_->say(std::string(typed));
+        try {
+            write();
+        } catch (...) {
+            chat_->take_back_message();
+            throw;
+        }
+    }
+    void again() {
+        if (!chat_ || chat_->take_back_answer()) return write();
+        write_message("there is no answer to take back yet");
+    }
+    void begin_anew() {
+        before_ = text_ = "";
+        if (chat_) chat_->begin_anew();
     }
 
     void set_seed(std::string_view value) {
@@ -101,8 +140,9 @@ private:
         own_file_ = true;
     }
 
-    // Continues before_.
+    // Continues before_, or answers what was said last.
     void write() {
+        if (chat_) before_ = chat_->text();
         if (!request_.fixed_seed) request_.options.sampling.seed = random_seed();
         forget_signal();
         std::string arrived;
@@ -128,6 +168,7 @@ private:
         out.write(arrived);
         out.close();
         text_ = before_ + result.text;
+        if (chat_) chat_->answered(result.text);
         fed_ = continuation.release();
         if (!request_.quiet && result.reason == StopReason::full)
             write_message("the context of " + std::to_string(continuation.capacity()) + " tokens is full" +
@@ -137,6 +178,8 @@ private:
 
     const Arguments& arguments_;
     GenerateRequest request_;
+    const std::vector<std::string> stops_; // that were asked for, beside those of a form of conversations
+    std::optional<Chat> chat_;
     ModelChoice choice_;
     bool own_file_ = false; // a model was named, by whatever way
     std::optional<Model> model_;

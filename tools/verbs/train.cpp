@@ -11,7 +11,9 @@
 #include "tools/verbs/train_options.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 namespace ordo::tools {
 
@@ -136,11 +138,10 @@ train::Options read_options(const Arguments& arguments) {
     return o;
 }
 
-int run(const Arguments& arguments) {
+int train_and_tell(const Arguments& arguments) {
     train::Options options = read_options(arguments);
     // Before the first step there is nothing to save, and Ctrl-C ends the program at once.
     options.on_step = [](std::int64_t) { stop_softly(train::interrupt); };
-    train::ranks::join();
     const train::Result result = train::run(options);
     train::ranks::leave();
     if (train::ranks::rank() > 0) return 0;
@@ -148,13 +149,24 @@ int run(const Arguments& arguments) {
         if (!arguments.has("quiet"))
             write_message(options.checkpoint.empty() ? "interrupted; there is no --checkpoint to go on from"
                                                      : "interrupted; --resume goes on from the checkpoint");
-        return stop_signal() != 0 ? stop_code() : 128 + SIGINT; // of another rank
+        return stop_signal() != 0 ? stop_code() : 128 + SIGTERM; // of another rank
     }
     write_out("tokens: " + std::to_string(result.tokens) + "\ntrain_loss: " + fixed_text(result.train_loss, 4) +
               "\nvalidation_loss: " + fixed_text(result.validation_loss, 4) +
               "\nbits_per_byte: " + fixed_text(result.bits_per_byte, 4) +
               "\nkept_tokens: " + std::to_string(result.kept_tokens) + "\nfile: " + printable_path(options.out) + "\n");
     return 0;
+}
+
+int run(const Arguments& arguments) {
+    train::ranks::join();
+    if (train::ranks::rank() == 0) return train_and_tell(arguments);
+    try {
+        return train_and_tell(arguments);
+    } catch (...) { // rank 0 mostly finds the same: it says so, and mpirun ends this one meanwhile
+        std::this_thread::sleep_for(std::chrono::seconds(10));
+        throw;
+    }
 }
 
 } // namespace
@@ -169,8 +181,9 @@ const Verb train_verb{
         "the "
         "checkpoint and stops. A run whose loss or weights are not finite, or whose loss stays above twice what it "
         "began "
-        "with, ends with exit code 1 and leaves --out as it was. Of a program that `make mpi` built, `mpirun -n 4 ordo "
-        "train ...` splits every batch over 4 processes, which read the same files and sum their gradients.",
+        "with, ends with exit code 1 and leaves --out as it was. If `make mpi` built the program, `mpirun -n 4 ordo "
+        "train ...` splits every batch over 4 processes, which read the same files and sum their gradients; its Ctrl-C "
+        "leaves them a second to save, unless --mca odls_base_sigkill_timeout says more.",
     .groups = train_table::groups,
     .run = run};
 

@@ -257,7 +257,7 @@ inline constexpr Option budget_options[] = {
 };
 
 inline constexpr OptionGroup groups[] = {{"Files", file_options},
-                                         {"Trunk", trunk_options},
+                                         {"Model", trunk_options},
                                          {"Start", start_options},
                                          {"Budget", budget_options},
                                          common_group};

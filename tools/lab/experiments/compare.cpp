@@ -122,7 +122,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
                                     "; what follows may be due to that."));
     if (const auto tokens = first.record.find("tokens"); unlike.empty() && tokens != first.record.end())
         result.found.push_back(text("Only the encoding and the seed differ between the ", models.size(),
-                                    " files: trunk, corpus, order by seed and ", printable(tokens->second),
+                                    " files: model, corpus, order by seed and ", printable(tokens->second),
                                     " tokens are the same."));
     return groups;
 }
@@ -239,7 +239,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view heeded[] = {"model", "corpus"};
+constexpr std::string_view taken[] = {"model", "corpus"};
 
 } // namespace
 
@@ -251,7 +251,7 @@ const Experiment compare_experiment{.name = "compare",
                                                "one group, with intervals, and differences are taken between runs of "
                                                "one seed. Files that were not trained alike "
                                                "are named.",
-                                    .options = heeded,
+                                    .options = taken,
                                     .seconds = 90,
                                     .quick_seconds = 15,
                                     .run = run};

@@ -156,7 +156,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view heeded[] = {"model", "corpus", "length"};
+constexpr std::string_view taken[] = {"model", "corpus", "length"};
 
 } // namespace
 
@@ -166,7 +166,7 @@ const Experiment extrapolate_experiment{
     .summary = "what happens to perplexity beyond the length that a model was trained on?",
     .details = "Every shipped weight file at 0.25x to 8x of its trained context, whole windows and last tokens, by "
                "position, beside figures of the ALiBi paper. What was expected was written before any of it was run.",
-    .options = heeded,
+    .options = taken,
     .seconds = 240,
     .quick_seconds = 30,
     .run = run};

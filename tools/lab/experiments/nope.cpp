@@ -182,7 +182,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view heeded[] = {"model", "corpus"};
+constexpr std::string_view taken[] = {"model", "corpus"};
 
 } // namespace
 
@@ -193,7 +193,7 @@ const Experiment nope_experiment{
     .details = "Hand-set weights that count tokens, and that measure distances; random models of one, two and four "
                "layers whose earlier tokens are permuted; a probe for the position in each layer of every shipped "
                "model.",
-    .options = heeded,
+    .options = taken,
     .seconds = 20,
     .quick_seconds = 6,
     .run = run};

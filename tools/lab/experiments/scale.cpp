@@ -90,7 +90,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view heeded[] = {"model"};
+constexpr std::string_view taken[] = {"model"};
 
 } // namespace
 
@@ -100,7 +100,7 @@ const Experiment scale_experiment{
     .summary = "why are embeddings multiplied by sqrt(d) before waves are added?",
     .details = "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and "
                "without it; the same in trained weights.",
-    .options = heeded,
+    .options = taken,
     .seconds = 1,
     .quick_seconds = 1,
     .run = run};

@@ -156,7 +156,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view heeded[] = {"model", "corpus"};
+constexpr std::string_view taken[] = {"model", "corpus"};
 
 } // namespace
 
@@ -166,7 +166,7 @@ const Experiment swap_experiment{
     .summary = "what if weights trained with one encoding are run with another?",
     .details = "Every shipped weight file with the encoding of every other and with every registered one, forced; the "
                "loss on held-out text. Pairs that cannot run are named with the reason.",
-    .options = heeded,
+    .options = taken,
     .seconds = 60,
     .quick_seconds = 10,
     .run = run};

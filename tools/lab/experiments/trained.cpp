@@ -10,7 +10,15 @@ namespace ordo::lab {
 
 std::vector<Trained> trained_models(const Request& request) {
     const auto given = request.arguments.all("model");
-    std::vector<std::filesystem::path> files(given.begin(), given.end());
+    std::vector<std::filesystem::path> files;
+    for (const std::filesystem::path path : given) {
+        // A folder with a config.json is one model, any other is one of weights.
+        std::error_code error;
+        if (!std::filesystem::is_directory(path, error) || std::filesystem::exists(path / "config.json", error))
+            files.push_back(path);
+        else
+            for (std::filesystem::path& file : tools::weights_in(path)) files.push_back(std::move(file));
+    }
     if (files.empty()) files = tools::shipped_weights();
     std::vector<Trained> all;
     for (const std::filesystem::path& file : files) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/jobs.h"
+
+#include "core/error.h"
+
+#include <sstream>
+
+namespace ordo::lab {
+namespace {
+
+// As one word of a shell's.
+std::string quoted(const std::string& text) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+    std::string out = "'";
+    for (const char c : text) c == '\'' ? out += "'\\''" : out += c;
+    return out + "'";
+}
+
+// "rotate-stretch:period=6" as part of a file's name.
+std::string file_part(std::string spec) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.";
+    for (char& c : spec)
+        if (letters.find(c) == std::string_view::npos) c = '-';
+    while (spec.ends_with('-')) spec.pop_back();
+    return spec;
+}
+
+} // namespace
+
+std::vector<std::string> jobs_of(const Request& request, const std::filesystem::path& directory) {
+    const tools::Arguments& a = request.arguments;
+    if (!a.has("corpus") && !a.has("tasks"))
+        fail(ErrorCode::usage,
+             "lab: jobs: expected --corpus FILE to train on, --tasks NAME,..., or both; found neither");
+    if (a.has("train") && !a.has("corpus"))
+        fail(ErrorCode::usage, "lab: jobs: option --train: expected --corpus FILE beside it");
+    std::vector<std::string> tasks, jobs;
+    std::istringstream list(a.text("tasks"));
+    for (std::string name; std::getline(list, name, ',');) tasks.push_back(name);
+    const int seeds = request.integer("seeds", 3);
+    for (const std::string& spec : request.encodings("sinusoidal;learned;rope;alibi;t5"))
+        for (int i = 0; i < seeds; ++i) {
+            const std::string seed = std::to_string(request.seed + static_cast<std::uint64_t>(i));
+            const std::string name = (directory / (file_part(spec) + "-" + seed)).string();
+            if (a.has("corpus"))
+                jobs.push_back("ordo train " + quoted(a.text("corpus")) + " --encoding " + quoted(spec) + " --seed " +
+                               seed + " --keep last --threads 1 --quiet --resume --checkpoint " +
+                               quoted(name + ".checkpoint") + " --log " + quoted(name + ".csv") + " --out " +
+                               quoted(name + ".safetensors") + (a.has("train") ? " " + a.text("train") : ""));
+            for (const std::string& task : tasks)
+                jobs.push_back("ordo lab tasks --tasks " + quoted(task) + " --encodings " + quoted(spec) + " --seed " +
+                               seed + " --seeds 1 --threads 1 --quiet --out " + quoted(name + "-" + task));
+        }
+    return jobs;
+}
+
+} // namespace ordo::lab

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "tools/verbs/chat.h"
+
+#include "core/error.h"
+#include "model/model.h"
+
+namespace ordo::tools {
+
+Chat::Chat(ChatForm form, std::string system) : form_(form), system_(std::move(system)) {
+    begin_anew();
+}
+
+bool Chat::take_back_answer() {
+    if (!messages_.empty() && messages_.back().role == "assistant") messages_.pop_back();
+    return !messages_.empty() && messages_.back().role == "user";
+}
+
+void Chat::begin_anew() {
+    messages_.clear();
+    if (!system_.empty()) messages_.push_back({"system", system_});
+}
+
+namespace {
+
+ChatForm known_form(const std::string& chat_template, const std::string& where) {
+    try {
+        return recognise_chat(chat_template, where);
+    } catch (const Error& error) {
+        fail(error.code, error.what(), "; --raw continues a prompt as it is");
+    }
+}
+
+} // namespace
+
+std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, GenerateRequest& request) {
+    const std::string chat_template = model.metadata("chat_template");
+    if (!arguments.has("chat")) return {};
+    const std::string& where = impl_of(model).where;
+    if (chat_template.empty())
+        fail(ErrorCode::usage, "option --chat: expected a model with a chat template, found none in ", where);
+    const ChatForm form = known_form(chat_template, where);
+    const std::string end(end_of_message(form));
+    const Token token = impl_of(model).tokenizer ? impl_of(model).tokenizer->find(end) : -1;
+    if (token >= 0)
+        request.options.also_end = {token};
+    else
+        request.options.stop.push_back(end);
+    request.options.special = true;
+    request.show_prompt = false;
+    return Chat(form, arguments.text("system"));
+}
+
+void note_chat(const Arguments& arguments, const Model& model, const GenerateRequest& request) {
+    if (arguments.has("chat") || arguments.has("raw") || request.quiet || model.metadata("chat_template").empty())
+        return;
+    write_message(
+        "the model has a chat template: --chat answers the prompt by it, --raw continues the prompt as it is");
+}
+
+} // namespace ordo::tools
