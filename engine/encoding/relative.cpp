@@ -24,14 +24,22 @@ public:
         for (; j < last && j % lanes != 0; ++j) lane[j % lanes] += weights[j];
         if (j < last) kernels().add_to_lanes(last - j, weights + j, lane);
     }
+    // Each half to the other, until one is left; of compile-time sizes, so that vectors do it.
     float sum() {
-        for (int half = lanes / 2; half > 0; half /= 2)
-            for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
-        return lane[0];
+        fold<lanes / 2>();
+        fold<lanes / 4>();
+        fold<lanes / 8>();
+        return (lane[0] + lane[2]) + (lane[1] + lane[3]);
     }
 
 private:
-    float lane[lanes] = {};
+    template <int half>
+    void fold() {
+        static_assert(half >= 4);
+        for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
+    }
+
+    alignas(64) float lane[lanes] = {};
 };
 
 struct Extent {

@@ -9,12 +9,14 @@
 #include "encoding/registry.h"
 #include "encoding/table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 namespace ordo {
 namespace {
 
+constexpr int most_wide = 1 << 15;             // more than any model has
 constexpr int most_prepared = 1 << 20;         // distances
 constexpr int most_prepared_cosines = 1 << 27; // that these take
 
@@ -81,7 +83,7 @@ private:
 
 std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
     const double scale = item.number("scale", 8, 0.001, 1e6);
-    const int width = item.integer("width", std::max(2, dims.d_model / 2 * 2), 2, 1 << 16);
+    const int width = item.integer("width", std::clamp(dims.d_model / 2 * 2, 2, most_wide), 2, most_wide);
     if (width % 2 != 0) fail(ErrorCode::usage, "sandwich: width: expected an even number, found ", width);
     return std::make_unique<Sandwich>(scale, width, dims);
 }
