@@ -56,13 +56,13 @@ TEST(Generate, TokensThatAlsoEndATextDoUnlessNothingShall) {
     const Model model = repeating("abcd");
     Continuation::Options options{greedy(6), false, {'d'}};
     Continuation ends(model, "ab", options);
-    while (ends.step()) {}
+    for (bool more = true; more;) more = ends.step();
     const Generation g = ends.finish();
     EXPECT_EQ(g.text, "c");
     EXPECT_EQ(g.reason, StopReason::end_of_text);
     options.ignore_end = true; // then it is never drawn
     Continuation goes_on(model, "ab", options);
-    while (goes_on.step()) {}
+    for (bool more = true; more;) more = goes_on.step();
     EXPECT_EQ(goes_on.finish().text.find('d'), std::string::npos);
 }
 
