@@ -7,9 +7,9 @@ VERSION := $(shell awk '/define ORDO_VERSION_/ { text = text dot $$3; dot = "." 
 # Programs go on working with another library of this name; before 1.0 that of the next minor version is another one.
 SONAME := libordo.so.$(basename $(VERSION))
 MODE ?= release
+BUILD := build/$(MODE)
 PREFIX ?= /usr/local
 DESTDIR ?=
-BUILD := build/$(MODE)
 PROMPT ?= Once upon a time
 FUZZ_SECONDS ?= 60
 SWEEPS ?=
@@ -19,6 +19,16 @@ CXX := g++
 endif
 CLANGXX ?= clang++
 AR := ar
+SYSROOT :=
+ifeq ($(MODE),arm64) # for ARM64 on another machine; on one it is MODE=release
+override CXX := aarch64-linux-gnu-g++
+AR := aarch64-linux-gnu-ar
+SYSROOT := $(BUILD)/sysroot
+SYSROOT_FLAGS = $(addprefix -isystem $(SYSROOT)/usr/include,/ /$(MULTIARCH))
+# The old kind of path, by which libraries of libraries are found too.
+LDFLAGS += -L$(SYSROOT)/usr/lib/$(MULTIARCH) -Wl,--disable-new-dtags,-rpath,$(abspath $(SYSROOT)/usr/lib/$(MULTIARCH))
+endif
+MACHINE := $(firstword $(subst -, ,$(shell $(CXX) -dumpmachine 2>/dev/null)))
 
 # What Debian calls the things that the two commands install when they are missing.
 RUN_PACKAGES := g++ libopenblas-openmp-dev libcxxopts-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libmd-dev
@@ -26,18 +36,19 @@ TEST_PACKAGES := $(RUN_PACKAGES) libgtest-dev pkg-config cmake python3
 
 # The OpenMP flavour of OpenBLAS by its folder: plain -lopenblas may find one with threads of its own.
 MULTIARCH := $(shell $(CXX) -print-multiarch 2>/dev/null)
-OPENBLAS_CFLAGS ?= -isystem /usr/include/$(MULTIARCH)/openblas-openmp
-OPENBLAS_DIR ?= /usr/lib/$(MULTIARCH)/openblas-openmp
+OPENBLAS_CFLAGS ?= -isystem $(SYSROOT)/usr/include/$(MULTIARCH)/openblas-openmp
+OPENBLAS_DIR ?= $(abspath $(SYSROOT)/usr/lib/$(MULTIARCH)/openblas-openmp)
 OPENBLAS_LIBS ?= -L$(OPENBLAS_DIR) -Wl,-rpath,$(OPENBLAS_DIR) -lopenblas
 LIBS = $(OPENBLAS_LIBS) -lpcre2-8 -lutf8proc
 # Lines that are typed may be edited where libedit-dev is installed; the program does without.
-EDIT_LIBS := $(if $(wildcard /usr/include/histedit.h),-ledit)
+EDIT_LIBS := $(if $(wildcard $(SYSROOT)/usr/include/histedit.h),-ledit)
 TOOL_LIBS := -lmd $(EDIT_LIBS)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi -Werror
-# Runs on any x86-64 with SSE4.2; engine/kernels holds what newer machines are given at run time. Never
-# -ffast-math: masks are -inf.
-FLAGS = -std=c++20 -march=x86-64-v2 -fno-math-errno -fopenmp $(WARNINGS) -Iengine -I. $(OPENBLAS_CFLAGS)
+# Runs on any x86-64 with SSE4.2 and any ARM64; engine/kernels holds what newer machines are given at run time. Never
+# -ffast-math: masks are -inf. Outside kernels no product is fused with a sum: an x86-64-v2 cannot, and bits are to be the same.
+MARCH := $(if $(filter aarch64,$(MACHINE)),-march=armv8-a -ffp-contract=off,-march=x86-64-v2)
+FLAGS = -std=c++20 $(MARCH) -fno-math-errno -fopenmp $(WARNINGS) -Iengine -I. $(OPENBLAS_CFLAGS) $(SYSROOT_FLAGS)
 
 MAKEFLAGS += -r --no-print-directory
 ifeq ($(MAKELEVEL),0)
@@ -52,7 +63,7 @@ Q := $(if $(V),,@)
 # Line numbers are all that a report needs: -g takes a quarter longer.
 sanitized := -O1 -g1 -fno-omit-frame-pointer -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
 undefined := undefined,float-cast-overflow
-ifeq ($(MODE),release)
+ifneq ($(filter release arm64,$(MODE)),)
 MODE_FLAGS := -O3 -DNDEBUG
 else ifeq ($(MODE),debug)
 MODE_FLAGS := -Og -g -D_GLIBCXX_ASSERTIONS
@@ -64,7 +75,7 @@ MODE_FLAGS := $(sanitized) -fsanitize=thread -DORDO_INTERNAL_GEMM
 else ifeq ($(MODE),fuzz)
 MODE_FLAGS := $(sanitized) -fsanitize=address,$(undefined),fuzzer-no-link -DORDO_INTERNAL_GEMM
 else
-$(error MODE=$(MODE): expected release, debug, asan, tsan or fuzz)
+$(error MODE=$(MODE): expected release, debug, asan, tsan, fuzz or arm64)
 endif
 ifneq ($(filter tsan fuzz,$(MODE)),)
 override CXX := $(CLANGXX)
@@ -78,9 +89,15 @@ endif
 
 # ---- Rules ------------------------------------------------------------------------------------
 
-LIB_SOURCES := $(filter-out engine/examples/%,$(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp))
+x86_kernels := $(wildcard $(addprefix engine/kernels/,baseline.cpp avx*.cpp amx.cpp tile_permission.cpp))
+arm64_kernels := $(addprefix engine/kernels/,neon.cpp dotprod.cpp)
+OTHER_KERNELS := $(if $(filter aarch64,$(MACHINE)),$(x86_kernels),$(arm64_kernels))
+LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp))
 TOOL_SOURCES := $(filter-out %_mpi.cpp,$(wildcard tools/*/*.cpp tools/*/*/*.cpp bench/*.cpp)) bench/programs/program.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
+ifeq ($(MACHINE),aarch64) # who may use tiles
+TEST_SOURCES := $(filter-out tests/kernels/tiles_test.cpp,$(TEST_SOURCES))
+endif
 ifeq ($(MODE),tsan) # only these are run
 TEST_SOURCES := $(filter-out %_test.cpp,$(TEST_SOURCES)) $(shell grep -l Thread $(filter %_test.cpp,$(TEST_SOURCES)))
 endif
@@ -102,15 +119,19 @@ endif
 %/engine/kernels/avx512.o %/engine/kernels/avx512.cpp: FILE_FLAGS := -march=x86-64-v4 $(INTRINSICS)
 %/engine/kernels/avx512vnni.o %/engine/kernels/avx512vnni.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni $(INTRINSICS)
 %/engine/kernels/avx512bf16.o %/engine/kernels/avx512bf16.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 $(INTRINSICS)
+%/engine/kernels/amx.o %/engine/kernels/amx.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16 $(INTRINSICS)
+$(BUILD)/engine/kernels/neon.o: FILE_FLAGS := -ffp-contract=fast
+$(BUILD)/engine/kernels/dotprod.o: FILE_FLAGS := -march=armv8.2-a+dotprod -ffp-contract=fast
 $(foreach f,io text encoding,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
 $(BUILD)/tools/cli/line_reader.o: FILE_FLAGS := $(if $(EDIT_LIBS),-DORDO_LIBEDIT)
 ifeq ($(MODE),asan)
 WARNINGS += -Wno-maybe-uninitialized # with sanitizers g++ 12 sees some that are none, in std::regex and std::optional
 endif
 # What computes for long is the library and the oracles: all else is built as fast as it can be, where nobody measures it.
-ifneq ($(filter release asan,$(MODE)),)
-$(BUILD)/tests/%.o: FILE_FLAGS := $(if $(filter release,$(MODE)),-O1,-O0)
+ifneq ($(filter release arm64 asan,$(MODE)),)
+$(BUILD)/tests/%.o: FILE_FLAGS := $(if $(filter asan,$(MODE)),-O0,-O1)
 $(BUILD)/tests/oracles/%.o $(BUILD)/tests/oracle.o $(BUILD)/tests/reference.o: FILE_FLAGS := -O1
+$(BUILD)/tests/kernels/amx_emulated.o: FILE_FLAGS := -O3
 endif
 ifeq ($(MODE),asan)
 $(BUILD)/tools/%.o $(BUILD)/bench/%.o: FILE_FLAGS := -O0
@@ -119,7 +140,12 @@ endif
 # For libordo.so, which shows the public interface alone; what the library calls of its own is bound when it is linked.
 $(BUILD)/engine/%.o $(BUILD)/models/%.o: LIB_FLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition
 
-$(BUILD)/%.o: %.cpp Makefile
+ifneq ($(SYSROOT),)
+$(SYSROOT):
+	@tools/scripts/arm64_sysroot.sh $@
+endif
+
+$(BUILD)/%.o: %.cpp Makefile | $(SYSROOT)
 	@mkdir -p $(@D)
 	@echo "  CXX   $<"
 	$(Q)$(CXX) $(FLAGS) $(MODE_FLAGS) $(LIB_FLAGS) $(FILE_FLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
@@ -141,7 +167,7 @@ $(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES))
 $(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"
 	$(link) $(LIBS) $(TOOL_LIBS) -o $@
-	@[ $(MODE) != release ] || ln -sfn release/ordo build/ordo
+	@[ $(BUILD) != build/release ] || ln -sfn release/ordo build/ordo
 
 # The same program, whose training may be split by mpirun: one file of it differs.
 MPICXX ?= mpicxx
@@ -177,7 +203,7 @@ build/tidy/%.cpp: %.cpp build/release/%.o .clang-tidy
 
 # ---- Targets ----------------------------------------------------------------------------------
 
-.PHONY: all run test weights seeds mpi test-mpi bench results lint format asan sweeps tsan fuzz test-add-encoding install uninstall clean help
+.PHONY: all run test weights seeds mpi test-mpi test-arm64 bench results lint format asan sweeps tsan fuzz test-add-encoding install uninstall clean help
 .PHONY: lib program test-binary fuzzers tidy
 all: lib program ## libordo.a, libordo.so and the program ordo
 lib: $(BUILD)/libordo.a $(if $(filter release,$(MODE)),$(BUILD)/libordo.so)
@@ -216,6 +242,11 @@ mpi: ## the program as build/release/mpi/ordo, whose training mpirun may split o
 	@$(MAKE) $(BUILD)/mpi/ordo
 test-mpi: mpi ## prove it, on processes of this machine
 	@scratch=$$(mktemp -d); ORDO_TEST_MPI=1 SCRATCH=$$scratch tests/mpi/run.sh $(BUILD); status=$$?; rm -rf "$$scratch"; exit $$status
+test-arm64: ## cross-compile for ARM64 and prove the engine under qemu; SWEEPS=1 for all unit tests
+	$(call needs,aarch64-linux-gnu-g++,g++-aarch64-linux-gnu)
+	$(call needs,qemu-aarch64,qemu-user)
+	@$(MAKE) MODE=arm64 program test-binary
+	@SWEEPS="$(SWEEPS)" tests/run.sh build/arm64
 test-add-encoding: program test-binary ## prove that a new encoding is one file, one line and one oracle
 	@tests/add_encoding.sh
 
@@ -249,11 +280,13 @@ format: ## clang-format everything
 
 prefix := $(DESTDIR)$(PREFIX)
 SHIPPED := $(wildcard weights/*.safetensors weights/*.md weights/heldout.txt)
+KEPT := $(wildcard bench/results/seeds-runs.csv bench/results/seeds-documents.csv bench/results/seeds-recipe.txt)
 shell_files := $(addprefix $(prefix)/share/,bash-completion/completions/ordo zsh/site-functions/_ordo \
   fish/vendor_completions.d/ordo.fish man/man1/ordo.1)
 filled_in = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|'
 install: all ## PREFIX=/usr/local DESTDIR=
-	install -d $(addprefix $(prefix)/,bin lib/pkgconfig lib/cmake/ordo include/ordo share/ordo/weights) $(dir $(shell_files))
+	install -d $(addprefix $(prefix)/,bin lib/pkgconfig lib/cmake/ordo include/ordo share/ordo/weights share/ordo/bench/results) \
+	  $(dir $(shell_files))
 	install -m 755 $(BUILD)/ordo $(prefix)/bin/ordo
 	$(BUILD)/ordo --completion bash > $(prefix)/share/bash-completion/completions/ordo
 	$(BUILD)/ordo --completion zsh > $(prefix)/share/zsh/site-functions/_ordo
@@ -268,6 +301,7 @@ install: all ## PREFIX=/usr/local DESTDIR=
 	$(filled_in) tools/scripts/ordo-config.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config.cmake
 	$(filled_in) tools/scripts/ordo-config-version.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config-version.cmake
 	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(prefix)/share/ordo/weights)
+	$(if $(KEPT),install -m 644 $(KEPT) $(prefix)/share/ordo/bench/results)
 uninstall: ## what install laid down
 	rm -rf $(shell_files) $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/lib/libordo.so* $(prefix)/include/ordo \
 	  $(prefix)/lib/pkgconfig/ordo.pc $(prefix)/lib/cmake/ordo $(prefix)/share/ordo
@@ -275,4 +309,4 @@ uninstall: ## what install laid down
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' Makefile

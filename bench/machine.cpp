@@ -5,22 +5,28 @@
 #include "kernels/kernels.h"
 
 #include <fstream>
+#include <map>
 #include <sys/utsname.h>
 #include <thread>
 #include <unistd.h>
 
 namespace ordo::bench {
 
+std::string cpu_model(std::istream& info) {
+    std::map<std::string, std::string> of_first; // of several processors that the text describes
+    for (std::string line; std::getline(info, line);) {
+        const std::size_t key = line.find_last_not_of(" \t", line.find(':') - 1), value = line.find(": ");
+        if (value != std::string::npos && key != std::string::npos)
+            of_first.emplace(line.substr(0, key + 1), line.substr(value + 2));
+    }
+    if (of_first.contains("model name")) return of_first["model name"];
+    if (!of_first.contains("CPU part")) return "unknown processor";
+    return "ARM64 processor of implementer " + of_first["CPU implementer"] + ", part " + of_first["CPU part"];
+}
+
 std::string cpu_name() {
     std::ifstream file("/proc/cpuinfo");
-    std::string line, name = "unknown processor";
-    while (std::getline(file, line)) {
-        if (!line.starts_with("model name")) continue;
-        const std::size_t at = line.find(": ");
-        if (at != std::string::npos) name = line.substr(at + 2);
-        break;
-    }
-    return name + ", " + std::to_string(std::thread::hardware_concurrency()) + " CPUs";
+    return cpu_model(file) + ", " + std::to_string(std::thread::hardware_concurrency()) + " CPUs";
 }
 
 std::string memory_size() {

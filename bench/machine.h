@@ -9,6 +9,8 @@
 
 namespace ordo::bench {
 
+// Of what Linux writes to /proc/cpuinfo: a name or, as ARM64 has none, two numbers.
+std::string cpu_model(std::istream& info);
 std::string cpu_name();      // "Intel(R) Xeon(R) ..., 2 of 2 CPUs"
 std::string memory_size();   // of the machine: "7.8 GB"
 std::string system_name();   // "Debian GNU/Linux 12 (bookworm), Linux 6.1.0 x86_64"

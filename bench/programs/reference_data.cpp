@@ -8,6 +8,7 @@
 #include "model/model_file.h"
 #include "tools/cli/output.h"
 #include "tools/train/data.h"
+#include "tools/train/record.h"
 #include "tools/train/train.h"
 #include "training/network.h"
 
@@ -66,6 +67,22 @@ train::Options options_of(const Arguments& arguments, const Safetensors& file) {
     return o;
 }
 
+// The reference steps as AdamW does, in f32, with the rest as train.h has it: a run of another method is none to compare with.
+void require_method_of_reference(const Safetensors& file, const train::Options& o) {
+    Metadata expected = train::method(o);
+    expected.insert({{"recipe.products", "f32"},
+                     {"recipe.initial", "random"},
+                     {"recipe.dropout", number_text(o.dropout)},
+                     {"recipe.randomised_positions", std::to_string(o.randomised_positions)},
+                     {"recipe.min_lr", number_text(o.min_lr)},
+                     {"recipe.weight_decay", number_text(o.weight_decay)},
+                     {"recipe.clip", number_text(o.clip)}});
+    for (const auto& [key, value] : file.metadata())
+        if (const auto found = expected.find(key); found != expected.end() && found->second != value)
+            fail(ErrorCode::model, file.where(), ": metadata: expected ", key, ' ', found->second,
+                 ", which the reference follows, found ", value);
+}
+
 // Windows of context + 1 tokens, as floats, which hold every token id exactly.
 class Windows {
 public:
@@ -102,6 +119,7 @@ Windows windows_of_run(const train::Options& o, const Tokenizer& tokenizer, std:
 int run(const Arguments& arguments) {
     const Safetensors file = Safetensors::open(required(arguments, "model"));
     const train::Options o = options_of(arguments, file);
+    require_method_of_reference(file, o);
     const std::unique_ptr<Tokenizer> tokenizer = tokenizer_from_json(record(file, "tokenizer"), file.where());
     const std::int64_t steps = o.tokens / (std::int64_t{o.batch} * o.blueprint.context);
 

@@ -68,7 +68,7 @@ inline Waits waits;
 class Team {
 public:
     static constexpr int most_parts = 64;
-    static constexpr int spins = 1000, yields = 50; // a pause takes 10 to 50 ns, a yield 200 or more
+    static constexpr int spins = 1000, yields = 50; // a pause takes 10 to 50 ns, a yield of the processor 200 or more
 
     // The next piece of a part of a loop, or -1 if all have been taken. A thread that is late finds that the others
     // have done a loop without it.
@@ -90,7 +90,7 @@ public:
     void wait(std::uint32_t target) {
         for (int i = 0; i < spins; ++i) {
             if (reached(target)) return;
-            __builtin_ia32_pause();
+            pause();
         }
         wait_long(target);
     }
@@ -105,6 +105,13 @@ public:
 private:
     bool reached(std::uint32_t target) const {
         return static_cast<std::int32_t>(completed_.load(std::memory_order_acquire) - target) >= 0;
+    }
+    static void pause() {
+#if defined(__aarch64__)
+        asm volatile("isb"); // most have a YIELD that does nothing; this takes about what PAUSE does
+#else
+        __builtin_ia32_pause();
+#endif
     }
     void wait_long(std::uint32_t target);
     void wake();

@@ -5,7 +5,7 @@
 // For other n: the slopes of the power of two p below, then every other slope of 2p heads, which are
 // 2^(-max (2(h-p)+1)/(2p)). Press, Smith and Lewis 2022, arXiv 2108.12409, and their code; max is MPT's
 // alibi_bias_max; scale multiplies all slopes (Falcon has 1/sqrt(d_head): its bias is scaled with the scores). ALiBi has f(D) = D. Others are f(D) = D^power, up to 2, KERPLE's power kernel (Chi et al. 2022, arXiv
-// 2205.09921) with slopes that are not trained, and f(D) = 1 - exp(-D / length), a penalty that nears m_h. With trained=yes
+// 2205.09921) with slopes that are not trained, f(D) = 1 - exp(-D / length), a penalty that nears m_h, and f(D) = exp(D / length) - 1, one that grows exponentially. With trained=yes
 // m_h is the tensor slopes [n_heads] of each layer, which starts at the slopes above. The distance is taken of the integers:
 // it stays exact at positions past 2^24.
 #include "core/error.h"
@@ -31,11 +31,13 @@ double slope(int head, int n_heads, double max) {
 // How a score falls with the distance, for a slope of 1.
 struct Penalty {
     double power = 1;
-    double length = 0; // of the exponential one; 0: it is a power
+    double length = 0; // of the exponential ones; 0: it is a power
+    bool grows = false;
 
     bool is_linear() const { return length == 0 && power == 1; }
     double operator()(std::int64_t distance) const {
         const double D = static_cast<double>(distance < 0 ? -distance : distance);
+        if (grows) return std::min(std::expm1(D / length), 1e30); // infinity times a gradient of 0 is no number
         if (length != 0) return -std::expm1(-D / length);
         return power == 1 ? D : std::pow(D, power);
     }
@@ -55,7 +57,8 @@ public:
     std::string spec() const override {
         SpecWriter spec("alibi");
         spec("max", max_)("power", penalty_.power);
-        if (penalty_.length != 0) spec("penalty", "exponential")("length", penalty_.length);
+        if (penalty_.length != 0)
+            spec("penalty", penalty_.grows ? "growing" : "exponential")("length", penalty_.length);
         if (scale_ != 1) spec("scale", scale_);
         if (trained_) spec("trained", "yes");
         return spec.text();
@@ -142,9 +145,11 @@ private:
 std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
     const double max = item.number("max", 8, 0, 64);
     Penalty penalty{.power = item.number("power", 1, 0.01, 2)};
-    if (item.choice("penalty", "power", {"power", "exponential"}) == "exponential") {
+    const std::string shape = item.choice("penalty", "power", {"power", "exponential", "growing"});
+    if (shape != "power") {
         if (penalty.power != 1)
-            fail(ErrorCode::usage, "alibi: power: expected 1 with penalty=exponential, found ", decimal(penalty.power));
+            fail(ErrorCode::usage, "alibi: power: expected 1 with penalty=", shape, ", found ", decimal(penalty.power));
+        penalty.grows = shape == "growing";
         penalty.length = item.number("length", 64, 0.01, 1e9);
     }
     const double scale = item.number("scale", 1, 0.0001, 1000000);
@@ -160,6 +165,7 @@ const EncodingInfo alibi_encoding = {
     .paper = "Press et al. 2022, arXiv 2108.12409",
     .formula = "score(i, j) = q_i . k_j * scale - m_h |p_i - p_j|^power\n"
                "penalty=exponential: - m_h (1 - exp(-|p_i - p_j| / length))\n"
+               "penalty=growing: - m_h (exp(|p_i - p_j| / length) - 1), at most 1e30 m_h\n"
                "scale = 1/sqrt(d_head), or the model's own; the bias is not multiplied by it\n"
                "m_h = 2^(-max (h+1)/n) for head h of n, a power of two; in between as published",
     .moments = moment_bias,
@@ -168,8 +174,8 @@ const EncodingInfo alibi_encoding = {
     .parameters = {{"max", "8", "the smallest slope of all heads is 2^-max"},
                    {"scale", "1", "what all slopes are multiplied by"},
                    {"power", "1", "of the distance; 2 falls with its square"},
-                   {"penalty", "power", "power, or exponential, which nears the slope"},
-                   {"length", "64", "of penalty=exponential: the distance at which it is 63 % of the slope"},
+                   {"penalty", "power", "power; exponential, which nears the slope; growing, exponentially"},
+                   {"length", "64", "of the latter two: the distance at which they are 0.63 and 1.7 times the slope"},
                    {"trained", "no", "yes: the slopes are trained, for each layer"}},
     .make = make,
 };

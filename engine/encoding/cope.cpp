@@ -96,8 +96,9 @@ public:
         for (int p = 0; p < positions_; ++p) k.axpy(e, dz[p], tile.q.data, gradient.tensors[0].row(p));
     }
 
-    // A query meets all positions, or as many as it has keys. Gates of scores around 0 are a half, so that twice as many keys as positions fill
-    // the count: each a sigmoid, a sum, a floor, a fraction, two reads, and 3 between them. The others share one position.
+    // A query meets all positions, or as many as it has keys. Gates of scores around 0 are a half, so that twice as many
+    // keys as positions fill the count: each a sigmoid, a sum, a floor, a fraction, two reads, and 3 between them. The
+    // others share one position.
     Operations operations(Moment moment, const Work& work) const override {
         if (moment != moment_rescore) return {};
         const double counted = std::min(work.pairs, 2.0 * positions_ * work.query_rows);

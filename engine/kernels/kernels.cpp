@@ -2,17 +2,36 @@
 #include "kernels/kernels.h"
 
 #include "core/error.h"
+#include "kernels/tile_permission.h"
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#else
 #include <cpuid.h>
+#endif
 
 namespace ordo {
 
-extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels, avx512vnni_kernels, avx512bf16_kernels;
+#if defined(__aarch64__)
+extern const Kernels neon_kernels, dotprod_kernels;
 
 namespace {
 
-const Kernels* const sets[] = {&baseline_kernels, &avx2_kernels, &avx512_kernels, &avx512vnni_kernels,
-                               &avx512bf16_kernels};
+const Kernels* const sets[] = {&neon_kernels, &dotprod_kernels};
+
+std::size_t runnable() {
+    return (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0 ? 2 : 1;
+}
+
+} // namespace
+#else
+extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels, avx512vnni_kernels, avx512bf16_kernels,
+    amx_kernels;
+
+namespace {
+
+const Kernels* const sets[] = {&baseline_kernels,   &avx2_kernels,       &avx512_kernels,
+                               &avx512vnni_kernels, &avx512bf16_kernels, &amx_kernels};
 
 bool has_f16c() { // clang 14 cannot be asked by name
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -30,8 +49,14 @@ std::size_t runnable() {
                            __builtin_cpu_supports("avx512vl") != 0})
         if (!has) return 2;
     if (!__builtin_cpu_supports("avx512vnni")) return 3;
-    return __builtin_cpu_supports("avx512bf16") ? 5 : 4;
+    if (!__builtin_cpu_supports("avx512bf16")) return 4;
+    return runs_tiles(this_tile_machine()) ? 6 : 5;
 }
+
+} // namespace
+#endif
+
+namespace {
 
 const Kernels*& chosen() {
     static const Kernels* set = available_kernels().back();
@@ -47,6 +72,10 @@ std::span<const Kernels* const> available_kernels() {
 
 const Kernels& kernels() {
     return *chosen();
+}
+
+void select_kernels(const Kernels& set) {
+    chosen() = &set;
 }
 
 void select_kernels(std::string_view name) {

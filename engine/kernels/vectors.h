@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Vectors of floats in GCC's vector types, included by one file per instruction set before body.h and
-// panels.h. None of the three uses an inline function of any other header: a copy compiled for AVX-512 could
+// panels.h. None of these headers uses an inline function of any other: a copy compiled for AVX-512 could
 // be the one that the linker keeps.
-
-#include <immintrin.h>
 
 namespace {
 
@@ -23,6 +21,9 @@ constexpr Tiles tiles{
 #elif defined(__AVX__)
 constexpr Tiles tiles{
     .lanes = 8, .rows = 6, .vectors = 2, .row_vectors = 8, .dots_rows = 4, .half_rows = 3, .quant_rows = 2};
+#elif defined(__aarch64__)
+constexpr Tiles tiles{
+    .lanes = 4, .rows = 5, .vectors = 4, .row_vectors = 8, .dots_rows = 4, .half_rows = 2, .quant_rows = 2};
 #else
 constexpr Tiles tiles{
     .lanes = 4, .rows = 2, .vectors = 4, .row_vectors = 8, .dots_rows = 2, .half_rows = 1, .quant_rows = 1};
@@ -31,28 +32,23 @@ constexpr int lanes = tiles.lanes;
 typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 typedef int ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 typedef unsigned int words __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+typedef std::uint16_t half_t __attribute__((may_alias)); // an f16
+
+} // namespace
+
+// What takes an instruction that these types have no name for, one file for each family of processors: f16 to floats
+// (load), and of Bytes [lanes][4], or as many sums, load_bytes, nibbles, splat_word, to_floats, dot4_unsigned, and for
+// q8_0, stored as weight + 128, prepare_q8 and dot4_q8, whose sums are too large by q8_offset times that of x.
+#if defined(__aarch64__)
+#include "kernels/vectors_arm64.h"
+#else
+#include "kernels/vectors_x86.h"
+#endif
+
+namespace {
 
 inline floats load(const float* p) {
     return *reinterpret_cast<const floats*>(p);
-}
-// Values of type f16 to float, exactly.
-typedef std::uint16_t half_t __attribute__((may_alias));
-inline floats load(const half_t* p) {
-#if defined(__AVX512F__)
-    return reinterpret_cast<floats>(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
-#elif defined(__F16C__)
-    return reinterpret_cast<floats>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
-#else
-    // The bits of exponent and fraction in place of a float's, times 2^112 for the difference of the
-    // biases, which makes subnormals right too. What is not finite gets the exponent that says so.
-    const words half =
-        reinterpret_cast<words>(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
-    const words magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
-    const floats value = reinterpret_cast<const floats&>(magnitude) * 0x1p112f;
-    const words wild = reinterpret_cast<words>(magnitude >= (0x7c00u << 13)) & 0x7f800000u;
-    const words bits = reinterpret_cast<const words&>(value) | wild | sign;
-    return reinterpret_cast<const floats&>(bits);
-#endif
 }
 inline floats load_part(const half_t* p, int n) {
     half_t all[lanes] = {};

@@ -4,6 +4,7 @@
 #include "core/parallel.h"
 #include "io/file.h"
 #include "model/model_file.h"
+#include "tests/kernels/sets.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"
 #include "tools/cli/documents.h"
@@ -98,7 +99,8 @@ private:
 };
 
 // Against the same weights: what is left is the order of sums, and for bf16 inputs that are rounded to 8 bits
-// of precision where the kernels multiply pairs.
+// of precision where the kernels multiply pairs. The shipped weights, whose steps were orthogonal (Muon), pass on more
+// of any rounding than AdamW's did, which stayed below 1e-5.
 TEST_P(WeightTypeGates, HalvesComputeWhatTheirWeightsInF32Do) {
     const test::TempDir dir;
     const Model shipped = load(file(), "f32");
@@ -109,17 +111,22 @@ TEST_P(WeightTypeGates, HalvesComputeWhatTheirWeightsInF32Do) {
         halves.specs.assign(tensors.specs().begin(), tensors.specs().end());
         for (std::size_t i = 0; i < halves.specs.size(); ++i) halves.values.push_back(tensors.view(i));
         write_model(dir / "halves", halves);
-        const Accuracy found = compare(load(dir / "halves", "f32"), load(dir / "halves", ""), 4096);
-        EXPECT_LE(found.kl, 1e-5) << name_of(type);
-        EXPECT_EQ(found.tokens, 4096);
+        for (const Kernels* set : {available_kernels().back(), &test::amx_emulated_kernels}) {
+            if (set == &test::amx_emulated_kernels && type == WeightType::f16) continue; // on vectors there too
+            const test::Selected selected(*set);
+            const int tokens = set == &test::amx_emulated_kernels ? 1024 : 4096; // of which it takes the more time
+            const Accuracy found = compare(load(dir / "halves", "f32"), load(dir / "halves", ""), tokens);
+            EXPECT_LE(found.kl, 2e-5) << set->name << ": " << name_of(type);
+            EXPECT_EQ(found.tokens, tokens);
+        }
     }
 }
 
 TEST_P(WeightTypeGates, Q8_0IsCloseToF32) {
     const Accuracy found = compare(load(file(), "f32"), load(file(), "q8_0"));
     EXPECT_LE(found.kl, 2e-3);
-    // A margin of two standard errors below the 98.5 % that rope and alibi reach.
-    EXPECT_GE(found.top1, 0.983);
+    // A margin of two standard errors below the 98.0 % that rope and alibi reach.
+    EXPECT_GE(found.top1, 0.978);
 }
 
 // bench/results/accuracy.csv: file,dtype,bytes,tokens,kl,top1
@@ -138,6 +145,15 @@ std::map<std::string, Accuracy> recorded() {
         if (name != "file") records[name + " " + dtype] = {std::stoll(tokens), std::stod(kl), std::stod(top1)};
     }
     return records;
+}
+
+// All of them would take long. That the products have the bits of vectors' is tested beside them.
+TEST_P(WeightTypeGates, QuantisedTypesAreAsCloseOnTiles) {
+    const test::Selected selected(test::amx_emulated_kernels);
+    const Model reference = load(file(), "f32");
+    EXPECT_LE(compare(reference, load(file(), "q8_0"), 1024).kl, 2e-3);
+    EXPECT_LE(compare(reference, load(file(), "q4_0"), 1024).kl,
+              1.25 * recorded().at(file().filename().string() + " q4_0").kl); // of all tokens
 }
 
 TEST_P(WeightTypeGates, Q4_0IsNotWorseThanItWas) {

@@ -140,13 +140,30 @@ TEST(Alibi, NearsItsSlopeWithAnExponentialPenalty) {
     EXPECT_THROW(alibi(2, "alibi:length=20"), Error); // of no exponential penalty
 }
 
+// -m (exp(D / length) - 1), which leaves nothing of what is far, and stays a number.
+TEST(Alibi, GrowsExponentially) {
+    for (const int prepared : {0, 3, 600}) {
+        BoundEncoding encoding("alibi:penalty=growing,length=20", {16, 2, 8, 1, 64}, prepared);
+        const BiasFormula formula = [](const LayerParameters&, int head, int i, int j) {
+            return -(head == 0 ? 1.0 / 16 : 1.0 / 256) * (std::exp(std::abs(double(i) - j) / 20) - 1);
+        };
+        expect_bias(encoding, {0, 4, 50}, {0, 1, 3, 4, 50}, formula, 1e-5);
+        const float far = encoding.bias(0, 0, {100000000}, {0}).data()[0];
+        EXPECT_TRUE(std::isfinite(far)) << far;
+        EXPECT_LT(far, -1e20f);
+    }
+    EXPECT_EQ(alibi(2, "alibi:penalty=growing,length=20")->spec(), "alibi:max=8,power=1,penalty=growing,length=20");
+    EXPECT_THROW(alibi(2, "alibi:penalty=growing,power=2"), Error);
+}
+
 // Of each layer, from ALiBi's own on; as they are, whatever sign they take.
 TEST(Alibi, TrainsSlopes) {
     const Dims dims{24, 3, 8, 2, 64};
     for (const auto& [spec, penalty] :
          {std::pair<const char*, std::function<double(double)>>{"alibi:trained=yes", [](double d) { return d; }},
           {"alibi:power=0.5,trained=yes", [](double d) { return std::sqrt(d); }},
-          {"alibi:penalty=exponential,length=9,trained=yes", [](double d) { return 1 - std::exp(-d / 9); }}}) {
+          {"alibi:penalty=exponential,length=9,trained=yes", [](double d) { return 1 - std::exp(-d / 9); }},
+          {"alibi:penalty=growing,length=400,trained=yes", [](double d) { return std::exp(d / 400) - 1; }}}) {
         SCOPED_TRACE(spec);
         const BiasFormula formula = [penalty = penalty](const LayerParameters& parameters, int head, int i, int j) {
             return -parameters[0][static_cast<std::size_t>(head)] * penalty(std::abs(double(i) - j));

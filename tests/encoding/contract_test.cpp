@@ -55,6 +55,7 @@ std::vector<Case> all_cases() {
         "alibi:trained=yes",
         "alibi:trained=yes,penalty=exponential,length=20",
         "alibi:penalty=exponential,length=20",
+        "alibi:penalty=growing,length=20",
         "t5:buckets=8,distance=20",
         "kerple:kernel=power",
         "sandwich:width=6,scale=3",

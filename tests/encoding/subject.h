@@ -54,6 +54,7 @@ inline std::vector<std::string> encoding_variants() {
             "alibi:power=2",
             "alibi:trained=yes,power=0.5",
             "alibi:penalty=exponential,length=20",
+            "alibi:penalty=growing,length=20",
             "rotate-stretch:period=6,step=0.3",
             "rotate-stretch:period=1",
             "t5:buckets=8,distance=20",

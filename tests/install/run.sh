@@ -49,7 +49,7 @@ writes_the_same() { # COMMAND ...: as the installed program
 staged() {
     make install PREFIX=/usr DESTDIR="$SCRATCH/staged" &&
         (cd "$SCRATCH/staged/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
-        (cd "$SCRATCH/staged/usr" && find . ! -type d ! -path './share/ordo/weights/*' | LC_ALL=C sort |
+        (cd "$SCRATCH/staged/usr" && find . ! -type d ! -path './share/ordo/*' | LC_ALL=C sort |
             sed -E 's/so\.[0-9]+\.[0-9]+\.[0-9]+$/so.VERSION/; s/so\.[0-9]+\.[0-9]+$/so.ABI/') >"$SCRATCH/laid" &&
         printf './%s\n' bin/ordo include/ordo/encoding.h include/ordo/ordo.h include/ordo/ordo_c.h include/ordo/training.h \
             lib/cmake/ordo/ordo-config-version.cmake lib/cmake/ordo/ordo-config.cmake lib/libordo.a lib/libordo.so \
@@ -163,6 +163,9 @@ check 'the program finds its weights' same program elsewhere
 from_anywhere >"$SCRATCH/told"
 from_anywhere -m "$prefix/share/ordo/weights/storyteller.safetensors" >"$SCRATCH/storyteller"
 check 'and the storyteller' same told storyteller
+
+kept() { (cd / && env -i "$prefix/bin/ordo" lab compare -q) | grep -q '^  - Kept losses of '; }
+check 'and the losses kept of seed runs' kept
 
 gone() { make uninstall PREFIX="$prefix" && [ -z "$(find "$prefix" ! -type d)" ]; }
 check 'make uninstall' gone

@@ -5,6 +5,7 @@
 #include "io/blocks.h"
 #include "io/half.h"
 #include "layers/linear.h"
+#include "tests/kernels/sets.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -166,8 +167,9 @@ struct Shape {
     int rows, k, outputs;
 };
 const Shape odd_shapes[] = {{1, 33, 40}, {13, 7, 33}}; // only halves have no blocks
-const Shape shapes[] = {{1, 32, 1},   {1, 288, 97}, {2, 64, 31},  {3, 96, 65},   {5, 32, 33},   {6, 160, 64},
-                        {7, 64, 128}, {8, 96, 40},  {11, 32, 96}, {13, 288, 70}, {25, 128, 64}, {40, 64, 200}};
+const Shape shapes[] = {{1, 32, 1},    {1, 288, 97},  {2, 64, 31}, {3, 96, 65},  {5, 32, 33},
+                        {6, 160, 64},  {7, 64, 128},  {8, 96, 40}, {11, 32, 96}, {13, 288, 70},
+                        {25, 128, 64}, {40, 64, 200}, {83, 96, 65}};
 
 std::vector<Shape> shapes_of(WeightType type) {
     std::vector<Shape> all(std::begin(shapes), std::end(shapes));
@@ -194,8 +196,8 @@ double expected_output(const Packed& packed, View x, const QuantRows& quantised_
 }
 
 TEST_P(PackedMatrix, ProductsAgreeWithDoublesOnEveryInstructionSet) {
-    for (const Kernels* set : available_kernels()) {
-        select_kernels(set->name);
+    for (const Kernels* set : test::tested_kernels()) {
+        select_kernels(*set);
         for (const Shape& s : shapes_of(GetParam())) {
             const Packed packed(GetParam(), s.outputs, s.k, 3);
             Tensor x = random_tensor(s.rows, s.k, 4), bias = random_tensor(1, s.outputs, 5), y(s.rows, s.outputs);
@@ -216,9 +218,9 @@ TEST_P(PackedMatrix, ProductsAgreeWithDoublesOnEveryInstructionSet) {
 }
 
 TEST_P(PackedMatrix, ARowHasTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
-    for (const Kernels* set : available_kernels()) {
-        select_kernels(set->name);
-        const int rows = 29, k = block_size(GetParam()) > quant_block ? 512 : 352, outputs = 500;
+    for (const Kernels* set : test::tested_kernels()) {
+        select_kernels(*set);
+        const int rows = 85, k = block_size(GetParam()) > quant_block ? 512 : 352, outputs = 500;
         const Packed packed(GetParam(), outputs, k, 6);
         Tensor x = random_tensor(rows, k, 7), together(rows, outputs), alone(rows, outputs);
         RowScratch scratch(rows, k);
@@ -267,7 +269,7 @@ TEST(BandedMatrix, IsWhatItsBandsAreApart) {
 
 // All 65,536 halves, through the product that reads a cache of them.
 TEST(Halves, AreReadExactlyOnEveryInstructionSet) {
-    for (const Kernels* set : available_kernels()) {
+    for (const Kernels* set : test::tested_kernels()) {
         const float one = 1;
         int wrong = 0;
         for (unsigned first = 0; first < 65536; first += 16) {
@@ -286,8 +288,8 @@ TEST(Halves, AreReadExactlyOnEveryInstructionSet) {
 
 // Rows are quantised to 127 levels of their largest value; what is not finite must show.
 TEST(QuantisedRows, AreTheNearestLevels) {
-    for (const Kernels* set : available_kernels()) {
-        select_kernels(set->name);
+    for (const Kernels* set : test::tested_kernels()) {
+        select_kernels(*set);
         Tensor x = random_tensor(3, 96, 8);
         x.view().row(2)[40] = std::numeric_limits<float>::infinity();
         x.view().row(1)[95] = std::numeric_limits<float>::quiet_NaN();

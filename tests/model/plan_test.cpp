@@ -2,6 +2,7 @@
 // Every choice of a layer's plan against the oracle, in inference: the whole input at once, in chunks, token by token, beside
 // others in a batch, in any type of weights, and on any number of threads.
 #include "core/parallel.h"
+#include "tests/kernels/sets.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
@@ -131,20 +132,27 @@ TEST_P(LayerPlans, AgreeWithTheOracleHoweverTheyAreFed) {
 
 // Rows go through the layers by the same sums, however many there are.
 TEST_P(LayerPlans, ChunksChangeNoBit) {
-    for (const WeightType type : {WeightType::f32, WeightType::bf16, WeightType::q8_0, WeightType::q4_0}) {
-        const Model m = model(type);
-        const Rows one = fed(m, 1);
-        for (const int chunk : {3, 8}) EXPECT_EQ(difference(fed(m, chunk), one), 0) << name_of(type) << " " << chunk;
-        if (type == WeightType::f32) continue; // more rows are left to BLAS
-        for (const int chunk : {25, length})
-            EXPECT_EQ(difference(fed(m, chunk), one), 0) << name_of(type) << " " << chunk;
+    for (const Kernels* set : {available_kernels().back(), &test::amx_emulated_kernels}) {
+        const test::Selected selected(*set);
+        for (const WeightType type : {WeightType::f32, WeightType::bf16, WeightType::q8_0, WeightType::q4_0}) {
+            const Model m = model(type);
+            const Rows one = fed(m, 1);
+            const auto expect_the_same = [&](int chunk) {
+                EXPECT_EQ(difference(fed(m, chunk), one), 0) << set->name << ": " << name_of(type) << " " << chunk;
+            };
+            for (const int chunk : {3, 8}) expect_the_same(chunk);
+            if (type == WeightType::f32) continue; // more rows are left to BLAS
+            for (const int chunk : {25, length}) expect_the_same(chunk);
+        }
     }
 }
 
 TEST_P(LayerPlans, ThreadsChangeNoBit) {
     const detail::Restless restless;
     const int before = thread_count();
-    for (const WeightType type : {WeightType::f32, WeightType::q8_0}) {
+    for (const WeightType type : {WeightType::f32, WeightType::q8_0, WeightType::bf16}) {
+        const test::Selected selected(type == WeightType::bf16 ? test::amx_emulated_kernels
+                                                               : *available_kernels().back());
         const Model m = model(type);
         set_threads(1);
         const Rows one = fed(m, 30);

@@ -4,7 +4,7 @@
 
 #include "core/parallel.h"
 #include "core/random.h"
-#include "kernels/kernels.h"
+#include "tests/kernels/sets.h"
 
 #include <gtest/gtest.h>
 
@@ -39,11 +39,17 @@ struct Sizes {
     int m, n, k;
 };
 
-class PairProductsOf : public testing::TestWithParam<std::tuple<Sizes, bool, bool, bool>> {};
+std::vector<const Kernels*> sets_with_pairs() {
+    std::vector<const Kernels*> sets = test::tested_kernels();
+    std::erase_if(sets, [](const Kernels* set) { return set->product_bf16_pairs == nullptr; });
+    return sets;
+}
+
+class PairProductsOf : public testing::TestWithParam<std::tuple<const Kernels*, Sizes, bool, bool, bool>> {};
 
 TEST_P(PairProductsOf, AreSumsOfRoundedNumbers) {
-    if (!PairProducts::available()) GTEST_SKIP() << "no kernels of this machine multiply pairs of bf16";
-    const auto& [sizes, a_transposed, b_transposed, add] = GetParam();
+    const auto& [set, sizes, a_transposed, b_transposed, add] = GetParam();
+    const test::Selected selected(*set);
     const Transpose ta = a_transposed ? Transpose::yes : Transpose::no,
                     tb = b_transposed ? Transpose::yes : Transpose::no;
     const Operand a(a_transposed ? sizes.k : sizes.m, a_transposed ? sizes.m : sizes.k, 1),
@@ -73,7 +79,8 @@ TEST_P(PairProductsOf, AreSumsOfRoundedNumbers) {
 
 // Parts of tiles, panels, pairs and depths, and several of each.
 INSTANTIATE_TEST_SUITE_P(Sizes, PairProductsOf,
-                         testing::Combine(testing::Values(Sizes{1, 1, 1}, Sizes{5, 33, 7}, Sizes{70, 100, 257},
+                         testing::Combine(testing::ValuesIn(sets_with_pairs()),
+                                          testing::Values(Sizes{1, 1, 1}, Sizes{5, 33, 7}, Sizes{70, 100, 257},
                                                           Sizes{64, 64, 256}, Sizes{129, 65, 600}, Sizes{200, 300, 20}),
                                           testing::Bool(), testing::Bool(), testing::Bool()));
 

@@ -3,9 +3,11 @@
 // that starts at 2^(-8/n) and has that as its ratio; for others (section 3, footnote, and the authors' code) the
 // sequence of the power of two below, and then every other member of the sequence of twice as many heads.
 // Trained slopes are the same formula with m from a tensor (MPT, "learned ALiBi"). Other shapes of the penalty than the
-// paper's (the paper's authors tried some): |i - j|^power, and 1 - exp(-|i - j| / length).
+// paper's (the paper's authors tried some): |i - j|^power, 1 - exp(-|i - j| / length) and
+// exp(|i - j| / length) - 1, at most 1e30.
 #include "tests/oracle.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ordo::reference {
@@ -27,22 +29,24 @@ class Alibi final : public Oracle {
 public:
     Alibi(const Item& item, const Setting& setting)
         : setting_(setting), slopes_(slopes_of(setting.dims.n_heads, item.number("max"))), power_(item.number("power")),
-          exponential_(item.is("penalty", "exponential")), length_(item.number("length", 64)),
-          trained_(item.is("trained", "yes")) {
+          exponential_(item.is("penalty", "exponential")), growing_(item.is("penalty", "growing")),
+          length_(item.number("length", 64)), trained_(item.is("trained", "yes")) {
         for (double& slope : slopes_) slope *= item.number("scale", 1);
     }
     double bias(const Head& of, const Side& query, const Side& key) const override {
         const double d = distance(query.at, key.at);
         const double slope = trained_ ? setting_.of_layer(of.layer, "slopes").at(0, of.head)
                                       : slopes_[static_cast<std::size_t>(of.head)];
-        return -slope * (exponential_ ? 1 - std::exp(-d / length_) : std::pow(d, power_));
+        return -slope * (growing_       ? std::min(std::exp(d / length_) - 1, 1e30)
+                         : exponential_ ? 1 - std::exp(-d / length_)
+                                        : std::pow(d, power_));
     }
 
 private:
     Setting setting_;
     Vector slopes_;
     double power_;
-    bool exponential_;
+    bool exponential_, growing_;
     double length_;
     bool trained_;
 };

@@ -126,7 +126,7 @@ void expect_success_or_limit(const std::vector<std::string>& words) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            ::alarm(is_sanitized() ? 600 : 120);
+            ::alarm(is_instrumented() ? 600 : 120);
             ::_exit(run_all(args, from_there_on, dir / "said"));
         }
         int status = -1;

@@ -58,7 +58,7 @@ TEST(CliMalformed, EveryFileEndsAsTheManifestSays) {
         const auto expect_bounded = [&](const Outcome& outcome) {
             expect_in_time(outcome, 2);
             const auto size = static_cast<long>(std::filesystem::file_size(path));
-            if (!is_sanitized()) {
+            if (!is_instrumented()) {
                 EXPECT_LT(outcome.peak_kilobytes, (64l << 10) + 4 * size / 1024 + libraries);
             }
         };

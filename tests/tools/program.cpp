@@ -221,11 +221,11 @@ std::string program_path() {
     return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "ordo").string();
 }
 
-bool is_sanitized() {
+bool is_instrumented() {
 #ifdef ORDO_SANITIZED
     return true;
 #else
-    return false;
+    return std::getenv("ORDO_EMULATED") != nullptr;
 #endif
 }
 
@@ -281,7 +281,7 @@ void expect_error(const Outcome& outcome, int code, const std::string& phrase) {
 }
 
 void expect_in_time(const Outcome& outcome, double seconds) {
-    EXPECT_LE(outcome.seconds, is_sanitized() ? 20 * seconds : seconds);
+    EXPECT_LE(outcome.seconds, is_instrumented() ? 20 * seconds : seconds);
 }
 
 void expect_success(const Outcome& outcome) {

@@ -51,11 +51,12 @@ Outcome run_program(const std::vector<std::string>& arguments, const Conditions&
 // $ORDO_BINARY, or ordo beside the test binary.
 std::string program_path();
 
-// True in a build whose memory cannot be limited or measured.
-bool is_sanitized();
+// True under a sanitizer, and where $ORDO_EMULATED says that an emulator runs the tests: memory cannot be limited or
+// measured there.
+bool is_instrumented();
 
-// gtest assertion: no hang and no quadratic path, which is all that a shared machine can tell. A
-// sanitized build has twenty times as long.
+// gtest assertion: no hang and no quadratic path, which is all that a shared machine can tell. Where
+// it is instrumented the program has twenty times as long.
 void expect_in_time(const Outcome& outcome, double seconds);
 
 // gtest assertions: the exit code, and an error of exactly one printable line that starts with

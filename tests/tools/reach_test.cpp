@@ -249,7 +249,7 @@ TEST(CliContextShift, GoesOnPastTheContext) {
 }
 
 TEST(CliContextShift, TakesNoMoreMemory) {
-    if (is_sanitized()) GTEST_SKIP() << "a sanitizer keeps what was freed";
+    if (is_instrumented()) GTEST_SKIP() << "a sanitizer keeps what was freed";
     const auto peak = [&](const char* tokens) {
         return run_program({"generate", "-p", "Z", "-n", tokens, "-c", "32", "--temp", "0", "-q", "--context-shift"})
             .peak_kilobytes;

@@ -135,7 +135,7 @@ TEST(CliStreams, ASecondCtrlCEndsItAtOnce) {
 // ---- E8: limits of the system --------------------------------------------------------------------------
 
 TEST(CliStreams, MemoryThatIsNotThereIsALimit) {
-    if (is_sanitized()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
+    if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
     const std::size_t gigabyte = std::size_t{1} << 30;
     const Outcome outcome =
         run_program({"generate", "-p", "a", "-c", "4000000", "-q", "-t", "1"}, {.address_space = gigabyte});
@@ -144,7 +144,7 @@ TEST(CliStreams, MemoryThatIsNotThereIsALimit) {
 }
 
 TEST(CliStreams, AModelThatDoesNotFitInMemoryIsALimit) {
-    if (is_sanitized()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
+    if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
     // Less and less of it: a limit, until the loader of the system cannot load the libraries any more.
     const std::size_t megabyte = std::size_t{1} << 20;
     std::vector<int> codes;
@@ -165,7 +165,7 @@ TEST(CliStreams, AModelThatDoesNotFitInMemoryIsALimit) {
 
 // As above, of data (ulimit -d): OpenBLAS would ask for its buffers for ever. The prompt is long enough to need one.
 TEST(CliStreams, ALimitOnDataIsALimit) {
-    if (is_sanitized()) GTEST_SKIP() << "a sanitizer needs the memory for itself";
+    if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs the memory for itself";
     const std::size_t megabyte = std::size_t{1} << 20;
     std::vector<int> codes;
     for (std::size_t size = 640 * megabyte; size > 20 * megabyte; size -= 20 * megabyte) {
@@ -186,7 +186,7 @@ TEST(CliStreams, FewFilesAndASmallStackAreEnough) {
     Conditions conditions;
     conditions.files = 8;
     EXPECT_EQ(run_program(three, conditions).out, "abcd\n");
-    if (is_sanitized()) return;
+    if (is_instrumented()) return;
     conditions.stack = 256 << 10;
     EXPECT_EQ(run_program(three, conditions).out, "abcd\n");
 }

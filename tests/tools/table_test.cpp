@@ -107,7 +107,7 @@ TEST(CliTableVerb, EveryFormatSaysTheSame) {
 
 // 3,000 by 3,000 numbers are 72 MB and more as text; a row of them is next to nothing.
 TEST(CliTableVerb, LargeOnesAreWrittenRowByRow) {
-    if (is_sanitized()) GTEST_SKIP() << "memory cannot be measured here";
+    if (is_instrumented()) GTEST_SKIP() << "memory cannot be measured here";
     for (const char* format : {"csv", "text", "json"})
         for (const std::vector<std::string>& words :
              {std::vector<std::string>{"alibi", "--len", "3000"}, {"sinusoidal", "--len", "30000", "--dim", "300"}}) {

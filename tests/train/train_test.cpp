@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What a training run promises: the same bits for any number of threads and after a resume, the loss
 // that the engine computes for the same file, and errors that name what is wrong.
+#include "tests/kernels/sets.h"
 #include "tests/train/training.h"
 #include "training/network.h"
-
-#include "kernels/kernels.h"
-#include "ops/pair_products.h"
 
 #include <cmath>
 #include <numeric>
@@ -124,20 +122,22 @@ TEST_F(Training, MuonResumesBitForBitOnAnyNumberOfThreads) {
 TEST_F(Training, Bf16ProductsLearnNearlyTheSame) {
     Options o = options("pairs");
     o.bf16_products = true;
-    if (!PairProducts::available()) {
-        EXPECT_THROW(run(o), Error);
-        GTEST_SKIP() << "no kernels of this machine multiply pairs of bf16";
+    const Result exact = run(options("exact"));
+    for (const Kernels* set : test::tested_kernels()) {
+        const test::Selected selected(*set);
+        omp_set_num_threads(1);
+        if (set->product_bf16_pairs == nullptr) {
+            EXPECT_THROW(run(o), Error) << set->name;
+            continue;
+        }
+        const Result rounded = run(o);
+        EXPECT_NE(rounded.validation_loss, exact.validation_loss);
+        EXPECT_NEAR(rounded.validation_loss, exact.validation_loss, 0.02) << set->name;
+        const std::string first = bytes(o.out) + losses(o.log);
+        omp_set_num_threads(3);
+        run(o);
+        EXPECT_TRUE(bytes(o.out) + losses(o.log) == first) << set->name;
     }
-    const Result exact = run(options("exact")), rounded = run(o);
-    EXPECT_NE(rounded.validation_loss, exact.validation_loss);
-    EXPECT_NEAR(rounded.validation_loss, exact.validation_loss, 0.02);
-    const std::string first = bytes(o.out) + losses(o.log);
-    omp_set_num_threads(3);
-    run(o);
-    EXPECT_TRUE(bytes(o.out) + losses(o.log) == first);
-    select_kernels("baseline");
-    EXPECT_THROW(run(o), Error);
-    select_kernels("auto");
 }
 
 // The bytes of the documents, without the marks between them; a token of the byte tokenizer is one, but that of the mark.

@@ -365,9 +365,7 @@ TEST_F(TrainingFiles, ACardSaysWhatWasSeen) {
     ASSERT_TRUE(card);
     std::string text;
     for (int c = 0; (c = std::fgetc(card.get())) != EOF;) text += static_cast<char>(c);
-    EXPECT_NE(text.find("| tokens seen | 8398848, the last 1599488 of them from `simple.train.txt` |"),
-              std::string::npos)
-        << text;
+    EXPECT_NE(text.find("| tokens seen | 11999232 |"), std::string::npos) << text;
 }
 
 } // namespace

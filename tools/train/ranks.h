@@ -15,7 +15,6 @@ int count();
 
 // Adds up what all ranks have at the same place; all of them call it with as many values, and get the same bits, at
 // each repetition with as many ranks too.
-void sum(std::span<float> values);
 void sum(std::span<double> values);
 // The mean over the ranks: of `value`, which is returned, and of `values`, in place.
 double mean(double value, std::span<float> values);

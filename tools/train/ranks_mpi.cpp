@@ -14,6 +14,7 @@ int number = 0, number_of_ranks = 1, number_here = 1;
 // By parts, as MPI counts by int. The order of a sum is that of the ranks' algorithm, which depends on the size and the count alone.
 template <class T>
 void sum_all(std::span<T> values, MPI_Datatype type) {
+    if (number_of_ranks == 1) return;
     constexpr std::size_t most = std::size_t{1} << 30;
     for (std::size_t first = 0; first < values.size(); first += most) {
         const std::span<T> part = values.subspan(first, std::min(most, values.size() - first));
@@ -42,15 +43,12 @@ int rank() {
 int count() {
     return number_of_ranks;
 }
-void sum(std::span<float> values) {
-    if (number_of_ranks > 1) sum_all(values, MPI_FLOAT);
-}
 void sum(std::span<double> values) {
-    if (number_of_ranks > 1) sum_all(values, MPI_DOUBLE);
+    sum_all(values, MPI_DOUBLE);
 }
 double mean(double value, std::span<float> values) {
     sum({&value, 1});
-    sum(values);
+    sum_all(values, MPI_FLOAT);
     for (float& v : values) v /= static_cast<float>(number_of_ranks);
     return value / number_of_ranks;
 }

@@ -14,7 +14,6 @@ public:
 
     void say(std::string text) { messages_.push_back({"user", std::move(text)}); }
     void answered(std::string text) { messages_.push_back({"assistant", std::move(text)}); }
-    void take_back_message() { messages_.pop_back(); }
     bool take_back_answer(); // false if nothing was said that could be answered again
     void begin_anew();
     void go_on_from(Chat before) { messages_ = std::move(before.messages_); }
@@ -27,7 +26,8 @@ private:
     std::vector<ChatMessage> messages_;
 };
 
-// None without --chat. The request becomes one that ends with an answer. Throws Error(usage) for a model that has no chat template, Error(model) for a template of another form than are known.
+// None without --chat. The request becomes one that ends with an answer. Throws Error(usage) for a model that has no chat
+// template, Error(model) for a template of a form that is not known.
 std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, GenerateRequest& request);
 
 // Says on stderr that the model has a template for --chat, which was not given, unless --raw was.

@@ -100,17 +100,23 @@ private:
     // A question that cannot be answered, such as one that does not fit the context, was not asked.
     void ask(std::string_view typed) {
         if (typed.empty()) return;
+        const Chat before = *chat_;
         chat_->say(std::string(typed));
+        answer_or_undo(before);
+    }
+    void again() {
+        if (!chat_) return write();
+        const Chat before = *chat_;
+        if (chat_->take_back_answer()) return answer_or_undo(before);
+        write_message("there is no answer to take back yet");
+    }
+    void answer_or_undo(const Chat& before) {
         try {
             write();
         } catch (...) {
-            chat_->take_back_message();
+            chat_ = before;
             throw;
         }
-    }
-    void again() {
-        if (!chat_ || chat_->take_back_answer()) return write();
-        write_message("there is no answer to take back yet");
     }
     void begin_anew() {
         before_ = text_ = "";

@@ -177,13 +177,12 @@ const Verb train_verb{
     .operand = "TEXT",
     .summary = "trains a model from a text",
     .details =
-        "AdamW with warm-up and cosine decay, or as the options say. Needs a text and --out. The first Ctrl-C saves "
-        "the "
-        "checkpoint and stops. A run whose loss or weights are not finite, or whose loss stays above twice what it "
-        "began "
-        "with, ends with exit code 1 and leaves --out as it was. If `make mpi` built the program, `mpirun -n 4 ordo "
-        "train ...` splits every batch over 4 processes, which read the same files and sum their gradients; its Ctrl-C "
-        "leaves them a second to save, unless --mca odls_base_sigkill_timeout says more.",
+        "AdamW with warm-up and cosine decay, or as the options say. Needs a text and --out. The first Ctrl-C "
+        "saves the checkpoint and stops. A run whose loss or weights are not finite, or whose loss stays above "
+        "twice what it began with, ends with exit code 1 and leaves --out as it was. If `make mpi` built the "
+        "program, `mpirun -n 4 ordo train ...` splits every batch over 4 processes, which read the same files and "
+        "sum their gradients; its Ctrl-C leaves them a second to save, unless --mca odls_base_sigkill_timeout "
+        "says more.",
     .groups = train_table::groups,
     .run = run};
 

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Ordo beside llama.cpp on the same GGUF files, in turns: prefill, decode, decode after 1,024 tokens, and a process from its
+# start to its first token with the memory that it held. Prints a table of medians [ranges] in tokens a second, of the process in
+# seconds and MB, and of the ratios of one round: above 1 Ordo is better.
+#   bench/peers.sh [OPTION ...] BUILD FILE.gguf ...
+# --llama-bench PROGRAM   llama.cpp's llama-bench; given again, another version. Without one Ordo is measured alone
+# --llama-cli PROGRAM     its llama-completion (llama-cli in older versions), for the process as a whole
+# --rounds N              [5]
+# --threads N             [2]
+# --beside N              N loops keep processors busy at the same time, as other programs would [0]
+# --ordo "OPTION ..."     more for `ordo bench`, such as "--cache-type f16"
+set -euo pipefail
+
+benches=() cli= rounds=5 threads=2 beside=0 more=
+while [[ ${1:-} == --* ]]; do
+    case $1 in
+    --llama-bench) benches+=("$2") ;;
+    --llama-cli) cli=$2 ;;
+    --rounds) rounds=$2 ;;
+    --threads) threads=$2 ;;
+    --beside) beside=$2 ;;
+    --ordo) more=$2 ;;
+    *) sed -n '6,12p' "$0" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+[ $# -ge 2 ] || { sed -n '6,12p' "$0" >&2; exit 2; }
+build=$1
+shift
+for needed in "$build/ordo" ${benches[@]+"${benches[@]}"} ${cli:+"$cli"}; do
+    [ -x "$needed" ] || { echo "peers: $needed: expected a program" >&2; exit 5; }
+done
+
+busy=()
+trap 'for process in ${busy[@]+"${busy[@]}"}; do kill "$process"; done 2>/dev/null' EXIT
+for ((i = 0; i < beside; i++)); do
+    while :; do :; done &
+    busy+=($!)
+done
+
+python3 - "$build/ordo" "$cli" "$rounds" "$threads" "$more" "$(IFS=:; echo "${benches[*]-}")" "$@" <<'END'
+import collections, csv, io, os, pathlib, statistics, subprocess, sys, time
+
+ordo, cli, rounds, threads, more, benches = sys.argv[1:7]
+files, rounds = sys.argv[7:], int(rounds)
+benches = [name for name in benches.split(":") if name]
+load = ["-t", threads, "-p", "512", "-n", "128", "-d", "0,1024", "-r", "1"]
+
+
+def output(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"peers: {' '.join(command)}: ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+def rates(command, speed):
+    """Tokens a second by test."""
+    found = {}
+    for row in csv.DictReader(io.StringIO(output(command))):
+        if row.get("encoding") == "none" and encoding_of[file] != "none":
+            continue  # which `ordo bench` measures beside the file's own
+        work = f"prefill of {row['n_prompt']}" if int(row["n_prompt"]) else "decode"
+        found[work + (f" after {int(row['n_depth']):,}" if int(row["n_depth"]) else "")] = float(row[speed])
+    return found
+
+
+def process(command):
+    """Seconds and megabytes of a whole process."""
+    start = time.monotonic()
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status:
+        sys.exit(f"peers: {' '.join(command)}: ended with {os.waitstatus_to_exitcode(status)}")
+    return {"process, s": time.monotonic() - start, "process, MB": used.ru_maxrss / 1024}
+
+
+def measured(engine):
+    if engine == ordo:
+        found = rates([ordo, "bench", "-q", "-m", file, "--format", "csv", "--ubatch-size", "512", *load, *more.split()], "median_ts")
+        return {**found, **process([ordo, "generate", "-q", "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0"])}
+    if engine == cli:
+        return process([cli, "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0", "-no-cnv"])
+    return rates([engine, "-m", file, "-o", "csv", *load], "avg_ts")
+
+
+def spread(values, digits):
+    return f"{statistics.median(values):,.{digits}f} [{min(values):,.{digits}f}..{max(values):,.{digits}f}]"
+
+
+def info(path):
+    return dict(line.split(": ", 1) for line in output([ordo, "info", path]).splitlines() if ": " in line and line[0] != " ")
+
+
+encoding_of = {file: info(file)["encoding"].split(":")[0] for file in files}
+print("| file | work | Ordo | another | | ratio |\n|---|---|--:|---|--:|--:|")
+for file in files:
+    seen = collections.defaultdict(list)
+    engines = [ordo, *benches, *([cli] if cli else [])]
+    for number in range(rounds):
+        for engine in engines if number % 2 else reversed(engines):
+            for work, rate in measured(engine).items():
+                seen[work, engine].append(rate)
+    for (work, engine), own in list(seen.items()):
+        if engine != ordo:
+            continue
+        digits = 0 if statistics.median(own) >= 100 else 1 if statistics.median(own) >= 1 else 3
+        others = [e for e in engines if e != ordo and (work, e) in seen]
+        for other in others or [None]:
+            cells = ["", "", ""]
+            if other:
+                ratios = [b / a if work.startswith("process") else a / b for a, b in zip(own, seen[work, other])]
+                cells = [pathlib.Path(other).name, spread(seen[work, other], digits), spread(ratios, 2)]
+            print(f"| {pathlib.Path(file).name} | {work} | {spread(own, digits)} | {' | '.join(cells)} |", flush=True)
+END

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// -march=armv8-a: NEON, which every ARM64 has (2011).
+#include "kernels/kernels.h"
+
+#include "kernels/vectors.h"
+
+#include "kernels/body.h"
+#include "kernels/panels.h"
+#include "kernels/quant_panels.h"
+#include "kernels/super_panels.h"
+
+namespace ordo {
+extern const Kernels neon_kernels;
+const Kernels neon_kernels = ORDO_KERNELS("neon");
+} // namespace ordo

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// Products on tiles, included after super_panels.h by amx.cpp and by the tests' twin of it, which computes what Intel's manual
+// says of each instruction. Unit is one of the two:
+//   configure(config), release()        for the calling thread
+//   zero<T>()                           tile T to zeros
+//   load<T>(p, stride), store<T>(...)   its rows, stride bytes apart
+//   dot_pairs<C, A, B>()                C [m][n] f32 += A [m][k][2] * B [k][n][2], bf16
+//   dot_bytes<C, A, B>()                C [m][n] i32 += A [m][k][4] * B [k][n][4], signed by unsigned bytes
+// A panel's words lie as B wants them, [k][32] of four bytes, so that both halves of its outputs are loaded from where they are.
+
+namespace {
+
+// Tiles 0 and 1 hold the sums of the first 16 rows with both halves of a panel, 2 and 3 those of the next 16; 4 and 5 hold
+// the rows, 6 and 7 the halves.
+constexpr int tile_rows = ordo::palette_rows, tile_bytes = ordo::palette_row_bytes, half_panel = panel_outputs / 2;
+constexpr std::ptrdiff_t panel_row_bytes = 4 * panel_outputs;
+
+// The calling thread's tiles, for so many rows (second: beyond 16 of them) by `depth` words of four bytes. A thread holds none
+// beyond a product: what tiles hold would be saved with it whenever the system takes its processor, and keeps that from
+// sleeping deeply.
+template <class Unit>
+class Tiled {
+public:
+    Tiled(int rows, int second, int depth) {
+        ordo::TileConfig config{};
+        config.palette = 1;
+        const auto set = [&](int tile, int height, int bytes) {
+            if (height == 0) return; // unused: neither rows nor columns
+            config.rows[tile] = static_cast<std::uint8_t>(height);
+            config.row_bytes[tile] = static_cast<std::uint16_t>(bytes);
+        };
+        for (int half = 0; half < 2; ++half) {
+            set(half, rows, tile_bytes);
+            set(2 + half, second, tile_bytes);
+            set(6 + half, depth, tile_bytes);
+        }
+        set(4, rows, 4 * depth);
+        set(5, second, 4 * depth);
+        Unit::configure(config);
+    }
+    ~Tiled() { Unit::release(); }
+    Tiled(const Tiled&) = delete;
+    Tiled& operator=(const Tiled&) = delete;
+};
+
+// ---- bf16 by bf16 -----------------------------------------------------------------------------
+
+// Up to 16 rows of x, or with TWO up to 32, by a panel. Sums of even and odd k are kept apart within 32 k and then added to
+// the output (TDPBF16PS): a row has the same bits in any tile, and what k lacks to a multiple of 32 is filled up with zeros.
+template <class Unit, bool TWO>
+void tiled_pairs(int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
+                 std::ptrdiff_t ldy, int outputs) {
+    Unit::template zero<0>();
+    Unit::template zero<1>();
+    if constexpr (TWO) {
+        Unit::template zero<2>();
+        Unit::template zero<3>();
+    }
+    const auto add = [&](const std::uint16_t* a, std::ptrdiff_t lda, const std::byte* b) {
+        Unit::template load<6>(b, panel_row_bytes);
+        Unit::template load<7>(b + tile_bytes, panel_row_bytes);
+        Unit::template load<4>(a, 2 * lda);
+        Unit::template dot_pairs<0, 4, 6>();
+        Unit::template dot_pairs<1, 4, 7>();
+        if constexpr (TWO) {
+            Unit::template load<5>(a + tile_rows * lda, 2 * lda);
+            Unit::template dot_pairs<2, 5, 6>();
+            Unit::template dot_pairs<3, 5, 7>();
+        }
+    };
+    constexpr int depth = tile_bytes / 4; // pairs at once
+    int l = 0;
+    for (; l + depth <= pairs; l += depth) add(x + 2 * l, ldx, w + l * panel_row_bytes);
+    if (l < pairs) {
+        alignas(64) std::uint16_t a[2 * tile_rows][2 * depth] = {};
+        alignas(64) std::byte b[depth * panel_row_bytes] = {};
+        for (int r = 0; r < rows; ++r)
+            __builtin_memcpy(a[r], x + r * ldx + 2 * l, 4 * static_cast<std::size_t>(pairs - l));
+        __builtin_memcpy(b, w + l * panel_row_bytes, static_cast<std::size_t>((pairs - l) * panel_row_bytes));
+        add(a[0], 2 * depth, b);
+    }
+    alignas(64) float part[2 * tile_rows][panel_outputs];
+    const bool whole = outputs == panel_outputs;
+    float* const to = whole ? y : part[0];
+    const std::ptrdiff_t ldto = whole ? ldy : panel_outputs, stride = static_cast<std::ptrdiff_t>(sizeof(float)) * ldto;
+    Unit::template store<0>(to, stride);
+    Unit::template store<1>(to + half_panel, stride);
+    if constexpr (TWO) {
+        Unit::template store<2>(to + tile_rows * ldto, stride);
+        Unit::template store<3>(to + tile_rows * ldto + half_panel, stride);
+    }
+    if (!whole)
+        for (int r = 0; r < rows; ++r)
+            for (int i = 0; i < outputs; ++i) y[r * ldy + i] = part[r][i];
+}
+
+template <class Unit>
+void tiled_pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
+                        const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
+    constexpr int two = 2 * tile_rows, depth = tile_bytes / 4;
+    const int pairs = (k + 1) / 2, whole = rows / two * two, left = rows - whole;
+    const auto panels = [&](const auto& body) {
+        for (int at = 0; at < outputs; at += panel_outputs)
+            body(w + at / panel_outputs * panel_bytes, at, outputs - at < panel_outputs ? outputs - at : panel_outputs);
+    };
+    if (whole > 0) {
+        const Tiled<Unit> tiled(tile_rows, tile_rows, depth);
+        panels([&](const std::byte* panel, int at, int n) {
+            for (int r = 0; r < whole; r += two)
+                tiled_pairs<Unit, true>(two, pairs, panel, x + r * ldx, ldx, y + r * ldy + at, ldy, n);
+        });
+    }
+    if (left == 0) return;
+    const std::uint16_t* const rest = x + whole * ldx;
+    float* const to = y + whole * ldy;
+    if (left > tile_rows) {
+        const Tiled<Unit> tiled(tile_rows, left - tile_rows, depth);
+        panels([&](const std::byte* panel, int at, int n) {
+            tiled_pairs<Unit, true>(left, pairs, panel, rest, ldx, to + at, ldy, n);
+        });
+    } else {
+        const Tiled<Unit> tiled(left, 0, depth);
+        panels([&](const std::byte* panel, int at, int n) {
+            tiled_pairs<Unit, false>(left, pairs, panel, rest, ldx, to + at, ldy, n);
+        });
+    }
+}
+
+// ---- Bytes by quantised weights ---------------------------------------------------------------
+
+constexpr int block_words = 8; // of four bytes: a block's 32 weights of each output
+
+// The levels of a block as bytes [8][32][4], each `offset` above the weight; `room` where they lie packed.
+struct Q8Levels {
+    using Block = Q8Block;
+    static constexpr int offset = 128;
+    static const std::byte* bytes(const std::byte* block, std::byte*) { return block + 64; }
+};
+
+// Half a panel's words of a block to the bytes of k and those of k + 16.
+inline void store_words(std::byte* room, int g, int v, words low, words high) {
+    *reinterpret_cast<words*>(room + panel_row_bytes * g + 4 * lanes * v) = low;
+    *reinterpret_cast<words*>(room + panel_row_bytes * (g + 4) + 4 * lanes * v) = high;
+}
+
+struct Q4Levels {
+    using Block = Q4Block;
+    static constexpr int offset = 8;
+    static const std::byte* bytes(const std::byte* block, std::byte* room) {
+        for (int g = 0; g < 4; ++g)
+            for (int v = 0; v < panel_vectors; ++v) {
+                const words w = load_words(block + 64 + panel_row_bytes * g + 4 * lanes * v);
+                store_words(room, g, v, w & low_nibbles, w >> 4 & low_nibbles);
+            }
+        return room;
+    }
+};
+
+struct Q5Levels {
+    using Block = Q5Block;
+    static constexpr int offset = 16;
+    static const std::byte* bytes(const std::byte* block, std::byte* room) {
+        for (int v = 0; v < panel_vectors; ++v) {
+            const words fifth = load_words(block + 64 + 4 * lanes * v);
+            for (int g = 0; g < 4; ++g) {
+                const words w = load_words(block + 64 + panel_row_bytes * (g + 1) + 4 * lanes * v);
+                store_words(room, g, v, (w & low_nibbles) | ((fifth << 4 >> g) & 0x10101010u),
+                            (w >> 4 & low_nibbles) | ((fifth >> g) & 0x10101010u));
+            }
+        }
+        return room;
+    }
+};
+
+constexpr int most_tiled_rows = 4 * tile_rows; // whose sums and totals fit the nearest cache
+
+// sums [rows][32] = rows' 32 values at x by the levels of a block; rows a multiple of 16.
+template <class Unit>
+inline void tiled_block(int rows, const signed char* x, std::ptrdiff_t ldx, const std::byte* levels, int* sums) {
+    constexpr std::ptrdiff_t stride = sizeof(int) * panel_outputs;
+    Unit::template load<6>(levels, panel_row_bytes);
+    Unit::template load<7>(levels + tile_bytes, panel_row_bytes);
+    const auto sixteen = [&]<int C, int A>(int r) {
+        Unit::template load<A>(x + r * ldx, ldx);
+        Unit::template zero<C>();
+        Unit::template dot_bytes<C, A, 6>();
+        Unit::template store<C>(sums + r * panel_outputs, stride);
+        Unit::template zero<C + 1>();
+        Unit::template dot_bytes<C + 1, A, 7>();
+        Unit::template store<C + 1>(sums + r * panel_outputs + half_panel, stride);
+    };
+    for (int r = 0; r < rows;
+         r += 2 * tile_rows) { // two of each kind of tile, so that one may work while the other is stored
+        sixteen.template operator()<0, 4>(r);
+        if (r + tile_rows < rows) sixteen.template operator()<2, 5>(r + tile_rows);
+    }
+}
+
+// As quant_tile, whose sums are whole numbers too, and whose scales are applied in the same order: with the same bits.
+template <class Unit, class Levels>
+void tiled_blocks(int rows, int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
+                  int outputs) {
+    alignas(64) floats total[most_tiled_rows][panel_vectors];
+    alignas(64) int sums[most_tiled_rows * panel_outputs];
+    alignas(64) std::byte room[block_words * panel_row_bytes];
+    for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < panel_vectors; ++v) total[r][v] = floats{};
+    const std::ptrdiff_t blocks = x.cols / 32;
+    for (int b = 0; b < k / 32; ++b, w += Levels::Block::bytes) {
+        tiled_block<Unit>(rows, x.values + static_cast<std::ptrdiff_t>(row) * x.cols + 32 * b, x.cols,
+                          Levels::bytes(w, room), sums);
+        floats weight_scales[panel_vectors];
+        for (int v = 0; v < panel_vectors; ++v) weight_scales[v] = load(reinterpret_cast<const half_t*>(w) + lanes * v);
+        for (int r = 0; r < rows; ++r) {
+            const std::ptrdiff_t block = (row + r) * blocks + b;
+            const ints off = ints{} + Levels::offset * x.sums[block];
+            for (int v = 0; v < panel_vectors; ++v) {
+                const ints sum = *reinterpret_cast<const ints*>(sums + r * panel_outputs + lanes * v) - off;
+                total[r][v] += __builtin_convertvector(sum, floats) * (weight_scales[v] * x.scales[block]);
+            }
+        }
+    }
+    for (int r = 0; r < rows; ++r) store_outputs(y + r * ldy, outputs, total[r]);
+}
+
+// Rows that fill no tile are multiplied by vectors.
+template <class Unit, class Levels>
+void tiled_quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
+                         const QuantRows& x, float* y, std::ptrdiff_t ldy) {
+    const int whole = rows / tile_rows * tile_rows;
+    if (whole > 0) {
+        const Tiled<Unit> tiled(tile_rows, tile_rows, block_words);
+        for (int at = 0; at < outputs; at += panel_outputs)
+            for (int r = 0; r < whole; r += most_tiled_rows)
+                tiled_blocks<Unit, Levels>(whole - r < most_tiled_rows ? whole - r : most_tiled_rows, k,
+                                           w + at / panel_outputs * panel_bytes, x, r, y + r * ldy + at, ldy,
+                                           outputs - at < panel_outputs ? outputs - at : panel_outputs);
+    }
+    if (whole == rows) return;
+    const std::ptrdiff_t blocks = std::ptrdiff_t{whole} * (x.cols / 32);
+    quant_product<typename Levels::Block>(
+        rows - whole, outputs, k, w, panel_bytes,
+        {x.values + 32 * blocks, x.scales + blocks, x.sums + blocks, x.first_sums + blocks, x.cols}, y + whole * ldy,
+        ldy);
+}
+
+// A set whose products run on tiles where they can. f16 stays on vectors: tiles would round it to bf16.
+template <class Unit>
+constexpr ordo::Kernels with_tiles(ordo::Kernels set) {
+    set.product_bf16_pairs = tiled_pair_product<Unit>;
+    set.product_q8_0 = tiled_quant_product<Unit, Q8Levels>;
+    set.product_q4_0 = tiled_quant_product<Unit, Q4Levels>;
+    set.product_q5_0 = tiled_quant_product<Unit, Q5Levels>;
+    return set;
+}
+
+} // namespace

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The set `amx` on any machine: its loops on emulated tiles, and all else as `baseline` has it.
+#include "kernels/kernels.h"
+
+#include "tests/kernels/emulated_tiles.h"
+
+#include "kernels/vectors.h"
+
+#include "kernels/body.h"
+#include "kernels/panels.h"
+#include "kernels/quant_panels.h"
+#include "kernels/super_panels.h"
+#include "kernels/tile_products.h"
+
+#include "tests/kernels/sets.h"
+
+namespace {
+
+// VCVTNEPS2BF16: to the nearest even; subnormals are zero, and NaN is quiet.
+void rounded_to_bf16(int n, const float* x, std::uint16_t* y) {
+    for (int i = 0; i < n; ++i) {
+        const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+        const std::uint32_t exponent = bits & 0x7f800000u, fraction = bits & 0x007fffffu;
+        if (exponent == 0)
+            y[i] = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
+        else if (exponent == 0x7f800000u && fraction != 0)
+            y[i] = static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+        else
+            y[i] = static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    }
+}
+
+constexpr ordo::Kernels emulated() {
+    ordo::Kernels set = with_tiles<ordo::test::EmulatedTiles>(ORDO_KERNELS("amx-emulated"));
+    set.round_to_bf16 = rounded_to_bf16;
+    return set;
+}
+
+} // namespace
+
+namespace ordo::test {
+extern const Kernels amx_emulated_kernels, amx_emulated_vectors;
+constinit const Kernels amx_emulated_kernels = emulated();
+constinit const Kernels amx_emulated_vectors = ORDO_KERNELS("amx-emulated-vectors");
+
+std::vector<const Kernels*> tested_kernels() {
+    std::vector<const Kernels*> sets(available_kernels().begin(), available_kernels().end());
+    sets.push_back(&amx_emulated_kernels);
+    return sets;
+}
+} // namespace ordo::test
