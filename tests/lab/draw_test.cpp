@@ -27,7 +27,7 @@ TEST(LabDraw, SmallMapsAreNumbersAndLargeOnesShades) {
 
 // Even columns 0, odd ones 1, as late dimensions of the sinusoidal table are: a mean would make them equal.
 TEST(LabDraw, LargeMapsKeepEvenAndOddColumnsApart) {
-    std::vector<std::vector<double>> values(100, std::vector<double>(512));
+    std::vector<std::vector<double>> values(200, std::vector<double>(512));
     for (auto& row : values)
         for (std::size_t c = 1; c < row.size(); c += 2) row[c] = 1;
     const Picture picture{"m", "m", "column", "row", HeatMap{.values = values, .diverging = false}};
@@ -101,6 +101,25 @@ TEST(LabDraw, CurvesRunWhereTheyShould) {
     EXPECT_NE(lines[22].find("0 ┤a"), std::string::npos);
     EXPECT_EQ(lines[22].back(), 'b');
     EXPECT_NE(lines.back().find("a up   b down"), std::string::npos);
+}
+
+// Names in the place of 0, 1, ...; a value of steps holds until the next.
+TEST(LabDraw, NamesStandOnTheAxisAndStepsAreLevel) {
+    const Series steps{.label = "s", .x = {0, 1, 2}, .y = {0, 0, 10}, .style = Series::Style::steps};
+    const Picture picture{"n", "n", "x", "y", Curves{.series = {steps}, .x_names = {"copy", "sort", "add"}}};
+    const std::string text = lab::draw(picture, {});
+    std::istringstream names(text.substr(text.find("└")));
+    std::string line, a, b, c;
+    std::getline(names, line);
+    names >> a >> b >> c;
+    EXPECT_EQ(a + " " + b + " " + c, "copy sort add") << text;
+    // All lines but the lowest hold nothing but the stroke up at x = 2.
+    std::istringstream lines(text.substr(text.find("10 ┤")));
+    for (std::string row; std::getline(lines, row) && row.find(" 0 ┤") == std::string::npos;)
+        EXPECT_EQ(lab::columns_of(row), row.starts_with("10") ? 73 : 79) << text;
+    const std::string script = lab::plot_script(picture, "n");
+    EXPECT_NE(script.find("set xtics ('copy' 0, 'sort' 1, 'add' 2)"), std::string::npos) << script;
+    EXPECT_NE(script.find("with steps"), std::string::npos);
 }
 
 TEST(LabDraw, TicksAreRoundNumbers) {

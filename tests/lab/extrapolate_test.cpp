@@ -147,6 +147,7 @@ Extrapolation made_up(const char* encoding, double near, double far) {
     for (int i = 0; i < 50; ++i) {
         one.last[100].push_back(near + 0.01 * (i % 3));
         one.last[800].push_back(far + 0.01 * (i % 5));
+        one.last_documents.push_back(i / 10);
     }
     return one;
 }
@@ -163,6 +164,13 @@ TEST(LabExtrapolate, MissesAreReported) {
     EXPECT_EQ(verdict({made_up("rope", 1, 2)}, rises), "As exp");
     EXPECT_EQ(verdict({made_up("rope", 2, 1)}, rises), "MISSED");
     EXPECT_EQ(verdict({made_up("rope", 1, 0.99)}, rises), "Undeci");
+    // One document decides nothing, however many tokens it has.
+    Extrapolation one = made_up("rope", 1, 2);
+    one.last_documents.assign(50, 0);
+    EXPECT_EQ(verdict({one}, rises), "Undeci");
+    const char* const holds = "alibi: the last tokens cost no more at 8x";
+    EXPECT_EQ(verdict({made_up("alibi", 1, 1)}, holds), "As exp");
+    EXPECT_EQ(verdict({made_up("alibi", 1, 1.2)}, holds), "MISSED");
     EXPECT_EQ(verdict({}, rises), "");
     const char* const better = "alibi: the last tokens cost less than with rope";
     EXPECT_EQ(verdict({made_up("rope", 1, 2), made_up("alibi", 1, 1)}, better), "As exp");

@@ -3,11 +3,14 @@
 #include "model/model.h"
 #include "tests/lab/lab_run.h"
 #include "tests/model/small_models.h"
+#include "tools/lab/experiments/counting.h"
 #include "tools/lab/experiments/hidden_states.h"
 #include "tools/lab/experiments/probe.h"
 #include "tools/lab/math/ridge.h"
 
 #include <cmath>
+#include <map>
+#include <numeric>
 
 namespace ordo::lab {
 
@@ -110,6 +113,25 @@ TEST_F(LabNope, OneLayerIsABagOfWordsAndTwoAreNot) {
     EXPECT_LT(differ("1", "segment"), 1e-4);
     for (const char* layers : {"2", "4"}) EXPECT_GT(differ(layers, "none"), 1e-2);
     for (const char* encoding : {"rope", "alibi", "sinusoidal", "learned"}) EXPECT_GT(differ("1", encoding), 1e-2);
+}
+
+// Theorem 1: W_k has ones in its first column and zeros elsewhere; multiplied by hand, keys are alike, the values of the
+// first token and of others are 1 and 0, and the output's third place has their mean.
+TEST(LabCounting, MatricesAsThePaperHasThem) {
+    std::map<std::string, std::vector<std::vector<double>>> m;
+    for (const HandSetMatrix& matrix : counting_matrices()) m[matrix.name] = matrix.rows;
+    for (const auto& row : m.at("W_k"))
+        for (std::size_t j = 0; j < row.size(); ++j) EXPECT_EQ(row[j], j == 0 ? 1 : 0);
+    const auto times = [](const std::vector<std::vector<double>>& matrix, const std::vector<double>& x) {
+        std::vector<double> y;
+        for (const auto& row : matrix) y.push_back(std::inner_product(row.begin(), row.end(), x.begin(), 0.0));
+        return y;
+    };
+    const auto &start = m.at("E").at(0), &other = m.at("E").at(1);
+    EXPECT_EQ(times(m.at("W_k"), start), times(m.at("W_k"), other));
+    EXPECT_EQ(times(m.at("W_v"), start)[0], 1);
+    EXPECT_EQ(times(m.at("W_v"), other)[0], 0);
+    EXPECT_EQ(times(m.at("W_o"), {0.25, 0, 0, 0})[2], 0.25);
 }
 
 // Positions 0 .. 255 are 64 away from their mean on average; waves that are added can be read at once, and

@@ -89,6 +89,16 @@ TEST(LabWaves, AnglesAndTheWholeRowAreThoseOfThePaper) {
             EXPECT_NEAR(angles.series[s].y[i] / (positions[s] / std::pow(10000.0, 2 * pair / 512.0)), 1, 1e-12);
         }
     }
+    const auto& each = picture<Curves>(result, "each-position").series;
+    ASSERT_EQ(each.size(), 5u);
+    EXPECT_NEAR(each[2].y.at(40), 5 + sinusoid(10, 40, 512), 1e-12);
+    // The mean of cos(10000^(-k/256) (offset - 5)) over k = 0 .. 255.
+    const auto& asking = picture<Curves>(result, "asking").series.at(1);
+    for (const int offset : {0, 5, 10, 64}) {
+        double mean = 0;
+        for (int k = 0; k < 256; ++k) mean += std::cos((offset - 5) * std::pow(10000.0, -k / 256.0)) / 256;
+        EXPECT_NEAR(asking.y.at(static_cast<std::size_t>(offset)), mean, 1e-9) << offset;
+    }
     const auto& whole = picture<Curves>(result, "all-dimensions").series;
     ASSERT_EQ(whole.size(), 1u);
     ASSERT_EQ(whole[0].x.size(), 512u);
@@ -253,6 +263,15 @@ TEST(LabSlopes, TheMatrixIsBlankWhereTheMaskIs) {
     EXPECT_NEAR(shapes.at(0).y.at(4), std::exp(-1 / 128.0), 1e-12);
     EXPECT_EQ(shapes.at(1).y, picture<Curves>(result, "weight").series.at(1).y);
     EXPECT_NEAR(shapes.at(2).y.at(4), std::exp(-1 / 16.0), 1e-12);
+    EXPECT_NEAR(shapes.at(3).y.at(4), std::exp(-(std::exp(2.0) - 1) / 256), 1e-12);
+    EXPECT_NEAR(shapes.at(4).y.at(4), std::exp(-(1 - std::exp(-2.0)) / 256), 1e-12);
+}
+
+// The additional slope of 9 heads, 2^-0.5, is the steepest.
+TEST(LabSlopes, TheSteepestAndTheGentlestAreShown) {
+    const lab::Result result = run("slopes", {"--heads", "9", "--length", "3"});
+    EXPECT_NEAR(picture<HeatMap>(result, "head-8").values.at(1).at(0), -std::sqrt(0.5), 1e-7);
+    EXPECT_NEAR(picture<HeatMap>(result, "head-7").values.at(1).at(0), -1 / 256.0, 1e-9);
 }
 
 TEST(LabAngles, ArePositionsTimesThePowersOfTheBase) {
@@ -278,6 +297,20 @@ TEST(LabTables, ShowEveryRegisteredEncoding) {
     EXPECT_EQ(picture<HeatMap>(result, "alibi-head-0").values.at(5).at(1), -4 * 0.0625); // of 2 heads
     EXPECT_NEAR(picture<HeatMap>(result, "rope-angle").values.at(5).at(1), 0.5, 1e-12);  // 5 / 10000^(2/8)
     EXPECT_NEAR(picture<Curves>(result, "rotate-stretch-angle").series.at(0).y.at(3), 2 * M_PI * 3 / 36, 1e-12);
+}
+
+// One map, not a picture for each dimension.
+TEST(LabTables, RowsThatSayTheirDistanceAreOneMap) {
+    setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
+    const lab::Result result =
+        run("tables", {"--encodings", "shaw:clip=3", "--length", "6", "--dim", "8", "--heads", "1"});
+    unsetenv("ORDO_WEIGHTS");
+    ASSERT_EQ(result.pictures.size(), 1u);
+    EXPECT_EQ(result.pictures[0].y_label, "distance");
+    const auto& map = std::get<HeatMap>(result.pictures[0].content);
+    EXPECT_EQ(map.first_y, -3);
+    EXPECT_EQ(map.values.size(), 7u);
+    EXPECT_EQ(map.values[0].size(), 8u);
 }
 
 // Without weights that have its table: what training begins with, and said to be that.

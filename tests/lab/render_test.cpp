@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A result as text, Markdown, CSV, JSON, HTML and a script for gnuplot: whatever it holds.
+#include "encoding/registry.h"
 #include "tests/json.h"
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <set>
 #include <sstream>
 
 namespace {
@@ -51,6 +53,8 @@ std::vector<Picture> awkward_pictures() {
         {"wide", "wide", "a label that is as long as this one, and a good deal longer than most", "y",
          HeatMap{.values = wide, .diverging = false}},
         {"blank", "blank", "x", "y", HeatMap{.values = {{NAN, NAN}}}},
+        {"cell", "cell", "x", "y", HeatMap{.values = {{1}}}},
+        {"row", "row", "x", "y", HeatMap{.values = {{1, NAN, 1}}}},
         {"names", "names", "x", "y",
          HeatMap{.values = {{1, 2}, {3, 4}}, .x_names = {"königlich", "b"}, .y_names = {std::string(70, 'n'), "z"}}},
         {"one", "one", "x", "y", Curves{.series = {{.label = "a", .x = {5}, .y = {5}}}}},
@@ -228,6 +232,17 @@ TEST(LabRender, NamesOfPointsAreKept) {
     EXPECT_EQ(script.find("$series1 using 1:2:3"), std::string::npos);
 }
 
+// Where many points have names these stand in their place, with a point for the key.
+TEST(LabRender, NamesOfManyPointsReplaceThem) {
+    lab::Series many{.label = "s", .style = Series::Style::points};
+    for (int i = 0; i < 25; ++i) many.x.push_back(i), many.y.push_back(i % 5), many.names.push_back(std::to_string(i));
+    const std::string script =
+        lab::plot_script({"n", "n", "x", "y", Curves{.series = {many, {.label = "t", .x = {1}, .y = {1}}}}}, "n");
+    EXPECT_NE(script.find("NaN with points"), std::string::npos) << script;
+    EXPECT_EQ(script.find("$series0 using 1:2 with points"), std::string::npos);
+    EXPECT_EQ(script.find("offset"), std::string::npos);
+}
+
 TEST(LabPlot, FileNamesAreSafe) {
     EXPECT_EQ(lab::file_stem(nasty, "a b/../c;d"), "nasty-a-b-..-c-d");
 }
@@ -240,6 +255,58 @@ TEST(LabPlot, TextStaysText) {
         << script;
     EXPECT_NE(script.find("title '''; system(''id''); '''"), std::string::npos);
     EXPECT_NE(script.find("set output 'stem.svg'"), std::string::npos);
+}
+
+// How a series is drawn, without its data: "linecolor rgb '#555555' dashtype 1 linewidth 2".
+std::string look_of(const Curves& curves, const std::string& label) {
+    const std::string script = lab::plot_script({"l", "l", "x", "y", curves}, "l");
+    const std::size_t end = script.find(" title '" + label + "'"), begin = script.rfind(" using 1:2 with ", end);
+    return script.substr(begin, end - begin);
+}
+
+// Whatever else a picture shows.
+TEST(LabPlot, AnEncodingLooksTheSameInEveryPicture) {
+    const auto line = [](const std::string& label) {
+        return Series{.label = label, .x = {1, 2}, .y = {1, 2}, .style = Series::Style::line_points};
+    };
+    const Curves few{.series = {line("rope"), line("alibi")}};
+    const Curves more{.series = {line("none"), line("alibi:max=4"), line("published"), line("rope-1"), line("ropes"),
+                                 line("rope:theta=500")}};
+    EXPECT_EQ(look_of(few, "rope"), look_of(more, "rope-1"));
+    EXPECT_EQ(look_of(few, "alibi"), look_of(more, "alibi:max=4"));
+    std::set<std::string> looks;
+    for (const Series& series : more.series) looks.insert(look_of(more, series.label));
+    EXPECT_EQ(looks.size(), more.series.size()); // a second rope too has a look of its own
+    looks.clear();
+    Curves all;
+    for (const EncodingInfo* info : registered_encodings()) all.series.push_back(line(std::string(info->name)));
+    for (const Series& series : all.series) looks.insert(look_of(all, series.label));
+    EXPECT_EQ(looks.size(), all.series.size());
+}
+
+// librsvg draws nothing of a picture with points of no size.
+TEST(LabPlot, IntervalsOfPointsAreStrokes) {
+    const Series points{
+        .label = "s", .x = {1, 2}, .y = {1, 2}, .low = {0, 1}, .high = {2, 3}, .style = Series::Style::points};
+    const std::string script =
+        lab::plot_script({"i", "i", "x", "y", Curves{.series = {points}, .interval = "95 %"}}, "i");
+    EXPECT_NE(script.find("$series0 using 1:3:(0):($4-$3) with vectors nohead"), std::string::npos) << script;
+    EXPECT_EQ(script.find("pointsize 0 "), std::string::npos);
+}
+
+TEST(LabPlot, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
+    HeatMap map{.values = {{1, NAN}, {3, 4}}, .blank = "refused", .diverging = false};
+    const std::string script = lab::plot_script({"m", "m", "x", "y", map}, "m");
+    EXPECT_NE(script.find("with labels"), std::string::npos) << script;
+    EXPECT_NE(script.find("'white: refused'"), std::string::npos);
+    EXPECT_NE(lab::draw({"m", "m", "x", "y", map}, {}).find("blank: refused"), std::string::npos);
+    EXPECT_NE(script.find("$3==$3?sprintf"), std::string::npos) << "or the blank cell says nan";
+    EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", HeatMap{.values = {{1}}}}, "m").find("with labels"),
+              std::string::npos);
+    map.values[0][1] = 2;
+    EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", map}, "m").find("refused"), std::string::npos);
+    map.values.assign(30, std::vector<double>(30, 1));
+    EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", map}, "m").find("with labels"), std::string::npos);
 }
 
 // With the real gnuplot, where it is installed.
@@ -260,7 +327,7 @@ TEST(LabPage, NothingBecomesMarkup) {
         {.experiment = &nasty, .command = "ordo lab <script>", .result = small_result()},
         {.experiment = &nasty, .error = "<b>failed</b>"}};
     const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
-    for (const char* tag : {"<script", "<b>", "<i>"}) EXPECT_EQ(page.find(tag), std::string::npos) << tag;
+    for (const char* tag : {"lab <script", "<b>", "<i>"}) EXPECT_EQ(page.find(tag), std::string::npos) << tag;
     EXPECT_NE(page.find("a &lt; b &amp; c"), std::string::npos);
     EXPECT_NE(page.find("&lt;b&gt;failed&lt;/b&gt;"), std::string::npos);
     EXPECT_EQ(page.find("http"), std::string::npos); // nothing from elsewhere
@@ -279,6 +346,26 @@ TEST(LabPage, HasItsNumbersInIt) {
         EXPECT_TRUE(page[at] == '#' || page.compare(at, 21, "data:text/csv;base64,") == 0) << page.substr(at, 40);
     }
     EXPECT_EQ(links, 1 + 2 + 1); // contents, tables, picture
+}
+
+// What was found stands before the machine and the sections; words between backticks are code, and one alone is a backtick.
+TEST(LabPage, BeginsWithWhatWasFound) {
+    lab::Result result = small_result();
+    result.found = {"run `ordo lab x` <again>", "5 ` more"};
+    const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = result},
+                                             {.experiment = &nasty, .error = "failed"}};
+    const std::string page = lab::page_html(outcomes, {"v", "machine", "c"}, "/nonexistent");
+    const std::string answer = "run <code>ordo lab x</code> &lt;again&gt;";
+    const std::size_t first = page.find(answer), second = page.find(answer, first + 1);
+    EXPECT_LT(page.find("What was found"), first);
+    EXPECT_LT(first, page.find("no result"));
+    EXPECT_LT(page.find("no result"), page.find("machine\n"));
+    EXPECT_LT(page.find("machine\n"), second);
+    EXPECT_NE(second, std::string::npos);
+    EXPECT_NE(page.find("5 ` more"), std::string::npos);
+    EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
+    EXPECT_NE(lab::page_markdown(outcomes, {"v", "m", "c"}, "/nonexistent").find("**run `ordo lab x` &lt;again>"),
+              std::string::npos);
 }
 
 TEST(LabReport, CommandsCanBePasted) {

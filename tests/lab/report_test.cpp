@@ -116,7 +116,7 @@ TEST(LabFiles, WithoutGnuplotScriptsAndCsvRemain) {
     EXPECT_TRUE(outcome.out.starts_with("# tips: "));
     EXPECT_NE(file_content(directory / "o u't/circle-arrows.gp").find("set output 'circle-arrows.svg'"),
               std::string::npos);
-    EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.csv").starts_with("series,x,y\n"));
+    EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.csv").starts_with("series,x,y,name\n"));
     const std::string tips = file_content(directory / "o u't/circle-tips.csv");
     EXPECT_TRUE(tips.starts_with("position,x,y"));
     EXPECT_NE(outcome.out.find(tips + "# arrows: "), std::string::npos);

@@ -31,6 +31,17 @@ TEST_F(LabRotary, ProductIsTheRotationOfTheDifference) {
     EXPECT_NEAR(other_sign, 2.0, 1e-3);
 }
 
+// (R_i W_q x)^T (R_j W_k y) = x^T W_q^T R_(j-i) W_k y; without the transpose, or with the other sign, it is not.
+TEST_F(LabRotary, ScoreNeedsTheTransposeThatThePaperLeavesOut) {
+    const tools::Figures& table = test::table(*result, "corrected");
+    ASSERT_EQ(table.rows.size(), 5u);
+    for (const auto& row : table.rows) {
+        EXPECT_LT(std::abs(test::number(row[3])), 1e-12);
+        EXPECT_GT(std::abs(test::number(row[4])), 0.1);
+        EXPECT_GT(std::abs(test::number(row[5])), 0.1);
+    }
+}
+
 // cos and partial sums of the formula, worked out apart from the engine.
 TEST_F(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
     const tools::Figures& table = test::table(*result, "distance");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Against the printed table of Student's t distribution.
+// Against printed tables, figures that others have published, and ones worked out by hand.
 #include "tools/lab/math/statistics.h"
 
 #include <gtest/gtest.h>
@@ -39,6 +39,72 @@ TEST(LabStatistics, OneValueHasNoInterval) {
     const Mean m = mean_of(std::vector<double>{5});
     EXPECT_EQ(m.mean, 5);
     EXPECT_TRUE(std::isnan(m.half));
+}
+
+// Sums 4, 10 and 3 of 2, 4 and 1 values: a mean of 17/7, from which they are off by -6/7, 2/7 and 4/7, with squares of
+// 8/7 together; sqrt(8/7 3/2) / 7 times 4.3027.
+TEST(LabStatistics, IntervalOverClusters) {
+    const Mean m = mean_of_clusters(std::vector<double>{1, 3, 2, 2, 3, 3, 3}, std::vector<int>{7, 7, 2, 2, 2, 2, 9});
+    EXPECT_NEAR(m.mean, 17 / 7.0, 1e-12);
+    EXPECT_NEAR(m.half, 0.80479, 1e-4);
+    EXPECT_TRUE(std::isnan(mean_of_clusters(std::vector<double>{1, 2}, std::vector<int>{0, 0}).half));
+    // Clusters of one value are runs.
+    const std::vector<double> values{1, 2, 3};
+    EXPECT_NEAR(mean_of_clusters(values, std::vector<int>{0, 1, 2}).half, mean_of(values).half, 1e-12);
+}
+
+// Newcombe 1998, Statistics in Medicine 17, 857-872, table I, method 3.
+TEST(LabStatistics, WilsonsIntervalAsPublished) {
+    const struct {
+        int right, of;
+        double low, high;
+    } published[] = {{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 29, 0.0061, 0.1718}};
+    for (const auto& row : published) {
+        const Interval found = wilson(row.right, row.of), mirrored = wilson(row.of - row.right, row.of);
+        EXPECT_NEAR(found.low, row.low, 5e-5) << row.right;
+        EXPECT_NEAR(found.high, row.high, 5e-5) << row.right;
+        EXPECT_NEAR(mirrored.low, 1 - found.high, 1e-12);
+        EXPECT_NEAR(mirrored.high, 1 - found.low, 1e-12);
+    }
+    EXPECT_EQ(wilson(5, 5).high, 1);
+    EXPECT_EQ(wilson(0, 5).low, 0);
+}
+
+// The roots of (p - x)^2 = t^2 x (1 - x) / n, worked out apart from this program.
+TEST(LabStatistics, SharesOfRunsStayProbabilities) {
+    // Mean 0.87, variance of the mean 0.0029: as much as 39 trials have.
+    const Share five = share_of(std::vector<double>{0.9, 1, 0.8, 0.95, 0.7});
+    EXPECT_NEAR(five.mean, 0.87, 1e-12);
+    EXPECT_NEAR(five.interval.low, 0.6592887, 1e-6);
+    EXPECT_NEAR(five.interval.high, 0.9585841, 1e-6);
+    // No more trials than there were, here 3 times 64, all right.
+    const Share all = share_of(std::vector<double>{1, 1, 1}, 64);
+    EXPECT_NEAR(all.interval.low, 0.9120585, 1e-6);
+    EXPECT_NEAR(all.interval.high, 1, 1e-12);
+    EXPECT_LE(all.interval.high, 1);
+    for (const double nearly : {1e-9, 1e-3, 0.5, 0.999}) {
+        const Share two = share_of(std::vector<double>{nearly, nearly / 2});
+        EXPECT_GE(two.interval.low, 0) << nearly;
+        EXPECT_LE(two.interval.high, 1) << nearly;
+        EXPECT_TRUE(two.interval.low <= two.mean && two.mean <= two.interval.high) << nearly;
+    }
+    EXPECT_FALSE(share_of(std::vector<double>{1}, 64).interval.known());
+}
+
+TEST(LabStatistics, VerdictsAreOfIntervals) {
+    EXPECT_EQ(above({1, 2}, 0.5), Verdict::held);
+    EXPECT_EQ(above({1, 2}, 1.5), Verdict::undecided);
+    EXPECT_EQ(above({1, 2}, 2.5), Verdict::missed);
+    EXPECT_EQ(below({1, 2}, 2.5), Verdict::held);
+    EXPECT_EQ(below({1, 2}, 1.5), Verdict::undecided);
+    EXPECT_EQ(below({1, 2}, 0.5), Verdict::missed);
+    EXPECT_EQ(between({1, 2}, 0.5, 2.5), Verdict::held);
+    EXPECT_EQ(between({1, 2}, 0.5, 1.5), Verdict::undecided);
+    EXPECT_EQ(between({1, 2}, 1.5, 2.5), Verdict::undecided);
+    EXPECT_EQ(between({1, 2}, 2.5, 3.5), Verdict::missed);
+    // A single run decides nothing.
+    for (const Verdict verdict : {above({}, 0), below({}, 0), between({}, -1, 1)})
+        EXPECT_EQ(verdict, Verdict::undecided);
 }
 
 } // namespace

@@ -120,19 +120,6 @@ TEST(LabSyntheticTasks, DrawnFromSeedAndIndexAlone) {
     }
 }
 
-// Recall has 18 tokens, the last of which is not fed; of half an hour for all five none takes more than ten minutes.
-TEST(LabSyntheticTasks, TrainingIsShared) {
-    const Task& recall = find_task("recall");
-    EXPECT_EQ(training_tokens(recall), 17.0 * recall.steps * recall.batch);
-    EXPECT_LT(largest_training_share(), 1 / 3.0);
-    EXPECT_GT(largest_training_share(), 1.0 / static_cast<double>(tasks().size()));
-    const Task* two[] = {&find_task("copy"), &find_task("reverse")}; // of one length and batch
-    const double copy = two[0]->steps, reverse = two[1]->steps;
-    EXPECT_EQ(training_shares(two), "copy " + std::to_string(std::lround(100 * copy / (copy + reverse))) +
-                                        " %, reverse " + std::to_string(std::lround(100 * reverse / (copy + reverse))) +
-                                        " %");
-}
-
 TEST(LabSyntheticTasks, Find) {
     EXPECT_EQ(find_task("parity").name, "parity");
     EXPECT_THROW(find_task("parities"), Error);

@@ -27,8 +27,12 @@ extern const Experiment nope_experiment;
 extern const Experiment scale_experiment;
 extern const Experiment compare_experiment;
 extern const Experiment extrapolate_experiment;
+extern const Experiment extension_experiment;
+extern const Experiment train_short_experiment;
 extern const Experiment swap_experiment;
 extern const Experiment tasks_experiment;
+extern const Experiment retrieval_experiment;
+extern const Experiment attention_experiment;
 extern const Experiment errata_experiment;
 
 namespace {
@@ -52,8 +56,12 @@ const Experiment* const list[] = {
     &scale_experiment,
     &compare_experiment,
     &extrapolate_experiment,
+    &extension_experiment,
+    &train_short_experiment,
     &swap_experiment,
     &tasks_experiment,
+    &retrieval_experiment,
+    &attention_experiment,
     &errata_experiment,
 };
 // clang-format on

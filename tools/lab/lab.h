@@ -15,7 +15,8 @@ struct Series {
     std::vector<double> x = {}, y = {};      // as many of each
     std::vector<double> low = {}, high = {}; // the interval around y; empty: none
     std::vector<std::string> names = {};     // of points, beside each in files; empty: none
-    enum class Style { line, points, line_points, arrows } style = Style::line; // arrows start at Curves::origin
+    // A value of steps holds until the next one; arrows start at Curves::origin.
+    enum class Style { line, points, line_points, steps, arrows } style = Style::line;
 };
 
 // A line across the picture: a bound, chance, what a perfect answer would have.
@@ -28,18 +29,21 @@ struct Curves {
     std::vector<Series> series = {};
     std::vector<Reference> references = {};
     bool log_x = false, log_y = false;
-    bool square = false;       // the same scale on both axes
-    std::string interval = {}; // what Series::low and high are: "95 % interval"
+    bool square = false;                   // the same scale on both axes
+    std::string interval = {};             // what Series::low and high are: "95 % interval"
+    std::vector<std::string> x_names = {}; // of x = 0, 1, ... in place of numbers; empty: numbers
     double origin_x = 0, origin_y = 0;
 };
 
 // Cell (row, column) stands at y = first_y + row, x = first_x + column; row 0 is at the top.
 struct HeatMap {
     std::vector<std::vector<double>> values = {}; // not a number: left blank, as a mask is
+    std::string blank = {};                       // what a cell that is left blank means: "refused"
     int first_x = 0, first_y = 0;
     std::string value_label = {};                        // of the colour bar, with its unit
     std::vector<std::string> x_names = {}, y_names = {}; // in place of numbers; empty: numbers
     bool diverging = true; // colours run both ways from zero; otherwise from least to most
+    bool shares = false;   // of one: colours run from 0 to 1, and files have the numbers in the cells
 };
 
 struct Picture {

@@ -21,13 +21,14 @@ done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+recipe=$(cat "$results/seeds-recipe.txt" 2>/dev/null || true)
 "$ordo" encodings --format csv >"$scratch/registered.csv"
 # Figures that were not taken yet leave their cells empty.
 for name in seeds seeds-runs encodings; do
     if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$scratch/"; else : >"$scratch/$name.csv"; fi
 done
 
-awk '
+awk -v recipe="$recipe" '
 # Fields of a line of CSV into f[1..]; returns how many.
 function fields(line, f,    n, c, i, quoted) {
     n = 1; f[1] = ""; quoted = 0
@@ -101,9 +102,11 @@ file == "registered.csv" {
 }
 END {
     if (broken) exit 1
+    budget = budget " million tokens" (recipe == "" ? "" : " (" recipe ")")
     if (seeds)
-        notes = "\nLoss: nats per token on held-out text, as the difference from a run of the same seed without an encoding; negative is better. Mean of\n" \
-            seeds " seeds of " budget " million tokens each ± half of its 95 % interval (`make seeds CORPUS=DIR`); longer training may change the order."
+        notes = "\nLoss: nats per token on held-out text, as the difference from a run of the same seed without an encoding; negative is better. " \
+            (seeds > 1 ? "Mean of\n" seeds " seeds of " budget " each ± half of its 95 % interval; longer training may change the order." \
+                       : "One seed\nof " budget " each: what another seed would give is not known yet.")
     if (cpu)
         notes = notes "\nCost: the time of the encoding itself in a prefill of " prompt " tokens, relative to a prefill without one; median of " rounds " rounds; " cpu ",\n" \
             threads " threads (`ordo bench --encodings all`). [bench/results](bench/results) has decoding, longer texts and each pair of encodings."

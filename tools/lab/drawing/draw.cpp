@@ -29,6 +29,7 @@ Range closed(Range range) {
 } // namespace
 
 Range value_range(const HeatMap& map) {
+    if (map.shares) return {0, 1};
     Range range{HUGE_VAL, -HUGE_VAL};
     for (const auto& row : map.values)
         for (const double value : row) widen(range, value);
@@ -36,6 +37,13 @@ Range value_range(const HeatMap& map) {
     if (!map.diverging) return range;
     const double most = std::max(std::abs(range.low), std::abs(range.high));
     return {-most, most};
+}
+
+bool has_blank(const HeatMap& map) {
+    for (const auto& row : map.values)
+        for (const double value : row)
+            if (!std::isfinite(value)) return true;
+    return false;
 }
 
 Axes axes_of(const Curves& curves) {
@@ -53,6 +61,7 @@ Axes axes_of(const Curves& curves) {
         }
         if (series.style == Series::Style::arrows) put(curves.origin_x, curves.origin_y);
     }
+    for (std::size_t i = 0; i < curves.x_names.size(); ++i) widen(x, static_cast<double>(i));
     for (const Reference& reference : curves.references) widen(y, curves.log_y ? std::log10(reference.y) : reference.y);
     x = closed(x), y = closed(y);
     if (!curves.square) return {x, y};

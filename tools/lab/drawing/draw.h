@@ -14,6 +14,8 @@ struct Range {
 };
 // Of the finite values; diverging: as far below zero as above it.
 Range value_range(const HeatMap& map);
+// Whether a cell has no value.
+bool has_blank(const HeatMap& map);
 struct Axes {
     Range x, y;
 };

@@ -2,9 +2,11 @@
 // Curves in characters: eight dots to a character (Unicode's Braille patterns) where colours tell the
 // series apart or there is one; otherwise a letter for each. Intervals are strokes.
 #include "tools/lab/drawing/draw.h"
+#include "tools/lab/drawing/looks.h"
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace ordo::lab {
 
@@ -88,9 +90,16 @@ void draw_series(Canvas& canvas, const Curves& curves, const Series& series, int
         if (series.style == Series::Style::arrows)
             canvas.line(tx(curves.origin_x), ty(curves.origin_y), x, y, owner);
         else if (series.style != Series::Style::points && i > 0 && std::isfinite(tx(series.x[i - 1])) &&
-                 std::isfinite(ty(series.y[i - 1])))
-            canvas.line(tx(series.x[i - 1]), ty(series.y[i - 1]), x, y, owner);
-        if (series.style == Series::Style::line)
+                 std::isfinite(ty(series.y[i - 1]))) {
+            double from = tx(series.x[i - 1]);
+            const double level = ty(series.y[i - 1]);
+            if (series.style == Series::Style::steps) {
+                canvas.line(from, level, x, level, owner);
+                from = x;
+            }
+            canvas.line(from, level, x, y, owner);
+        }
+        if (series.style == Series::Style::line || series.style == Series::Style::steps)
             canvas.point(x, y, owner);
         else
             canvas.mark(x, y, owner);
@@ -109,31 +118,45 @@ std::string letter(int series) {
     return std::string(1, letters[static_cast<std::size_t>(series) % letters.size()]);
 }
 
-// text in the colour of a series.
-std::string colored(const std::string& text, int series, const Screen& screen) {
-    const Color color = line_colors[static_cast<std::size_t>(series) % line_colors.size()];
-    return screen.color ? foreground(color_code(color, screen), screen) + text + std::string(reset) : text;
-}
+// How each series looks: in a colour of its own, or as letters where colours do not tell them apart.
+class Inks {
+public:
+    Inks(const Curves& curves, const Screen& screen) : looks_(looks_of(curves)), screen_(screen) {
+        std::set<std::array<std::uint8_t, 3>> colors;
+        for (const Look& look : looks_) colors.insert({look.color.red, look.color.green, look.color.blue});
+        letters_ = colors.size() < looks_.size() || (looks_.size() > 1 && !screen.color);
+    }
+    bool letters() const { return letters_; }
+    // text in the colour of a series.
+    std::string colored(const std::string& text, int series) const {
+        if (!screen_.color) return text;
+        const Color color = looks_[static_cast<std::size_t>(series)].color;
+        return foreground(color_code(color, screen_), screen_) + text + std::string(reset);
+    }
+    std::string key(int series) const { return colored(letters_ ? letter(series) : "━━", series); }
+    std::string cell(const Canvas::Cell& cell) const {
+        if (cell.dots == 0) return " ";
+        if (cell.owner < 0) return letters_ ? "-" : braille(cell.dots);
+        return colored(cell.stroke ? "│" : letters_ ? letter(cell.owner) : braille(cell.dots), cell.owner);
+    }
 
-std::string cell_text(const Canvas::Cell& cell, bool letters, const Screen& screen) {
-    if (cell.dots == 0) return " ";
-    if (cell.stroke) return colored("│", cell.owner, screen);
-    if (cell.owner < 0) return letters ? "-" : braille(cell.dots);
-    return colored(letters ? letter(cell.owner) : braille(cell.dots), cell.owner, screen);
-}
+private:
+    std::vector<Look> looks_;
+    const Screen& screen_;
+    bool letters_;
+};
 
 bool has_intervals(const Curves& curves) {
     return std::any_of(curves.series.begin(), curves.series.end(), [](const Series& s) { return !s.low.empty(); });
 }
 
-std::string legend(const Curves& curves, bool letters, const Screen& screen) {
+std::string legend(const Curves& curves, const Inks& inks, const Screen& screen) {
     std::vector<std::pair<std::string, int>> entries; // text and its columns
     if (curves.series.size() > 1 || !curves.references.empty())
         for (std::size_t i = 0; i < curves.series.size(); ++i) {
-            const int number = static_cast<int>(i);
-            const std::string key = colored(letters ? letter(number) : "━━", number, screen);
-            entries.emplace_back(key + " " + curves.series[i].label,
-                                 (letters ? 2 : 3) + columns_of(curves.series[i].label));
+            const std::string& label = curves.series[i].label;
+            entries.emplace_back(inks.key(static_cast<int>(i)) + " " + label,
+                                 (inks.letters() ? 2 : 3) + columns_of(label));
         }
     if (has_intervals(curves)) entries.emplace_back("│ " + curves.interval, 2 + columns_of(curves.interval));
     for (const Reference& reference : curves.references) {
@@ -159,6 +182,8 @@ std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& c
     std::vector<bool> marked(static_cast<std::size_t>(columns));
     std::string numbers;
     std::vector<Tick> ticks;
+    for (std::size_t i = 0; i < curves.x_names.size(); ++i)
+        ticks.push_back({static_cast<double>(i), curves.x_names[i]});
     if (curves.log_x)
         for (const double value : measured_x(curves))
             if (value > 0) ticks.push_back({std::log10(value), axis_text(value)});
@@ -192,7 +217,7 @@ std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, cons
 std::string draw(const Picture& picture, const Curves& curves, const Screen& screen) {
     const Axes axes = axes_of(curves);
     const int columns = std::min(screen.width - margin - 1, curves.square ? 2 * lines : 120);
-    const bool letters = curves.series.size() > (screen.color ? line_colors.size() : 1);
+    const Inks inks(curves, screen);
     Canvas canvas(columns, axes);
     for (const Reference& reference : curves.references)
         canvas.across(curves.log_y ? std::log10(reference.y) : reference.y);
@@ -204,10 +229,10 @@ std::string draw(const Picture& picture, const Curves& curves, const Screen& scr
     const std::vector<std::string> labels = y_axis(curves, canvas, axes.y);
     for (int row = 0; row < lines; ++row) {
         std::string line = labels[static_cast<std::size_t>(row)];
-        for (int column = 0; column < columns; ++column) line += cell_text(canvas.at(row, column), letters, screen);
+        for (int column = 0; column < columns; ++column) line += inks.cell(canvas.at(row, column));
         out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }
-    return out + x_axis(picture, curves, canvas, axes.x, columns) + legend(curves, letters, screen);
+    return out + x_axis(picture, curves, canvas, axes.x, columns) + legend(curves, inks, screen);
 }
 
 } // namespace ordo::lab

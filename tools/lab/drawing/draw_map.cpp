@@ -10,7 +10,7 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr int most_lines = 64;
+constexpr std::size_t most_rows = 128;
 constexpr std::array<std::string_view, 5> shades{"·", "░", "▒", "▓", "█"};
 
 using Values = std::vector<std::vector<double>>;
@@ -46,7 +46,8 @@ public:
 
     std::string text() {
         const int cell = number_width();
-        return fits(cell) ? numbers(cell) + legend() : blocks() + legend();
+        return (fits(cell) ? numbers(cell) : blocks()) + legend() +
+               (has_blank(map_) && !map_.blank.empty() ? below("blank: " + map_.blank) : "");
     }
 
 private:
@@ -100,7 +101,7 @@ private:
         // Columns an odd number apart, so that even and odd ones take turns as they do in the map.
         const std::size_t fewest = stride_of(cols(), static_cast<std::size_t>(wide));
         const std::size_t by_cols = fewest > 1 ? fewest | 1 : 1;
-        const std::size_t by_rows = stride_of(map_.values.size(), static_cast<std::size_t>(most_lines * per_line));
+        const std::size_t by_rows = stride_of(map_.values.size(), most_rows);
         const Values values = sampled(map_.values, by_rows, by_cols);
         const int repeat = std::max(1, std::min(wide / static_cast<int>(values[0].size()), 8));
         std::string out = line_label(picture_.y_label) + "\n";
@@ -127,6 +128,7 @@ private:
     static std::string sequence(const std::vector<std::string>& names, int first, std::size_t stride,
                                 std::size_t count) {
         std::string out;
+        if (std::find(names.begin(), names.end(), "") != names.end()) return "one of " + std::to_string(stride);
         for (std::size_t i = 0; i < std::min(count, 3 * stride); i += stride) out += name_of(names, first, i) + ", ";
         return out + "...";
     }

@@ -3,6 +3,7 @@
 #include "tools/lab/drawing/plot.h"
 
 #include "tools/lab/drawing/draw.h"
+#include "tools/lab/drawing/looks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,8 @@ namespace ordo::lab {
 namespace {
 
 constexpr std::size_t picture_columns = 120, title_columns = 90; // letters side by side: in all, in a line of the title
+constexpr std::size_t row_columns = 90;                          // letters side by side below a picture
+constexpr std::size_t most_named_points = 24;                    // of more the names stand in the place of the points
 // Of a map in an SVG file, where an image would be smoothed. More would take megabytes.
 constexpr std::size_t most_rectangles = 10'000;
 
@@ -61,9 +64,14 @@ std::string number(double value) {
 
 std::string tics(const char* axis, const std::vector<std::string>& names) {
     std::string out = "set " + std::string(axis) + "tics (";
-    for (std::size_t i = 0; i < names.size(); ++i)
-        out += (i > 0 ? ", " : "") + literal(names[i]) + " " + std::to_string(i);
-    return out + ")\n";
+    std::size_t longest = 0, named = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i].empty()) continue; // no mark without a name
+        out += (named++ > 0 ? ", " : "") + literal(names[i]) + " " + std::to_string(i);
+        longest = std::max(longest, names[i].size());
+    }
+    const bool crowded = *axis == 'x' && longest * named > row_columns;
+    return (crowded ? "set xtics rotate by -30\n" : "") + out + ")\n";
 }
 
 std::string palette(bool diverging) {
@@ -83,52 +91,67 @@ std::string map_script(const HeatMap& map) {
         out += "\n";
     }
     const double pad = range.high > range.low ? 0 : 0.5; // a map of one value
-    out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) + "\nset cbrange [" +
+    out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) + " offset 1,0\nset cbrange [" +
            number(range.low - pad) + ":" + number(range.high + pad) + "]\n";
     const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
-    if (!map.x_names.empty()) {
-        constexpr std::size_t room = 90; // letters side by side below a map
-        std::size_t longest = 0;
-        for (const std::string& name : map.x_names) longest = std::max(longest, name.size());
-        if (longest * map.x_names.size() > room) out += "set xtics rotate by -30\n";
-        out += tics("x", map.x_names);
-    }
+    if (!map.x_names.empty()) out += tics("x", map.x_names);
     if (!map.y_names.empty()) out += tics("y", map.y_names);
     out += "set xrange [" + number(x - 0.5) + ":" + number(x + static_cast<double>(cols) - 0.5) + "]\nset yrange [" +
            number(y + static_cast<double>(rows) - 0.5) + ":" + number(y - 0.5) + "]\n";
     if (cols <= 12 && map.x_names.empty()) out += "set xtics 1\n";
     if (rows <= 12 && map.y_names.empty()) out += "set ytics 1\n";
-    out += "set tics out nomirror\nset format x '%.0f'\nset format y '%.0f'\nunset key\n";
+    out += "set tics out nomirror\nset format x '%.0f'\nset format y '%.0f'\nset format cb '%g'\nunset key\n";
+    return out;
+}
+
+// The numbers of a map with few cells, in black or white, whichever stands out of the cell's colour.
+std::string numbers_plot(const HeatMap& map, const std::string& at) {
+    constexpr std::size_t most_columns = 14, most_rows = 24;
+    if (map.values[0].size() > most_columns || map.values.size() > most_rows) return {};
+    const Range range = value_range(map);
+    if (map.values.size() * map.values[0].size() < 2 || !(range.high > range.low))
+        return {}; // gnuplot 5.4 does not survive them
+    const std::string share = "(($3-" + number(range.low) + ")/" + number(range.high - range.low) + ")";
+    const std::string dark = map.diverging ? "abs(" + share + "-0.5)>0.32" : share + "<0.55";
+    std::string out;
+    for (const auto& [ink, condition] : {std::pair{"white", dark}, std::pair{"black", "!(" + dark + ")"}})
+        out += ", \\\n     $cells matrix using (" + condition + "?" + at + ":($3==$3?sprintf('" +
+               (map.shares ? "%.2f" : "%.3g") + "',$3):'') with labels font ',10' textcolor rgb '" + ink + "'";
     return out;
 }
 
 // Cells as rectangles, if they are few, or as one image.
 std::string map_plot(const HeatMap& map, bool rectangles) {
     const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
-    return "plot $cells matrix using ($1+" + number(x) + "):($2+" + number(y) + "):3 with image" +
-           (rectangles && map.values.size() * map.values[0].size() <= most_rectangles ? " pixels\n" : "\n");
+    const std::string places = "$1+" + number(x), rows = "($2+" + number(y) + ")";
+    return "plot $cells matrix using (" + places + "):" + rows + ":3 with image" +
+           (rectangles && map.values.size() * map.values[0].size() <= most_rectangles ? " pixels" : "") +
+           numbers_plot(map, places + ":NaN):" + rows) + "\n";
 }
 
 // One series as a plot element that reads the data block of its number.
-std::string element(const Curves& curves, const Series& series, std::size_t i) {
+std::string element(const Curves& curves, const Series& series, const Look& look, std::size_t i) {
     const std::string data = "$series" + std::to_string(i);
-    const std::string look = " linecolor rgb " + color_text(line_colors[i % line_colors.size()]) + " dashtype " +
-                             std::to_string(1 + i / line_colors.size()) + " linewidth 2";
+    const std::string lines =
+        " linecolor rgb " + color_text(look.color) + " dashtype " + std::to_string(look.dash) + " linewidth 2";
+    const std::string mark = " pointtype " + std::to_string(look.mark) + " pointsize ";
     const std::string title = series.label.empty() ? " notitle" : " title " + literal(series.label);
     switch (series.style) {
     case Series::Style::arrows:
         return data + " using (" + number(curves.origin_x) + "):(" + number(curves.origin_y) + "):($1-" +
-               number(curves.origin_x) + "):($2-" + number(curves.origin_y) + ") with vectors filled head" + look +
+               number(curves.origin_x) + "):($2-" + number(curves.origin_y) + ") with vectors filled head" + lines +
                title;
     case Series::Style::points:
-        return data + " using 1:2 with points pointtype 7 pointsize " + (series.names.empty() ? "1" : "0.6") + look +
-               title;
+        if (series.names.size() > most_named_points) return "NaN with points" + mark + "1" + lines + title;
+        return data + " using 1:2 with points" + mark + (series.names.empty() ? "1" : "0.6") + lines + title;
     case Series::Style::line_points:
-        return data + " using 1:2 with linespoints pointtype 7 pointsize 0.6" + look + title;
+        return data + " using 1:2 with linespoints" + mark + "0.7" + lines + title;
+    case Series::Style::steps:
+        return data + " using 1:2 with steps" + lines + title;
     case Series::Style::line:
         break;
     }
-    return data + " using 1:2 with lines" + look + title;
+    return data + " using 1:2 with lines" + lines + title;
 }
 
 // On a logarithmic axis gnuplot labels powers of ten alone: a few values that are measured are labelled each, or
@@ -154,10 +177,10 @@ std::string log_tics(const Curves& curves, const Axes& axes) {
 }
 
 // The names of its points, in small letters.
-std::string names_of(const Series& series, std::size_t i) {
-    return "$series" + std::to_string(i) + " using 1:2:" + (series.low.empty() ? "3" : "5") +
-           " with labels font ',8' offset 0.8,0.4 textcolor rgb " + color_text(line_colors[i % line_colors.size()]) +
-           " notitle";
+std::string names_of(const Series& series, const Look& look, std::size_t i) {
+    return "$series" + std::to_string(i) + " using 1:2:" + (series.low.empty() ? "3" : "5") + " with labels font " +
+           (series.names.size() > most_named_points ? "',10'" : "',10' offset 0.9,0.5") + " textcolor rgb " +
+           color_text(look.color) + " notitle";
 }
 
 // Whether there is a key, and how many letters the longest line of it has.
@@ -190,9 +213,12 @@ std::string curves_script(const Curves& curves) {
     const double pad = 0.04 * (axes.y.high - axes.y.low);
     const bool marks = std::any_of(curves.series.begin(), curves.series.end(),
                                    [](const Series& series) { return series.style != Series::Style::line; });
-    const double pad_x = marks ? 0.02 * (axes.x.high - axes.x.low) : 0; // or they would be cut in halves
+    const double pad_x = !curves.x_names.empty() ? 0.5
+                         : marks                 ? 0.02 * (axes.x.high - axes.x.low)
+                                                 : 0; // or they would be cut in halves
     out += "set xrange [" + end(axes.x.low - pad_x, curves.log_x) + ":" + end(axes.x.high + pad_x, curves.log_x) +
            "]\nset yrange [" + end(axes.y.low - pad, curves.log_y) + ":" + end(axes.y.high + pad, curves.log_y) + "]\n";
+    if (!curves.x_names.empty()) out += tics("x", curves.x_names);
     if (curves.log_x) out += "set logscale x\nset format x '%g'\n";
     if (curves.log_y) out += "set logscale y\nset format y '%g'\n";
     out += log_tics(curves, axes);
@@ -201,22 +227,27 @@ std::string curves_script(const Curves& curves) {
     return out + (has_key(curves) ? "set key outside right top Left reverse\n" : "unset key\n");
 }
 
+// The interval of each value: a band, or between values that stand apart, a stroke. Not "yerrorbars", whose points of no size librsvg refuses.
+std::string interval_of(const Series& series, const Look& look, std::size_t i) {
+    const bool apart = series.style == Series::Style::points;
+    return "$series" + std::to_string(i) +
+           (apart ? " using 1:3:(0):($4-$3) with vectors nohead linewidth 2"
+                  : " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder") +
+           " linecolor rgb " + color_text(look.color);
+}
+
 // Intervals below, then the series, then what they are compared to.
 std::string curves_plot(const Curves& curves) {
+    const std::vector<Look> looks = looks_of(curves);
     std::vector<std::string> elements;
-    for (std::size_t i = 0; i < curves.series.size(); ++i) {
-        if (curves.series[i].low.empty()) continue;
-        const std::string color = color_text(line_colors[i % line_colors.size()]);
-        const bool bars = curves.series[i].style == Series::Style::points; // a band would join what is apart
-        elements.push_back(
-            "$series" + std::to_string(i) +
-            (bars ? " using 1:2:3:4 with yerrorbars pointsize 0 linewidth 2 linecolor rgb " + color
-                  : " using 1:3:4 with filledcurves fillstyle transparent solid 0.15 noborder linecolor rgb " + color) +
-            (elements.empty() ? " title " + literal(curves.interval) : " notitle"));
-    }
-    for (std::size_t i = 0; i < curves.series.size(); ++i) elements.push_back(element(curves, curves.series[i], i));
     for (std::size_t i = 0; i < curves.series.size(); ++i)
-        if (!curves.series[i].names.empty()) elements.push_back(names_of(curves.series[i], i));
+        if (!curves.series[i].low.empty())
+            elements.push_back(interval_of(curves.series[i], looks[i], i) +
+                               (elements.empty() ? " title " + literal(curves.interval) : " notitle"));
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        elements.push_back(element(curves, curves.series[i], looks[i], i));
+    for (std::size_t i = 0; i < curves.series.size(); ++i)
+        if (!curves.series[i].names.empty()) elements.push_back(names_of(curves.series[i], looks[i], i));
     for (std::size_t i = 0; i < curves.references.size(); ++i)
         elements.push_back(number(curves.references[i].y) +
                            " with lines linecolor rgb '#888888' linewidth 1.5 dashtype " + std::to_string(2 + i) +
@@ -224,6 +255,13 @@ std::string curves_plot(const Curves& curves) {
     std::string out = "plot ";
     for (const std::string& text : elements) out += (out.size() > 5 ? ", \\\n     " : "") + text;
     return out + "\n";
+}
+
+// And below it what the white cells of a map are.
+std::string x_label(const Picture& picture, const HeatMap* map) {
+    const std::string label = literal(picture.x_label);
+    return map && has_blank(*map) && !map->blank.empty() ? label + ".\"\\n\"." + literal("white: " + map->blank)
+                                                         : label;
 }
 
 } // namespace
@@ -245,8 +283,7 @@ std::string plot_script(const Picture& picture, const std::string& stem) {
     const std::string height = named && curves->square ? "900" : "600"; // names need room
     std::string out = "# gnuplot 5: " + stem + "\nset encoding utf8\nset datafile missing 'NaN'\nset title " +
                       title_lines(picture.title, curves ? key_columns(*curves) : 0) + " noenhanced\nset xlabel " +
-                      literal(picture.x_label) + " noenhanced\nset ylabel " + literal(picture.y_label) +
-                      " noenhanced\n";
+                      x_label(picture, map) + " noenhanced\nset ylabel " + literal(picture.y_label) + " noenhanced\n";
     out += map ? map_script(*map) : curves_script(*curves);
     const auto file = [&](const std::string& terminal, const char* suffix) {
         return "set terminal " + terminal + " noenhanced background 'white'\nset output " + literal(stem + suffix) +

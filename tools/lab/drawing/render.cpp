@@ -38,19 +38,11 @@ std::string items(std::string_view heading, const std::vector<std::string>& line
     return out;
 }
 
-// In Markdown text a tag would begin at <.
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text)
-        out += c == '<' ? "&lt;" : c == '[' || c == ']' ? "\\" + std::string(1, c) : std::string(1, c);
-    return out;
-}
-
 std::string markdown_items(std::string_view heading, const std::vector<std::string>& lines, bool numbered = false) {
     if (lines.empty()) return {};
     std::string out = "**" + std::string(heading) + "**\n\n";
     for (std::size_t i = 0; i < lines.size(); ++i)
-        out += (numbered ? std::to_string(i + 1) + ". " : "- ") + escaped(lines[i]) + "\n";
+        out += (numbered ? std::to_string(i + 1) + ". " : "- ") + escaped_markdown(lines[i]) + "\n";
     return out + "\n";
 }
 
@@ -127,6 +119,13 @@ void write_json(JsonWriter& out, const Picture& picture) {
 
 } // namespace
 
+std::string escaped_markdown(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        out += c == '<' ? "&lt;" : c == '[' || c == ']' ? "\\" + std::string(1, c) : std::string(1, c);
+    return out;
+}
+
 Screen screen_of_stdout() {
     Screen screen;
     if (!tools::stdout_is_terminal()) return screen;
@@ -189,16 +188,16 @@ std::string text_of(const Experiment& experiment, const Result& result, const Sc
 
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
                         const std::filesystem::path& pictures, const std::string& link) {
-    std::string out = "## " + std::string(experiment.name) + "\n\n" + escaped(experiment.summary) + "\n\n" +
-                      escaped(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
+    std::string out = "## " + std::string(experiment.name) + "\n\n" + escaped_markdown(experiment.summary) + "\n\n" +
+                      escaped_markdown(experiment.details) + "\n\n```sh\n" + command + "\n```\n\n";
     out += markdown_items("Expected", result.expected, true);
     for (const NamedFigures& table : result.tables)
-        out += escaped(table.title) + "\n\n" + tools::render(for_readers(table.figures), Format::md) + "\n";
+        out += escaped_markdown(table.title) + "\n\n" + tools::render(for_readers(table.figures), Format::md) + "\n";
     for (const Picture& picture : result.pictures) {
         const std::string file = file_stem(experiment, picture.name) + ".svg";
         std::error_code error;
         if (!pictures.empty() && std::filesystem::exists(pictures / file, error))
-            out += "![" + escaped(picture.title) + "](<" + link + "/" + file + ">)\n\n";
+            out += "![" + escaped_markdown(picture.title) + "](<" + link + "/" + file + ">)\n\n";
         else
             out += "```text\n" + draw(picture, {}) + "```\n\n";
     }

@@ -22,6 +22,9 @@ std::string text_of(const Experiment& experiment, const Result& result, const Sc
 std::string markdown_of(const Experiment& experiment, const Result& result, const std::string& command,
                         const std::filesystem::path& pictures = {}, const std::string& link = {});
 
+// Text as Markdown shows it, where a tag would begin at < and a link at [.
+std::string escaped_markdown(std::string_view text);
+
 // The tables and then the numbers of the pictures, one after another; if there is more than one, each after a line
 // "# NAME: TITLE".
 std::string csv_of(const Result& result);

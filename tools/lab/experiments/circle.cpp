@@ -42,6 +42,7 @@ Result run(const Request&) {
         }
         arrows.x.push_back(1 + dx);
         arrows.y.push_back(1 + dy);
+        arrows.names.push_back(std::to_string(first + static_cast<int>(i)));
         tips.figures.add(std::int64_t{first} + static_cast<std::int64_t>(i), 1 + dx, 1 + dy, off, turned);
     }
     Result result;

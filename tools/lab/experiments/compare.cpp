@@ -3,9 +3,9 @@
 #include "core/error.h"
 #include "model/model.h"
 #include "tools/cli/weights.h"
+#include "tools/lab/experiments/compare_runs.h"
 #include "tools/lab/experiments/extrapolation.h"
 #include "tools/lab/math/numbers.h"
-#include "tools/lab/math/statistics.h"
 #include "tools/train/record.h"
 
 #include <algorithm>
@@ -18,43 +18,19 @@ namespace {
 
 constexpr int beyond = 4; // trained lengths of the longer windows
 
-struct Run {
-    std::string file, tokens;      // seen in training
-    std::string why_not;           // what was not measured
-    double nll = 0;                // of all tokens in windows of the trained length
-    double farther = std::nan(""); // what the last tokens cost more in windows of 4x that; NaN: not measured
-};
-
-// The runs of one encoding, by seed.
-struct Group {
-    std::string name, spec;
-    std::map<std::string, Run> runs;
-
-    Vector values(double Run::*what) const {
-        Vector all;
-        for (const auto& [seed, run] : runs)
-            if (!std::isnan(run.*what)) all.push_back(run.*what);
-        return all;
-    }
-    double loss() const { return mean_of(values(&Run::nll)).mean; }
-};
-
-// a's losses minus b's with the same seeds.
-Vector by_seed(const Group& a, const Group& b) {
-    Vector differences;
-    for (const auto& [seed, run] : a.runs)
-        if (const auto other = b.runs.find(seed); other != b.runs.end())
-            differences.push_back(run.nll - other->second.nll);
-    return differences;
-}
-
 Run measure(const Trained& trained, const Text& held, const Request& request) {
     const Model model = Model::load(trained.file);
     const std::vector<tools::Document> documents = documents_of(held, model);
     request.progress(trained.name);
     Run run;
     run.file = trained.name;
-    run.nll = sample_of(score(model, documents, request.quick ? 4096 : std::numeric_limits<std::size_t>::max())).mean();
+    const Losses losses = score(model, documents, request.quick ? 4096 : std::numeric_limits<std::size_t>::max());
+    run.nll = sample_of(losses.nll).mean();
+    std::vector<Sample> samples(documents.size());
+    for (std::size_t i = 0; i < losses.nll.size(); ++i)
+        samples[static_cast<std::size_t>(losses.document[i])].add(losses.nll[i]);
+    for (const Sample& sample : samples)
+        if (sample.count() > 0) run.documents.push_back({sample.count(), sample.mean()});
     WindowPlan plan{{trained.context, beyond * trained.context}};
     if (request.quick) plan.step = 256, plan.documents = 2;
     const auto longest = static_cast<std::size_t>(plan.lengths.back());
@@ -72,14 +48,21 @@ Run measure(const Trained& trained, const Text& held, const Request& request) {
     return run;
 }
 
-// A name as short as tells the groups apart: rope; rotate-stretch:period=6, or all of a spec if need be.
+// A name as short as tells the groups apart: rope; rotate-stretch:period=6, or all of a spec if need be, as of sums and patterns.
 void name_groups(std::vector<Group>& groups) {
-    for (Group& group : groups)
+    for (Group& group : groups) {
+        group.name = group.spec;
+        if (group.spec.find_first_of("+(") != std::string::npos) continue;
         for (const char* end : {":", ",", "\n"}) {
             group.name = group.spec.substr(0, group.spec.find(*end));
             const auto begins = [&](const Group& other) { return (other.spec + "\n").starts_with(group.name + *end); };
             if (std::count_if(groups.begin(), groups.end(), begins) <= 1) break;
         }
+    }
+}
+
+void best_first(std::vector<Group>& groups) {
+    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.loss() < b.loss(); });
 }
 
 std::string differing_condition(const tools::ModelFacts& a, const tools::ModelFacts& b) {
@@ -116,7 +99,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
         group->runs.emplace(key, std::move(run));
     }
     name_groups(groups);
-    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.loss() < b.loss(); });
+    best_first(groups);
     for (const auto& [condition, names] : unlike)
         result.found.push_back(text("NOT CONTROLLED: ", names, " differ from ", models[0].name, " in ", condition,
                                     "; what follows may be due to that."));
@@ -127,39 +110,81 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
     return groups;
 }
 
-Cell shown(double value) {
-    return std::isnan(value) ? Cell() : Cell(value);
+// Of what bench/seeds.sh kept.
+std::vector<Group> take(KeptRuns kept, Result& result) {
+    std::set<std::string> budgets;
+    std::size_t runs = 0;
+    bool documents = true;
+    for (const Group& group : kept.groups)
+        for (const auto& [seed, run] : group.runs) {
+            ++runs;
+            budgets.insert(run.tokens);
+            documents = documents && !run.documents.empty();
+        }
+    std::string tokens;
+    for (const std::string& budget : budgets) append(tokens, budget, " or ");
+    result.found.push_back(text("Kept losses of ", runs, " runs of ", kept.groups.size(), " encodings, trained on ",
+                                tokens, " tokens each", kept.recipe.empty() ? "" : " with " + kept.recipe, " (",
+                                kept_runs_file, ")."));
+    if (budgets.size() > 1)
+        result.found.push_back("NOT CONTROLLED: these runs have seen different numbers of tokens; only such as have "
+                               "seen as many are paired.");
+    if (!documents)
+        result.found.push_back(text("Losses by document are missing (", kept_documents_file,
+                                    "): the intervals are over seeds alone, and say nothing of another text."));
+    name_groups(kept.groups);
+    best_first(kept.groups);
+    return std::move(kept.groups);
 }
 
-// What was found of the ranking, and a row for each pair that has an interval.
+std::string looked_for() {
+    std::string folders;
+    for (const std::filesystem::path& folder : kept_folders()) append(folders, printable(folder.string()));
+    return text("No losses of seed runs were kept where they are looked for (", kept_runs_file, " in ", folders,
+                "): what follows is of the shipped files, one seed each, which tells no difference from chance.");
+}
+
+// " +- 0.02", or what is known of it.
+std::string margin(const Paired& pair) {
+    if (!std::isnan(pair.half())) return " +- " + figure(pair.half(), 2);
+    if (pair.seeds > 1) return " (in one document)";
+    if (std::isnan(pair.by_document.half) || pair.documents == 0) return " (one seed)";
+    return " +- " + figure(pair.by_document.half, 2) + " over documents, of one seed";
+}
+
+// What was found of the ranking, and a row for each pair that shares a seed.
 Figures judge(const std::vector<Group>& groups, Result& result) {
     std::string ranking;
     for (const Group& group : groups)
         ranking += text(ranking.empty() ? "" : ", ", group.name, " ", figure(group.loss(), 4));
-    result.found.push_back("Nats per token at the trained length, the best first: " + ranking + ".");
-    Figures pairs{{"better", "worse", "seeds", "nll_less", "half", "beyond_chance"}, {}, 3};
-    std::int64_t told_apart = 0;
+    result.found.insert(result.found.begin(), "Nats per token at the trained length, the best first: " + ranking + ".");
+    Figures pairs{
+        {"better", "worse", "nll_less", "half", "beyond_chance", "seeds", "documents", "half_seeds", "half_documents"},
+        {},
+        3};
+    std::int64_t told_apart = 0, of_seeds = 0; // pairs; such as share two seeds or more
     for (std::size_t i = 0; i < groups.size(); ++i)
         for (std::size_t j = i + 1; j < groups.size(); ++j) {
-            const Vector differences = by_seed(groups[j], groups[i]);
-            if (differences.size() < 2) continue;
-            const Mean difference = mean_of(differences);
+            std::optional<Paired> pair = paired(groups[j], groups[i]);
+            if (!pair) continue;
+            of_seeds += pair->seeds > 1;
             // Groups of other seeds, too, may rank otherwise than their common ones do.
-            const bool swapped = difference.mean < 0;
-            const Mean ahead = swapped ? mean_of(by_seed(groups[i], groups[j])) : difference;
+            const bool swapped = pair->by_seed.mean < 0;
+            if (swapped) pair = paired(groups[i], groups[j]);
             const std::string &better = groups[swapped ? j : i].name, &worse = groups[swapped ? i : j].name;
-            told_apart += ahead.low() > 0;
-            pairs.add(better, worse, static_cast<std::int64_t>(differences.size()), ahead.mean, ahead.half,
-                      ahead.low() > 0);
+            const bool decided = above(pair->interval(), 0) == Verdict::held;
+            told_apart += decided;
+            pairs.add(better, worse, pair->by_seed.mean, known(pair->half()), decided, std::int64_t{pair->seeds},
+                      std::int64_t{pair->documents}, known(pair->by_seed.half),
+                      pair->documents > 0 ? known(pair->by_document.half) : Cell());
             if (j == i + 1)
-                result.found.push_back(text(better, " is ahead of ", worse, " by ", figure(ahead.mean), " +- ",
-                                            figure(ahead.half, 2),
-                                            ahead.low() > 0 ? ": more than chance." : ": not told apart."));
+                result.found.push_back(text(better, " is ahead of ", worse, " by ", figure(pair->by_seed.mean),
+                                            margin(*pair), decided ? ": more than chance." : ": undecided."));
         }
-    result.found.push_back(
-        pairs.rows.empty()
-            ? "No two encodings share two seeds: nothing tells a difference from chance."
-            : text(told_apart, " of ", pairs.rows.size(), " pairs of encodings differ by more than chance."));
+    result.found.push_back(of_seeds == 0
+                               ? "No two encodings share two seeds: nothing tells a difference from chance."
+                               : text(told_apart, " of ", of_seeds,
+                                      " pairs of encodings differ by more than chance; the others are undecided."));
     return pairs;
 }
 
@@ -172,15 +197,14 @@ Figures losses(const std::vector<Group>& groups) {
         const Vector nll = group.values(&Run::nll), farther = group.values(&Run::farther);
         const Mean mean = mean_of(nll);
         std::vector<Cell> row{
-            group.name, static_cast<std::int64_t>(nll.size()), mean.mean, shown(mean.half), {}, {}, {}, {}};
-        const auto put = [&](std::size_t at, const Vector& values) {
-            if (values.empty()) return;
-            const Mean value = mean_of(values);
+            group.name, static_cast<std::int64_t>(nll.size()), mean.mean, known(mean.half), {}, {}, {}, {}};
+        const auto put = [&](std::size_t at, const Mean& value, double half) {
             row[at] = value.mean;
-            row[at + 1] = shown(value.half);
+            row[at + 1] = known(half);
         };
-        if (none != groups.end() && none->spec != group.spec) put(4, by_seed(group, *none));
-        put(6, farther);
+        if (none != groups.end() && none->spec != group.spec)
+            if (const std::optional<Paired> pair = paired(group, *none)) put(4, pair->by_seed, pair->half());
+        if (!farther.empty()) put(6, mean_of(farther), mean_of(farther).half);
         figures.rows.push_back(std::move(row));
     }
     return figures;
@@ -190,7 +214,18 @@ Figures runs(const std::vector<Group>& groups) {
     Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x"}, {}, 4};
     for (const Group& group : groups)
         for (const auto& [seed, run] : group.runs)
-            figures.add(run.file, group.name, seed, run.tokens, run.nll, shown(run.farther));
+            figures.add(run.file, group.name, seed, run.tokens, run.nll, known(run.farther));
+    return figures;
+}
+
+// Rounded: what is kept of many runs is to be small.
+Figures documents(const std::vector<Group>& groups) {
+    Figures figures{{"file", "document", "tokens", "nll"}, {}, 4};
+    for (const Group& group : groups)
+        for (const auto& [seed, run] : group.runs)
+            for (std::size_t d = 0; d < run.documents.size(); ++d)
+                figures.add(run.file, static_cast<std::int64_t>(d), run.documents[d].tokens,
+                            std::round(run.documents[d].nll * 1e5) / 1e5);
     return figures;
 }
 
@@ -198,10 +233,13 @@ Figures runs(const std::vector<Group>& groups) {
 Picture picture_of(const std::vector<Group>& groups) {
     HeatMap map;
     map.value_label = "nats per token";
+    map.blank = "no two runs of one seed";
     for (const Group& row : groups) {
         Vector& values = map.values.emplace_back();
-        for (const Group& column : groups)
-            values.push_back(by_seed(row, column).empty() ? std::nan("") : mean_of(by_seed(row, column)).mean);
+        for (const Group& column : groups) {
+            const std::optional<Paired> pair = paired(row, column);
+            values.push_back(pair ? pair->by_seed.mean : std::nan(""));
+        }
         map.x_names.push_back(row.name);
         map.y_names.push_back(row.name);
     }
@@ -211,7 +249,13 @@ Picture picture_of(const std::vector<Group>& groups) {
 
 Result run(const Request& request) {
     Result result;
-    const std::vector<Group> groups = measure_all(request, result);
+    std::optional<KeptRuns> kept;
+    if (!request.arguments.has("model") && !request.arguments.has("corpus")) {
+        kept = find_kept_runs();
+        if (!kept) result.found.push_back(looked_for());
+    }
+    const bool measured = !kept;
+    const std::vector<Group> groups = measured ? measure_all(request, result) : take(std::move(*kept), result);
     Figures pairs = judge(groups, result);
     std::set<std::string> refusals;
     for (const Group& group : groups)
@@ -222,38 +266,41 @@ Result run(const Request& request) {
         {"loss", "Held-out nats per token, mean over the seeds and half of the 95 % interval", losses(groups)},
         {"pairs", "Differences between runs of one seed, the better encoding first", std::move(pairs)},
         {"runs", "Each run", runs(groups)}};
+    if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
     result.pictures = {picture_of(groups)};
     result.notes = {
         text(
-            "nll: ", request.quick ? "4,096 tokens" : "all tokens",
-            " in windows of the trained length, as ordo perplexity cuts them. minus_none: against the run "
-            "of the same seed without an encoding, which began with the same weights and saw the same text in the same "
-            "order. more_at_4x: what the same last tokens of a window cost more when it is four times the trained "
+            "nll: all tokens in windows of the trained length, as ordo perplexity cuts them. minus_none: against the "
+            "run of the same seed without an encoding, which began with the same weights and saw the same text in the "
+            "same order. more_at_4x: what the same last tokens of a window cost more when it is four times the trained "
             "length",
-            request.quick ? ", in two documents." : "."),
-        "The intervals are Student's, over seeds: they say what another seed would give for this text, trunk and "
-        "budget, not what another text would. Three seeds make wide ones. Of many pairs that are equal, one in twenty "
-        "seems different.",
-        "The shipped files are one seed each. make seeds CORPUS=DIR trains three of a smaller budget and compares "
-        "them; the README's table has what came of it."};
+            request.quick ? ", in two documents where it was measured by this run." : "."),
+        "half: of the 95 % interval. half_seeds is Student's over the seeds, what another seed would give for this "
+        "text; half_documents over the documents of the text, what another text would give these weights; half is the "
+        "root of the sum of their squares, and beyond_chance what exceeds it. minus_none has that one too, nll and "
+        "more_at_4x that of the seeds. Of many pairs that are equal, one in twenty seems different.",
+        "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses by document "
+        "in bench/results, which is where this experiment looks without --model and --corpus; the README's table has "
+        "what came of it."};
     return result;
 }
 
-constexpr std::string_view taken[] = {"model", "corpus"};
+constexpr std::string_view options[] = {"model", "corpus"};
 
 } // namespace
 
 extern const Experiment compare_experiment;
 const Experiment compare_experiment{.name = "compare",
                                     .summary = "which encoding predicts better, and by more than chance?",
-                                    .details = "Held-out loss of the shipped weight files, or of those that --model "
-                                               "names: files of one encoding and several seeds are "
-                                               "one group, with intervals, and differences are taken between runs of "
-                                               "one seed. Files that were not trained alike "
-                                               "are named.",
-                                    .options = taken,
-                                    .seconds = 90,
-                                    .quick_seconds = 15,
+                                    .details =
+                                        "Held-out losses that were kept of runs of several seeds (bench/results beside "
+                                        "the weights), or of the files that --model names: files of one "
+                                        "encoding and several seeds are one group, with intervals, and "
+                                        "differences are taken between runs of one seed, document by document. "
+                                        "Files that were not trained alike are named.",
+                                    .options = options,
+                                    .seconds = 2,
+                                    .quick_seconds = 2,
                                     .run = run};
 
 } // namespace ordo::lab

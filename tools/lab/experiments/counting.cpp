@@ -8,7 +8,9 @@
 
 namespace ordo::lab {
 
-Model counting_model(int context) {
+namespace {
+
+Blueprint counting_blueprint(int context) {
     Blueprint b;
     b.vocab_size = 3;
     b.context = context;
@@ -17,6 +19,10 @@ Model counting_model(int context) {
     b.d_head = b.d_ff = 4;
     b.norm_eps = 1e-30f;
     b.final_norm = b.tied_head = false;
+    return b;
+}
+
+TensorBlock counting_tensors(const Blueprint& b) {
     TensorBlock tensors(model_tensors(b, {}));
     // Columns 0: always 2; 1: 2 for the first token, -2 for others. The mean square is 1: the norm changes nothing.
     const View embedding = tensors.view("embedding.weight");
@@ -35,7 +41,33 @@ Model counting_model(int context) {
     value.row(0)[0] = value.row(0)[1] = 0.25f;                   // (2 + 2) / 4 or (2 - 2) / 4
     tensors.view("layers.0.attention.out.weight").row(2)[0] = 1; // to column 2 of the stream
     tensors.view("head.weight").row(0)[2] = 1;
-    return make_model("counting", b, {}, std::move(tensors), nullptr, {}, context);
+    return tensors;
+}
+
+} // namespace
+
+Model counting_model(int context) {
+    const Blueprint b = counting_blueprint(context);
+    return make_model("counting", b, {}, counting_tensors(b), nullptr, {}, context);
+}
+
+std::vector<HandSetMatrix> counting_matrices() {
+    const Blueprint b = counting_blueprint(1);
+    TensorBlock tensors = counting_tensors(b);
+    const auto matrix = [](const char* name, const char* meaning, View rows) {
+        HandSetMatrix out{name, meaning, {}};
+        for (int i = 0; i < rows.rows; ++i) out.rows.emplace_back(rows.row(i), rows.row(i) + rows.cols);
+        return out;
+    };
+    const View qkv = tensors.view("layers.0.attention.qkv.weight");
+    return {
+        matrix("E", "embedding: 2 for every token; 2 for the first, -2 for others", tensors.view("embedding.weight")),
+        matrix("W_q", "queries: anything, here a half", rows_of(qkv, 0, b.d_head)),
+        matrix("W_k", "keys: ones in the first column, so that all keys are alike and attention is uniform",
+               rows_of(qkv, b.d_head, b.d_head)),
+        matrix("W_v", "values: 1 of the first token, 0 of others", rows_of(qkv, 2 * b.d_head, b.d_head)),
+        matrix("W_o", "output: the mean of the values, 1/t, goes to the third place of the state",
+               tensors.view("layers.0.attention.out.weight"))};
 }
 
 namespace {

@@ -12,6 +12,12 @@ inline constexpr Token counting_start = 0; // the token that stands first; all o
 // is the same, as W_k has ones in one column and zeros elsewhere; the value is 1 for the first token and 0 for
 // others. Theorem 1 of Kazemnejad et al. 2023 (arXiv 2305.19466, appendix C) starts from this.
 Model counting_model(int context);
+// Its matrices as they stand in the paper: what multiplies a column vector.
+struct HandSetMatrix {
+    std::string name, meaning;
+    std::vector<std::vector<double>> rows;
+};
+std::vector<HandSetMatrix> counting_matrices();
 
 // Two layers without encoding, whose second has the scores f_cnt(q, k) + f_rel(j - i) of theorem 2: the first counts
 // as above, its feed-forward turns 1/t into t, and the second's queries and keys bring the difference of two counts,

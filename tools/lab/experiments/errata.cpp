@@ -43,7 +43,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view taken[] = {"model", "corpus"};
+constexpr std::string_view options[] = {"model", "corpus"};
 
 } // namespace
 
@@ -54,7 +54,7 @@ const Experiment errata_experiment{
     .details =
         "Every wrong or doubtful claim of five texts on a line with a verdict and a figure computed by this run; "
         "then in full, with the fact and a command that shows more.",
-    .options = taken,
+    .options = options,
     .seconds = 3,
     .quick_seconds = 3,
     .run = run};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace ordo::lab {
 
@@ -117,6 +118,28 @@ Evidence norms() {
                  " times as long; after the scale sqrt(d) ", figure(pe / std::sqrt(d)), " times")};
 }
 
+// Values within a bound, and what is left of the words.
+Evidence overshadows() {
+    constexpr int d = 512;
+    const Table table = sinusoidal_table(d, 100);
+    double most = 0;
+    for (const auto& row : table.rows)
+        for (const double value : row) most = std::max(most, std::abs(value));
+    const double pe = norm(table.rows[0]);
+    return {text("|PE| is ", figure(pe), ", values up to ", figure(most)),
+            text("width ", d, ": no value above ", figure(most), ", and yet |PE| = ", figure(pe),
+                 " beside 1 of an embedding of N(0, 1/d), and ", figure(std::sqrt(d)), " of one of N(0, 1)")};
+}
+
+// A query for the word 5 places on, PE(p) turned by 5, has a score of cos(w (k - 5)) in each pair at the offset k.
+Evidence fives() {
+    const Table table = sinusoidal_table(512, 16);
+    const auto score = [&](std::size_t from_five) { return figure(dot(table.rows[0], table.rows[from_five]) / 256); };
+    return {text("5: 1, 10: ", score(5), ", 15: ", score(10)),
+            text("width 512, a query that asks for 5 on: a score of 1 at 5, ", score(5), " at 10, ", score(10),
+                 " at 15; the fastest wave takes ", figure(2 * std::numbers::pi), " words")};
+}
+
 std::vector<Erratum> errata_of_waves() {
     const double slip = std::pow(10000.0, 1 - 1.0 / 6);
     return {
@@ -223,11 +246,33 @@ std::vector<Erratum> errata_of_pairs_and_uses(const Request& request) {
     };
 }
 
+std::vector<Erratum> errata_of_values() {
+    return {
+        {29,
+         course_notes,
+         {"[-1, 1] spares the embeddings", "the range of -1 to 1 prevents overshadowing the embeddings"},
+         "partly",
+         "a bound on values bounds a row by sqrt(d) only: whether the words are drowned depends on the embedding's "
+         "size",
+         overshadows(),
+         "ordo lab scale"},
+        {30,
+         notebook,
+         {"attend to 5, 10, 15 words after", "periodicity lets a word attend to 5 words after it, then 10, 15, 20"},
+         "wrong",
+         "a query can ask for any one offset; 10 and 15 get nothing of their own, as no wave has a period of 5; in a "
+         "causal model words after are masked",
+         fives(),
+         "ordo lab waves"},
+    };
+}
+
 } // namespace
 
 std::vector<Erratum> errata_of_tables(const Request& request) {
     std::vector<Erratum> all = errata_of_waves();
-    for (Erratum& erratum : errata_of_pairs_and_uses(request)) all.push_back(std::move(erratum));
+    for (const auto& part : {errata_of_pairs_and_uses(request), errata_of_values()})
+        all.insert(all.end(), part.begin(), part.end());
     return all;
 }
 

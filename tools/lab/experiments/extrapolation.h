@@ -16,6 +16,7 @@ struct Extrapolation {
     std::string refusal;        // a sentence that says so
     // Nats of each token scored, by length: the same tokens in the same order at every length.
     std::map<int, std::vector<double>> whole, last;
+    std::vector<int> whole_documents, last_documents; // that each of these tokens is of
     // Of the whole windows of the greatest length, by position in the window.
     int longest = 0;
     std::vector<tools::Tally> positions;

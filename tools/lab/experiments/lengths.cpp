@@ -12,9 +12,10 @@ namespace {
 
 // What a pass over windows of one length yields.
 struct AtLength {
-    Vector whole;                      // nll of the tokens that are not the first of a window of any length
-    Vector last;                       // of the last tokens before each end
-    std::vector<tools::Tally> buckets; // of whole, by position in the window
+    Vector whole; // nll of the tokens that are not the first of a window of any length
+    Vector last;  // of the last tokens before each end
+    std::vector<int> whole_documents, last_documents; // of each
+    std::vector<tools::Tally> buckets;                // of whole, by position in the window
 };
 
 AtLength measure(const Model& model, std::span<const tools::Document> documents, const WindowPlan& plan, int length) {
@@ -23,7 +24,8 @@ AtLength measure(const Model& model, std::span<const tools::Document> documents,
     const int tail = std::min(32, shortest - 1);
     AtLength out;
     std::size_t used = 0;
-    for (const tools::Document& document : documents) {
+    for (std::size_t d = 0; d < documents.size(); ++d) {
+        const tools::Document& document = documents[d];
         const auto n = static_cast<int>(document.tokens.size());
         const std::span<const Token> tokens = document.tokens;
         const auto window = [&](int first, int count) {
@@ -48,6 +50,8 @@ AtLength measure(const Model& model, std::span<const tools::Document> documents,
             const Vector nll = tools::score_continuation(session, window(end - length + fed, tail + 1));
             out.last.insert(out.last.end(), nll.begin(), nll.end());
         }
+        out.whole_documents.resize(out.whole.size(), static_cast<int>(d));
+        out.last_documents.resize(out.last.size(), static_cast<int>(d));
     }
     return out;
 }
@@ -71,6 +75,8 @@ Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<
             AtLength at = measure(model, documents, plan, length);
             out.whole[length] = std::move(at.whole);
             out.last[length] = std::move(at.last);
+            out.whole_documents = std::move(at.whole_documents);
+            out.last_documents = std::move(at.last_documents);
             out.longest = length;
             out.positions = std::move(at.buckets);
         } catch (const Error& error) {

@@ -34,6 +34,23 @@ double count_tokens(Figures& figures) {
     return worst;
 }
 
+// The weights that count, a row of a matrix on a line.
+Figures hand_set_matrices() {
+    const std::vector<HandSetMatrix> matrices = counting_matrices();
+    std::size_t most = 0;
+    for (const HandSetMatrix& matrix : matrices) most = std::max(most, matrix.rows[0].size());
+    Figures figures{{"matrix", "row"}, {}, -1};
+    for (std::size_t j = 0; j < most; ++j) figures.columns.push_back(text(j));
+    for (const HandSetMatrix& matrix : matrices)
+        for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+            auto& row = figures.rows.emplace_back(figures.columns.size());
+            row[0] = matrix.name;
+            row[1] = static_cast<std::int64_t>(i);
+            for (std::size_t j = 0; j < matrix.rows[i].size(); ++j) row[2 + j] = matrix.rows[i][j];
+        }
+    return figures;
+}
+
 struct Relative {
     double off = 0, content_off = 0; // the largest differences of logits
     double largest = 0;              // logit
@@ -170,7 +187,15 @@ Result run(const Request& request) {
              "document is <|endoftext|>, other windows begin in the middle of one."),
         "An encoding that acts on queries, keys or scores need not leave the position in the hidden states: a large "
         "error there is no fault."};
+    std::string meanings;
+    for (const HandSetMatrix& matrix : counting_matrices())
+        append(meanings, text(matrix.name, ", ", matrix.meaning), "; ");
+    result.notes.push_back(text("matrices: ", meanings, "."));
     result.tables = {
+        {"matrices",
+         "Hand-set weights of one layer without encoding, whose state after t tokens has 1/t in its third place "
+         "(theorem 1 of Kazemnejad et al. 2023 starts from them; its W_k, too, has ones in the first column)",
+         hand_set_matrices()},
         {"count", "What one layer of attention with hand-set weights and no encoding yields", std::move(counts)},
         {"distance", "Logits of two layers with hand-set weights and no encoding beside those of one layer with ALiBi",
          std::move(distances)},
@@ -182,7 +207,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view taken[] = {"model", "corpus"};
+constexpr std::string_view options[] = {"model", "corpus"};
 
 } // namespace
 
@@ -193,7 +218,7 @@ const Experiment nope_experiment{
     .details = "Hand-set weights that count tokens, and that measure distances; random models of one, two and four "
                "layers whose earlier tokens are permuted; a probe for the position in each layer of every shipped "
                "model.",
-    .options = taken,
+    .options = options,
     .seconds = 20,
     .quick_seconds = 6,
     .run = run};

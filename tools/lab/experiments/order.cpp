@@ -226,7 +226,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view taken[] = {"prompt"};
+constexpr std::string_view options[] = {"prompt"};
 
 } // namespace
 
@@ -238,7 +238,7 @@ const Experiment order_experiment{
         "Two sentences of the same words as rows of word vectors, with every registered encoding; --prompt "
         "twice for two sentences of your own, once for one, the same with all but its last word reversed, and its "
         "reverse.",
-    .options = taken,
+    .options = options,
     .seconds = 1,
     .quick_seconds = 1,
     .run = run};

@@ -3,8 +3,10 @@
 // Su et al. 2021, RoFormer, arXiv 2104.09864: section 3.4.2 (the product), 3.4.3 (the bound).
 #include "encoding/rotation.h"
 #include "tools/lab/experiments/encodings.h"
+#include "tools/lab/experiments/rotary_product.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
+#include "tools/lab/math/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,49 +19,6 @@ namespace {
 constexpr int width = 128, small_width = 8;
 constexpr const char* bases[] = {"100", "10000", "1000000"};
 constexpr std::array distances = {0, 1, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000};
-
-// ---- R_i^T R_j --------------------------------------------------------------------------------
-
-std::vector<Vector> matrix_at(const LooseEncoding& rope, int position) {
-    return rope.table(1, "matrix", position).rows;
-}
-
-// The largest difference between a^T b and c.
-double product_error(const std::vector<Vector>& a, const std::vector<Vector>& b, const std::vector<Vector>& c) {
-    const std::size_t d = a.size();
-    double most = 0;
-    for (std::size_t i = 0; i < d; ++i) {
-        Vector row(d);
-        for (std::size_t l = 0; l < d; ++l)
-            for (std::size_t j = 0; j < d; ++j) row[j] += a[l][i] * b[l][j];
-        most = std::max(most, largest_difference(row, c[i]));
-    }
-    return most;
-}
-
-std::vector<Vector> transposed(const std::vector<Vector>& m) {
-    std::vector<Vector> out(m[0].size(), Vector(m.size()));
-    for (std::size_t i = 0; i < m.size(); ++i)
-        for (std::size_t j = 0; j < m[i].size(); ++j) out[j][i] = m[i][j];
-    return out;
-}
-
-struct Products {
-    double forward = 0, backward = 0; // against R_(j-i), R_(i-j)
-};
-
-Products products(const LooseEncoding& rope, Figures& figures) {
-    Products worst;
-    for (const auto& [i, j] : {std::pair{0, 1}, {1, 0}, {3, 14}, {14, 3}, {5, 100}, {100, 111}, {1000, 4000}}) {
-        const std::vector<Vector> far = matrix_at(rope, std::abs(j - i)), back = transposed(far); // R_-t = R_t^T
-        const std::vector<Vector> left = matrix_at(rope, i), right = matrix_at(rope, j);
-        const double forward = product_error(left, right, j >= i ? far : back);
-        const double backward = product_error(left, right, j >= i ? back : far);
-        figures.add(std::int64_t{i}, std::int64_t{j}, forward, backward);
-        worst = {std::max(worst.forward, forward), std::max(worst.backward, backward)};
-    }
-    return worst;
-}
 
 // ---- Scores by distance -----------------------------------------------------------------------
 
@@ -97,7 +56,7 @@ struct Noise {
     double least_mean = 0, most_mean = 0; // over distances
     double deviation = 0;                 // their mean
     double farthest = 0;                  // of a mean, from 0, in standard errors
-    double falling = 0;                   // share of draws whose scores at the four distances fall in order
+    std::int64_t draws = 0, falling = 0;  // of these, such as have scores that fall in order at the four distances
     std::array<double, 4> draw{};         // one draw, at these distances
 };
 
@@ -131,8 +90,8 @@ Noise measure(const LooseEncoding& rope, const Request& request, Figures& figure
         noise.draw[i] = four[i][0];
     }
     for (std::size_t d = 0; d < draws; ++d)
-        if (four[0][d] > four[1][d] && four[1][d] > four[2][d] && four[2][d] > four[3][d])
-            noise.falling += 1 / static_cast<double>(draws);
+        if (four[0][d] > four[1][d] && four[1][d] > four[2][d] && four[2][d] > four[3][d]) ++noise.falling;
+    noise.draws = static_cast<std::int64_t>(draws);
     return noise;
 }
 
@@ -263,11 +222,13 @@ constexpr const char* notes[] = {
 std::string of_noise(const Noise& noise) {
     const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
                                       ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
+    const Interval falling = wilson(noise.falling, noise.draws);
     return text("Random q and k of width 128: at every distance the mean is 0 (from ", figure(noise.least_mean), " to ",
                 figure(noise.most_mean), ", at most ", figure(noise.farthest), " standard errors off) and the spread ",
                 figure(noise.deviation),
                 "; the four numbers published there are one such draw, as is this one: ", one_draw, "; in ",
-                figure(100 * noise.falling), " % of draws the four happen to fall in order.");
+                figure(100 * static_cast<double>(noise.falling) / static_cast<double>(noise.draws)), " % of draws (",
+                figure(100 * falling.low), " to ", figure(100 * falling.high), ") the four happen to fall in order.");
 }
 
 std::string of_aligned(const LooseEncoding& rope, const Vector& frequencies) {
@@ -287,7 +248,9 @@ Result run(const Request& request) {
     Figures slip_table{{"pair", "frequency", "exponent_positive", "of_which_after_whole_turns"}, {}, 4};
     Series spread = series("mean", Series::Style::line_points);
     Picture slip_picture;
-    const Products worst = products(rope, product_table);
+    Figures corrected_table{{"i", "j", "score", "off_corrected", "off_as_printed", "off_other_sign"}, {}, -1};
+    const RotationProducts worst = rotation_products(product_table);
+    const ScoreProducts whole = score_products(request.seed, corrected_table);
     const Noise noise = measure(rope, request, table, spread);
     const Slip slip = positive_exponent(slip_table, slip_picture);
     const double pairing = pairing_difference(request.seed), shifted = shift_error(rope, request.seed);
@@ -301,6 +264,12 @@ Result run(const Request& request) {
              figure(worst.backward),
              ": the paper's identity is right, and the doubt of \"Investigating Transformer Positional Encodings\" is "
              "about its sign convention."),
+        text("With the projections a score is x_i^T W_q^T R_(j-i) W_k x_j, up to ", figure(whole.corrected, 2),
+             " of scores up to ", figure(whole.largest),
+             ". As the paper prints it, x^T W_q R W_k x_j, it would be off by up to ", figure(whole.printed),
+             ": that W_q is to be transposed was noticed by Ben Kurzion, \"Investigating Transformer Positional "
+             "Encodings\"; with that text's R_(i-j) it is off by up to ",
+             figure(whole.other_sign), "."),
         text("Moving both positions by 1000 changes a score by at most ", figure(shifted),
              " (rounding of float): it depends on the distance alone."),
         of_noise(noise),
@@ -323,6 +292,10 @@ Result run(const Request& request) {
         {"checks", "What must be 0 up to the rounding of float", std::move(checks)},
         {"product", "Largest difference of R_i^T R_j from R_(j-i) and from R_(i-j), width 128, in double",
          std::move(product_table)},
+        {"corrected",
+         "A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and what is off by it: x_i^T W_q^T R_(j-i) W_k x_j, "
+         "the same with W_q as printed in the paper, and with R_(i-j); width 8, in double",
+         std::move(corrected_table)},
         {"distance", "Score by distance at width 128, through the engine's rotation", std::move(table)},
         {"positive-exponent", "Frequencies in radians per position at head width 8", std::move(slip_table)}};
     return result;
@@ -334,7 +307,8 @@ extern const Experiment rotary_experiment;
 const Experiment rotary_experiment{
     .name = "rotary",
     .summary = "does a rotary score depend on the distance alone, and does it decay?",
-    .details = "R_i^T R_j against R_(j-i) and R_(i-j) in double; scores of random vectors by distance, of equal ones "
+    .details = "R_i^T R_j against R_(j-i) and R_(i-j) in double, and the score with its projections; scores of random "
+               "vectors by distance, of equal ones "
                "for three bases, and the bound of RoFormer's section 3.4.3; the frequencies of an exponent with the "
                "wrong sign; the two pairings of columns.",
     .options = {},

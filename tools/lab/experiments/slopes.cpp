@@ -69,16 +69,20 @@ Series kept_by(const char* spec, int heads, int head, int length, std::string la
 constexpr const char* distance_label = "distance D, in positions";
 constexpr const char* factor_label = "factor on the weight before the sum";
 
-// Other shapes of the decay, of the head in the middle.
+// Other shapes of the decay, of the head in the middle. The exponential ones are ALiBi's for small distances.
 Picture shapes_picture(int heads, int length) {
     Curves curves;
     const int head = (heads - 1) / 2;
-    for (const char* power : {"0.5", "1", "2"})
-        curves.series.push_back(kept_by(text("alibi:power=", power).c_str(), heads, head, length,
-                                        text("power ", power, std::string_view(power) == "1" ? ", ALiBi" : "")));
+    const std::pair<const char*, const char*> shapes[] = {
+        {"alibi:power=0.5", "root"},
+        {"alibi", "linear, ALiBi"},
+        {"alibi:power=2", "square"},
+        {"alibi:penalty=growing,length=2", "grows exponentially, e^(D/2) - 1"},
+        {"alibi:penalty=exponential,length=2", "nears the slope, 1 - e^(-D/2)"}};
+    for (const auto& [spec, label] : shapes) curves.series.push_back(kept_by(spec, heads, head, length, label));
     return {"shapes",
-            text("Other shapes of decay, e^(-m D^power), head ", head, " of ", heads,
-                 ": past distance 1 a root is milder, a square harsher"),
+            text("Other shapes of decay, head ", head, " of ", heads,
+                 ": a penalty that grows exponentially is mild at first and the harshest at last"),
             distance_label, factor_label, std::move(curves)};
 }
 
@@ -100,8 +104,9 @@ Picture all_slopes() {
         for (std::size_t h = 0; h < slopes.size(); ++h) row[h] = std::log2(slopes[h]);
     }
     return {"slopes-by-heads",
-            "Slopes for 1 to 16 heads: past a power of two the additional heads fall between the others", "head",
-            "number of heads", std::move(map)};
+            "Slopes for 1 to 16 heads: past a power of two the first additional one is steeper than all, others lie "
+            "between",
+            "head", "number of heads", std::move(map)};
 }
 
 Result run(const Request& request) {
@@ -118,23 +123,28 @@ Result run(const Request& request) {
                                            .value_label = "added to the score",
                                            .diverging = false}});
     };
-    bias_of(0);
-    if (heads > 1) bias_of(heads - 1);
+    const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
+    const auto [gentlest, steepest] = std::minmax_element(slopes.begin(), slopes.end());
+    bias_of(static_cast<int>(steepest - slopes.begin()));
+    if (heads > 1) bias_of(static_cast<int>(gentlest - slopes.begin()));
     result.pictures.push_back(weights_picture(heads, length));
     result.pictures.push_back(shapes_picture(heads, length));
-    const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
     const auto kept = [](double slope, double raised = 3) { return tools::fixed_text(std::exp(-raised * slope), 3); };
     const auto slope_text = [](double slope) { return tools::fixed_text(slope, 4); };
     result.found = {
-        "With " + std::to_string(heads) + " heads the slopes run from " + axis_text(slopes.front()) + " to " +
-            axis_text(*std::min_element(slopes.begin(), slopes.end())) + ".",
+        "With " + std::to_string(heads) + " heads the slopes run from " + axis_text(*steepest) + " to " +
+            axis_text(*gentlest) + ".",
         "With 16 heads a weight at distance 3 keeps " + kept(*std::min_element(sixteen.begin(), sixteen.end())) +
             " of itself in the slowest head and " + kept(sixteen.front()) +
             " in the fastest, before the weights are made to sum to 1. With the square of the distance the fastest "
             "keeps " +
-            kept(sixteen.front(), 9) + ", with its root " + kept(sixteen.front(), std::sqrt(3.0)) + ".",
+            kept(sixteen.front(), 9) + ", with its root " + kept(sixteen.front(), std::sqrt(3.0)) +
+            ", with a penalty that grows exponentially (e^D - 1) " +
+            figure(std::exp(-sixteen.front() * std::expm1(3.0)), 2) + ".",
         "12 heads have the slopes of 8 and then " + slope_text(twelve[8]) + " " + slope_text(twelve[9]) + " " +
-            slope_text(twelve[10]) + " " + slope_text(twelve[11]) + ", every other one of 16, not 2^(-8h/12)."};
+            slope_text(twelve[10]) + " " + slope_text(twelve[11]) +
+            ", every other one of 16, not 2^(-8h/12): the first of them is steeper than all of the 8, the others lie "
+            "between them."};
     result.notes = {"Linear in the scores is exponential in the weights. The bias is added after the scores are "
                     "divided by the root of the head's width.",
                     "Counted from head 0 the last of n heads has the slope 2^-8 when n is a power of two."};
@@ -151,7 +161,8 @@ const Experiment slopes_experiment = {
     .summary = "ALiBi: what is the slope of each head, and what is left of a weight at a distance?",
     .details = "Slopes for 1 to 16 heads, the bias of three tokens, of the steepest and the gentlest of --heads (8) "
                "over --length (24) positions, and e^(-mD) for every head. Decays that are "
-               "not linear (alibi:power=P) beside it. Press, Smith and Lewis 2022, arXiv "
+               "not linear (alibi:power=P, penalty=growing, penalty=exponential) beside it. Press, Smith and Lewis "
+               "2022, arXiv "
                "2108.12409, section 3.",
     .options = options,
     .seconds = 1,

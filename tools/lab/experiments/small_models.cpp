@@ -26,21 +26,27 @@ void widen(Parameters& parameters, int d_model) {
     }
 }
 
-void train(const Recipe& r, EncodingStack& encodings, Parameters& parameters, std::uint64_t seed, Meter& meter) {
+// Returns the steps that it took.
+int train(const Recipe& r, EncodingStack& encodings, Parameters& parameters, std::uint64_t seed, Meter& meter) {
     Network network(r.trunk, encodings, parameters, r.batch, r.length);
     Optimizer optimizer(parameters);
     const auto n = static_cast<std::size_t>(r.batch) * static_cast<std::size_t>(r.length);
     std::vector<Token> tokens(n), targets(n);
-    const Schedule lr{.peak = r.lr, .steps = r.steps, .warmup = r.steps / 20};
-    for (int step = 0; step < r.steps; ++step) {
+    Schedule lr{.peak = r.lr, .steps = r.steps, .warmup = r.steps / 20, .decay = r.solved > 0 ? r.decay : 0};
+    double recent = HUGE_VAL; // mean loss, the last 20 steps counting most
+    for (int step = 0; step < lr.steps; ++step) {
         r.draw(seed, step, tokens, targets);
         std::fill(parameters.grads().begin(), parameters.grads().end(), 0.0f);
         const double loss = network.loss_and_grad({tokens, targets});
         const double norm = optimizer.step({lr(step), r.weight_decay, r.clip});
         if (!std::isfinite(loss) || !std::isfinite(norm))
             fail(ErrorCode::failure, encodings.spec(), ": step ", step, ": the loss is not finite");
+        recent = step == 0 ? loss : recent + (loss - recent) / 20;
+        if (recent < r.solved) lr.steps = std::min<std::int64_t>(lr.steps, step + 1 + r.decay);
         meter.add(1);
     }
+    meter.add(r.steps - lr.steps);
+    return static_cast<int>(lr.steps);
 }
 
 } // namespace
@@ -64,13 +70,15 @@ void check_recipe(const Recipe& recipe, const std::string& encoding) {
     check_reach(EncodingStack(encoding, recipe.trunk.dims()), recipe.length);
 }
 
-Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter) {
+Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter,
+                  int* steps) {
     check_recipe(recipe, encoding);
     EncodingStack encodings(encoding, recipe.trunk.dims());
     Parameters parameters(recipe.trunk, encodings);
     parameters.initialise(seed);
     widen(parameters, recipe.trunk.d_model);
-    if (recipe.steps > 0) train(recipe, encodings, parameters, seed, meter);
+    const int taken = recipe.steps > 0 ? train(recipe, encodings, parameters, seed, meter) : 0;
+    if (steps) *steps = taken;
     EncodingStack fresh(encoding, recipe.trunk.dims());
     TensorBlock tensors(model_tensors(recipe.trunk, fresh));
     for (int i = 0; i < parameters.count(); ++i) {

@@ -17,6 +17,10 @@ struct Recipe {
     int length = 16; // tokens of each
     int steps = 100; // 0: the model as it starts
     double lr = 3e-3, weight_decay = 0.01, clip = 1;
+    // Where solved > 0, at most so many steps: the rate stays at its peak until the mean loss of recent steps, in nats,
+    // is below it, and then falls in a line over `decay` steps, the last ones.
+    double solved = 0;
+    int decay = 0;
     // Writes the [batch * length] tokens of a step and, for each, the one to predict or -1. Depends on nothing
     // else, so that all encodings see the same data in the same order; called by many threads at once.
     std::function<void(std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets)> draw;
@@ -38,10 +42,12 @@ private:
 
 // The trunk with an encoding, its weights drawn with the seed and trained on the calling thread: the same bits
 // wherever it runs. Matrices start sqrt(768 / d_model) times as large as elsewhere: the usual deviation of 0.02
-// is of a width of 768 (Radford et al. 2019), and narrow models would begin with sums near 0. AdamW; the rate rises over a twentieth of the steps and falls to a tenth along half a
-// cosine. The model is prepared for the given positions. Throws Error(failure) if the loss is not finite,
-// Error(limit) for an encoding without positions for the recipe's length.
-Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter);
+// is of a width of 768 (Radford et al. 2019), and narrow models would begin with sums near 0. AdamW; the rate rises over a
+// twentieth of the steps and falls to a tenth along half a cosine, but where the recipe says when its task is solved. The
+// model is prepared for the given positions. steps: those that were taken. Throws Error(failure) if the loss is not
+// finite, Error(limit) for an encoding without positions for the recipe's length.
+Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter,
+                  int* steps = nullptr);
 
 // Throws what small_model() would throw for the encoding before the first step: to be asked before any of many
 // models is trained.

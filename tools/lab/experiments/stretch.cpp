@@ -119,6 +119,7 @@ Picture picture_of(double length, double first, Series curve) {
                                                            : text("; from position ", longer - curve.y.begin(),
                                                                   " on it comes out longer than it was");
     Curves curves;
+    curve.style = Series::Style::steps;
     curves.series = {std::move(curve)};
     return {"stretch",
             text("An embedding of length ", figure(length), " is shrunk to ", figure(first),

@@ -16,6 +16,8 @@ inline constexpr std::array food_next = {.024842, .019396, .022546,
                                          .019546, .001367, .025811}; // P(food), more is better
 
 inline constexpr int sentences = 19, words = 91; // of the corpus; its program runs them together
+// Of the words "good" and "food" in it, and of these, such as stand beside "is".
+inline constexpr int good = 5, good_beside_is = 4, food = 19, food_beside_is = 6;
 inline constexpr int vocabulary = 40, heads = 16, width = 128, length = 4, batch = 32;
 
 // Jensen-Shannon distance from the words that follow "is".

@@ -6,6 +6,7 @@
 #include "tools/cli/weights.h"
 #include "tools/lab/experiments/trained.h"
 #include "tools/lab/math/numbers.h"
+#include "tools/lab/math/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +42,7 @@ std::string try_score(const Trained& trained, const Other& other, bool force, co
     options.force_encoding = force;
     try {
         const Model model = Model::load(trained.file, options);
-        if (most > 0) out = score(model, documents_of(text, model), most);
+        if (most > 0) out = score(model, documents_of(text, model), most).nll;
         return {};
     } catch (const Error& error) {
         if (error.code == ErrorCode::io) throw;
@@ -52,13 +53,11 @@ std::string try_score(const Trained& trained, const Other& other, bool force, co
 }
 
 struct Swaps {
-    Figures pairs{
-        {"trained_with", "run_with", "tokens", "nll", "standard_error", "ppl", "nll_over_own", "error_over_own"},
-        {},
-        3};
+    Figures pairs{{"trained_with", "run_with", "tokens", "nll", "half", "ppl", "nll_over_own", "half_over_own"}, {}, 3};
     Figures refused{{"trained_with", "run_with", "reason"}, {}, -1};
-    HeatMap map;
-    int swapped = 0, dearer = 0;               // pairs that ran; of these, dearer than their own by two standard errors
+    HeatMap map{.blank = "refused, for the reason in the table"};
+    int swapped = 0;                           // pairs that ran
+    int dearer = 0, cheaper = 0;               // of these, than with their own encoding, by more than the interval
     int unforced = 0, unforced_refused = 0;    // pairs of different encodings, without force
     double least = HUGE_VAL, most = -HUGE_VAL; // nll over that with the own encoding
     std::string least_pair, most_pair;
@@ -66,15 +65,15 @@ struct Swaps {
 
 void run_one(const Trained& trained, std::span<const Other> others, const Request& request, const Text& held,
              Swaps& swaps) {
-    const std::size_t most = request.quick ? 1024 : 8192;
+    const std::size_t most = request.quick ? 100 : 700; // tokens of each document
     const Model model = Model::load(trained.file);
-    const Vector own = score(model, documents_of(held, model), most);
+    const Losses own = score(model, documents_of(held, model), most);
     std::vector<double>& row = swaps.map.values.emplace_back();
     swaps.map.y_names.push_back(trained.name);
     for (const Other& other : others) {
         request.progress(trained.name + " with " + other.name);
         const bool same = other.spec == trained.encoding;
-        Vector nll = same ? own : Vector();
+        Vector nll = same ? own.nll : Vector();
         const std::string reason = same ? "" : try_score(trained, other, true, held, most, nll);
         if (!same) {
             Vector nothing;
@@ -86,14 +85,17 @@ void run_one(const Trained& trained, std::span<const Other> others, const Reques
             swaps.refused.add(trained.name, other.name, reason);
             continue;
         }
-        const Sample s = sample_of(nll);
-        const Difference over = difference(nll, own);
-        row.push_back(s.mean());
-        swaps.pairs.add(trained.name, other.name, s.count(), s.mean(), s.standard_error(), std::exp(s.mean()),
-                        over.mean, over.error);
+        const Mean mean = mean_of_clusters(nll, own.document);
+        row.push_back(mean.mean);
+        const auto count = static_cast<std::int64_t>(nll.size());
+        for (std::size_t i = 0; i < nll.size(); ++i) nll[i] -= own.nll[i];
+        const Mean over = mean_of_clusters(nll, own.document);
+        swaps.pairs.add(trained.name, other.name, count, mean.mean, known(mean.half), std::exp(mean.mean), over.mean,
+                        known(over.half));
         if (same) continue;
         ++swaps.swapped;
-        swaps.dearer += over.mean > 2 * over.error;
+        swaps.dearer += above(over.interval(), 0) == Verdict::held;
+        swaps.cheaper += below(over.interval(), 0) == Verdict::held;
         const std::string pair = text(trained.name, " run with ", other.name);
         if (over.mean < swaps.least) swaps.least = over.mean, swaps.least_pair = pair;
         if (over.mean > swaps.most) swaps.most = over.mean, swaps.most_pair = pair;
@@ -126,7 +128,9 @@ Result run(const Request& request) {
     Result result;
     result.found = {text(swaps.dearer, " of ", swaps.swapped,
                          " pairs that ran predict the text worse than with the encoding that the weights were trained "
-                         "with, by more than two standard errors.")};
+                         "with, by more than the 95 % interval over documents; ",
+                         swaps.cheaper, " better, and ", swaps.swapped - swaps.dearer - swaps.cheaper,
+                         " are undecided.")};
     if (swaps.swapped > 0)
         result.found.push_back(text("The swap that matters least is ", swaps.least_pair, " (", figure(swaps.least, 2),
                                     " nats per token more), the one that matters most ", swaps.most_pair, " (",
@@ -144,7 +148,8 @@ Result run(const Request& request) {
         "sinusoidal multiplies the embeddings by sqrt(d) before it adds its waves: weights trained with it have small "
         "embeddings, which the others leave as they are, and the other way round.",
         text("Text: ", held.name,
-             ", windows of the trained length, the same tokens for every pair; standard errors over tokens.")};
+             ", windows of the trained length, the same tokens for every pair; half: of the 95 % interval over "
+             "documents.")};
     result.tables.push_back({"matrix", "Nats per token: a row for the weights, a column for the encoding they run with",
                              matrix_of(swaps.map)});
     if (!swaps.refused.rows.empty())
@@ -156,7 +161,7 @@ Result run(const Request& request) {
     return result;
 }
 
-constexpr std::string_view taken[] = {"model", "corpus"};
+constexpr std::string_view options[] = {"model", "corpus"};
 
 } // namespace
 
@@ -166,7 +171,7 @@ const Experiment swap_experiment{
     .summary = "what if weights trained with one encoding are run with another?",
     .details = "Every shipped weight file with the encoding of every other and with every registered one, forced; the "
                "loss on held-out text. Pairs that cannot run are named with the reason.",
-    .options = taken,
+    .options = options,
     .seconds = 60,
     .quick_seconds = 10,
     .run = run};

@@ -11,7 +11,7 @@ namespace ordo::lab {
 namespace {
 
 // The same alphabet for all tasks. A task's keys and values are letters, its numbers digits.
-constexpr Token start = 0, equals = 1, end = 2, plus = 3, first_digit = 4, first_letter = 14;
+constexpr Token start = 0, equals = 1, end = end_of_answer, plus = 3, first_digit = 4, first_letter = 14;
 constexpr int letters = 26, pair_keys = 16;
 constexpr Token first_key = first_letter + letters;
 
@@ -138,14 +138,14 @@ int three_times_and_five(int length) {
 constexpr int vocab = first_key + pair_keys;
 
 constexpr Task list[] = {
-    {"copy", "repeat a word of random letters", "letters", 1, 10, 1800, 32, letters, vocab, twice_and_three, copy},
-    {"reverse", "write a word of random letters from its end", "letters", 1, 10, 1500, 32, letters, vocab,
+    {"copy", "repeat a word of random letters", "letters", 1, 10, 2500, 32, letters, vocab, twice_and_three, copy},
+    {"reverse", "write a word of random letters from its end", "letters", 1, 10, 2500, 32, letters, vocab,
      twice_and_three, reverse},
-    {"recall", "answer with the digit that stood behind a key", "pairs", 4, 4, 4500, 32, 10, vocab, four_times_and_two,
+    {"recall", "answer with the digit that stood behind a key", "pairs", 4, 4, 5000, 32, 10, vocab, four_times_and_two,
      recall},
-    {"parity", "say after each bit whether the ones so far are odd", "bits", 1, 10, 3000, 32, 2, vocab, twice_and_three,
+    {"parity", "say after each bit whether the ones so far are odd", "bits", 1, 10, 3500, 32, 2, vocab, twice_and_three,
      parity},
-    {"addition", "add two numbers, lowest digits first", "digits", 1, 3, 2500, 64, 10, vocab, three_times_and_five,
+    {"addition", "add two numbers, lowest digits first", "digits", 1, 3, 3500, 64, 10, vocab, three_times_and_five,
      addition},
 };
 
@@ -162,28 +162,6 @@ const Task& find_task(std::string_view name) {
         append(names, task.name);
     }
     fail(ErrorCode::usage, "option --tasks: expected some of ", names, ", found '", printable(name), "'");
-}
-
-double training_tokens(const Task& task) {
-    return static_cast<double>(task.steps) * task.batch * (task.tokens(task.trained) - 1);
-}
-
-std::string training_shares(std::span<const Task* const> some) {
-    double all = 0;
-    for (const Task* task : some) all += training_tokens(*task);
-    std::string shares;
-    for (const Task* task : some)
-        append(shares, text(task->name, " ", tools::fixed_text(100 * training_tokens(*task) / all, 0), " %"));
-    return shares;
-}
-
-double largest_training_share() {
-    double all = 0, most = 0;
-    for (const Task& task : list) {
-        all += training_tokens(task);
-        most = std::max(most, training_tokens(task));
-    }
-    return most / all;
 }
 
 std::string text_of(const Example& example) {

@@ -18,22 +18,18 @@ struct Task {
     std::string_view question; // what is asked, in one line
     std::string_view unit;     // what its length counts
     int shortest, trained;     // lengths in training, from and to
-    int steps, batch;          // of training: about what most encodings need, and examples of a step
+    int steps, batch;          // of training: at most, and examples of a step
     int choices;               // symbols that an answer is made of, its end apart
     int vocab;
     int (*tokens)(int length); // of an example
     Example (*make)(std::uint64_t seed, std::uint64_t index, int length);
 };
 
+inline constexpr Token end_of_answer = 2; // of all tasks
+
 std::span<const Task> tasks();
 // Throws Error(usage) with the names that there are.
 const Task& find_task(std::string_view name);
-// Tokens that a model is trained on in all steps.
-double training_tokens(const Task& task);
-// "copy 40 %, parity 60 %": what each has of theirs together.
-std::string training_shares(std::span<const Task* const> some);
-// Of all tasks' tokens, what the longest has.
-double largest_training_share();
 // An example as a person would write it: "= start, letters, digits".
 std::string text_of(const Example& example);
 

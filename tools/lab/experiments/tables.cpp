@@ -23,8 +23,8 @@ struct Size {
 };
 
 // What tells columns apart when each holds one kind of number: "position,angle,scale", not "dim0,dim1".
-bool is_matrix(const std::vector<std::string>& header) {
-    const auto& name = header.front();
+bool is_matrix(std::span<const std::string> header) {
+    const std::string& name = header.front();
     return !name.empty() && name.back() >= '0' && name.back() <= '9';
 }
 
@@ -49,14 +49,22 @@ std::string word_of(std::string name) {
 std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
                                  const std::string& kind_of_row) {
     std::vector<Picture> pictures;
-    if (is_matrix(table.header)) {
-        const std::string columns = word_of(table.header.front());
-        const bool bias = columns == "key";
+    const std::span<const std::string> header(table.header);
+    // Rows stand in their order, or where their first number says: at a distance.
+    const std::size_t begin = is_matrix(header) ? 0 : 1;
+    if (header.size() > begin && is_matrix(header.subspan(begin))) {
+        const bool bias = word_of(header[begin]) == "key";
+        const std::string row_kind = bias ? "query" : begin == 0 ? kind_of_row : header[0];
+        std::vector<std::vector<double>> values;
+        for (const auto& row : table.rows)
+            values.emplace_back(row.begin() + static_cast<std::ptrdiff_t>(begin), row.end());
+        HeatMap map = heat_map(std::move(values), "value");
+        if (begin == 1) map.first_y = static_cast<int>(table.rows.front().front());
         pictures.push_back(
             {name,
              spec + ": " +
-                 (bias ? "added to the score of each query and key" : "the table, a row for each " + kind_of_row),
-             bias ? "key" : "dimension", bias ? "query" : kind_of_row, heat_map(table.rows, "value")});
+                 (bias ? "added to the score of each query and key" : "the table, a row for each " + row_kind),
+             bias ? "key" : "dimension", row_kind, std::move(map)});
         return pictures;
     }
     const bool pairs = table.header.size() > 1 && table.header[1] == "pair";
@@ -65,11 +73,14 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
         const std::string stem = name + "-" + column, title = spec + ": " + column + " at each " + table.header[0];
         if (!pairs) {
             Series series;
+            if (column == "scale") series.style = Series::Style::steps;  // from one turn to the next
+            if (column == "angle") series.style = Series::Style::points; // which begins again after a turn
             for (const auto& row : table.rows) {
                 series.x.push_back(row[0]);
                 series.y.push_back(row[c]);
             }
-            pictures.push_back({stem, title, table.header[0], column, Curves{.series = {std::move(series)}}});
+            pictures.push_back({stem, title, table.header[0], column + (column == "angle" ? ", radians" : ""),
+                                Curves{.series = {std::move(series)}}});
             continue;
         }
         std::vector<std::vector<double>> values;
@@ -95,6 +106,16 @@ std::vector<Cell> extent_of(const Picture& picture) {
     return {picture.name, static_cast<std::int64_t>(y.size()), std::int64_t{1}, *least, *most};
 }
 
+// Angles of many turns would leave the slow pairs in one colour.
+void show_within_a_turn(Picture& picture) {
+    auto* map = std::get_if<HeatMap>(&picture.content);
+    if (!map || map->value_label != "angle") return;
+    for (auto& row : map->values)
+        for (double& angle : row) angle -= 2 * std::numbers::pi * std::floor(angle / (2 * std::numbers::pi));
+    map->value_label = "angle mod 2 pi, radians";
+    map->diverging = false;
+}
+
 // Shows an encoding's main table, of the first and the last head if they differ. remark: what its title says of it.
 void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
                 const std::string& remark = {}) {
@@ -110,6 +131,7 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
         const bool segments = encoding.max_segment() < std::numeric_limits<int>::max();
         for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position")) {
             summary.figures.rows.push_back(extent_of(picture));
+            show_within_a_turn(picture);
             result.pictures.push_back(std::move(picture));
         }
     }

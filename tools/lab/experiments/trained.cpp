@@ -6,6 +6,9 @@
 #include "tools/cli/scores.h"
 #include "tools/cli/weights.h"
 
+#include <algorithm>
+#include <map>
+
 namespace ordo::lab {
 
 std::vector<Trained> trained_models(const Request& request) {
@@ -29,6 +32,15 @@ std::vector<Trained> trained_models(const Request& request) {
             fail(ErrorCode::usage, "lab: ", printable(file.string()),
                  ": expected a causal model, found a bidirectional one");
     }
+    // Of one name, as of two seeds in folders of their own, the folder tells them apart, or else the order.
+    std::map<std::string, int> files_of, seen;
+    for (const Trained& one : all) ++files_of[one.name];
+    for (Trained& one : all)
+        if (files_of[one.name] > 1)
+            one.name =
+                printable(std::filesystem::absolute(one.file).parent_path().filename().string()) + "-" + one.name;
+    for (Trained& one : all)
+        if (const int again = seen[one.name]++; again > 0) one.name += "-" + std::to_string(again + 1);
     if (all.empty()) fail(ErrorCode::io, "lab: no weights found; give --model FILE or set ORDO_WEIGHTS");
     return all;
 }
@@ -43,16 +55,21 @@ std::vector<tools::Document> documents_of(const Text& text, const Model& model) 
     return tools::read_documents(text.text, model, text.name);
 }
 
-std::vector<double> score(const Model& model, std::span<const tools::Document> documents, std::size_t most) {
+Losses score(const Model& model, std::span<const tools::Document> documents, std::size_t most) {
     Session session(model);
     const auto length = static_cast<std::size_t>(model.context());
-    std::vector<double> all;
-    for (const tools::Document& document : documents)
-        for (std::size_t start = 0; start + 1 < document.tokens.size() && all.size() < most; start += length) {
-            const std::size_t count = std::min(length, document.tokens.size() - start);
-            for (const double nll : tools::score_window(session, std::span(document.tokens).subspan(start, count)))
-                if (all.size() < most) all.push_back(nll);
+    Losses all;
+    for (std::size_t d = 0; d < documents.size(); ++d) {
+        const std::span<const Token> tokens = documents[d].tokens;
+        std::size_t left = most;
+        for (std::size_t start = 0; start + 1 < tokens.size() && left > 0; start += length) {
+            const std::size_t count = std::min({length, tokens.size() - start, std::min(left, length) + 1});
+            const std::vector<double> nll = tools::score_window(session, tokens.subspan(start, count));
+            all.nll.insert(all.nll.end(), nll.begin(), nll.end());
+            left -= nll.size();
         }
+        all.document.resize(all.nll.size(), static_cast<int>(d));
+    }
     return all;
 }
 

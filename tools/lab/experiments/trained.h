@@ -25,8 +25,13 @@ struct Text {
 Text held_out(const Request& request);
 std::vector<tools::Document> documents_of(const Text& text, const Model& model);
 
-// Nats of the first tokens of documents in windows of the trained length, as `ordo perplexity` cuts them; at most so many.
-std::vector<double> score(const Model& model, std::span<const tools::Document> documents,
-                          std::size_t most = std::numeric_limits<std::size_t>::max());
+// Of each token scored: its nats, and which document it is of.
+struct Losses {
+    std::vector<double> nll;
+    std::vector<int> document;
+};
+// In windows of the trained length, as `ordo perplexity` cuts them; at most so many tokens of each document.
+Losses score(const Model& model, std::span<const tools::Document> documents,
+             std::size_t most = std::numeric_limits<std::size_t>::max());
 
 } // namespace ordo::lab

@@ -72,6 +72,54 @@ Picture all_dimensions(const Table& table) {
             "dimension", "value added", std::move(curves)};
 }
 
+// A curve for each position, one above the other.
+Picture each_position(const Table& table) {
+    constexpr double apart = 2.5;
+    Curves curves;
+    for (const int p : {0, 1, 10, 50, 99}) {
+        const double base = apart * static_cast<double>(curves.series.size());
+        Series& series = curves.series.emplace_back(
+            Series{.label = "position " + std::to_string(p), .x = numbers(table.header.size())});
+        for (const double value : table.rows[static_cast<std::size_t>(p)]) series.y.push_back(base + value);
+    }
+    return {"each-position",
+            "A curve for each position over 512 dimensions: the later the position, the longer it oscillates",
+            "dimension", "value added, each curve 2.5 above the one before", std::move(curves)};
+}
+
+// What a query that asks for the word 5 places on, PE(p) turned by 5, finds at each offset: the mean of
+// cos(w (offset - 5)) over the frequencies w, as PE(p + k) is PE(p) turned by k.
+constexpr int asked_offset = 5, most_offset = 64;
+
+double found_at(int width, int offset) {
+    const Table table = sinusoidal_table(width, most_offset + 1);
+    const auto p = static_cast<std::size_t>(std::abs(offset - asked_offset));
+    double sum = 0;
+    for (int c = 0; c < width; ++c)
+        sum += table.rows[0][static_cast<std::size_t>(c)] * table.rows[p][static_cast<std::size_t>(c)];
+    return 2 * sum / width;
+}
+
+Picture asking() {
+    Curves curves;
+    for (const int width : {6, wide}) {
+        Series& series = curves.series.emplace_back(Series{.label = "width " + std::to_string(width)});
+        for (int offset = 0; offset <= most_offset; ++offset) {
+            series.x.push_back(offset);
+            series.y.push_back(found_at(width, offset));
+        }
+    }
+    Series multiples{.label = "5, 10, 15, 20", .style = Series::Style::points};
+    for (const int offset : {5, 10, 15, 20}) {
+        multiples.x.push_back(offset);
+        multiples.y.push_back(found_at(wide, offset));
+    }
+    curves.series.push_back(std::move(multiples));
+    return {"asking",
+            "A query that asks for the word 5 places on finds that one, and nothing of its own at 10, 15 and 20",
+            "offset, in positions", "score over the greatest", std::move(curves)};
+}
+
 // Every other dimension from the first: 0 has the sines, 1 the cosines.
 Picture along_dimensions(const Table& table, std::size_t first) {
     Curves curves;
@@ -135,6 +183,8 @@ Result run(const Request&) {
                        transposed(eight),
                        angles(),
                        all_dimensions(many),
+                       each_position(many),
+                       asking(),
                        along_dimensions(many, 0),
                        along_dimensions(many, 1)};
     const auto& rows = result.tables[0].figures.rows;
@@ -152,7 +202,14 @@ Result run(const Request&) {
             " repeat another, at any of these widths; how near they come to each other is what the experiment clusters "
             "shows.",
         "A row does not depend on how many there are: a table of 1,000 rows differs from the first 1,000 of 1,200 by " +
-            axis_text(differs) + "."};
+            axis_text(differs) + ".",
+        "PE(p + k) is PE(p) turned by an angle for each pair, so that a query can ask for the word 5 places on: it "
+        "scores 1 "
+        "there, and at width 512 " +
+            axis_text(found_at(wide, 10)) + ", " + axis_text(found_at(wide, 15)) + " and " +
+            axis_text(found_at(wide, 20)) +
+            " at 10, 15 and 20. No wave repeats itself after 5 words: the fastest takes 2 pi = 6.28, the others "
+            "longer."};
     result.notes = {
         "The three words that are marked are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
         "The curve over all of 512 dimensions seems to oscillate between 0 and 1 at its end: it jumps between a sine "
@@ -169,10 +226,12 @@ extern const Experiment waves_experiment;
 const Experiment waves_experiment = {
     .name = "waves",
     .summary = "what do the sinusoidal table's values do along the positions, and along the dimensions?",
-    .details = "4 dimensions with three words marked, 8 dimensions and the same transposed, 512 dimensions at "
-               "positions 1, 10, 50 and 99: the angles, one row as it is, and its sines and cosines apart. Properties "
-               "that hold at any width are checked on 1,000 rows. Vaswani et "
-               "al. 2017, arXiv 1706.03762, section 3.5.",
+    .details =
+        "4 dimensions with three words marked, 8 dimensions and the same transposed, 512 dimensions at "
+        "positions 1, 10, 50 and 99: the angles, one row as it is, a curve for each of five positions, sines and "
+        "cosines apart; what a query for the word 5 places on finds elsewhere. Properties that hold at any width are "
+        "checked on 1,000 rows. Vaswani et "
+        "al. 2017, arXiv 1706.03762, section 3.5.",
     .options = {},
     .seconds = 2,
     .quick_seconds = 2,

@@ -123,6 +123,14 @@ inline std::string figure(double value, int digits = 3) {
     return out.str();
 }
 
+// What no interval is known of stays blank in a table, and goes without one in a sentence.
+inline Cell known(double value) {
+    return std::isnan(value) ? Cell() : Cell(value);
+}
+inline std::string margin(double half, int digits = 2) {
+    return std::isnan(half) ? "" : " +- " + figure(half, digits);
+}
+
 template <class... Parts>
 std::string text(const Parts&... parts) {
     std::ostringstream out;

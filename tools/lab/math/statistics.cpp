@@ -3,7 +3,8 @@
 
 #include "tools/lab/math/numbers.h"
 
-#include <cmath>
+#include <algorithm>
+#include <map>
 #include <numbers>
 
 namespace ordo::lab {
@@ -22,6 +23,15 @@ double within(double t, int n) {
         sum += term;
     }
     return odd ? 2 / std::numbers::pi * (u + std::sin(u) * sum) : std::sin(u) * sum;
+}
+
+constexpr double normal_975 = 1.959963984540054; // of the normal distribution
+
+// Wilson's interval of a share p of n trials, for a quantile z.
+Interval score_interval(double p, double n, double z) {
+    const double square = z * z / n, middle = (p + square / 2) / (1 + square);
+    const double half = z / (1 + square) * std::sqrt(p * (1 - p) / n + square / (4 * n));
+    return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
 
 } // namespace
@@ -43,6 +53,66 @@ Mean mean_of(std::span<const double> values) {
     for (const double v : values) sample.add(v);
     if (values.size() < 2) return {sample.mean(), std::nan("")};
     return {sample.mean(), t_quantile(0.975, static_cast<int>(values.size()) - 1) * sample.standard_error()};
+}
+
+Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts) {
+    double sum = 0, count = 0, squares = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) sum += sums[i], count += counts[i];
+    const double mean = sum / count, n = static_cast<double>(sums.size());
+    if (sums.size() < 2) return {mean, std::nan("")};
+    for (std::size_t i = 0; i < sums.size(); ++i) squares += std::pow(sums[i] - mean * counts[i], 2);
+    const double error = std::sqrt(squares * n / (n - 1)) / count;
+    return {mean, t_quantile(0.975, static_cast<int>(sums.size()) - 1) * error};
+}
+
+Mean mean_of_clusters(std::span<const double> values, std::span<const int> clusters) {
+    std::map<int, std::pair<double, double>> all; // sum and count
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        auto& [sum, count] = all[clusters[i]];
+        sum += values[i], ++count;
+    }
+    Vector sums, counts;
+    for (const auto& [cluster, both] : all) sums.push_back(both.first), counts.push_back(both.second);
+    return mean_of_sums(sums, counts);
+}
+
+Interval wilson(std::int64_t right, std::int64_t of) {
+    const auto n = static_cast<double>(of);
+    return score_interval(static_cast<double>(right) / n, n, normal_975);
+}
+
+Share share_of(std::span<const double> shares, double trials) {
+    const Sample sample = sample_of(shares);
+    const double p = std::clamp(sample.mean(), 0.0, 1.0), error = sample.standard_error(),
+                 runs = static_cast<double>(shares.size());
+    if (shares.size() < 2) return {p, {}};
+    const double n = std::min(trials * runs, p * (1 - p) / (error * error)); // 0 / 0 is not less
+    if (std::isinf(n)) return {p, {p, p}};
+    return {p, score_interval(p, n, t_quantile(0.975, static_cast<int>(shares.size()) - 1))};
+}
+
+Verdict above(const Interval& interval, double bound) {
+    return interval.low > bound ? Verdict::held : interval.high < bound ? Verdict::missed : Verdict::undecided;
+}
+Verdict below(const Interval& interval, double bound) {
+    return above({-interval.high, -interval.low}, -bound);
+}
+Verdict between(const Interval& interval, double least, double most) {
+    return std::max(above(interval, least), below(interval, most));
+}
+
+const char* name_of(Verdict verdict) {
+    switch (verdict) {
+    case Verdict::held:
+        return "held";
+    case Verdict::missed:
+        return "missed";
+    case Verdict::undecided:
+        return "undecided";
+    case Verdict::untested:
+        break;
+    }
+    return "not tested";
 }
 
 } // namespace ordo::lab

@@ -2,6 +2,7 @@
 // The report as HTML. Nothing is loaded from elsewhere, and no text becomes markup.
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/lab/report/live.h"
 #include "tools/lab/report/report.h"
 
 namespace ordo::lab {
@@ -14,14 +15,24 @@ using tools::Format;
 
 constexpr std::size_t long_table = 30; // rows from which a table is folded
 
+// Tables may be wider than the text, up to 1,240 pixels; pictures keep letters that can be read and scroll on a narrow screen.
 constexpr std::string_view style = R"(
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff; }
-h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid #ccc; padding-top: 1rem; }
-pre { background: #f4f4f4; padding: .6rem; overflow-x: auto; line-height: 1.25; }
-figure { margin: 1.5rem 0; } figure img { width: 100%; } figcaption { color: #555; }
-table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; } .wide { overflow-x: auto; }
-th, td { border: 1px solid #ccc; padding: .15rem .5rem; text-align: left; } td.number { text-align: right; }
-.error { color: #a00; font-weight: bold; } .found { background: #eef4ea; padding: .3rem 1rem; }
+:root { color-scheme: light dark; --ink: #222; --dim: #555; --paper: #fff; --line: #ccc; --box: #f4f4f4; --found: #eef4ea; --link: #0645ad; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #ddd; --dim: #aaa; --paper: #16181b; --line: #444; --box: #222529; --found: #1f2a1f; --link: #8ab4f8; }
+}
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink); background: var(--paper); }
+a { color: var(--link); } h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; } code { background: var(--box); padding: 0 .2em; }
+figure { margin: 1.5rem 0; } .picture { overflow-x: auto; } .picture img { width: 100%; min-width: 720px; background: #fff; }
+figcaption { color: var(--dim); }
+.wide { overflow-x: auto; width: min(1240px, 100vw - 2rem); margin-left: calc((100% - min(1240px, 100vw - 2rem)) / 2); }
+table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; } .wide table { margin-left: max(0px, (100% - 60rem) / 2); }
+th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: left; } td.number { text-align: right; white-space: nowrap; }
+.error { color: #d33; font-weight: bold; } .found { background: var(--found); padding: .3rem 1rem; }
+.answers li { margin: .6rem 0; } .question { color: var(--dim); }
+.live canvas { width: 100%; height: 300px; background: var(--box); } .live label { display: inline-block; margin-right: 1.5rem; }
+.live input[type=range] { width: 14rem; vertical-align: middle; } .live output { display: inline-block; min-width: 5em; }
 )";
 
 std::string base64(std::string_view bytes) {
@@ -37,8 +48,21 @@ std::string base64(std::string_view bytes) {
     return out;
 }
 
+// Text in which `words` are code; a backtick without a second one stays.
+std::string prose(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t open = text.find('`', at), close = open == text.npos ? text.npos : text.find('`', open + 1);
+        if (close == text.npos) return out + escaped_html(text.substr(at));
+        out += escaped_html(text.substr(at, open - at)) + "<code>" +
+               escaped_html(text.substr(open + 1, close - open - 1)) + "</code>";
+        at = close + 1;
+    }
+    return out;
+}
+
 std::string paragraph(std::string_view text) {
-    return "<p>" + escaped_html(text) + "</p>\n";
+    return "<p>" + prose(text) + "</p>\n";
 }
 
 // tag: "ol" numbers the items, "ul" does not.
@@ -46,7 +70,7 @@ std::string list(std::string_view heading, std::string_view kind, const std::vec
                  const std::string& tag = "ul") {
     if (lines.empty()) return {};
     std::string out = "<div class=\"" + std::string(kind) + "\"><h3>" + std::string(heading) + "</h3>\n<" + tag + ">\n";
-    for (const std::string& line : lines) out += "<li>" + escaped_html(line) + "</li>\n";
+    for (const std::string& line : lines) out += "<li>" + prose(line) + "</li>\n";
     return out + "</" + tag + "></div>\n";
 }
 
@@ -57,7 +81,7 @@ std::string csv_link(const std::string& file, const Figures& figures) {
 }
 
 std::string cell_html(const Cell& cell, int decimals) {
-    if (const auto* text = std::get_if<std::string>(&cell)) return "<td>" + escaped_html(*text) + "</td>";
+    if (const auto* text = std::get_if<std::string>(&cell)) return "<td>" + prose(*text) + "</td>";
     if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "<td>yes</td>" : "<td>no</td>";
     std::string text = "-";
     if (const auto* whole = std::get_if<std::int64_t>(&cell)) text = std::to_string(*whole);
@@ -66,10 +90,17 @@ std::string cell_html(const Cell& cell, int decimals) {
     return "<td class=\"number\">" + text + "</td>";
 }
 
+// A name that may be broken after its underscores.
+std::string breakable(const std::string& name) {
+    std::string out;
+    for (const char c : escaped_html(name)) out += c == '_' ? std::string("_<wbr>") : std::string(1, c);
+    return out;
+}
+
 std::string table_html(const Experiment& experiment, const NamedFigures& table) {
     const Figures figures = for_readers(table.figures);
     std::string out = "<div class=\"wide\"><table>\n<tr>";
-    for (const std::string& column : figures.columns) out += "<th>" + escaped_html(column) + "</th>";
+    for (const std::string& column : figures.columns) out += "<th>" + breakable(column) + "</th>";
     out += "</tr>\n";
     for (const auto& row : figures.rows) {
         out += "<tr>";
@@ -79,7 +110,7 @@ std::string table_html(const Experiment& experiment, const NamedFigures& table) 
     out += "</table></div>\n";
     if (figures.rows.size() >= long_table)
         out = "<details><summary>" + std::to_string(figures.rows.size()) + " rows</summary>\n" + out + "</details>\n";
-    return "<h3>" + escaped_html(table.title) + "</h3>\n" + out + "<p>" +
+    return "<h3>" + prose(table.title) + "</h3>\n" + out + "<p>" +
            csv_link(file_stem(experiment, table.name) + ".csv", table.figures) + "</p>\n";
 }
 
@@ -89,16 +120,18 @@ std::string picture_html(const Experiment& experiment, const Picture& picture, c
     const std::string shown =
         svg.empty() ? "<pre>" + escaped_html(text_of(picture, {})) + "</pre>\n"
                     : "<img alt=\"" + title + "\" src=\"data:image/svg+xml;base64," + base64(svg) + "\">\n";
-    return "<figure>\n" + shown + "<figcaption>" + title + ". " + csv_link(stem + ".csv", figures_of(picture)) +
-           "</figcaption>\n</figure>\n";
+    return "<figure>\n<div class=\"picture\">" + shown + "</div><figcaption>" + prose(picture.title) + ". " +
+           csv_link(stem + ".csv", figures_of(picture)) + "</figcaption>\n</figure>\n";
 }
 
-std::string contents(std::span<const Outcome> outcomes) {
-    std::string out = "<h2>Contents</h2>\n<ol>\n";
+// Each question with what was found first: the summary, and the way to the rest.
+std::string answers(std::span<const Outcome> outcomes) {
+    std::string out = "<h2>What was found</h2>\n<ol class=\"answers\">\n";
     for (const Outcome& outcome : outcomes) {
         const std::string name = escaped_html(outcome.experiment->name);
-        out += "<li><a href=\"#" + name + "\">" + name + "</a>: " + escaped_html(outcome.experiment->summary);
-        out += outcome.error.empty() ? "" : " <span class=\"error\">no result</span>";
+        out += "<li><a href=\"#" + name + "\"><strong>" + name + "</strong></a>: <span class=\"question\">" +
+               prose(outcome.experiment->summary) + "</span><br>";
+        out += outcome.error.empty() ? prose(outcome.result.found.front()) : "<span class=\"error\">no result</span>";
         out += "</li>\n";
     }
     return out + "</ol>\n";
@@ -144,9 +177,10 @@ std::string page_html(std::span<const Outcome> outcomes, const Setting& setting,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>Ordo: the lab</title>\n<style>" +
         std::string(style) + "</style>\n</head>\n<body>\n<h1>Ordo: the lab</h1>\n" +
-        paragraph("What positional encodings are and do, computed on one machine by the commands that are named.") +
-        "<pre>" + escaped_html(setting.command + "\n\n" + setting.machine + "\n" + setting.versions) + "</pre>\n";
-    out += contents(outcomes);
+        paragraph("What positional encodings are and do, computed on one machine by the commands that are named.");
+    out += answers(outcomes) + std::string(live_figures);
+    out += "<h2>How it was made</h2>\n<pre>" +
+           escaped_html(setting.command + "\n\n" + setting.machine + "\n" + setting.versions) + "</pre>\n";
     for (const Outcome& outcome : outcomes) out += section(outcome, pictures);
     return out + "</body>\n</html>\n";
 }

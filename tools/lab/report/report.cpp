@@ -152,8 +152,8 @@ std::string page_markdown(std::span<const Outcome> outcomes, const Setting& sett
                       setting.command + "\n\n" + setting.machine + "\n" + setting.versions + "```\n\n";
     for (const Outcome& outcome : outcomes)
         out += "- [" + std::string(outcome.experiment->name) + "](#" + std::string(outcome.experiment->name) +
-               "): " + std::string(outcome.experiment->summary) + (outcome.error.empty() ? "" : " **No result.**") +
-               "\n";
+               "): " + std::string(outcome.experiment->summary) + " **" +
+               (outcome.error.empty() ? escaped_markdown(outcome.result.found.front()) : "No result.") + "**\n";
     out += "\n";
     for (const Outcome& outcome : outcomes) {
         if (outcome.error.empty())

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Heads that are set by hand, so that what they attend to is known beforehand.
+#include "model/model.h"
+#include "tests/lab/lab_run.h"
+#include "tools/lab/experiments/attention_scores.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace ordo::lab {
+
+extern const Experiment attention_experiment;
+
+namespace {
+
+constexpr int n = 8, length = 2 * n, heads = 3; // tokens of one time, of both; the vocabulary is as large as both
+// Columns of the stream, a block of `length` each: the token, its position, the token before it, what is predicted.
+constexpr int token_block = 0, position_block = length, before_block = 2 * length, answer_block = 3 * length;
+constexpr int d_model = 4 * length;
+constexpr float sharp = 40; // a score beside which one of 0 weighs nothing
+constexpr float logit = 3;
+
+// Rows of one head's queries, keys or values that read a block, as it is or a place further.
+void read(View qkv, int part, int head, int block, float factor, int further = 0) {
+    for (int i = 0; i + further < length; ++i)
+        qkv.row((part * heads + head) * length + i + further)[block + i] = factor;
+}
+
+// Layer 0: head 0 attends to the position before, and writes the token there into the stream; head 1 to tokens that are the
+// same. Layer 1: head 0 attends to what came after the same token, and predicts it. Every other head attends to all alike.
+Model hand_set() {
+    Blueprint b;
+    b.vocab_size = b.context = b.d_head = length;
+    b.n_layers = 2;
+    b.n_heads = b.n_kv_heads = heads;
+    b.d_model = d_model;
+    b.d_ff = 4;
+    b.norm_eps = 1e-30f;
+    b.final_norm = b.tied_head = false;
+    b.score_scale = 1;
+    EncodingStack encodings("learned", b.dims());
+    TensorBlock tensors(model_tensors(b, encodings));
+    for (int i = 0; i < length; ++i) {
+        tensors.view("embedding.weight").row(i)[token_block + i] = 1;
+        tensors.view("encoding.learned.weight").row(i)[position_block + i] = 1;
+        tensors.view("head.weight").row(i)[answer_block + i] = logit;
+    }
+    // The sum of squares is 2 before the first layer and 3 before the second, for every token: the norms change nothing.
+    for (int layer = 0; layer < 2; ++layer)
+        for (int j = 0; j < d_model; ++j)
+            tensors.view("layers." + std::to_string(layer) + ".attention_norm.weight").row(0)[j] =
+                static_cast<float>(std::sqrt((2.0 + layer) / d_model));
+    const View first = tensors.view("layers.0.attention.qkv.weight"),
+               second = tensors.view("layers.1.attention.qkv.weight");
+    read(first, 0, 0, position_block, sharp);
+    read(first, 1, 0, position_block, 1, 1);
+    read(first, 2, 0, token_block, 1);
+    read(first, 0, 1, token_block, sharp);
+    read(first, 1, 1, token_block, 1);
+    read(second, 0, 0, token_block, sharp);
+    read(second, 1, 0, before_block, 1);
+    read(second, 2, 0, token_block, 1);
+    for (int i = 0; i < length; ++i) {
+        tensors.view("layers.0.attention.out.weight").row(before_block + i)[i] = 1;
+        tensors.view("layers.1.attention.out.weight").row(answer_block + i)[i] = 1;
+    }
+    return make_model("hand-set", b, std::move(encodings), std::move(tensors), nullptr, {}, length);
+}
+
+// Mean of 1 / (q + 1) over the queries from first to last.
+double uniform(int first, int last) {
+    double sum = 0;
+    for (int q = first; q <= last; ++q) sum += 1.0 / (q + 1);
+    return sum / (last - first + 1);
+}
+
+class LabAttention : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        const test::OneThread alone;
+        scores =
+            std::make_unique<HeadScores>(head_scores(hand_set(), {.sequences = 6, .shortest = n, .longest = n}, 1));
+    }
+    static void TearDownTestSuite() { scores.reset(); }
+
+    static void expect(const std::array<std::vector<std::vector<double>>, 3>& side, HeadKind kind, int layer, int head,
+                       double wanted) {
+        for (const double found : side[static_cast<std::size_t>(kind)][static_cast<std::size_t>(layer * heads + head)])
+            EXPECT_NEAR(found, wanted, 1e-4) << name_of(kind) << " " << layer << " " << head;
+    }
+    static inline std::unique_ptr<HeadScores> scores;
+};
+
+TEST_F(LabAttention, ThePreviousTokenHeadIsOneWhetherTokensRepeatOrNot) {
+    for (const auto& side : {scores->score, scores->control}) {
+        expect(side, HeadKind::previous, 0, 0, 1);
+        expect(side, HeadKind::duplicate, 0, 0, 0);
+        expect(side, HeadKind::induction, 0, 0, 0);
+    }
+}
+
+// It attends to the same token twice, there and where it stands itself.
+TEST_F(LabAttention, TheDuplicateTokenHeadGivesHalf) {
+    expect(scores->score, HeadKind::duplicate, 0, 1, 0.5);
+    expect(scores->control, HeadKind::duplicate, 0, 1, 0);
+    expect(scores->score, HeadKind::previous, 0, 1, 0);
+    expect(scores->score, HeadKind::induction, 0, 1, 0);
+}
+
+// The first token has none before it and is taken for its own: the first of the seven queries divides its weight.
+TEST_F(LabAttention, TheInductionHeadFindsWhatCameAfter) {
+    expect(scores->score, HeadKind::induction, 1, 0, (n - 2 + 0.5) / (n - 1));
+    expect(scores->control, HeadKind::induction, 1, 0, uniform(n, length - 2)); // nothing to be found
+    expect(scores->score, HeadKind::duplicate, 1, 0, 0.5 / n);
+}
+
+TEST_F(LabAttention, AHeadThatAttendsToAllAlikeHasTheUniformScores) {
+    const double wanted[] = {uniform(1, length - 1), uniform(n, length - 1), uniform(n, length - 2)};
+    for (const HeadKind kind : head_kinds) {
+        const double share = wanted[static_cast<std::size_t>(kind)];
+        EXPECT_NEAR(scores->uniform[static_cast<std::size_t>(kind)], share, 1e-12);
+        for (const auto& side : {scores->score, scores->control})
+            for (const auto& [layer, head] : {std::pair{0, 2}, {1, 1}, {1, 2}}) expect(side, kind, layer, head, share);
+    }
+}
+
+// The induction head writes what it attends to: after the first repeated token two tokens share the weight, then one has
+// all; in the control all q + 1 that were seen are as likely, and the next is none of them.
+TEST_F(LabAttention, TheGainIsWhatTheInductionHeadPredicts) {
+    const double z = static_cast<double>(logit);
+    double repeated = std::log(2 * std::exp(z / 2) + length - 2) - z / 2, other = 0;
+    for (int i = 1; i < n - 1; ++i) repeated += std::log(std::exp(z) + length - 1) - z;
+    for (int q = n; q < length - 1; ++q) other += std::log((q + 1) * std::exp(z / (q + 1)) + length - q - 1);
+    for (const double gain : scores->gain) EXPECT_NEAR(gain, (other - repeated) / (n - 1), 1e-4);
+}
+
+TEST_F(LabAttention, MapsAreOfEachHeadAndBlankWhereTheMaskHides) {
+    const test::OneThread alone;
+    const Model model = hand_set();
+    const std::vector<Token> tokens{3, 1, 4, 1, 5};
+    const std::vector<AttentionMap> maps = attention_maps(model, tokens);
+    ASSERT_EQ(maps.size(), 6u);
+    for (std::size_t query = 0; query < tokens.size(); ++query)
+        for (std::size_t key = 0; key < tokens.size(); ++key) {
+            EXPECT_EQ(std::isnan(maps[0][query][key]), key > query);
+            if (key > query) continue;
+            EXPECT_NEAR(maps[0][query][key], key + 1 == query || query == 0 ? 1 : 0, 1e-4);
+            EXPECT_NEAR(maps[2][query][key], 1.0 / static_cast<double>(query + 1), 1e-4);
+        }
+    EXPECT_NEAR(maps[1][3][1], 0.5, 1e-4); // the 1 of old
+    EXPECT_NEAR(maps[1][3][3], 0.5, 1e-4);
+}
+
+TEST_F(LabAttention, RefusesWhatCannotHoldASequence) {
+    const Model model = hand_set();
+    EXPECT_THROW(head_scores(model, {.sequences = 1, .shortest = n, .longest = n + 1}, 1), Error);
+}
+
+TEST_F(LabAttention, OfShippedWeightsEachHeadHasItsScoresAndAMap) {
+    const Result result =
+        test::run(attention_experiment, {"--model", "weights/rope.safetensors", "--prompt", "A dog saw a dog."});
+    const Model model = Model::load("weights/rope.safetensors");
+    const Blueprint& b = impl_of(model).blueprint;
+    const tools::Figures& table = test::table(result, "heads");
+    EXPECT_EQ(table.rows.size(), 3u * static_cast<std::size_t>(b.n_layers * b.n_heads));
+    for (const auto& row : table.rows) {
+        const double score = test::number(row[4]), low = test::number(row[5]), high = test::number(row[6]);
+        EXPECT_TRUE(0 <= low && low <= score && score <= high && high <= 1) << low << " " << score << " " << high;
+    }
+    const auto& tiles = test::picture<HeatMap>(result, "maps-rope");
+    const std::size_t tokens = model.encode("A dog saw a dog.").size() + (model.start_of_text() >= 0 ? 1 : 0);
+    EXPECT_EQ(tiles.values.size(), (tokens + 1) * static_cast<std::size_t>(b.n_layers) - 1);
+    // A row of a tile is one query's weights, which sum to one.
+    double sum = 0;
+    for (std::size_t key = 0; key < tokens; ++key) sum += tiles.values[tokens - 1][key];
+    EXPECT_NEAR(sum, 1, 1e-4);
+}
+
+} // namespace
+} // namespace ordo::lab

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Training that ends when a task is solved, what is counted of an answer, and verdicts on made-up runs.
+#include "tools/lab/experiments/task_verdicts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+namespace {
+
+// One token that is always followed by another, which takes some tens of steps to learn.
+Recipe trivial(double solved) {
+    Recipe r;
+    r.trunk.vocab_size = 8;
+    r.trunk.n_layers = 1;
+    r.trunk.d_model = 16;
+    r.trunk.n_heads = r.trunk.n_kv_heads = 2;
+    r.trunk.d_head = 8;
+    r.trunk.d_ff = 16;
+    r.trunk.context = r.length = 4;
+    r.batch = 2;
+    r.steps = 400;
+    r.lr = 1e-2;
+    r.solved = solved;
+    r.decay = 30;
+    r.draw = [](std::uint64_t, int, std::span<Token> tokens, std::span<Token> targets) {
+        std::fill(tokens.begin(), tokens.end(), 3);
+        std::fill(targets.begin(), targets.end(), 5);
+    };
+    return r;
+}
+
+int steps_until(double solved) {
+    int steps = 0;
+    Meter meter(1, "", [](const std::string&) {});
+    small_model(trivial(solved), "none", 1, 4, meter, &steps);
+    return steps;
+}
+
+TEST(LabTasks, TrainingEndsSoonAfterTheTaskIsSolved) {
+    const int early = steps_until(0.5), later = steps_until(0.05);
+    EXPECT_GT(early, 30); // the decay, and before it some
+    EXPECT_LT(early, later);
+    EXPECT_LT(later, 400);
+    EXPECT_EQ(steps_until(1e-30), 400);
+    EXPECT_EQ(steps_until(0), 400);
+}
+
+// Token by token through a session of its own.
+TEST(LabTasks, ScoreCountsSymbolsAndEndsApart) {
+    const Task& task = find_task("parity");
+    Recipe recipe = recipe_of(task);
+    recipe.steps = 60; // so that some answers are right, some are not, and some are ends
+    recipe.solved = 0;
+    Meter meter(1, "", [](const std::string&) {});
+    const int length = 13, samples = 5;
+    const Model model = small_model(recipe, "rope", 1, task.tokens(length), meter);
+    const TaskScore found = score(model, task, length, samples, 9);
+    TaskScore expected;
+    for (int i = 0; i < samples; ++i) {
+        const Example example =
+            task.make(9, (std::uint64_t{1} << 40) + (std::uint64_t{13} << 20) + unsigned(i), length);
+        Session session(model, {.capacity = task.tokens(length), .chunk = 1, .first_position = 0});
+        bool all = true;
+        for (std::size_t j = 0; j + 1 < example.tokens.size(); ++j) {
+            const auto logits = session.feed(std::span(example.tokens).subspan(j, 1));
+            if (!example.scored[j + 1]) continue;
+            const auto answer = std::max_element(logits.begin(), logits.end()) - logits.begin();
+            all = all && answer == example.tokens[j + 1];
+            if (j + 2 == example.tokens.size()) continue; // the end
+            ++expected.asked;
+            expected.right += answer == example.tokens[j + 1];
+            expected.ended += answer == 2; // "."
+        }
+        ++expected.examples;
+        expected.exact += all;
+    }
+    EXPECT_EQ(expected.asked, samples * length);
+    EXPECT_EQ(found.examples, expected.examples);
+    EXPECT_EQ(found.exact, expected.exact);
+    EXPECT_EQ(found.asked, expected.asked);
+    EXPECT_EQ(found.right, expected.right);
+    EXPECT_EQ(found.ended, expected.ended);
+    EXPECT_GT(expected.right, 0);
+    EXPECT_LT(expected.right, expected.asked);
+}
+
+// A run that solved its task and then has so many of 100 symbols right at twice the length.
+TaskRun run_of(int right, bool solved = true, int far_exact = 0) {
+    TaskRun run;
+    run.steps = 1000;
+    run.scores = {{.examples = 50, .exact = solved ? 50 : 0, .asked = 100, .right = 100},
+                  {.examples = 50, .exact = far_exact, .asked = 100, .right = right}};
+    return run;
+}
+
+class LabTaskVerdicts : public testing::Test {
+protected:
+    TaskPlan plan{{&find_task("copy")}, {"none", "alibi"}, {1, 2}, 3, 50};
+    std::string outcome(std::size_t expectation, const TaskRuns& none, const TaskRuns& alibi) const {
+        return outcomes_of(plan, {{none, alibi}}).at(expectation);
+    }
+};
+
+TEST_F(LabTaskVerdicts, OfTheOrderAreThoseOfTheIntervalOverSeeds) {
+    const TaskRuns good{run_of(60), run_of(62), run_of(58)}, bad{run_of(30), run_of(31), run_of(29)};
+    EXPECT_EQ(outcome(0, good, bad), "Expectation 1 held.");
+    // 0.3, 0.31 and 0.29 apart: 4.3027 * 0.01 / sqrt(3).
+    EXPECT_EQ(outcome(0, bad, good), "Expectation 1 was missed (copy: `none` over alibi -0.300 +- 0.025).");
+    EXPECT_EQ(outcome(0, {run_of(60), run_of(20), run_of(40)}, {run_of(30), run_of(31), run_of(29)}),
+              "Expectation 1 is undecided (copy: `none` over alibi 0.100 +- 0.51).");
+}
+
+// Of two tasks 0.3 and 0.1 apart in every seed but one, where they are 0.3 and 0.16: 0.2, 0.2 and 0.23.
+TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
+    plan.tasks.push_back(&find_task("reverse"));
+    const TaskRuns high{run_of(60), run_of(60), run_of(60)}, low{run_of(30), run_of(30), run_of(30)},
+        near{run_of(50), run_of(50), run_of(44)};
+    EXPECT_EQ(outcomes_of(plan, {{high, low}, {high, near}}).at(3),
+              "The published order, mean share of right symbols beyond the trained length: `none` over alibi 0.210 +- "
+              "0.043 on 2 tasks, held.");
+    const TaskRuns partly{run_of(50), run_of(50), run_of(44, false)};
+    EXPECT_NE(outcomes_of(plan, {{low, high}, {high, partly}}).at(3).find("-0.300 +- 0 on 1 task, missed"),
+              std::string::npos);
+}
+
+// Of two seeds in which both solved the task, not of the third, which would have turned it.
+TEST_F(LabTaskVerdicts, AreOfSeedsThatSolvedTheTask) {
+    const TaskRuns good{run_of(60), run_of(60), run_of(0, false)}, bad{run_of(30), run_of(31), run_of(99)};
+    EXPECT_EQ(outcome(0, good, bad), "Expectation 1 held.");
+    const TaskRuns once{run_of(60), run_of(0, false), run_of(0, false)};
+    EXPECT_EQ(outcome(0, once, bad), "Expectation 1 is undecided (copy: `none` over alibi 0.300).");
+    const TaskRuns never{run_of(0, false), run_of(0, false), run_of(0, false)};
+    EXPECT_EQ(outcome(0, never, bad),
+              "Expectation 1 could not be tested: no two models that it compares solved a task.");
+    EXPECT_EQ(solvers_of(plan, 0, {good, never}),
+              "copy: solved by no encoding in every seed; in part by `none` (2 of 3 seeds); UNSOLVED after " +
+                  std::to_string(find_task("copy").steps) + " steps with alibi.");
+    EXPECT_EQ(solvers_of(plan, 0, {bad, bad}), "copy: solved by `none` (1000 steps), alibi (1000 steps).");
+}
+
+// Wilson's interval of 0 of 150 is below one half, that of 150 of 150 above it, that of 30, 25 and 20 of 50 around it.
+TEST_F(LabTaskVerdicts, OfFarLengthsAreThoseOfShares) {
+    const TaskRuns none{run_of(9), run_of(9), run_of(9)},
+        all{run_of(9, true, 50), run_of(9, true, 50), run_of(9, true, 50)},
+        half{run_of(9, true, 30), run_of(9, true, 25), run_of(9, true, 20)};
+    EXPECT_EQ(outcome(1, none, half),
+              "Expectation 2 is undecided: it held in 1 of 2; undecided for copy at 2: alibi 0.50.");
+    EXPECT_EQ(outcome(1, none, all), "Expectation 2 was missed: it held in 1 of 2; missed by copy at 2: alibi 1.00.");
+}
+
+TEST(LabTaskShares, AreEmptyWhereThereAreNoPositions) {
+    TaskRun run = run_of(50);
+    run.scores[1] = {};
+    EXPECT_TRUE(std::isnan(run.beyond()));
+    EXPECT_TRUE(std::isnan(share_at({run, run}, 1, &TaskScore::right_share).mean));
+    EXPECT_TRUE(std::isnan(beyond_of({run, run}).mean));
+}
+
+} // namespace
+} // namespace ordo::lab

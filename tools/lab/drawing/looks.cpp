@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/drawing/looks.h"
+
+#include "encoding/registry.h"
+
+#include <map>
+
+namespace ordo::lab {
+
+namespace {
+
+// Filled circle, square, triangles, diamond and pentagon, then the same without filling. 11 and the 7 colours have no
+// common factor: 77 looks in all.
+constexpr std::array<int, 11> marks{7, 5, 9, 11, 13, 15, 6, 4, 8, 10, 12};
+constexpr int dashes = 5;
+
+// The place in list.def of the encoding that a label begins with, or -1. "rope-1" and "rope:theta=500" begin with rope, "ropes" does not.
+int encoding_of(std::string_view label) {
+    int found = -1;
+    std::size_t longest = 0;
+    const auto encodings = registered_encodings();
+    for (std::size_t i = 0; i < encodings.size(); ++i) {
+        const std::string_view name = encodings[i]->name;
+        if (name.size() <= longest || !label.starts_with(name)) continue;
+        if (label.size() > name.size() && std::isalnum(static_cast<unsigned char>(label[name.size()]))) continue;
+        longest = name.size();
+        found = static_cast<int>(i);
+    }
+    return found;
+}
+
+Look look(std::size_t color, std::size_t mark, std::size_t dash) {
+    return {line_colors[color % line_colors.size()], marks[mark % marks.size()], static_cast<int>(1 + dash % dashes)};
+}
+
+} // namespace
+
+std::vector<Look> looks_of(const Curves& curves) {
+    const std::size_t colors = line_colors.size();
+    std::vector<int> encodings;
+    std::map<int, std::size_t> seen; // how many series of an encoding there were
+    for (const Series& series : curves.series) encodings.push_back(encoding_of(series.label));
+    const bool named = std::any_of(encodings.begin(), encodings.end(), [](int i) { return i >= 0; });
+    std::size_t other = named ? registered_encodings().size() : 0; // behind the encodings, so that none has their look
+    std::vector<Look> looks;
+    for (const int encoding : encodings) {
+        if (encoding < 0) {
+            looks.push_back(look(other, other, other / colors));
+            ++other;
+            continue;
+        }
+        const auto at = static_cast<std::size_t>(encoding), again = seen[encoding]++;
+        // The first of the list, none, has the last colour, which is grey.
+        looks.push_back(look(at + colors - 1, at + 3 * again, at / colors + again));
+    }
+    return looks;
+}
+
+} // namespace ordo::lab

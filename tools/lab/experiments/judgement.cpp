@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/experiments/judgement.h"
+
+#include "tools/lab/math/numbers.h"
+
+namespace ordo::lab {
+
+void Judgement::add(Verdict verdict, const std::string& name) {
+    if (verdict == Verdict::untested) return;
+    ++cases_;
+    held_ += verdict == Verdict::held;
+    if (verdict == Verdict::missed) append(missed_, name);
+    if (verdict == Verdict::undecided) append(undecided_, name);
+}
+
+std::string Judgement::sentence(int number, const std::string& why_not) const {
+    const std::string head = text("Expectation ", number);
+    if (cases_ == 0) return head + " could not be tested" + why_not + ".";
+    if (held_ == cases_) return text(head, " held", cases_ == 1 ? "." : text(" in all of ", cases_, " cases."));
+    if (cases_ == 1)
+        return text(head, missed_.empty() ? " is undecided (" + undecided_ : " was missed (" + missed_, ").");
+    std::string out =
+        text(head, missed_.empty() ? " is undecided" : " was missed", ": it held in ", held_, " of ", cases_);
+    if (!missed_.empty()) out += "; missed by " + missed_;
+    if (!undecided_.empty()) out += "; undecided for " + undecided_;
+    return out + ".";
+}
+
+} // namespace ordo::lab
