@@ -113,6 +113,7 @@ BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 objects = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 
 %/engine/kernels/avx2.o %/engine/kernels/avx2.cpp: FILE_FLAGS := -march=x86-64-v3
+%/engine/kernels/avxvnni.o %/engine/kernels/avxvnni.cpp: FILE_FLAGS := -march=x86-64-v3 -mavxvnni
 ifeq ($(findstring clang,$(CXX)),)
 INTRINSICS := -Wno-uninitialized -Wno-maybe-uninitialized # g++ 12 warns of its own header (GCC bug 105593)
 endif
@@ -255,7 +256,7 @@ weights: program ## CORPUS=DIR: train the shipped weights again, by way of build
 	@tools/scripts/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
 	@bench/results.sh $(BUILD) heldout accuracy
 	@tools/scripts/readme_table.sh
-seeds: program ## CORPUS=DIR: train three seeds of a smaller budget, and take bench/results/seeds*.csv and the README's table again
+seeds: program ## CORPUS=DIR: train two more seeds of six encodings, and take bench/results/seeds*.csv and the README's table again
 	@[ -n "$(CORPUS)" ] || { echo "make seeds: expected CORPUS=DIR, the folder with simple.train.txt" >&2; exit 1; }
 	@bench/seeds.sh $(BUILD) "$(CORPUS)"
 	@tools/scripts/readme_table.sh

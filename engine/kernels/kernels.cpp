@@ -4,6 +4,8 @@
 #include "core/error.h"
 #include "kernels/tile_permission.h"
 
+#include <vector>
+
 #if defined(__aarch64__)
 #include <sys/auxv.h>
 #else
@@ -12,45 +14,58 @@
 
 namespace ordo {
 
+namespace {
+
+struct KnownSet {
+    const Kernels& set;
+    bool runs;
+};
+
+} // namespace
+
 #if defined(__aarch64__)
 extern const Kernels neon_kernels, dotprod_kernels;
 
 namespace {
 
-const Kernels* const sets[] = {&neon_kernels, &dotprod_kernels};
-
-std::size_t runnable() {
-    return (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0 ? 2 : 1;
+std::vector<KnownSet> known_sets() {
+    return {{neon_kernels, true}, {dotprod_kernels, (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0}};
 }
 
 } // namespace
 #else
-extern const Kernels baseline_kernels, avx2_kernels, avx512_kernels, avx512vnni_kernels, avx512bf16_kernels,
-    amx_kernels;
+extern const Kernels baseline_kernels, avx2_kernels, avxvnni_kernels, avx512_kernels, avx512vnni_kernels,
+    avx512bf16_kernels, amx_kernels;
 
 namespace {
 
-const Kernels* const sets[] = {&baseline_kernels,   &avx2_kernels,       &avx512_kernels,
-                               &avx512vnni_kernels, &avx512bf16_kernels, &amx_kernels};
-
-bool has_f16c() { // clang 14 cannot be asked by name
+// Compilers' __builtin_cpu_supports has no name for these: clang 14 not for the first, GCC 12 not for the second.
+bool has_f16c() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
+bool has_avxvnni() { // leaf 7, subleaf 1, EAX bit 4 (Intel 64 and IA-32 Architectures SDM, CPUID)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 4)) != 0;
+}
 
-// Sets are ordered: each needs what the one before needs and more.
-std::size_t runnable() {
+// Slowest first. Nobody without AVX2 has AVX-512; who has AVX-512 need not have AVX-VNNI, nor the reverse.
+std::vector<KnownSet> known_sets() {
     __builtin_cpu_init();
-    for (const bool has : {__builtin_cpu_supports("avx2") != 0, __builtin_cpu_supports("fma") != 0,
-                           __builtin_cpu_supports("bmi2") != 0, has_f16c()})
-        if (!has) return 1;
-    for (const bool has : {__builtin_cpu_supports("avx512f") != 0, __builtin_cpu_supports("avx512bw") != 0,
-                           __builtin_cpu_supports("avx512cd") != 0, __builtin_cpu_supports("avx512dq") != 0,
-                           __builtin_cpu_supports("avx512vl") != 0})
-        if (!has) return 2;
-    if (!__builtin_cpu_supports("avx512vnni")) return 3;
-    if (!__builtin_cpu_supports("avx512bf16")) return 4;
-    return runs_tiles(this_tile_machine()) ? 6 : 5;
+    const bool v3 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+                    __builtin_cpu_supports("bmi2") != 0 && has_f16c();
+    const bool v4 = v3 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+                    __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+                    __builtin_cpu_supports("avx512vl") != 0;
+    const bool vnni = v4 && __builtin_cpu_supports("avx512vnni") != 0;
+    const bool bf16 = vnni && __builtin_cpu_supports("avx512bf16") != 0;
+    return {{baseline_kernels, true},
+            {avx2_kernels, v3},
+            {avxvnni_kernels, v3 && has_avxvnni()},
+            {avx512_kernels, v4},
+            {avx512vnni_kernels, vnni},
+            {avx512bf16_kernels, bf16},
+            {amx_kernels, bf16 && runs_tiles(this_tile_machine())}};
 }
 
 } // namespace
@@ -66,8 +81,13 @@ const Kernels*& chosen() {
 } // namespace
 
 std::span<const Kernels* const> available_kernels() {
-    static const std::size_t n = runnable();
-    return {sets, n};
+    static const std::vector<const Kernels*> sets = [] {
+        std::vector<const Kernels*> running;
+        for (const KnownSet& known : known_sets())
+            if (known.runs) running.push_back(&known.set);
+        return running;
+    }();
+    return sets;
 }
 
 const Kernels& kernels() {

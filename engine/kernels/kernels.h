@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The inner loops, compiled once per instruction set (baseline.cpp, avx2.cpp, avx512.cpp, avx512vnni.cpp,
+// The inner loops, compiled once per instruction set (baseline.cpp, avx2.cpp, avxvnni.cpp, avx512.cpp, avx512vnni.cpp,
 // avx512bf16.cpp; of ARM64 neon.cpp, dotprod.cpp: the same body.h under different flags; amx.cpp: with products on tiles
 // besides) and chosen at run time. All run on the calling thread.
 #pragma once
@@ -44,7 +44,7 @@ using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, 
                               const QuantRows& x, float* y, std::ptrdiff_t ldy);
 
 struct Kernels {
-    const char* name; // "baseline", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx"; "neon", "dotprod"
+    const char* name; // "baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512bf16", "amx"; "neon", "dotprod"
 
     // c [m, n] = alpha * a * b + beta * c. a(i, l) = a[i * a_row + l * a_col], so that a may be
     // transposed; b [k, n] and c [m, n] have contiguous rows, ldb and ldc apart.

@@ -72,6 +72,11 @@ inline Bytes splat_word(int s) {
 inline floats to_floats(Bytes sums) {
     return reinterpret_cast<floats>(_mm256_cvtepi32_ps(sums));
 }
+#if defined(__AVXVNNI__)
+inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
+    return _mm256_dpbusd_avx_epi32(acc, w, x);
+}
+#else
 inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) {
     return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1)));
 }
@@ -84,6 +89,7 @@ inline Bytes magnitude(Bytes w) {
 inline Bytes with_sign(Bytes x, Bytes w) {
     return _mm256_sign_epi8(x, w);
 }
+#endif
 #else
 typedef __m128i Bytes;
 inline Bytes load_bytes(const std::byte* p) {
@@ -114,7 +120,7 @@ inline Bytes with_sign(Bytes x, Bytes w) {
 
 // A q8_0 weight is stored as the weight + 128. VNNI multiplies it as it is, and 128 times the sum of the
 // activations comes off; elsewhere two such products do not fit 16 bits, so |w| meets x with w's sign.
-#if defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
 constexpr int q8_offset = 128; // what the bytes of dot4_q8 are too large by
 inline Bytes prepare_q8(Bytes w) {
     return w;

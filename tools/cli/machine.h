@@ -21,7 +21,8 @@ inline constexpr Option common_options[] = {
      .kind = Kind::choice,
      .value = "NAME",
      .fallback = "auto",
-     .help = "auto|baseline|avx2|avx512|avx512vnni|avx512bf16|amx|neon|dotprod: the instruction set of the kernels"},
+     .help = "auto|baseline|avx2|avxvnni|avx512|avx512vnni|avx512bf16|amx|neon|dotprod: the instruction set of the "
+             "kernels; OpenBLAS has its own (OPENBLAS_CORETYPE)"},
     {.letter = 'q', .name = "quiet", .help = "nothing but errors on stderr: no progress, timings, seed or warnings"},
     {.letter = 'v', .name = "verbose", .help = "say more on stderr: the model file, its encoding, the threads"},
     {.letter = 'h', .name = "help", .help = "this list"},

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// -march=x86-64-v3 -mavxvnni: products of bytes in one instruction without AVX-512 (Alder Lake, 2021).
+#include "kernels/kernels.h"
+
+#include "kernels/vectors.h"
+
+#include "kernels/body.h"
+#include "kernels/panels.h"
+#include "kernels/quant_panels.h"
+#include "kernels/super_panels.h"
+
+namespace ordo {
+extern const Kernels avxvnni_kernels;
+const Kernels avxvnni_kernels = ORDO_KERNELS("avxvnni");
+} // namespace ordo
