@@ -115,7 +115,8 @@ struct Share {
 
     void read() const {
         if (matrix == nullptr) return tensor->read(first, values);
-        std::vector<std::byte> rows(bytes);
+        const auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes); // zeros would be written for nothing
+        const std::span rows(memory.get(), bytes);
         tensor->read_stored(static_cast<std::int64_t>(first), rows);
         matrix->pack_blocks(static_cast<int>(first), rows);
     }
