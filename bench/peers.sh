@@ -45,7 +45,8 @@ import collections, csv, io, os, pathlib, statistics, subprocess, sys, time
 ordo, cli, rounds, threads, more, benches = sys.argv[1:7]
 files, rounds = sys.argv[7:], int(rounds)
 benches = [name for name in benches.split(":") if name]
-load = ["-t", threads, "-p", "512", "-n", "128", "-d", "0,1024", "-r", "1"]
+load = ["-t", threads, "-p", "512", "-n", "128", "-r", "1"]
+depths = ["-d", "0,1024"]
 
 
 def output(command):
@@ -62,7 +63,8 @@ def rates(command, speed):
         if row.get("encoding") == "none" and encoding_of[file] != "none":
             continue  # which `ordo bench` measures beside the file's own
         work = f"prefill of {row['n_prompt']}" if int(row["n_prompt"]) else "decode"
-        found[work + (f" after {int(row['n_depth']):,}" if int(row["n_depth"]) else "")] = float(row[speed])
+        depth = int(row.get("n_depth") or 0)
+        found[work + (f" after {depth:,}" if depth else "")] = float(row[speed])
     return found
 
 
@@ -78,11 +80,11 @@ def process(command):
 
 def measured(engine):
     if engine == ordo:
-        found = rates([ordo, "bench", "-q", "-m", file, "--format", "csv", "--ubatch-size", "512", *load, *more.split()], "median_ts")
+        found = rates([ordo, "bench", "-q", "-m", file, "--format", "csv", "--ubatch-size", "512", *load, *depths, *more.split()], "median_ts")
         return {**found, **process([ordo, "generate", "-q", "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0"])}
     if engine == cli:
         return process([cli, "-m", file, "-t", threads, "-p", "Once", "-n", "1", "--temp", "0", "-no-cnv"])
-    return rates([engine, "-m", file, "-o", "csv", *load], "avg_ts")
+    return rates([engine, "-m", file, "-o", "csv", *load, *(depths if engine in deep else [])], "avg_ts")
 
 
 def spread(values, digits):
@@ -93,6 +95,8 @@ def info(path):
     return dict(line.split(": ", 1) for line in output([ordo, "info", path]).splitlines() if ": " in line and line[0] != " ")
 
 
+# Older versions know no depth.
+deep = [engine for engine in benches if "--n-depth" in output([engine, "--help"])]
 encoding_of = {file: info(file)["encoding"].split(":")[0] for file in files}
 print("| file | work | Ordo | another | | ratio |\n|---|---|--:|---|--:|--:|")
 for file in files:

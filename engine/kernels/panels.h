@@ -43,6 +43,14 @@ inline void half_tile(int k, const std::byte* w, const float* x, std::ptrdiff_t 
                       int outputs) {
     alignas(64) floats acc[ROWS][panel_vectors] = {}; // references to it lose that its type may lie anywhere
     const auto step = [&]<int DEPTH>(int l) {
+        if constexpr (ROWS > panel_vectors) { // registers hold what is fewer: the weights, or what x spreads
+            alignas(64) floats weights[panel_vectors][Panel::depth];
+            for (int v = 0; v < panel_vectors; ++v) Panel::load(w, l, v, weights[v]);
+            for (int d = 0; d < DEPTH; ++d)
+                for (int r = 0; r < ROWS; ++r)
+                    for (int v = 0; v < panel_vectors; ++v) acc[r][v] += splat(x[r * ldx + l + d]) * weights[v][d];
+            return;
+        }
         for (int v = 0; v < panel_vectors; ++v) {
             alignas(64) floats weights[Panel::depth];
             Panel::load(w, l, v, weights);

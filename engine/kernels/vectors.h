@@ -58,8 +58,9 @@ inline floats load_part(const half_t* p, int n) {
 inline void store(float* p, floats v) {
     *reinterpret_cast<floats*>(p) = v;
 }
+// s + 0 would not be s where that is -0, and so an addition; s - 0 is, and a load spreads it.
 inline floats splat(float s) {
-    return floats{} + s;
+    return s - floats{};
 }
 inline floats load_part(const float* p, int n) {
     floats v{};
