@@ -108,7 +108,7 @@ FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.cpp)
 BENCH_SOURCES := $(filter-out bench/programs/program.cpp,$(wildcard bench/programs/*.cpp))
 SOURCES := $(LIB_SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_SOURCES) $(BENCH_SOURCES) tools/main.cpp tests/fuzz/replay.cpp
 FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.cpp=$(BUILD)/%)
-TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/%,$(SOURCES)))))
+TIDIED := $(patsubst %,build/tidy/%,$(wildcard $(if $(SWEEPS),$(SOURCES),$(filter-out tests/% tools/lab/%,$(SOURCES)))))
 BENCHES := $(BENCH_SOURCES:bench/programs/%.cpp=$(BUILD)/bench_%)
 objects = $(patsubst %.cpp,$(BUILD)/%.o,$(1))
 
@@ -134,7 +134,7 @@ $(BUILD)/tests/%.o: FILE_FLAGS := $(if $(filter asan,$(MODE)),-O0,-O1)
 $(BUILD)/tests/oracles/%.o $(BUILD)/tests/oracle.o $(BUILD)/tests/reference.o: FILE_FLAGS := -O1
 $(BUILD)/tests/kernels/amx_emulated.o: FILE_FLAGS := -O3
 endif
-ifeq ($(MODE),asan)
+ifneq ($(filter asan tsan,$(MODE)),)
 $(BUILD)/tools/%.o $(BUILD)/bench/%.o: FILE_FLAGS := -O0
 endif
 
@@ -228,7 +228,7 @@ needs = @command -v $(firstword $(1)) >/dev/null || { echo "make $@: $(1) not fo
 
 asan: ## the tests under the address and undefined-behaviour sanitizers
 	@$(MAKE) MODE=asan test
-sweeps: ## asan with what it leaves out for its length, and clang-tidy over the tests
+sweeps: ## asan with what it leaves out for its length, and clang-tidy over the lab and the tests
 	@$(MAKE) SWEEPS=1 tidy
 	@$(MAKE) MODE=asan SWEEPS=1 test
 tsan: ## the threaded tests under clang's thread sanitizer
