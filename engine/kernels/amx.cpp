@@ -36,7 +36,7 @@ struct AmxUnit {
     }
     template <int C, int A, int B>
     static void dot_bytes() {
-        asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+        asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
     }
 };
 

@@ -5,7 +5,7 @@
 //   zero<T>()                           tile T to zeros
 //   load<T>(p, stride), store<T>(...)   its rows, stride bytes apart
 //   dot_pairs<C, A, B>()                C [m][n] f32 += A [m][k][2] * B [k][n][2], bf16
-//   dot_bytes<C, A, B>()                C [m][n] i32 += A [m][k][4] * B [k][n][4], signed by unsigned bytes
+//   dot_bytes<C, A, B>()                C [m][n] i32 += A [m][k][4] * B [k][n][4], signed bytes
 // A panel's words lie as B wants them, [k][32] of four bytes, so that both halves of its outputs are loaded from where they are.
 
 namespace {
@@ -130,45 +130,47 @@ void tiled_pair_product(int rows, int outputs, int k, const std::byte* w, std::p
 
 constexpr int block_words = 8; // of four bytes: a block's 32 weights of each output
 
-// The levels of a block as bytes [8][32][4], each `offset` above the weight; `room` where they lie packed.
+typedef unsigned char level_bytes
+    __attribute__((vector_size(4 * lanes), aligned(1), may_alias)); // of a vector of words
+
+inline void store_levels(std::byte* room, int word, int v, words levels, unsigned char offset) {
+    *reinterpret_cast<level_bytes*>(room + panel_row_bytes * word + 4 * lanes * v) =
+        reinterpret_cast<const level_bytes&>(levels) - offset;
+}
+
+// The weights of a block without their scale, signed bytes [8][32][4], in `room`.
 struct Q8Levels {
     using Block = Q8Block;
-    static constexpr int offset = 128;
-    static const std::byte* bytes(const std::byte* block, std::byte*) { return block + 64; }
+    static void write(const std::byte* block, std::byte* room) {
+        for (int g = 0; g < block_words; ++g)
+            for (int v = 0; v < panel_vectors; ++v)
+                store_levels(room, g, v, load_words(block + 64 + panel_row_bytes * g + 4 * lanes * v), 128);
+    }
 };
-
-// Half a panel's words of a block to the bytes of k and those of k + 16.
-inline void store_words(std::byte* room, int g, int v, words low, words high) {
-    *reinterpret_cast<words*>(room + panel_row_bytes * g + 4 * lanes * v) = low;
-    *reinterpret_cast<words*>(room + panel_row_bytes * (g + 4) + 4 * lanes * v) = high;
-}
 
 struct Q4Levels {
     using Block = Q4Block;
-    static constexpr int offset = 8;
-    static const std::byte* bytes(const std::byte* block, std::byte* room) {
+    static void write(const std::byte* block, std::byte* room) {
         for (int g = 0; g < 4; ++g)
             for (int v = 0; v < panel_vectors; ++v) {
                 const words w = load_words(block + 64 + panel_row_bytes * g + 4 * lanes * v);
-                store_words(room, g, v, w & low_nibbles, w >> 4 & low_nibbles);
+                store_levels(room, g, v, w & low_nibbles, 8);
+                store_levels(room, g + 4, v, w >> 4 & low_nibbles, 8);
             }
-        return room;
     }
 };
 
 struct Q5Levels {
     using Block = Q5Block;
-    static constexpr int offset = 16;
-    static const std::byte* bytes(const std::byte* block, std::byte* room) {
+    static void write(const std::byte* block, std::byte* room) {
         for (int v = 0; v < panel_vectors; ++v) {
             const words fifth = load_words(block + 64 + 4 * lanes * v);
             for (int g = 0; g < 4; ++g) {
                 const words w = load_words(block + 64 + panel_row_bytes * (g + 1) + 4 * lanes * v);
-                store_words(room, g, v, (w & low_nibbles) | ((fifth << 4 >> g) & 0x10101010u),
-                            (w >> 4 & low_nibbles) | ((fifth >> g) & 0x10101010u));
+                store_levels(room, g, v, (w & low_nibbles) | ((fifth << 4 >> g) & 0x10101010u), 16);
+                store_levels(room, g + 4, v, (w >> 4 & low_nibbles) | ((fifth >> g) & 0x10101010u), 16);
             }
         }
-        return room;
     }
 };
 
@@ -196,30 +198,38 @@ inline void tiled_block(int rows, const signed char* x, std::ptrdiff_t ldx, cons
     }
 }
 
-// As quant_tile, whose sums are whole numbers too, and whose scales are applied in the same order: with the same bits.
+// As quant_tile, whose sums are whole numbers too, and whose scales are applied in the same order: with the same bits. Two
+// blocks at a time, since totals are loaded and stored as often as sums otherwise.
 template <class Unit, class Levels>
 void tiled_blocks(int rows, int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
                   int outputs) {
     alignas(64) floats total[most_tiled_rows][panel_vectors];
-    alignas(64) int sums[most_tiled_rows * panel_outputs];
+    alignas(64) int sums[2][most_tiled_rows * panel_outputs];
     alignas(64) std::byte room[block_words * panel_row_bytes];
     for (int r = 0; r < rows; ++r)
         for (int v = 0; v < panel_vectors; ++v) total[r][v] = floats{};
     const std::ptrdiff_t blocks = x.cols / 32;
-    for (int b = 0; b < k / 32; ++b, w += Levels::Block::bytes) {
-        tiled_block<Unit>(rows, x.values + static_cast<std::ptrdiff_t>(row) * x.cols + 32 * b, x.cols,
-                          Levels::bytes(w, room), sums);
-        floats weight_scales[panel_vectors];
-        for (int v = 0; v < panel_vectors; ++v) weight_scales[v] = load(reinterpret_cast<const half_t*>(w) + lanes * v);
-        for (int r = 0; r < rows; ++r) {
-            const std::ptrdiff_t block = (row + r) * blocks + b;
-            const ints off = ints{} + Levels::offset * x.sums[block];
-            for (int v = 0; v < panel_vectors; ++v) {
-                const ints sum = *reinterpret_cast<const ints*>(sums + r * panel_outputs + lanes * v) - off;
-                total[r][v] += __builtin_convertvector(sum, floats) * (weight_scales[v] * x.scales[block]);
-            }
+    const auto add = [&]<int COUNT>(int b) {
+        floats weight_scales[COUNT][panel_vectors];
+        for (int i = 0; i < COUNT; ++i, w += Levels::Block::bytes) {
+            Levels::write(w, room);
+            tiled_block<Unit>(rows, x.values + static_cast<std::ptrdiff_t>(row) * x.cols + 32 * (b + i), x.cols, room,
+                              sums[i]);
+            for (int v = 0; v < panel_vectors; ++v)
+                weight_scales[i][v] = load(reinterpret_cast<const half_t*>(w) + lanes * v);
         }
-    }
+        for (int r = 0; r < rows; ++r) {
+            const float* const scales = x.scales + (row + r) * blocks + b;
+            for (int v = 0; v < panel_vectors; ++v)
+                for (int i = 0; i < COUNT; ++i) {
+                    const ints sum = *reinterpret_cast<const ints*>(sums[i] + r * panel_outputs + lanes * v);
+                    total[r][v] += __builtin_convertvector(sum, floats) * (weight_scales[i][v] * scales[i]);
+                }
+        }
+    };
+    int b = 0;
+    for (; b + 2 <= k / 32; b += 2) add.template operator()<2>(b);
+    if (b < k / 32) add.template operator()<1>(b);
     for (int r = 0; r < rows; ++r) store_outputs(y + r * ldy, outputs, total[r]);
 }
 

@@ -77,7 +77,7 @@ public:
         }
         zero_rows_from(C, p.rows);
     }
-    // TDPBSUD: signed bytes of A by unsigned ones of B, sums in 32 bits that wrap.
+    // TDPBSSD: signed bytes of both, sums in 32 bits that wrap.
     template <int C, int A, int B>
     static void dot_bytes() {
         const Product p = product<C, A, B>();
@@ -88,7 +88,7 @@ public:
                 for (int n = 0; n < p.columns; ++n)
                     for (int i = 0; i < 4; ++i)
                         row[n] += static_cast<std::uint32_t>(element<std::int8_t>(A, m, 4 * k + i) *
-                                                             element<std::uint8_t>(B, k, 4 * n + i));
+                                                             element<std::int8_t>(B, k, 4 * n + i));
             std::memcpy(state.tiles[C] + m * palette_row_bytes, row, sizeof row);
         }
         zero_rows_from(C, p.rows);

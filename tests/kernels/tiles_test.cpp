@@ -200,13 +200,13 @@ TEST_F(EmulatedTile, RoundsOnce) {
 TEST_F(EmulatedTile, MultipliesBytesByTheManual) {
     for (const Shape& s : shapes) {
         Bytes1K<std::int8_t> a;
-        Bytes1K<std::uint8_t> b;
+        Bytes1K<std::int8_t> b;
         Bytes1K<std::int32_t> c;
         const Random random(12, 1);
         for (std::uint64_t i = 0; i < 1024; ++i) {
             const auto bits = random.block(i);
             a.at[i / 64][i % 64] = i % 7 == 0 ? std::int8_t{-128} : static_cast<std::int8_t>(bits[0] >> 11);
-            b.at[i / 64][i % 64] = i % 5 == 0 ? std::uint8_t{255} : static_cast<std::uint8_t>(bits[1] >> 11);
+            b.at[i / 64][i % 64] = i % 5 == 0 ? std::int8_t{-128} : static_cast<std::int8_t>(bits[1] >> 11);
         }
         for (int i = 0; i < 256; ++i) c.at[i / 16][i % 16] = i % 2 == 0 ? 2147483000 : -i;
         Unit::configure(with_shapes({{s.rows, 4 * s.columns}, {s.rows, 4 * s.depth}, {s.depth, 4 * s.columns}}));
