@@ -63,9 +63,11 @@ TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
     expect_error(run_program({"generate", "-i", "-f", "-"}), 2, "--file");
 }
 
-// Ctrl-C stops a text; then the next one is asked for.
+// Ctrl-C stops a text; then the next one is asked for, and Ctrl-D is the end that it always is.
 TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
-    for (const char* terminal : {"xterm", "dumb"}) {
+    for (const auto& [terminal, end] :
+         {std::pair{"xterm", "/quit\n"}, {"dumb", "/quit\n"}, {"xterm", "\x04"}, {"dumb", "\x04"}}) {
+        SCOPED_TRACE(std::string(terminal) + " " + end);
         bool asked = false, ended = false;
         const auto type = [&](const std::string& written) -> std::string {
             if (!asked && written.find("> ") != std::string::npos) {
@@ -75,7 +77,7 @@ TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
             const std::size_t last = written.rfind("ZZZZ");
             if (ended || last == std::string::npos || written.find("> ", last) == std::string::npos) return "";
             ended = true;
-            return "/quit\n";
+            return end;
         };
         const auto interrupt = [](const std::string& written) {
             return std::count(written.begin(), written.end(), 'Z') > 300 ? SIGINT : 0;
@@ -85,6 +87,9 @@ TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
                             interrupt, {{"TERM", terminal}}, type);
         EXPECT_EQ(watched.code, 0) << watched.written.substr(0, 2000);
         EXPECT_TRUE(ended);
+        // One more prompt would be the answer to an interrupt.
+        const std::string after = watched.written.substr(watched.written.rfind("ZZZZ"));
+        EXPECT_EQ(after.find("> "), after.rfind("> ")) << after;
     }
 }
 

@@ -95,6 +95,7 @@ LineReader::LineReader() : terminal_(::isatty(STDIN_FILENO) == 1 && stdout_is_te
 LineReader::~LineReader() = default;
 
 std::optional<std::string> LineReader::read(const std::string& prompt) {
+    forget_signal(); // which stopped what was done before
     if (!editor_) return read_plain(prompt);
     editor_->prompt = prompt;
     return editor_->read();
