@@ -63,6 +63,19 @@ TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
     expect_error(run_program({"generate", "-i", "-f", "-"}), 2, "--file");
 }
 
+TEST(CliInteractive, AContextThatIsFullOrWasShiftedIsNamedWithItsSize) {
+    std::vector<std::string> talk{"generate", "-i", "-n", "40", "--temp", "0", "-c", "20", "-m", model_file("rope")};
+    const Outcome full = run_program(talk, {.input = "Z\n"});
+    EXPECT_NE(full.err.find("the context of 20 tokens is full; --context-shift goes on; /new begins a new text"),
+              std::string::npos)
+        << full.err;
+    // Of the 40 that are fed, half of those that are held, but for the prompt's one, go when the 20th, 29th and 38th are.
+    talk.push_back("--context-shift");
+    const Outcome shifted = run_program(talk, {.input = "Z\n"});
+    EXPECT_NE(shifted.err.find("the context of 20 tokens was shifted 3 times, its keys renumbered"), std::string::npos)
+        << shifted.err;
+}
+
 // Ctrl-C stops a text; then the next one is asked for, and Ctrl-D is the end that it always is.
 TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
     for (const auto& [terminal, end] :

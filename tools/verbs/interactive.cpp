@@ -175,11 +175,11 @@ private:
         out.close();
         text_ = before_ + result.text;
         if (chat_) chat_->answered(result.text);
-        fed_ = continuation.release();
         if (!request_.quiet && result.reason == StopReason::full)
             write_message("the context of " + std::to_string(continuation.capacity()) + " tokens is full" +
                           full_text(request_) + "; /new begins a new text");
         if (!request_.quiet && result.shifts > 0) write_message(shifts_text(result.shifts, continuation));
+        fed_ = continuation.release(); // and nothing more is asked of it
     }
 
     const Arguments& arguments_;
