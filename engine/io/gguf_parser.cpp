@@ -3,6 +3,7 @@
 // anything is allocated for it.
 #include "core/error.h"
 #include "io/checked.h"
+#include "io/file_kind.h"
 #include "io/gguf.h"
 
 #include <algorithm>
@@ -17,18 +18,6 @@ constexpr std::uint32_t gguf_version = 3;
 constexpr std::uint64_t least_entry = 8 + 1 + 4 + 1;          // bytes: a key of one, a type, a value
 constexpr std::uint64_t least_tensor = 8 + 1 + 4 + 8 + 4 + 8; // a name of one byte, one size
 constexpr std::string_view alignment_key = "general.alignment";
-
-// What the first bytes of a file say it is, if it is a relative of GGUF or something else that people hold for one.
-std::string_view other_format(std::string_view start) {
-    if (start.size() < 4) return {};
-    const std::string_view magic = start.substr(0, 4);
-    if (magic == "FUGG") return "a big-endian GGUF file, which is not supported";
-    for (const std::string_view old : {"GGML", "lmgg", "GGMF", "fmgg", "GGJT", "tjgg", "GGLA", "algg"})
-        if (magic == old) return "one of ggml's formats before GGUF; convert the model again";
-    if (magic == std::string_view("PK\x03\x04", 4)) return "a zip archive (PyTorch's .bin or .pt?)";
-    if (start.size() > 8 && start[8] == '{') return "what looks like a safetensors file";
-    return {};
-}
 
 bool has_control(std::string_view name) {
     return std::any_of(name.begin(), name.end(), [](char c) {
@@ -121,14 +110,14 @@ std::string GgufParser::string(std::string_view what, std::uint64_t most) {
 // ---- The start --------------------------------------------------------------------------------
 
 void GgufParser::check_start() {
-    char start[16] = {};
+    char start[file_kind_bytes] = {};
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(file_.size_, sizeof start));
     if (n == 0) refuse("the file is empty");
     file_.read_at(0, std::as_writable_bytes(std::span(start, n)));
     const std::string_view text(start, n);
     if (!text.starts_with("GGUF")) {
-        if (const std::string_view other = other_format(text); !other.empty())
-            refuse("expected a GGUF file, found ", other);
+        if (const FileKind* kind = binary_kind(text)) refuse("expected a GGUF file, found ", kind->text());
+        if (like_safetensors(text)) refuse("expected a GGUF file, found what looks like a safetensors file");
         refuse("expected 'GGUF' at byte 0, found '", printable(text.substr(0, 4)), "'");
     }
     at_ = 4;

@@ -2,6 +2,7 @@
 #include "io/safetensors.h"
 
 #include "core/parallel.h"
+#include "io/file_kind.h"
 #include "io/half.h"
 #include "io/safetensors_header.h"
 
@@ -14,20 +15,12 @@ namespace ordo {
 namespace {
 
 // What the first bytes of a file say it is, if it is something else that people hold for weights.
-std::string_view other_format(std::string_view start) {
-    using namespace std::string_view_literals;
-    if (start.starts_with("PK\x03\x04"sv))
-        return "a zip archive (PyTorch's .bin or .pt?); pickled weights are never loaded, convert them to safetensors";
-    if (start.size() >= 2 && start[0] == '\x80' && start[1] >= 2 && start[1] <= 5)
-        return "a Python pickle (PyTorch's .bin or .pt?), which is never loaded; convert it to safetensors";
-    if (start.starts_with("GGUF"sv)) return "a GGUF file";
-    if (start.starts_with("version https://git-lfs"sv)) return "a Git LFS pointer; fetch the file itself";
-    const std::size_t first = start.find_first_not_of(" \t\r\n");
-    const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\t' || c == '\r' || c == '\n'; };
-    if (first == start.npos || start.size() < 8 || !std::all_of(start.begin(), start.end(), is_text)) return {};
-    if (start[first] == '{' || start[first] == '[')
-        return "JSON; of a model in a directory, with its config.json and tokenizer.json, give the directory";
-    return "a text";
+std::string other_format(std::string_view start, bool whole) {
+    if (const FileKind* kind = binary_kind(start)) return kind->text();
+    std::string text(text_kind(start, whole));
+    if (text == "JSON")
+        text += "; of a model in a directory, with its config.json and tokenizer.json, give the directory";
+    return text;
 }
 
 } // namespace
@@ -69,7 +62,7 @@ void Safetensors::read_at(std::uint64_t offset, std::span<std::byte> out) const 
 // Returns N, having checked it and the byte after it.
 std::uint64_t Safetensors::header_length(const SafetensorsLimits& limits) const {
     if (size_ == 0) fail(ErrorCode::model, where_, ": the file is empty");
-    char start[32] = {};
+    char start[file_kind_bytes] = {};
     const std::size_t n = std::min<std::uint64_t>(size_, sizeof start);
     read_at(0, std::as_writable_bytes(std::span(start, n)));
 
@@ -79,7 +72,7 @@ std::uint64_t Safetensors::header_length(const SafetensorsLimits& limits) const 
         size_ > 8 && length != 0 && length <= size_ - 8 && length <= limits.header_bytes && start[8] == '{';
     if (plausible) return length;
 
-    if (const std::string_view other = other_format({start, n}); !other.empty())
+    if (const std::string other = other_format({start, n}, n == size_); !other.empty())
         fail(ErrorCode::model, where_, ": expected a safetensors file, found ", other);
     if (size_ < 8) fail(ErrorCode::model, where_, ": file of ", size_, " bytes, too short for a safetensors header");
     if (length == 0) fail(ErrorCode::model, where_, ": header length is 0");

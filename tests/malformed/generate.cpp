@@ -210,6 +210,24 @@ void add_other_formats(Files& files) {
     other("s35-gguf.gguf", "GGUF\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
     other("s35-lfs-pointer.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
     other("s35-page.safetensors", "<!DOCTYPE html>\n<html>Not found</html>\n");
+    other("s35-ggml.bin", "lmgg\x01\0\0\0\0\x7d\0\0"s + padding);
+    other("s35-ggjt.bin", "tjgg\x03\0\0\0\0\x7d\0\0"s + padding);
+    other("s35-weights.h5", "\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0"s + padding);
+    other("s35-array.npy", "\x93NUMPY\x01\0\x76\0{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n"s);
+    other("s35-packed.gz", "\x1f\x8b\x08\x08\0\0\0\0\0\x03model\0"s + padding);
+    other("s35-picture.png", "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"s + padding);
+    other("s35-program", "\x7f"
+                         "ELF\x02\x01\x01\0"s +
+                             padding);
+    // Texts in UTF-8: the 32nd byte is the first of two, and the mark of Windows' editors.
+    other("s35-text-cut.txt", "Es war einmal eine alte Witwe f\u00fcr sich allein\n"s);
+    other("s35-text-marked.txt", "\ufeffGr\u00fc\u00dfe"s);
+    other("s35-text-short.txt", "hi\n");
+    other("s35-text-latin-1.txt", "Gr\xfc\xdf"
+                                  "e aus dem Norden\n"s);
+    other("s35-config.json", "{\"_name\": \"\u6f22\u5b57\", \"n_layer\": 2}\n"s);
+    other("s35-config-marked.json", "\ufeff {\"n_layer\": 2}\n"s);
+    other("s35-words-about.txt", "GGML, and GGUF after it, are formats of files.\n");
     const Random random(1, 0);
     for (int i = 0; i < 8; ++i) {
         std::string noise;
