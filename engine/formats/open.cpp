@@ -21,7 +21,7 @@ Source open_source(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path, error)) return hugging_face_source(path);
     if (begins_with(path, "GGUF")) return gguf_source(std::make_shared<const Gguf>(Gguf::open(path)));
     if (is_llama2c(path))
-        fail(ErrorCode::usage, printable_path(path),
+        fail(ErrorCode::model, printable_path(path),
              ": expected a model with its tokenizer, found a file of llama2.c's; ",
              "convert it first: ordo convert IN OUT --tokenizer FILE");
     auto file = std::make_shared<const Safetensors>(Safetensors::open(path));

@@ -4,6 +4,7 @@
 
 #include "tests/io/gguf_bytes.h"
 #include "tests/temp_dir.h"
+#include "tests/tools/program.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -77,6 +78,17 @@ TEST(Llama2c, FindsEachTensorInItsPlace) {
         expect(layer + "feed_forward.out.weight", 0, w2 + i * hidden * dim);
     }
     expect("final_norm.weight", 0, last);
+}
+
+// As every other kind of file that is not supported.
+TEST(Llama2c, IsNoModelWithoutItsTokenizer) {
+    const test::TempDir dir;
+    put_file(dir / "a.bin", counting());
+    EXPECT_EQ(message([&] { open_source(dir / "a.bin"); }),
+              (dir / "a.bin").string() + ": expected a model with its tokenizer, found a file of llama2.c's; "
+                                         "convert it first: ordo convert IN OUT --tokenizer FILE");
+    test::expect_error(test::run_program({"generate", "-m", (dir / "a.bin").string(), "-p", "a"}), 3,
+                       "found a file of llama2.c's; convert it first");
 }
 
 TEST(Llama2c, RefusesEveryOtherSize) {
