@@ -49,6 +49,30 @@ TEST(CliInteractive, OtherEncodingsSeedsAndModels) {
     EXPECT_NE(outcome.out, of_three + of_four + of_three + of_three);
 }
 
+// Whatever is drawn anew is named, and what was asked for by its name is said to be there.
+TEST(CliInteractive, AgainTakesTheNextSeedAndSaysIt) {
+    std::vector<std::string> single{"generate", model_file("random"), "-p", "The", "-n", "9", "-q", "-s", "3"};
+    std::string texts;
+    for (const char* seed : {"3", "4", "5"}) {
+        single.back() = seed;
+        texts += out_of(single).substr(3);
+    }
+    const std::vector<std::string> talk{"generate", model_file("random"), "-i", "-n", "9"};
+    const Outcome outcome =
+        run_program(talk, {.input = "/seed 3 \t\nThe\n/again\n/again\n"}); // spaces are no part of it
+    expect_success(outcome);
+    EXPECT_EQ(outcome.out, texts);
+    EXPECT_EQ(outcome.err, "ordo: seed: 4\nordo: seed: 5\n");
+    // Another model or seed writes another text by itself.
+    const Outcome other = run_program(talk, {.input = "/seed 3\nThe\n/encoding alibi\n/again\n/seed 3\n/again\n"});
+    EXPECT_EQ(other.err.find("seed: "), std::string::npos) << other.err;
+    EXPECT_NE(other.err.find("ordo: model: " + model_file("random") + ", encoding: alibi\n"), std::string::npos)
+        << other.err;
+    const Outcome loaded = run_program({"generate", "-i"}, {.input = "/encoding alibi\n/model " + model_file("none")});
+    EXPECT_EQ(loaded.err, "ordo: model: " + model_file("alibi") +
+                              ", encoding: alibi\nordo: model: " + model_file("none") + ", encoding: none\n");
+}
+
 TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
     const Outcome outcome =
         run_program(words, {.input = "/bogus\n/seed x\n/encoding ropy\n/encoding\n/model /no/such\n/model\na\n"});
@@ -57,6 +81,14 @@ TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
     EXPECT_TRUE(std::regex_match(outcome.err, std::regex("(ordo: .*\n){6}"))) << outcome.err;
     EXPECT_NE(outcome.err.find("unknown command '/bogus'; /help lists them"), std::string::npos);
     EXPECT_NE(said("/help\n").find("/encoding SPEC"), std::string::npos);
+    for (const auto& [typed, meant] : {std::pair{"/enc alibi", "/encoding"}, {"/q", "/quit"}, {"/sede 3", "/seed"}})
+        EXPECT_NE(run_program(words, {.input = typed}).err.find(std::string("; did you mean ") + meant + "?\n"),
+                  std::string::npos)
+            << typed;
+    EXPECT_NE(run_program(words, {.input = "/"}).err.find("unknown command '/'; /help"), std::string::npos);
+    EXPECT_NE(
+        run_program(words, {.input = "/seed abc"}).err.find("/seed: expected -1 or a whole number from 0 to 1844"),
+        std::string::npos);
     const Outcome full = run_program(words, {.input = std::string(80, 'Z') + "\na\n"});
     EXPECT_EQ(full.out, "bcd\n");
     EXPECT_NE(full.err.find("at most 64 tokens, found 81"), std::string::npos) << full.err;

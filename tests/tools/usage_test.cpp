@@ -262,6 +262,13 @@ TEST(CliNumbers, EachIsRefusedWithItsRange) {
         }
 }
 
+TEST(CliNumbers, ASeedMayBeRandomOnlyWhereATextIsWritten) {
+    expect_error(run_program({"generate", "-p", "a", "-s", "-2"}), 2,
+                 "option --seed: expected -1 or a whole number from 0 to 18446744073709551615, found '-2'");
+    expect_error(run_program({"train", "-s", "-1"}), 2,
+                 "option --seed: expected a whole number from 0 to 18446744073709551615, found '-1'");
+}
+
 TEST(CliNumbers, ListsAreCheckedItemByItem) {
     for (const char* list : {"", "1,,2", "1;2", "1,a", ",1", "1,", "1,-2", "1, ,2", "3000000000"})
         expect_error(run_program({"logits", "--tokens", list}), 2, "option --tokens: expected a whole number");
@@ -275,6 +282,8 @@ TEST(CliNumbers, TheLimitsThemselvesAreTaken) {
     EXPECT_THROW(tools::parse_number("0", "x", 0, 1, true), Error);
     EXPECT_EQ(tools::parse_integer("-1", "x", -1, 3), -1);
     EXPECT_EQ(tools::parse_seed("18446744073709551615", "x"), 18446744073709551615u);
+    EXPECT_EQ(tools::parse_seed_or_random("7", "x"), 7u);
+    EXPECT_FALSE(tools::parse_seed_or_random("-1", "x").has_value());
 }
 
 TEST(CliNumbers, TheCommandLineIsPublishedWithoutPaths) {

@@ -52,6 +52,17 @@ void check_choice(const Option& option, std::string_view what, std::string_view 
              printable(value), "'");
 }
 
+// Nothing for -1, where that may ask for a random one.
+std::optional<std::uint64_t> seed_of(std::string_view text, std::string_view what, bool may_be_random) {
+    if (may_be_random && text == "-1") return {};
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size())
+        fail(ErrorCode::usage, what, ": expected ", may_be_random ? "-1 or " : "", "a whole number from 0 to ",
+             std::numeric_limits<std::uint64_t>::max(), ", found '", printable(text), "'");
+    return value;
+}
+
 void check_value(const Option& option, std::string_view value) {
     const std::string what = "option --" + std::string(option.name);
     const auto least = static_cast<std::int64_t>(option.least), most = static_cast<std::int64_t>(option.most);
@@ -77,8 +88,10 @@ void check_value(const Option& option, std::string_view value) {
         parse_number(value, what, option.least, option.most, option.above);
         break;
     case Kind::seed:
-        if (option.least < 0 && value == "-1") break;
-        parse_seed(value, what);
+        if (option.least < 0)
+            parse_seed_or_random(value, what);
+        else
+            parse_seed(value, what);
         break;
     }
 }
@@ -151,12 +164,11 @@ double parse_number(std::string_view text, std::string_view what, double least, 
 }
 
 std::uint64_t parse_seed(std::string_view text, std::string_view what) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size())
-        fail(ErrorCode::usage, what, ": expected a whole number from 0 to ", std::numeric_limits<std::uint64_t>::max(),
-             ", found '", printable(text), "'");
-    return value;
+    return *seed_of(text, what, false);
+}
+
+std::optional<std::uint64_t> parse_seed_or_random(std::string_view text, std::string_view what) {
+    return seed_of(text, what, true);
 }
 
 std::vector<std::int64_t> parse_integers(std::string_view text, std::string_view what, std::int64_t least,

@@ -6,6 +6,7 @@
 #include "ordo.h"
 
 #include <map>
+#include <optional>
 
 namespace ordo::tools {
 
@@ -97,6 +98,8 @@ private:
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t least, std::int64_t most);
 double parse_number(std::string_view text, std::string_view what, double least, double most, bool above = false);
 std::uint64_t parse_seed(std::string_view text, std::string_view what);
+// Nothing for -1, which asks for a random one.
+std::optional<std::uint64_t> parse_seed_or_random(std::string_view text, std::string_view what);
 // Numbers separated by commas or white space, at least one.
 std::vector<std::int64_t> parse_integers(std::string_view text, std::string_view what, std::int64_t least,
                                          std::int64_t most);

@@ -208,9 +208,12 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     if (!arguments.has("quiet"))
         options.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
     Model model = Model::load(choice.file, options);
-    if (arguments.has("verbose"))
-        write_message("model: " + printable_path(choice.file) + ", encoding: " + model.encoding());
+    if (arguments.has("verbose")) show_model(choice.file, model);
     return model;
+}
+
+void show_model(const fs::path& file, const Model& model) {
+    write_message("model: " + printable_path(file) + ", encoding: " + model.encoding());
 }
 
 void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t positions, const std::string& whose) {

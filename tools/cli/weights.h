@@ -76,6 +76,8 @@ struct ModelChoice {
     int context = 0;
 };
 Model open_model(const Arguments& arguments, const ModelChoice& choice);
+// "model: FILE, encoding: SPEC" on stderr.
+void show_model(const std::filesystem::path& file, const Model& model);
 
 // Says before anything is computed that so many positions are more than the model was trained with, and what its encoding
 // makes of that in a session of that length. whose: of several models, which.

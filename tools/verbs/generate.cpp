@@ -31,8 +31,10 @@ GenerateRequest read_request(const Arguments& arguments) {
         if (text.empty()) fail(ErrorCode::usage, "option --stop: expected a text, found nothing");
         options.stop.push_back(text);
     }
-    request.fixed_seed = arguments.has("seed") && arguments.text("seed") != "-1";
-    options.sampling.seed = request.fixed_seed ? parse_seed(arguments.text("seed"), "seed") : random_seed();
+    std::optional<std::uint64_t> seed;
+    if (arguments.has("seed")) seed = parse_seed_or_random(arguments.text("seed"), "seed");
+    request.fixed_seed = seed.has_value();
+    options.sampling.seed = seed ? *seed : random_seed();
     request.show_prompt = !arguments.has("no-display-prompt");
     request.quiet = arguments.has("quiet");
     return request;
@@ -70,8 +72,8 @@ void show_idle_options(const Arguments& arguments, const GenerateRequest& reques
         idle("force-encoding", "without --encoding");
 }
 
-void show_seed(const GenerateRequest& request) {
-    if (!request.quiet && !request.fixed_seed && request.options.sampling.temperature > 0)
+void show_seed(const GenerateRequest& request, bool chosen) {
+    if (!request.quiet && (chosen || !request.fixed_seed) && request.options.sampling.temperature > 0)
         write_message("seed: " + std::to_string(request.options.sampling.seed));
 }
 

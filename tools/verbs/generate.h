@@ -22,8 +22,8 @@ GenerateRequest read_request(const Arguments& arguments);
 void take_recommended(const Arguments& arguments, const Model& model, Sampling& sampling);
 
 std::uint64_t random_seed();
-// "seed: 7" on stderr, of one that was drawn and matters.
-void show_seed(const GenerateRequest& request);
+// "seed: 7" on stderr, of one that was drawn, or chosen otherwise than by the user, and matters.
+void show_seed(const GenerateRequest& request, bool chosen = false);
 
 // Feeds a prompt, and says how far that is; what names it there: "prompt", "rope". Stops early if wanted is given and
 // becomes false.

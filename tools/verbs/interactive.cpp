@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo generate -i: a text that somebody and the model write in turns.
 #include "core/error.h"
+#include "encoding/spec.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/line_reader.h"
 #include "tools/cli/machine.h"
@@ -19,19 +20,37 @@ constexpr std::string_view help =
     "  /again           take the last continuation back, and write another\n"
     "  /new             begin a new text\n"
     "  /encoding SPEC   go on under this encoding, on the weights trained with it, or forced onto the model given\n"
-    "  /seed N          of all continuations to come; -1: a new one for each\n"
+    "  /seed N          of all continuations to come, but that /again takes the next one; -1: a new one for each\n"
     "  /model FILE      go on with another model\n"
     "  /help            this list\n"
     "  /quit            end, as Ctrl-D does\n";
 
-constexpr std::string_view chat_help = "What is typed is a message, and the model answers. Ctrl-C stops an answer.\n"
-                                       "  /again           take the last answer back, and write another\n"
-                                       "  /new             begin a new conversation\n"
-                                       "  /encoding SPEC   go on under this encoding, forced onto the model given\n"
-                                       "  /seed N          of all answers to come; -1: a new one for each\n"
-                                       "  /model FILE      go on with another model\n"
-                                       "  /help            this list\n"
-                                       "  /quit            end, as Ctrl-D does\n";
+constexpr std::string_view commands[] = {"/again", "/new", "/encoding", "/seed", "/model", "/help", "/quit"};
+
+constexpr std::string_view chat_help =
+    "What is typed is a message, and the model answers. Ctrl-C stops an answer.\n"
+    "  /again           take the last answer back, and write another\n"
+    "  /new             begin a new conversation\n"
+    "  /encoding SPEC   go on under this encoding, forced onto the model given\n"
+    "  /seed N          of all answers to come, but that /again takes the next one; -1: a new one for each\n"
+    "  /model FILE      go on with another model\n"
+    "  /help            this list\n"
+    "  /quit            end, as Ctrl-D does\n";
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view spaces = " \t\r";
+    const std::size_t first = std::min(text.find_first_not_of(spaces), text.size());
+    return text.substr(first, text.find_last_not_of(spaces) + 1 - first);
+}
+
+[[noreturn]] void refuse(std::string_view command) {
+    std::string_view near = nearest(command, commands);
+    if (command.size() > 1)
+        for (const std::string_view known : commands)
+            if (known.starts_with(command)) near = known;
+    fail(ErrorCode::usage, "unknown command '", printable(command), "'",
+         near.empty() ? "; /help lists them" : "; did you mean ", near, near.empty() ? "" : "?");
+}
 
 class Interaction {
 public:
@@ -59,8 +78,7 @@ public:
     // False to end.
     bool obey(std::string_view line) {
         const std::string_view command = line.substr(0, line.find(' '));
-        std::string_view value = line.substr(command.size());
-        while (value.starts_with(' ')) value.remove_prefix(1);
+        const std::string_view value = trimmed(line.substr(command.size()));
         if (command == "/quit") return false;
         if (command == "/again")
             again();
@@ -75,7 +93,7 @@ public:
         else if (command == "/help")
             write_out(chat_ ? chat_help : help);
         else
-            fail(ErrorCode::usage, "unknown command '", printable(command), "'; /help lists them");
+            refuse(command);
         return true;
     }
 
@@ -88,6 +106,7 @@ private:
         std::optional<Chat> chat = begin_chat(arguments_, opened, request);
         if (chat && chat_) chat->go_on_from(std::move(*chat_));
         fed_.reset(); // which is of the model before
+        repeats_ = false;
         model_.emplace(std::move(opened));
         choice_ = choice;
         request_ = std::move(request);
@@ -105,10 +124,20 @@ private:
         answer_or_undo(before);
     }
     void again() {
-        if (!chat_) return write();
+        if (!chat_) {
+            take_next_seed();
+            return write();
+        }
         const Chat before = *chat_;
-        if (chat_->take_back_answer()) return answer_or_undo(before);
-        write_message("there is no answer to take back yet");
+        if (!chat_->take_back_answer()) return write_message("there is no answer to take back yet");
+        take_next_seed();
+        answer_or_undo(before);
+    }
+    // The same seed would write the same text again, unless it is another one or the model is.
+    void take_next_seed() {
+        if (!repeats_ || !request_.fixed_seed) return;
+        ++request_.options.sampling.seed;
+        show_seed(request_, true);
     }
     void answer_or_undo(const Chat& before) {
         try {
@@ -124,8 +153,10 @@ private:
     }
 
     void set_seed(std::string_view value) {
-        request_.fixed_seed = value != "-1";
-        if (request_.fixed_seed) request_.options.sampling.seed = parse_seed(value, "/seed");
+        const std::optional<std::uint64_t> seed = parse_seed_or_random(value, "/seed");
+        request_.fixed_seed = seed.has_value();
+        if (seed) request_.options.sampling.seed = *seed;
+        repeats_ = false;
     }
 
     void set_encoding(std::string_view spec) {
@@ -135,6 +166,7 @@ private:
         choice.force = own_file_ || choice.force;
         if (!own_file_) choice.file = find_weights(choice.encoding, choice.force);
         open(choice);
+        name_model();
     }
 
     void set_model(std::string_view file) {
@@ -144,6 +176,10 @@ private:
         choice.encoding = "";
         open(choice);
         own_file_ = true;
+        name_model();
+    }
+    void name_model() {
+        if (!request_.quiet && !arguments_.has("verbose")) show_model(choice_.file, *model_);
     }
 
     // Continues before_, or answers what was said last.
@@ -174,6 +210,7 @@ private:
         out.write(arrived);
         out.close();
         text_ = before_ + result.text;
+        repeats_ = true;
         if (chat_) chat_->answered(result.text);
         if (!request_.quiet && result.reason == StopReason::full)
             write_message("the context of " + std::to_string(continuation.capacity()) + " tokens is full" +
@@ -187,6 +224,7 @@ private:
     const std::vector<std::string> stops_; // that were asked for, beside those of a form of conversations
     std::optional<Chat> chat_;
     ModelChoice choice_;
+    bool repeats_ = false;  // the last text was written by this model with this seed
     bool own_file_ = false; // a model was named, by whatever way
     std::optional<Model> model_;
     std::optional<Continuation::Fed> fed_;
