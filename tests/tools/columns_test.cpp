@@ -6,6 +6,7 @@
 #include "tests/tools/terminal.h"
 
 #include <gtest/gtest.h>
+#include <regex>
 #include <sstream>
 
 namespace {
@@ -81,13 +82,23 @@ TEST(Columns, GrowSideBySideAndNothingAboveTheLastRowChanges) {
 // Figures wrap as the lab's do: blocks of columns, or a line for each cell, and no line is wider than the terminal.
 TEST(Columns, WideTablesWrapOnATerminal) {
     for (const std::vector<std::string>& command :
-         {std::vector<std::string>{"encodings"}, {"perplexity", model_file("rope"), "--length", "8,16", "-q"}}) {
+         {std::vector<std::string>{"encodings"},
+          {"perplexity", model_file("rope"), "--length", "8,16", "-q"},
+          {"encodings", "rope"},
+          {"encodings", "-m", model_file("random")},
+          {"bench", "-q", "-p", "4", "-n", "0", "-r", "1", "-t", "1", "--layers", "1", "--encodings", "rope"}}) {
         const Watched watched = run_in_terminal(command, 64);
         EXPECT_EQ(watched.code, 0) << watched.written;
         std::istringstream written(watched.written);
         std::size_t lines = 0;
         for (std::string line; std::getline(written, line); ++lines) EXPECT_LE(tools::columns_of(line), 64) << line;
         EXPECT_GT(lines, 8u);
+        // The same words as in a pipe, whatever line they are on; a table may be in blocks.
+        if (command.size() != 2) continue;
+        std::istringstream piped(run_program(command).out);
+        const std::string words = " " + std::regex_replace(watched.written, std::regex("\\s+"), " ");
+        for (std::string word; piped >> word;)
+            EXPECT_NE(words.find(" " + word + " "), std::string::npos) << word << " in\n" << watched.written;
     }
     // The columns that tell the rows apart are written again.
     const std::string bench = run_in_terminal({"bench", "-v", "-q", "-p", "4", "-n", "0", "-r", "1", "-t", "1",

@@ -94,6 +94,25 @@ std::string in_width(const Figures& figures, int width) {
     return out;
 }
 
+std::string for_stdout(std::string_view lines) {
+    const Display display = stdout_display();
+    if (!display.terminal) return std::string(lines);
+    std::string out;
+    while (!lines.empty()) {
+        const std::string_view line = lines.substr(0, lines.find('\n'));
+        const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+        std::istringstream parts(wrapped(line.substr(indent), display.width - static_cast<int>(indent)));
+        std::string part;
+        do {
+            part.clear();
+            std::getline(parts, part);
+            out += std::string(part.empty() ? 0 : indent, ' ') + part + "\n";
+        } while (parts.peek() != std::istringstream::traits_type::eof());
+        lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    }
+    return out;
+}
+
 std::string for_stdout(const Figures& figures) {
     const Display display = stdout_display();
     return display.terminal ? in_width(figures, display.width) : render(figures, Format::text);

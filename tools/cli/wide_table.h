@@ -14,6 +14,9 @@ std::string in_width(const Figures& figures, int width);
 // Rows one after another, a line or more for each cell.
 std::string records(const Figures& figures, int width);
 
+// Lines for stdout: if that is a terminal, of whole words in its width, and what is moved to a new line as far indented.
+std::string for_stdout(std::string_view lines);
+
 // As text for stdout: in its width, if that is a terminal.
 std::string for_stdout(const Figures& figures);
 

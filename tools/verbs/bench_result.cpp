@@ -222,9 +222,9 @@ void write_bench(std::span<const BenchResult> results, Format format, bool quiet
     for (const BenchResult& r : results) figures.rows.push_back(people ? line(r) : record(r));
     if (people && !verbose) figures = shortened(figures);
     std::string out = format == Format::text ? for_stdout(figures) : render(figures, format);
-    if (people)
-        out += "\n" + std::string(verbose ? notes : short_notes) + limit_lines(results) + bench::cpu_name() + "; " +
-               bench::backend_name() + "\n";
+    const std::string below = "\n" + std::string(verbose ? notes : short_notes) + limit_lines(results) +
+                              bench::cpu_name() + "; " + bench::backend_name() + "\n";
+    if (people) out += format == Format::text ? for_stdout(below) : below;
     write_out(out);
     if (!people && !quiet) write_message("bench: differences of whole passes below about 3 % drown in noise");
 }

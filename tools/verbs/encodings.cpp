@@ -143,11 +143,12 @@ std::string explanation_text(const EncodingInfo& info) {
     if (!info.formula.empty()) out += "formula:\n" + indented(info.formula);
     out += "moments: " + moments_text(info.moments) + ", shift-invariant: " + (info.shift_invariant ? "yes" : "no") +
            ", trainable: " + (info.trainable ? "yes" : "no") + ", cached keys: " + key_cache_text(info.moments) + "\n";
+    out = for_stdout(out);
     if (info.parameters.empty()) return out;
     Figures figures{{"parameter", "default", "meaning"}, {}};
     for (const Parameter& parameter : info.parameters)
         figures.add(std::string(parameter.name), std::string(parameter.fallback), std::string(parameter.meaning));
-    return out + render(figures, Format::text);
+    return out + for_stdout(figures);
 }
 
 std::string explain_json(std::span<const EncodingInfo* const> infos, const EncodingStack& encoding, const Dims& dims) {
@@ -179,9 +180,10 @@ std::string explain(const std::string& spec, const Dims& dims, bool json) {
     for (const EncodingInfo* info : infos) out += explanation_text(*info) + "\n";
     const Cell most = max_position_cell(encoding, Format::text);
     const auto* number = std::get_if<std::int64_t>(&most);
-    return out + "in a model of width " + std::to_string(dims.d_model) + " with " + std::to_string(dims.n_heads) +
-           " heads and context " + std::to_string(dims.context) + ":\n  spec: " + encoding.spec() +
-           "\n  positions: " + (number ? std::to_string(*number) : "unlimited") + "\n";
+    return out +
+           for_stdout("in a model of width " + std::to_string(dims.d_model) + " with " + std::to_string(dims.n_heads) +
+                      " heads and context " + std::to_string(dims.context) + ":\n  spec: " + encoding.spec() +
+                      "\n  positions: " + (number ? std::to_string(*number) : "unlimited") + "\n");
 }
 
 // ---- What acts in a model ---------------------------------------------------------------------
@@ -279,7 +281,7 @@ void show_model(const Arguments& arguments, Format format) {
     head += sound < unlimited ? "sound: positions below " + grouped(static_cast<std::uint64_t>(sound)) +
                                     "; there something is new to the weights, an angle or the end of a table\n\n"
                               : "sound: all positions, by the law of the encoding\n\n";
-    write_out(head + for_stdout(layers) + (pairs.rows.empty() ? "" : "\n" + for_stdout(pairs)));
+    write_out(for_stdout(head) + for_stdout(layers) + (pairs.rows.empty() ? "" : "\n" + for_stdout(pairs)));
 }
 
 int run(const Arguments& arguments) {
