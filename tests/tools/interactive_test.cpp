@@ -80,7 +80,9 @@ TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
     EXPECT_EQ(outcome.out, "bcd\n");
     EXPECT_TRUE(std::regex_match(outcome.err, std::regex("(ordo: .*\n){6}"))) << outcome.err;
     EXPECT_NE(outcome.err.find("unknown command '/bogus'; /help lists them"), std::string::npos);
-    EXPECT_NE(said("/help\n").find("/encoding SPEC"), std::string::npos);
+    const std::string help = said("/help\n");
+    EXPECT_NE(help.find("/encoding SPEC"), std::string::npos);
+    EXPECT_TRUE(std::regex_match(help, std::regex("(.{1,80}\n)+"))) << help;
     for (const auto& [typed, meant] : {std::pair{"/enc alibi", "/encoding"}, {"/q", "/quit"}, {"/sede 3", "/seed"}})
         EXPECT_NE(run_program(words, {.input = typed}).err.find(std::string("; did you mean ") + meant + "?\n"),
                   std::string::npos)

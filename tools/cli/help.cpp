@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table of options as --help, as Markdown and as a man page.
+#include "tools/cli/columns.h"
 #include "tools/cli/options.h"
 
 #include <algorithm>
@@ -8,7 +9,13 @@ namespace ordo::tools {
 
 namespace {
 
-constexpr std::size_t help_column = 30, help_width = 100;
+constexpr std::size_t help_column = 30;
+
+// Lines that the eye finds the next one of.
+std::size_t help_width() {
+    const Display display = stdout_display();
+    return display.terminal ? static_cast<std::size_t>(std::clamp(display.width, 60, 100)) : 80;
+}
 
 constexpr std::string_view purpose =
     "Ordo runs small transformer language models whose positional encoding can be exchanged.";
@@ -60,26 +67,35 @@ std::string explanation(const Option& option) {
     return text;
 }
 
+// How much of text is written as one: a word or, of a list of choices that is longer than a line, one of them.
+std::size_t piece_of(std::string_view text, std::size_t room) {
+    const std::size_t word = std::min(text.find_first_of(" \n"), text.size());
+    return word > room ? std::min(text.find('|') + 1, word) : word;
+}
+
 // text in lines of at most width - indent columns, each but the first indented.
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+std::string indented(std::string_view text, std::size_t indent, std::size_t width) {
     std::string out;
     std::size_t column = indent;
+    const auto begin_line = [&] {
+        out += "\n" + std::string(indent, ' ');
+        column = indent;
+    };
+    bool space = false; // before the next piece
     while (!text.empty()) {
-        const std::size_t space = std::min(text.find_first_of(" \n"), text.size());
-        if (column > indent && column + 1 + space > width) {
-            out += "\n" + std::string(indent, ' ');
-            column = indent;
-        } else if (column > indent) {
+        const std::size_t size = piece_of(text, width - indent);
+        if (column > indent && column + (space ? 1 : 0) + size > width)
+            begin_line();
+        else if (space && column > indent) {
             out += ' ';
             ++column;
         }
-        out += text.substr(0, space);
-        column += space;
-        if (space < text.size() && text[space] == '\n') {
-            out += "\n" + std::string(indent, ' ');
-            column = indent;
-        }
-        text.remove_prefix(std::min(space + 1, text.size()));
+        out += text.substr(0, size);
+        column += size;
+        text.remove_prefix(size);
+        space = text.starts_with(' ');
+        if (text.starts_with('\n')) begin_line();
+        if (text.starts_with(' ') || text.starts_with('\n')) text.remove_prefix(1);
     }
     return out;
 }
@@ -90,7 +106,7 @@ std::string entry(std::string_view left, std::string_view right) {
         line += "\n" + std::string(help_column, ' ');
     else
         line.resize(help_column, ' ');
-    return line + wrapped(right, help_column, help_width) + "\n";
+    return line + indented(right, help_column, help_width()) + "\n";
 }
 
 std::string usage(const Verb& verb) {
@@ -114,6 +130,7 @@ std::string roff(std::string_view text) {
             out += "\\-";
         else
             out += c;
+        if (c == '|') out += "\\:"; // a list of choices may go on in the next line
     }
     return out;
 }
@@ -142,7 +159,7 @@ std::string cell(std::string_view text) {
 
 // A command may be longer than a line: it is for copying.
 std::string example_text(const Example& example) {
-    return "  ordo " + std::string(example.command) + "\n      " + wrapped(example.purpose, 6, help_width) + "\n";
+    return "  ordo " + std::string(example.command) + "\n      " + indented(example.purpose, 6, help_width()) + "\n";
 }
 
 } // namespace
@@ -161,8 +178,8 @@ std::string help_text() {
 
 std::string help_text(const Verb& verb) {
     const std::string summary = std::string(verb.summary) + (verb.summary.ends_with('?') ? "" : ".");
-    std::string out = "usage: " + usage(verb) + "\n\n" + wrapped(summary, 0, help_width) + "\n";
-    if (!verb.details.empty()) out += "\n" + wrapped(verb.details, 0, help_width) + "\n";
+    std::string out = "usage: " + usage(verb) + "\n\n" + indented(summary, 0, help_width()) + "\n";
+    if (!verb.details.empty()) out += "\n" + indented(verb.details, 0, help_width()) + "\n";
     for (const OptionGroup& group : verb.groups) {
         out += "\n" + std::string(group.title) + ":\n";
         for (const Option& option : group.options) out += entry(signature(option), explanation(option));

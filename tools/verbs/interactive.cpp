@@ -15,15 +15,17 @@ namespace ordo::tools {
 
 namespace {
 
-constexpr std::string_view help =
-    "What is typed is added to the text, and the model goes on. An empty line: go on. Ctrl-C stops.\n"
-    "  /again           take the last continuation back, and write another\n"
-    "  /new             begin a new text\n"
-    "  /encoding SPEC   go on under this encoding, on the weights trained with it, or forced onto the model given\n"
-    "  /seed N          of all continuations to come, but that /again takes the next one; -1: a new one for each\n"
-    "  /model FILE      go on with another model\n"
-    "  /help            this list\n"
-    "  /quit            end, as Ctrl-D does\n";
+constexpr std::string_view help = "What is typed is added to the text, and the model goes on. An empty line: go\n"
+                                  "on. Ctrl-C stops.\n"
+                                  "  /again           take the last continuation back, and write another\n"
+                                  "  /new             begin a new text\n"
+                                  "  /encoding SPEC   go on under this encoding, on the weights trained with it,\n"
+                                  "                   or forced onto the model given\n"
+                                  "  /seed N          of all continuations to come, but that /again takes the\n"
+                                  "                   next one; -1: a new one for each\n"
+                                  "  /model FILE      go on with another model\n"
+                                  "  /help            this list\n"
+                                  "  /quit            end, as Ctrl-D does\n";
 
 constexpr std::string_view commands[] = {"/again", "/new", "/encoding", "/seed", "/model", "/help", "/quit"};
 
@@ -32,7 +34,8 @@ constexpr std::string_view chat_help =
     "  /again           take the last answer back, and write another\n"
     "  /new             begin a new conversation\n"
     "  /encoding SPEC   go on under this encoding, forced onto the model given\n"
-    "  /seed N          of all answers to come, but that /again takes the next one; -1: a new one for each\n"
+    "  /seed N          of all answers to come, but that /again takes the next one;\n"
+    "                   -1: a new one for each\n"
     "  /model FILE      go on with another model\n"
     "  /help            this list\n"
     "  /quit            end, as Ctrl-D does\n";
