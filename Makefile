@@ -161,9 +161,10 @@ $(BUILD)/%.a:
 
 link = $(Q)$(CXX) $(MODE_FLAGS) -fopenmp $(LDFLAGS) $(filter %.o %.a,$^)
 
-$(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES))
+EXPORTS := tools/scripts/libordo.map
+$(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES)) $(EXPORTS)
 	@echo "  LINK  $@"
-	$(link) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LIBS) -o $@
+	$(link) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) -Wl,--no-undefined $(LIBS) -o $@
 
 $(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"

@@ -41,6 +41,11 @@ build_c() { # NAME
     (cd "$outside" && ${CC:-cc} -std=c99 -Wall -Wextra -pedantic -Werror "$1.c" -o "$1_c" \
         $(pkg --cflags --libs) -Wl,-rpath,"$prefix/lib")
 }
+build_static_c() { # NAME: by the C compiler, which adds nothing of C++
+    # shellcheck disable=SC2046
+    (cd "$outside" && ${CC:-cc} -std=c99 "$1.c" -o "$1_c_static" \
+        $(pkg --cflags --static --libs | sed 's/-lordo/-l:libordo.a/'))
+}
 writes_the_same() { # COMMAND ...: as the installed program
     "$@" "$model" "$prompt" >"$SCRATCH/other" && same program other
 }
@@ -59,9 +64,19 @@ staged() {
         ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig" "$SCRATCH/staged/usr/lib/cmake"
 }
 check 'make install DESTDIR=' staged
-# The page is one: what man would say of it, it does not; and bash knows the program once it has read its file.
+# The page is one, with nothing that man or mandoc, where they are, would warn of in 80 columns; and bash knows the program
+# once it has read its file.
+page=$SCRATCH/staged/usr/share/man/man1/ordo.1
+unwarned() {
+    if command -v man >/dev/null; then
+        LC_ALL=C.UTF-8 MANWIDTH=80 man -l --warnings=w "$page" 2>&1 >/dev/null </dev/null | grep . && return 1
+    fi
+    if command -v mandoc >/dev/null; then
+        mandoc -T lint -W warning "$page" || return 1
+    fi
+}
 helpful() {
-    grep -q '^[.]TH ORDO 1' "$SCRATCH/staged/usr/share/man/man1/ordo.1" &&
+    grep -q '^[.]TH ORDO 1' "$page" && unwarned &&
         bash -c '. "$1/bash-completion/completions/ordo" && complete -p ordo' - "$SCRATCH/staged/usr/share"
 }
 check 'the man page and the completions' helpful
@@ -93,9 +108,11 @@ discreet() {
 check 'the library leaves the process alone' discreet
 
 # What the shared library shows is what the headers name: first words after ordo::, or names that begin with ordo_.
+# Nothing else is shown, of the standard library's templates either.
 hidden() {
-    nm -DC --defined-only "$prefix/lib/libordo.so" | sed -nE 's/^[0-9a-f]+ [A-TV-Z] (.*for )?//p' | grep -E '^ordo[:_]' |
-        sed -E 's/^ordo::([A-Za-z_]+).*/\1/; s/^(ordo_[a-z_]+).*/\1/' | sort -u >"$SCRATCH/shown" &&
+    nm -DC --defined-only "$prefix/lib/libordo.so" | sed -E 's/^[0-9a-f]* +[A-Za-z] ((typeinfo|typeinfo name|vtable|VTT) for )?//' >"$SCRATCH/symbols"
+    ! grep -vE '^ordo(::|_)' "$SCRATCH/symbols" &&
+        sed -E 's/^ordo::([A-Za-z_]+).*/\1/; s/^(ordo_[a-z_]+).*/\1/' "$SCRATCH/symbols" | sort -u >"$SCRATCH/shown" &&
         grep -q '^Model$' "$SCRATCH/shown" && grep -q '^ordo_generate$' "$SCRATCH/shown" &&
         while read -r name; do
             grep -qw "$name" "$prefix"/include/ordo/*.h || { echo "libordo.so shows $name"; return 1; }
@@ -111,6 +128,9 @@ check 'batch.cpp builds' build batch
 check 'threads.cpp builds' build threads -fopenmp
 check 'generate.cpp builds with the static library' build_static generate
 check 'generate.c builds' build_c generate
+cp tests/install/api.c "$outside"
+check 'api.c builds' build_c api
+check 'generate.c builds with the static library' build_static_c generate
 
 # The same words from the installed program, the examples, and the encoding written again.
 "$prefix/bin/ordo" generate -m "$model" -p "$prompt" -n 48 --temp 0 --no-display-prompt >"$SCRATCH/program" 2>"$SCRATCH/err"
@@ -118,6 +138,8 @@ check 'the installed program writes' test "$(wc -w <"$SCRATCH/program")" -gt 10
 check 'generate writes the same' writes_the_same "$outside/generate"
 check 'generate with the static library writes the same' writes_the_same "$outside/generate_static"
 check 'generate.c writes the same' writes_the_same "$outside/generate_c"
+check 'generate.c with the static library writes the same' writes_the_same "$outside/generate_c_static"
+check 'api.c has what the header says, and writes the same' writes_the_same "$outside/api_c"
 check 'generate.py writes the same' writes_the_same python3 "$outside/generate.py" "$prefix/lib/libordo.so"
 check 'batch writes the same' writes_the_same "$outside/batch"
 check 'threads writes the same' writes_the_same "$outside/threads"
@@ -131,13 +153,23 @@ twice() { # two texts at once are each as alone
 check 'batch writes two' twice batch
 check 'threads writes two' twice threads
 
+# The program that README.md prints, as it stands there: built with what was installed, and run where its path to the weights
+# holds. Greedy it is not, so that only what it is given and that it goes on are known.
+readme_program() {
+    [ "$(grep -c '^```cpp$' README.md)" -eq 1 ] &&
+        sed -n '/^```cpp$/,/^```$/p' README.md | sed '1d;$d' >"$outside/readme.cpp" &&
+        build readme && "$outside/readme" >"$SCRATCH/other" && test "$(wc -w <"$SCRATCH/other")" -gt 10
+}
+check "README.md's program" readme_program
+check 'README.md has at most 150 lines' test "$(wc -l <README.md)" -le 150
+
 by_cmake() { # from a prefix that was moved
     mv "$prefix" "$SCRATCH/moved" &&
         cmake -S "$outside" -B "$SCRATCH/cmake" -DCMAKE_PREFIX_PATH="$SCRATCH/moved" && cmake --build "$SCRATCH/cmake"
     built=$?
     model=$SCRATCH/moved/share/ordo/weights/rope.safetensors
     [ $built -eq 0 ] && writes_the_same "$SCRATCH/cmake/generate" && writes_the_same "$SCRATCH/cmake/generate_c" &&
-        writes_the_same "$SCRATCH/cmake/generate_static"
+        writes_the_same "$SCRATCH/cmake/generate_static" && writes_the_same "$SCRATCH/cmake/generate_c_static"
     worked=$?
     PKG_CONFIG_PATH=$SCRATCH/moved/lib/pkgconfig pkg-config --cflags ordo | grep -qF "$SCRATCH/moved" || worked=1
     mv "$SCRATCH/moved" "$prefix"

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * What engine/examples leave out of the C interface, from outside: continues a text token by token, and asks for what is
+ * refused. Writes the continuation of 48 tokens at most; the exit code is the number of expectations that failed.
+ *   api MODEL PROMPT */
+#include <ordo/ordo_c.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { most_tokens = 1024, wanted = 48 };
+
+static int failed = 0;
+
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "api.c:%d: expected %s; last error: %s\n", __LINE__, #condition, ordo_error_text());       \
+            ++failed;                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+/* The call before it failed with this status, and said so in words that hold these. */
+static int said(ordo_status status, const char* words) {
+    return ordo_error_status() == status && strstr(ordo_error_text(), words) != NULL;
+}
+
+static int likeliest(const float* logits, int count) {
+    int best = 0, i;
+    for (i = 1; i < count; ++i)
+        if (logits[i] > logits[best]) best = i;
+    return best;
+}
+
+/* A session, a sampler and a history by hand give the words that ordo_generate() writes. */
+static void continue_by_hand(const ordo_model* model, const char* prompt) {
+    static int32_t tokens[most_tokens];
+    static char text[16 * most_tokens];
+    const int32_t vocabulary = ordo_model_vocab_size(model);
+    ordo_sampling sampling;
+    ordo_session* session = ordo_session_new(model, NULL);
+    ordo_sampler* sampler;
+    const float* logits;
+    ptrdiff_t prompt_tokens, count, bytes;
+    int32_t first, at_prompt;
+
+    /* As from a header whose structure ended with the temperature: the rest is not looked at. */
+    memset(&sampling, 0x7f, sizeof sampling);
+    sampling.size = offsetof(ordo_sampling, top_k);
+    sampling.temperature = 0;
+    sampler = ordo_sampler_new(&sampling, vocabulary);
+    EXPECT(session && sampler);
+    if (!session || !sampler) return;
+
+    prompt_tokens = ordo_encode(model, prompt, strlen(prompt), 0, NULL, 0); /* a capacity of 0 asks for the size */
+    EXPECT(prompt_tokens > 0 && prompt_tokens < most_tokens - wanted);
+    tokens[0] = ordo_model_end_of_text(model); /* as documents begin */
+    EXPECT(ordo_encode(model, prompt, strlen(prompt), 0, tokens + 1, most_tokens - 1) == prompt_tokens);
+    ++prompt_tokens;
+    logits = ordo_session_feed(session, tokens, (size_t)prompt_tokens);
+    at_prompt = ordo_session_size(session);
+    EXPECT(at_prompt == prompt_tokens && ordo_session_capacity(session) == ordo_model_context(model));
+    first = likeliest(logits, vocabulary);
+    for (count = prompt_tokens; count < prompt_tokens + wanted; ++count) {
+        const int32_t token = ordo_sample(sampler, logits, tokens, (size_t)count, (uint64_t)(count - prompt_tokens));
+        EXPECT(token == likeliest(logits, vocabulary));
+        if (token == ordo_model_end_of_text(model)) break;
+        tokens[count] = token;
+        logits = ordo_session_feed(session, &token, 1);
+        EXPECT(logits != NULL);
+        if (!logits) return;
+    }
+    EXPECT(count > prompt_tokens && ordo_session_size(session) == count);
+    bytes = ordo_decode(model, tokens + prompt_tokens, (size_t)(count - prompt_tokens), NULL, 0);
+    EXPECT(bytes > 0 && bytes < (ptrdiff_t)sizeof text);
+    EXPECT(ordo_decode(model, tokens + prompt_tokens, (size_t)(count - prompt_tokens), text, sizeof text) == bytes);
+    printf("%.*s\n", (int)bytes, text);
+
+    /* Back to where the prompt ended but for its last token, which gives the same scores again. */
+    EXPECT(ordo_session_rewind(session, at_prompt - 1) == ORDO_OK && ordo_session_size(session) == at_prompt - 1);
+    logits = ordo_session_feed(session, tokens + at_prompt - 1, 1);
+    EXPECT(logits && likeliest(logits, vocabulary) == first);
+    EXPECT(ordo_session_rewind(session, at_prompt + 1) == ORDO_LIMIT && ordo_session_size(session) == at_prompt);
+    EXPECT(ordo_session_rewind(session, -1) == ORDO_LIMIT);
+    EXPECT(ordo_session_feed(session, NULL, 1) == NULL && said(ORDO_USAGE, "tokens: expected a pointer"));
+    EXPECT(ordo_session_feed(session, tokens, 0) == NULL && said(ORDO_USAGE, "at least one token"));
+    EXPECT(ordo_sample(sampler, NULL, NULL, 0, 0) == -1 && said(ORDO_USAGE, "logits: expected a pointer"));
+    EXPECT(ordo_sample(NULL, logits, NULL, 0, 0) == -1 && said(ORDO_USAGE, "sampler: expected a pointer"));
+    ordo_sampler_free(sampler);
+    ordo_session_free(session);
+}
+
+static int32_t stop_at_once(const char* text, size_t length, void* user) {
+    (void)text;
+    *(size_t*)user += length;
+    return 0;
+}
+
+static void stop_and_ask(const ordo_model* model, const char* prompt) {
+    ordo_generate_options options;
+    ordo_generation result;
+    size_t seen = 0;
+    char spec[64], few[3] = "??";
+    ptrdiff_t length;
+
+    ordo_generate_options_defaults(&options);
+    memset(&result, 0, sizeof result);
+    result.size = sizeof result;
+    EXPECT(ordo_generate(model, prompt, &options, stop_at_once, &seen, &result) == ORDO_OK);
+    EXPECT(result.reason == ORDO_STOP_CALLBACK && result.new_tokens >= 1 && result.new_tokens < 8 && seen > 0);
+    /* A result of an older header: what lies behind it is left alone. */
+    memset(&result, 0, sizeof result);
+    result.size = offsetof(ordo_generation, new_tokens);
+    EXPECT(ordo_generate(model, prompt, NULL, stop_at_once, &seen, &result) == ORDO_OK);
+    EXPECT(result.prompt_tokens > 0 && result.new_tokens == 0 && result.size == offsetof(ordo_generation, new_tokens));
+
+    /* The spec of the shipped model, whole, cut, and its length alone. */
+    length = ordo_model_encoding(model, spec, sizeof spec);
+    EXPECT(length > 4 && length < (ptrdiff_t)sizeof spec && strlen(spec) == (size_t)length);
+    EXPECT(strncmp(spec, "rope:theta=", 11) == 0);
+    EXPECT(ordo_model_encoding(model, NULL, 0) == length);
+    EXPECT(ordo_model_encoding(model, few, 2) == length && strcmp(few, "ro") == 0);
+
+    /* Sizes that no header had. */
+    options.size = sizeof options + 1;
+    EXPECT(ordo_generate(model, prompt, &options, NULL, NULL, NULL) == ORDO_USAGE && said(ORDO_USAGE, "size"));
+    options.size = 0;
+    EXPECT(ordo_generate(model, prompt, &options, NULL, NULL, NULL) == ORDO_USAGE && said(ORDO_USAGE, "size"));
+}
+
+static void null_is_refused(const ordo_model* model) {
+    EXPECT(ordo_model_load(NULL, NULL) == NULL && said(ORDO_USAGE, "path: expected a pointer, found NULL"));
+    EXPECT(ordo_model_vocab_size(NULL) == -1 && said(ORDO_USAGE, "model: expected a pointer"));
+    EXPECT(ordo_model_encoding(NULL, NULL, 0) == -1);
+    EXPECT(ordo_model_encoding(model, NULL, 8) == -1 && said(ORDO_USAGE, "out: expected a pointer"));
+    EXPECT(ordo_encode(model, NULL, 3, 0, NULL, 0) == -1 && said(ORDO_USAGE, "text: expected a pointer"));
+    EXPECT(ordo_encode(model, NULL, 0, 0, NULL, 0) == 0);
+    EXPECT(ordo_decode(NULL, NULL, 0, NULL, 0) == -1);
+    EXPECT(ordo_session_new(NULL, NULL) == NULL && said(ORDO_USAGE, "model: expected a pointer"));
+    EXPECT(ordo_session_size(NULL) == -1 && ordo_session_capacity(NULL) == -1);
+    EXPECT(ordo_session_rewind(NULL, 0) == ORDO_USAGE);
+    EXPECT(ordo_generate(model, NULL, NULL, NULL, NULL, NULL) == ORDO_USAGE && said(ORDO_USAGE, "prompt: expected"));
+    EXPECT(ordo_sampler_new(NULL, 0) == NULL);
+    ordo_model_free(NULL);
+    ordo_session_free(NULL);
+    ordo_sampler_free(NULL);
+    ordo_sampling_defaults(NULL);
+}
+
+int main(int argc, char** argv) {
+    ordo_model* model;
+    if (argc != 3) return ORDO_USAGE;
+    EXPECT(ordo_error_status() == ORDO_OK && ordo_error_text()[0] == '\0');
+    EXPECT(ordo_abi_version() == ORDO_ABI_VERSION);
+    model = ordo_model_load(argv[1], NULL);
+    EXPECT(model != NULL);
+    if (!model) return 1;
+    continue_by_hand(model, argv[2]);
+    stop_and_ask(model, argv[2]);
+    null_is_refused(model);
+    ordo_model_free(model);
+    return failed;
+}
