@@ -85,11 +85,16 @@ TEST_F(CliTrain, ACheckpointOfAnotherRunSaysWhatDiffers) {
         return run_program(words(std::move(more)));
     };
     expect_success(run({"--lr", "0.01"}));
-    expect_error(run({"--lr", "0.02"}), 2, "its lr: expected 0.02, found 0.01");
-    expect_error(run({"--lr", "0.01", "--kv-heads", "1"}), 2, "its trunk.n_kv_heads: expected 1, found 2");
+    expect_error(run({"--lr", "0.02"}), 2, "its --lr: expected 0.02, found 0.01");
+    expect_error(run({"--lr", "0.01", "--kv-heads", "1"}), 2, "its --kv-heads: expected 1, found 2");
     expect_error(run({"--lr", "0.01", "--encoding", "alibi"}), 2,
-                 "its encoding: expected alibi:max=8,power=1, found rope");
-    expect_error(run({"--lr", "0.01", "--optimizer", "muon"}), 2, "its recipe.optimizer: expected muon, found adamw");
+                 "its --encoding: expected alibi:max=8,power=1, found rope");
+    expect_error(run({"--lr", "0.01", "--layers", "2"}), 2, "its --layers: expected 2, found 1");
+    const std::string text = file_content(path("text.txt"));
+    put_file(path("text.txt"), text + text);
+    expect_error(run({"--lr", "0.01"}), 2, "expected a checkpoint of this run; it was trained on another text");
+    put_file(path("text.txt"), text);
+    expect_error(run({"--lr", "0.01", "--optimizer", "muon"}), 2, "its --optimizer: expected muon, found adamw");
 }
 
 TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {

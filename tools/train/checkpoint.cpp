@@ -76,6 +76,48 @@ std::string sum_of(const Safetensors& file) {
     return sum.hexadecimal();
 }
 
+// What a condition of a run is called where it was chosen: the option, if there is one.
+std::string chosen_by(std::string_view condition) {
+    static constexpr std::pair<std::string_view, std::string_view> options[] = {
+        {"held-out", "val"},
+        {"recipe.initial.branches", "full-branches"},
+        {"recipe.initial.deviation", "deviation"},
+        {"recipe.optimizer", "optimizer"},
+        {"recipe.optimizer.scale", "muon-scale"},
+        {"recipe.products", "products"},
+        {"recipe.schedule", "schedule"},
+        {"recipe.schedule.decay", "decay"},
+        {"recipe.warmup", "warmup"},
+        {"trunk.context", "ctx"},
+        {"trunk.d_ff", "ffn"},
+        {"trunk.d_model", "dim"},
+        {"trunk.embedding_scale", "embedding-scale"},
+        {"trunk.n_heads", "heads"},
+        {"trunk.n_kv_heads", "kv-heads"},
+        {"trunk.n_layers", "layers"},
+        {"trunk.qk_norm", "qk-norm"},
+        {"trunk.vocab_size", "vocab"},
+    };
+    for (const auto& [name, option] : options)
+        if (condition == name) return "--" + std::string(option);
+    const bool other = condition.find('.') != condition.npos;
+    return other ? printable(condition) : "--" + printable(condition);
+}
+
+// Of conditions that are digests of files: what it means that they differ.
+std::string_view another_file(std::string_view condition) {
+    static constexpr std::pair<std::string_view, std::string_view> meanings[] = {
+        {"corpus.sha256", "it was trained on another text"},
+        {"finish.sha256", "it has another text, or none, for the end (--finish)"},
+        {"init.sha256", "it started from other weights, or none (--init)"},
+        {"tokenizer.sha256", "it has another tokenizer (--tokenizer, --vocab, or another text to make it from)"},
+        {"trunk.sha256", "its model has another form (--arch)"},
+    };
+    for (const auto& [name, meaning] : meanings)
+        if (condition == name) return meaning;
+    return {};
+}
+
 // The metadata of a checkpoint, read strictly: each entry once, as save_checkpoint() writes it.
 class Reader {
 public:
@@ -130,7 +172,9 @@ public:
 
 private:
     [[noreturn]] void another(const std::string& name, const std::string& expected, const std::string& found) const {
-        fail(ErrorCode::usage, file_.where(), ": expected a checkpoint of this run; its ", printable(name),
+        if (const std::string_view meaning = another_file(name); !meaning.empty() && found != "none")
+            fail(ErrorCode::usage, file_.where(), ": expected a checkpoint of this run; ", meaning);
+        fail(ErrorCode::usage, file_.where(), ": expected a checkpoint of this run; its ", chosen_by(name),
              ": expected ", printable(expected, 200), ", found ", printable(found, 200));
     }
     double loss(std::string_view key, std::string_view text) const {
