@@ -49,26 +49,38 @@ TEST(CliCompletion, BashOffersWhatTheTableHas) {
     EXPECT_EQ(offers("ordo --completion \"\"", 3), "bash zsh fish\n");
     EXPECT_EQ(offers("ordo info " + dir.path().string() + "/ord", 3), (dir / "ordo.bash").string() + "\n");
     EXPECT_EQ(offers("ordo generate -m " + dir.path().string() + "/ord", 4), (dir / "ordo.bash").string() + "\n");
-    std::string names; // every verb
+    // What an argument without a dash may be by name, where it is not a file.
+    EXPECT_EQ(offers("ordo encodings ro", 3), "rope rotate-stretch\n");
+    EXPECT_EQ(offers("ordo table al", 3), "alibi\n");
+    EXPECT_EQ(offers("ordo lab slo", 3), "slopes\n");
+    EXPECT_EQ(offers("ordo lab rep", 3), "report\n");
+    EXPECT_EQ(offers("ordo train --arch qw", 4).substr(0, 4), "qwen");
+    EXPECT_EQ(offers("ordo generate --encodings al", 4), "alibi\n"); // and not all of them
+    std::string names;                                               // every verb
     for (const tools::Verb* verb : tools::verbs()) names += std::string(verb->name) + " ";
     EXPECT_TRUE(offers("ordo \"\"", 2).starts_with(names));
 }
 
-TEST(CliCompletion, ZshAndFishTakeTheirs) {
+class CliCompletionIn : public testing::TestWithParam<std::string> {};
+
+TEST_P(CliCompletionIn, ItsShellIsTaken) {
     const TempDir dir;
-    for (const char* shell : {"zsh", "fish"}) {
-        const std::string script = out_of({"--completion", shell});
-        for (const tools::Verb* verb : tools::verbs())
-            EXPECT_NE(script.find(verb->name), std::string::npos) << shell << " " << verb->name;
-        EXPECT_NE(script.find("f32 f16"), std::string::npos);
-        put_file(dir / shell, script);
-        if (!there_is(shell)) continue;
-        EXPECT_EQ(output_of(std::string(shell) + " -n " + (dir / shell).string() + " 2>&1"), "") << shell;
-    }
-    if (!there_is("fish")) return;
+    const std::string& shell = GetParam();
+    const std::string script = out_of({"--completion", shell});
+    for (const tools::Verb* verb : tools::verbs())
+        EXPECT_NE(script.find(verb->name), std::string::npos) << shell << " " << verb->name;
+    EXPECT_NE(script.find("f32 f16"), std::string::npos);
+    put_file(dir / shell, script);
+    EXPECT_NE(script.find("rope rotate-stretch"), std::string::npos); // of encodings and table
+    if (!there_is(shell)) GTEST_SKIP() << "no " << shell << " here";
+    EXPECT_EQ(output_of(shell + " -n " + (dir / shell).string() + " 2>&1"), "") << shell;
+    if (shell != "fish") return;
     const std::string tried = output_of("fish -N -c 'source " + (dir / "fish").string() +
                                         "; complete -C \"ordo generate --cache-type \"' 2>/dev/null");
     EXPECT_NE(tried.find("f16"), std::string::npos) << tried;
 }
+
+INSTANTIATE_TEST_SUITE_P(Shells, CliCompletionIn, testing::Values("zsh", "fish"),
+                         [](const auto& info) { return info.param; });
 
 } // namespace

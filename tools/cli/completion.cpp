@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Completions for bash, zsh and fish, made from the table of options.
-#include "tools/cli/options.h"
+#include "tools/cli/completion.h"
 
 #include "bench/shapes.h"
 #include "core/error.h"
 #include "encoding/registry.h"
+#include "formats/architecture.h"
 
 namespace ordo::tools {
 
@@ -19,7 +20,8 @@ enum class Values { none, free, files, words };
 Values values_of(const Option& option) {
     if (option.kind == Kind::flag) return Values::none;
     if (option.kind == Kind::path) return Values::files;
-    const bool names = option.name == "encoding" || option.name == "encodings" || option.name == "shape";
+    const bool names =
+        option.name == "encoding" || option.name == "encodings" || option.name == "shape" || option.name == "arch";
     return option.kind == Kind::choice || names ? Values::words : Values::free;
 }
 
@@ -29,13 +31,20 @@ std::string joined(std::span<const std::string_view> words) {
     return text;
 }
 
-std::string words_of(const Option& option) {
+std::string words_of(const Verb& verb, const Option& option) {
     if (option.kind == Kind::choice) return joined(choices_of(option));
     if (option.name == "shape") {
         const std::vector<std::string> shapes = bench::shape_names();
         return joined(std::vector<std::string_view>(shapes.begin(), shapes.end()));
     }
-    std::string names = option.name == "encodings" ? "all" : "";
+    if (option.name == "arch") {
+        std::vector<std::string_view> known;
+        for (const Architecture& architecture : architectures())
+            if (architecture.make().encoder.empty()) known.push_back(architecture.name); // as ordo train takes them
+        return joined(known);
+    }
+    std::string names =
+        option.name == "encodings" && verb.name == "bench" ? "all" : ""; // too many to read side by side
     for (const EncodingInfo* info : registered_encodings())
         names += (names.empty() ? "" : " ") + std::string(info->name);
     return names;
@@ -89,15 +98,17 @@ std::string bash_text() {
             if (kind == Values::none) return;
             values += "        " + prefix + names_of(option, ("' | " + prefix).c_str()) + "') ";
             values += kind == Values::files   ? "files=1"
-                      : kind == Values::words ? "words=" + in_quotes(words_of(option))
+                      : kind == Values::words ? "words=" + in_quotes(words_of(*verb, option))
                                               : "return";
             values += " ;;\n";
         });
-        options += "        " + std::string(verb->name) + ") options=" + in_quotes(names) + " ;;\n";
+        const std::string operands = joined(operand_names(*verb));
+        options += "        " + std::string(verb->name) + ") options=" + in_quotes(names) +
+                   (operands.empty() ? "" : " operands=" + in_quotes(operands)) + " ;;\n";
     }
     return "# bash completion for ordo, made by ordo --completion bash\n"
            "_ordo() {\n"
-           "    local cur=${COMP_WORDS[COMP_CWORD]} prev= verb= options= words= files=\n"
+           "    local cur=${COMP_WORDS[COMP_CWORD]} prev= verb= options= operands= words= files=\n"
            "    [ \"$COMP_CWORD\" -gt 0 ] && prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
            "    if [ \"$cur\" = = ]; then\n"
            "        cur=\n"
@@ -127,6 +138,8 @@ std::string bash_text() {
            "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
            "    elif [ -z \"$files\" ] && [[ $cur == -* ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+           "    elif [ -z \"$files\" ] && [ -n \"$operands\" ] && [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+           "        COMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
            "    else\n"
            "        local IFS=$'\\n'\n"
            "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
@@ -147,14 +160,14 @@ std::string zsh_escaped(std::string_view text) {
     return out;
 }
 
-std::string zsh_argument(const Option& option, std::string_view name) {
+std::string zsh_argument(const Verb& verb, const Option& option, std::string_view name) {
     std::string text = (option.repeatable ? "*" : "(" + names_of(option, " ") + ")") + std::string(name);
     text += "[" + zsh_escaped(option.help) + "]";
     const Values kind = values_of(option);
     if (kind == Values::none) return in_quotes(text);
     text += ":" + zsh_escaped(option.value) + ":";
     if (kind == Values::files) text += "_files";
-    if (kind == Values::words) text += "(" + words_of(option) + ")";
+    if (kind == Values::words) text += "(" + words_of(verb, option) + ")";
     return in_quotes(text);
 }
 
@@ -165,10 +178,12 @@ std::string zsh_text() {
         cases += "        " + std::string(verb->name) + ")\n            _arguments -s";
         const auto add = [&cases](const std::string& argument) { cases += " \\\n                " + argument; };
         for_each_option(*verb, [&](const Option& option) {
-            if (option.letter) add(zsh_argument(option, std::string("-") + option.letter));
-            add(zsh_argument(option, "--" + std::string(option.name)));
-            if (!option.alias.empty()) add(zsh_argument(option, "--" + std::string(option.alias)));
+            if (option.letter) add(zsh_argument(*verb, option, std::string("-") + option.letter));
+            add(zsh_argument(*verb, option, "--" + std::string(option.name)));
+            if (!option.alias.empty()) add(zsh_argument(*verb, option, "--" + std::string(option.alias)));
         });
+        if (const std::string operands = joined(operand_names(*verb)); !operands.empty())
+            add(in_quotes("1:" + zsh_escaped(verb->operand) + ":(" + operands + ")"));
         if (!verb->operand.empty()) add(in_quotes("*:" + zsh_escaped(verb->operand) + ":_files"));
         cases += "\n            ;;\n";
     }
@@ -205,7 +220,10 @@ std::string fish_text() {
     for (const Verb* verb : verbs())
         out += "complete -c ordo -n __fish_use_subcommand -a " + std::string(verb->name) + " -d " +
                in_quotes(verb->summary, true) + "\n";
-    for (const Verb* verb : verbs())
+    for (const Verb* verb : verbs()) {
+        if (const std::string operands = joined(operand_names(*verb)); !operands.empty())
+            out += "complete -c ordo -n '__fish_seen_subcommand_from " + std::string(verb->name) + "' -a " +
+                   in_quotes(operands, true) + "\n";
         for_each_option(*verb, [&](const Option& option) {
             out += "complete -c ordo -n '__fish_seen_subcommand_from " + std::string(verb->name) + "'";
             if (option.letter) out += std::string(" -s ") + option.letter;
@@ -214,9 +232,10 @@ std::string fish_text() {
             const Values kind = values_of(option);
             if (kind == Values::files) out += " -rF";
             if (kind == Values::free) out += " -x";
-            if (kind == Values::words) out += " -xa " + in_quotes(words_of(option), true);
+            if (kind == Values::words) out += " -xa " + in_quotes(words_of(*verb, option), true);
             out += " -d " + in_quotes(option.help, true) + "\n";
         });
+    }
     return out;
 }
 

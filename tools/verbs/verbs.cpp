@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The list of verbs: a file each. A new verb is its file and two lines here.
-#include "tools/cli/options.h"
+#include "tools/cli/completion.h"
 
 #include "core/error.h"
+#include "encoding/registry.h"
 #include "encoding/spec.h"
+#include "tools/lab/lab.h"
 
 namespace ordo::tools {
 
@@ -20,6 +22,17 @@ const Verb* const list[] = {&generate_verb, &translate_verb, &fill_verb,    &emb
 
 std::span<const Verb* const> verbs() {
     return list;
+}
+
+std::vector<std::string_view> operand_names(const Verb& verb) {
+    std::vector<std::string_view> names;
+    if (verb.operand == "SPEC")
+        for (const EncodingInfo* info : registered_encodings()) names.push_back(info->name);
+    if (&verb == &lab_verb) {
+        names = {"report", "jobs"};
+        for (const lab::Experiment* experiment : lab::experiments()) names.push_back(experiment->name);
+    }
+    return names;
 }
 
 const Verb& find_verb(std::string_view name) {
