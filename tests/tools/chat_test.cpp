@@ -42,7 +42,8 @@ TEST(CliChat, AConversationGoesOn) {
     const std::string second = two_of("[INST] a [/INST] " + first.substr(0, first.size() - 1) + "</s>[INST] b [/INST]");
     EXPECT_EQ(talk("a\n"), first);
     EXPECT_EQ(talk("a\nb\n"), first + second);
-    EXPECT_EQ(talk("a\n/again\nb\n"), first + first + second);
+    EXPECT_EQ(talk("a\n/seed 3\n/again\nb\n"), first + first + second);
+    EXPECT_EQ(talk("a\n/again\n"), first + talk("/seed 4\na\n")); // which takes the next seed
     EXPECT_EQ(talk("a\n/new\na\n"), first + first);
     // What does not fit was not said.
     const Outcome full =

@@ -66,11 +66,12 @@ TEST(CliInteractive, AgainTakesTheNextSeedAndSaysIt) {
     // Another model or seed writes another text by itself.
     const Outcome other = run_program(talk, {.input = "/seed 3\nThe\n/encoding alibi\n/again\n/seed 3\n/again\n"});
     EXPECT_EQ(other.err.find("seed: "), std::string::npos) << other.err;
-    EXPECT_NE(other.err.find("ordo: model: " + model_file("random") + ", encoding: alibi\n"), std::string::npos)
+    EXPECT_NE(other.err.find("ordo: model: " + model_file("random") + ", encoding: alibi:max=8,power=1\n"),
+              std::string::npos)
         << other.err;
     const Outcome loaded = run_program({"generate", "-i"}, {.input = "/encoding alibi\n/model " + model_file("none")});
-    EXPECT_EQ(loaded.err, "ordo: model: " + model_file("alibi") +
-                              ", encoding: alibi\nordo: model: " + model_file("none") + ", encoding: none\n");
+    EXPECT_EQ(loaded.err, "ordo: model: " + model_file("alibi") + ", encoding: alibi:max=8,power=1\nordo: model: " +
+                              model_file("none") + ", encoding: none\n");
 }
 
 TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {

@@ -89,7 +89,9 @@ TEST_F(CliTrain, ACheckpointOfAnotherRunSaysWhatDiffers) {
     expect_error(run({"--lr", "0.01", "--kv-heads", "1"}), 2, "its --kv-heads: expected 1, found 2");
     expect_error(run({"--lr", "0.01", "--encoding", "alibi"}), 2,
                  "its --encoding: expected alibi:max=8,power=1, found rope");
-    expect_error(run({"--lr", "0.01", "--layers", "2"}), 2, "its --layers: expected 2, found 1");
+    std::vector<std::string> deeper = words({"--lr", "0.01", "--checkpoint", path("c"), "--resume", "-q"});
+    *(std::find(deeper.begin(), deeper.end(), "--layers") + 1) = "2";
+    expect_error(run_program(deeper), 2, "its --layers: expected 2, found 1");
     const std::string text = file_content(path("text.txt"));
     put_file(path("text.txt"), text + text);
     expect_error(run({"--lr", "0.01"}), 2, "expected a checkpoint of this run; it was trained on another text");

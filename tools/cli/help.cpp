@@ -165,7 +165,7 @@ std::string example_text(const Example& example) {
 } // namespace
 
 std::string help_text() {
-    std::string out = "usage: ordo VERB [options]\n\n" + std::string(purpose) + "\n\nVerbs:\n";
+    std::string out = "usage: ordo VERB [options]\n\n" + indented(purpose, 0, help_width()) + "\n\nVerbs:\n";
     for (const Verb* verb : verbs()) out += entry(verb->name, verb->summary);
     out += "\nOptions:\n";
     for (const auto& [names, help] : global_options) out += entry(names, help);
@@ -212,9 +212,10 @@ std::string markdown_text() {
     return out;
 }
 
+// Not adjusted to the right: a line may be one long word.
 std::string man_text() {
     std::string out = ".TH ORDO 1 \"\" \"Ordo " + std::string(version()) +
-                      "\" \"User Commands\"\n.SH NAME\n"
+                      "\" \"User Commands\"\n.ad l\n.SH NAME\n"
                       "ordo \\- transformers with interchangeable positional encodings\n.SH SYNOPSIS\n.B ordo\n"
                       ".I VERB\n[options]\n.SH DESCRIPTION\n" +
                       roff(purpose) + "\n";
