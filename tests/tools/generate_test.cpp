@@ -276,6 +276,11 @@ TEST(CliGenerate, WeightsAreFoundBesideAnInstalledProgram) {
         conditions.environment = {{"ORDO_WEIGHTS", (prefix / none).string()}};
         expect_error(run_program({"generate", "-p", "a"}, conditions), 5, "expected a folder, found ");
     }
+    conditions.environment = {{"ORDO_WEIGHTS", (prefix / "bin").string()}};
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"generate", "-p", "a"}, {"generate", "-p", "a", "--encoding", "rope"}, {"info"}})
+        expect_error(run_program(words, conditions), 5,
+                     "ORDO_WEIGHTS: " + (prefix / "bin").string() + ": expected weights, *.safetensors, found none");
     conditions.environment = {{"ORDO_WEIGHTS", "-"}};
     std::filesystem::remove(prefix / "share/ordo/weights/some-name.safetensors");
     expect_error(run_program({"generate", "-p", "a"}, conditions), 5, "no weights found in ");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ordo bench and ordo info on what they refuse.
+// What verbs refuse that are given a model or a file of another kind than they can use.
 #include "tests/temp_dir.h"
+#include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
 #include <gtest/gtest.h>
@@ -31,6 +32,29 @@ TEST(CliInfo, AnIndexOfManyTensorsIsReadAtOnce) {
     const Outcome outcome = run_program({"info", dir.path().string()});
     expect_error(outcome, 5, "model.safetensors");
     expect_in_time(outcome, 4);
+}
+
+// Where a text belongs, a file of another kind is named as what it is.
+TEST(CliTexts, FilesThatAreNoTextAreRefusedByKind) {
+    const TempDir dir;
+    put_file(dir / "a.pkl", std::string("\x80\x04\x95\0\0\0\0", 7));
+    put_file(dir / "a.gguf", std::string("GGUF\3\0\0\0", 8));
+    put_file(dir / "gguf.txt", "GGUF is a format of files.\n");
+    const std::string weights = model_file("rope"), out = (dir / "out").string();
+    expect_error(run_program({"train", weights, "--out", out}), 2,
+                 weights + ": expected a text, found a safetensors file");
+    expect_error(run_program({"train", weights, "--out", out, "--byte-tokenizer"}), 2, "found a safetensors file");
+    expect_error(run_program({"generate", "-f", (dir / "a.pkl").string()}), 2,
+                 "expected a text, found a Python pickle");
+    expect_error(run_program({"tokenize"}, {.input_file = (dir / "a.pkl").string()}), 2,
+                 "standard input: expected a text, found a Python pickle");
+    expect_error(run_program({"perplexity", "-f", (dir / "a.gguf").string()}), 2, "expected a text, found a GGUF file");
+    expect_success(run_program({"tokenize", "-f", (dir / "gguf.txt").string()}));
+}
+
+TEST(CliTexts, AModelThatIsNotThereIsSaidToBeMissing) {
+    expect_error(run_program({"generate", "nofile.gguf"}), 5, "nofile.gguf: there is no such file");
+    expect_error(run_program({"generate", "nofile.gguf", "-p", "a"}), 5, "nofile.gguf: No such file");
 }
 
 } // namespace

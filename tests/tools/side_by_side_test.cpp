@@ -136,4 +136,17 @@ TEST(CliTerminal, ALongPromptSaysHowFarItIs) {
     for (const std::string& line : watched.screen.lines()) EXPECT_EQ(line.find("of 1,201"), std::string::npos);
 }
 
+// The lab's pictures have colours of their own.
+TEST(CliLab, PicturesHaveColoursOnATerminalUnlessNobodyWantsThem) {
+    const auto escapes = [](const Environment& environment) {
+        const Watched watched = run_in_terminal({"lab", "slopes", "--quick", "-q"}, 80, {}, environment);
+        EXPECT_EQ(watched.code, 0) << watched.written;
+        EXPECT_GT(watched.written.size(), 1000u);
+        return std::count(watched.written.begin(), watched.written.end(), '\033');
+    };
+    EXPECT_GT(escapes({}), 10);
+    EXPECT_EQ(escapes({{"NO_COLOR", "1"}}), 0);
+    EXPECT_EQ(escapes({{"TERM", "dumb"}}), 0);
+}
+
 } // namespace

@@ -19,10 +19,9 @@ constexpr Example list[] = {
     {"tokenize", "tokenize -p 'Hello, world'", "the ids of a text"},
     {"tokenize", "tokenize --decode '1 2 3'", "and back"},
     {"logits", "logits -p 'Once upon a' --all", "the scores of every token after each token of a text, as JSON"},
+    {"logits", "logits -p 'Once upon a' --encoding rope", "the scores of the next token; and"},
     {"logits", "logits -p 'Once upon a' --encoding rope --shift 100",
-     "the same text 100 positions later: under rope the logits stay, up to rounding, as a run without --shift shows; "
-     "under "
-     "learned they change"},
+     "of the same text 100 positions later: under rope they stay, up to rounding; under learned they change"},
     {"encodings", "encodings", "all that there are"},
     {"encodings", "encodings rope:theta=500000", "one explained: formula, parameters, what the spec means in full"},
     {"table", "table rope --len 8 --dim 16", "angles, cosines and sines of eight positions, as CSV"},

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "io/file.h"
+#include "io/file_kind.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +13,13 @@
 #include <unistd.h>
 
 namespace ordo::tools {
+
+void expect_text(std::string_view begin, const std::string& where) {
+    begin = begin.substr(0, file_kind_bytes);
+    const FileKind* kind = binary_kind(begin);
+    if (kind || like_safetensors(begin))
+        fail(ErrorCode::usage, where, ": expected a text, found ", kind ? kind->name : "a safetensors file");
+}
 
 std::string read_input(const std::string& path, std::size_t limit) {
     const bool is_stdin = path == "-";
@@ -34,7 +42,10 @@ std::string read_input(const std::string& path, std::size_t limit) {
             fail(ErrorCode::io, where, ": ", std::strerror(errno));
         }
         text.resize(size + static_cast<std::size_t>(n > 0 ? n : 0));
-        if (n == 0) return text;
+        if (n == 0) {
+            expect_text(text, where);
+            return text;
+        }
     }
 }
 

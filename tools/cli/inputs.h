@@ -19,7 +19,10 @@ inline constexpr Option prompt_options[] = {
 // Those of a verb whose text is no prompt.
 inline constexpr std::span<const Option> text_options = std::span(prompt_options).first(2);
 
-// All of a file, a pipe or, for "-", stdin. Throws Error(io), or Error(limit) beyond limit bytes.
+// Throws Error(usage) for the beginning of a file that is no text but one of another kind that is known.
+void expect_text(std::string_view begin, const std::string& where);
+
+// All of a file, a pipe or, for "-", stdin. Throws Error(io), Error(limit) beyond limit bytes, or what expect_text() throws.
 std::string read_input(const std::string& path, std::size_t limit);
 
 enum class FinalNewline { keep, drop };

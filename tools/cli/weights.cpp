@@ -60,6 +60,15 @@ std::string directory_list() {
     return text;
 }
 
+// Before another folder's are taken.
+void check_chosen_folder() {
+    const char* chosen = std::getenv("ORDO_WEIGHTS");
+    std::error_code error;
+    if (!chosen || !*chosen || !fs::is_directory(chosen, error)) return; // weight_directories() says so
+    if (weight_files(chosen).empty() && !fs::exists(fs::path(chosen) / storyteller, error))
+        fail(ErrorCode::io, "ORDO_WEIGHTS: ", printable_path(chosen), ": expected weights, *.safetensors, found none");
+}
+
 } // namespace
 
 std::vector<fs::path> weight_directories() {
@@ -112,6 +121,7 @@ std::vector<fs::path> shipped_weights() {
 }
 
 fs::path find_weights(const std::string& spec, bool force) {
+    check_chosen_folder();
     encodings_named(parse_spec(spec)); // of names that there are not, nothing could be found
     std::string trained, refused, broken;
     std::vector<Candidate> candidates;
@@ -153,6 +163,7 @@ fs::path model_path(const Arguments& arguments) {
 // The first folder that has weights decides.
 fs::path writing_model_path(const Arguments& arguments) {
     if (arguments.has("model") || arguments.has_operand() || arguments.has("encoding")) return model_path(arguments);
+    check_chosen_folder();
     std::error_code error;
     for (const fs::path& directory : weight_directories()) {
         if (fs::exists(directory / storyteller, error)) return directory / storyteller;

@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "io/file.h"
 #include "tools/cli/documents.h"
+#include "tools/cli/inputs.h"
 #include "tools/cli/sha256.h"
 
 #include <algorithm>
@@ -49,10 +50,16 @@ std::vector<std::string_view> part_of(const std::vector<std::string_view>& all, 
     return some;
 }
 
+std::string read_text(const std::filesystem::path& file) {
+    std::string text = read_file(file, most_bytes);
+    tools::expect_text(text, printable_path(file));
+    return text;
+}
+
 } // namespace
 
 std::string read_part(const std::filesystem::path& file, Part part) {
-    std::string text = read_file(file, most_bytes);
+    std::string text = read_text(file);
     if (part == Part::all) return text;
     std::string some;
     for (const std::string_view document : part_of(tools::split_documents(text), part))
@@ -62,7 +69,7 @@ std::string read_part(const std::filesystem::path& file, Part part) {
 
 Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part)
     : length_(length), name_(file.filename().string()) {
-    const std::string text = read_file(file, most_bytes);
+    const std::string text = read_text(file);
     bytes_ = text.size();
     sha256_ = ordo::sha256(text);
     for (const std::string_view document : part_of(tools::split_documents(text), part)) {

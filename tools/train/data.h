@@ -14,7 +14,8 @@ constexpr std::size_t most_bytes = std::size_t{1} << 32; // of a corpus
 // their text, from a line or a word on.
 enum class Part { all, most, held_out };
 
-// The documents of a corpus, or of a part of it, with the marks between them. Throws Error(io).
+// The documents of a corpus, or of a part of it, with the marks between them. Throws Error(io), and Error(usage) for
+// what is no text.
 std::string read_part(const std::filesystem::path& file, Part part);
 
 // A corpus as windows of length + 1 tokens: a window's targets are its tokens moved by one. Every
