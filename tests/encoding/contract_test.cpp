@@ -219,17 +219,55 @@ TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
     }
 }
 
-// Whether keys can be moved is what an encoding's law says: turned by the distance, or left alone.
+// How far the keys of a layer, rotated at p and moved by less, lie from those rotated at p - less.
+double distance_of_moved(const LayerEncodings& encodings, const Dims& dims, int layer) {
+    constexpr int n = 12, by = 17;
+    const int width = dims.n_kv_heads * dims.d_head;
+    std::vector<float> moved;
+    const Random random(38, 1);
+    for (int i = 0; i < n * width; ++i)
+        moved.push_back(static_cast<float>(random.normal(static_cast<std::uint64_t>(i))));
+    std::vector<int> from, to;
+    for (int i = 0; i < n; ++i) {
+        from.push_back(by + 5 * i);
+        to.push_back(5 * i);
+    }
+    std::vector<float> expected = moved;
+    const HeadRows before{layer, 0, dims.n_kv_heads, Role::key, from}, after{layer, 0, dims.n_kv_heads, Role::key, to};
+    encodings.rotate(view(moved.data(), n, width), before);
+    EXPECT_TRUE(encodings.move_keys(view(moved.data(), n, width), before, by));
+    encodings.rotate(view(expected.data(), n, width), after);
+    return difference(moved, expected);
+}
+
+// What has been added to an embedding lies in every key, and nothing takes it out. All else may be moved, if it lands where it
+// would have been; keys that no encoding writes to, and whose sums over tokens none keeps, need not move at all.
 TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
     for (const EncodingInfo* info : registered_encodings()) {
+        SCOPED_TRACE(info->name);
         const Model model = random_model(small_blueprint(), std::string(info->name), 36);
-        const std::string_view name = info->name;
-        const bool absolute = name == "learned" || name == "sinusoidal" || name == "rotate-stretch";
-        EXPECT_EQ(Session(model).can_evict(), !absolute) << name;
+        const EncodingStack& encodings = impl_of(model).encodings;
+        const bool can = Session(model).can_evict();
+        if ((encodings.moments() & moment_embed) && !encodings.shift_invariant()) {
+            EXPECT_FALSE(can);
+            continue;
+        }
+        if (!(encodings.moments() & (moment_rotate | moment_observe))) {
+            EXPECT_TRUE(can);
+        }
+        for (int layer = 0; can && layer < encodings.dims().n_layers; ++layer)
+            EXPECT_LE(distance_of_moved(encodings.layer(layer), encodings.dims(), layer), 1e-4) << layer;
     }
     const Model plane = random_model(small_blueprint(), "rope:sections=2/2/1", 36);
     EXPECT_FALSE(Session(plane, {.axes = 2}).can_evict());
     EXPECT_TRUE(Session(plane).can_evict());
+}
+
+// An encoding that has rotate() or observe() says so itself.
+TEST(Evicting, IsForThoseOfThemThatKnowHow) {
+    for (const char* spec :
+         {"rope", "xpos", "forget", "transformer-xl", "deberta", "rope:scaling=yarn,factor=4,original=20"})
+        EXPECT_TRUE(Session(random_model(small_blueprint(), spec, 36)).can_evict()) << spec;
 }
 
 TEST_P(EncodingContract, ItsSpecMakesTheSameModel) {
