@@ -293,7 +293,7 @@ public:
     // What a moment takes forward in one layer (EMBED: in the model), from its formula and for all heads. Beside products,
     // an addition, multiplication, division or comparison counts 1, as does a read at a place that had to be computed; a
     // function operations_of_function. What hangs on values is what scores around 0 take. Nothing for moments that it
-    // does not act on; for at least one of its own more.
+    // does not act on, nor for rows of a role that ROTATE leaves alone; for at least one of its own more.
     virtual Operations operations(Moment, const Work&) const { return {}; }
 
     // Names of the tables that table() can show, the main one first.

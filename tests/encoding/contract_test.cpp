@@ -2,6 +2,7 @@
 // What every encoding owes to a model that holds it, whichever it is: these tests iterate over the
 // registered encodings, in every architecture, and over sums and parameters of them.
 #include "core/parallel.h"
+#include "encoding/roles.h"
 #include "formats/architecture.h"
 #include "tests/model/small_models.h"
 
@@ -219,25 +220,24 @@ TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
     }
 }
 
-// How far the keys of a layer, rotated at p and moved by less, lie from those rotated at p - less.
-double distance_of_moved(const LayerEncodings& encodings, const Dims& dims, int layer) {
-    constexpr int n = 12, by = 17;
-    const int width = dims.n_kv_heads * dims.d_head;
-    std::vector<float> moved;
+// Random rows of a role as a layer's encodings rotate them at positions first, first + 5, ..., and then move down; below 0: the
+// rows as they were.
+std::vector<float> rotated(const EncodingStack& encodings, int layer, Role role, int first, int down = 0) {
+    constexpr int n = 12;
+    const Dims& dims = encodings.dims();
+    const int heads = role == Role::query ? dims.n_heads : dims.n_kv_heads, width = heads * dims.d_head;
+    std::vector<float> rows;
     const Random random(38, 1);
     for (int i = 0; i < n * width; ++i)
-        moved.push_back(static_cast<float>(random.normal(static_cast<std::uint64_t>(i))));
-    std::vector<int> from, to;
-    for (int i = 0; i < n; ++i) {
-        from.push_back(by + 5 * i);
-        to.push_back(5 * i);
+        rows.push_back(static_cast<float>(random.normal(static_cast<std::uint64_t>(i))));
+    std::vector<int> at;
+    for (int i = 0; i < n; ++i) at.push_back(first + 5 * i);
+    const HeadRows where{layer, 0, heads, role, at};
+    if (first >= 0) encodings.layer(layer).rotate(view(rows.data(), n, width), where);
+    if (down > 0) {
+        EXPECT_TRUE(encodings.layer(layer).move_keys(view(rows.data(), n, width), where, down));
     }
-    std::vector<float> expected = moved;
-    const HeadRows before{layer, 0, dims.n_kv_heads, Role::key, from}, after{layer, 0, dims.n_kv_heads, Role::key, to};
-    encodings.rotate(view(moved.data(), n, width), before);
-    EXPECT_TRUE(encodings.move_keys(view(moved.data(), n, width), before, by));
-    encodings.rotate(view(expected.data(), n, width), after);
-    return difference(moved, expected);
+    return rows;
 }
 
 // What has been added to an embedding lies in every key, and nothing takes it out. All else may be moved, if it lands where it
@@ -256,7 +256,9 @@ TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
             EXPECT_TRUE(can);
         }
         for (int layer = 0; can && layer < encodings.dims().n_layers; ++layer)
-            EXPECT_LE(distance_of_moved(encodings.layer(layer), encodings.dims(), layer), 1e-4) << layer;
+            EXPECT_LE(difference(rotated(encodings, layer, Role::key, 17, 17), rotated(encodings, layer, Role::key, 0)),
+                      1e-4)
+                << layer;
     }
     const Model plane = random_model(small_blueprint(), "rope:sections=2/2/1", 36);
     EXPECT_FALSE(Session(plane, {.axes = 2}).can_evict());
@@ -268,6 +270,18 @@ TEST(Evicting, IsForThoseOfThemThatKnowHow) {
     for (const char* spec :
          {"rope", "xpos", "forget", "transformer-xl", "deberta", "rope:scaling=yarn,factor=4,original=20"})
         EXPECT_TRUE(Session(random_model(small_blueprint(), spec, 36)).can_evict()) << spec;
+}
+
+// What `ordo encodings` says of cached keys.
+TEST_P(EncodingContract, RotatesTheRolesThatItCountsOperationsFor) {
+    const EncodingStack& encodings = impl_of(model_).encodings;
+    for (const Role role : {Role::query, Role::key}) {
+        bool changed = false, counted = false;
+        for (int layer = 0; layer < encodings.dims().n_layers; ++layer)
+            changed = changed || rotated(encodings, layer, role, 1) != rotated(encodings, layer, role, -1);
+        for (const auto& encoding : encodings.items()) counted = counted || rotates(*encoding, role);
+        EXPECT_EQ(changed, counted) << (role == Role::query ? "queries" : "keys");
+    }
 }
 
 TEST_P(EncodingContract, ItsSpecMakesTheSameModel) {

