@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ordo table: what it must show follows from each encoding's paper.
+#include "encoding/registry.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
@@ -81,6 +82,45 @@ TEST(CliTableVerb, LearnedRowsComeFromTheWeights) {
     EXPECT_NE(random.rows[0], random.rows[1]);
     expect_error(run_program({"table", "learned", "--len", "65"}), 4, "64");
     expect_error(run_program({"table", "learned", "-m", model_file("rope")}), 2, "found weights trained with rope");
+}
+
+// What no shipped weights were trained with is shown as its training begins, and said to be.
+TEST(CliTableVerb, WithoutWeightsInitialValuesAreShown) {
+    const std::string said =
+        "no shipped weights were trained with it; shown are the numbers that its training begins with";
+    for (const EncodingInfo* info : registered_encodings()) {
+        if (info->moments == 0 || info->name == "t5") continue; // whose weights are in the tree
+        const Outcome shown = run_program({"table", std::string(info->name), "--len", "3"});
+        expect_success(shown);
+        const bool shipped = info->name == "learned"; // in tests/tools/models.cpp
+        EXPECT_EQ(shown.err.find(said) != std::string::npos, info->trainable && !shipped) << info->name << shown.err;
+    }
+    const Outcome slopes = run_program({"table", "alibi:trained=yes", "--slopes", "--heads", "8"});
+    EXPECT_EQ(slopes.out, out_of({"table", "alibi", "--slopes", "--heads", "8"})); // where its training begins
+    EXPECT_NE(slopes.err.find("warning: alibi:trained=yes: " + said), std::string::npos);
+    EXPECT_EQ(run_program({"table", "fire", "-q"}).err, "");
+    // A bucket for each distance, and for each head.
+    const Csv t5 = csv_of({"table", "t5:buckets=8", "-q", "--len", "4"}),
+              other = csv_of({"table", "t5:buckets=8", "-q", "--len", "4", "--head", "1"});
+    EXPECT_EQ(t5.rows[3][1], t5.rows[2][0]);
+    EXPECT_NE(t5.rows[3][1], t5.rows[3][0]);
+    EXPECT_NE(t5.rows[3][1], other.rows[3][1]);
+    expect_error(run_program({"table", "fire", "-m", model_file("rope")}), 2, "found weights trained with rope");
+}
+
+TEST(CliTableVerb, LayersOfAPatternAreItsElements) {
+    const std::string spec = "pattern((rope:theta=100),none,alibi)";
+    const auto in_layer = [&](const char* layer) {
+        return out_of({"table", spec, "--dim", "8", "--heads", "1", "--layer", layer});
+    };
+    EXPECT_EQ(in_layer("0"), out_of({"table", "rope:theta=100", "--dim", "8", "--heads", "1"}));
+    EXPECT_EQ(in_layer("3"), in_layer("0"));
+    EXPECT_EQ(in_layer("2"), out_of({"table", "alibi", "--heads", "1"}));
+    EXPECT_EQ(out_of({"table", "pattern(none,(t5:buckets=8))", "-q", "--layer", "5"}),
+              out_of({"table", "t5:buckets=8", "-q"}));
+    expect_error(run_program({"table", spec, "--layer", "4"}), 2, "adds nothing that could be shown in layer 4");
+    expect_error(run_program({"table", "pattern(rope,(alibi+rope))", "--layer", "1"}), 2, "found the sum");
+    expect_error(run_program({"table", "pattern(rope,alibi)+learned"}), 2, "found the sum");
 }
 
 TEST(CliTableVerb, WeightsHaveTheWidthThatTheyHave) {

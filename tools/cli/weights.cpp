@@ -20,10 +20,16 @@ namespace {
 
 constexpr const char* storyteller = "storyteller.safetensors";
 
-// What the encoding that was asked for means for one file, and what the file was trained with.
+// A file, and what it was trained with.
 struct Candidate {
     fs::path file;
-    std::string trained, wanted; // canonical
+    std::string trained; // canonical
+};
+
+struct Search {
+    std::optional<fs::path> found; // trained with what was asked for
+    std::vector<Candidate> others;
+    std::string refused, broken; // why one cannot hold it, or be read
 };
 
 struct CloseDirectory {
@@ -67,6 +73,26 @@ void check_chosen_folder() {
     if (!chosen || !*chosen || !fs::is_directory(chosen, error)) return; // weight_directories() says so
     if (weight_files(chosen).empty() && !fs::exists(fs::path(chosen) / storyteller, error))
         fail(ErrorCode::io, "ORDO_WEIGHTS: ", printable_path(chosen), ": expected weights, *.safetensors, found none");
+}
+
+// As far as the first that was trained with an encoding.
+Search search_weights(const std::string& spec) {
+    encodings_named(parse_spec(spec)); // of names that there are not, nothing could be found
+    Search search;
+    for (const fs::path& directory : weight_directories())
+        for (const fs::path& file : weight_files(directory)) {
+            try {
+                const ModelFacts facts = read_facts(file);
+                if (EncodingStack(spec, facts.blueprint.dims()).spec() == facts.encoding) {
+                    search.found = file;
+                    return search;
+                }
+                search.others.push_back({file, facts.encoding});
+            } catch (const Error& error) {
+                (error.code == ErrorCode::usage ? search.refused : search.broken) = error.what();
+            }
+        }
+    return search;
 }
 
 } // namespace
@@ -120,31 +146,26 @@ std::vector<fs::path> shipped_weights() {
     return all;
 }
 
+std::optional<fs::path> weights_trained_with(const std::string& spec) {
+    return search_weights(spec).found;
+}
+
 fs::path find_weights(const std::string& spec, bool force) {
     check_chosen_folder();
-    encodings_named(parse_spec(spec)); // of names that there are not, nothing could be found
-    std::string trained, refused, broken;
-    std::vector<Candidate> candidates;
-    for (const fs::path& directory : weight_directories())
-        for (const fs::path& file : weight_files(directory)) {
-            try {
-                const ModelFacts facts = read_facts(file);
-                candidates.push_back({file, facts.encoding, EncodingStack(spec, facts.blueprint.dims()).spec()});
-                if (candidates.back().wanted == candidates.back().trained) return file;
-                trained += (trained.empty() ? "" : ", ") + candidates.back().trained;
-            } catch (const Error& error) {
-                (error.code == ErrorCode::usage ? refused : broken) = error.what();
-            }
-        }
+    const Search search = search_weights(spec);
+    if (search.found) return *search.found;
     if (force) {
-        for (const Candidate& candidate : candidates)
+        for (const Candidate& candidate : search.others)
             if (names_of(parse_spec(candidate.trained)) == names_of(parse_spec(spec))) return candidate.file;
-        if (!candidates.empty() && spec != "rope") return find_weights("rope", false);
+        if (!search.others.empty() && spec != "rope") return find_weights("rope", false);
     }
-    if (!refused.empty() && candidates.empty()) fail(ErrorCode::usage, refused);
-    if (!broken.empty() && candidates.empty()) fail(ErrorCode::model, broken);
-    if (candidates.empty())
+    if (search.others.empty()) {
+        if (!search.refused.empty()) fail(ErrorCode::usage, search.refused);
+        if (!search.broken.empty()) fail(ErrorCode::model, search.broken);
         fail(ErrorCode::io, "no weights found in ", directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
+    }
+    std::string trained;
+    for (const Candidate& candidate : search.others) trained += (trained.empty() ? "" : ", ") + candidate.trained;
     fail(ErrorCode::usage, "encoding ", printable(spec), ": no shipped weights were trained with it, only with ",
          trained, "; --force-encoding runs them with it");
 }

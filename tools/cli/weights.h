@@ -45,7 +45,10 @@ void check_loads(const Source& source);
 // Those that lie in a folder, by name, but the storyteller. Throws Error(io) if there are none.
 std::vector<std::filesystem::path> weights_in(const std::filesystem::path& directory);
 
-// The shipped weights that were trained with an encoding; with force, weights of the same kind of
+// The first shipped weights that were trained with an encoding, if there are any. Throws Error(usage) for a spec that is none.
+std::optional<std::filesystem::path> weights_trained_with(const std::string& spec);
+
+// The same, which there have to be; with force, weights of the same kind of
 // encoding do, and failing that those for rope. Throws Error.
 std::filesystem::path find_weights(const std::string& spec, bool force);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ordo table: an encoding as numbers.
 #include "core/error.h"
-#include "encoding/registry.h"
+#include "encoding/plan.h"
 #include "model/model.h"
+#include "tools/cli/loose_encoding.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 #include "tools/cli/weights.h"
@@ -54,7 +55,7 @@ constexpr Option options[] = {
      .fallback = "0",
      .least = 0,
      .most = 65'535,
-     .help = "which layer's, of weights whose layers differ"},
+     .help = "which layer's, of a pattern or of weights whose layers differ"},
     {.name = "part",
      .kind = Kind::text,
      .value = "NAME",
@@ -86,8 +87,28 @@ Dims read_dims(const Arguments& arguments, unsigned moments) {
     // A bias knows nothing of the width; whoever rotates heads needs them equal.
     if (dim % heads != 0 && (moments & moment_rotate))
         fail(ErrorCode::usage, "option --heads: expected a divisor of --dim ", dim, ", found ", heads);
-    // The encodings that depend on a context have tensors, and take theirs from the weights.
+    // Of a context only an encoding with tensors knows, which takes that of the weights if there are any.
     return {dim, heads, std::max(1, dim / heads), 1, 256};
+}
+
+// The encoding that is meant, of a layer if it is a pattern. For none there is nothing to show.
+const SpecItem& item_in(std::span<const SpecItem> items, const std::string& spec, int layer) {
+    if (items.size() == 1 && items[0].is_pattern()) {
+        const auto& elements = items[0].elements;
+        return item_in(elements[static_cast<std::size_t>(layer) % elements.size()], spec, layer);
+    }
+    if (items.size() != 1)
+        fail(ErrorCode::usage, "table: expected one encoding, found the sum '", printable(spec), "'");
+    return items[0];
+}
+
+// The same as it is written in full for a model of these sizes.
+std::string spec_in(const std::string& spec, const Dims& dims, int layer) {
+    const EncodingPlan plan = plan_encodings(spec, dims);
+    if (plan.sums.empty() || plan.sums[0].in_layer(layer).empty())
+        fail(ErrorCode::usage, "table: '", printable(spec), "' adds nothing that could be shown",
+             plan.encodings.empty() ? "" : " in layer " + std::to_string(layer));
+    return plan.encodings[static_cast<std::size_t>(plan.sums[0].in_layer(layer)[0])]->spec();
 }
 
 TableRequest read_request(const Arguments& arguments) {
@@ -144,8 +165,8 @@ void write_table(const TableRows& table, Format format) {
 }
 
 // layers: that the encoding acts in.
-void show(const Arguments& arguments, const Encoding& encoding, const Dims& dims, std::span<const int> layers) {
-    TableRequest request = read_request(arguments);
+void show(const Arguments& arguments, TableRequest request, const Encoding& encoding, const Dims& dims,
+          std::span<const int> layers) {
     request.width = dims.d_model;
     if (request.head >= dims.n_heads)
         fail(ErrorCode::usage, "option --head: expected a head below ", dims.n_heads, ", found ", request.head);
@@ -160,9 +181,8 @@ void show(const Arguments& arguments, const Encoding& encoding, const Dims& dims
 }
 
 // An encoding with tensors is shown as the weights have it.
-void show_weights(const Arguments& arguments, const std::string& spec) {
-    const std::filesystem::path file =
-        arguments.has("model") ? std::filesystem::path(arguments.text("model")) : find_weights(spec, false);
+void show_weights(const Arguments& arguments, const std::string& spec, const TableRequest& request,
+                  const std::filesystem::path& file) {
     const Model model = Model::load(file, LoadOptions{});
     const Dims dims = impl_of(model).blueprint.dims();
     for (const auto& [name, value] : {std::pair("dim", dims.d_model), {"heads", dims.n_heads}})
@@ -170,11 +190,11 @@ void show_weights(const Arguments& arguments, const std::string& spec) {
             fail(ErrorCode::usage, "option --", name, ": '", printable(spec), "' is stored in the weights ",
                  printable(file.filename().string()), ": expected ", value, " or none, found ",
                  arguments.integer(name));
-    const std::string wanted = make_encodings(spec, dims).front()->spec();
+    const std::string wanted = spec_in(spec, dims, request.layer);
     const EncodingStack& encodings = impl_of(model).encodings;
     for (std::size_t i = 0; i < encodings.items().size(); ++i)
         if (encodings.items()[i]->spec() == wanted)
-            return show(arguments, *encodings.items()[i], dims, encodings.layers_of_item(static_cast<int>(i)));
+            return show(arguments, request, *encodings.items()[i], dims, encodings.layers_of_item(static_cast<int>(i)));
     fail(ErrorCode::usage, "table: expected weights that have ", wanted, ", found weights trained with ",
          model.encoding());
 }
@@ -182,16 +202,31 @@ void show_weights(const Arguments& arguments, const std::string& spec) {
 int run(const Arguments& arguments) {
     const std::string& spec = arguments.operand();
     const std::vector<SpecItem> items = parse_spec(spec);
-    if (items.size() != 1)
-        fail(ErrorCode::usage, "table: expected one encoding, found the sum '", printable(spec), "'");
-    if (items[0].is_pattern()) fail(ErrorCode::usage, "table: expected one encoding, found '", printable(spec), "'");
-    const Dims dims = read_dims(arguments, find_encoding(items[0].name).moments);
-    const std::vector<std::unique_ptr<Encoding>> encodings = make_encodings(spec, dims);
-    if (encodings.empty()) fail(ErrorCode::usage, "table: '", printable(spec), "' adds nothing that could be shown");
-    if (encodings[0]->tensors().empty())
-        show(arguments, *encodings[0], dims, std::array{0});
-    else
-        show_weights(arguments, spec);
+    TableRequest request = read_request(arguments);
+    Dims dims = read_dims(arguments, find_encoding(item_in(items, spec, request.layer).name).moments);
+    const std::string item = spec_in(spec, dims, request.layer);
+    dims.n_layers = 1; // where there are no weights
+    const std::vector<std::unique_ptr<Encoding>> alone = make_encodings(item, dims);
+    const bool stored = !alone.front()->tensors().empty();
+    std::optional<std::filesystem::path> file;
+    if (stored && arguments.has("model"))
+        file = arguments.text("model");
+    else if (stored)
+        file = weights_trained_with(spec);
+    if (file) {
+        show_weights(arguments, spec, request, *file);
+        return 0;
+    }
+    if (items[0].is_pattern()) request.layer = 0;
+    if (!stored) {
+        show(arguments, request, *alone.front(), dims, std::array{0});
+        return 0;
+    }
+    if (!arguments.has("quiet"))
+        write_message("warning: " + printable(spec) +
+                      ": no shipped weights were trained with it; shown are the numbers that its training begins with");
+    const LooseEncoding untrained(item, dims);
+    show(arguments, request, *untrained.stack().items()[0], dims, std::array{0});
     return 0;
 }
 
@@ -205,7 +240,8 @@ const Verb table_verb{
     .summary = "an encoding as numbers",
     .details =
         "What is added to the embeddings: a row for each position. rope: angle, cos and sin of each position and "
-        "pair. A bias: a row for each query, a column for each key, of one head. rotate-stretch: angle and scale.",
+        "pair. A bias: a row for each query, a column for each key, of one head. rotate-stretch: angle and scale. An "
+        "encoding with weights is shown as the shipped ones have it, or else as its training begins.",
     .groups = groups,
     .run = run};
 

@@ -140,10 +140,8 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
 // An encoding with tensors is shown as the shipped weights have it, or if none do, as its training would begin.
 void add_trained(Result& result, NamedFigures& summary, const std::string& spec, const std::string& name, Size size,
                  std::uint64_t seed) {
-    std::filesystem::path file;
-    try {
-        file = tools::find_weights(spec, false);
-    } catch (const Error&) {
+    const std::optional<std::filesystem::path> file = tools::weights_trained_with(spec);
+    if (!file) {
         const int d_head = std::max(2, size.width / size.heads / 2 * 2); // rotations turn pairs
         const LooseEncoding loose(spec, {size.width, size.heads, d_head, 1, 256}, seed);
         add_tables(result, summary, *loose.stack().items()[0], name, size, ", untrained");
@@ -152,12 +150,12 @@ void add_trained(Result& result, NamedFigures& summary, const std::string& spec,
                                "that its training begins with, of --dim columns.");
         return;
     }
-    const Model model = Model::load(file, LoadOptions{});
+    const Model model = Model::load(*file, LoadOptions{});
     const Dims dims = impl_of(model).blueprint.dims();
     for (const auto& encoding : impl_of(model).encodings.items())
         if (!encoding->tensors().empty())
             add_tables(result, summary, *encoding, name, {size.length, dims.d_model, dims.n_heads});
-    result.notes.push_back(spec + ": as trained, in " + file.filename().string() + ".");
+    result.notes.push_back(spec + ": as trained, in " + file->filename().string() + ".");
 }
 
 Result run(const Request& request) {
