@@ -5,9 +5,30 @@
 #include "model/model.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace ordo::bench {
 namespace {
+
+// The layer of a tensor that is one of its experts'; null for any other.
+const LayerPlan* layer_of_expert(const Blueprint& b, std::string_view name) {
+    constexpr std::string_view before = "layers.", after = ".feed_forward.experts.";
+    int layer = 0;
+    if (!name.starts_with(before)) return nullptr;
+    name.remove_prefix(before.size());
+    const char* end = std::from_chars(name.data(), name.data() + name.size(), layer).ptr;
+    name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+    return name.starts_with(after) ? &b.layer(layer) : nullptr;
+}
+
+void add_experts(WeightSizes& sizes, const LayerPlan& plan, double bytes) {
+    const auto same = [&](const auto& e) { return e.count == plan.experts && e.used == plan.experts_used; };
+    const auto at = std::find_if(sizes.experts.begin(), sizes.experts.end(), same);
+    if (at != sizes.experts.end())
+        at->bytes += bytes;
+    else
+        sizes.experts.push_back({plan.experts, plan.experts_used, bytes});
+}
 
 // bytes(spec): of a tensor; type: of the embedding.
 template <class Bytes>
@@ -19,6 +40,8 @@ WeightSizes sizes_of(const Blueprint& b, WeightType type, const Bytes& bytes) {
         const bool embedding = spec.name == "embedding.weight";
         if (embedding ? b.tied_head : spec.name.starts_with("head.") || spec.name.starts_with("final_norm."))
             sizes.head += size;
+        else if (const LayerPlan* plan = layer_of_expert(b, spec.name))
+            add_experts(sizes, *plan, size);
         else if (!embedding)
             sizes.layers += size;
         sizes.all += size;
@@ -58,6 +81,16 @@ void for_passes(const Workload& load, int chunk, const Use& use) {
 
 } // namespace
 
+double WeightSizes::layers_read(double tokens) const {
+    double bytes = layers;
+    for (const Experts& e : experts) bytes += e.bytes * std::min(1.0, tokens * e.used / e.count);
+    return bytes;
+}
+
+double pairs_seen(const Blueprint& b, int first, int n) {
+    return seen_by(b, first, n).pairs;
+}
+
 WeightSizes weight_sizes(const Blueprint& b, WeightType type) {
     const WeightType embedding = type_within(type, {.name = "embedding.weight", .shape = {b.vocab_size, b.d_model}});
     return sizes_of(b, embedding, [&](const TensorSpec& spec) { return packed_bytes({&spec, 1}, type); });
@@ -71,7 +104,7 @@ WeightSizes weight_sizes(const Model& model) {
 
 std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type) {
     const WeightSizes sizes = weight_sizes(blueprint, type);
-    return static_cast<std::uint64_t>(sizes.layers + sizes.head);
+    return static_cast<std::uint64_t>(sizes.layers_read(1) + sizes.head);
 }
 
 Cost predict(const Blueprint& b, WeightType type, const Workload& load, int chunk) {
@@ -88,8 +121,8 @@ Cost predict(const Blueprint& b, const WeightSizes& sizes, const Workload& load,
         const bool logits = load.n_gen > 0 || first + rows == last;
         const Seen seen = seen_by(b, first, rows);
         cost.flops += load.n_parallel * (2 * layers * rows + (logits ? 2 * head : 0) + pair_flops * seen.pairs);
-        cost.bytes +=
-            sizes.layers + (logits ? sizes.head : 0) + load.n_parallel * (sizes.row * rows + key_bytes * seen.keys);
+        cost.bytes += sizes.layers_read(load.n_parallel * rows) + (logits ? sizes.head : 0) +
+                      load.n_parallel * (sizes.row * rows + key_bytes * seen.keys);
     });
     return cost;
 }

@@ -21,16 +21,29 @@ struct Cost {
 
 // Bytes of weights as they lie in memory.
 struct WeightSizes {
+    // In layers with so many, of which each token passes so many.
+    struct Experts {
+        int count = 0, used = 0;
+        double bytes = 0; // of all of them
+    };
     double layers = 0; // read for every pass, whatever its rows
-    double head = 0;   // with the norm before it
-    double row = 0;    // of the embedding
+    std::vector<Experts> experts = {};
+    double head = 0; // with the norm before it
+    double row = 0;  // of the embedding
     double all = 0;
+
+    // What a pass of so many tokens reads of the layers, if these share experts no sooner than they must.
+    double layers_read(double tokens) const;
 };
 WeightSizes weight_sizes(const Blueprint& blueprint, WeightType type);
 WeightSizes weight_sizes(const Model& model); // of any types, as a file may mix them
 
-// Weights that a step of decoding reads: all, but of an embedding that is not the head only some rows.
+// Weights that a step of decoding one sequence reads: all, but of experts those of one token, and of an embedding that is not the
+// head only some rows.
 std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type);
+
+// (query, key) pairs of one head that the masks of all layers together leave, of n queries from the token with the index first on.
+double pairs_seen(const Blueprint& blueprint, int first, int n);
 
 // Of the part of a load that is timed, encodings apart. The mask is causal. Weights are read once for
 // each chunk of a prompt, which are of `chunk` tokens, and once for each step of decoding, which all

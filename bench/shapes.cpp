@@ -23,9 +23,14 @@ constexpr Size sizes[] = {
     {"llama1.1b", "llama", 22, 2048, 32, 4, 5632, 32000, 2048, false},
 };
 
+// What is measured is a prompt and the steps after it.
+bool decodes(const Blueprint& b) {
+    return b.encoder.empty() && !b.bidirectional();
+}
+
 bool architecture(std::string_view name, Blueprint& out) {
     for (const Architecture& a : architectures())
-        if (a.name == name && a.make().encoder.empty()) {
+        if (a.name == name && decodes(a.make())) {
             out = a.make();
             return true;
         }
@@ -59,7 +64,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 std::vector<std::string> shape_names() {
     std::vector<std::string> names;
     for (const Architecture& a : architectures())
-        if (a.make().encoder.empty()) names.emplace_back(a.name);
+        if (decodes(a.make())) names.emplace_back(a.name);
     for (const Size& size : sizes) names.emplace_back(size.name);
     return names;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/training.h"
 
+#include "bench/predict.h"
 #include "bench/shapes.h"
 #include "core/error.h"
 #include "core/random.h"
@@ -135,8 +136,7 @@ double matmul_parameters(const Blueprint& b) {
 
 double step_flops(const Blueprint& b, int batch, int length) {
     const double tokens = static_cast<double>(batch) * length;
-    const double seen = length * (length + 1.0) / 2; // (query, key) pairs of one head
-    const double attention = 6 * 2.0 * b.d_head * seen * b.n_heads * b.n_layers * batch;
+    const double attention = 6 * 2.0 * b.d_head * pairs_seen(b, 0, length) * b.n_heads * batch;
     return 6 * matmul_parameters(b) * tokens + attention;
 }
 

@@ -27,7 +27,7 @@ std::vector<Product> training_products(const Blueprint& blueprint, int rows, int
 double matmul_parameters(const Blueprint& blueprint);
 
 // Useful floating point operations of one step: 6 for each such parameter and token (2 forward, 4 back),
-// and attention's products over what a causal mask leaves, 2 forward and 4 back. What is computed again
+// and attention's products over what a causal mask and windows leave, 2 forward and 4 back. What is computed again
 // rather than kept, and everything that is not a product, does not count.
 double step_flops(const Blueprint& blueprint, int batch, int length);
 

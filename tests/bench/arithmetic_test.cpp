@@ -70,8 +70,11 @@ TEST(BenchShapes, AllIsEveryRegisteredEncodingAfterNone) {
 }
 
 TEST(BenchShapes, EveryNameIsASoundBlueprint) {
-    for (const std::string& name : shape_names()) EXPECT_NO_THROW(check(shape(name), name));
-    EXPECT_THROW(shape("llama16m"), Error);
+    for (const std::string& name : shape_names()) {
+        EXPECT_NO_THROW(check(shape(name), name));
+        EXPECT_FALSE(shape(name).bidirectional()) << name;
+    }
+    for (const char* name : {"llama16m", "bert", "roberta", "t5"}) EXPECT_THROW(shape(name), Error) << name;
 }
 
 // Parameters in matrices and embeddings as llama2.c and the hubs count them, in millions.
@@ -153,6 +156,11 @@ TEST(BenchTraining, AttentionIsCountedOverWhatIsSeen) {
                 for (int query = 0; query < length; ++query)
                     for (int key = 0; key <= query; ++key) multiplications += 32 * 6; // q.k and p.v; dv, dp, dq and dk
     EXPECT_DOUBLE_EQ(step_flops(b, batch, length), 6 * matmul_parameters(b) * 27 + 2 * multiplications);
+    // A window of 4 in the second layer hides of 9 + 8 + .. + 1 pairs those 4 and more apart: 5 + 4 + .. + 1.
+    b.pattern = {b, b};
+    b.pattern[1].window = 4;
+    EXPECT_DOUBLE_EQ(step_flops(b, batch, length),
+                     6 * matmul_parameters(b) * 27 + 2 * (multiplications - batch * 6 * 15 * 32 * 6.0));
 }
 
 } // namespace

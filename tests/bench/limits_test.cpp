@@ -74,6 +74,31 @@ TEST(BenchPredict, AWindowHidesKeys) {
     EXPECT_DOUBLE_EQ(start.bytes, 4 * (25'024 + 64) + (1 + 2 + 3 + 3) * 256);
 }
 
+// As above, but of the feed-forward part 8 experts of 1,152 weights, a token's 2 of them, and a router [8, 16]: of a layer
+// 1,024 + 512 + 128 + 32 = 1,696 are always read.
+TEST(BenchPredict, ExpertsAreReadAsFarAsTokensGoThere) {
+    Blueprint b = tiny();
+    b.experts = 8;
+    b.experts_used = 2;
+    const auto weights = [](int experts) { return 4 * (2 * (1'696 + experts * 1'152) + 816); };
+    EXPECT_EQ(weight_bytes(b, WeightType::f32), static_cast<unsigned>(weights(2)));
+    EXPECT_DOUBLE_EQ(weight_sizes(b, WeightType::f32).all, weights(8));
+    const auto step = [&](int sequences) {
+        return predict(b, WeightType::f32, {.n_gen = 1, .n_parallel = sequences}, 256).bytes - sequences * (64 + 256);
+    };
+    EXPECT_DOUBLE_EQ(step(1), weights(2));
+    EXPECT_DOUBLE_EQ(step(3), weights(6));
+    EXPECT_DOUBLE_EQ(step(4), weights(8));
+    EXPECT_DOUBLE_EQ(step(5), weights(8)); // there are no more
+    // Chunks of 3 and 1 tokens, the last with logits; keys 1 .. 3 and 1 .. 4.
+    const Cost prompt = predict(b, WeightType::f32, {.n_prompt = 4}, 3);
+    EXPECT_DOUBLE_EQ(prompt.bytes, weights(6) + weights(2) - 4 * 816 + 4 * 64 + (3 + 4) * 256);
+    // Where only every other layer has experts.
+    b.pattern = {tiny(), b};
+    EXPECT_DOUBLE_EQ(predict(b, WeightType::f32, {.n_gen = 1}, 256).bytes,
+                     4 * (2'720 + 1'696 + 2 * 1'152 + 816) + 64 + 256);
+}
+
 // 64 wide, 2 heads of 32, not gated 96, 40 entries, a head of its own, LayerNorm and biases.
 TEST(BenchPredict, PackedTypesAndBiases) {
     Blueprint b = tiny();

@@ -88,6 +88,7 @@ ok "no rounds is usage" exits 2 bench -r 0
 ok "a list of types: each in turn" [ "$(grep -o ',ordo,[a-z0-9_]*,' "$scratch/csv" | tr -d '\n')" = ,ordo,f32,,ordo,f32,,ordo,q8_0,,ordo,q8_0, ]
 ok "an unknown type is usage, before anything runs" exits 2 "$build/ordo" bench --dtype f32,q4_1
 ok "a bidirectional shape is usage" exits 2 "$build/ordo" bench --shape bert
+ok "and not among those that are offered" [ -z "$(grep -o 'one of .*\bbert' "$scratch/err")" ]
 ok "a file that is not there" exits 5 "$build/ordo" bench -m "$scratch/absent.safetensors"
 ok "a file has a shape" exits 2 "$build/ordo" bench -m "$scratch/absent.safetensors" --layers 3
 ok "heads that do not divide the width" exits 2 "$build/ordo" bench --dim 30 --heads 4
