@@ -14,6 +14,11 @@ std::string trained_tensor(const Encoding& encoding) {
     return "";
 }
 
+[[noreturn]] void refuse(const Encoding& encoding, const std::string& tensor, const std::string& why) {
+    fail(ErrorCode::usage, "'", printable(encoding.spec()), "' cannot be trained",
+         tensor.empty() ? "" : " (tensor '" + printable(tensor) + "')", ": ", why);
+}
+
 void call_backward(const Encoding& encoding, Moment moment, const Dims& dims, int layer, std::span<const View> grads) {
     const int wide = 1 << 20; // where the width is not known
     const int d = dims.d_model > 0 ? dims.d_model : wide, e = dims.d_head > 0 ? dims.d_head : wide;
@@ -57,15 +62,15 @@ void check_trainable(const Encoding& encoding, const Dims& dims, int layer) {
         zeros.emplace_back(rows, static_cast<int>(spec.shape.back()));
     }
     for (Tensor& tensor : zeros) grads.push_back(tensor.view());
+    const std::string tensor = trained_tensor(encoding);
+    if (!tensor.empty() && encoding.moments() == 0) refuse(encoding, tensor, "it acts on no moment of a pass");
     const unsigned needed = backward_moments(encoding);
     for (const MomentInfo& info : moments_of_a_pass) {
         if (!(needed & info.moment)) continue;
         try {
             call_backward(encoding, info.moment, dims, layer, grads);
         } catch (const Error& error) {
-            const std::string tensor = trained_tensor(encoding);
-            fail(ErrorCode::usage, "'", printable(encoding.spec()), "' cannot be trained",
-                 tensor.empty() ? "" : " (tensor '" + printable(tensor) + "')", ": ", error.what());
+            refuse(encoding, tensor, error.what());
         }
     }
 }

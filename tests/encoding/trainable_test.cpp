@@ -54,6 +54,12 @@ TEST(Trainable, NoBackwardDoesNothingByDefault) {
     }
 }
 
+TEST(Trainable, WhatActsNowhereTrainsNothing) {
+    EXPECT_EQ(untrainable(std::make_unique<Bare>(0, true)),
+              "'bare:x=1' cannot be trained (tensor 'weight'): it acts on no moment of a pass");
+    EXPECT_EQ(untrainable(std::make_unique<Bare>(0)), "");
+}
+
 TEST(Trainable, ABiasOrASinkThatIsConstantNeedsNone) {
     EXPECT_EQ(untrainable(std::make_unique<Bare>(moment_bias | moment_sink)), "");
     EXPECT_NE(
