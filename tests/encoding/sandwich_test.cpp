@@ -53,6 +53,42 @@ TEST(Sandwich, IsZeroAtTheQueryAndFallsWithTheDistanceAtFirst) {
     EXPECT_EQ(scales.rows[2][1], 8);
 }
 
+// The cosine integral, by its series, or by the asymptotic one where that is better.
+double cosine_integral(double x) {
+    const double gamma = 0.57721566490153286;
+    double sum = 0, term = 1;
+    if (x < 12) {
+        for (int n = 1; n < 60; ++n) {
+            term *= -x * x / ((2 * n - 1) * (2.0 * n));
+            sum += term / (2 * n);
+        }
+        return gamma + std::log(x) + sum;
+    }
+    for (int n = 0; n < 10; ++n) { // n! / x^n, as sine and cosine take them in turns
+        const double sign = n % 4 < 2 ? 1 : -1;
+        sum += sign * term * (n % 2 == 0 ? std::sin(x) : -std::cos(x));
+        term *= (n + 1) / x;
+    }
+    return sum / x;
+}
+
+// With ever more columns the mean of the cosines is an integral over u = 2k / width from 0 to 1:
+//   cos(D 10000^-u) du = (Ci(D) - Ci(D / 10000)) / ln 10000,
+// which for 1 << D << 10000 is 1 - (gamma + ln D) / ln 10000: a bias by the logarithm of the distance, as KERPLE's.
+TEST(Sandwich, OfManyColumnsIsALogarithmOfTheDistance) {
+    constexpr int width = 1 << 15;
+    const BoundEncoding wide("sandwich:scale=1,width=" + std::to_string(width), dims());
+    const double log_base = std::log(10000.0);
+    for (const int distance : {1, 2, 3, 7, 11, 12, 20, 40, 100, 300, 2000, 9000}) {
+        const double found = static_cast<double>(wide.bias(0, 2, {distance}, {0}).data()[0]) / (width / 2);
+        const double exact = (cosine_integral(distance) - cosine_integral(distance / 10000.0)) / log_base - 1;
+        EXPECT_NEAR(found, exact, 2e-4) << distance;
+        if (distance >= 20 && distance <= 300) {
+            EXPECT_NEAR(found, -(0.57721566 + std::log(distance)) / log_base, 0.01) << distance;
+        }
+    }
+}
+
 TEST(Sandwich, HasNothingToTrainAndAnEvenWidth) {
     const auto encoding = std::move(make_encodings("sandwich", dims(Mask::causal, 25)).at(0));
     EXPECT_TRUE(encoding->tensors().empty());

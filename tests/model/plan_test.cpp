@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every choice of a layer's plan against the oracle, in inference: the whole input at once, in chunks, token by token, beside
-// others in a batch, in any type of weights, and on any number of threads.
+// others in a batch, in any type of weights, and on any number of threads. And every encoding, in any type of weights.
 #include "core/parallel.h"
 #include "tests/kernels/sets.h"
 #include "tests/model/small_models.h"
@@ -183,6 +183,48 @@ TEST_P(LayerPlans, BatchesAreSessionsSideBySide) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, LayerPlans, ::testing::ValuesIn(plans()),
+                         [](const auto& test) { return test.param.name; });
+
+// The registered encodings, in one plan.
+class EncodingsInAnyType : public LayerPlans {};
+
+constexpr WeightType types[] = {WeightType::f32, WeightType::bf16, WeightType::q8_0, WeightType::q4_0};
+
+std::vector<Case> encodings() {
+    std::vector<Case> all;
+    for (const EncodingInfo* info : registered_encodings()) {
+        all.push_back({std::string(info->name), base(), std::string(info->name)});
+        std::replace(all.back().name.begin(), all.back().name.end(), '-', '_');
+    }
+    return all;
+}
+
+TEST_P(EncodingsInAnyType, TheFutureChangesNothing) {
+    constexpr std::size_t changed = 25;
+    std::vector<Token> other = tokens_;
+    other[changed] = (other[changed] + 50) % base().vocab_size;
+    for (const WeightType type : types) {
+        const Model m = model(type);
+        for (const int chunk : {7, length}) {
+            const Rows before = logits_of(m, tokens_, chunk), after = logits_of(m, other, chunk);
+            for (std::size_t i = 0; i < changed; ++i) ASSERT_EQ(before[i], after[i]) << name_of(type) << " " << i;
+            EXPECT_GT(difference(before[changed], after[changed]), 1e-2) << name_of(type);
+        }
+    }
+}
+
+TEST_P(EncodingsInAnyType, ChunksChangeNoBit) {
+    for (const WeightType type : types) {
+        const Model m = model(type);
+        const Rows one = fed(m, 1);
+        for (const int chunk : {3, 8, 25, length}) {
+            const bool blas = type == WeightType::f32 && chunk > 8; // rows that are left to it
+            EXPECT_LE(difference(fed(m, chunk), one), blas ? 1e-4 : 0) << name_of(type) << " " << chunk;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Encodings, EncodingsInAnyType, ::testing::ValuesIn(encodings()),
                          [](const auto& test) { return test.param.name; });
 
 // A thread that is late reads how many rows each expert has while others are layers ahead: it must find those of its layer.

@@ -18,6 +18,7 @@ struct Case {
     std::string name;
     Blueprint blueprint;
     std::string encoding;
+    int axes = 1; // of positions; more: in a plane, 4 wide
 };
 void PrintTo(const Case& c, std::ostream* out) {
     *out << c.name;
@@ -117,6 +118,8 @@ std::vector<Case> cases() {
              {"alibi:trained=yes", "kerple:kernel=power", "shaw:clip=3,values=no", "deberta:terms=c2p",
               "pattern(rope,none)", "pattern((alibi:trained=yes),(shaw+sink))", "t5+forget", "rope+cope"})
             out.push_back({architecture + " " + spec, b, spec});
+        for (const char* spec : {"rope:sections=1/1", "rope:sections=1/1+t5+learned"})
+            out.push_back({architecture + " in a plane, " + spec, b, spec, 2});
         b.window = 5;
         out.push_back({architecture + " with a window", b, "rope"});
         b.tied_head = false;
@@ -131,12 +134,12 @@ class Gradient : public testing::TestWithParam<Case> {};
 struct Batch {
     static constexpr int sequences = 2;
     std::vector<Token> tokens, targets;
-    std::vector<int> segments;
+    std::vector<int> segments, positions; // [tokens, axes]
     std::vector<Token> input; // of an encoder, if there is one: as many as the others, the first sequence's cut short
 
     static int input_length(int sequence, const Blueprint& b) { return b.context - (sequence == 0 ? 5 : 0); }
 
-    Batch(const Blueprint& b, const EncodingStack& encodings) {
+    Batch(const Blueprint& b, const EncodingStack& encodings, int n_axes = 1) : axes(n_axes) {
         const Random random(7, 1);
         const auto vocab = static_cast<std::uint64_t>(b.vocab_size);
         for (int i = 0; i < sequences * b.context; ++i) {
@@ -145,11 +148,15 @@ struct Batch {
             targets.push_back(i % 9 == 4 ? -1
                                          : static_cast<Token>(random.below(2 * n + 1, vocab))); // some are not scored
             segments.push_back(encodings.max_segment() > 1 && i % b.context > b.context / 2);
+            const int at = i % b.context;
+            for (int axis = 0; axis < axes; ++axis) positions.push_back(axes == 1 ? at : axis == 0 ? at / 4 : at % 4);
             if (b.encoder.empty()) continue;
             const bool there = i % b.context < input_length(i / b.context, b);
             input.push_back(there ? static_cast<Token>(random.below(1000 + n, vocab)) : -1);
         }
     }
+
+    int axes;
 };
 
 double oracle_loss(const Blueprint& b, const std::string& encoding, const reference::Tensors& tensors,
@@ -162,7 +169,8 @@ double oracle_loss(const Blueprint& b, const std::string& encoding, const refere
         reference::Input in;
         in.tokens.assign(batch.tokens.begin() + first, batch.tokens.begin() + last);
         in.segments.assign(batch.segments.begin() + first, batch.segments.begin() + last);
-        for (int i = 0; i < b.context; ++i) in.positions.push_back(i);
+        in.positions.assign(batch.positions.begin() + first * batch.axes, batch.positions.begin() + last * batch.axes);
+        in.axes = batch.axes;
         if (!b.encoder.empty())
             in.memory = encoded_by_oracle(
                 b, encoding, tensors,
@@ -195,9 +203,12 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
     const reference::Oracles oracles(encodings.spec(), b.dims(), tensors);
     ORDO_EXPECT_COMPLETE(oracles);
 
-    const Batch batch(b, encodings);
-    Network network(b, encodings, parameters, Batch::sequences, b.context, {}, b.encoder.empty() ? 0 : b.context);
-    const double loss = network.loss_and_grad({batch.tokens, batch.targets, batch.segments, {}, batch.input});
+    const int axes = GetParam().axes;
+    const Batch batch(b, encodings, axes);
+    Network network(b, encodings, parameters, Batch::sequences, b.context, {.axes = axes},
+                    b.encoder.empty() ? 0 : b.context);
+    const Positions positions = axes == 1 ? Positions() : Positions(batch.positions, axes); // by default those of text
+    const double loss = network.loss_and_grad({batch.tokens, batch.targets, batch.segments, positions, batch.input});
     EXPECT_NEAR(loss, oracle_loss(b, encodings.spec(), tensors, oracles, batch), 1e-5);
 
     const Random random(13, 3);
