@@ -134,7 +134,7 @@ void MomentClock::reset() {
     for (Slot& slot : slots_) slot = {};
 }
 
-void MomentClock::add(Moment moment, std::chrono::steady_clock::duration time) {
+void MomentClock::add(Moment moment, Clock::duration time) {
     Slot& slot = slots_[static_cast<std::size_t>(thread_index()) % slots_.size()];
     const double share = 1.0 / detail::member.threads;
     slot.seconds[moment] += share * std::chrono::duration<double>(time).count();

@@ -3,9 +3,8 @@
 #pragma once
 
 #include "bench/predict.h"
+#include "core/timer.h"
 #include "model/model.h"
-
-#include <chrono>
 
 namespace ordo::bench {
 
@@ -21,9 +20,9 @@ public:
 
     template <class Call>
     void time(Moment moment, const Call& call) {
-        const auto start = std::chrono::steady_clock::now();
+        const Clock::time_point start = Clock::now();
         call();
-        add(moment, std::chrono::steady_clock::now() - start);
+        add(moment, Clock::now() - start);
     }
 
 private:
@@ -31,7 +30,7 @@ private:
         PerMoment seconds, shares;
         std::array<std::int64_t, PerMoment::count> calls{};
     };
-    void add(Moment moment, std::chrono::steady_clock::duration time);
+    void add(Moment moment, Clock::duration time);
 
     std::vector<Slot> slots_;
     double cost_ = 0; // of reading the clock, in seconds

@@ -11,7 +11,8 @@ namespace ordo::train {
 namespace {
 
 TEST(TrainingProgress, ABarSaysWhatThereIsRoomFor) {
-    Figures f{.step = 120, .steps = 1000, .loss = 3.1234, .held_out = 3.4567, .rate = 12345, .seconds_left = 83.9};
+    TrainingFigures f{
+        .step = 120, .steps = 1000, .loss = 3.1234, .held_out = 3.4567, .rate = 12345, .seconds_left = 83.9};
     const std::string all = "120/1000  loss 3.123  held-out 3.457  12345 tokens/s  1:23 left";
     EXPECT_EQ(bar_text(f, 200), "[###...........................] " + all);
     EXPECT_EQ(bar_text(f, 79), "[#............] " + all);

@@ -31,7 +31,7 @@ std::string joined(const std::vector<Part>& parts) {
 
 } // namespace
 
-std::string bar_text(const Figures& f, int columns) {
+std::string bar_text(const TrainingFigures& f, int columns) {
     std::vector<Part> parts{{std::to_string(f.step) + "/" + std::to_string(f.steps), 5},
                             {"loss " + fixed_text(f.loss, 3), 3}};
     if (f.held_out) parts.push_back({"held-out " + fixed_text(*f.held_out, 3), 2});
@@ -50,13 +50,13 @@ std::string bar_text(const Figures& f, int columns) {
     return "[" + bar + "] " + text;
 }
 
-bool Progress::due(Clock::time_point now) {
+bool TrainingProgress::due(Clock::time_point now) {
     if (!line_.active() || now - drawn_ < std::chrono::milliseconds(100)) return false;
     drawn_ = now;
     return true;
 }
 
-void Progress::step(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss) {
+void TrainingProgress::step(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss) {
     const auto now = Clock::now();
     if (first_step_ < 0) { // the first step warms up and is not counted
         first_step_ = step;
@@ -72,7 +72,7 @@ void Progress::step(std::int64_t step, std::int64_t steps, std::int64_t step_tok
     if (due(now) || step == steps) line_.show(bar_text(figures_, tools::LiveLine::width()));
 }
 
-void Progress::evaluated(std::int64_t step, std::int64_t steps, double loss, double held_out) {
+void TrainingProgress::evaluated(std::int64_t step, std::int64_t steps, double loss, double held_out) {
     figures_.held_out = held_out;
     if (!shown_ || line_.active()) return;
     std::string text = "step " + std::to_string(step) + "/" + std::to_string(steps) + ": loss " + fixed_text(loss, 3) +
@@ -82,7 +82,7 @@ void Progress::evaluated(std::int64_t step, std::int64_t steps, double loss, dou
     tools::write_message(text);
 }
 
-void Progress::evaluating(std::int64_t done, std::int64_t windows) {
+void TrainingProgress::evaluating(std::int64_t done, std::int64_t windows) {
     if (due(Clock::now()))
         line_.show("held-out text: " + std::to_string(done) + "/" + std::to_string(windows) + " windows");
 }

@@ -12,7 +12,7 @@
 
 namespace ordo::train {
 
-struct Figures {
+struct TrainingFigures {
     std::int64_t step = 0, steps = 0;
     double loss = 0;
     std::optional<double> held_out; // none before the first evaluation
@@ -21,11 +21,11 @@ struct Figures {
 };
 
 // At most so many columns: what is least worth knowing is left out where there is no room for it.
-std::string bar_text(const Figures& figures, int columns);
+std::string bar_text(const TrainingFigures& figures, int columns);
 
-class Progress {
+class TrainingProgress {
 public:
-    explicit Progress(bool shown) : shown_(shown), line_(shown) {}
+    explicit TrainingProgress(bool shown) : shown_(shown), line_(shown) {}
     // After each step; the bar is drawn at most ten times a second.
     void step(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss);
     // What is already known when a run goes on.
@@ -44,7 +44,7 @@ private:
     tools::LiveLine line_;
     std::int64_t first_step_ = -1;
     Clock::time_point start_, drawn_;
-    Figures figures_;
+    TrainingFigures figures_;
 };
 
 } // namespace ordo::train

@@ -93,7 +93,7 @@ private:
     Network network_;
     Optimizer optimizer_;
     Buffer<float> best_; // the parameters with the lowest held-out loss; empty with Keep::last
-    Progress progress_;
+    TrainingProgress progress_;
     State state_;
     Log log_;
     std::int64_t steps_, finish_step_, step_tokens_;

@@ -26,8 +26,7 @@ Sequence draw_sequence(const Model& model, std::span<const Token> vocabulary, co
     const auto lengths = static_cast<std::uint64_t>(plan.longest - plan.shortest + 1);
     const auto n = static_cast<std::size_t>(plan.shortest) + static_cast<std::size_t>(random.below(0, lengths));
     std::vector<Token> drawn(vocabulary.begin(), vocabulary.end());
-    for (std::size_t i = 0; i < 2 * n; ++i)
-        std::swap(drawn[i], drawn[i + static_cast<std::size_t>(random.below(1 + i, drawn.size() - i))]);
+    shuffle_forward(std::span(drawn), [&](std::size_t i, std::size_t left) { return random.below(1 + i, left); });
     Sequence out{{}, {}, 0, static_cast<int>(n)};
     if (model.start_of_text() >= 0) out.repeated.push_back(model.start_of_text());
     out.first = static_cast<int>(out.repeated.size());
