@@ -19,6 +19,14 @@ struct Series {
     enum class Style { line, points, line_points, steps, arrows } style = Style::line;
 };
 
+// One without points yet.
+inline Series series(std::string label, Series::Style style = Series::Style::line) {
+    Series empty;
+    empty.label = std::move(label);
+    empty.style = style;
+    return empty;
+}
+
 // A line across the picture: a bound, chance, what a perfect answer would have.
 struct Reference {
     std::string label = {};

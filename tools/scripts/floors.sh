@@ -3,7 +3,9 @@
 # Proves what engine/README.md says of the floors, from the #include lines alone:
 #   - a file of the engine includes its own folder, lower floors and the public headers (ops may use kernels,
 #     which are on the same floor); a public header includes no more of ours than ordo.h, and that encoding.h;
-#   - above the engine stand models, bench, tools/cli, tools/train and tools/lab, tools/verbs, the mains, and tests, in that order;
+#   - a kernel knows of no threads, and an architecture of no ops or kernels;
+#   - above the engine stand models, bench, tools/cli, tools/train, tools/lab, tools/verbs, the mains, and tests, in that order; in
+#     tools/lab math, lab.h, drawing, experiments, report, and what gathers them;
 #   - each foreign library comes in by its own door (engine/examples are other people's programs, and not looked at);
 #   - every encoding and every architecture that has a file is in its list;
 #   - a file starts with its licence and can be read in one sitting.
@@ -32,7 +34,13 @@ function rank(path) {
     if (path ~ /^bench\/programs\//) return 12
     if (path ~ /^bench\//) return 8
     if (path ~ /^tools\/cli\//) return 9
-    if (path ~ /^tools\/(train|lab)\//) return 10
+    if (path ~ /^tools\/train\//) return 10
+    if (path ~ /^tools\/lab\/math\//) return 10.1
+    if (path ~ /^tools\/lab\/lab.h$/) return 10.2
+    if (path ~ /^tools\/lab\/drawing\//) return 10.3
+    if (path ~ /^tools\/lab\/experiments\//) return 10.4
+    if (path ~ /^tools\/lab\/report\//) return 10.5
+    if (path ~ /^tools\/lab\//) return 10.6
     if (path ~ /^tools\/verbs\//) return 11
     if (path ~ /^tools\//) return 12
     if (path ~ /^tests\//) return 13
@@ -60,6 +68,8 @@ FNR <= 2 && /SPDX-License-Identifier: MIT/ { spdx = 1 }
     else if (engine && found !~ /^[a-z_]+\.h$/ && !(to[1] in floor)) say("\"" found "\": the engine includes only engine/, written from there")
     else if (engine && to[1] in floor && to[1] != folder && floor[to[1]] >= above && !(folder == "ops" && to[1] == "kernels"))
         say("\"" found "\" is on floor " floor[to[1]] ", " folder "/ on floor " above ": includes point downwards")
+    else if (folder == "kernels" && found ~ /^core\/(parallel|team).h$/) say("\"" found "\": a kernel runs on the calling thread")
+    else if (part[1] == "models" && to[1] ~ /^(ops|kernels)$/) say("\"" found "\": an architecture is data")
     else if (!engine && rank(found) > rank(FILENAME)) say("\"" found "\" is above: includes point downwards")
 }
 /^[ \t]*#[ \t]*include[ \t]*</ {

@@ -2,6 +2,7 @@
 // RoPE: how fast each pair of columns turns, and where it stands at each position.
 #include "core/error.h"
 #include "tools/lab/experiments/encodings.h"
+#include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 
 namespace ordo::lab {

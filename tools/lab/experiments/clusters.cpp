@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which rows of the sinusoidal table are near each other: a t-SNE map, and the exact distances that explain it.
 #include "tools/lab/experiments/encodings.h"
+#include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/math/tsne.h"
 

@@ -2,6 +2,7 @@
 // Do encodings carry what was learnt on short sequences to longer ones? The question and the tasks are those of
 // Kazemnejad et al. 2023, arXiv 2305.19466, at a size that trains on the spot.
 #include "tools/lab/experiments/task_verdicts.h"
+#include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 
 #include <algorithm>

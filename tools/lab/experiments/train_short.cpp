@@ -8,6 +8,7 @@
 #include "tools/cli/scores.h"
 #include "tools/lab/experiments/letter_source.h"
 #include "tools/lab/experiments/small_models.h"
+#include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/math/statistics.h"
 #include "training.h"

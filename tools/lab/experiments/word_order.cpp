@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "tools/lab/experiments/study.h"
 #include "tools/lab/experiments/word_verdicts.h"
+#include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 
 #include <algorithm>

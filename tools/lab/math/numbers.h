@@ -3,7 +3,8 @@
 #pragma once
 
 #include "core/random.h"
-#include "tools/lab/lab.h"
+#include "ordo.h"
+#include "tools/cli/output.h"
 
 #include <algorithm>
 #include <cmath>
@@ -143,13 +144,6 @@ std::string text(const Parts&... parts) {
 inline void append(std::string& list, std::string_view item, std::string_view separator = ", ") {
     if (!list.empty()) list += separator;
     list += item;
-}
-
-inline Series series(std::string label, Series::Style style = Series::Style::line) {
-    Series empty;
-    empty.label = std::move(label);
-    empty.style = style;
-    return empty;
 }
 
 } // namespace ordo::lab
