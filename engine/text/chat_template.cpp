@@ -3,12 +3,15 @@
 
 #include "core/error.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ordo {
 namespace {
 
-constexpr std::string_view names[] = {"ChatML", "Llama 2", "Llama 3", "Gemma", "Phi", "Mistral", "Zephyr"};
+constexpr std::string_view names[] = {"ChatML",     "Llama 2",         "Llama 3", "Gemma",      "Phi 3",
+                                      "Phi 4",      "Phi 4 mini",      "Mistral", "Mistral v3", "Mistral Nemo",
+                                      "Mistral v7", "Mistral Small 3", "Zephyr"};
 
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view space = " \t\n\r";
@@ -31,6 +34,10 @@ Marks marks_of(ChatForm form) {
         return {"<start_of_turn>", "\n", "<end_of_turn>\n", "model", true};
     case ChatForm::phi3:
         return {"<|", "|>\n", "<|end|>\n", "assistant", false};
+    case ChatForm::phi4:
+        return {"<|im_start|>", "<|im_sep|>", "<|im_end|>", "assistant", false};
+    case ChatForm::phi4_mini:
+        return {"<|", "|>", "<|end|>", "assistant", false};
     case ChatForm::zephyr:
         return {"<|", "|>\n", "</s>\n", "assistant", false};
     default:
@@ -58,15 +65,49 @@ std::string write_marked(ChatForm form, std::span<const ChatMessage> messages, b
     return out;
 }
 
-// [INST] text [/INST] answer</s>, the user's and the assistant's by turns.
+// The forms that put marks around what the user says: before USER after_user before_answer ANSWER after_answer.
+struct InstMarks {
+    std::string_view before, after, before_answer, after_answer;
+    std::string_view before_system, after_system;
+    enum class System { first, last, apart } system; // in the first or the last of the user's messages, or before them
+    bool trims;
+};
+
+InstMarks inst_marks_of(ChatForm form) {
+    using System = InstMarks::System;
+    switch (form) {
+    case ChatForm::llama2:
+        return {"[INST] ", " [/INST]", " ", " </s>", "<<SYS>>\n", "\n<</SYS>>\n\n", System::first, true};
+    case ChatForm::mistral_v3:
+        return {"[INST] ", "[/INST]", " ", "</s>", "", "\n\n", System::last, true};
+    case ChatForm::mistral_nemo:
+        return {"[INST]", "[/INST]", "", "</s>", "", "\n\n", System::last, false};
+    case ChatForm::mistral_v7:
+        return {"[INST] ", "[/INST]", " ", "</s>", "[SYSTEM_PROMPT] ", "[/SYSTEM_PROMPT]", System::apart, false};
+    case ChatForm::mistral_small3:
+        return {"[INST]", "[/INST]", "", "</s>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", System::apart, false};
+    default:
+        return {"[INST] ", " [/INST]", " ", "</s>", "", "\n\n", System::first, true};
+    }
+}
+
+bool by_turns(ChatForm form) {
+    return form == ChatForm::llama2 || (form >= ChatForm::mistral && form <= ChatForm::mistral_small3);
+}
+
+// The user's and the assistant's messages by turns.
 std::string write_inst(ChatForm form, std::span<const ChatMessage> messages) {
-    const bool llama = form == ChatForm::llama2;
+    using System = InstMarks::System;
+    const InstMarks marks = inst_marks_of(form);
     std::string out, system;
+    const auto append = [&](const auto&... parts) { (out.append(parts), ...); };
     bool users_turn = true;
-    for (const ChatMessage& message : messages) {
-        const std::string text(trimmed(message.text));
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const ChatMessage& message = messages[i];
+        const std::string_view text = marks.trims ? trimmed(message.text) : std::string_view(message.text);
         if (message.role == "system") {
-            system = llama ? "<<SYS>>\n" + text + "\n<</SYS>>\n\n" : text + "\n\n";
+            system = std::string(marks.before_system).append(text).append(marks.after_system);
+            if (marks.system == System::apart) append(std::exchange(system, {}));
             continue;
         }
         if ((message.role == "user") != users_turn)
@@ -74,13 +115,41 @@ std::string write_inst(ChatForm form, std::span<const ChatMessage> messages) {
                  ", found two of \"", message.role, '"');
         if (users_turn) {
             // From the second on, Llama's turns begin as a text does.
-            out += (llama && !out.empty() ? "<s>[INST] " : "[INST] ") + std::exchange(system, {}) + text + " [/INST]";
+            append(form == ChatForm::llama2 && !out.empty() ? "<s>" : "", marks.before);
+            if (marks.system == System::first || i + 1 == messages.size()) append(std::exchange(system, {}));
+            append(text, marks.after);
         } else {
-            out += " " + text + (llama ? " </s>" : "</s>");
+            append(marks.before_answer, text, marks.after_answer);
         }
         users_turn = !users_turn;
     }
     return out;
+}
+
+// Whether a line feed follows some mark, in its literal or in the next one: '<|end|>\n', '<|end|>' + '\n'.
+bool line_feed_after(std::string_view text, std::string_view mark) {
+    for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
+        const std::size_t next = text.find_first_not_of("'\"+ ", at + mark.size());
+        if (next != text.npos && (text[next] == '\n' || text.substr(next).starts_with("\\n"))) return true;
+    }
+    return false;
+}
+
+ChatForm mistral_form(std::string_view text) {
+    const bool spaces = text.find("[INST] ") != text.npos;
+    if (text.find("[SYSTEM_PROMPT]") != text.npos) return spaces ? ChatForm::mistral_v7 : ChatForm::mistral_small3;
+    if (text.find(" [/INST]") != text.npos) return ChatForm::mistral;
+    return spaces ? ChatForm::mistral_v3 : ChatForm::mistral_nemo;
+}
+
+// A variable that is set to a literal which is not empty, or words that only a template's own system prompt has.
+bool sets_system(std::string_view text) {
+    for (const std::string_view variable : {"system_message = ", "system_prompt = "})
+        for (std::size_t at = text.find(variable); at != text.npos; at = text.find(variable, at + 1)) {
+            const std::string_view value = text.substr(at + variable.size());
+            if (value.size() > 1 && (value[0] == '\'' || value[0] == '"') && value[1] != value[0]) return true;
+        }
+    return text.find("Cutting Knowledge Date") != text.npos || text.find("Reasoning Mode: ") != text.npos;
 }
 
 } // namespace
@@ -90,18 +159,19 @@ std::string_view name_of(ChatForm form) {
 }
 
 std::string_view end_of_message(ChatForm form) {
-    constexpr std::string_view ends[] = {"<|im_end|>", "</s>", "<|eot_id|>", "<end_of_turn>",
-                                         "<|end|>",    "</s>", "</s>"};
-    return ends[static_cast<std::size_t>(form)];
+    if (by_turns(form)) return "</s>";
+    const std::string_view after = marks_of(form).after;
+    return after.substr(0, after.find('\n'));
 }
 
 ChatForm recognise_chat(std::string_view text, std::string_view where) {
     const auto has = [&](std::string_view mark) { return text.find(mark) != text.npos; };
-    if (has("<|im_start|>")) return ChatForm::chatml;
+    if (has("<|im_start|>")) return has("<|im_sep|>") ? ChatForm::phi4 : ChatForm::chatml;
     if (has("<|start_header_id|>") && has("<|end_header_id|>")) return ChatForm::llama3;
     if (has("<start_of_turn>")) return ChatForm::gemma;
-    if (has("[INST]")) return has("<<SYS>>") ? ChatForm::llama2 : ChatForm::mistral;
-    if (has("<|assistant|>") && has("<|end|>")) return ChatForm::phi3;
+    if (has("[INST]")) return has("<<SYS>>") ? ChatForm::llama2 : mistral_form(text);
+    if (has("<|assistant|>") && has("<|end|>"))
+        return line_feed_after(text, "<|end|>") ? ChatForm::phi3 : ChatForm::phi4_mini;
     if (has("<|assistant|>") && has("<|user|>") && (has("</s>") || has("eos_token"))) return ChatForm::zephyr;
     std::string known;
     for (const std::string_view name : names) known.append(known.empty() ? "" : ", ").append(name);
@@ -109,13 +179,36 @@ ChatForm recognise_chat(std::string_view text, std::string_view where) {
          "' is not supported: known are ", known);
 }
 
+DefaultSystem default_system(ChatForm form, std::string_view text) {
+    DefaultSystem found{{}, sets_system(text)};
+    if (form != ChatForm::chatml && form != ChatForm::phi4) return found;
+    const Marks marks = marks_of(form);
+    const std::string head = std::string(marks.before) + "system";
+    const std::string_view end = marks.after.substr(0, marks.after.find('\n'));
+    for (std::size_t at = text.find(head); at != text.npos; at = text.find(head, at + 1)) {
+        std::string_view body = text.substr(at + head.size());
+        const std::string_view breaks[] = {marks.after_role, "\\n"};
+        const auto* const after = std::find_if(std::begin(breaks), std::end(breaks),
+                                               [&](std::string_view each) { return body.starts_with(each); });
+        if (after == std::end(breaks)) continue;
+        body = body.substr(after->size(), body.find(end) == body.npos ? 0 : body.find(end) - after->size());
+        if (body.empty() || body[0] == '\'' || body[0] == '"') continue; // the end of a literal
+        const bool plain = body.find_first_of("'\"{}\\") == body.npos && (found.text.empty() || found.text == body);
+        if (plain)
+            found.text = body;
+        else
+            found.unread = true;
+    }
+    if (found.unread) found.text.clear();
+    return found;
+}
+
 std::string write_chat(ChatForm form, std::span<const ChatMessage> messages, bool answer) {
     for (const ChatMessage& message : messages)
         if (message.role != "system" && message.role != "user" && message.role != "assistant")
             fail(ErrorCode::usage, "messages: expected a role system, user or assistant, found \"",
                  printable(message.role), '"');
-    const bool by_turns = form == ChatForm::llama2 || form == ChatForm::mistral;
-    return by_turns ? write_inst(form, messages) : write_marked(form, messages, answer);
+    return by_turns(form) ? write_inst(form, messages) : write_marked(form, messages, answer);
 }
 
 } // namespace ordo

@@ -12,11 +12,32 @@
 
 namespace ordo {
 
-enum class ChatForm { chatml, llama2, llama3, gemma, phi3, mistral, zephyr };
+enum class ChatForm {
+    chatml,
+    llama2,
+    llama3,
+    gemma,
+    phi3,
+    phi4,
+    phi4_mini,
+    mistral,        // [INST] text [/INST] answer</s>
+    mistral_v3,     // [INST] text[/INST] answer</s>
+    mistral_nemo,   // [INST]text[/INST]answer</s>
+    mistral_v7,     // [SYSTEM_PROMPT] text[/SYSTEM_PROMPT][INST] text[/INST] answer</s>
+    mistral_small3, // the same without spaces
+    zephyr
+};
 std::string_view name_of(ChatForm form);
 
 // Of the text of a template; where names it in errors. Throws Error(model) for one that is none of them.
 ChatForm recognise_chat(std::string_view chat_template, std::string_view where);
+
+// The system prompt that a template puts before a conversation without one.
+struct DefaultSystem {
+    std::string text;    // empty: none, or none that could be read
+    bool unread = false; // there is one, of which only an interpreter could tell what it is
+};
+DefaultSystem default_system(ChatForm form, std::string_view chat_template);
 
 // What ends a message of the assistant: a special token, by its name.
 std::string_view end_of_message(ChatForm form);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Conversations as the models' publishers print them: the Llama 2 and Llama 3 model cards, Gemma's and Phi-3's, the
-// ChatML document, Mistral's and Zephyr's model cards.
+// ChatML document, Mistral's and Zephyr's model cards; Phi-4's, and Mistral's versions from its own templates.
 #include "core/error.h"
 #include "text/chat_template.h"
 
@@ -33,14 +33,32 @@ TEST(ChatTemplate, WritesTheKnownForms) {
                                                 "<|assistant|>\nHello<|end|>\n<|user|>\nBye<|end|>\n<|assistant|>\n");
     EXPECT_EQ(write_chat(ChatForm::zephyr, talk), "<|system|>\nBe brief.</s>\n<|user|>\nHi</s>\n"
                                                   "<|assistant|>\nHello</s>\n<|user|>\nBye</s>\n<|assistant|>\n");
+    EXPECT_EQ(write_chat(ChatForm::phi4, talk),
+              "<|im_start|>system<|im_sep|>Be brief.<|im_end|><|im_start|>user<|im_sep|>Hi<|im_end|>"
+              "<|im_start|>assistant<|im_sep|>Hello<|im_end|><|im_start|>user<|im_sep|>Bye<|im_end|>"
+              "<|im_start|>assistant<|im_sep|>");
+    EXPECT_EQ(write_chat(ChatForm::phi4_mini, talk), "<|system|>Be brief.<|end|><|user|>Hi<|end|><|assistant|>Hello"
+                                                     "<|end|><|user|>Bye<|end|><|assistant|>");
     EXPECT_EQ(write_chat(ChatForm::chatml, std::vector<ChatMessage>{{"user", "Hi"}}, false),
               "<|im_start|>user\nHi<|im_end|>\n");
 }
 
+// From v3 on the last message has the system's text, as the templates say "loop.last"; from v7 on it stands by itself.
+TEST(ChatTemplate, WritesMistralsVersions) {
+    EXPECT_EQ(write_chat(ChatForm::mistral_v3, talk), "[INST] Hi[/INST] Hello</s>[INST] Be brief.\n\nBye[/INST]");
+    EXPECT_EQ(write_chat(ChatForm::mistral_nemo, talk), "[INST]Hi[/INST]Hello</s>[INST]Be brief.\n\nBye[/INST]");
+    EXPECT_EQ(write_chat(ChatForm::mistral_v7, talk),
+              "[SYSTEM_PROMPT] Be brief.[/SYSTEM_PROMPT][INST] Hi[/INST] Hello</s>[INST] Bye[/INST]");
+    EXPECT_EQ(write_chat(ChatForm::mistral_small3, talk),
+              "[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST]Hi[/INST]Hello</s>[INST]Bye[/INST]");
+}
+
 // What ends an answer in the texts above.
 TEST(ChatTemplate, AMessageEndsAsItIsWritten) {
-    for (const ChatForm form : {ChatForm::chatml, ChatForm::llama2, ChatForm::llama3, ChatForm::gemma, ChatForm::phi3,
-                                ChatForm::mistral, ChatForm::zephyr}) {
+    for (const ChatForm form :
+         {ChatForm::chatml, ChatForm::llama2, ChatForm::llama3, ChatForm::gemma, ChatForm::phi3, ChatForm::phi4,
+          ChatForm::phi4_mini, ChatForm::mistral, ChatForm::mistral_v3, ChatForm::mistral_nemo, ChatForm::mistral_v7,
+          ChatForm::mistral_small3, ChatForm::zephyr}) {
         const std::string text =
             write_chat(form, std::vector<ChatMessage>{{"user", "Hi"}, {"assistant", "Hello"}}, false);
         const std::size_t answer = text.find("Hello");
@@ -59,6 +77,51 @@ TEST(ChatTemplate, RecognisesThemByWhatTheyAre) {
     EXPECT_EQ(form("{{ '<start_of_turn>' + role + '\\n' + '<end_of_turn>' }}"), ChatForm::gemma);
     EXPECT_EQ(form("{{ '<|user|>\\n' + m['content'] + '<|end|>\\n<|assistant|>' }}"), ChatForm::phi3);
     EXPECT_EQ(form("{{ '<|user|>\\n' + m['content'] + eos_token }} {{ '<|assistant|>' }}"), ChatForm::zephyr);
+}
+
+// Forms that share marks with an older one and differ in what stands between them.
+TEST(ChatTemplate, TellsLookalikesApart) {
+    const auto form = [](std::string_view text) { return recognise_chat(text, "test"); };
+    EXPECT_EQ(form("{{'<|im_start|>user<|im_sep|>' + m['content'] + '<|im_end|><|im_start|>assistant<|im_sep|>'}}"),
+              ChatForm::phi4);
+    EXPECT_EQ(form("{{ '<|' + m['role'] + '|>' + m['content'] + '<|end|>' }}{{ '<|assistant|>' }}"),
+              ChatForm::phi4_mini);
+    EXPECT_EQ(form("{{'<|user|>' + '\\n' + m['content'] + '<|end|>' + '\\n' + '<|assistant|>' + '\\n'}}"),
+              ChatForm::phi3);
+    EXPECT_EQ(form("{{'<|user|>\n' + m['content'] + '<|end|>\n'}}{{'<|assistant|>\n'}}"), ChatForm::phi3);
+    EXPECT_EQ(form("{{ \"[INST] \" + m[\"content\"] + \"[/INST]\" }}"), ChatForm::mistral_v3);
+    EXPECT_EQ(form("{{ \"[INST]\" + m[\"content\"] + \"[/INST]\" }}"), ChatForm::mistral_nemo);
+    EXPECT_EQ(form("{{ '[SYSTEM_PROMPT] ' + s + '[/SYSTEM_PROMPT]' }}{{ '[INST] ' + m['content'] + '[/INST]' }}"),
+              ChatForm::mistral_v7);
+    EXPECT_EQ(form("{{ '[SYSTEM_PROMPT]' + s + '[/SYSTEM_PROMPT]' }}{{ '[INST]' + m['content'] + '[/INST]' }}"),
+              ChatForm::mistral_small3);
+}
+
+TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
+    const auto own = [](std::string_view text) { return default_system(recognise_chat(text, "test"), text); };
+    // SmolLM2's and Qwen 2.5's, where the line feed is a character or an escape.
+    const std::string rest = "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}";
+    const std::string smollm = "{% if loop.first and messages[0]['role'] != 'system' %}"
+                               "{{ '<|im_start|>system\nYou are SmolLM.<|im_end|>\n' }}{% endif %}";
+    EXPECT_EQ(own(smollm + rest).text, "You are SmolLM.");
+    EXPECT_FALSE(own(smollm + rest).unread);
+    const std::string given = "{{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}";
+    const std::string qwen = given + "{{- '<|im_start|>system\\nYou are Qwen.<|im_end|>\\n' }}";
+    EXPECT_EQ(own(qwen + rest).text, "You are Qwen.");
+    EXPECT_FALSE(own(qwen + rest).unread);
+    EXPECT_EQ(own(given + rest).text, ""); // Qwen 3 has none
+    EXPECT_FALSE(own(given + rest).unread);
+    EXPECT_EQ(own("{{'<|im_start|>system<|im_sep|>You are Phi.<|im_end|>'}}").text, "You are Phi.");
+    // Two of them, one that is put together, one in a variable, one with today's date.
+    for (const std::string& text :
+         {smollm + qwen, "{{ '<|im_start|>system\nYou are {{ name }}.<|im_end|>' }}" + rest,
+          "{% set system_message = 'You are Yi.' %}" + rest,
+          std::string("{% set default_system_message = \"You are Mistral.\" %}[SYSTEM_PROMPT] [INST]"),
+          std::string("{{- \"<|start_header_id|>system<|end_header_id|>Cutting Knowledge Date: 2023\" }}")}) {
+        EXPECT_TRUE(own(text).unread) << text;
+        EXPECT_EQ(own(text).text, "") << text;
+    }
+    EXPECT_FALSE(own("{%- set system_message = \"\" %}<|start_header_id|><|end_header_id|>").unread);
 }
 
 TEST(ChatTemplate, RefusesOthersByName) {

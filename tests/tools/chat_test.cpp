@@ -56,6 +56,24 @@ TEST(CliChat, AConversationGoesOn) {
     EXPECT_NE(nothing.err.find("no answer to take back"), std::string::npos) << nothing.err;
 }
 
+TEST(CliChat, ATemplatesOwnSystemPromptIsUsedAndSaid) {
+    const std::string message = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
+    const auto answer = [](const std::string& text) {
+        return out_of(with({"--raw", "--special", "--no-display-prompt", "-p", text}, "chat/own", "2"));
+    };
+    const auto chat = [](std::vector<std::string> more) {
+        more.insert(more.end(), {"--chat", "-p", "Hi"});
+        return out_of(with(more, "chat/own", "2"));
+    };
+    const std::string own = answer("<|im_start|>system\nBe.<|im_end|>\n" + message);
+    EXPECT_EQ(chat({}), own);
+    EXPECT_EQ(chat({"--system", ""}), answer(message));
+    EXPECT_NE(own, answer(message)) << "nothing depends on it";
+    const Outcome said =
+        run_program({"generate", "-m", model_file("chat/own"), "-n", "2", "-s", "3", "--chat", "-p", "Hi"});
+    EXPECT_NE(said.err.find("template: \"Be.\"; --system gives another"), std::string::npos) << said.err;
+}
+
 TEST(CliChat, WhatAModelHasNoFormForIsRefusedByName) {
     expect_error(run_program(with({"--chat", "-p", "Hi"}, "rope")), 2,
                  "expected a model with a chat template, found none in");

@@ -53,8 +53,10 @@ void write_alphabet(const std::filesystem::path& path, const std::string& encodi
     write(path, blueprint, encodings, tensors);
 }
 
-void write_random(const std::filesystem::path& path, const std::string& encoding, const Metadata& more = {}) {
-    const Blueprint blueprint = small_blueprint(32, 4);
+void write_random(const std::filesystem::path& path, const std::string& encoding, const Metadata& more = {},
+                  int context = 64) {
+    Blueprint blueprint = small_blueprint(32, 4);
+    blueprint.context = context;
     const EncodingStack encodings(encoding, blueprint.dims());
     const Model model = random_model(blueprint, encoding, 11);
     TensorBlock tensors(model_tensors(blueprint, encodings));
@@ -101,6 +103,8 @@ const std::filesystem::path& model_directory() {
         std::filesystem::create_directory(directory / "chat"); // not among the others, of which an encoding picks one
         write_random(directory / "chat/mistral.safetensors", "rope:theta=500",
                      {{"chat_template", "{% for m in messages %}[INST] {{ m }} [/INST]{% endfor %}"}});
+        write_random(directory / "chat/own.safetensors", "rope:theta=500",
+                     {{"chat_template", "{{ '<|im_start|>system\nBe.<|im_end|>\n' }}"}}, 128);
         write_random(directory / "chat/odd.safetensors", "rope:theta=500", {{"chat_template", "Human: {{ x }}"}});
         put_file(directory / "heldout.txt", "abcd\n<|endoftext|>\nabca\n<|endoftext|>\nxyzz\n");
         return true;

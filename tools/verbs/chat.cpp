@@ -30,6 +30,19 @@ ChatForm known_form(const std::string& chat_template, const std::string& where) 
     }
 }
 
+// What was asked for, or the template's own.
+std::string system_prompt(const Arguments& arguments, ChatForm form, const std::string& chat_template, bool quiet) {
+    if (arguments.has("system")) return arguments.text("system");
+    DefaultSystem own = default_system(form, chat_template);
+    if (!own.text.empty() && !quiet)
+        write_message("system prompt of the model's template: \"" + printable(own.text, 200) +
+                      "\"; --system gives another, or \"\" none");
+    if (own.unread)
+        write_message("the model's template has a system prompt of its own, which is not used: it takes more than "
+                      "reading; --system gives one");
+    return std::move(own.text);
+}
+
 } // namespace
 
 std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, GenerateRequest& request) {
@@ -47,7 +60,7 @@ std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, G
         request.options.stop.push_back(end);
     request.options.special = true;
     request.show_prompt = false;
-    return Chat(form, arguments.text("system"));
+    return Chat(form, system_prompt(arguments, form, chat_template, request.quiet));
 }
 
 void note_chat(const Arguments& arguments, const Model& model, const GenerateRequest& request) {
