@@ -26,15 +26,33 @@ Blueprint make() {
 // attn_config says more than ALiBi, and llm-foundry's files more than transformers reads.
 void check_attention(const Config& c) {
     c.only("attn_type", "multihead_attention");
-    c.only("qk_ln", false);
-    c.only("prefix_lm", false);
-    c.absent("clip_qkv");
+    for (const char* key : {"qk_ln", "qk_gn", "prefix_lm", "rope"}) c.only(key, false);
+    c.only("sliding_window_size", -1.0);
+    c.absent("attn_logit_softcapping");
+}
+
+void check_feed_forward(const Config& c) {
+    c.only("ffn_type", "mptmlp");
+    c.absent("ffn_hidden_size");
+    const std::optional<Config> activation = c.object("ffn_act_fn");
+    if (!activation) return;
+    activation->only("name", "gelu");
+    activation->only("approximate", "none");
+}
+
+// llm-foundry's; both kinds are the same but for the precision in which they are computed.
+void check_norms(const Config& c) {
+    const std::string type = c.text("norm_type", "layernorm");
+    if (type != "layernorm" && type != "low_precision_layernorm")
+        c.refuse("norm_type", "layernorm or low_precision_layernorm");
 }
 
 ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     c.only("no_bias", true);
     c.only("embedding_fraction", 1.0);
-    c.absent("logit_scale");
+    for (const char* key : {"logit_scale", "final_logit_softcapping", "block_overrides"}) c.absent(key);
+    check_norms(c);
+    if (const std::optional<Config> ffn = c.object("ffn_config")) check_feed_forward(*ffn);
     ModelPlan plan{make(), "alibi"};
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
@@ -45,12 +63,13 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     if (b.d_model % b.n_heads != 0) c.refuse("n_heads", "a divisor of d_model");
     b.d_head = b.d_model / b.n_heads;
     b.d_ff = b.d_model * c.integer("expansion_ratio", 4, 1, 16);
-    b.norm_eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5, 0, 1));
+    b.norm_eps = c.norm_eps("layer_norm_epsilon", 1e-5);
     b.tied_head = c.flag("tie_word_embeddings", true);
     const std::optional<Config> attention = c.object("attn_config");
     if (!attention) return plan;
     check_attention(*attention);
     b.score_scale = static_cast<float>(attention->number("softmax_scale", 0, 0, 1e6));
+    b.qkv_clip = static_cast<float>(attention->number("clip_qkv", 0, 0, 1e6));
     if (attention->flag("alibi", true))
         plan.encoding = "alibi:max=" + decimal(attention->number("alibi_bias_max", 8, 0, 64));
     else

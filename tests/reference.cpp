@@ -210,6 +210,10 @@ Matrix Transformer::queries_keys_values(const Matrix& x, const std::string& name
         if (plan.k_bias) add_to_rows(qkv, q_width, tensor(name + "k.bias"));
         if (plan.v_bias) add_to_rows(qkv, q_width + kv_width, tensor(name + "v.bias"));
     }
+    if (plan.qkv_clip != 0)
+        for (int i = 0; i < qkv.rows; ++i)
+            for (int j = 0; j < qkv.cols; ++j)
+                qkv.at(i, j) = std::min(std::max(qkv.at(i, j), -double{plan.qkv_clip}), double{plan.qkv_clip});
     if (plan.qk_norm == QkNorm::none) return qkv;
     norm_columns(qkv, 0, q_width, tensor(name + "q_norm.weight"), plan);
     norm_columns(qkv, q_width, kv_width, tensor(name + "k_norm.weight"), plan);

@@ -28,6 +28,7 @@ struct Trunk {
     NormPlace place = NormPlace::pre;
     std::optional<bool> own_head = {}; // none: either
     bool head_bias = false;
+    bool clips = false; // queries, keys and values may be clipped
 };
 
 // Refact is Llama's trunk with ALiBi; SmolLM3 leaves every fourth layer without positions.
@@ -77,7 +78,8 @@ constexpr Trunk trunks[] = {
      .norm = Norm::layer,
      .activation = Activation::gelu,
      .gated = false,
-     .fused = true},
+     .fused = true,
+     .clips = true},
     {.name = "starcoder2",
      .encoding = "rope",
      .norm = Norm::layer,
@@ -121,7 +123,24 @@ constexpr Trunk trunks[] = {
 constexpr std::string_view norm_names[] = {"rms", "layer"}, activation_names[] = {"relu", "gelu", "gelu_tanh", "silu"},
                            place_names[] = {"pre", "post", "sandwich", "parallel", "parallel_two"};
 
+constexpr std::string_view works = "; a .safetensors file has place for it";
+
 // ---- Whether a trunk fits -------------------------------------------------------------------------
+
+// A window as wide as the context hides nothing within it.
+Blueprint without_idle_windows(Blueprint b) {
+    const auto widen = [&](LayerPlan& plan) {
+        if (plan.window >= b.context) plan.window = 0;
+    };
+    widen(b);
+    for (LayerPlan& plan : b.pattern) widen(plan);
+    const auto differs = [&](const LayerPlan& plan) { return plan != b.pattern.front(); };
+    if (!b.pattern.empty() && std::none_of(b.pattern.begin(), b.pattern.end(), differs)) {
+        static_cast<LayerPlan&>(b) = b.pattern.front();
+        b.pattern.clear();
+    }
+    return b;
+}
 
 // What llama.cpp has for none of these architectures; empty if there is nothing.
 std::string foreign(const Blueprint& b) {
@@ -156,6 +175,7 @@ std::string misfit(const Trunk& t, const Blueprint& b) {
                any = b.q_bias || b.k_bias || b.v_bias || b.out_bias || b.ffn_bias;
     if (t.biases && (*t.biases ? !all : any)) return "expected " + yes_no("biases", *t.biases);
     if (t.fused && (b.q_bias != b.k_bias || b.k_bias != b.v_bias)) return "expected biases of q, k and v alike";
+    if (b.qkv_clip != 0 && !t.clips) return "expected no clip of queries, keys and values";
     if (t.own_head && b.tied_head == *t.own_head) return "expected " + yes_no("head of its own", *t.own_head);
     if (b.head_bias != t.head_bias) return "expected " + yes_no("bias of the head", t.head_bias);
     if (!t.grouped && b.n_kv_heads != b.n_heads) return "expected as many heads of keys as of queries";
@@ -173,9 +193,9 @@ const Trunk& find_trunk(const Blueprint& b, const SpecItem& item, const std::str
     }
     if (!why.empty())
         fail(ErrorCode::usage, where, ": no architecture of GGUF's has this trunk with the encoding '", item.name,
-             "' (", why, ")");
+             "' (", why, ")", works);
     fail(ErrorCode::usage, where, ": no architecture of GGUF's that Ordo writes has the encoding '", item.name,
-         "'; rope, learned and alibi work, or a file of safetensors");
+         "'; rope, learned and alibi work, or a .safetensors file");
 }
 
 // ---- The encoding ---------------------------------------------------------------------------------
@@ -305,17 +325,19 @@ void write_sizes(const Blueprint& b, int context, const Entries& put) {
     put.count("attention.key_length", b.d_head);
     put.count("attention.value_length", b.d_head);
     put(b.norm == Norm::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", b.norm_eps);
+    if (b.qkv_clip != 0) put("attention.clamp_kqv", b.qkv_clip);
 }
 
 } // namespace
 
-GgufTarget gguf_target(const Blueprint& b, std::string_view encoding, const std::string& where) {
+GgufTarget gguf_target(const Blueprint& blueprint, std::string_view encoding, const std::string& where) {
+    const Blueprint b = without_idle_windows(blueprint);
     const std::vector<SpecItem> items = parse_spec(encoding);
     if (const std::string what = foreign(b); !what.empty())
-        fail(ErrorCode::usage, where, ": no architecture of GGUF's that Ordo writes has ", what);
+        fail(ErrorCode::usage, where, ": no architecture of GGUF's that Ordo writes has ", what, works);
     if (items.size() != 1 || items.front().is_pattern())
         fail(ErrorCode::usage, where, ": no architecture of GGUF's that Ordo writes has the encoding '",
-             printable(encoding), "'; rope, learned or alibi alone work, or a file of safetensors");
+             printable(encoding), "'; rope, learned or alibi alone work, or a .safetensors file");
     const SpecItem& item = items.front();
     const Trunk& trunk = find_trunk(b, item, where);
     GgufTarget target;

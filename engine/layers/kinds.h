@@ -28,6 +28,7 @@ struct LayerPlan {
     float norm_eps = 1e-5f;
     NormPlace norm_place = NormPlace::pre;
     QkNorm qk_norm = QkNorm::none;
+    float qkv_clip = 0; // queries, keys and values are cut off at it and its negative before their norms; 0: none
 
     bool q_bias = false, k_bias = false, v_bias = false;
     bool out_bias = false; // of attention's output

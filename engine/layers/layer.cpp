@@ -81,6 +81,8 @@ private:
             const View& bias = layer_.weights.vectors[static_cast<std::size_t>(step.weight)];
             return add_to_rows(bias, cols_of(out, step.first, bias.cols));
         }
+        case Op::clip:
+            return clip(plan.qkv_clip, in, out);
         case Op::qk_norm:
             return qk_norm(step, in, out);
         case Op::attention:
@@ -99,6 +101,13 @@ private:
             return add(branch, out);
         }
         }
+    }
+    static void clip(float most, View in, View out) {
+        parallel_for(out.rows, std::max(1, 8192 / out.cols), [&](std::ptrdiff_t row) {
+            const float* const from = in.row(static_cast<int>(row));
+            float* const to = out.row(static_cast<int>(row));
+            for (int j = 0; j < out.cols; ++j) to[j] = std::clamp(from[j], -most, most);
+        });
     }
     std::span<const Linear> linears_from(const Step& step) const {
         return std::span(layer_.weights.linears).subspan(static_cast<std::size_t>(step.weight));
@@ -171,6 +180,9 @@ private:
             const View d = d_.vectors[weight];
             return sum_rows(rows_, d, [&](int i, float* sum) { kernels().add(d.cols, dy.row(i) + step.first, sum); });
         }
+        case Op::clip:
+            accumulate(step.in);
+            return clip(plan.qkv_clip, in, dy);
         case Op::qk_norm:
             accumulate(step.in);
             return qk_norm(step, in, dy);
@@ -208,6 +220,14 @@ private:
     }
     static void zero(View x) {
         for (int i = 0; i < x.rows; ++i) std::fill_n(x.row(i), x.cols, 0.0f);
+    }
+    // In place: what was cut off has no influence.
+    static void clip(float most, View in, View d) {
+        parallel_for(in.rows, std::max(1, 8192 / in.cols), [&](std::ptrdiff_t i) {
+            const float* const x = in.row(static_cast<int>(i));
+            float* const dx = d.row(static_cast<int>(i));
+            for (int j = 0; j < in.cols; ++j) dx[j] = std::abs(x[j]) <= most ? dx[j] : 0;
+        });
     }
     // In place: the values pass, queries and keys are normalised rows.
     void qk_norm(const Step& step, View in, View d) const {

@@ -91,6 +91,7 @@ public:
         const LayerSizes& s = c_.program.sizes;
         int qkv = c_.linear(in, qkv_, Slot::qkv);
         for (const Bias& b : biases_) c_.step({Op::bias, qkv, qkv, -1, b.vector, b.first});
+        if (c_.program.plan.qkv_clip != 0) qkv = c_.step({Op::clip, qkv, c_.value(Slot::qkv, s.qkv_width())});
         if (qk_norm_ >= 0) qkv = c_.step({Op::qk_norm, qkv, c_.value(Slot::qkv, s.qkv_width()), -1, qk_norm_});
         const int gathered = c_.step({Op::attention, qkv, c_.value(Slot::attended, s.q_width()), in});
         return c_.linear(gathered, out_, Slot::branch);

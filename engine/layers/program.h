@@ -29,6 +29,7 @@ enum class Op {
     norm,      // out = norm(in) by norms[weight]
     linear,    // out = in W^T + b, linears[weight]
     bias,      // in += vectors[weight], from column `first` on
+    clip,      // out = in cut off at plan.qkv_clip and its negative
     qk_norm,   // out = in with queries and keys normalised by norms[weight] and norms[weight + 1]
     attention, // out = what the heads of in (queries, keys, values) gather; rotates in; encodings observe `other`
     cross, // out = what the heads of in (queries) gather from the encoder's output, whose keys and values are remembered

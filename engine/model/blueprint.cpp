@@ -41,6 +41,7 @@ void check_plan(const LayerPlan& p, std::string_view where) {
         fail(ErrorCode::model, where, ": blueprint field 'norm_bias': expected false with norm rms, found true");
     not_negative(where, "score_scale", p.score_scale);
     not_negative(where, "attention_softcap", p.attention_softcap);
+    not_negative(where, "qkv_clip", p.qkv_clip);
     in_range(where, "experts", p.experts, 0, most_experts);
     in_range(where, "experts_used", p.experts_used, p.experts == 0 ? 0 : 1, p.experts);
     if (!p.cross_attention) return;

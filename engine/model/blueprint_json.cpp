@@ -57,6 +57,7 @@ void visit_plan(P& p, Visit&& visit) {
     visit("v_bias", p.v_bias, initial.v_bias);
     visit("out_bias", p.out_bias, initial.out_bias);
     visit("qk_norm", p.qk_norm, initial.qk_norm);
+    visit("qkv_clip", p.qkv_clip, initial.qkv_clip);
     visit("attention_softcap", p.attention_softcap, initial.attention_softcap);
     visit("experts", p.experts, initial.experts);
     visit("experts_used", p.experts_used, initial.experts_used);

@@ -123,6 +123,7 @@ TEST(Blueprints, RefusesValuesOutOfRangeByName) {
         refused([=](Blueprint& b) { b.score_scale = bad; }, "score_scale");
         refused([=](Blueprint& b) { b.embedding_scale = bad; }, "embedding_scale");
         refused([=](Blueprint& b) { b.attention_softcap = bad; }, "attention_softcap");
+        refused([=](Blueprint& b) { b.qkv_clip = bad; }, "qkv_clip");
         refused([=](Blueprint& b) { b.final_softcap = bad; }, "final_softcap");
     }
     refused([](Blueprint& b) { b.embedding_scale = 0; }, "embedding_scale");
@@ -171,6 +172,7 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
         {"\"out_bias\":true", [](LayerPlan& p) { p.out_bias = true; }},
         {"\"qk_norm\":\"head\"", [](LayerPlan& p) { p.qk_norm = QkNorm::head; }},
         {"\"qk_norm\":\"width\"", [](LayerPlan& p) { p.qk_norm = QkNorm::width; }},
+        {"\"qkv_clip\":8", [](LayerPlan& p) { p.qkv_clip = 8; }},
         {"\"attention_softcap\":50", [](LayerPlan& p) { p.attention_softcap = 50; }},
         {"\"experts\":8,\"experts_used\":2", [](LayerPlan& p) { p.experts = 8, p.experts_used = 2; }},
         {"\"experts\":8,\"experts_used\":2,\"experts_renormalised\":false",

@@ -60,6 +60,8 @@ std::vector<Case> plans() {
     }
     with("norms_of_heads", [](Blueprint& b) { b.qk_norm = QkNorm::head; });
     with("norms_of_queries_and_keys", [](Blueprint& b) { b.qk_norm = QkNorm::width, b.q_bias = b.k_bias = true; });
+    with("clipped", [](Blueprint& b) { b.qkv_clip = 0.5f; });
+    with("clipped_before_norms", [](Blueprint& b) { b.qkv_clip = 0.5f, b.qk_norm = QkNorm::head, b.q_bias = true; });
     with("layer_norm", [](Blueprint& b) { b.norm = Norm::layer; });
     with("layer_norm_with_bias", [](Blueprint& b) { b.norm = Norm::layer, b.norm_bias = true; });
     for (int biases = 1; biases < 8; ++biases) // of q, k and v; of all three it is one

@@ -35,6 +35,8 @@ std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
     with("parallel, two norms", [](Blueprint& p) { p.norm_place = NormPlace::parallel_two; });
     with("norms of heads", [](Blueprint& p) { p.qk_norm = QkNorm::head; });
     with("norms of queries and keys", [](Blueprint& p) { p.qk_norm = QkNorm::width; });
+    with("clipped queries, keys and values", [](Blueprint& p) { p.qkv_clip = 0.5f; });
+    with("clipped and normalised", [](Blueprint& p) { p.qkv_clip = 0.5f, p.qk_norm = QkNorm::head; });
     with("LayerNorm without bias", [](Blueprint& p) { p.norm = Norm::layer; });
     with("biases of q and v", [](Blueprint& p) { p.q_bias = p.v_bias = true; });
     with("bias of the output", [](Blueprint& p) { p.out_bias = true; });
