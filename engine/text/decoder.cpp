@@ -108,7 +108,10 @@ Decoder make_component(const JsonValue& c, const std::string& where, bool& fused
         fused = true;
         return decode_byte_level;
     }
-    if (type != "Fuse") fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
+    if (type != "Fuse")
+        fail(ErrorCode::model, where, ": \"", printable(type),
+             "\" is not supported; ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip and WordPiece "
+             "are");
     check_keys(c, where, {"type"});
     fused = true;
     return [](std::string&, bool) {};

@@ -77,6 +77,13 @@ const GgufCut* find_gguf_cut(std::string_view name) {
     return at == cuts().end() ? nullptr : &*at;
 }
 
+std::string gguf_cut_names() {
+    std::string all;
+    for (std::size_t i = 0; i < cuts().size(); ++i)
+        all.append(i == 0 ? "" : i + 1 == cuts().size() ? " and " : ", ").append(cuts()[i].name);
+    return all;
+}
+
 const GgufCut* find_gguf_cut(const std::vector<std::string>& patterns, bool ignore_merges) {
     const auto at = std::find_if(cuts().begin(), cuts().end(), [&](const GgufCut& cut) {
         return cut.ignore_merges == ignore_merges &&

@@ -138,7 +138,8 @@ TokenizerFile Writer::gpt2() {
     spellings_ = v_.tokens;
     const GgufCut* cut = find_gguf_cut(v_.pre.empty() ? "default" : v_.pre);
     if (cut == nullptr)
-        fail(ErrorCode::model, where_, ": tokenizer.ggml.pre: \"", printable(v_.pre), "\" is not supported");
+        fail(ErrorCode::model, where_, ": tokenizer.ggml.pre: \"", printable(v_.pre), "\" is not supported; ",
+             gguf_cut_names(), " are");
     std::string steps;
     for (const std::string_view pattern : cut->patterns)
         steps += R"({"type":"Split","pattern":{"Regex":)" + json_quoted(pattern) +
@@ -165,6 +166,10 @@ TokenizerFile Writer::gpt2() {
 
 TokenizerFile Writer::llama() {
     require_scores();
+    for (std::size_t id = 0; id < v_.tokens.size(); ++id)
+        if (type(id) == Type::byte && byte_of_spelling(v_.tokens[id]) < 0)
+            fail(ErrorCode::model, where_, ": tokenizer.ggml.tokens[", id, "]: expected <0x00> to <0xFF>, found \"",
+                 printable(v_.tokens[id]), "\", of token_type 6, a byte");
     spellings_ = v_.tokens;
     const bool prefix = v_.add_space_prefix.value_or(true);
     const std::string space = json_quoted(mark);
@@ -241,7 +246,8 @@ std::unique_ptr<Tokenizer> tokenizer_from_gguf(const GgufVocabulary& v, std::str
     if (v.model == "llama") return make_tokenizer(writer.llama(), where);
     if (v.model == "bert") return make_tokenizer(writer.bert(), where);
     if (v.model == "t5") return make_tokenizer(writer.t5(), where);
-    fail(ErrorCode::model, where, ": tokenizer.ggml.model: \"", printable(v.model), "\" is not supported");
+    fail(ErrorCode::model, where, ": tokenizer.ggml.model: \"", printable(v.model),
+         "\" is not supported; gpt2, llama, bert and t5 are");
 }
 
 std::unique_ptr<Tokenizer> tokenizer_from_llama2c(std::vector<std::string> pieces, std::vector<float> scores,

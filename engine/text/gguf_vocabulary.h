@@ -45,6 +45,7 @@ struct GgufCut {
     bool add_bos = false; // where the file does not say
 };
 const GgufCut* find_gguf_cut(std::string_view name);
+std::string gguf_cut_names(); // of all of them: "gpt-2, phi-2 and mpt"
 const GgufCut* find_gguf_cut(const std::vector<std::string>& patterns, bool ignore_merges);
 
 } // namespace ordo

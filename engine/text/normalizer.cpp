@@ -204,7 +204,10 @@ Normalizer make_normalizer(const JsonValue& c, const std::string& where) {
         return make_precompiled(from_base64(get_string(c, "precompiled_charsmap", where), name), name);
     }
     Normalizer plain = make_plain(type);
-    if (!plain) fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
+    if (!plain)
+        fail(ErrorCode::model, where, ": \"", printable(type),
+             "\" is not supported; BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, "
+             "Precompiled, Prepend, Replace, Sequence, Strip and StripAccents are");
     check_keys(c, where, {"type"});
     return plain;
 }

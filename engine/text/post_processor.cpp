@@ -102,7 +102,9 @@ Frame make_frame(const JsonValue& c, std::size_t vocab_size, const std::string& 
         check_keys(c, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
         return {};
     }
-    if (type != "Sequence") fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
+    if (type != "Sequence")
+        fail(ErrorCode::model, where, ": \"", printable(type),
+             "\" is not supported; BertProcessing, ByteLevel, RobertaProcessing, Sequence and TemplateProcessing are");
     Frame frame;
     bool framed = false;
     for_each_member(c, "processors", where, [&](const JsonValue& part, const std::string& name) {

@@ -177,7 +177,10 @@ PreTokenizer make_component(const JsonValue& c, const std::string& where, bool& 
     if (type == "BertPreTokenizer") plain = make_bert();
     if (type == "WhitespaceSplit") plain = make_splitting(match_chars(unicode::is_white_space), Behaviour::removed);
     if (type == "Whitespace") plain = make_splitting(match_regex(whitespace_pattern, where), Behaviour::removed, true);
-    if (!plain) fail(ErrorCode::model, where, ": \"", printable(type), "\" is not supported");
+    if (!plain)
+        fail(ErrorCode::model, where, ": \"", printable(type),
+             "\" is not supported; ByteLevel, BertPreTokenizer, Digits, Metaspace, Punctuation, Sequence, Split, "
+             "Whitespace and WhitespaceSplit are");
     check_keys(c, where, {"type"});
     return plain;
 }

@@ -114,7 +114,8 @@ std::string kind_of(const JsonValue& model, const std::string& where) {
     const std::string kind = type == nullptr ? "BPE" : get_string(model, "type", where); // GPT-2's own file has none
     const bool scored = kind == "Unigram" || kind == "ScoredBPE";
     if (!scored && kind != "BPE" && kind != "WordPiece")
-        fail(ErrorCode::model, where, ": type: \"", printable(kind), "\" is not supported");
+        fail(ErrorCode::model, where, ": type: \"", printable(kind),
+             "\" is not supported; BPE, Unigram and WordPiece are");
     if (scored) {
         get_array(model, "vocab", where);
     } else {

@@ -245,10 +245,19 @@ std::string refusal(const GgufVocabulary& v) {
 TEST(GgufTokenizer, RefusesByName) {
     GgufVocabulary v = small_llama();
     v.model = "rwkv";
-    EXPECT_NE(refusal(v).find("tokenizer.ggml.model: \"rwkv\" is not supported"), std::string::npos);
+    EXPECT_NE(refusal(v).find("tokenizer.ggml.model: \"rwkv\" is not supported; gpt2, llama, bert and t5 are"),
+              std::string::npos);
     v.model = "gpt2";
     v.pre = "surprise";
-    EXPECT_NE(refusal(v).find("tokenizer.ggml.pre: \"surprise\" is not supported"), std::string::npos);
+    EXPECT_NE(refusal(v).find("tokenizer.ggml.pre: \"surprise\" is not supported; gpt-2, phi-2, "), std::string::npos);
+    for (const char* wrong : {"<0xZZ>", "<0x-1>", "<0x1>", "a"}) { // G26
+        v = small_llama();
+        v.tokens[5] = wrong;
+        v.types[5] = GgufVocabulary::byte;
+        EXPECT_NE(refusal(v).find(std::string("tokenizer.ggml.tokens[5]: expected <0x00> to <0xFF>, found \"") + wrong),
+                  std::string::npos)
+            << refusal(v);
+    }
     v = small_llama();
     v.scores.pop_back();
     EXPECT_NE(refusal(v).find("tokenizer.ggml.scores"), std::string::npos);
