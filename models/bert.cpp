@@ -50,6 +50,6 @@ const Architecture bert_architecture = {"bert",
                                         "BERT: bidirectional, post-norm LayerNorm, norm after the embedding, GELU",
                                         bert_blueprint,
                                         "segment+learned",
-                                        {{"bert"}, plan_of_config, names}};
+                                        {{"bert"}, plan_of_config, names, {"bert"}}};
 
 } // namespace ordo

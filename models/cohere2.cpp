@@ -28,7 +28,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
-    b.norm_eps = static_cast<float>(c.number("layer_norm_eps", 1e-5, 0, 1));
+    b.norm_eps = c.norm_eps("layer_norm_eps", 1e-5);
     b.attention_bias(c.flag("attention_bias", false));
     b.head_scale = static_cast<float>(c.number("logit_scale", 0.0625, 1e-6, 1e6));
     b.tied_head = c.flag("tie_word_embeddings", true);
@@ -53,6 +53,6 @@ const Architecture cohere2_architecture = {
     "Cohere 2: attention and feed-forward side by side, a window in three layers of four",
     make,
     "pattern(rope,rope,rope,none)",
-    {{"cohere2"}, plan_of_config, names}};
+    {{"cohere2"}, plan_of_config, names, {"cohere2"}}};
 
 } // namespace ordo

@@ -29,9 +29,24 @@ Blueprint make() {
 
 // How many heads of keys there are: one for all queries, as many, or groups.
 int kv_heads(const Config& c, int n_heads) {
-    if (c.flag("new_decoder_architecture", false))
-        return c.integer(c.first_of({"num_kv_heads", "n_head_kv"}), n_heads, 1, n_heads);
+    if (c.flag("new_decoder_architecture", false)) {
+        const std::string_view key = c.first_of({"num_kv_heads", "n_head_kv"});
+        const int groups = c.integer(key, n_heads, 1, n_heads);
+        if (n_heads % groups != 0) c.refuse(key, "a divisor of the heads of queries");
+        return groups;
+    }
     return c.flag("multi_query", true) ? 1 : n_heads;
+}
+
+// multi_query against the tensors, whose shapes would be all that is said.
+void check_heads(const Config& c, const TensorStore& tensors, const Blueprint& b) {
+    const FileTensor* found = nullptr;
+    for (const char* prefix : {"transformer.", ""})
+        if (found == nullptr) found = tensors.find(std::string(prefix) + "h.0.self_attention.query_key_value.weight");
+    if (found == nullptr || b.n_heads == 1 || c.flag("new_decoder_architecture", false)) return;
+    const std::int64_t one = std::int64_t{b.n_heads + 2} * b.d_head, all = std::int64_t{3} * b.n_heads * b.d_head;
+    if (b.n_kv_heads == 1 && found->rows() == all) c.refuse("multi_query", "false, as the tensors have it");
+    if (b.n_kv_heads != 1 && found->rows() == one) c.refuse("multi_query", "true, as the tensors have it");
 }
 
 // ALiBi's bias is scaled with the scores here: (q.k + bias) / sqrt(d_head).
@@ -47,7 +62,7 @@ NormPlace norm_place(const Config& c) {
     return parallel ? NormPlace::parallel : NormPlace::pre;
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
@@ -59,8 +74,9 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     if (b.d_model % b.n_heads != 0) c.refuse(heads, "a divisor of hidden_size");
     b.d_head = b.d_model / b.n_heads;
     b.n_kv_heads = kv_heads(c, b.n_heads);
-    b.d_ff = c.integer("ffn_hidden_size", 4 * b.d_model, 1, 1 << 20);
-    b.norm_eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5, 0, 1));
+    check_heads(c, tensors, b);
+    b.d_ff = c.integer("ffn_hidden_size", c.integer("ff_factor", 4, 1, 64) * b.d_model, 1, 1 << 20);
+    b.norm_eps = c.norm_eps("layer_norm_epsilon", 1e-5);
     b.norm_place = norm_place(c);
     b.activation = activation_of(c, "activation", "gelu");
     b.attention_bias(c.flag("bias", false));

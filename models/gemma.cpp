@@ -59,6 +59,7 @@ void read_shape(const Config& c, Blueprint& b) {
 }
 
 ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+    c.only("use_bidirectional_attention", false);
     const std::string type = c.text("model_type", "");
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
@@ -99,6 +100,6 @@ const Architecture gemma_architecture = {
     "Gemma: sandwich norms, gated GELU (tanh), scaled embedding, soft caps, windows",
     make,
     "rope",
-    {{"gemma", "gemma2", "gemma3_text"}, plan_of_config, names}};
+    {{"gemma", "gemma2", "gemma3_text"}, plan_of_config, names, {"gemma", "gemma2", "gemma3"}}};
 
 } // namespace ordo

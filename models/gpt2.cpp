@@ -38,7 +38,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     if (b.d_model % b.n_heads != 0) c.refuse("n_head", "a divisor of n_embd");
     b.d_head = b.d_model / b.n_heads;
     b.d_ff = c.integer("n_inner", 4 * b.d_model, 1, 1 << 20);
-    b.norm_eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5, 0, 1));
+    b.norm_eps = c.norm_eps("layer_norm_epsilon", 1e-5);
     b.activation = activation_of(c, "activation_function", "gelu_new");
     b.score_scale = c.flag("scale_attn_weights", true) ? 0 : 1;
     b.tied_head = c.flag("tie_word_embeddings", true);

@@ -38,10 +38,11 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     if (b.d_model % b.n_heads != 0) c.refuse("n_head", "a divisor of n_embd");
     b.d_head = b.d_model / b.n_heads;
     b.d_ff = c.integer("n_inner", 4 * b.d_model, 1, 1 << 20);
-    b.norm_eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-5, 0, 1));
+    b.norm_eps = c.norm_eps("layer_norm_epsilon", 1e-5);
     b.activation = activation_of(c, "activation_function", "gelu_new");
     b.tied_head = c.flag("tie_word_embeddings", false);
     const int width = c.integer("rotary_dim", b.d_head, 2, b.d_head);
+    if (width % 2 != 0) c.refuse(c.has("rotary_dim") ? "rotary_dim" : "n_head", "an even number of columns that turn");
     plan.encoding = "rope:pairing=adjacent,width=" + std::to_string(width);
     return plan;
 }
@@ -67,6 +68,6 @@ const Architecture gptj_architecture = {"gptj",
                                         "GPT-J: attention and feed-forward side by side behind one LayerNorm",
                                         make,
                                         "rope:width=64",
-                                        {{"gptj"}, plan_of_config, names}};
+                                        {{"gptj"}, plan_of_config, names, {"gptj"}}};
 
 } // namespace ordo

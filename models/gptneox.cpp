@@ -38,7 +38,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     if (b.d_model % b.n_heads != 0) c.refuse("num_attention_heads", "a divisor of hidden_size");
     b.d_head = b.d_model / b.n_heads;
     b.d_ff = c.integer("intermediate_size");
-    b.norm_eps = static_cast<float>(c.number("layer_norm_eps", 1e-5, 0, 1));
+    b.norm_eps = c.norm_eps("layer_norm_eps", 1e-5);
     b.activation = activation_of(c, "hidden_act", "gelu");
     b.attention_bias(c.flag("attention_bias", true));
     b.norm_place = c.flag("use_parallel_residual", true) ? NormPlace::parallel_two : NormPlace::pre;

@@ -33,7 +33,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
-    b.norm_eps = static_cast<float>(c.number("layer_norm_eps", 1e-5, 0, 1));
+    b.norm_eps = c.norm_eps("layer_norm_eps", 1e-5);
     b.activation = activation_of(c, "hidden_act", "gelu_new");
     b.tied_head = c.flag("tie_word_embeddings", false);
     plan.encoding = rope_spec(c, plan, {.share = 0.5});

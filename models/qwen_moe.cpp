@@ -59,10 +59,11 @@ NameMap names(const ModelPlan&) {
 
 } // namespace
 
-const Architecture qwen_moe_architecture = {"qwen_moe",
-                                            "Qwen with experts: Llama with a norm of queries and keys, and experts",
-                                            make,
-                                            "rope:theta=1000000",
-                                            {{"qwen2_moe", "qwen3_moe"}, plan_of_config, names}};
+const Architecture qwen_moe_architecture = {
+    "qwen_moe",
+    "Qwen with experts: Llama with a norm of queries and keys, and experts",
+    make,
+    "rope:theta=1000000",
+    {{"qwen2_moe", "qwen3_moe"}, plan_of_config, names, {"qwen2moe", "qwen3moe"}}};
 
 } // namespace ordo

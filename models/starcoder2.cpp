@@ -32,7 +32,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
-    b.norm_eps = static_cast<float>(c.number("norm_epsilon", 1e-5, 0, 1));
+    b.norm_eps = c.norm_eps("norm_epsilon", 1e-5);
     b.activation = activation_of(c, "hidden_act", "gelu_pytorch_tanh");
     b.attention_bias(c.flag("use_bias", true));
     b.ffn_bias = c.flag("use_bias", true);

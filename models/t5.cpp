@@ -72,7 +72,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     b.n_heads = b.n_kv_heads = c.integer("num_heads");
     b.d_head = c.integer("d_kv");
     b.d_ff = c.integer("d_ff");
-    b.norm_eps = static_cast<float>(c.number("layer_norm_epsilon", 1e-6, 0, 1));
+    b.norm_eps = c.norm_eps("layer_norm_epsilon", 1e-6);
     read_activation(c, b, multilingual ? "gated-gelu" : "relu");
     b.tied_head = c.flag("tie_word_embeddings", !multilingual);
     b.head_scale = b.tied_head ? tied_scale(b) : 1;
@@ -129,6 +129,6 @@ const Architecture t5_architecture = {"t5",
                                       "T5: encoder and decoder, pre-norm RMSNorm, ReLU or gated GELU, no biases",
                                       make,
                                       "t5",
-                                      {{"t5", "mt5"}, plan_of_config, names}};
+                                      {{"t5", "mt5"}, plan_of_config, names, {"t5"}}};
 
 } // namespace ordo

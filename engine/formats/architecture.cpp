@@ -30,6 +30,13 @@ const Architecture& find_hugging_face(std::string_view model_type, std::string_v
 }
 
 const Architecture& find_gguf(std::string_view architecture, std::string_view where) {
+    for (const Architecture& each : architectures()) {
+        const std::vector<std::string_view>& others = each.hugging_face.not_from_gguf;
+        if (std::find(others.begin(), others.end(), architecture) != others.end())
+            fail(ErrorCode::model, where, ": 'general.architecture': '", architecture,
+                 "' is not read from a GGUF file; the same model works as a directory of Hugging Face's, with "
+                 "config.json and safetensors");
+    }
     return find(
         architecture, where, "general.architecture",
         [](const Architecture& each) -> const auto& { return each.gguf.architectures; });

@@ -23,6 +23,8 @@ struct HuggingFaceFamily {
     ModelPlan (*plan)(const Config& config, const TensorStore& tensors);
     // Made for the plan, where tables differ within a family.
     NameMap (*names)(const ModelPlan& plan);
+    // What llama.cpp calls those of them that have no page for a GGUF here.
+    std::vector<std::string_view> not_from_gguf = {};
 };
 
 // The same for a GGUF, whose names of tensors are the same for all: `names` are lines that come before those.

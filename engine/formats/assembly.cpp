@@ -45,8 +45,6 @@ void check_finite(const TensorStore& store, const FileTensor& tensor, std::span<
     if (!all_finite(view(values.data(), 1, static_cast<int>(values.size())))) not_finite(store, tensor, values, first);
 }
 
-constexpr std::string_view types_that_work = "F32, F16 or BF16, or blocks of q8_0 or q4_0 in U8";
-
 } // namespace
 
 Assembly::Assembly(const TensorStore& store, const NameMap& names, const Blueprint& blueprint, const TensorSpec& spec,
@@ -143,7 +141,7 @@ TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const Pi
     if (found != shape)
         fail(code, store_->name_of(from), ": expected ", shape_text(shape), ", found ", shape_text(from.shape), why);
     if (!from.type || (quantised(*from.type) && (shape.size() == 1 || part.transposed)))
-        fail(ErrorCode::model, store_->name_of(from), ": expected dtype ", types_that_work, ", found ",
+        fail(ErrorCode::model, store_->name_of(from), ": expected dtype ", store_->types(from), ", found ",
              printable(from.dtype));
     return part;
 }

@@ -41,7 +41,7 @@ void read_bert_sizes(const Config& c, Blueprint& b) {
     if (b.d_model % b.n_heads != 0) c.refuse("num_attention_heads", "a divisor of hidden_size");
     b.d_head = b.d_model / b.n_heads;
     b.d_ff = c.integer("intermediate_size");
-    b.norm_eps = static_cast<float>(c.number("layer_norm_eps", 1e-12, 0, 1));
+    b.norm_eps = c.norm_eps("layer_norm_eps", 1e-12);
     b.activation = activation_of(c, "hidden_act", "gelu");
 }
 

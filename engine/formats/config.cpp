@@ -28,6 +28,11 @@ int Config::layers(std::string_view key) const {
 double Config::number(std::string_view key, double fallback, double least, double most) const {
     return has(key) ? get_number(*object_, full(key), where_, least, most) : fallback;
 }
+float Config::norm_eps(std::string_view key, double fallback) const {
+    const auto eps = static_cast<float>(number(key, fallback, 0, 1));
+    if (eps == 0) refuse(key, "more than 0");
+    return eps;
+}
 bool Config::flag(std::string_view key, bool fallback) const {
     return has(key) ? get_bool(*object_, full(key), where_) : fallback;
 }

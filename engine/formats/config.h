@@ -30,6 +30,7 @@ public:
     int integer(std::string_view key, int fallback, std::int64_t least, std::int64_t most) const;
     int layers(std::string_view key) const; // no more than a Blueprint may have
     double number(std::string_view key, double fallback, double least, double most) const;
+    float norm_eps(std::string_view key, double fallback) const; // more than 0, and no more than 1
     bool flag(std::string_view key, bool fallback) const;
     std::string text(std::string_view key, std::string_view fallback) const;
     // An object among the members; nullopt if it is absent or null.

@@ -62,26 +62,44 @@ void write_yarn(const Config& config, const Config& s, int context, SpecWriter& 
     if (s.has("mscale") && s.has("mscale_all_dim"))
         gain = attention(s.number("mscale", 1, 0, 100)) / attention(s.number("mscale_all_dim", 1, 0, 100));
     spec("factor", factor)("original", original);
-    spec("beta-fast", s.number("beta_fast", 32, 0.001, 1e6))("beta-slow", s.number("beta_slow", 1, 0.001, 1e6));
+    const double fast = s.number("beta_fast", 32, 0.001, 1e6), slow = s.number("beta_slow", 1, 0.001, 1e6);
+    if (slow > fast) s.refuse(s.first_of({"beta_slow", "beta_fast"}), "beta_slow no more than beta_fast");
+    spec("beta-fast", fast)("beta-slow", slow);
     spec("attention", s.number("attention_factor", gain, 0, 1e6));
     if (!s.flag("truncate", true)) spec("truncate", "no");
     (void)config;
 }
 
-void write_longrope(const Config& config, const Config& s, int context, SpecWriter& spec) {
+// A factor for each pair of columns that turns.
+std::vector<double> factors(const Config& s, std::string_view key, int width) {
+    const auto pairs = static_cast<std::size_t>(width / 2);
+    std::vector<double> list = s.numbers(key, 1e-4, 1e6);
+    if (list.size() != pairs)
+        s.refuse(key, "a list of " + std::to_string(pairs) + " numbers, one for each pair of columns that turns");
+    return list;
+}
+
+void write_longrope(const Config& config, const Config& s, int context, int width, SpecWriter& spec) {
     const Config& holder = s.has("original_max_position_embeddings") ? s : config;
     const int original = holder.integer("original_max_position_embeddings", context, 1, most_positions);
     const double own = static_cast<double>(context) / original;
     const double factor = config.has("original_max_position_embeddings") ? own : s.number("factor", own, 0.001, 1e6);
     const double gain = factor <= 1 || original == 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
-    const std::vector<double> brief = s.numbers("short_factor", 1e-4, 1e6),
-                              extended = s.numbers("long_factor", 1e-4, 1e6);
+    const std::vector<double> brief = factors(s, "short_factor", width), extended = factors(s, "long_factor", width);
     spec("factor", factor)("original", original);
     spec("short", std::span<const double>(brief))("long", std::span<const double>(extended));
     spec("attention", s.number("attention_factor", gain, 0, 1e6));
 }
 
-void write_scaling(const Config& config, const Config& s, int context, SpecWriter& spec) {
+void write_llama3(const Config& s, SpecWriter& spec) {
+    const double low = s.number("low_freq_factor", 1, 0.001, 1e6), high = s.number("high_freq_factor", 4, 0.001, 1e6);
+    if (low >= high)
+        s.refuse(s.first_of({"low_freq_factor", "high_freq_factor"}), "low_freq_factor less than high_freq_factor");
+    spec("low", low)("high", high);
+    spec("original", s.integer("original_max_position_embeddings", 8192, 1, most_positions));
+}
+
+void write_scaling(const Config& config, const Config& s, int context, int width, SpecWriter& spec) {
     const std::string law = law_of(s);
     if (law == "default") return;
     const auto factor = [&] {
@@ -96,14 +114,23 @@ void write_scaling(const Config& config, const Config& s, int context, SpecWrite
     } else if (law == "yarn") {
         write_yarn(config, s, context, spec);
     } else if (law == "longrope" || law == "su") {
-        write_longrope(config, s, context, spec);
+        write_longrope(config, s, context, width, spec);
     } else if (law == "llama3") {
         spec("factor", factor());
-        spec("low", s.number("low_freq_factor", 1, 0.001, 1e6))("high", s.number("high_freq_factor", 4, 0.001, 1e6));
-        spec("original", s.integer("original_max_position_embeddings", 8192, 1, most_positions));
+        write_llama3(s, spec);
     } else {
         s.refuse(s.first_of({"rope_type", "type"}), "default, linear, dynamic, yarn, longrope or llama3");
     }
+}
+
+// The columns of a head that turn, by pairs.
+int turning_columns(const Config& config, const RopeConfig& rope, const RopeKeys& keys, int d_head) {
+    const int width = static_cast<int>(d_head * rope.share);
+    if (width >= 2 && width % 2 == 0) return width;
+    const Config& holder = rope.scaling && rope.scaling->has("partial_rotary_factor") ? *rope.scaling : config;
+    const std::string works = "an even number of columns of a head that turn, at least 2 (here they are " +
+                              std::to_string(width) + " of " + std::to_string(d_head) + ")";
+    holder.refuse(holder.first_of({"partial_rotary_factor", keys.share_key, "head_dim", "num_attention_heads"}), works);
 }
 
 } // namespace
@@ -143,20 +170,20 @@ void set_sliding(Blueprint& b, const std::vector<bool>& sliding, int window) {
 }
 
 void set_windows(const Config& c, Blueprint& b) {
-    const int window = c.integer("sliding_window", 0, 1, 1 << 22);
-    if (window == 0 || !c.flag("use_sliding_window", false)) return;
-    const int first = c.integer("max_window_layers", 0, 0, 1 << 20);
-    set_sliding(b, sliding_layers(c, b.n_layers, [&](int i) { return i >= first; }), window);
+    const int window = c.integer("sliding_window", 0, 1, 1 << 22),
+              first = c.integer("max_window_layers", 0, 0, 1 << 20);
+    const std::vector<bool> sliding = sliding_layers(c, b.n_layers, [&](int i) { return i >= first; });
+    if (window != 0 && c.flag("use_sliding_window", false)) set_sliding(b, sliding, window);
 }
 
 std::string rope_spec(const Config& config, ModelPlan& plan, const RopeKeys& keys) {
     const RopeConfig rope = rope_config(config, plan, keys);
     const int d_head = plan.blueprint.d_head;
-    const int width = static_cast<int>(d_head * rope.share);
+    const int width = turning_columns(config, rope, keys, d_head);
     SpecWriter spec("rope");
     spec("theta", rope.theta)("pairing", keys.pairing);
     if (width != d_head) spec("width", width);
-    if (rope.scaling) write_scaling(config, *rope.scaling, plan.blueprint.context, spec);
+    if (rope.scaling) write_scaling(config, *rope.scaling, plan.blueprint.context, width, spec);
     return spec.text();
 }
 

@@ -39,9 +39,10 @@ JsonValue hyperparameters(const Gguf& file, const std::string& prefix) {
 }
 
 void add_tensors(TensorStore& store, const std::shared_ptr<const Gguf>& file) {
-    const std::size_t index =
-        store.add_file(file->where(), file->size(),
-                       [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); });
+    const std::size_t index = store.add_file(
+        file->where(), file->size(),
+        [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); },
+        "F32, F16, BF16, Q8_0, Q4_0, Q5_0, Q4_K, Q5_K or Q6_K (llama-quantize writes them)");
     for (const GgufTensor& tensor : file->tensors())
         store.add({.name = tensor.name,
                    .dtype = std::string(tensor.type_name),

@@ -15,7 +15,6 @@ constexpr int most_positions = 1 << 30;
 void refuse_what_we_cannot(const Config& c) {
     for (const std::string_view key : {"residual_scale", "logit_scale", "embedding_scale"})
         if (c.number(key, 1, -1e30, 1e30) != 0) c.only(key, 1.0); // 0 stands for none
-    c.only("attention.clamp_kqv", 0.0);
 }
 
 bool has(const TensorStore& tensors, std::string_view name) {
@@ -92,7 +91,8 @@ void write_scaling(const Config& c, int context, SpecWriter& spec) {
         spec("scaling", "yarn")("factor", factor);
         spec("original", c.integer("rope.scaling.original_context_length", context, 1, most_positions));
         spec("beta-fast", c.number("rope.scaling.yarn_beta_fast", 32, 0.001, 1e6));
-        spec("beta-slow", c.number("rope.scaling.yarn_beta_slow", 1, 0.001, 1e6));
+        spec("beta-slow", c.number("rope.scaling.yarn_beta_slow", 1, 0.001,
+                                   c.number("rope.scaling.yarn_beta_fast", 32, 0.001, 1e6)));
         // What llama.cpp multiplies by is the key and yarn's own gain.
         spec("attention", gain * c.number("rope.scaling.attn_factor", 1, 0.001, 1e6));
         c.only("rope.scaling.yarn_ext_factor", 1.0);
@@ -113,17 +113,19 @@ void read_gguf_sizes(const Config& c, const TensorStore& tensors, Blueprint& b) 
     b.d_ff = c.integer("feed_forward_length");
     b.n_heads = c.integer("attention.head_count");
     b.n_kv_heads = c.integer("attention.head_count_kv", b.n_heads, 1, b.n_heads);
+    if (b.n_heads % b.n_kv_heads != 0) c.refuse("attention.head_count_kv", "a divisor of attention.head_count");
     if (!c.has("attention.key_length") && b.d_model % b.n_heads != 0)
         c.refuse("attention.head_count", "a divisor of embedding_length, or attention.key_length beside it");
     b.d_head = c.integer("attention.key_length", b.d_model / b.n_heads, 1, 1024);
     if (c.integer("attention.value_length", b.d_head, 1, 1 << 30) != b.d_head)
         c.refuse("attention.value_length", "that of keys, " + std::to_string(b.d_head));
     const char* eps = b.norm == Norm::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
-    b.norm_eps = static_cast<float>(c.number(eps, static_cast<double>(b.norm_eps), 0, 1));
+    b.norm_eps = c.norm_eps(eps, static_cast<double>(b.norm_eps));
     b.window = c.integer("attention.sliding_window", 0, 0, most_positions);
     b.attention_softcap = static_cast<float>(c.number("attn_logit_softcapping", 0, 0, 1e6));
     b.final_softcap = static_cast<float>(c.number("final_logit_softcapping", 0, 0, 1e6));
     b.score_scale = static_cast<float>(c.number("attention.scale", 0, 0, 1e6));
+    b.qkv_clip = static_cast<float>(c.number("attention.clamp_kqv", 0, 0, 1e6));
     b.experts = c.integer("expert_count", 0, 0, 1024);
     b.experts_used = c.integer("expert_used_count", 0, 0, 1024);
     if (!c.flag("attention.causal", true)) b.mask = Mask::bidirectional;
@@ -132,7 +134,8 @@ void read_gguf_sizes(const Config& c, const TensorStore& tensors, Blueprint& b) 
 
 std::string gguf_rope_spec(const Config& c, const TensorStore& tensors, const Blueprint& b, std::string_view pairing) {
     const int width = c.integer("rope.dimension_count", b.d_head, 2, b.d_head);
-    if (width % 2 != 0) c.refuse("rope.dimension_count", "an even number");
+    if (width % 2 != 0)
+        c.refuse(c.has("rope.dimension_count") ? "rope.dimension_count" : "attention.key_length", "an even number");
     SpecWriter spec("rope");
     spec("theta", c.number("rope.freq_base", 10000, 1e-4, 1e12))("pairing", pairing);
     if (width != b.d_head) spec("width", width);

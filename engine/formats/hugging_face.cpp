@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, and, where they are
-// there, tokenizer.json, tokenizer_config.json, special_tokens_map.json and generation_config.json.
+// there, tokenizer.json (or vocab.json and merges.txt), tokenizer_config.json, special_tokens_map.json and generation_config.json.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "formats/architecture.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
+#include "formats/tokenizer_files.h"
 
 #include <set>
 
@@ -170,11 +171,29 @@ TextSide read_text(const fs::path& directory, int vocab_size) {
     const fs::path path = directory / "tokenizer.json", generation_path = directory / "generation_config.json";
     TextSide text;
     text.padded_vocabulary = true;
-    text.tokenizer = tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path));
+    text.tokenizer = is_there(path)
+                         ? tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path))
+                         : tokenizer_from_gpt2_files(directory, read_json_file(directory / "tokenizer_config.json"),
+                                                     read_json_file(directory / "special_tokens_map.json"));
     const JsonValue generation = read_json_file(generation_path);
     text.special = SpecialTokensOf(directory, generation, *text.tokenizer, vocab_size).read();
     text.sampling = sampling_from(generation, printable_path(generation_path));
     return text;
+}
+
+// The text side of a source, or a warning of what would be one.
+void add_text(Source& source, const fs::path& directory, const std::string& model_type) {
+    const fs::path config = directory / "tokenizer_config.json", generation = directory / "generation_config.json";
+    if (!is_there(directory / "tokenizer.json") && !has_gpt2_files(directory, read_json_file(config), model_type)) {
+        if (const std::string unread = unread_tokenizer_files(directory); !unread.empty())
+            source.warnings.push_back("no tokenizer.json but " + unread +
+                                      ", not read for this model: without text, tokens alone work (transformers' "
+                                      "fast tokenizers save a tokenizer.json)");
+        return;
+    }
+    source.text = [directory, vocab = source.blueprint.vocab_size] { return read_text(directory, vocab); };
+    if (const std::string idle = not_applied(read_json_file(generation)); !idle.empty())
+        source.warnings.push_back("generation_config.json: not applied: " + idle);
 }
 
 // A template of chats: in a file of its own, or in tokenizer_config.json. Empty: none.
@@ -204,7 +223,9 @@ Source hugging_face_source(const fs::path& directory) {
         fail(ErrorCode::model, printable_path(directory), ": expected a model, found a directory without config.json");
     const JsonValue object = read_json_file(path);
     const Config config(object, where);
-    config.absent("quantization_config");
+    if (const std::optional<Config> quantised = config.object("quantization_config"))
+        quantised->refuse("quant_method",
+                          "none, and weights in F32, F16 or BF16 (a GGUF file of the same model may have blocks)");
     const std::string& type = get_string(object, "model_type", where);
     const HuggingFaceFamily& family = find_hugging_face(type, where).hugging_face;
 
@@ -221,8 +242,7 @@ Source hugging_face_source(const fs::path& directory) {
     source.metadata["source"] = "Hugging Face directory, model_type " + type;
     if (std::string chat = chat_template(directory); !chat.empty() && utf8_valid(chat)) // or it could not be stored
         source.metadata["chat_template"] = std::move(chat);
-    if (is_there(directory / "tokenizer.json"))
-        source.text = [directory, vocab = source.blueprint.vocab_size] { return read_text(directory, vocab); };
+    add_text(source, directory, type);
     return source;
 }
 

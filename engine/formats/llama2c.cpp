@@ -65,9 +65,9 @@ private:
 };
 
 void add_tensors(TensorStore& store, const std::shared_ptr<const File>& file, const Blueprint& b) {
-    const std::size_t index =
-        store.add_file(file->where(), file->size(),
-                       [file](std::uint64_t offset, std::span<std::byte> out) { file->read(offset, out); });
+    const std::size_t index = store.add_file(
+        file->where(), file->size(),
+        [file](std::uint64_t offset, std::span<std::byte> out) { file->read(offset, out); }, "F32");
     Layout layout(store, index);
     const int d = b.d_model, kv = b.n_kv_heads * b.d_head;
     layout.add("token_embedding_table.weight", {b.vocab_size, d});

@@ -11,11 +11,12 @@ void read_llama_sizes(const Config& c, Blueprint& b) {
     b.d_model = c.integer("hidden_size");
     b.n_heads = c.integer("num_attention_heads");
     b.n_kv_heads = c.integer("num_key_value_heads", b.n_heads, 1, b.n_heads);
+    if (b.n_heads % b.n_kv_heads != 0) c.refuse("num_key_value_heads", "a divisor of num_attention_heads");
     if (!c.has("head_dim") && b.d_model % b.n_heads != 0)
         c.refuse("num_attention_heads", "a divisor of hidden_size, or head_dim beside it");
     b.d_head = c.integer("head_dim", b.d_model / b.n_heads, 1, 1024);
     b.d_ff = c.integer("intermediate_size");
-    b.norm_eps = static_cast<float>(c.number("rms_norm_eps", 1e-6, 0, 1));
+    b.norm_eps = c.norm_eps("rms_norm_eps", 1e-6);
     b.activation = activation_of(c, c.first_of({"hidden_act", "hidden_activation"}), "silu");
 }
 

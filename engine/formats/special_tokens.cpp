@@ -82,6 +82,24 @@ std::optional<Sampling> sampling_from(const JsonValue& object, std::string_view 
     return sampling;
 }
 
+std::string not_applied(const JsonValue& object) {
+    std::string found;
+    const auto add = [&](std::string_view key) { found.append(found.empty() ? "" : ", ").append(key); };
+    const auto more_than = [&](std::string_view key, std::uint64_t idle) {
+        const JsonValue* const value = find_member(object, key);
+        if (value != nullptr && value->unsigned_integer() && *value->unsigned_integer() > idle) add(key);
+    };
+    more_than("num_beams", 1);
+    more_than("no_repeat_ngram_size", 0);
+    for (const std::string_view key : {"forced_bos_token_id", "forced_eos_token_id", "forced_decoder_ids",
+                                       "bad_words_ids", "suppress_tokens", "begin_suppress_tokens"}) {
+        const JsonValue* const value = find_member(object, key);
+        const bool none = value == nullptr || value->is_null() || (value->array() && value->array()->empty());
+        if (!none) add(key);
+    }
+    return found;
+}
+
 Sampling sampling_from_json(std::string_view json, std::string_view where) {
     const JsonValue object = parse_json(json, where);
     if (!object.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(object));

@@ -16,5 +16,7 @@ Sampling sampling_from_json(std::string_view json, std::string_view where);
 // The members temperature, top_k, top_p, min_p and repetition_penalty of an object, those that it has. do_sample false is
 // temperature 0. Nothing if it has none of these.
 std::optional<Sampling> sampling_from(const JsonValue& object, std::string_view where);
+// Those of its members that ask for what no sampler here does, by name: "num_beams, bad_words_ids". Empty: none.
+std::string not_applied(const JsonValue& object);
 
 } // namespace ordo

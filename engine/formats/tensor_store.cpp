@@ -22,8 +22,8 @@ std::int64_t FileTensor::rows() const {
     return n;
 }
 
-std::size_t TensorStore::add_file(std::string where, std::uint64_t size, Read read) {
-    files_.push_back({std::move(where), size, std::move(read)});
+std::size_t TensorStore::add_file(std::string where, std::uint64_t size, Read read, std::string_view types) {
+    files_.push_back({std::move(where), size, std::move(read), types});
     return files_.size() - 1;
 }
 
@@ -64,9 +64,10 @@ void TensorStore::read(const FileTensor& tensor, std::uint64_t first, std::span<
 }
 
 void add_safetensors(TensorStore& store, const std::shared_ptr<const Safetensors>& file) {
-    const std::size_t index =
-        store.add_file(file->where(), file->size(),
-                       [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); });
+    const std::size_t index = store.add_file(
+        file->where(), file->size(),
+        [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); },
+        "F32, F16 or BF16, or blocks of q8_0 or q4_0 in U8");
     for (const TensorInfo& info : file->tensors())
         store.add({info.name, info.dtype, float_type(info.dtype), info.shape, info.bytes, info.offset, index});
 }

@@ -31,8 +31,8 @@ public:
     // Fills out from an offset of a file on. Throws Error(io) if it cannot.
     using Read = std::function<void(std::uint64_t offset, std::span<std::byte> out)>;
 
-    // where names the file in messages; returns its index.
-    std::size_t add_file(std::string where, std::uint64_t size, Read read);
+    // where names the file in messages, types those of its container that weights can have; returns its index.
+    std::size_t add_file(std::string where, std::uint64_t size, Read read, std::string_view types);
     // The container has checked that its bytes lie in its file and are those of its type and shape. Throws Error(model)
     // for a name twice.
     void add(FileTensor tensor);
@@ -44,6 +44,7 @@ public:
     // "FILE: tensor 'NAME'", for messages.
     std::string name_of(const FileTensor& tensor) const;
     const std::string& where(const FileTensor& tensor) const { return files_[tensor.file].where; }
+    std::string_view types(const FileTensor& tensor) const { return files_[tensor.file].types; }
     std::uint64_t size() const; // of all files
 
     // Bytes of a tensor as they are stored, from `first` on, by the calling thread alone.
@@ -54,6 +55,7 @@ private:
         std::string where;
         std::uint64_t size;
         Read read;
+        std::string_view types;
     };
     std::vector<Place> files_;
     std::vector<FileTensor> tensors_;

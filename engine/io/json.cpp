@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 namespace ordo {
@@ -108,6 +109,8 @@ std::string describe(const JsonValue& value) {
     if (value.object()) return "an object";
     if (value.array()) return "an array";
     if (const std::string* text = value.string()) return '"' + printable(*text, 40) + '"';
+    if (const double* number = value.fraction(); number != nullptr && !std::isfinite(*number)) // of a GGUF
+        return std::isnan(*number) ? "nan" : *number < 0 ? "-inf" : "inf";
     JsonWriter scalar;
     scalar.value(value);
     return scalar.take();

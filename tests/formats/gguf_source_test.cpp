@@ -85,7 +85,9 @@ INSTANTIATE_TEST_SUITE_P(Families, GgufRoundTrip,
                                            Written{"gpt-neox", "gptneox"}, Written{"phi", "phi2"},
                                            Written{"falcon", "falcon"}, Written{"qwen2", "llama"},
                                            Written{"qwen3", "qwen3"}, Written{"bloom", "bloom"},
-                                           Written{"bloom-prefixed", "bloom"}, Written{"mpt", "mpt"}),
+                                           Written{"bloom-prefixed", "bloom"}, Written{"mpt", "mpt"},
+                                           // Their windows are wider than their contexts.
+                                           Written{"phi3-longrope", "llama"}, Written{"phi4-mini", "llama"}),
                          [](const auto& each) {
                              std::string name = each.param.family;
                              std::replace(name.begin(), name.end(), '-', '_');
@@ -95,8 +97,15 @@ INSTANTIATE_TEST_SUITE_P(Families, GgufRoundTrip,
 // What GGUF has no architecture or no key for.
 TEST(GgufExport, RefusesByNameWhatTheFormatCannotSay) {
     const std::pair<const char*, const char*> cases[] = {
-        {"xglm", "'sinusoidal'"}, {"opt", "gpt2: expected activation gelu_tanh"}, {"mistral", "a window of 12"},
-        {"smollm3", "pattern("},  {"llama-dynamic", "'scaling=dynamic'"},         {"llama-yarn", "beta-fast=32"}};
+        {"xglm", "'sinusoidal'"},
+        {"opt", "gpt2: expected activation gelu_tanh"},
+        {"mistral", "a window of 12"},
+        {"mistral", "; a .safetensors file has place for it"},
+        {"mixtral", "has experts; a .safetensors file"},
+        {"gemma3", "layers that differ from each other; a .safetensors file"},
+        {"smollm3", "pattern("},
+        {"llama-dynamic", "'scaling=dynamic'"},
+        {"llama-yarn", "beta-fast=32"}};
     for (const auto& [family, phrase] : cases) {
         const Source source = fixture(family);
         const std::string text = refusal([&] { gguf_export(source, {}); }, ErrorCode::usage);
@@ -234,6 +243,11 @@ TEST(GgufSource, G21RefusesAPartOfAModel) {
 
 TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
     expect_refused_with("general.architecture", GgufValue::of("lama"), "(nearest: llama); found 'lama'");
+    for (const char* known : {"gemma", "gemma2", "gemma3", "cohere2", "bert", "t5", "gptj", "qwen2moe", "qwen3moe"})
+        expect_refused_with(
+            "general.architecture", GgufValue::of(known),
+            "'" + std::string(known) +
+                "' is not read from a GGUF file; the same model works as a directory of Hugging Face's");
     expect_refused_with("general.architecture", GgufValue::of(one), "expected a string, found u32 1");
     expect_refused_with("llama.block_count", GgufValue::of("2"), "llama.block_count");
     expect_refused_with("llama.block_count", GgufValue::of(none), "llama.block_count");
@@ -247,9 +261,33 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
     expect_refused_with("llama.embedding_length", GgufValue::of(0.5f), "llama.embedding_length");
     expect_refused_with("llama.context_length", GgufValue::of(std::uint32_t{0xffffffff}), "llama.context_length");
     expect_refused_with("llama.attention.layer_norm_rms_epsilon", GgufValue::of(-1.0f), "layer_norm_rms_epsilon");
+    expect_refused_with("llama.attention.layer_norm_rms_epsilon", GgufValue::of(0.0f), "layer_norm_rms_epsilon");
+    expect_refused_with("llama.attention.layer_norm_rms_epsilon",
+                        GgufValue::of(std::numeric_limits<float>::quiet_NaN()), "from 0 to 1, found nan");
+    expect_refused_with("llama.attention.head_count_kv", GgufValue::of(std::uint32_t{3}),
+                        "'llama.attention.head_count_kv': expected a divisor of attention.head_count");
     expect_refused_with("llama.attention.value_length", GgufValue::of(std::uint32_t{6}), "that of keys");
     expect_refused_with("llama.logit_scale", GgufValue::of(2.0f), "llama.logit_scale");
-    expect_refused_with("llama.attention.clamp_kqv", GgufValue::of(2.0f), "llama.attention.clamp_kqv");
+    expect_refused_with("llama.attention.clamp_kqv", GgufValue::of(-1.0f), "llama.attention.clamp_kqv");
+}
+
+// A type of the format that weights cannot have, in the place of one with as many bytes: ggml's numbers are 0 for F32, 26 for
+// I32. All that can be had are named, as GGUF calls them.
+TEST(GgufSource, RefusesTypesByNameWithThoseThatWork) {
+    const Source source = fixture("llama");
+    const GgufExport file = gguf_export(source, WeightType::f32);
+    std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
+    const std::string name = "blk.0.ffn_up.weight";
+    const auto at = std::search(bytes.begin(), bytes.end(), std::as_bytes(std::span(name)).begin(),
+                                std::as_bytes(std::span(name)).end());
+    ASSERT_NE(at, bytes.end());
+    const auto type = at + static_cast<std::ptrdiff_t>(name.size() + 4 + 2 * 8); // behind two sizes
+    ASSERT_EQ(*type, std::byte{0});
+    *type = std::byte{26};
+    const std::string text = refusal([&] { load_model(gguf_source(parsed(bytes)), {}); }, ErrorCode::model);
+    EXPECT_NE(text.find("F32, F16, BF16, Q8_0, Q4_0, Q5_0, Q4_K, Q5_K or Q6_K (llama-quantize writes them), found I32"),
+              std::string::npos)
+        << text;
 }
 
 // They are for people, and could not be stored.

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Directories of Hugging Face's: shards, hyperparameters that are wrong or not ours (families S34 and C of malformed
-// inputs), the text side, and what a converted file is.
-#include "model/model_file.h"
-#include "tests/formats/family_run.h"
-#include "tests/temp_dir.h"
-#include "text/tokenizer.h"
-
-#include <gtest/gtest.h>
+// inputs), and what a converted file is.
+#include "tests/formats/hugging_face_folder.h"
 
 namespace ordo {
 namespace {
@@ -15,66 +10,7 @@ namespace fs = std::filesystem;
 using test::file_content;
 using test::Json;
 using test::put_file;
-
-class HuggingFace : public ::testing::Test {
-protected:
-    void take(const std::string& name) {
-        for (const auto& entry : fs::directory_iterator(test::family(name)))
-            fs::copy(entry.path(), folder_.path(), fs::copy_options::overwrite_existing);
-    }
-    Json config() { return Json::parse(file_content(folder_ / "config.json")); }
-    void put_config(const Json& config) { put_file(folder_ / "config.json", config.dump()); }
-    void with(const std::string& key, const Json& value) {
-        Json changed = config();
-        changed[key] = value;
-        put_config(changed);
-    }
-    void expect_refused(const std::string& phrase, ErrorCode code = ErrorCode::model) {
-        try {
-            Model::load(folder_.path());
-            ADD_FAILURE() << "loads; expected '" << phrase << "'";
-        } catch (const Error& error) {
-            const std::string what = error.what();
-            EXPECT_EQ(error.code, code) << what;
-            EXPECT_NE(what.find(phrase), std::string::npos) << what;
-            EXPECT_EQ(what.find('\n'), std::string::npos) << what;
-        }
-    }
-    // Each key of the family with each value is refused, by name.
-    void expect_all_refused(const std::string& family, const std::vector<std::pair<std::string, Json>>& wrong) {
-        for (const auto& [key, value] : wrong) {
-            SCOPED_TRACE(family + ": " + key + " = " + value.dump());
-            take(family);
-            with(key, value);
-            expect_refused(key);
-        }
-    }
-    // The tensors of model.safetensors in two files, every other in the second.
-    void cut_in_two() {
-        const Safetensors whole = Safetensors::open(folder_ / "model.safetensors");
-        std::vector<RawTensor> halves[2];
-        Json map;
-        for (std::size_t i = 0; i < whole.tensors().size(); ++i) {
-            const TensorInfo& info = whole.tensors()[i];
-            halves[i % 2].push_back({info.name, info.dtype, info.shape, info.bytes, [&](const ByteSink& sink) {
-                                         std::vector<std::byte> bytes(info.bytes);
-                                         whole.read_raw(info, bytes);
-                                         sink(bytes);
-                                     }});
-            map[info.name] = shards[i % 2];
-        }
-        for (const int i : {0, 1}) write_raw_safetensors(folder_ / shards[i], halves[i], {});
-        fs::remove(folder_ / "model.safetensors");
-        put_index(map);
-    }
-    void put_index(const Json& map) {
-        put_file(folder_ / "model.safetensors.index.json", Json{{"weight_map", map}}.dump());
-    }
-    Json index() { return Json::parse(file_content(folder_ / "model.safetensors.index.json")).at("weight_map"); }
-
-    const std::string shards[2] = {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
-    test::TempDir folder_;
-};
+using HuggingFace = test::HuggingFace;
 
 // ---- S34: shards --------------------------------------------------------------------------------
 
@@ -222,55 +158,73 @@ TEST_F(HuggingFace, WhatAFamilyCannotDoHereIsRefusedByName) {
     expect_all_refused("gemma2", {{"layer_types", {"full_attention"}}, {"layer_types", {"full_attention", "linear"}}});
     expect_all_refused("mpt", {{"no_bias", false}, {"logit_scale", 0.5}});
     expect_all_refused("opt", {{"word_embed_proj_dim", 16}});
+    expect_all_refused("smollm3", {{"layer_types", Json::array({"full_attention", "linear", "full_attention"})}});
+    expect_all_refused("gemma3", {{"use_bidirectional_attention", true}});
+    expect_all_refused("mpt", {{"norm_type", "rmsnorm"}, {"final_logit_softcapping", 30}});
+    const std::pair<const char*, const char*> parts[] = {{"attn_config", R"({"sliding_window_size": 8})"},
+                                                         {"attn_config", R"({"attn_logit_softcapping": 50})"},
+                                                         {"attn_config", R"({"rope": true})"},
+                                                         {"attn_config", R"({"qk_gn": true})"},
+                                                         {"attn_config", R"({"clip_qkv": -1})"},
+                                                         {"ffn_config", R"({"ffn_type": "mptglu"})"},
+                                                         {"ffn_config", R"({"ffn_act_fn": {"name": "silu"}})"}};
+    for (const auto& [key, value] : parts) {
+        take("mpt");
+        with(key, Json::parse(value));
+        expect_refused(Json::parse(value).begin().key());
+    }
+    take("mpt");
+    with("attn_config", Json::parse(R"({"sliding_window_size": -1, "attn_logit_softcapping": null, "rope": false})"));
+    with("ffn_config", Json::parse(R"({"ffn_type": "mptmlp", "ffn_act_fn": {"name": "gelu", "approximate": "none"}})"));
+    Model::load(folder_.path());
     take("gpt2");
     with("n_positions", 40); // fewer than the table has, or more, is somebody's error
     expect_refused("transformer.wpe.weight': expected [40, ");
 }
 
-// ---- The text side ------------------------------------------------------------------------------
+// What is wrong is named by the file's own keys.
+TEST_F(HuggingFace, RefusalsNameTheKeysOfTheFile) {
+    const std::tuple<const char*, const char*, Json, const char*> cases[] = {
+        {"llama", "head_dim", 7, "'head_dim': expected an even number of columns of a head that turn"},
+        {"llama", "rms_norm_eps", 0, "'rms_norm_eps': expected more than 0, found 0"},
+        {"llama", "num_key_value_heads", 3,
+         "'num_key_value_heads': expected a divisor of num_attention_heads, found 3"},
+        {"gpt-neox", "rotary_pct", 0, "'rotary_pct': expected an even number of columns"},
+        {"gptj", "rotary_dim", 3, "'rotary_dim': expected an even number"},
+        {"llama",
+         "rope_scaling",
+         {{"type", "yarn"}, {"factor", 2}, {"beta_fast", 1}, {"beta_slow", 32}},
+         "'rope_scaling': 'beta_slow': expected beta_slow no more than beta_fast, found 32"},
+        {"llama",
+         "rope_scaling",
+         {{"rope_type", "llama3"}, {"factor", 8}, {"low_freq_factor", 4}, {"high_freq_factor", 1}},
+         "'rope_scaling': 'low_freq_factor': expected low_freq_factor less than high_freq_factor"},
+        {"phi3",
+         "rope_scaling",
+         {{"type", "longrope"}, {"short_factor", {1, 2}}, {"long_factor", {1, 2}}},
+         "'rope_scaling': 'short_factor': expected a list of 8 numbers"},
+        {"falcon", "multi_query", false, "'multi_query': expected true, as the tensors have it, found false"},
+        {"falcon-alibi", "multi_query", true, "'multi_query': expected false, as the tensors have it, found true"},
+        {"falcon-new", "num_kv_heads", 3, "'num_kv_heads': expected a divisor"},
+        {"llama",
+         "quantization_config",
+         {{"quant_method", "gptq"}, {"bits", 4}},
+         "'quant_method': expected none, and weights in F32, F16 or BF16"}};
+    for (const auto& [family, key, value, phrase] : cases) {
+        SCOPED_TRACE(std::string(family) + ": " + key);
+        take(family);
+        with(key, value);
+        expect_refused(phrase);
+    }
+}
 
-TEST_F(HuggingFace, SpecialTokensComeFromTheFiles) {
-    take("llama");
-    // 64 tokens of one byte each stand for a vocabulary.
-    Json tokenizer = Json::parse(make_byte_tokenizer()->to_json());
-    Json vocab, added = Json::array();
-    int id = 0;
-    for (const char* name : {"<unk>", "<s>", "</s>", "<pad>"})
-        added.push_back({{"id", id++},
-                         {"content", name},
-                         {"single_word", false},
-                         {"lstrip", false},
-                         {"rstrip", false},
-                         {"normalized", false},
-                         {"special", true}});
-    for (char c = 'A'; id < 60; ++c) vocab[std::string(1, c)] = id++;
-    tokenizer["model"] = {{"type", "WordPiece"},
-                          {"unk_token", "<unk>"},
-                          {"continuing_subword_prefix", ""},
-                          {"max_input_chars_per_word", 100},
-                          {"vocab", vocab}};
-    tokenizer["model"]["vocab"]["<unk>"] = 0;
-    tokenizer["pre_tokenizer"] = {{"type", "WhitespaceSplit"}};
-    tokenizer["decoder"] = nullptr;
-    tokenizer["post_processor"] = nullptr;
-    tokenizer["added_tokens"] = added;
-    put_file(folder_ / "tokenizer.json", tokenizer.dump());
-    Model model = Model::load(folder_.path());
-    EXPECT_EQ(model.start_of_text(), -1); // neither the tokenizer nor add_bos_token asks for one
-    EXPECT_EQ(model.end_of_text(), 2);    // config.json
-    EXPECT_EQ(model.encode("AB"), (std::vector<Token>{4, 5}));
-
-    put_file(folder_ / "tokenizer_config.json", R"({"add_bos_token": true, "pad_token": {"content": "<pad>"}})");
-    put_file(folder_ / "generation_config.json",
-             R"({"eos_token_id": [3, 2, 900], "bos_token_id": 1, "temperature": 0.6, "top_k": 20})");
-    model = Model::load(folder_.path());
-    EXPECT_EQ(model.start_of_text(), 1);
-    EXPECT_EQ(impl_of(model).special.end, (std::vector<Token>{3, 2})); // 900 is no token of this model
-    EXPECT_EQ(impl_of(model).special.padding, 3);
-    EXPECT_FLOAT_EQ(model.sampling().temperature, 0.6f);
-    EXPECT_EQ(model.sampling().top_k, 20);
-    EXPECT_FLOAT_EQ(model.sampling().min_p, 0);
-    EXPECT_EQ(model.decode(std::vector<Token>{4, 63}), "A"); // 63 fills up the vocabulary
+// A wider feed-forward part, of which the file's own shapes say the same.
+TEST_F(HuggingFace, FalconsFactorOfTheFeedForwardPartIsRead) {
+    take("falcon-new");
+    with("ff_factor", 4);
+    Model::load(folder_.path());
+    with("ff_factor", 2);
+    expect_refused("transformer.h.0.mlp.dense_h_to_4h.weight': expected [64, 32]");
 }
 
 // ---- Our own files ------------------------------------------------------------------------------

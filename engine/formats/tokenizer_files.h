@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Tokenizers of directories from before tokenizer.json: the vocabulary and the merges of GPT-2, in a file each.
+#pragma once
+
+#include "io/json.h"
+#include "text/tokenizer.h"
+
+#include <filesystem>
+
+namespace ordo {
+
+// Whether vocab.json and merges.txt are there and their text is cut as GPT-2's is, as the tokenizer's class says, or, where
+// the configuration names none, the type of the model.
+bool has_gpt2_files(const std::filesystem::path& directory, const JsonValue& tokenizer_config,
+                    std::string_view model_type);
+
+// The tokenizer that they make. Special tokens are those that the two other files name. Throws Error.
+std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(const std::filesystem::path& directory,
+                                                     const JsonValue& tokenizer_config,
+                                                     const JsonValue& special_tokens_map);
+
+// The files of a tokenizer that nothing here reads: "tokenizer.model". Empty: there are none.
+std::string unread_tokenizer_files(const std::filesystem::path& directory);
+
+} // namespace ordo

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// GGUF files of families that Ordo writes none of, or writes under another name: made here from the tensors of
+// tests/families as llama.cpp's converter names and orders them, and held against the transcriptions beside those.
+#include "formats/source.h"
+#include "tests/formats/family_run.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+using test::Json;
+
+struct Values {
+    std::vector<std::int64_t> shape;
+    std::vector<float> all;
+};
+using Tensors = std::map<std::string, Values>;
+
+Tensors tensors_of(const std::string& family) {
+    const Safetensors file = Safetensors::open(test::family(family) / "model.safetensors");
+    Tensors tensors;
+    for (const TensorInfo& info : file.tensors()) {
+        Values& values = tensors[info.name];
+        values.shape = info.shape;
+        values.all.resize(info.elements);
+        file.read(info, values.all);
+    }
+    return tensors;
+}
+
+// gguf-py's table of names, for what the fixtures have. A layer's come behind "blk.#.".
+std::string gguf_name(const std::string& name) {
+    static const std::map<std::string, std::string> all = {{"model.embed_tokens", "token_embd"},
+                                                           {"model.norm", "output_norm"},
+                                                           {"lm_head", "output"},
+                                                           {"transformer.wte", "token_embd"},
+                                                           {"transformer.norm_f", "output_norm"}};
+    static const std::map<std::string, std::string> of_layer = {{"input_layernorm", "attn_norm"},
+                                                                {"post_attention_layernorm", "ffn_norm"},
+                                                                {"self_attn.q_proj", "attn_q"},
+                                                                {"self_attn.k_proj", "attn_k"},
+                                                                {"self_attn.v_proj", "attn_v"},
+                                                                {"self_attn.o_proj", "attn_output"},
+                                                                {"self_attn.qkv_proj", "attn_qkv"},
+                                                                {"mlp.gate_up_proj", "ffn_up"},
+                                                                {"mlp.gate_proj", "ffn_gate"},
+                                                                {"mlp.up_proj", "ffn_up"},
+                                                                {"mlp.down_proj", "ffn_down"},
+                                                                {"mlp.c_fc", "ffn_up"},
+                                                                {"mlp.c_proj", "ffn_down"},
+                                                                {"block_sparse_moe.gate", "ffn_gate_inp"},
+                                                                {"norm_1", "attn_norm"},
+                                                                {"norm_2", "ffn_norm"},
+                                                                {"attn.Wqkv", "attn_qkv"},
+                                                                {"attn.out_proj", "attn_output"},
+                                                                {"ffn.up_proj", "ffn_up"},
+                                                                {"ffn.down_proj", "ffn_down"}};
+    const std::size_t dot = name.rfind('.');
+    const std::string base = name.substr(0, dot), kind = name.substr(dot);
+    if (const auto found = all.find(base); found != all.end()) return found->second + kind;
+    for (const std::string prefix : {"model.layers.", "transformer.blocks."}) {
+        if (!base.starts_with(prefix)) continue;
+        const std::size_t end = base.find('.', prefix.size());
+        const auto found = of_layer.find(base.substr(end + 1));
+        if (found == of_layer.end()) return {};
+        return "blk." + base.substr(prefix.size(), end - prefix.size()) + "." + found->second + kind;
+    }
+    return {};
+}
+
+// LlamaModel.permute of the converter: each head's rows (k, half + k) become (2k, 2k + 1).
+void permute(Values& values, std::int64_t heads) {
+    const std::int64_t cols = values.shape.size() == 2 ? values.shape[1] : 1, rows = values.shape[0] / heads;
+    const std::vector<float> from = values.all;
+    for (std::int64_t h = 0; h < heads; ++h)
+        for (std::int64_t pair = 0; pair < rows / 2; ++pair)
+            for (std::int64_t part = 0; part < 2; ++part)
+                std::copy_n(from.begin() + (h * rows + part * rows / 2 + pair) * cols, cols,
+                            values.all.begin() + (h * rows + 2 * pair + part) * cols);
+}
+
+void add_experts(const Tensors& from, const Json& config, Tensors& to) {
+    const int layers = config.at("num_hidden_layers"), experts = config.at("num_local_experts");
+    const std::pair<const char*, const char*> parts[] = {{"gate", "w1"}, {"down", "w2"}, {"up", "w3"}};
+    for (int i = 0; i < layers; ++i)
+        for (const auto& [name, theirs] : parts) {
+            Values& all = to["blk." + std::to_string(i) + ".ffn_" + name + "_exps.weight"];
+            for (int e = 0; e < experts; ++e) {
+                const Values& one = from.at("model.layers." + std::to_string(i) + ".block_sparse_moe.experts." +
+                                            std::to_string(e) + "." + theirs + ".weight");
+                all.shape = {experts, one.shape[0], one.shape[1]};
+                all.all.insert(all.all.end(), one.all.begin(), one.all.end());
+            }
+        }
+}
+
+struct Case {
+    std::string family, architecture;
+    bool permuted = false;
+    friend std::ostream& operator<<(std::ostream& out, const Case& each) {
+        return out << each.family << " as " << each.architecture;
+    }
+};
+
+class Writer {
+public:
+    Writer(const Case& each)
+        : case_(each), config_(Json::parse(std::ifstream(test::family(each.family) / "config.json"))) {
+        metadata_.emplace_back("general.architecture", GgufValue::of(each.architecture));
+        const Tensors from = tensors_of(each.family);
+        for (const auto& [name, values] : from)
+            if (const std::string theirs = gguf_name(name); !theirs.empty()) tensors_[theirs] = values;
+        if (each.architecture == "mpt")
+            put_mpt();
+        else
+            put_all(from);
+    }
+
+    std::vector<std::byte> bytes() const {
+        std::vector<GgufStored> stored;
+        for (const auto& [name, values] : tensors_)
+            stored.push_back({name, values.shape, WeightType::f32,
+                              [&values = values](const auto& sink) { sink(std::as_bytes(std::span(values.all))); }});
+        return gguf_bytes(metadata_, stored, "mem");
+    }
+
+private:
+    template <class T>
+    void put(const std::string& key, T value) {
+        metadata_.emplace_back(case_.architecture + "." + key, GgufValue::of(value));
+    }
+    void count(const std::string& key, const Json& value) { put(key, value.get<std::uint32_t>()); }
+    int number(const char* key, int fallback) const {
+        return config_.contains(key) && !config_.at(key).is_null() ? config_.at(key).get<int>() : fallback;
+    }
+
+    void put_all(const Tensors& from) {
+        const int heads = config_.at("num_attention_heads"), kv = number("num_key_value_heads", heads);
+        const int d_head = number("head_dim", config_.at("hidden_size").get<int>() / heads);
+        count("context_length", config_.at("max_position_embeddings"));
+        count("block_count", config_.at("num_hidden_layers"));
+        count("embedding_length", config_.at("hidden_size"));
+        count("feed_forward_length", config_.at("intermediate_size"));
+        count("attention.head_count", heads);
+        count("attention.head_count_kv", kv);
+        count("attention.key_length", d_head);
+        count("attention.value_length", d_head);
+        const bool rms = config_.contains("rms_norm_eps");
+        put(rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+            config_.at(rms ? "rms_norm_eps" : "norm_epsilon").get<float>());
+        put("rope.freq_base", config_.at("rope_theta").get<float>());
+        count("rope.dimension_count", static_cast<int>(d_head * config_.value("partial_rotary_factor", 1.0)));
+        if (const int window = number("sliding_window", 0); window != 0) count("attention.sliding_window", window);
+        if (config_.contains("num_local_experts")) {
+            count("expert_count", config_.at("num_local_experts"));
+            count("expert_used_count", config_.at("num_experts_per_tok"));
+            add_experts(from, config_, tensors_);
+        }
+        if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null()) put_longrope();
+        for (auto& [name, values] : tensors_) {
+            if (case_.permuted && name.find(".attn_q.") != name.npos) permute(values, heads);
+            if (case_.permuted && name.find(".attn_k.") != name.npos) permute(values, kv);
+        }
+    }
+    // Phi3MiniModel of the converter.
+    void put_longrope() {
+        const double original = config_.at("original_max_position_embeddings"),
+                     scale = config_.at("max_position_embeddings").get<double>() / original;
+        count("rope.scaling.original_context_length", original);
+        put("rope.scaling.attn_factor", static_cast<float>(std::sqrt(1 + std::log(scale) / std::log(original))));
+        for (const std::string name : {"long", "short"}) {
+            const auto factors = config_.at("rope_scaling").at(name + "_factor").get<std::vector<float>>();
+            tensors_["rope_factors_" + name + ".weight"] = {{static_cast<std::int64_t>(factors.size())}, factors};
+        }
+    }
+    void put_mpt() {
+        const Json& attention = config_.at("attn_config");
+        count("context_length", config_.at("max_seq_len"));
+        count("block_count", config_.at("n_layers"));
+        count("embedding_length", config_.at("d_model"));
+        count("feed_forward_length", 4 * config_.at("d_model").get<int>());
+        count("attention.head_count", config_.at("n_heads"));
+        put("attention.layer_norm_epsilon", config_.value("layer_norm_epsilon", 1e-5f));
+        put("attention.max_alibi_bias", attention.at("alibi_bias_max").get<float>());
+        put("attention.clamp_kqv", attention.at("clip_qkv").get<float>());
+        put("attention.scale", attention.at("softmax_scale").get<float>());
+    }
+
+    Case case_;
+    Json config_;
+    GgufEntries metadata_;
+    Tensors tensors_;
+};
+
+class GgufFamilies : public ::testing::TestWithParam<Case> {};
+
+TEST_P(GgufFamilies, GiveTheLogitsOfTheirTranscription) {
+    const std::vector<std::byte> bytes = Writer(GetParam()).bytes();
+    const Source source = gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem")));
+    std::vector<std::string> warnings;
+    LoadOptions options;
+    options.dtype = "f32";
+    options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
+    const Model model = load_model(source, options);
+    EXPECT_TRUE(warnings.empty()) << warnings.front();
+    int cases = 0;
+    for (const Json& each : test::read_cases(test::family(GetParam().family))) {
+        const auto tokens = each.at("tokens").get<std::vector<Token>>();
+        SCOPED_TRACE(tokens.size());
+        const auto found = test::logits_of(model, tokens);
+        const Json& expected = each.at("logits");
+        ASSERT_LE(expected.size(), found.size());
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            for (std::size_t j = 0; j < expected[i].size(); ++j)
+                ASSERT_NEAR(found[found.size() - expected.size() + i][j], expected[i][j].get<double>(), 2e-4)
+                    << i << ", " << j;
+        ++cases;
+    }
+    EXPECT_GT(cases, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, GgufFamilies,
+                         ::testing::Values(Case{"phi3", "phi3"}, Case{"phi3-longrope", "phi3"},
+                                           Case{"phi4-mini", "phi3"}, Case{"starcoder2", "starcoder2"},
+                                           Case{"smollm3", "smollm3", true}, Case{"mistral", "llama", true},
+                                           Case{"mixtral", "llama", true}, Case{"qwen2", "qwen2"},
+                                           Case{"qwen3", "qwen3"}, Case{"mpt-clip", "mpt"}),
+                         [](const auto& each) {
+                             std::string name = each.param.family + "_as_" + each.param.architecture;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
+} // namespace
+} // namespace ordo

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// The text side of a directory of Hugging Face's: which tokenizer, which tokens end a text, what sampling is recommended.
+#include "formats/source.h"
+#include "tests/formats/hugging_face_folder.h"
+
+namespace ordo {
+namespace {
+
+using test::Json;
+using test::put_file;
+using HuggingFace = test::HuggingFace;
+
+TEST_F(HuggingFace, SpecialTokensComeFromTheFiles) {
+    take("llama");
+    put_tokenizer();
+    Model model = Model::load(folder_.path());
+    EXPECT_EQ(model.start_of_text(), -1); // neither the tokenizer nor add_bos_token asks for one
+    EXPECT_EQ(model.end_of_text(), 2);    // config.json
+    EXPECT_EQ(model.encode("AB"), (std::vector<Token>{4, 5}));
+
+    put_file(folder_ / "tokenizer_config.json", R"({"add_bos_token": true, "pad_token": {"content": "<pad>"}})");
+    put_file(folder_ / "generation_config.json",
+             R"({"eos_token_id": [3, 2, 900], "bos_token_id": 1, "temperature": 0.6, "top_k": 20})");
+    model = Model::load(folder_.path());
+    EXPECT_EQ(model.start_of_text(), 1);
+    EXPECT_EQ(impl_of(model).special.end, (std::vector<Token>{3, 2})); // 900 is no token of this model
+    EXPECT_EQ(impl_of(model).special.padding, 3);
+    EXPECT_FLOAT_EQ(model.sampling().temperature, 0.6f);
+    EXPECT_EQ(model.sampling().top_k, 20);
+    EXPECT_FLOAT_EQ(model.sampling().min_p, 0);
+    EXPECT_EQ(model.decode(std::vector<Token>{4, 63}), "A"); // 63 fills up the vocabulary
+}
+
+TEST_F(HuggingFace, WhatSamplingDoesNotDoIsSaid) {
+    take("llama");
+    put_tokenizer();
+    put_file(folder_ / "generation_config.json",
+             R"({"num_beams": 1, "no_repeat_ngram_size": 0, "bad_words_ids": [], "forced_bos_token_id": null})");
+    EXPECT_TRUE(warnings().empty());
+    put_file(folder_ / "generation_config.json",
+             R"({"num_beams": 4, "no_repeat_ngram_size": 3, "bad_words_ids": [[5]], "forced_eos_token_id": 0})");
+    ASSERT_EQ(warnings().size(), 1U);
+    const std::string found = warnings().front();
+    EXPECT_TRUE(found.ends_with("not applied: num_beams, no_repeat_ngram_size, forced_eos_token_id, bad_words_ids"))
+        << found;
+}
+
+// What GPT-2's files call a byte: those that print as themselves, the others from U+0100 on in their order.
+std::string spelling(int byte) {
+    const auto prints = [](int b) { return (b >= 33 && b <= 126) || (b >= 161 && b != 173); };
+    int code = byte;
+    if (!prints(byte)) {
+        code = 256;
+        for (int b = 0; b < byte; ++b) code += prints(b) ? 0 : 1;
+    }
+    if (code < 128) return std::string(1, static_cast<char>(code));
+    return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
+}
+
+// GPT-2's own two files. Ids by hand: "ab" is merged and " a" is, "b" with "a" is not.
+TEST_F(HuggingFace, AVocabularyAndMergesInFilesOfTheirOwnMakeATokenizer) {
+    take("gpt2");
+    Json vocab = {{"<|endoftext|>", 0}, {"<pad>", 1}, {"ab", 2}, {"\u0120a", 3}};
+    for (int byte = 0; byte < 256; ++byte) vocab[spelling(byte)] = 4 + byte;
+    put_file(folder_ / "vocab.json", vocab.dump());
+    put_file(folder_ / "merges.txt", "#version: 0.2\na b\n\u0120 a\n");
+    with("eos_token_id", 0);
+    with("bos_token_id", 0);
+    const auto text = [&] { return hugging_face_source(folder_.path()).text(); };
+    const auto ids = [](const TextSide& side, std::string_view in) {
+        std::vector<Token> all;
+        side.tokenizer->encode(in, true, all);
+        return all;
+    };
+    TextSide side = text();
+    EXPECT_EQ(ids(side, "ab ab<|endoftext|>"), (std::vector<Token>{2, 3, 4 + 'b', 0}));
+    EXPECT_EQ(side.special.start, -1);
+    EXPECT_EQ(side.special.end, std::vector<Token>{0});
+
+    put_file(folder_ / "tokenizer_config.json", // as OPT's directories have it
+             R"({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": true, "pad_token": {"content": "<pad>"}})");
+    side = text();
+    EXPECT_EQ(side.special.start, 0);
+    EXPECT_EQ(ids(side, "<pad>a"), (std::vector<Token>{1, 4 + 'a'}));
+
+    put_file(folder_ / "merges.txt", "#version: 0.2\na b c\n");
+    EXPECT_THROW(text(), Error);
+    expect_refused("vocab.json and merges.txt: model.merges[0]: expected two tokens");
+    put_file(folder_ / "merges.txt", "a b\n");
+    put_file(folder_ / "vocab.json", "[]");
+    expect_refused("vocab.json: expected a JSON object, found an array");
+    // Of another class: how it cuts texts is not known.
+    put_file(folder_ / "tokenizer_config.json", R"({"tokenizer_class": "CTRLTokenizer"})");
+    ASSERT_EQ(warnings().size(), 1U);
+    EXPECT_NE(warnings().front().find("no tokenizer.json but vocab.json, merges.txt"), std::string::npos);
+    put_file(folder_ / "tokenizer.model", "x");
+    EXPECT_NE(warnings().front().find("merges.txt, tokenizer.model"), std::string::npos);
+}
+
+} // namespace
+} // namespace ordo
