@@ -162,10 +162,12 @@ int generate_one(const Arguments& arguments) {
     }
 
     std::string arrived;
-    Continuation continuation(model, prompt, request.options, [&](std::string_view text) {
+    const auto on_text = [&](std::string_view text) {
         arrived += text;
         return true;
-    });
+    };
+    Continuation continuation =
+        saying_what_makes_room([&] { return Continuation(model, prompt, request.options, on_text); });
     warn_beyond(arguments, model, continuation.capacity());
     if (continuation.left_out() > 0 && !request.quiet)
         write_message("warning: " + grouped(static_cast<std::uint64_t>(continuation.left_out())) + " of the prompt's " +

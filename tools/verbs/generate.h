@@ -2,6 +2,7 @@
 // What the ways to generate share: one text, several side by side, or one after another as they are typed.
 #pragma once
 
+#include "core/error.h"
 #include "model/continuation.h"
 #include "tools/cli/columns.h"
 #include "tools/cli/options.h"
@@ -24,6 +25,17 @@ void take_recommended(const Arguments& arguments, const Model& model, Sampling& 
 std::uint64_t random_seed();
 // "seed: 7" on stderr, of one that was drawn, or chosen otherwise than by the user, and matters.
 void show_seed(const GenerateRequest& request, bool chosen = false);
+
+// What it makes, unless a prompt is too long for its context: then the refusal says by which options it would fit.
+template <class Make>
+auto saying_what_makes_room(const Make& make) {
+    try {
+        return make();
+    } catch (const Error& error) {
+        if (error.code != ErrorCode::limit || !std::string_view(error.what()).starts_with("prompt: ")) throw;
+        fail(error.code, error.what(), "; -c gives more room, --context-shift with --keep leaves out its middle");
+    }
+}
 
 // Feeds a prompt, and says how far that is; what names it there: "prompt", "rope". Stops early if wanted is given and
 // becomes false.
