@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a GGUF file: an Error(model) of one line, or a file of which everything can be read.
+// Any bytes as a GGUF file: an Error(model) of one line, or a file of which everything can be read; and what it says of a
+// model and its text.
+#include "formats/source.h"
 #include "io/gguf.h"
 
 #include <cstdlib>
@@ -33,9 +35,24 @@ void read_everything(const Gguf& file, std::size_t size) {
     }
 }
 
+// Encodings' tables may be longer than memory; that is for those who load it to say.
+void read_model(const std::shared_ptr<const Gguf>& file) {
+    try {
+        const Source source = gguf_source(file);
+        if (source.text) source.text();
+        source.trained_encodings();
+    } catch (const Error& error) {
+        const std::string_view text = error.what();
+        require(text.size() < 2000 && text.find('\n') == text.npos);
+    } catch (const std::bad_alloc&) {
+    }
+}
+
 void try_file(std::span<const std::byte> bytes) {
     try {
-        read_everything(Gguf::parse(bytes, "fuzz"), bytes.size());
+        const auto file = std::make_shared<const Gguf>(Gguf::parse(bytes, "fuzz"));
+        read_everything(*file, bytes.size());
+        read_model(file);
     } catch (const Error& error) {
         const std::string_view text = error.what();
         require(error.code == ErrorCode::model && text.size() < 1000 && text.find('\n') == text.npos);
