@@ -27,6 +27,8 @@ constexpr Shipped shipped[] = {{"none", "none"},
                                {"rope", "rope"},
                                {"alibi", "alibi"},
                                {"t5", "t5"},
+                               {"kerple", "kerple"},
+                               {"rope-none", "pattern(rope,none)"},
                                {"rotate-stretch-36", "rotate-stretch:period=36"},
                                {"rotate-stretch-6", "rotate-stretch:period=6"}};
 
