@@ -43,6 +43,8 @@ std::string gguf_name(const std::string& name) {
                                                                 {"self_attn.k_proj", "attn_k"},
                                                                 {"self_attn.v_proj", "attn_v"},
                                                                 {"self_attn.o_proj", "attn_output"},
+                                                                {"self_attn.q_norm", "attn_q_norm"},
+                                                                {"self_attn.k_norm", "attn_k_norm"},
                                                                 {"self_attn.qkv_proj", "attn_qkv"},
                                                                 {"mlp.gate_up_proj", "ffn_up"},
                                                                 {"mlp.gate_proj", "ffn_gate"},
@@ -152,7 +154,8 @@ private:
             config_.at(rms ? "rms_norm_eps" : "norm_epsilon").get<float>());
         put("rope.freq_base", config_.at("rope_theta").get<float>());
         count("rope.dimension_count", static_cast<int>(d_head * config_.value("partial_rotary_factor", 1.0)));
-        if (const int window = number("sliding_window", 0); window != 0) count("attention.sliding_window", window);
+        const int window = config_.value("use_sliding_window", true) ? number("sliding_window", 0) : 0;
+        if (window != 0) count("attention.sliding_window", window);
         if (config_.contains("num_local_experts")) {
             count("expert_count", config_.at("num_local_experts"));
             count("expert_used_count", config_.at("num_experts_per_tok"));

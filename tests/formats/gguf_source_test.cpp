@@ -29,7 +29,9 @@ double worst_error(const Model& model, const std::string& name) {
     const Json& first = expected.at("cases").at(0);
     const auto tokens = first.at("tokens").get<std::vector<Token>>();
     std::vector<float> found;
-    Session session(model);
+    SessionOptions options;
+    options.capacity = static_cast<int>(tokens.size()); // by which longrope takes one list or the other
+    Session session(model, options);
     session.feed_all(tokens, TokenRows{}, [&](int, View logits) {
         for (int i = 0; i < logits.rows; ++i) found.insert(found.end(), logits.row(i), logits.row(i) + logits.cols);
     });
