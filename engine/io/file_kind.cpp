@@ -38,7 +38,7 @@ constexpr FileKind kinds[] = {
     {"\x7f"
      "ELF"sv,
      "a program or a library (ELF)"},
-    {"version https://git-lfs"sv, "a Git LFS pointer", "fetch the file itself"},
+    {"version https://git-lfs.github.com/spec/"sv, "a Git LFS pointer", "fetch the file itself"},
 };
 
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";

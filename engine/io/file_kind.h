@@ -8,7 +8,7 @@
 namespace ordo {
 
 // As many of them as are looked at.
-inline constexpr std::size_t file_kind_bytes = 32;
+inline constexpr std::size_t file_kind_bytes = 64;
 
 struct FileKind {
     std::string_view magic;    // what its files begin with

@@ -95,7 +95,7 @@ void scatter(WeightType type, const Parts& parts, const std::byte* from, int lan
 }
 
 // The same of four rows to lanes that follow each other, four words of each at once: loading a file of blocks is this.
-typedef std::uint32_t four_words __attribute__((vector_size(16), aligned(4), may_alias));
+typedef std::uint32_t four_words __attribute__((vector_size(16), aligned(1), may_alias)); // blocks lie anywhere
 four_words read_four(const std::byte* p) {
     return *reinterpret_cast<const four_words*>(p);
 }

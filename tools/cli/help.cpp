@@ -70,7 +70,8 @@ std::string explanation(const Option& option) {
 // How much of text is written as one: a word or, of a list of choices that is longer than a line, one of them.
 std::size_t piece_of(std::string_view text, std::size_t room) {
     const std::size_t word = std::min(text.find_first_of(" \n"), text.size());
-    return word > room ? std::min(text.find('|') + 1, word) : word;
+    const std::size_t bar = text.find('|');
+    return word > room && bar < word ? bar + 1 : word;
 }
 
 // text in lines of at most width - indent columns, each but the first indented.

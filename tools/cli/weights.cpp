@@ -147,7 +147,10 @@ std::vector<fs::path> shipped_weights() {
 }
 
 std::optional<fs::path> weights_trained_with(const std::string& spec) {
-    return search_weights(spec).found;
+    check_chosen_folder();
+    Search search = search_weights(spec);
+    if (!search.found && !search.broken.empty()) fail(ErrorCode::model, search.broken); // it may have been these
+    return std::move(search.found);
 }
 
 fs::path find_weights(const std::string& spec, bool force) {

@@ -37,7 +37,7 @@ std::string system_prompt(const Arguments& arguments, ChatForm form, const std::
     if (!own.text.empty() && !quiet)
         write_message("system prompt of the model's template: \"" + printable(own.text, 200) +
                       "\"; --system gives another, or \"\" none");
-    if (own.unread)
+    if (own.unread && !quiet)
         write_message("the model's template has a system prompt of its own, which is not used: it takes more than "
                       "reading; --system gives one");
     return std::move(own.text);

@@ -137,7 +137,7 @@ void check_operand(const Arguments& arguments) {
     if (!arguments.has_operand() || arguments.has("prompt") || arguments.has("file")) return;
     const std::string operand = arguments.operand();
     std::error_code error;
-    if (std::filesystem::exists(operand, error)) return;
+    if (std::filesystem::exists(operand, error) || error) return; // opening it says why
     const bool like_a_file = operand.find(' ') == std::string::npos && operand.find_first_of("./") != std::string::npos;
     if (like_a_file) fail(ErrorCode::io, printable(operand), ": there is no such file; a text goes after -p");
     fail(ErrorCode::usage, "generate: expected a model file, found '", printable(operand), "'; a text goes after -p");
