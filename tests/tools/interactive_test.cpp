@@ -128,7 +128,7 @@ TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
             if (ended || last == std::string::npos || written.find("> ", last) == std::string::npos) return "";
             ended = true;
             // libedit prints its prompt before it takes the terminal over; what is typed between the two is lost on it.
-            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            std::this_thread::sleep_for(std::chrono::milliseconds(1000));
             return end;
         };
         const auto interrupt = [](const std::string& written) {
