@@ -90,9 +90,12 @@ void write_scaling(const Config& c, int context, SpecWriter& spec) {
         const double gain = factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
         spec("scaling", "yarn")("factor", factor);
         spec("original", c.integer("rope.scaling.original_context_length", context, 1, most_positions));
-        spec("beta-fast", c.number("rope.scaling.yarn_beta_fast", 32, 0.001, 1e6));
-        spec("beta-slow", c.number("rope.scaling.yarn_beta_slow", 1, 0.001,
-                                   c.number("rope.scaling.yarn_beta_fast", 32, 0.001, 1e6)));
+        const double fast = c.number("rope.scaling.yarn_beta_fast", 32, 0.001, 1e6),
+                     slow = c.number("rope.scaling.yarn_beta_slow", 1, 0.001, 1e6);
+        if (slow > fast)
+            c.refuse(c.first_of({"rope.scaling.yarn_beta_slow", "rope.scaling.yarn_beta_fast"}),
+                     "yarn_beta_slow no more than yarn_beta_fast");
+        spec("beta-fast", fast)("beta-slow", slow);
         // What llama.cpp multiplies by is the key and yarn's own gain.
         spec("attention", gain * c.number("rope.scaling.attn_factor", 1, 0.001, 1e6));
         c.only("rope.scaling.yarn_ext_factor", 1.0);

@@ -152,6 +152,34 @@ bool sets_system(std::string_view text) {
     return text.find("Cutting Knowledge Date") != text.npos || text.find("Reasoning Mode: ") != text.npos;
 }
 
+// On what the text at a place of a template hangs.
+enum class Hangs { on_messages, on_tools, on_more };
+Hangs hangs(std::string_view text, std::size_t place) {
+    struct If {
+        std::string_view condition;
+        bool otherwise = false; // behind its else
+    };
+    std::vector<If> open;
+    for (std::size_t at = text.find("{%"); at < place; at = text.find("{%", at + 2)) {
+        std::string_view tag = text.substr(at + 2, text.find("%}", at) - at - 2);
+        tag.remove_prefix(std::min(tag.find_first_not_of("-+ \t\r\n"), tag.size()));
+        if (tag.starts_with("if "))
+            open.push_back({tag});
+        else if (!open.empty() && tag.starts_with("el"))
+            open.back().otherwise = true;
+        else if (!open.empty() && tag.starts_with("endif"))
+            open.pop_back();
+    }
+    Hangs found = Hangs::on_messages;
+    for (const If& each : open) {
+        const auto tests = [&](std::string_view name) { return each.condition.find(name) != text.npos; };
+        if (tests("messages") || tests("system")) continue;
+        if (!tests("tools")) return Hangs::on_more;
+        if (!each.otherwise) found = Hangs::on_tools;
+    }
+    return found;
+}
+
 } // namespace
 
 std::string_view name_of(ChatForm form) {
@@ -193,7 +221,10 @@ DefaultSystem default_system(ChatForm form, std::string_view text) {
         if (after == std::end(breaks)) continue;
         body = body.substr(after->size(), body.find(end) == body.npos ? 0 : body.find(end) - after->size());
         if (body.empty() || body[0] == '\'' || body[0] == '"') continue; // the end of a literal
-        const bool plain = body.find_first_of("'\"{}\\") == body.npos && (found.text.empty() || found.text == body);
+        const Hangs on = hangs(text, at);
+        if (on == Hangs::on_tools) continue; // which nobody gives here
+        const bool plain = on == Hangs::on_messages && body.find_first_of("'\"{}\\") == body.npos &&
+                           (found.text.empty() || found.text == body);
         if (plain)
             found.text = body;
         else

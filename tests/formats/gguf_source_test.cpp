@@ -222,13 +222,19 @@ TEST(GgufSource, G30IgnoresALongChatTemplate) {
 // ---- Damage -------------------------------------------------------------------------------------
 
 // The message with which llama's fixture is refused with some metadata changed; an entry without a key is not added.
-std::string refused_with(const std::string& key, const GgufValue& value) {
+std::string refused_with(const std::vector<std::pair<std::string, GgufValue>>& changed) {
     const Source source = fixture("llama");
     GgufExport file = gguf_export(source, {});
-    std::erase_if(file.metadata, [&](const auto& entry) { return entry.first == key; });
-    file.metadata.emplace_back(key, value);
+    for (const auto& [key, value] : changed) {
+        std::erase_if(file.metadata, [&](const auto& entry) { return entry.first == key; });
+        file.metadata.emplace_back(key, value);
+    }
     const std::vector<std::byte> bytes = gguf_bytes(file.metadata, file.tensors, "mem");
     return refusal([&] { load_model(gguf_source(parsed(bytes)), {}); }, ErrorCode::model);
+}
+
+std::string refused_with(const std::string& key, const GgufValue& value) {
+    return refused_with({{key, value}});
 }
 
 void expect_refused_with(const std::string& key, const GgufValue& value, const std::string& phrase) {
@@ -271,6 +277,15 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
     expect_refused_with("llama.attention.value_length", GgufValue::of(std::uint32_t{6}), "that of keys");
     expect_refused_with("llama.logit_scale", GgufValue::of(2.0f), "llama.logit_scale");
     expect_refused_with("llama.attention.clamp_kqv", GgufValue::of(-1.0f), "llama.attention.clamp_kqv");
+    const std::string scaling = "llama.rope.scaling.", fast = scaling + "yarn_beta_fast"; // the slow one is 1
+    const auto with_fast = [&](float beta) {
+        return refused_with({{scaling + "type", GgufValue::of("yarn")},
+                             {scaling + "factor", GgufValue::of(2.0f)},
+                             {fast, GgufValue::of(beta)}});
+    };
+    EXPECT_EQ(with_fast(2), "accepted");
+    EXPECT_NE(with_fast(0.5f).find("'" + fast + "': expected yarn_beta_slow no more than"), std::string::npos)
+        << with_fast(0.5f);
 }
 
 // A type of the format that weights cannot have, in the place of one with as many bytes: ggml's numbers are 0 for F32, 26 for

@@ -77,7 +77,7 @@ double uniform(int first, int last) {
 class LabAttention : public testing::Test {
 protected:
     static void SetUpTestSuite() {
-        const test::OneThread alone;
+        const tools::OneThread alone;
         scores =
             std::make_unique<HeadScores>(head_scores(hand_set(), {.sequences = 6, .shortest = n, .longest = n}, 1));
     }
@@ -135,7 +135,7 @@ TEST_F(LabAttention, TheGainIsWhatTheInductionHeadPredicts) {
 }
 
 TEST_F(LabAttention, MapsAreOfEachHeadAndBlankWhereTheMaskHides) {
-    const test::OneThread alone;
+    const tools::OneThread alone;
     const Model model = hand_set();
     const std::vector<Token> tokens{3, 1, 4, 1, 5};
     const std::vector<AttentionMap> maps = attention_maps(model, tokens);

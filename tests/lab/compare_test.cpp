@@ -53,7 +53,7 @@ std::string reseeded(const std::string& file, char seed, std::size_t spoilt) {
 
 // Nats per token of a document in windows of 256, from a Session that is fed one token at a time.
 double loss(const std::filesystem::path& file, const std::string& text) {
-    const test::OneThread alone;
+    const tools::OneThread alone;
     const Model model = Model::load(file);
     std::vector<Token> tokens = model.encode(text);
     tokens.insert(tokens.begin(), model.end_of_text()); // a document begins with it

@@ -27,7 +27,7 @@ std::string document(int bytes, int step) {
 
 // Mean nats of the last `tail` tokens of a window that ends at `longest`, from a session that is fed one token at a time.
 double last_cost(const Model& model, const std::string& text, int length, int tail) {
-    const test::OneThread alone;
+    const tools::OneThread alone;
     std::vector<Token> tokens = model.encode(text);
     if (model.start_of_text() >= 0) tokens.insert(tokens.begin(), model.start_of_text());
     Session session(model, {.capacity = length, .chunk = 1});

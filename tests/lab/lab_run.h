@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "tools/cli/one_thread.h"
 #include "tools/lab/lab.h"
 
 #include <gtest/gtest.h>
@@ -18,23 +19,11 @@ inline tools::Arguments arguments_of(const std::vector<const char*>& words) {
     return {tools::find_verb("lab"), words};
 }
 
-// On one thread: other tests may run beside.
-class OneThread {
-public:
-    OneThread() { set_threads(1); }
-    OneThread(const OneThread&) = delete;
-    OneThread& operator=(const OneThread&) = delete;
-    ~OneThread() { set_threads(before_); }
-
-private:
-    int before_ = thread_count();
-};
-
 // Quick, with seed 1.
 inline Result run(const Experiment& experiment, std::vector<const char*> words = {}) {
     words.insert(words.begin(), experiment.name.data());
     const tools::Arguments arguments = arguments_of(words);
-    const OneThread alone;
+    const tools::OneThread alone; // other tests may run beside
     return lab::run(experiment, {.arguments = arguments, .seed = 1, .quick = true});
 }
 inline Result run(std::string_view name, const std::vector<const char*>& words = {}) {

@@ -112,9 +112,20 @@ TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
     EXPECT_EQ(own(given + rest).text, ""); // Qwen 3 has none
     EXPECT_FALSE(own(given + rest).unread);
     EXPECT_EQ(own("{{'<|im_start|>system<|im_sep|>You are Phi.<|im_end|>'}}").text, "You are Phi.");
-    // Two of them, one that is put together, one in a variable, one with today's date.
+    // What is said with tools is not said without, and what is said without them is.
+    const std::string tools = "{%- if tools %}{{ '<|im_start|>system\nTools.<|im_end|>\n' }}";
+    EXPECT_EQ(own(tools + "{% endif %}" + rest).text, "");
+    EXPECT_FALSE(own(tools + "{% endif %}" + rest).unread);
+    EXPECT_EQ(own(tools +
+                  "{%- else %}{%- if messages[0].role != 'system' %}{{ '<|im_start|>system\nNone.<|im_end|>' }}"
+                  "{% endif %}{% endif %}" +
+                  rest)
+                  .text,
+              "None.");
+    const std::string thinking = "{% if enable_thinking %}{{ '<|im_start|>system\nThink.<|im_end|>' }}{% endif %}";
+    // Two of them, one that hangs on something else, one that is put together, one in a variable, one with today's date.
     for (const std::string& text :
-         {smollm + qwen, "{{ '<|im_start|>system\nYou are {{ name }}.<|im_end|>' }}" + rest,
+         {smollm + qwen, thinking + rest, "{{ '<|im_start|>system\nYou are {{ name }}.<|im_end|>' }}" + rest,
           "{% set system_message = 'You are Yi.' %}" + rest,
           std::string("{% set default_system_message = \"You are Mistral.\" %}[SYSTEM_PROMPT] [INST]"),
           std::string("{{- \"<|start_header_id|>system<|end_header_id|>Cutting Knowledge Date: 2023\" }}")}) {

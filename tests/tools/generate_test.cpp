@@ -136,7 +136,8 @@ TEST(CliGenerate, APromptMayFillTheContextButNotExceedIt) {
     EXPECT_EQ(greedy(fits, {"-n", "-1"}), fits + "Z\n");
     EXPECT_EQ(greedy(fits.substr(1), {"-n", "-1"}), fits + "Z\n");
     expect_error(run_program({"generate", "-p", fits + "Z"}), 4, "at most 64 tokens, found 65"); // and no seed
-    expect_error(run_program({"generate", "-p", fits + "Z"}), 4, "found 65; -c gives more room, --context-shift with");
+    expect_error(run_program({"generate", "-p", fits + "Z"}), 4,
+                 "found 65; -c gives more room as far as the encoding reaches, --context-shift with");
     EXPECT_EQ(greedy(fits + "Z", {"-n", "1", "-c", "100"}), fits + "ZZ\n");
     expect_error(run_program({"generate", "-q"}, {.input = std::string(1 << 20, 'a')}), 4,
                  "at most 64 tokens, found 1048577");

@@ -39,6 +39,7 @@ TEST(CliTexts, FilesThatAreNoTextAreRefusedByKind) {
     const TempDir dir;
     put_file(dir / "a.pkl", std::string("\x80\x04\x95\0\0\0\0", 7));
     put_file(dir / "a.gguf", std::string("GGUF\3\0\0\0", 8));
+    std::filesystem::resize_file(dir / "a.gguf", std::uintmax_t{1} << 28); // as large as models are
     put_file(dir / "gguf.txt", "GGUF is a format of files.\n");
     const std::string weights = model_file("rope"), out = (dir / "out").string();
     expect_error(run_program({"train", weights, "--out", out}), 2,

@@ -42,10 +42,9 @@ std::string read_input(const std::string& path, std::size_t limit) {
             fail(ErrorCode::io, where, ": ", std::strerror(errno));
         }
         text.resize(size + static_cast<std::size_t>(n > 0 ? n : 0));
-        if (n == 0) {
-            expect_text(text, where);
-            return text;
-        }
+        // Before a model's size is what is wrong with it. A pipe may hand out less than that at a time.
+        if (n == 0 || (size < file_kind_bytes && text.size() >= file_kind_bytes)) expect_text(text, where);
+        if (n == 0) return text;
     }
 }
 

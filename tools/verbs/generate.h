@@ -33,7 +33,9 @@ auto saying_what_makes_room(const Make& make) {
         return make();
     } catch (const Error& error) {
         if (error.code != ErrorCode::limit || !std::string_view(error.what()).starts_with("prompt: ")) throw;
-        fail(error.code, error.what(), "; -c gives more room, --context-shift with --keep leaves out its middle");
+        fail(error.code, error.what(),
+             "; -c gives more room as far as the encoding reaches, "
+             "--context-shift with --keep leaves out its middle");
     }
 }
 

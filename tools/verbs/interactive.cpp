@@ -192,13 +192,12 @@ private:
         forget_signal();
         std::string arrived;
         std::optional<Continuation::Fed> fed = std::exchange(fed_, {});
-        Continuation continuation(
-            *model_, before_, request_.options,
-            [&](std::string_view text) {
-                arrived += text;
-                return true;
-            },
-            std::move(fed));
+        const auto keep = [&](std::string_view text) {
+            arrived += text;
+            return true;
+        };
+        Continuation continuation = saying_what_makes_room(
+            [&] { return Continuation(*model_, before_, request_.options, keep, std::move(fed)); });
         {
             Progress progress(request_.quiet);
             feed_prompt(continuation, "text", progress, [] { return stop_signal() == 0; });

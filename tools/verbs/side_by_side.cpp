@@ -23,9 +23,11 @@ struct Voice {
     Voice(std::string spec_as_given, Model opened) : spec(std::move(spec_as_given)), model(std::move(opened)) {}
 
     void begin(const std::string& prompt, const GenerateRequest& request, Progress& progress) {
-        continuation.emplace(model, prompt, request.options, [this](std::string_view text) {
-            arrived += text;
-            return true;
+        saying_what_makes_room([&] {
+            continuation.emplace(model, prompt, request.options, [this](std::string_view text) {
+                arrived += text;
+                return true;
+            });
         });
         continuation->on_draw(
             [this](std::span<const float> logits, Token token) { loss.add(nll_of(logits, token), 0); });

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "io/file.h"
+#include "tools/cli/one_thread.h"
 #include "tools/cli/scores.h"
 #include "tools/lab/experiments/letter_source.h"
 #include "tools/lab/experiments/small_models.h"
@@ -141,21 +142,9 @@ double median(Vector values) {
     return values[values.size() / 2];
 }
 
-// As each of the models is trained.
-class OneThread {
-public:
-    OneThread() { set_threads(1); }
-    OneThread(const OneThread&) = delete;
-    OneThread& operator=(const OneThread&) = delete;
-    ~OneThread() { set_threads(before_); }
-
-private:
-    int before_ = thread_count();
-};
-
 // In turns, so that what else the machine does meets both.
 StepCosts measure_steps(const Plan& plan, const Request& request) {
-    const OneThread alone;
+    const tools::OneThread alone; // as each of the models is trained
     Meter meter(1, "", request.progress);
     Trained a(plan, arms[short_alibi], request.seed, meter), b(plan, arms[long_sinusoidal], request.seed, meter);
     Vector first, second, ratios;
