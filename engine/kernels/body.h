@@ -86,71 +86,111 @@ float dot(int n, const float* x, const float* y) {
     return sum((a + b) + (c + d));
 }
 
-// sum() of eight vectors at once, by the same tree: four shuffles do for all what each would need.
-inline f32x8 sums(const f32x16 (&v)[8]) {
-    f32x16 half[4], quarter[2];
-    for (int i = 0; i < 4; ++i) { // 8 of 2i, 8 of 2i + 1
-        const f32x16 a = v[2 * i], b = v[2 * i + 1];
-        half[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
-                  __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-    }
-    for (int i = 0; i < 2; ++i) { // 4 of each of four
-        const f32x16 a = half[2 * i], b = half[2 * i + 1];
-        quarter[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
-                     __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
-    }
-    const f32x16 a = quarter[0], b = quarter[1]; // 2 of each
-    const f32x16 pairs = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
-                         __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
+// sum() of eight vectors of 16 lanes, or four of eight, by the same tree: a shuffle does for all what each would need.
+inline f32x4 sums(f32x8 a, f32x8 b, f32x8 c, f32x8 d) {
+    const f32x8 ab = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
+                     __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    const f32x8 cd = __builtin_shufflevector(c, d, 0, 1, 2, 3, 8, 9, 10, 11) +
+                     __builtin_shufflevector(c, d, 4, 5, 6, 7, 12, 13, 14, 15);
+    const f32x8 pairs = __builtin_shufflevector(ab, cd, 0, 1, 4, 5, 8, 9, 12, 13) +
+                        __builtin_shufflevector(ab, cd, 2, 3, 6, 7, 10, 11, 14, 15);
+    return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6) + __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7);
+}
+inline f32x16 fold_halves(f32x16 a, f32x16 b) { // 8 of each
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+           __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+}
+inline f32x16 fold_quarters(f32x16 a, f32x16 b) { // 4 of each of four
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+}
+inline f32x8 sums(f32x16 a, f32x16 b, f32x16 c, f32x16 d, f32x16 e, f32x16 f, f32x16 g, f32x16 h) {
+    const f32x16 first = fold_quarters(fold_halves(a, b), fold_halves(c, d)),
+                 second = fold_quarters(fold_halves(e, f), fold_halves(g, h));
+    const f32x16 pairs = // 2 of each
+        __builtin_shufflevector(first, second, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
+        __builtin_shufflevector(first, second, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
     return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14) +
            __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7, 9, 11, 13, 15);
 }
+template <int N>
+inline void sum_each(const floats (&v)[N], float (&out)[N]) {
+    int i = 0;
+    if constexpr (lanes == 16)
+        for (; i + 8 <= N; i += 8) {
+            const f32x8 s = sums(v[i], v[i + 1], v[i + 2], v[i + 3], v[i + 4], v[i + 5], v[i + 6], v[i + 7]);
+            __builtin_memcpy(out + i, &s, sizeof s);
+        }
+    if constexpr (lanes == 8)
+        for (; i + 4 <= N; i += 4) {
+            const f32x4 s = sums(v[i], v[i + 1], v[i + 2], v[i + 3]);
+            __builtin_memcpy(out + i, &s, sizeof s);
+        }
+    for (; i < N; ++i) out[i] = sum(v[i]);
+}
 
-// One row of w by ROWS rows of x, in two sums each, whatever the tile. Memory is read as one stream,
-// which prefetchers follow best.
-template <int ROWS>
-inline void dots_tile(int k, const float* w, const float* x, std::ptrdiff_t ldx, floats (&total)[ROWS]) {
-    floats even[ROWS] = {}, odd[ROWS] = {};
+// ROWS rows of x by OUTPUTS rows of w. A lane adds every lanes-th product over ascending k, whatever the tile.
+template <int ROWS, int OUTPUTS>
+inline void dots_tile(int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx, float* y,
+                      std::ptrdiff_t ldy) {
+    alignas(64) floats acc[ROWS * OUTPUTS] = {};
     int l = 0;
-    for (; l + 2 * lanes <= k; l += 2 * lanes) {
-        const floats first = load(w + l), second = load(w + l + lanes);
+    for (; l + lanes <= k; l += lanes) {
+        alignas(64) floats weights[OUTPUTS];
+        for (int j = 0; j < OUTPUTS; ++j) weights[j] = load(w + j * ldw + l);
         for (int r = 0; r < ROWS; ++r) {
-            even[r] += first * load(x + r * ldx + l);
-            odd[r] += second * load(x + r * ldx + l + lanes);
+            const floats value = load(x + r * ldx + l);
+            for (int j = 0; j < OUTPUTS; ++j) acc[r * OUTPUTS + j] += value * weights[j];
         }
     }
-    for (; l < k; l += lanes) {
-        const int n = k - l < lanes ? k - l : lanes;
-        for (int r = 0; r < ROWS; ++r) even[r] += load_part(w + l, n) * load_part(x + r * ldx + l, n);
-    }
-    for (int r = 0; r < ROWS; ++r) total[r] = even[r] + odd[r];
+    if (l < k)
+        for (int r = 0; r < ROWS; ++r)
+            for (int j = 0; j < OUTPUTS; ++j)
+                acc[r * OUTPUTS + j] += load_part(x + r * ldx + l, k - l) * load_part(w + j * ldw + l, k - l);
+    float out[ROWS * OUTPUTS];
+    sum_each(acc, out);
+    for (int r = 0; r < ROWS; ++r)
+        for (int j = 0; j < OUTPUTS; ++j) y[r * ldy + j] = out[r * OUTPUTS + j];
 }
 
 template <int ROWS>
 inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x,
                      std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
-    for (; row + ROWS <= rows; row += ROWS)
-        for (int i = 0; i < m; ++i) {
-            alignas(64) floats total[ROWS];
-            dots_tile<ROWS>(k, w + i * ldw, x + row * ldx, ldx, total);
-            float* const out = y + row * ldy + i;
-            if constexpr (ROWS == 8) {
-                const f32x8 s = sums(total);
-                for (int r = 0; r < 8; ++r) out[r * ldy] = s[r];
-            } else {
-                for (int r = 0; r < ROWS; ++r) out[r * ldy] = sum(total[r]);
-            }
-        }
+    constexpr int outputs = tiles.dots_outputs;
+    for (; row + ROWS <= rows; row += ROWS) {
+        const float* const from = x + row * ldx;
+        float* const to = y + row * ldy;
+        int i = 0;
+        for (; i + outputs <= m; i += outputs) dots_tile<ROWS, outputs>(k, w + i * ldw, ldw, from, ldx, to + i, ldy);
+        for (; i < m; ++i) dots_tile<ROWS, 1>(k, w + i * ldw, ldw, from, ldx, to + i, ldy);
+    }
     return row;
 }
 
 void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx, float* y,
           std::ptrdiff_t ldy) {
-    int row = 0;
-    if constexpr (tiles.dots_rows > 4) row = dots_rows<8>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
-    if (tiles.dots_rows > 2) row = dots_rows<4>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
-    row = dots_rows<2>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
-    dots_rows<1>(row, rows, m, k, w, ldw, x, ldx, y, ldy);
+    if (rows == 1) { // memory is read as one stream, which prefetchers follow best
+        constexpr int some = 8, short_row = 512;
+        int i = 0;
+        if (k <= short_row)
+            for (; i + some <= m; i += some) dots_tile<1, some>(k, w + i * ldw, ldw, x, ldx, y + i, ldy);
+        for (; i < m; ++i) dots_tile<1, 1>(k, w + i * ldw, ldw, x, ldx, y + i, ldy);
+        return;
+    }
+    constexpr int rows_of_x = 96, rows_of_w = 32; // which the second cache holds, and what the first has of w
+    for (int top = 0; top < rows; top += rows_of_x)
+        for (int first = 0; first < m; first += rows_of_w) {
+            const int n = rows - top < rows_of_x ? rows - top : rows_of_x;
+            const int some = m - first < rows_of_w ? m - first : rows_of_w;
+            const auto part = [&]<int ROWS>(int row) {
+                return dots_rows<ROWS>(row, n, some, k, w + first * ldw, ldw, x + top * ldx, ldx, y + top * ldy + first,
+                                       ldy);
+            };
+            int row = part.template operator()<tiles.dots_rows>(0);
+            if (tiles.dots_rows > 4) row = part.template operator()<4>(row);
+            if (tiles.dots_rows > 2) row = part.template operator()<2>(row);
+            part.template operator()<1>(row);
+        }
 }
 
 float max_row(int n, const float* x) {

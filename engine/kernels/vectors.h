@@ -6,27 +6,24 @@
 namespace {
 
 // Vectors are as wide as the registers: wider ones would be carried through memory. A tile has as many
-// accumulators as the registers hold.
+// accumulators as the registers hold. In this order below.
 struct Tiles {
     int lanes;         // floats of a vector
     int rows, vectors; // gemm: rows of a against vectors of b
     int row_vectors;   // of a single row, where chains of additions are short of company
-    int dots_rows;     // rows of x that meet a row of weights at once
+    int dots_rows;     // rows of x against
+    int dots_outputs;  // rows of w, k lying along the vectors of both
     int half_rows;     // rows of x against a panel of halves
     int quant_rows;    // and of quantised weights
 };
 #if defined(__AVX512F__)
-constexpr Tiles tiles{
-    .lanes = 16, .rows = 6, .vectors = 2, .row_vectors = 4, .dots_rows = 8, .half_rows = 12, .quant_rows = 6};
+constexpr Tiles tiles{16, 6, 2, 4, 6, 4, 12, 6};
 #elif defined(__AVX__)
-constexpr Tiles tiles{
-    .lanes = 8, .rows = 6, .vectors = 2, .row_vectors = 8, .dots_rows = 4, .half_rows = 3, .quant_rows = 2};
+constexpr Tiles tiles{8, 6, 2, 8, 6, 2, 3, 2};
 #elif defined(__aarch64__)
-constexpr Tiles tiles{
-    .lanes = 4, .rows = 5, .vectors = 4, .row_vectors = 8, .dots_rows = 4, .half_rows = 2, .quant_rows = 2};
+constexpr Tiles tiles{4, 5, 4, 8, 6, 4, 2, 2};
 #else
-constexpr Tiles tiles{
-    .lanes = 4, .rows = 2, .vectors = 4, .row_vectors = 8, .dots_rows = 2, .half_rows = 1, .quant_rows = 1};
+constexpr Tiles tiles{4, 2, 4, 8, 2, 4, 1, 1};
 #endif
 constexpr int lanes = tiles.lanes;
 typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));

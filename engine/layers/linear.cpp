@@ -155,7 +155,8 @@ void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_
                              [&](std::ptrdiff_t i) { add_bias(w.bias, rows_of(y, static_cast<int>(i), 1)); });
             return;
         }
-        for_outputs(y.cols, 16, work, [&](int first, int count) {
+        const int at_once = x.rows == 1 ? 16 : 32; // a row's part of y is whole lines of cache
+        for_outputs(y.cols, at_once, work, [&](int first, int count) {
             k.dots(x.rows, count, x.cols, f32.row(first), f32.stride, x.data, x.stride, y.data + first, y.stride);
             bias(first, count);
         });

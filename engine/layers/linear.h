@@ -37,9 +37,9 @@ private:
     std::optional<PairProducts> pairs_;
 };
 
-// Up to so many rows, products with f32 weights run on our own kernels, which read the weights once and
-// in place; more are left to BLAS.
-inline constexpr int most_rows_without_blas = 8;
+// Up to so many rows, products with f32 weights run on our own kernels, which read the weights in place and give a row
+// the bits that it has alone; more are left to BLAS, which brings them into another order first and is then the faster.
+inline constexpr int most_rows_without_blas = 32;
 
 // How rows meet bf16: rounded to it where the kernels multiply pairs, or always as floats.
 enum class Bf16Rows { rounded, floats };

@@ -61,7 +61,8 @@ TEST(LinearLayer, AgreesWithDoublesOnEveryInstructionSet) {
 TEST(LinearLayer, AFewRowsHaveTheBitsThatEachHasAlone) {
     for (const Kernels* set : available_kernels()) {
         select_kernels(set->name);
-        for (const Shape& s : {Shape{8, 288, 100}, {8, 33, 7}, {7, 128, 16}, {3, 20, 9}, {2, 352, 65}}) {
+        for (const Shape& s :
+             {Shape{32, 288, 100}, {8, 288, 100}, {8, 33, 7}, {7, 128, 16}, {31, 600, 33}, {3, 20, 9}, {2, 352, 65}}) {
             ASSERT_LE(s.n, most_rows_without_blas);
             Layer layer(s);
             layer.run(false);
