@@ -27,6 +27,17 @@ struct View {
 
     float* row(int i) const { return data + static_cast<std::ptrdiff_t>(i) * stride; }
 };
+// The same, to be read alone.
+struct ConstView {
+    const float* data = nullptr;
+    int rows = 0;
+    int cols = 0;
+    std::ptrdiff_t stride = 0;
+
+    ConstView() = default;
+    ConstView(View v) : data(v.data), rows(v.rows), cols(v.cols), stride(v.stride) {} // NOLINT: who may write may read
+    const float* row(int i) const { return data + static_cast<std::ptrdiff_t>(i) * stride; }
+};
 
 // Position ids of some rows, [rows, axes]: any integers >= 0; gaps and repeats are allowed. Text has one axis; more are
 // for what lies in a plane or in time (M-RoPE, Wang et al. 2024). Who knows of one axis alone reads the first.

@@ -142,13 +142,13 @@ struct SessionOptions {
     bool forget_past_windows = false;
 };
 
-// Who looks on while a session computes; nothing is to be changed. Either may be empty. Looking on at states changes no
+// Who looks on while a session computes, and can change nothing. Either may be empty. Looking on at states changes no
 // bit. To show weights, rows of scores stay whole that are computed in spans otherwise (one query, more than 512 keys),
 // which may change the last bits.
 struct Watch {
     // Hidden states [n, d_model] of the tokens of a chunk, the first of which has that index: what the first layer reads (layer -1), and
     // what each layer leaves.
-    std::function<void(int layer, int first, View states)> states;
+    std::function<void(int layer, int first, ConstView states)> states;
     // The attention of one query to the keys from first_key on: weights that sum to one, or to less beside a sink. Heads and queries
     // come in any order, and from several threads at once. It must not throw.
     std::function<void(int layer, int head, int query, int first_key, std::span<const float> weights)> weights;
@@ -189,13 +189,13 @@ public:
     }
     // The same with what the head reads of every token, states [n, d_model] after the final norm, in the place of logits.
     void feed_states(std::span<const Token> tokens, const TokenRows& rows,
-                     const std::function<void(int first, View states)>& on_states);
+                     const std::function<void(int first, ConstView states)>& on_states);
 
     // In a model that has an encoder: gives it its input, to which all that is fed from now on attends, and returns what the encoder
     // makes of it, [n, d_model] of those n that are no padding, valid until the next call. Throws what feed()
     // throws, Error(usage) for a model that has none, and for a session that is not empty. feed() is refused before
     // the first input; a call that fails leaves none. rewind() leaves it as it is.
-    View encode(std::span<const Token> input, const TokenRows& rows = {});
+    ConstView encode(std::span<const Token> input, const TokenRows& rows = {});
 
     // Who looks on from now on; an empty Watch: nobody. An encoder's layers and cross-attention are not shown.
     void watch(Watch watch);

@@ -60,7 +60,7 @@ class Pool {
 public:
     explicit Pool(Pooling pooling) : pooling_(pooling) {}
 
-    void operator()(View states) {
+    void operator()(ConstView states) {
         for (int i = 0; i < states.rows; ++i) {
             if (pooling_ == Pooling::last || rows_ == 0) sum_.assign(static_cast<std::size_t>(states.cols), 0);
             if (pooling_ != Pooling::first || rows_ == 0)
@@ -120,7 +120,7 @@ std::vector<float> embed(const Model& model, std::string_view text, const EmbedO
         pool(session.encode(all.tokens, all.rows()));
     } else {
         Session session(model, {.capacity = count});
-        session.feed_states(all.tokens, all.rows(), [&](int, View states) { pool(states); });
+        session.feed_states(all.tokens, all.rows(), [&](int, ConstView states) { pool(states); });
     }
     return pool.vector(options.normalised);
 }

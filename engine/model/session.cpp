@@ -70,9 +70,9 @@ namespace {
 
 // Feeds all, and hands on what `make` makes of the rows that the last layer leaves: of at most so many at a time, which follow
 // each other in what was given.
-template <class Make>
+template <class Make, class Rows>
 void feed_rows(SessionCall& s, std::span<const Token> tokens, const TokenRows& rows, int at_once, const Make& make,
-               const std::function<void(int first, View)>& on_rows) {
+               const std::function<void(int first, Rows)>& on_rows) {
     if (!on_rows) fail(ErrorCode::usage, "session: expected a callback, found an empty one");
     const Sequence::Fed fed = s->begin(tokens, rows);
     for (std::size_t first = 0; first < fed.tokens.size(); first += static_cast<std::size_t>(s->chunk)) {
@@ -99,13 +99,13 @@ void Session::feed_all(std::span<const Token> tokens, const TokenRows& rows,
 }
 
 void Session::feed_states(std::span<const Token> tokens, const TokenRows& rows,
-                          const std::function<void(int first, View states)>& on_states) {
+                          const std::function<void(int first, ConstView states)>& on_states) {
     SessionCall s(impl_);
     feed_rows(
         s, tokens, rows, s->chunk, [&](View x) { return s->pass.finish(x); }, on_states);
 }
 
-View Session::encode(std::span<const Token> tokens, const TokenRows& rows) {
+ConstView Session::encode(std::span<const Token> tokens, const TokenRows& rows) {
     SessionCall s(impl_);
     if (!s->input) fail(ErrorCode::usage, s->model->where, ": expected a model with an encoder, found one without");
     if (s->size != 0)

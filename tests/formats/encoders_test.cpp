@@ -28,7 +28,7 @@ Rows rows_of_pass(Session& session, const Json& given, bool states, const std::v
     const std::vector<int> tokens = ints(given, "tokens"), segments = ints(given, "segments"),
                            padding = ints(given, "padding");
     Rows rows;
-    const auto keep = [&](int first, View x) {
+    const auto keep = [&](int first, ConstView x) {
         for (int i = 0; i < x.rows; ++i) rows[first + i].assign(x.row(i), x.row(i) + x.cols);
     };
     const TokenRows known{positions, segments, padding};

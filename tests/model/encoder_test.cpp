@@ -325,7 +325,7 @@ TEST(States, AreWhatTheHeadReads) {
     const reference::Tensors tensors = tensors_of(m);
     Session session(m, {0, 7});
     std::size_t rows = 0;
-    session.feed_states(tokens, {}, [&](int first, View states) {
+    session.feed_states(tokens, {}, [&](int first, ConstView states) {
         EXPECT_EQ(states.cols, b.d_model);
         for (int i = 0; i < states.rows; ++i, ++rows)
             for (int token = 0; token < b.vocab_size; ++token) {

@@ -27,6 +27,14 @@ Blueprint blueprint_of(const Case& c) {
     return b;
 }
 
+// What a watcher is shown, and what a session hands out of states, is to be read.
+static_assert(std::is_same_v<decltype(std::declval<ConstView>().row(0)), const float*>);
+static_assert(std::is_same_v<decltype(Watch::states), std::function<void(int, int, ConstView)>>);
+static_assert(
+    std::is_same_v<decltype(Watch::weights), std::function<void(int, int, int, int, std::span<const float>)>>);
+static_assert(std::is_same_v<decltype(std::declval<Session>().encode({})), ConstView>);
+static_assert(!std::is_convertible_v<ConstView, View>);
+
 class Watching : public ::testing::TestWithParam<Case> {};
 
 // What a watcher has seen of one sequence, kept by layer.
@@ -37,7 +45,7 @@ struct Record {
 
     Watch watch() {
         Watch w;
-        w.states = [this](int layer, int first, View x) {
+        w.states = [this](int layer, int first, ConstView x) {
             Rows& rows = states[layer];
             EXPECT_EQ(static_cast<std::size_t>(first), rows.size());
             for (int i = 0; i < x.rows; ++i) rows.emplace_back(x.row(i), x.row(i) + x.cols);
@@ -136,7 +144,7 @@ TEST(WatchingASession, ChangesNoBitOfTheLogits) {
             return rows;
         };
         Watch states, weights;
-        states.states = [](int, int, View) {};
+        states.states = [](int, int, ConstView) {};
         weights.weights = [](int, int, int, int, std::span<const float>) {};
         const Rows plain = run({}), with_states = run(states), with_weights = run(weights);
         EXPECT_EQ(difference(with_states, plain), 0) << encoding;
@@ -150,7 +158,7 @@ TEST(WatchingASession, EndsWithAnEmptyWatch) {
     Session session(model, {20});
     int seen = 0;
     Watch watch;
-    watch.states = [&](int, int, View) { ++seen; };
+    watch.states = [&](int, int, ConstView) { ++seen; };
     session.watch(watch);
     session.feed(random_tokens(3, 101, 96));
     EXPECT_EQ(seen, 3); // the embedding and two layers
@@ -165,7 +173,7 @@ TEST(WatchingASession, MayEndACallAndMayNotDisturbIt) {
     const std::vector<Token> tokens = random_tokens(9, 101, 98);
     Session session(model, {20, 4}), other(model, {20, 4});
     Watch watch;
-    watch.states = [&](int layer, int first, View) {
+    watch.states = [&](int layer, int first, ConstView) {
         EXPECT_THROW(session.watch({}), Error);
         EXPECT_THROW(session.rewind(0), Error);
         if (layer == 1 && first == 4) throw 42;

@@ -14,7 +14,7 @@ std::vector<Tensor> hidden_states(const Model& model, std::span<const Token> tok
     std::vector<Tensor> all;
     Session session(model, {.capacity = n, .chunk = n});
     session.watch({.states =
-                       [&](int, int, View states) {
+                       [&](int, int, ConstView states) {
                            Tensor copy(states.rows, states.cols);
                            for (int i = 0; i < states.rows; ++i)
                                std::copy_n(states.row(i), states.cols, copy.view().row(i));
