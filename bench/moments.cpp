@@ -81,16 +81,16 @@ public:
     Operations operations(Moment moment, const Work& work) const override {
         return {.products = moment == moment_bias ? 2 * e_ * work.pairs : 0};
     }
-    // The keys of a tile begin with a block.
+    // The keys of a tile begin with a slab.
     void bias(View scores, const Tile& tile) const override {
-        constexpr int block = KvCache::block;
-        const int width = (scores.cols + block - 1) / block * block;
+        constexpr int slab = KvCache::slab;
+        const int width = (scores.cols + slab - 1) / slab * slab;
         thread_local std::vector<float> memory;
         memory.resize(static_cast<std::size_t>(scores.rows) * static_cast<std::size_t>(width));
         const View products = view(memory.data(), scores.rows, width);
-        for (int first = 0; first < width; first += block)
-            keys_.multiply_keys(tile.layer, tile.head / group_, (tile.first_key + first) / block, tile.scale, tile.q,
-                                cols_of(products, first, block));
+        for (int first = 0; first < width; first += slab)
+            keys_.multiply_keys(tile.layer, tile.head / group_, (tile.first_key + first) / slab, tile.scale, tile.q,
+                                cols_of(products, first, slab));
     }
 
 private:

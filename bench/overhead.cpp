@@ -117,7 +117,7 @@ Model with_encoding(const Model& trunk, std::string_view encoding, int context, 
     const std::size_t before = heap_in_use();
     impl->encodings = EncodingStack(encoding, impl->blueprint.dims());
     const std::size_t made = heap_in_use();
-    impl->tensors = TensorBlock(impl->encodings.tensors());
+    impl->tensors = TensorMemory(impl->encodings.tensors());
     std::vector<View> views;
     std::size_t parameters = 0;
     for (std::size_t i = 0; i < impl->tensors.specs().size(); ++i) {
@@ -154,7 +154,7 @@ void time_moments(const Model& trunk, std::span<const Model> models, const Plan&
             const PerMoment found = clock.seconds();
             for (std::size_t m = 0; m < PerMoment::count && round >= 0; ++m) seconds[i][m].push_back(found.values[m]);
         }
-    const auto stage_us = [&](std::size_t i) {
+    const auto moment_us = [&](std::size_t i) {
         PerMoment us;
         for (std::size_t m = 0; m < PerMoment::count && !seconds[i][m].empty(); ++m)
             us.values[m] = 1e6 * quantile(seconds[i][m], 0.5) / load.tokens() / load.n_parallel;
@@ -163,11 +163,11 @@ void time_moments(const Model& trunk, std::span<const Model> models, const Plan&
     const auto operations = [&](std::size_t i) {
         return encoding_operations(b, impl_of(clocked[i]).encodings, load, plan.chunk);
     };
-    const auto rate = [&](std::size_t i) { return 1e6 * operations(i).sum() / stage_us(i).sum(); };
+    const auto rate = [&](std::size_t i) { return 1e6 * operations(i).sum() / moment_us(i).sum(); };
     const MomentRates rates{rate(costs.size()), rate(costs.size() + 1)};
     for (std::size_t i = 0; i < costs.size(); ++i) {
-        costs[i].stage_us = stage_us(i);
-        costs[i].stage_operations = operations(i);
+        costs[i].moment_us = moment_us(i);
+        costs[i].moment_operations = operations(i);
         costs[i].rates = rates;
     }
 }

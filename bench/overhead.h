@@ -22,14 +22,14 @@ struct EncodingCost {
     EncodingBytes bytes;
     std::vector<double> seconds; // of the pass, one for each round
     // The encoding's calls alone, per token: all layers, heads and threads together.
-    PerMoment stage_us; // microseconds that pass
-    MomentOperations stage_operations;
+    PerMoment moment_us; // microseconds that pass
+    MomentOperations moment_operations;
     MomentRates rates;
 
     // What the operations would take at the rates. Without a sink's, which are part of the softmax.
     double predicted_us() const {
-        const double products = stage_operations.products.sum(), others = stage_operations.others.sum();
-        return 1e6 * (products / rates.product + (others - stage_operations.others[moment_sink]) / rates.sum);
+        const double products = moment_operations.products.sum(), others = moment_operations.others.sum();
+        return 1e6 * (products / rates.product + (others - moment_operations.others[moment_sink]) / rates.sum);
     }
 };
 

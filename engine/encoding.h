@@ -214,7 +214,7 @@ struct TableRequest {
 
 // How a transformer learns order. An encoding overrides the moments that it acts on and leaves the
 // rest alone; attention never learns which encoding it holds. After bind() and prepare() every
-// method is const and may run on many threads at once; calls come once per layer and block of rows,
+// method is const and may run on many threads at once; calls come once per layer and some rows,
 // never per element. n stands for rows, d for d_model, e for d_head.
 //
 // Each moment has its backward, which takes the gradient of the loss by the moment's output to those by its inputs

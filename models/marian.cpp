@@ -26,7 +26,7 @@ Blueprint decoder() {
     b.gated = false;
     b.attention_bias(true);
     b.ffn_bias = true;
-    b.final_norm = false; // every block ends with one
+    b.final_norm = false; // every layer ends with one
     b.head_bias = true;
     b.embedding_scale = std::sqrt(512.0f);
     return b;

@@ -23,7 +23,7 @@ Blueprint make() {
     b.gated = false;
     b.attention_bias(true);
     b.ffn_bias = true;
-    b.final_norm = false; // every block ends with one
+    b.final_norm = false; // every layer ends with one
     return b;
 }
 

@@ -29,13 +29,13 @@ class Random {
 public:
     Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
 
-    std::array<std::uint32_t, 4> block(std::uint64_t index) const {
+    std::array<std::uint32_t, 4> four(std::uint64_t index) const {
         return philox4x32({static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                            static_cast<std::uint32_t>(stream_), static_cast<std::uint32_t>(stream_ >> 32)},
                           {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)});
     }
     std::uint64_t bits(std::uint64_t index) const {
-        const auto b = block(index);
+        const auto b = four(index);
         return std::uint64_t{b[0]} | std::uint64_t{b[1]} << 32;
     }
     // In [0, 1), a multiple of 2^-53.
@@ -47,7 +47,7 @@ public:
     }
     // Standard normal (Box and Muller).
     double normal(std::uint64_t index) const {
-        const auto b = block(index);
+        const auto b = four(index);
         const double u = (static_cast<double>(std::uint64_t{b[0]} | std::uint64_t{b[1]} << 32) + 1) * 0x1p-64;
         const double v = static_cast<double>(std::uint64_t{b[2]} | std::uint64_t{b[3]} << 32) * 0x1p-64;
         return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586476925 * v);

@@ -180,7 +180,7 @@ public:
 };
 
 // The threads that a team gets: those that are wanted, unless other teams of the process run on the machine's
-// processors, teams do not pay at the moment, or the process is a child that has none of its parent's threads.
+// processors, teams do not pay just now, or the process is a child that has none of its parent's threads.
 class Turn {
 public:
     explicit Turn(int wanted);

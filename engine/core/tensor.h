@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An owning block of floats and the views into it.
+// Floats that own their memory, and the views into it.
 #pragma once
 
 #include "core/memory.h"

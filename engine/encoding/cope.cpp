@@ -37,7 +37,7 @@ class Cope final : public Encoding {
 public:
     Cope(int positions, Dims dims)
         : positions_(positions), dims_(std::move(dims)), layers_(static_cast<std::size_t>(dims_.layer_count())) {
-        for (Layer& layer : layers_) layer.turned = RowBlocks(positions, dims_.d_head);
+        for (Layer& layer : layers_) layer.turned = TurnedRows(positions, dims_.d_head);
     }
 
     std::string spec() const override { return SpecWriter("cope")("positions", positions_).text(); }
@@ -120,8 +120,8 @@ public:
 
 private:
     struct Layer {
-        View weight;      // [positions, d_head]
-        RowBlocks turned; // the same
+        View weight;       // [positions, d_head]
+        TurnedRows turned; // the same
     };
     const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(dims_.slot(tile.layer))]; }
 

@@ -84,16 +84,16 @@ public:
             }
             grads[1].row(0)[h] += static_cast<float>(d_bias);
         });
-        // d w [n_heads, d_model] += dz^T x;  dx += dz w. Blocks do not depend on the threads.
-        constexpr int block = 64;
-        parallel_for((d_model_ + block - 1) / block, 1, [&](std::ptrdiff_t i) {
-            const int first = static_cast<int>(i) * block;
-            kernels().product(n_heads_, std::min(block, d_model_ - first), x.rows, 1, d_state.data, 2, d_state.stride,
+        // d w [n_heads, d_model] += dz^T x;  dx += dz w. Strips do not depend on the threads.
+        constexpr int strip = 64;
+        parallel_for((d_model_ + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
+            const int first = static_cast<int>(i) * strip;
+            kernels().product(n_heads_, std::min(strip, d_model_ - first), x.rows, 1, d_state.data, 2, d_state.stride,
                               x.data + first, x.stride, 1, grads[0].data + first, grads[0].stride);
         });
-        parallel_for((x.rows + block - 1) / block, 1, [&](std::ptrdiff_t i) {
-            const int first = static_cast<int>(i) * block;
-            kernels().product(std::min(block, x.rows - first), d_model_, n_heads_, 1, d_state.row(first),
+        parallel_for((x.rows + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
+            const int first = static_cast<int>(i) * strip;
+            kernels().product(std::min(strip, x.rows - first), d_model_, n_heads_, 1, d_state.row(first),
                               d_state.stride, 2, weight.data, weight.stride, 1, dx.row(first), dx.stride);
         });
     }

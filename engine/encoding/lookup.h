@@ -26,9 +26,9 @@ void add_rows(View x, View weight, const Index& index) {
 template <class Index>
 void add_rows_backward(View dx, View grad, const Index& index) {
     constexpr int columns = 64;
-    const int blocks = (dx.cols + columns - 1) / columns;
-    parallel_for(blocks, dx.rows < 64 ? blocks : 1, [&](std::ptrdiff_t block) {
-        const int first = static_cast<int>(block) * columns;
+    const int strips = (dx.cols + columns - 1) / columns;
+    parallel_for(strips, dx.rows < 64 ? strips : 1, [&](std::ptrdiff_t strip) {
+        const int first = static_cast<int>(strip) * columns;
         const int last = std::min(first + columns, dx.cols);
         for (int i = 0; i < dx.rows; ++i) {
             float* to = grad.row(index(i));

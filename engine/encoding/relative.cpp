@@ -54,22 +54,22 @@ Extent extent(Positions p, bool in_order) {
 
 } // namespace
 
-// ---- RowBlocks --------------------------------------------------------------------------------
+// ---- TurnedRows --------------------------------------------------------------------------------
 
-void RowBlocks::set(View rows) {
+void TurnedRows::set(View rows) {
     for (int i = 0; i < rows_; ++i) {
         const float* from = rows.row(i);
-        float* to = block_of(i) + i % block;
-        for (int c = 0; c < e_; ++c) to[c * block] = from[c];
+        float* to = slab_of(i) + i % slab;
+        for (int c = 0; c < e_; ++c) to[c * slab] = from[c];
     }
 }
 
-void RowBlocks::multiply(float alpha, View x, int first, int count, View out) const {
+void TurnedRows::multiply(float alpha, View x, int first, int count, View out) const {
     assert(first % relative_vector == 0);
     const int whole = (count + relative_vector - 1) / relative_vector * relative_vector;
     for (int done = 0; done < whole;) {
-        const int at = first + done, width = std::min(whole - done, block - at % block);
-        kernels().product(x.rows, width, e_, alpha, x.data, x.stride, 1, block_of(at) + at % block, block, 0,
+        const int at = first + done, width = std::min(whole - done, slab - at % slab);
+        kernels().product(x.rows, width, e_, alpha, x.data, x.stride, 1, slab_of(at) + at % slab, slab, 0,
                           out.data + done, out.stride);
         done += width;
     }
@@ -165,8 +165,8 @@ RelativeRows RelativeTable::rows_of_pairs(const Tile& tile) const {
 }
 
 void RelativeTable::prepare() {
-    if (blocks_.rows() == 0) blocks_ = RowBlocks(rows(), rows_.cols);
-    blocks_.set(rows_);
+    if (turned_.rows() == 0) turned_ = TurnedRows(rows(), rows_.cols);
+    turned_.set(rows_);
 }
 
 void RelativeTable::add_products(float alpha, View x, const Tile& tile, View to) const {
@@ -174,7 +174,7 @@ void RelativeTable::add_products(float alpha, View x, const Tile& tile, View to)
     for_query_tiles(rows, tile.queries, tile.keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
         alignas(64) RelativeProducts products;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {
-            blocks_.multiply(alpha, rows_of(x, top, count), index(first), span,
+            turned_.multiply(alpha, rows_of(x, top, count), index(first), span,
                              {products[0], count, span, relative_span});
             pairs.spread(products, first, span, rows_of(to, top, count));
         });

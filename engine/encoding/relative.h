@@ -19,19 +19,19 @@ inline constexpr int relative_tile = 24, relative_span = 128; // the span is a p
 inline constexpr int relative_vector = 16; // products are taken of whole ones, which is much faster than of parts
 using RelativeProducts = float[relative_tile][relative_span];
 
-// The rows of a matrix [rows, e], turned for products: blocks of 64 rows, each [e, 64].
-class RowBlocks {
+// The rows of a matrix [rows, e], turned for products: slabs of 64 rows, each [e, 64].
+class TurnedRows {
 public:
-    static constexpr int block = 64;
+    static constexpr int slab = 64;
 
-    RowBlocks() = default;
-    RowBlocks(int rows, int e)
-        : rows_(rows), e_(e), values_(static_cast<std::size_t>((rows + block - 1) / block) * block_floats()) {}
+    TurnedRows() = default;
+    TurnedRows(int rows, int e)
+        : rows_(rows), e_(e), values_(static_cast<std::size_t>((rows + slab - 1) / slab) * slab_floats()) {}
 
     int rows() const { return rows_; }
-    float* block_of(int row) { return values_.data() + static_cast<std::size_t>(row / block) * block_floats(); }
-    const float* block_of(int row) const {
-        return values_.data() + static_cast<std::size_t>(row / block) * block_floats();
+    float* slab_of(int row) { return values_.data() + static_cast<std::size_t>(row / slab) * slab_floats(); }
+    const float* slab_of(int row) const {
+        return values_.data() + static_cast<std::size_t>(row / slab) * slab_floats();
     }
     void set(View rows); // all of them, [rows, e]
 
@@ -40,7 +40,7 @@ public:
     void multiply(float alpha, View x, int first, int count, View out) const;
 
 private:
-    std::size_t block_floats() const { return static_cast<std::size_t>(e_) * block; }
+    std::size_t slab_floats() const { return static_cast<std::size_t>(e_) * slab; }
 
     int rows_ = 0, e_ = 0;
     Buffer<float> values_;
@@ -144,8 +144,8 @@ private:
 
     RelativeRows range_;
     Mask mask_;
-    View rows_;        // [rows(), e]
-    RowBlocks blocks_; // the same
+    View rows_;         // [rows(), e]
+    TurnedRows turned_; // the same
 };
 
 // The vectors of one layer to look at, or of one head of it: "distance" (key - query) and a column for each dimension.

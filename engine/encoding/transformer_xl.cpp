@@ -24,12 +24,12 @@ namespace {
 constexpr std::size_t max_table_floats = std::size_t{1} << 26; // 256 MiB of r, in all layers
 constexpr int ahead = 64;            // later keys, of a causal model: those that a tile computes and masks
 constexpr int scratch_floats = 8192; // of an array on the stack
-constexpr int block = RowBlocks::block;
+constexpr int slab = TurnedRows::slab;
 constexpr int sinusoid_columns = 256; // whose gradients are taken at once
 
 struct Layer {
     View projection, u, v;
-    std::vector<RowBlocks> vectors; // r of each head, of the prepared rows
+    std::vector<TurnedRows> vectors; // r of each head, of the prepared rows
 };
 
 class TransformerXl final : public Encoding {
@@ -126,15 +126,15 @@ private:
     int prepared_ = 0;
 };
 
-// r_h of some rows, at most a block: out [d_head, count], stride apart. Every r comes from here.
+// r_h of some rows, at most a slab: out [d_head, count], stride apart. Every r comes from here.
 void TransformerXl::vectors(const Layer& layer, int head, std::int64_t row, int count, float* out, int stride) const {
     const View w = projection_of(layer, head);
-    float columns[block * block]; // of s, one below the other
-    for (int first = 0; first < width_; first += block) {
-        const int some = std::min(block, width_ - first);
+    float columns[slab * slab]; // of s, one below the other
+    for (int first = 0; first < width_; first += slab) {
+        const int some = std::min(slab, width_ - first);
         for (int j = 0; j < count; ++j)
-            for (int c = 0; c < some; ++c) columns[c * block + j] = stored(row + j, first + c);
-        kernels().product(w.rows, count, some, 1, w.data + first, w.stride, 1, columns, block, first == 0 ? 0.0f : 1.0f,
+            for (int c = 0; c < some; ++c) columns[c * slab + j] = stored(row + j, first + c);
+        kernels().product(w.rows, count, some, 1, w.data + first, w.stride, 1, columns, slab, first == 0 ? 0.0f : 1.0f,
                           out, stride);
     }
 }
@@ -145,10 +145,10 @@ void TransformerXl::prepare(int n_positions) {
     const auto most = static_cast<int>(std::min<std::size_t>(max_table_floats / floats, 1 << 24));
     const bool causal = dims_.mask == Mask::causal;
     int back = std::min(n_positions, causal ? most - ahead : most / 2) - 1;
-    back = (back + block - 1) / block * block; // so that spans of pairs begin with blocks
-    if (back > -first_) {                      // further than there is
+    back = (back + slab - 1) / slab * slab; // so that spans of pairs begin with slabs
+    if (back > -first_) {                   // further than there is
         first_ = -back;
-        prepared_ = back + (causal ? ahead : back + block);
+        prepared_ = back + (causal ? ahead : back + slab);
         sinusoids_ = Buffer<float>(static_cast<std::size_t>(prepared_) * static_cast<std::size_t>(width_));
         for (Layer& layer : layers_) layer.vectors.clear();
         parallel_for(prepared_, std::max(1, 8192 / width_), [&](std::ptrdiff_t i) {
@@ -156,15 +156,15 @@ void TransformerXl::prepare(int n_positions) {
             for (int c = 0; c < width_; ++c) row[c] = static_cast<float>(component(first_ + i, c));
         });
     }
-    const int rows = prepared_, heads = dims_.n_heads, blocks = (rows + block - 1) / block;
+    const int rows = prepared_, heads = dims_.n_heads, slabs = (rows + slab - 1) / slab;
     for (Layer& layer : layers_)
         while (layer.vectors.size() < static_cast<std::size_t>(heads)) layer.vectors.emplace_back(rows, dims_.d_head);
-    const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims_.d_head * width_)); // blocks worth waking a thread for
-    parallel_for(std::ssize(layers_) * heads * blocks, grain, [&](std::ptrdiff_t i) {
-        Layer& layer = layers_[static_cast<std::size_t>(i / blocks / heads)];
-        const int head = static_cast<int>(i / blocks % heads), row = static_cast<int>(i % blocks) * block;
-        vectors(layer, head, first_ + row, std::min(block, rows - row),
-                layer.vectors[static_cast<std::size_t>(head)].block_of(row), block);
+    const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims_.d_head * width_)); // slabs worth waking a thread for
+    parallel_for(std::ssize(layers_) * heads * slabs, grain, [&](std::ptrdiff_t i) {
+        Layer& layer = layers_[static_cast<std::size_t>(i / slabs / heads)];
+        const int head = static_cast<int>(i / slabs % heads), row = static_cast<int>(i % slabs) * slab;
+        vectors(layer, head, first_ + row, std::min(slab, rows - row),
+                layer.vectors[static_cast<std::size_t>(head)].slab_of(row), slab);
     });
 }
 

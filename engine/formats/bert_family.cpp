@@ -24,7 +24,7 @@ Blueprint bert_blueprint() {
     b.attention_bias(true);
     b.ffn_bias = true;
     b.embedding_norm = true;
-    b.final_norm = false; // every block ends with one
+    b.final_norm = false; // every layer ends with one
     b.mask = Mask::bidirectional;
     return b;
 }

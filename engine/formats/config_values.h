@@ -13,7 +13,7 @@ Activation activation_of(const Config& config, std::string_view key, std::string
 
 // The sizes under the names that Llama gave them, which most since have taken over.
 void read_llama_sizes(const Config& config, Blueprint& blueprint);
-// Llama's names of tensors: those of nearly all pre-norm models with a gated feed-forward part.
+// Llama's names of tensors: those of nearly all pre-norm models with a gated feed-forward branch.
 NameMap llama_names();
 
 // The windows of Qwen's keys: sliding_window in the layers that layer_types names sliding_attention, or from max_window_layers

@@ -18,7 +18,7 @@ struct Trunk {
     std::optional<bool> norm_bias = {}; // none: either
     Activation activation;
     bool gated;
-    std::optional<bool> biases = {}; // of all of attention and the feed-forward part; none: any
+    std::optional<bool> biases = {}; // of all of attention and the feed-forward branch; none: any
     bool embedding_norm = false;
     QkNorm qk_norm = QkNorm::none;
     bool fused = false;
@@ -163,7 +163,7 @@ std::string yes_no(const char* what, bool wanted) {
 std::string misfit(const Trunk& t, const Blueprint& b) {
     if (b.norm != t.norm) return "expected norm " + std::string(norm_names[static_cast<int>(t.norm)]);
     if (b.norm_place != t.place) return "expected norm_place " + std::string(place_names[static_cast<int>(t.place)]);
-    if (b.gated != t.gated) return "expected " + yes_no("gate in the feed-forward part", t.gated);
+    if (b.gated != t.gated) return "expected " + yes_no("gate in the feed-forward branch", t.gated);
     if (b.activation != t.activation)
         return "expected activation " + std::string(activation_names[static_cast<int>(t.activation)]);
     if (b.qk_norm != t.qk_norm)

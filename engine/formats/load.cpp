@@ -146,11 +146,11 @@ void share_blocks(const Assembly& tensor, const Matrix& matrix, std::vector<Shar
 // The weights, and beside() while those are read that stay floats or blocks: it reads the tokenizer, which waits for the
 // processor where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose
 // heap has room from reading the header; another thread's would grow beside it.
-TensorBlock read_weights(const Source& source, const std::vector<TensorSpec>& specs, std::span<const Assembly> found,
-                         std::span<const Held> held, const std::function<void()>& beside) {
+TensorMemory read_weights(const Source& source, const std::vector<TensorSpec>& specs, std::span<const Assembly> found,
+                          std::span<const Held> held, const std::function<void()>& beside) {
     std::vector<WeightType> types;
     for (const Held& each : held) types.push_back(each.type);
-    TensorBlock tensors(specs, types);
+    TensorMemory tensors(specs, types);
     std::vector<Share> shares;
     std::vector<std::size_t> others; // tensors that are packed or unpacked, each by all threads
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -174,7 +174,7 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
     const Blueprint& blueprint = source.blueprint;
     const std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     const std::vector<Assembly> found = find_tensors(source, specs, encodings, as_trained);
-    const std::uint64_t bytes = TensorBlock::bytes(specs);
+    const std::uint64_t bytes = TensorMemory::bytes(specs);
     std::vector<Held> held;
     std::uint64_t needed = 0;
     for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -187,7 +187,7 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
              " that they may");
 
     TextSide text;
-    TensorBlock tensors = read_weights(source, specs, found, held, [&] {
+    TensorMemory tensors = read_weights(source, specs, found, held, [&] {
         if (source.text) text = source.text();
     });
     const int positions = positions_to_prepare(blueprint, encodings, bytes);

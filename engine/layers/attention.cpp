@@ -9,14 +9,14 @@
 namespace ordo {
 namespace {
 
-constexpr int keys_of_span = 8 * KvCache::block;
+constexpr int keys_of_span = 8 * KvCache::slab;
 
 int columns_for(const AttentionShape& shape, int capacity) {
-    constexpr int block = KvCache::block;
-    // A tile of queries spans window + tile - 1 keys, which may begin and end inside a block.
+    constexpr int slab = KvCache::slab;
+    // A tile of queries spans window + tile - 1 keys, which may begin and end inside a slab.
     if (shape.window != 0 && shape.window < capacity)
-        capacity = std::min(capacity, shape.window + AttentionScratch::tile + 2 * block);
-    return (capacity + block - 1) / block * block;
+        capacity = std::min(capacity, shape.window + AttentionScratch::tile + 2 * slab);
+    return (capacity + slab - 1) / slab * slab;
 }
 int columns_for(std::span<const AttentionShape> shapes, int capacity) {
     int most = 0;
@@ -30,9 +30,9 @@ int spans_for(int columns) {
     return spans == 1 ? 0 : spans;
 }
 
-// How many spans the keys are cut into that one query sees, from the start of the first one's block.
+// How many spans the keys are cut into that one query sees, from the start of the first one's slab.
 int spans_of(KeyRange seen) {
-    const int start = seen.first / KvCache::block * KvCache::block;
+    const int start = seen.first / KvCache::slab * KvCache::slab;
     return (seen.last - start + keys_of_span - 1) / keys_of_span;
 }
 
@@ -123,12 +123,12 @@ View TileJob::gather_keys(int head, KeyRange keys, AttentionScratch& scratch, in
 }
 
 void TileJob::products(int head, int row, int rows, KeyRange keys, View scores) const {
-    constexpr int block = KvCache::block;
+    constexpr int slab = KvCache::slab;
     const View mine = queries(head, row, rows);
-    for (int token = keys.first; token < keys.last; token += block) {
+    for (int token = keys.first; token < keys.last; token += slab) {
         // Whole vectors: the columns past the last token are never read.
-        const int width = std::min(block, (keys.last - token + 15) / 16 * 16);
-        cache().multiply_keys(layer.index, kv_head(head), token / block, shape().scale, mine,
+        const int width = std::min(slab, (keys.last - token + 15) / 16 * 16);
+        cache().multiply_keys(layer.index, kv_head(head), token / slab, shape().scale, mine,
                               cols_of(scores, token - keys.first, width));
     }
     if (shape().softcap != 0) soft_cap(shape().softcap, scores);
@@ -175,7 +175,7 @@ void TileJob::normalise(int head, int row, KeyRange keys, View scores) const {
 }
 
 void TileJob::run(int head, int row, int rows, AttentionScratch& scratch, int slot) const {
-    const KeyRange keys{seen(row).first / KvCache::block * KvCache::block, seen(row + rows - 1).last};
+    const KeyRange keys{seen(row).first / KvCache::slab * KvCache::slab, seen(row + rows - 1).last};
     const View scores = scratch.scores(slot, rows, keys.last - keys.first);
     products(head, row, rows, keys, scores);
     const bool shown = (moments() & (moment_bias | moment_rescore | moment_mix)) != 0;
@@ -189,7 +189,7 @@ void TileJob::run(int head, int row, int rows, AttentionScratch& scratch, int sl
 
 void TileJob::average(int head, int span, int sequence, AttentionScratch& scratch, int slot) const {
     const KeyRange all = seen(0);
-    const int start = all.first / KvCache::block * KvCache::block + span * keys_of_span;
+    const int start = all.first / KvCache::slab * KvCache::slab + span * keys_of_span;
     const KeyRange keys{start, std::min(all.last, start + keys_of_span)};
     const int n = keys.last - start;
     const View scores = scratch.scores(slot, 1, n), average = rows_of(scratch.averages(sequence, head), span, 1);
@@ -332,10 +332,10 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
     };
     const auto count = static_cast<std::ptrdiff_t>(parts.size());
     constexpr int rows_at_once = 16;
-    const int blocks = (n + rows_at_once - 1) / rows_at_once;
-    parallel_for(count * blocks, std::max(1, 8192 / (rows_at_once * qkv.cols)), [&](std::ptrdiff_t i) {
-        const int row = static_cast<int>(i % blocks) * rows_at_once;
-        job(i / blocks).enter(row, std::min(rows_at_once, n - row), 0, layer.shape.n_kv_heads);
+    const int strips = (n + rows_at_once - 1) / rows_at_once;
+    parallel_for(count * strips, std::max(1, 8192 / (rows_at_once * qkv.cols)), [&](std::ptrdiff_t i) {
+        const int row = static_cast<int>(i % strips) * rows_at_once;
+        job(i / strips).enter(row, std::min(rows_at_once, n - row), 0, layer.shape.n_kv_heads);
     });
     constexpr int tile = AttentionScratch::tile;
     const int tiles = (n + tile - 1) / tile, heads = layer.shape.n_heads;

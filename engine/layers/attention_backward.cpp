@@ -46,11 +46,11 @@ TensorGradients laid_out(const TensorGradients& grads, float* memory) {
 
 // to[i] += from[0][i] + from[stride][i] + ..., in that order.
 void add_items(int items, std::ptrdiff_t stride, const float* from, std::ptrdiff_t n, float* to) {
-    constexpr std::ptrdiff_t block = 1024;
-    parallel_for((n + block - 1) / block, 4, [&](std::ptrdiff_t b) {
-        const std::ptrdiff_t first = b * block;
+    constexpr std::ptrdiff_t strip = 1024;
+    parallel_for((n + strip - 1) / strip, 4, [&](std::ptrdiff_t b) {
+        const std::ptrdiff_t first = b * strip;
         for (int item = 0; item < items; ++item)
-            kernels().add(static_cast<int>(std::min(block, n - first)), from + item * stride + first, to + first);
+            kernels().add(static_cast<int>(std::min(strip, n - first)), from + item * stride + first, to + first);
     });
 }
 
@@ -104,7 +104,7 @@ private:
     void tile(int head, int row, int rows) {
         const Kernels& k = kernels();
         const LayerEncodings& encodings = job_.layer.encodings;
-        const KeyRange keys{job_.seen(row).first / KvCache::block * KvCache::block, job_.seen(row + rows - 1).last};
+        const KeyRange keys{job_.seen(row).first / KvCache::slab * KvCache::slab, job_.seen(row + rows - 1).last};
         const int n = keys.last - keys.first, e = shape_.d_head;
         const View weights{s_.weights, rows, n, stride_}, d_weights{s_.d_weights, rows, n, stride_};
         const View d_o = cols_of(rows_of(d_out_, row, rows), head * e, e), q = job_.queries(head, row, rows),

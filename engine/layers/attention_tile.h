@@ -42,7 +42,7 @@ struct TileJob {
     Tile tile(int head, int row, int rows, KeyRange keys, View k) const;
     View gather_keys(int head, KeyRange keys, AttentionScratch& scratch, int slot) const;
 
-    // scores [rows, keys] = scaled and capped products with the keys of a range that begins with a block.
+    // scores [rows, keys] = scaled and capped products with the keys of a range that begins with a slab.
     void products(int head, int row, int rows, KeyRange keys, View scores) const;
     // The i-th row of a tile that begins at `row`, with the keys that it sees.
     Tile row_of(const Tile& t, int row, int i) const;

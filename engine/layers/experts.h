@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A mixture of experts: feed-forward parts of which each token passes a few (Shazeer et al. 2017, arXiv 1701.06538; top k
+// A mixture of experts: feed-forward branches of which each token passes a few (Shazeer et al. 2017, arXiv 1701.06538; top k
 // of a softmax as in Jiang et al. 2024, arXiv 2401.04088).
 #pragma once
 

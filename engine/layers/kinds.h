@@ -8,7 +8,7 @@
 
 namespace ordo {
 
-// Where the norms of a layer stand, with f for attention and g for the feed-forward part:
+// Where the norms of a layer stand, with f for attention and g for the feed-forward branch:
 enum class NormPlace {
     pre,         // x += f(norm(x)); x += g(norm'(x))
     post,        // x = norm(x + f(x)); x = norm'(x + g(x))
@@ -45,7 +45,7 @@ struct LayerPlan {
     bool gated = true; // activation(gate) * up, Shazeer 2020
     bool ffn_bias = false;
     // A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538; Jiang et al. 2024, arXiv 2401.04088): so many
-    // feed-forward parts, of which a softmax over router logits picks the best few for each token; 0: a single part, and no router.
+    // feed-forward branches, of which a softmax over router logits picks the best few for each token; 0: a single one, and no router.
     int experts = 0;
     int experts_used = 0;             // for each token
     bool experts_renormalised = true; // the weights of those picked sum to one

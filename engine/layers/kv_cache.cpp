@@ -12,8 +12,8 @@ namespace {
 int round_up(int n, int step) {
     return (n + step - 1) / step * step;
 }
-int whole_blocks_below(int slot) {
-    return slot / KvCache::block * KvCache::block;
+int whole_slabs_below(int slot) {
+    return slot / KvCache::slab * KvCache::slab;
 }
 
 std::uint64_t state_elements(const KvCacheShape& s) {
@@ -22,10 +22,10 @@ std::uint64_t state_elements(const KvCacheShape& s) {
     return floats * static_cast<std::uint64_t>(s.capacity);
 }
 
-// A key goes down a column of its block, a value along a row.
+// A key goes down a column of its slab, a value along a row.
 template <class T, class Convert>
 void store_token(const float* key, const float* value, int d, T* column, T* row, Convert convert) {
-    for (int j = 0; j < d; ++j) column[j * KvCache::block] = convert(key[j]);
+    for (int j = 0; j < d; ++j) column[j * KvCache::slab] = convert(key[j]);
     for (int j = 0; j < d; ++j) row[j] = convert(value[j]);
 }
 
@@ -34,10 +34,10 @@ void store_token(const float* key, const float* value, int d, T* column, T* row,
 // Past the window lie as many tokens as come at once, and then some, so that it moves seldom.
 int KvCache::slots_of(const KvCacheShape& s, int layer) {
     const int window = s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)];
-    const int whole = round_up(s.capacity, block);
+    const int whole = round_up(s.capacity, slab);
     if (window == 0) return whole;
-    const std::int64_t slots = std::int64_t{window} + s.chunk + window / 8 + 3 * block;
-    return slots < whole ? whole_blocks_below(static_cast<int>(slots)) : whole;
+    const std::int64_t slots = std::int64_t{window} + s.chunk + window / 8 + 3 * slab;
+    return slots < whole ? whole_slabs_below(static_cast<int>(slots)) : whole;
 }
 
 std::uint64_t KvCache::bytes(const KvCacheShape& s) {
@@ -82,9 +82,9 @@ void KvCache::make_room(int first, int rows) {
         Layer& layer = layers_[i];
         if (first == 0) layer.base = layer.floor = 0;
         if (first + rows - layer.base <= layer.slots) continue;
-        const int base = whole_blocks_below(std::max({0, layer.floor, first + 1 - layer.window}));
+        const int base = whole_slabs_below(std::max({0, layer.floor, first + 1 - layer.window}));
         const std::size_t from = static_cast<std::size_t>(base - layer.base) * d,
-                          count = static_cast<std::size_t>(round_up(first, block) - base) * d;
+                          count = static_cast<std::size_t>(round_up(first, slab) - base) * d;
         for (int head = 0; head < shape_.n_kv_heads; ++head) {
             const auto down = [&](auto& of) {
                 auto* const to = of.data() + head_start(static_cast<int>(i), head);
@@ -124,7 +124,7 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
         // Some of what would be forgotten is so already, and all before it: what the next token may see comes to the front.
         from = std::max({from, before.first_held(), size + 1 - own.window});
         after.floor = from - count;
-        after.base = whole_blocks_below(after.floor);
+        after.base = whole_slabs_below(after.floor);
     } else if (size - count + 1 - own.window < before.first_held()) {
         after.floor = before.first_held(); // the window of a shorter sequence reaches back to what is forgotten
     }
@@ -143,7 +143,7 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
     const bool up =
         before.base - count > after.base; // in memory, where nothing may be overwritten that is still to move
     for (int done = 0, n = 0; done < size - from; done += n) {
-        n = std::min(size - from - done, block);
+        n = std::min(size - from - done, slab);
         move(up ? size - done - n : from + done, n);
     }
     own = after;
@@ -180,11 +180,11 @@ void KvCache::keys(int layer, int kv_head, int first, View out) const {
     const auto d = static_cast<std::size_t>(shape_.d_head);
     for (int i = 0; i < out.rows; ++i) {
         const auto slot = static_cast<std::size_t>(first + i - layer_of(layer).base);
-        const std::size_t column = start + slot / block * block * d + slot % block;
+        const std::size_t column = start + slot / slab * slab * d + slot % slab;
         float* const to = out.row(i);
         for (std::size_t j = 0; j < d; ++j)
-            to[j] = shape_.type == CacheType::f32 ? keys_[column + j * block]
-                                                  : f16_to_float(half_keys_[column + j * block]);
+            to[j] =
+                shape_.type == CacheType::f32 ? keys_[column + j * slab] : f16_to_float(half_keys_[column + j * slab]);
     }
 }
 
@@ -210,7 +210,7 @@ void KvCache::store(int layer, int kv_head, int first, View k, View v) {
         const auto slot = static_cast<std::size_t>(first + i - layer_of(layer).base);
         for (int at = 0; at < k.cols; at += shape_.d_head) {
             const std::size_t start = head_start(layer, kv_head + at / shape_.d_head);
-            const std::size_t column = start + slot / block * block * d + slot % block, row = start + slot * d;
+            const std::size_t column = start + slot / slab * slab * d + slot % slab, row = start + slot * d;
             if (shape_.type == CacheType::f32)
                 store_token(k.row(i) + at, v.row(i) + at, shape_.d_head, keys_.data() + column, values_.data() + row,
                             [](float x) { return x; });
@@ -223,14 +223,14 @@ void KvCache::store(int layer, int kv_head, int first, View k, View v) {
 
 void KvCache::multiply_keys(int layer, int kv_head, int index, float scale, View q, View scores) const {
     const Kernels& k = kernels();
-    const std::size_t at = head_start(layer, kv_head) + static_cast<std::size_t>(index * block - layer_of(layer).base) *
+    const std::size_t at = head_start(layer, kv_head) + static_cast<std::size_t>(index * slab - layer_of(layer).base) *
                                                             static_cast<std::size_t>(shape_.d_head);
     if (shape_.type == CacheType::f32)
-        k.product(scores.rows, scores.cols, shape_.d_head, scale, q.data, q.stride, 1, keys_.data() + at, block, 0,
+        k.product(scores.rows, scores.cols, shape_.d_head, scale, q.data, q.stride, 1, keys_.data() + at, slab, 0,
                   scores.data, scores.stride);
     else
         k.product_halves(scores.rows, scores.cols, shape_.d_head, scale, q.data, q.stride, 1, half_keys_.data() + at,
-                         block, 0, scores.data, scores.stride);
+                         slab, 0, scores.data, scores.stride);
 }
 
 void KvCache::multiply_values(int layer, int kv_head, int first, View weights, View out) const {

@@ -21,12 +21,12 @@ struct KvCacheShape {
 };
 
 // A token's slot in the cache is its index in the sequence, which masks and windows go by; what its
-// keys were encoded with are its position ids, kept beside. Keys lie in blocks of 64 tokens, each
-// [d_head, 64]: a block's scores are one small matrix product on contiguous memory, whether one
+// keys were encoded with are its position ids, kept beside. Keys lie in slabs of 64 tokens, each
+// [d_head, 64]: a slab's scores are one small matrix product on contiguous memory, whether one
 // query asks or many, and no row has to be summed up across.
 class KvCache {
 public:
-    static constexpr int block = 64; // tokens
+    static constexpr int slab = 64; // tokens
 
     KvCache() = default;
     explicit KvCache(const KvCacheShape& shape);
@@ -67,7 +67,7 @@ public:
     View state(int layer, int first, int count);
 
 private:
-    // Of one layer: kept are the tokens from base on, a multiple of the block, so that all blocks are what they would be
+    // Of one layer: kept are the tokens from base on, a multiple of the slab, so that all slabs are what they would be
     // if nothing were forgotten.
     struct Layer {
         std::size_t start = 0; // in elements of keys_ or of values_
@@ -80,7 +80,7 @@ private:
 
     KvCacheShape shape_;
     std::vector<Layer> layers_;
-    // Of each layer [kv_heads, blocks, d_head, 64] and [kv_heads, slots, d_head]; one of the pairs is in use
+    // Of each layer [kv_heads, slabs, d_head, 64] and [kv_heads, slots, d_head]; one of the pairs is in use
     Buffer<float> keys_, values_;
     Buffer<std::uint16_t> half_keys_, half_values_;
     Buffer<int> positions_; // [slots, axes]

@@ -261,13 +261,13 @@ void Dropout::operator()(View x, int site) const {
     const Random random(seed, 0xd509 + static_cast<std::uint64_t>(site));
     const auto threshold = static_cast<std::uint32_t>(rate * 0x1p32);
     const float scale = static_cast<float>(1 / (1 - rate));
-    const auto blocks = static_cast<std::uint64_t>((x.cols + 3) / 4);
+    const auto fours = static_cast<std::uint64_t>((x.cols + 3) / 4);
     parallel_for(x.rows, 8, [&](std::ptrdiff_t row) {
         const std::uint64_t first =
-            (step * static_cast<std::uint64_t>(x.rows) + static_cast<std::uint64_t>(row)) * blocks;
+            (step * static_cast<std::uint64_t>(x.rows) + static_cast<std::uint64_t>(row)) * fours;
         float* v = x.row(static_cast<int>(row));
         for (int j = 0; j < x.cols; j += 4) {
-            const auto bits = random.block(first + static_cast<std::uint64_t>(j / 4));
+            const auto bits = random.four(first + static_cast<std::uint64_t>(j / 4));
             for (int l = 0; l < 4 && j + l < x.cols; ++l)
                 v[j + l] = bits[static_cast<std::size_t>(l)] < threshold ? 0 : v[j + l] * scale;
         }

@@ -45,11 +45,11 @@ bool pack_halves(WeightType type, int lane, std::span<const float> row, std::byt
 
 // What a row's block in a file holds: halves, and words of four bytes. A panel's block holds the first halves of 32
 // outputs, then their second ones; then likewise the words.
-struct Parts {
+struct BlockLayout {
     int halves, halves_at, words, words_at; // where: bytes into the block
     int bytes() const { return 2 * halves + 4 * words; }
 };
-Parts parts_of(WeightType type) {
+BlockLayout layout_of(WeightType type) {
     switch (type) {
     case WeightType::q4_K:
     case WeightType::q5_K:
@@ -84,13 +84,13 @@ std::uint32_t from_planes(std::uint32_t planes) {
 constexpr std::uint32_t q8_offset = 0x80808080u; // q8_0 is kept 128 too large
 
 // A row's block, as a file has it, to its lane of a panel's, and back.
-void scatter(WeightType type, const Parts& parts, const std::byte* from, int lane, std::byte* block) {
-    for (int i = 0; i < parts.halves; ++i)
-        std::memcpy(block + 2 * (i * lanes + lane), from + parts.halves_at + 2 * i, 2);
-    std::byte* to = block + 2 * lanes * parts.halves + 4 * lane;
+void scatter(WeightType type, const BlockLayout& layout, const std::byte* from, int lane, std::byte* block) {
+    for (int i = 0; i < layout.halves; ++i)
+        std::memcpy(block + 2 * (i * lanes + lane), from + layout.halves_at + 2 * i, 2);
+    std::byte* to = block + 2 * lanes * layout.halves + 4 * lane;
     const std::uint32_t offset = type == WeightType::q8_0 ? q8_offset : 0;
-    for (int i = 0; i < parts.words; ++i)
-        write_word(to + 4 * lanes * i, read_word(from + parts.words_at + 4 * i) ^ offset);
+    for (int i = 0; i < layout.words; ++i)
+        write_word(to + 4 * lanes * i, read_word(from + layout.words_at + 4 * i) ^ offset);
     if (type == WeightType::q5_0) write_word(to, to_planes(read_word(to)));
 }
 
@@ -99,17 +99,17 @@ typedef std::uint32_t four_words __attribute__((vector_size(16), aligned(1), may
 four_words read_four(const std::byte* p) {
     return *reinterpret_cast<const four_words*>(p);
 }
-void scatter_four(WeightType type, const Parts& parts, const std::byte* from, std::size_t stride, int lane,
+void scatter_four(WeightType type, const BlockLayout& layout, const std::byte* from, std::size_t stride, int lane,
                   std::byte* block) {
-    for (int i = 0; i < parts.halves; ++i)
+    for (int i = 0; i < layout.halves; ++i)
         for (int row = 0; row < 4; ++row)
             std::memcpy(block + 2 * (i * lanes + lane + row),
-                        from + static_cast<std::size_t>(row) * stride + parts.halves_at + 2 * i, 2);
-    std::byte* const words = block + 2 * lanes * parts.halves + 4 * lane;
+                        from + static_cast<std::size_t>(row) * stride + layout.halves_at + 2 * i, 2);
+    std::byte* const words = block + 2 * lanes * layout.halves + 4 * lane;
     const std::uint32_t offset = type == WeightType::q8_0 ? q8_offset : 0;
-    const std::byte* const rows = from + parts.words_at;
+    const std::byte* const rows = from + layout.words_at;
     int i = 0;
-    for (; i + 4 <= parts.words; i += 4) {
+    for (; i + 4 <= layout.words; i += 4) {
         const std::byte* const at = rows + 4 * i;
         const four_words a = read_four(at), b = read_four(at + stride), c = read_four(at + 2 * stride),
                          d = read_four(at + 3 * stride);
@@ -120,7 +120,7 @@ void scatter_four(WeightType type, const Parts& parts, const std::byte* from, st
             __builtin_shufflevector(AB, CD, 0, 1, 4, 5), __builtin_shufflevector(AB, CD, 2, 3, 6, 7)};
         for (int j = 0; j < 4; ++j) *reinterpret_cast<four_words*>(words + 4 * lanes * (i + j)) = columns[j] ^ offset;
     }
-    for (; i < parts.words; ++i)
+    for (; i < layout.words; ++i)
         for (int row = 0; row < 4; ++row)
             write_word(words + 4 * (lanes * i + row),
                        read_word(rows + static_cast<std::size_t>(row) * stride + 4 * i) ^ offset);
@@ -128,13 +128,14 @@ void scatter_four(WeightType type, const Parts& parts, const std::byte* from, st
         for (int row = 0; row < 4; ++row) write_word(words + 4 * row, to_planes(read_word(words + 4 * row)));
 }
 
-void gather(WeightType type, const Parts& parts, const std::byte* block, int lane, std::byte* to) {
-    for (int i = 0; i < parts.halves; ++i) std::memcpy(to + parts.halves_at + 2 * i, block + 2 * (i * lanes + lane), 2);
-    const std::byte* from = block + 2 * lanes * parts.halves + 4 * lane;
+void gather(WeightType type, const BlockLayout& layout, const std::byte* block, int lane, std::byte* to) {
+    for (int i = 0; i < layout.halves; ++i)
+        std::memcpy(to + layout.halves_at + 2 * i, block + 2 * (i * lanes + lane), 2);
+    const std::byte* from = block + 2 * lanes * layout.halves + 4 * lane;
     const std::uint32_t offset = type == WeightType::q8_0 ? q8_offset : 0;
-    for (int i = 0; i < parts.words; ++i)
-        write_word(to + parts.words_at + 4 * i, read_word(from + 4 * lanes * i) ^ offset);
-    std::byte* const fifth = to + parts.words_at;
+    for (int i = 0; i < layout.words; ++i)
+        write_word(to + layout.words_at + 4 * i, read_word(from + 4 * lanes * i) ^ offset);
+    std::byte* const fifth = to + layout.words_at;
     if (type == WeightType::q5_0) write_word(fifth, from_planes(read_word(fifth)));
 }
 
@@ -210,12 +211,12 @@ bool Matrix::pack(View f32) const {
 bool Matrix::pack_row(int i, std::span<const float> values) const {
     std::byte* to = only_band().panels + i / lanes * only_band().panel_bytes;
     if (!quantised(type_)) return pack_halves(type_, i % lanes, values, to);
-    const Parts parts = parts_of(type_);
+    const BlockLayout layout = layout_of(type_);
     std::array<std::byte, 2 + quant_block> block;
     bool fits = true;
-    for (int b = 0; b < cols_ / quant_block; ++b, to += lanes * parts.bytes()) {
+    for (int b = 0; b < cols_ / quant_block; ++b, to += lanes * layout.bytes()) {
         fits &= write_blocks(type_, values.subspan(static_cast<std::size_t>(b) * quant_block, quant_block), block);
-        scatter(type_, parts, block.data(), i % lanes, to);
+        scatter(type_, layout, block.data(), i % lanes, to);
     }
     return fits;
 }
@@ -223,19 +224,19 @@ bool Matrix::pack_row(int i, std::span<const float> values) const {
 void Matrix::pack_blocks(int first, std::span<const std::byte> rows) const {
     const Band& band = band_of(first);
     const std::size_t stride = row_bytes(band.type, cols_);
-    const Parts parts = parts_of(band.type);
+    const BlockLayout layout = layout_of(band.type);
     const int begin = first - band.first, end = begin + static_cast<int>(rows.size() / stride);
     for (int top = begin / lanes * lanes; top < end; top += lanes) { // the rows of a panel, block by block
         std::byte* to = band.panels + top / lanes * band.panel_bytes;
         const int from = std::max(begin, top), last = std::min(end, top + lanes);
-        for (int b = 0; b < cols_ / block_size(band.type); ++b, to += lanes * parts.bytes())
+        for (int b = 0; b < cols_ / block_size(band.type); ++b, to += lanes * layout.bytes())
             for (int i = from; i < last;) {
                 const std::byte* const row = rows.data() + static_cast<std::size_t>(i - begin) * stride;
                 const bool four = i % 4 == 0 && i + 4 <= last;
                 if (four)
-                    scatter_four(band.type, parts, row + b * parts.bytes(), stride, i % lanes, to);
+                    scatter_four(band.type, layout, row + b * layout.bytes(), stride, i % lanes, to);
                 else
-                    scatter(band.type, parts, row + b * parts.bytes(), i % lanes, to);
+                    scatter(band.type, layout, row + b * layout.bytes(), i % lanes, to);
                 i += four ? 4 : 1;
             }
     }
@@ -267,11 +268,11 @@ void Matrix::row(int i, float* out) const {
     i -= band.first;
     if (!quantised(band.type)) return read_halves(band, i, out);
     const std::byte* from = band.panel(i / lanes);
-    const Parts parts = parts_of(band.type);
+    const BlockLayout layout = layout_of(band.type);
     const int size = block_size(band.type);
     std::array<std::byte, largest_block_bytes> block;
-    for (int b = 0; b < cols_ / size; ++b, from += lanes * parts.bytes(), out += size) {
-        gather(band.type, parts, from, i % lanes, block.data());
+    for (int b = 0; b < cols_ / size; ++b, from += lanes * layout.bytes(), out += size) {
+        gather(band.type, layout, from, i % lanes, block.data());
         read_blocks(band.type, block, {out, static_cast<std::size_t>(size)});
     }
 }

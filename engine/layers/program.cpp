@@ -67,9 +67,9 @@ private:
 };
 
 // Attention from the projection of its input to that of its output.
-class AttentionPart {
+class AttentionBranch {
 public:
-    explicit AttentionPart(Compiler& to) : c_(to) {
+    explicit AttentionBranch(Compiler& to) : c_(to) {
         const LayerPlan& plan = c_.program.plan;
         const LayerSizes& s = c_.program.sizes;
         const bool all = plan.q_bias && plan.k_bias && plan.v_bias;
@@ -112,9 +112,9 @@ private:
 
 // Attention to the encoder's output, from the projection of the queries to that of what they gather. Keys and values are made
 // by no step: a session makes them once for all tokens to come.
-class CrossAttentionPart {
+class CrossAttentionBranch {
 public:
-    explicit CrossAttentionPart(Compiler& to) : c_(to) {
+    explicit CrossAttentionBranch(Compiler& to) : c_(to) {
         const LayerPlan& plan = c_.program.plan;
         const LayerSizes& s = c_.program.sizes;
         q_ = c_.matrix("cross_attention.q", s.q_width(), s.d_model, plan.q_bias);
@@ -133,9 +133,9 @@ private:
     int q_, out_;
 };
 
-class FeedForwardPart {
+class FeedForwardBranch {
 public:
-    explicit FeedForwardPart(Compiler& to) : c_(to) {
+    explicit FeedForwardBranch(Compiler& to) : c_(to) {
         const LayerPlan& plan = c_.program.plan;
         const LayerSizes& s = c_.program.sizes;
         const int inner = plan.gated ? 2 * s.d_ff : s.d_ff;
@@ -166,20 +166,20 @@ private:
     int first_;
 };
 
-// A branch of the residual stream: what it computes, and the norms around it.
-template <class Part>
-class Branch {
+// A branch of the residual stream with the norms around it.
+template <class Inner>
+class NormedBranch {
 public:
-    Branch(Compiler& to, const std::string& name, bool own_norm = true)
-        : c_(to), norm_(own_norm ? to.norm_weights(name + "_norm") : -1), part_(to),
+    NormedBranch(Compiler& to, const std::string& name, bool own_norm = true)
+        : c_(to), norm_(own_norm ? to.norm_weights(name + "_norm") : -1), inner_(to),
           norm_after_(place() == NormPlace::sandwich ? to.norm_weights(name + "_out_norm") : -1) {}
 
     int normed(int x) const { return c_.norm(x, norm_, Slot::normed); }
-    int part(int in) const { return part_(in); }
+    int inner(int in) const { return inner_(in); }
     // The stream with the branch added to it.
     int operator()(int x) const {
-        if (place() == NormPlace::post) return c_.norm(c_.add(x, part_(x)), norm_, Slot::stream);
-        int branch = part_(normed(x));
+        if (place() == NormPlace::post) return c_.norm(c_.add(x, inner_(x)), norm_, Slot::stream);
+        int branch = inner_(normed(x));
         if (norm_after_ >= 0) branch = c_.norm(branch, norm_after_, Slot::branch);
         return c_.add(x, branch);
     }
@@ -189,7 +189,7 @@ private:
 
     Compiler& c_;
     int norm_; // tensors in the order of a file
-    Part part_;
+    Inner inner_;
     int norm_after_;
 };
 
@@ -197,21 +197,21 @@ private:
 
 LayerProgram compile(const LayerPlan& plan, const LayerSizes& sizes) {
     Compiler c(plan, sizes);
-    const Branch<AttentionPart> attention(c, "attention");
-    std::optional<Branch<CrossAttentionPart>> cross;
+    const NormedBranch<AttentionBranch> attention(c, "attention");
+    std::optional<NormedBranch<CrossAttentionBranch>> cross;
     if (plan.cross_attention) cross.emplace(c, "cross_attention");
-    const Branch<FeedForwardPart> feed_forward(c, "feed_forward", plan.norm_place != NormPlace::parallel);
+    const NormedBranch<FeedForwardBranch> feed_forward(c, "feed_forward", plan.norm_place != NormPlace::parallel);
 
     int x = 0;
     if (plan.norm_place == NormPlace::parallel) {
         const int in = attention.normed(x);
-        x = c.add(x, attention.part(in));
-        x = c.add(x, feed_forward.part(in));
+        x = c.add(x, attention.inner(in));
+        x = c.add(x, feed_forward.inner(in));
     } else if (plan.norm_place == NormPlace::parallel_two) {
-        const int branch = attention.part(attention.normed(x));
+        const int branch = attention.inner(attention.normed(x));
         const int in = feed_forward.normed(x); // of the stream before attention is added
         x = c.add(x, branch);
-        x = c.add(x, feed_forward.part(in));
+        x = c.add(x, feed_forward.inner(in));
     } else {
         x = attention(x);
         if (cross) x = (*cross)(x);

@@ -34,7 +34,7 @@ enum class Op {
     attention, // out = what the heads of in (queries, keys, values) gather; rotates in; encodings observe `other`
     cross, // out = what the heads of in (queries) gather from the encoder's output, whose keys and values are remembered
     activate, // out = f(in), or gated f(gate) * up
-    experts,  // out = mixture of feed-forward parts: linears[weight] is the router, then in and out of each
+    experts,  // out = mixture of feed-forward branches: linears[weight] is the router, then in and out of each
     add       // out = in + other, a branch (where training drops out)
 };
 struct Step {

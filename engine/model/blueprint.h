@@ -21,7 +21,7 @@ struct Blueprint : LayerPlan {
     // Where layers differ: layer i is built by pattern[i % size].
     std::vector<LayerPlan> pattern;
 
-    bool embedding_norm = false; // a norm after the embedding stage (BERT, BLOOM)
+    bool embedding_norm = false; // a norm after the embedding (BERT, BLOOM)
     bool final_norm = true;      // before the head
     bool tied_head = true;       // the head is the embedding
     bool head_bias = false;

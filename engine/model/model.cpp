@@ -37,7 +37,7 @@ std::uint64_t elements(const TensorSpec& spec) {
 
 // ---- Tensors --------------------------------------------------------------------------------
 
-std::uint64_t TensorBlock::bytes(std::span<const TensorSpec> specs) {
+std::uint64_t TensorMemory::bytes(std::span<const TensorSpec> specs) {
     std::uint64_t floats = 0;
     for (const TensorSpec& spec : specs) {
         const std::uint64_t elements = padded_elements(spec);
@@ -47,13 +47,13 @@ std::uint64_t TensorBlock::bytes(std::span<const TensorSpec> specs) {
     return floats * sizeof(float);
 }
 
-TensorBlock::TensorBlock(std::vector<TensorSpec> specs) {
+TensorMemory::TensorMemory(std::vector<TensorSpec> specs) {
     std::vector<WeightType> types(specs.size(), WeightType::f32);
-    *this = TensorBlock(std::move(specs), types);
+    *this = TensorMemory(std::move(specs), types);
     for (std::size_t i = 0; i < specs_.size(); ++i) values(i);
 }
 
-TensorBlock::TensorBlock(std::vector<TensorSpec> specs, const std::vector<WeightType>& types)
+TensorMemory::TensorMemory(std::vector<TensorSpec> specs, const std::vector<WeightType>& types)
     : specs_(std::move(specs)), entries_(specs_.size()) {
     bytes(specs_);
     for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -64,7 +64,7 @@ TensorBlock::TensorBlock(std::vector<TensorSpec> specs, const std::vector<Weight
 }
 
 // Zeros, aligned to 64 bytes. Pieces are large enough for huge pages; what is not touched takes no memory.
-std::byte* TensorBlock::take(std::size_t bytes) {
+std::byte* TensorMemory::take(std::size_t bytes) {
     constexpr std::size_t piece = std::size_t{16} << 20;
     bytes = (bytes + 63) / 64 * 64;
     if (pieces_.empty() || bytes > pieces_.back().size() - used_) {
@@ -76,7 +76,7 @@ std::byte* TensorBlock::take(std::size_t bytes) {
     return at;
 }
 
-std::span<float> TensorBlock::values(std::size_t i) {
+std::span<float> TensorMemory::values(std::size_t i) {
     Entry& entry = entries_[i];
     if (entry.packed.rows() != 0)
         fail(ErrorCode::failure, "tensor '", printable(specs_[i].name), "': is packed, expected floats");
@@ -92,27 +92,27 @@ std::span<float> TensorBlock::values(std::size_t i) {
     return entry.values;
 }
 
-View TensorBlock::view(std::size_t i) {
+View TensorMemory::view(std::size_t i) {
     const auto& shape = specs_[i].shape;
     return ordo::view(values(i).data(), shape.size() == 1 ? 1 : static_cast<int>(shape[0]),
                       static_cast<int>(shape.back()));
 }
 
-View TensorBlock::view(std::size_t i) const {
+View TensorMemory::view(std::size_t i) const {
     const auto& shape = specs_[i].shape;
     const std::span<float> values = entries_[i].values;
     return ordo::view(values.data(), shape.size() == 1 ? 1 : static_cast<int>(shape[0]),
                       static_cast<int>(shape.back()));
 }
 
-std::uint64_t TensorBlock::held_bytes(std::string_view name) const {
+std::uint64_t TensorMemory::held_bytes(std::string_view name) const {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return 0;
     const Entry& entry = entries_[found->second];
     return entry.packed.rows() == 0 ? entry.values.size_bytes() : entry.packed.bytes();
 }
 
-void TensorBlock::read(std::size_t i, std::span<float> out) const {
+void TensorMemory::read(std::size_t i, std::span<float> out) const {
     const Entry& entry = entries_[i];
     if (entry.packed.rows() == 0) {
         std::copy(entry.values.begin(), entry.values.end(), out.begin());
@@ -122,27 +122,27 @@ void TensorBlock::read(std::size_t i, std::span<float> out) const {
         entry.packed.row(row, out.data() + static_cast<std::ptrdiff_t>(row) * entry.packed.cols());
 }
 
-View TensorBlock::view(std::string_view name) {
+View TensorMemory::view(std::string_view name) {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? View{} : view(found->second);
 }
 
-Matrix TensorBlock::matrix(std::string_view name) {
+Matrix TensorMemory::matrix(std::string_view name) {
     const std::size_t i = by_name_.at(std::string(name));
     return entries_[i].packed.rows() != 0 ? entries_[i].packed : Matrix(view(i));
 }
 
-Matrix TensorBlock::packed_memory(std::size_t i) {
+Matrix TensorMemory::packed_memory(std::size_t i) {
     const auto rows = static_cast<int>(specs_[i].shape[0]), cols = static_cast<int>(specs_[i].shape[1]);
     const WeightType type = entries_[i].type;
     return {type, rows, cols, take(static_cast<std::size_t>(Matrix::bytes(type, rows, cols)))};
 }
 
-void TensorBlock::pack_blocks(std::size_t i, std::span<const std::byte> rows) {
+void TensorMemory::pack_blocks(std::size_t i, std::span<const std::byte> rows) {
     start_blocks(i, {{entries_[i].type, static_cast<int>(specs_[i].shape[0])}}).pack_blocks(rows);
 }
 
-const Matrix& TensorBlock::start_blocks(std::size_t i, const std::vector<TypedRows>& bands) {
+const Matrix& TensorMemory::start_blocks(std::size_t i, const std::vector<TypedRows>& bands) {
     Entry& entry = entries_[i];
     const auto cols = static_cast<int>(specs_[i].shape[1]);
     entry.packed = {bands, cols, take(static_cast<std::size_t>(Matrix::bytes(bands, cols)))};
@@ -151,7 +151,7 @@ const Matrix& TensorBlock::start_blocks(std::size_t i, const std::vector<TypedRo
     return entry.packed;
 }
 
-void TensorBlock::pack(std::size_t i, const std::string& where) {
+void TensorMemory::pack(std::size_t i, const std::string& where) {
     Entry& entry = entries_[i];
     if (entry.type == WeightType::f32) return;
     const View f32 = view(i);
@@ -221,7 +221,7 @@ bool Weights::convert_rows() const {
 namespace {
 
 // A stack upon tensors that are there.
-void build(Stack& stack, const std::string& prefix, TensorBlock& tensors, int positions) {
+void build(Stack& stack, const std::string& prefix, TensorMemory& tensors, int positions) {
     stack.programs = compile_layers(stack.blueprint);
     stack.weights = find_weights(
         stack.blueprint, stack.programs, prefix, [&](const std::string& name) { return tensors.matrix(name); },
@@ -241,7 +241,7 @@ void check_vocabulary(const Tokenizer& tokenizer, const Blueprint& blueprint, bo
 
 } // namespace
 
-Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorBlock tensors,
+Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions) {
     check(blueprint, where);
     if (text.tokenizer) check_vocabulary(*text.tokenizer, blueprint, text.padded_vocabulary, where);
@@ -270,7 +270,7 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
     std::vector<TensorSpec> specs = model_tensors(blueprint, encodings);
     std::vector<WeightType> types;
     for (const TensorSpec& spec : specs) types.push_back(type_within(type, spec));
-    TensorBlock tensors(std::move(specs), types);
+    TensorMemory tensors(std::move(specs), types);
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const TensorSpec& spec = tensors.specs()[i];
         // Matrices of the trunk keep activations near 1; the rest varies around what it starts from.

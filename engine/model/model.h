@@ -17,15 +17,15 @@ using Metadata = std::map<std::string, std::string, std::less<>>;
 
 // The tensors of a model, side by side in large pieces of memory. Matrices of layers may be packed in
 // another type than f32, one by one, so that a model never takes twice its memory.
-class TensorBlock {
+class TensorMemory {
 public:
-    TensorBlock() = default;
+    TensorMemory() = default;
     // Zeros, all f32. Throws Error(usage) for a name twice, a rank other than 1 and 2, or a size out of
     // range.
-    explicit TensorBlock(std::vector<TensorSpec> specs);
+    explicit TensorMemory(std::vector<TensorSpec> specs);
     // One type for each; memory comes when values() asks for it.
-    TensorBlock(std::vector<TensorSpec> specs, const std::vector<WeightType>& types);
-    // Bytes that such a block takes in f32; the same checks.
+    TensorMemory(std::vector<TensorSpec> specs, const std::vector<WeightType>& types);
+    // Bytes that it takes in f32; the same checks.
     static std::uint64_t bytes(std::span<const TensorSpec> specs);
 
     std::span<const TensorSpec> specs() const { return specs_; }
@@ -129,7 +129,7 @@ struct Stack {
 };
 
 struct Model::Impl : Stack {
-    TensorBlock tensors;
+    TensorMemory tensors;
     std::unique_ptr<Stack> encoder;             // may be none
     std::unique_ptr<const Tokenizer> tokenizer; // may be none
     SpecialTokens special;
@@ -153,7 +153,7 @@ std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const Encoding
 
 // tensors: of model_tensors(), filled, packed or not. The encodings are bound to them and prepared for the positions
 // 0 .. positions - 1.
-Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorBlock tensors,
+Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions);
 
 // Random weights that keep activations near 1, for tests and benchmarks: matrices uniform with

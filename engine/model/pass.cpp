@@ -107,8 +107,8 @@ std::uint64_t Pass::bytes(const Stack& model, const PassSizes& sizes) {
            (model.weights.convert_rows() ? RowScratch::bytes(sizes.rows, w.input) : 0);
 }
 
-void Pass::not_finite(const std::string& stage) const {
-    fail(ErrorCode::model, model_->where, ": ", stage, " yields values that are not finite");
+void Pass::not_finite(const std::string& what) const {
+    fail(ErrorCode::model, model_->where, ": ", what, " yields values that are not finite");
 }
 
 void Pass::enter(const PassRows& in) {

@@ -53,7 +53,7 @@ private:
     // What the head's matrix meets of finished rows.
     View before_head(View finished);
     void watched(const PassRows& in, View rows, const Watch& watch);
-    [[noreturn]] void not_finite(const std::string& stage) const;
+    [[noreturn]] void not_finite(const std::string& what) const;
 
     const Stack* model_ = nullptr;
     std::shared_ptr<const EncodingStack> encodings_;

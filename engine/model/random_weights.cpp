@@ -10,12 +10,12 @@
 
 namespace ordo {
 
-// Four numbers of each Philox block.
+// Four numbers at once, as Philox makes them.
 void fill_uniform(std::span<float> out, const Random& random, double mean, double deviation) {
     const double width = deviation * std::sqrt(12.0);
-    const auto blocks = static_cast<std::ptrdiff_t>((out.size() + 3) / 4);
-    parallel_for(blocks, 4096, [&](std::ptrdiff_t b) {
-        const auto bits = random.block(static_cast<std::uint64_t>(b));
+    const auto fours = static_cast<std::ptrdiff_t>((out.size() + 3) / 4);
+    parallel_for(fours, 4096, [&](std::ptrdiff_t b) {
+        const auto bits = random.four(static_cast<std::uint64_t>(b));
         for (std::size_t i = 0; i < 4; ++i) {
             const std::size_t at = static_cast<std::size_t>(b) * 4 + i;
             if (at < out.size()) out[at] = static_cast<float>(mean + width * (bits[i] * 0x1p-32 - 0.5));
@@ -38,7 +38,7 @@ void fill_blocks(std::span<std::byte> out, WeightType type, const Random& random
     parallel_for(static_cast<std::ptrdiff_t>(out.size() / stride), 64, [&](std::ptrdiff_t b) {
         std::byte* const block = out.data() + static_cast<std::size_t>(b) * stride;
         for (std::size_t i = 0; i < stride; i += 16) {
-            const auto bits = random.block((static_cast<std::uint64_t>(b) << 8) + i);
+            const auto bits = random.four((static_cast<std::uint64_t>(b) << 8) + i);
             std::memcpy(block + i, bits.data(), std::min<std::size_t>(16, stride - i));
         }
         std::memcpy(block + shape.at, &d, 2);

@@ -218,8 +218,8 @@ void Sequence::evict(int first, int count) {
     int layer = 0;
     std::function<void(View, int)> turn;
     try { // all that is allocated, before anything moves
-        keys = Tensor(KvCache::block, width);
-        values = Tensor(KvCache::block, width);
+        keys = Tensor(KvCache::slab, width);
+        values = Tensor(KvCache::slab, width);
         turn = [&](View k, int slot) {
             const HeadRows rows{layer, 0, model->blueprint.n_kv_heads, Role::key, cache.positions(slot, k.rows)};
             encodings->layer(layer).move_keys(k, rows, by);

@@ -76,11 +76,11 @@ void norm(Norm kind, View x, View weight, View bias, float eps, View y) {
 
 namespace {
 
-struct Moments {
+struct RowScale {
     float mean, inverse; // of one row: (x - mean) * inverse is the normalised row
 };
 
-Moments moments(Norm kind, float eps, const float* x, int d) {
+RowScale scale_of(Norm kind, float eps, const float* x, int d) {
     double mean = 0, square = 0;
     if (kind == Norm::layer) {
         for (int j = 0; j < d; ++j) mean += x[j];
@@ -100,7 +100,7 @@ void norm_backward(Norm kind, View x, View weight, float eps, View dy, View dx, 
     Tensor of_rows(x.rows, 2);
     parallel_for(x.rows, 64, [&](std::ptrdiff_t row) {
         const int i = static_cast<int>(row);
-        const Moments m = moments(kind, eps, x.row(i), d);
+        const RowScale m = scale_of(kind, eps, x.row(i), d);
         of_rows.view().row(i)[0] = m.mean;
         of_rows.view().row(i)[1] = m.inverse;
     });
@@ -112,7 +112,7 @@ void norm_backward(Norm kind, View x, View weight, float eps, View dy, View dx, 
     if (d_bias.data) sum_rows(dy.rows, d_bias, [&](int i, float* sum) { kernels().add(d, dy.row(i), sum); });
     parallel_for(x.rows, 64, [&](std::ptrdiff_t row) {
         const int i = static_cast<int>(row);
-        const Moments m{of_rows.view().row(i)[0], of_rows.view().row(i)[1]};
+        const RowScale m{of_rows.view().row(i)[0], of_rows.view().row(i)[1]};
         const float *xi = x.row(i), *g = dy.row(i), *w = weight.data;
         float* out = dx.row(i);
         float mean_g = 0, mean_gh = 0;

@@ -74,8 +74,8 @@ void PairProducts::operator()(View a, Transpose ta, View b, Transpose tb, View c
 }
 
 void PairProducts::round_rows(View a, Transpose ta, int first, int count, int rows) {
-    parallel_for((rows + wide - 1) / wide, 1, [&](std::ptrdiff_t block) {
-        const int row = static_cast<int>(block) * wide, n = std::min(wide, rows - row);
+    parallel_for((rows + wide - 1) / wide, 1, [&](std::ptrdiff_t strip) {
+        const int row = static_cast<int>(strip) * wide, n = std::min(wide, rows - row);
         Word* const out = rows_.data() + static_cast<std::ptrdiff_t>(row) * pairs;
         if (ta == Transpose::no) {
             for (int i = 0; i < n; ++i) round_along(a.row(row + i) + first, count, out + i * pairs);
@@ -89,8 +89,8 @@ void PairProducts::round_rows(View a, Transpose ta, int first, int count, int ro
 }
 
 void PairProducts::round_panels(View b, Transpose tb, int first, int count, int outputs) {
-    parallel_for((outputs + wide - 1) / wide, 1, [&](std::ptrdiff_t block) {
-        const int output = static_cast<int>(block) * wide, n = std::min(wide, outputs - output);
+    parallel_for((outputs + wide - 1) / wide, 1, [&](std::ptrdiff_t strip) {
+        const int output = static_cast<int>(strip) * wide, n = std::min(wide, outputs - output);
         Word* const out = panels_.data() + static_cast<std::ptrdiff_t>(output) * pairs;
         if (tb == Transpose::no) return round_across(b, first, count, output, n, out);
         for (int p = 0; p < n; p += lanes) {

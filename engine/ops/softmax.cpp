@@ -34,11 +34,11 @@ float softmax_part(int n, int first, int last, float* row) {
 }
 
 void soft_cap(float cap, View x) {
-    constexpr int width = 1024; // of a block of columns: one row of logits is worth several threads
-    const int blocks = (x.cols + width - 1) / width;
-    parallel_for(std::ptrdiff_t{x.rows} * blocks, 4, [&](std::ptrdiff_t i) {
-        float* row = x.row(static_cast<int>(i / blocks));
-        const int first = static_cast<int>(i % blocks) * width;
+    constexpr int width = 1024; // of a strip of columns: one row of logits is worth several threads
+    const int strips = (x.cols + width - 1) / width;
+    parallel_for(std::ptrdiff_t{x.rows} * strips, 4, [&](std::ptrdiff_t i) {
+        float* row = x.row(static_cast<int>(i / strips));
+        const int first = static_cast<int>(i % strips) * width;
         for (int j = first; j < std::min(first + width, x.cols); ++j) row[j] = cap * std::tanh(row[j] / cap);
     });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sums over rows in fixed blocks, so that their bits do not depend on the number of threads.
+// Sums over rows in fixed strips, so that their bits do not depend on the number of threads.
 #pragma once
 
 #include "core/parallel.h"
@@ -13,15 +13,15 @@ namespace ordo {
 // out [1, cols] += the sum over rows of what add_row(row, partial) adds to a zeroed partial [cols].
 template <class AddRow>
 void sum_rows(int rows, View out, const AddRow& add_row) {
-    constexpr int block_rows = 256; // of a partial sum
-    const int blocks = (rows + block_rows - 1) / block_rows;
-    Tensor partial(blocks, out.cols);
-    parallel_for(blocks, 1, [&](std::ptrdiff_t b) {
-        const int first = static_cast<int>(b) * block_rows;
+    constexpr int strip_rows = 256; // of a partial sum
+    const int strips = (rows + strip_rows - 1) / strip_rows;
+    Tensor partial(strips, out.cols);
+    parallel_for(strips, 1, [&](std::ptrdiff_t b) {
+        const int first = static_cast<int>(b) * strip_rows;
         float* sum = partial.view().row(static_cast<int>(b));
-        for (int i = first; i < std::min(rows, first + block_rows); ++i) add_row(i, sum);
+        for (int i = first; i < std::min(rows, first + strip_rows); ++i) add_row(i, sum);
     });
-    for (int b = 0; b < blocks; ++b) kernels().add(out.cols, partial.view().row(b), out.data);
+    for (int b = 0; b < strips; ++b) kernels().add(out.cols, partial.view().row(b), out.data);
 }
 
 } // namespace ordo

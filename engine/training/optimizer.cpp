@@ -10,14 +10,14 @@
 namespace ordo {
 namespace {
 
-constexpr std::ptrdiff_t block = 16384; // of the sum of squares, so that its bits do not depend on threads
+constexpr std::ptrdiff_t strip = 16384; // of the sum of squares, so that its bits do not depend on threads
 
 double sum_of_squares(std::span<const float> x) {
     const auto n = static_cast<std::ptrdiff_t>(x.size());
-    std::vector<double> partial(static_cast<std::size_t>((n + block - 1) / block));
+    std::vector<double> partial(static_cast<std::size_t>((n + strip - 1) / strip));
     parallel_for(static_cast<std::ptrdiff_t>(partial.size()), 4, [&](std::ptrdiff_t b) {
         double sum = 0;
-        for (std::ptrdiff_t i = b * block; i < std::min(n, (b + 1) * block); ++i) {
+        for (std::ptrdiff_t i = b * strip; i < std::min(n, (b + 1) * strip); ++i) {
             const double v = x[static_cast<std::size_t>(i)];
             sum += v * v;
         }
@@ -64,9 +64,9 @@ void Optimizer::adamw(int tensor, const StepSize& size, float scale) {
     const bool matrix = parameters_.specs()[static_cast<std::size_t>(tensor)].shape.size() > 1;
     const auto decay = static_cast<float>(matrix ? size.weight_decay : 0);
     float *const m = m_.data() + offset(tensor), *const v = v_.data() + offset(tensor);
-    parallel_for((n + block - 1) / block, 2, [&](std::ptrdiff_t b) {
-        const std::ptrdiff_t at = b * block;
-        kernels().adamw(static_cast<int>(std::min(block, n - at)), w.data + at, g.data + at, m + at, v + at, scale,
+    parallel_for((n + strip - 1) / strip, 2, [&](std::ptrdiff_t b) {
+        const std::ptrdiff_t at = b * strip;
+        kernels().adamw(static_cast<int>(std::min(strip, n - at)), w.data + at, g.data + at, m + at, v + at, scale,
                         static_cast<float>(size.lr), beta1, beta2, epsilon, decay, correction1, correction2);
     });
 }

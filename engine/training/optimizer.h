@@ -37,7 +37,8 @@ private:
     Parameters& parameters_;
     std::vector<MatrixRows> muon_;
     Orthogonaliser orthogonalise_;
-    Buffer<float> m_, v_, update_; // first moments, of Muon's matrices its momentum; second ones; a step of Muon
+    Buffer<float> m_, v_,
+        update_; // AdamW's averages of gradients, of Muon's matrices its momentum; of their squares; a step of Muon
 };
 
 } // namespace ordo

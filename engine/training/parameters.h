@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All tensors of a model that is trained, in one block, with a gradient each.
+// All tensors of a model that is trained, in one piece of memory, with a gradient each.
 #pragma once
 
 #include "core/tensor.h"
@@ -17,7 +17,7 @@ struct InitialMatrices {
 class Parameters {
 public:
     Parameters(const Blueprint& blueprint, const EncodingStack& encodings);
-    // The size of such a block, without one.
+    // The size of that, without it.
     static std::uint64_t floats(const Blueprint& blueprint, const EncodingStack& encodings);
 
     std::span<const TensorSpec> specs() const {

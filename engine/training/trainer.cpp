@@ -207,7 +207,7 @@ Model Trainer::model() const {
     Impl& t = *impl_;
     t.check_finite();
     EncodingStack encodings(t.encodings.spec(), t.blueprint.dims());
-    TensorBlock tensors(model_tensors(t.blueprint, encodings));
+    TensorMemory tensors(model_tensors(t.blueprint, encodings));
     for (int i = 0; i < t.parameters.count(); ++i) {
         const std::span<float> to = tensors.values(static_cast<std::size_t>(i));
         std::copy_n(t.parameters.value(i).data, to.size(), to.data());

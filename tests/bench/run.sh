@@ -29,8 +29,8 @@ bench --encodings 'rope:theta=500,pairing=halves,alibi' --format csv >"$scratch/
 ok "a row for each load and encoding" [ "$(wc -l <"$scratch/csv")" -eq 7 ]
 ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pairing=halves,width=8",' "$scratch/csv")" -eq 2 ]
 for column in cpu_info backends model_type type model_size model_n_params n_threads n_prompt n_gen n_depth n_parallel n_beside type_k type_v avg_ns stddev_ns \
-    avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median stage_percent embed_us observe_us \
-    rotate_us bias_us rescore_us mix_us stage_flops product_gflops sum_gflops predicted_us stage_of_predicted table_bytes parameter_bytes predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream \
+    avg_ts stddev_ts min_ts median_ts max_ts encoding diff_median moments_percent embed_us observe_us \
+    rotate_us bias_us rescore_us mix_us moments_flops product_gflops sum_gflops predicted_us moments_of_predicted table_bytes parameter_bytes predicted_flops predicted_bytes gflops gbs stream_gbs sgemm_gflops percent_of_stream \
     percent_of_sgemm; do
     ok "column $column" grep -q "^$column,\|,$column,\|,$column\$" "$scratch/csv"
 done
@@ -45,12 +45,12 @@ cells() { # COLUMN ROW
 ok "flops of a prefill" [ "$(cells predicted_flops 1)" = $((8 * 2 * 2176 + 1280 + 36 * 64)) ]
 ok "flops of a decode" [ "$(cells predicted_flops 4)" = $((2 * (2 * 2176 + 1280) + 3 * 64)) ]
 # Two heads of 8, on which rope turns 4 pairs of a query and of a key; ALiBi takes 2 for a key of a head.
-ok "operations of rope" [ "$(cells stage_flops 2)" = $((2 * 2 * 4 * 6)) ]
-ok "operations of alibi in a prefill" [ "$(cells stage_flops 3)" = $((2 * 2 * 36 / 8)) ]
-ok "operations of alibi in a decode" [ "$(cells stage_flops 6)" = $((2 * 2 * 3 / 2)) ]
-ok "none takes none" [ "$(cells stage_flops 1) $(cells stage_of_predicted 1)" = "0 " ]
+ok "operations of rope" [ "$(cells moments_flops 2)" = $((2 * 2 * 4 * 6)) ]
+ok "operations of alibi in a prefill" [ "$(cells moments_flops 3)" = $((2 * 2 * 36 / 8)) ]
+ok "operations of alibi in a decode" [ "$(cells moments_flops 6)" = $((2 * 2 * 3 / 2)) ]
+ok "none takes none" [ "$(cells moments_flops 1) $(cells moments_of_predicted 1)" = "0 " ]
 ok "time beside the prediction" awk -v us="$(cells bias_us 3)" -v predicted="$(cells predicted_us 3)" \
-    -v ratio="$(cells stage_of_predicted 3)" 'BEGIN { exit !(predicted > 0 && (ratio - us / predicted) ^ 2 < 0.01 * ratio ^ 2 + 1e-6) }'
+    -v ratio="$(cells moments_of_predicted 3)" 'BEGIN { exit !(predicted > 0 && (ratio - us / predicted) ^ 2 < 0.01 * ratio ^ 2 + 1e-6) }'
 ok "a prefill is compared with sgemm" [ -n "$(cells percent_of_sgemm 1)" ]
 ok "and not with the stream" [ -z "$(cells percent_of_stream 1)" ]
 ok "a decode is compared with the stream" [ -n "$(cells percent_of_stream 4)" ]
@@ -74,7 +74,7 @@ done
 ok "the text says what noise is" grep -q 'drown in noise' "$scratch/text"
 ok "five columns by default" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model test encoding t/s diff %" ]
 bench -v --encodings rope >"$scratch/text"
-ok "and all with -v" grep -q '^model .* threads .* quartiles .* stage % .* x pred.' "$scratch/text"
+ok "and all with -v" grep -q '^model .* threads .* quartiles .* moments % .* x pred.' "$scratch/text"
 bench --dtype f32,q8_0 --encodings rope >"$scratch/text"
 ok "what differs is shown" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model type test encoding t/s diff %" ]
 
@@ -125,7 +125,7 @@ file,encoding,seed,tokens,nll,more_at_4x
 rope-1,rope,1,1250000,4.2,1.1
 END
 cat >"$scratch/results/encodings.csv" <<'END'
-cpu_info,model_type,n_threads,n_prompt,n_gen,encoding,repetitions,diff_median,stage_percent
+cpu_info,model_type,n_threads,n_prompt,n_gen,encoding,repetitions,diff_median,moments_percent
 "Some CPU, 2 CPUs",ordo,2,512,0,none,40,0,0
 "Some CPU, 2 CPUs",ordo,2,512,0,"rope:theta=10000,pairing=adjacent,width=32",40,1.26,0.987
 "Some CPU, 2 CPUs",ordo,2,0,128,none,40,0,0

@@ -299,7 +299,7 @@ INSTANTIATE_TEST_SUITE_P(Models, CausalContract, ::testing::ValuesIn(causal_case
 
 class WindowContract : public ::testing::TestWithParam<std::string> {};
 
-// Longer than a block of keys, so that windows and tiles of queries begin and end inside of one.
+// Longer than a slab of keys, so that windows and tiles of queries begin and end inside of one.
 TEST_P(WindowContract, AgreesWithTheOracleBeyondABlock) {
     constexpr int n = 150;
     Blueprint b = small_blueprint();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The encodings of the embedding stage besides the sinusoidal one: learned, segment, rotate-stretch.
+// The encodings that act on the embedding besides the sinusoidal one: learned, segment, rotate-stretch.
 #include "encoding/registry.h"
 
 #include "core/random.h"

@@ -19,7 +19,7 @@ Model with_encoding_of(const Blueprint& b, const std::string& spec, float value)
     const Model trunk = random_model(b, "none", 51);
     const reference::Tensors weights = tensors_of(trunk);
     EncodingStack encodings(spec, b.dims());
-    TensorBlock tensors(model_tensors(b, encodings));
+    TensorMemory tensors(model_tensors(b, encodings));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const View to = tensors.view(i);
         const auto from = weights.find(tensors.specs()[i].name);

@@ -302,7 +302,7 @@ TEST(AtomicSave, SafetensorsSaveOverAnOldFileIsAllOrNothing) {
     EXPECT_EQ(names_in(dir.path()), Names{"f"});
 }
 
-// ---- Killed at any moment -------------------------------------------------------------------
+// ---- Killed at any time ---------------------------------------------------------------------
 
 TEST(AtomicSave, AKilledSaveLeavesTheOldFileOrTheNew) {
     const TempDir dir;

@@ -20,7 +20,7 @@ using Bytes = std::vector<std::byte>;
 struct Dice {
     std::uint64_t stream, at = 0;
     int operator()(int bound) {
-        return static_cast<int>(Random(41, stream).block(at++)[0] % static_cast<std::uint32_t>(bound));
+        return static_cast<int>(Random(41, stream).four(at++)[0] % static_cast<std::uint32_t>(bound));
     }
 };
 

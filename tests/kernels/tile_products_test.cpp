@@ -126,7 +126,7 @@ TEST_P(TiledProducts, OfBlocksHaveTheBitsOfVectors) {
                 const std::ptrdiff_t panel_bytes = std::ptrdiff_t{k} / 32 * type.bytes;
                 const auto w = exactly<std::byte>(panels * panel_bytes);
                 for (int i = 0; i < panels * panel_bytes; ++i) {
-                    const std::uint32_t bits = Random(23, 1).block(static_cast<std::uint64_t>(i))[0] >> 9;
+                    const std::uint32_t bits = Random(23, 1).four(static_cast<std::uint64_t>(i))[0] >> 9;
                     const int at = i % type.bytes;
                     w[static_cast<std::size_t>(i)] =
                         at >= 64 || at % 2 == 0 ? static_cast<std::byte>(bits) : std::byte(0x28);

@@ -131,7 +131,7 @@ constexpr Shape shapes[] = {{16, 16, 16}, {1, 16, 16}, {16, 16, 8}, {7, 5, 3}, {
 
 // Numbers of every kind: of any exponent, subnormal, infinite, not a number, and ones whose sums cancel.
 std::uint16_t any_bf16(const Random& random, std::uint64_t i) {
-    const auto bits = static_cast<std::uint16_t>(random.block(i)[0] >> 7);
+    const auto bits = static_cast<std::uint16_t>(random.four(i)[0] >> 7);
     if (i % 3 == 0) return bits;
     return static_cast<std::uint16_t>((bits & 0x80ffu) | 0x3f00u); // around 1
 }
@@ -204,7 +204,7 @@ TEST_F(EmulatedTile, MultipliesBytesByTheManual) {
         Bytes1K<std::int32_t> c;
         const Random random(12, 1);
         for (std::uint64_t i = 0; i < 1024; ++i) {
-            const auto bits = random.block(i);
+            const auto bits = random.four(i);
             a.at[i / 64][i % 64] = i % 7 == 0 ? std::int8_t{-128} : static_cast<std::int8_t>(bits[0] >> 11);
             b.at[i / 64][i % 64] = i % 5 == 0 ? std::int8_t{-128} : static_cast<std::int8_t>(bits[1] >> 11);
         }

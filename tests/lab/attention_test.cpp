@@ -39,7 +39,7 @@ Model hand_set() {
     b.final_norm = b.tied_head = false;
     b.score_scale = 1;
     EncodingStack encodings("learned", b.dims());
-    TensorBlock tensors(model_tensors(b, encodings));
+    TensorMemory tensors(model_tensors(b, encodings));
     for (int i = 0; i < length; ++i) {
         tensors.view("embedding.weight").row(i)[token_block + i] = 1;
         tensors.view("encoding.learned.weight").row(i)[position_block + i] = 1;

@@ -75,7 +75,7 @@ TEST(LabTrainShort, QuickDecidesNothingAboutWhatItTrainsTooLittle) {
         EXPECT_TRUE(std::get<std::string>(row[4]).starts_with("undecided")) << std::get<std::string>(row[4]);
     for (const auto& row : table(result, "steps").rows) {
         EXPECT_GT(number(row[1]), 0);
-        // Weights, their gradients and two moments are the least of it.
+        // Weights, their gradients and two averages of them are the least of it.
         EXPECT_GT(number(row[2]) * 1048576, 16.0 * 2 * (4 * 64 * 64 + 3 * 64 * 128));
     }
 }

@@ -19,7 +19,7 @@ TEST_P(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
     KvCache cache(shape);
     EXPECT_EQ(cache.capacity(), capacity);
     const unsigned element = GetParam() == CacheType::f32 ? 4 : 2;
-    EXPECT_EQ(KvCache::bytes(shape), 2u * element * layers * heads * e * 192 + 4 * capacity); // three blocks of 64
+    EXPECT_EQ(KvCache::bytes(shape), 2u * element * layers * heads * e * 192 + 4 * capacity); // three slabs of 64
     // A number that says where it belongs, and that half a float can hold: up to 2048.
     const auto value = [](int layer, int slot, int column, int kind) {
         return static_cast<float>((slot * 15 + column + layer * 7) % 1000 * 2 + kind);
@@ -40,21 +40,21 @@ TEST_P(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
     for (int layer = 0; layer < layers; ++layer)
         for (int head = 0; head < heads; ++head)
             for (int j = 0; j < e; ++j)
-                for (int block = 0; block < 3; ++block) {
+                for (int slab = 0; slab < 3; ++slab) {
                     Tensor q(2, e), scores(2, 64), weights(2, 64), out(2, e);
                     q.view().row(1)[j] = 1;
-                    const int width = std::min(64, capacity - 64 * block);
-                    cache.multiply_keys(layer, head, block, 0.5f, q.view(), cols_of(scores.view(), 0, width));
+                    const int width = std::min(64, capacity - 64 * slab);
+                    cache.multiply_keys(layer, head, slab, 0.5f, q.view(), cols_of(scores.view(), 0, width));
                     for (int i = 0; i < width; ++i) {
                         EXPECT_EQ(scores.view().row(0)[i], 0);
-                        EXPECT_EQ(scores.view().row(1)[i], 0.5f * value(layer, 64 * block + i, head * e + j, 0));
+                        EXPECT_EQ(scores.view().row(1)[i], 0.5f * value(layer, 64 * slab + i, head * e + j, 0));
                     }
                     const int chosen = (j * 17 + head) % width;
                     weights.view().row(1)[chosen] = 2;
-                    cache.multiply_values(layer, head, 64 * block, cols_of(weights.view(), 0, width), out.view());
+                    cache.multiply_values(layer, head, 64 * slab, cols_of(weights.view(), 0, width), out.view());
                     for (int c = 0; c < e; ++c) {
                         EXPECT_EQ(out.view().row(0)[c], 0);
-                        EXPECT_EQ(out.view().row(1)[c], 2 * value(layer, 64 * block + chosen, head * e + c, 1));
+                        EXPECT_EQ(out.view().row(1)[c], 2 * value(layer, 64 * slab + chosen, head * e + c, 1));
                     }
                 }
 }

@@ -30,7 +30,7 @@ std::vector<std::byte> random_blocks(WeightType type, int rows, int cols, std::u
     const std::size_t stride = stride_of(type, block_size(type));
     std::vector<std::byte> blocks(stride_of(type, cols) * static_cast<std::size_t>(rows));
     for (std::size_t i = 0; i < blocks.size(); ++i)
-        blocks[i] = static_cast<std::byte>(Random(31, stream).block(i / 4)[i % 4] >> 9);
+        blocks[i] = static_cast<std::byte>(Random(31, stream).four(i / 4)[i % 4] >> 9);
     const bool two = type == WeightType::q4_K || type == WeightType::q5_K;
     for (std::size_t at = 0; at < blocks.size(); at += stride) {
         const std::size_t half = at + (type == WeightType::q6_K ? 208 : 0);

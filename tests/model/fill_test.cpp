@@ -25,7 +25,7 @@ TextSide words() {
 // Random weights with a tokenizer of words.
 Model with_words(const Blueprint& b, const std::string& encoding, TextSide text) {
     const Model random = random_model(b, encoding, 9);
-    TensorBlock tensors(model_tensors(b, EncodingStack(encoding, b.dims())));
+    TensorMemory tensors(model_tensors(b, EncodingStack(encoding, b.dims())));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) impl_of(random).tensors.read(i, tensors.values(i));
     return make_model("words", b, EncodingStack(encoding, b.dims()), std::move(tensors), std::move(text), {},
                       b.context);

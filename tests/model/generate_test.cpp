@@ -260,7 +260,7 @@ TEST(Generate, LogitsThatAreNotFiniteAreAnError) {
     Blueprint b = small_blueprint();
     b.vocab_size = byte_vocabulary;
     b.tied_head = false;
-    TensorBlock tensors(model_tensors(b, {}));
+    TensorMemory tensors(model_tensors(b, {}));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i)
         for (float& v : tensors.values(i)) v = 1;
     for (float& v : std::span(tensors.view("head.weight").data, 40)) v = 3e38f;

@@ -14,7 +14,7 @@ protected:
     // The file of a model, as a test may want to spoil it. It looks at the model's tensors.
     static ModelFile content(Model&&) = delete;
     static ModelFile content(const Model& model) {
-        auto& tensors = const_cast<TensorBlock&>(impl_of(model).tensors); // read only
+        auto& tensors = const_cast<TensorMemory&>(impl_of(model).tensors); // read only
         ModelFile file;
         file.blueprint = impl_of(model).blueprint;
         file.encoding = model.encoding();

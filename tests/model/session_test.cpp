@@ -225,7 +225,7 @@ TEST(Sessions, ValuesThatAreNotFiniteAreReportedByLayer) {
     const Blueprint b = small_blueprint();
     for (const std::string tensor : {"layers.1.feed_forward.out.weight", "layers.0.attention.out.weight"}) {
         EncodingStack encodings;
-        TensorBlock tensors(model_tensors(b, encodings));
+        TensorMemory tensors(model_tensors(b, encodings));
         for (std::size_t i = 0; i < tensors.specs().size(); ++i)
             for (float& v : tensors.values(i)) v = tensors.specs()[i].name == tensor ? 3e38f : 0.5f;
         const Model model = make_model("huge", b, {}, std::move(tensors), nullptr, {}, b.context);

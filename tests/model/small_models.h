@@ -76,7 +76,7 @@ inline Blueprint shrunk(Blueprint b) {
 
 inline reference::Tensors tensors_of(const Model& model) {
     // The views are of floats that nobody may change; reading them is all that happens here.
-    auto& tensors = const_cast<TensorBlock&>(impl_of(model).tensors);
+    auto& tensors = const_cast<TensorMemory&>(impl_of(model).tensors);
     reference::Tensors all;
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const View v = tensors.view(i);
@@ -127,7 +127,7 @@ inline Model scripted_model(const std::map<Token, std::vector<Token>>& follow,
     b.tied_head = false;
     b.final_norm = false;
     b.context = 200;
-    TensorBlock tensors(model_tensors(b, {}));
+    TensorMemory tensors(model_tensors(b, {}));
     const View embedding = tensors.view("embedding.weight"), head = tensors.view("head.weight");
     for (Token t = 0; t < b.vocab_size; ++t) embedding.row(t)[t] = 1;
     for (const auto& [from, to] : follow)

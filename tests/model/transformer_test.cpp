@@ -57,7 +57,7 @@ std::vector<Variant> variants() {
 
 class Transformers : public ::testing::TestWithParam<Variant> {};
 
-constexpr int length = 85; // more than a block of keys, and no multiple of anything
+constexpr int length = 85; // more than a slab of keys, and no multiple of anything
 
 TEST_P(Transformers, AgreeWithTheOracleChunkByChunk) {
     const Blueprint& b = GetParam().blueprint;

@@ -48,7 +48,7 @@ TEST_P(SoftmaxOps, SurvivesInfinitiesAndLargeSpreads) {
     EXPECT_EQ(row, (std::vector<float>{0, 0.5f, 0, 0, 0, 0.5f}));
 }
 
-// Rows lie apart; one is wider than a block of columns.
+// Rows lie apart; one is wider than a strip of columns.
 TEST(SoftCap, AgreesWithDoublesAndLeavesTheRestAlone) {
     constexpr int cols = 2500, stride = 2503;
     for (const float cap : {0.5f, 30.0f}) {

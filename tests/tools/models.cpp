@@ -26,7 +26,7 @@ Blueprint small_blueprint(int d_model, int heads) {
 }
 
 void write(const std::filesystem::path& path, const Blueprint& blueprint, const EncodingStack& encodings,
-           TensorBlock& tensors, const Metadata& more = {}) {
+           TensorMemory& tensors, const Metadata& more = {}) {
     ModelFile file;
     file.blueprint = blueprint;
     file.encoding = encodings.spec();
@@ -41,7 +41,7 @@ void write(const std::filesystem::path& path, const Blueprint& blueprint, const 
 void write_alphabet(const std::filesystem::path& path, const std::string& encoding) {
     const Blueprint blueprint = small_blueprint(width, 2);
     const EncodingStack encodings(encoding, blueprint.dims());
-    TensorBlock tensors(model_tensors(blueprint, encodings));
+    TensorMemory tensors(model_tensors(blueprint, encodings));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i)
         if (tensors.specs()[i].initial.a == 1)
             for (float& value : tensors.values(i)) value = 1;
@@ -59,9 +59,9 @@ void write_random(const std::filesystem::path& path, const std::string& encoding
     blueprint.context = context;
     const EncodingStack encodings(encoding, blueprint.dims());
     const Model model = random_model(blueprint, encoding, 11);
-    TensorBlock tensors(model_tensors(blueprint, encodings));
+    TensorMemory tensors(model_tensors(blueprint, encodings));
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
-        auto& all = const_cast<TensorBlock&>(impl_of(model).tensors); // views are not const
+        auto& all = const_cast<TensorMemory&>(impl_of(model).tensors); // views are not const
         const View from = all.view(tensors.specs()[i].name), to = tensors.view(i);
         for (int row = 0; row < to.rows; ++row) std::copy_n(from.row(row), to.cols, to.row(row));
     }

@@ -63,7 +63,7 @@ TEST(CliTokenize, TwentyThousandAddedTokensAreNoMatter) {
     for (std::size_t n = 1; n < 254; ++n) add(std::string(n, 'a') + "b"), add("x" + std::string(n, 'y') + "y");
     b.vocab_size = static_cast<int>(256 + parts.added.size());
     ModelFile file{b, "none", make_bpe_tokenizer(parts)->to_json(), {}, tensor_list(b), {}};
-    TensorBlock tensors(file.specs);
+    TensorMemory tensors(file.specs);
     for (std::size_t i = 0; i < file.specs.size(); ++i) file.values.push_back(tensors.view(i));
     const TempDir dir;
     write_model(dir / "m", file);

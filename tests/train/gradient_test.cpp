@@ -255,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, Gradient, testing::ValuesIn(cases()), [](const 
     return name;
 });
 
-// Sequences of several tiles of queries and blocks of keys, and windows that begin inside them: along the gradient of
+// Sequences of several tiles of queries and slabs of keys, and windows that begin inside them: along the gradient of
 // all tensors together, and along random directions.
 class LongGradient : public testing::TestWithParam<std::string> {};
 

@@ -24,8 +24,8 @@ TEST_F(Training, SameBitsForAnyNumberOfThreads) {
     }
 }
 
-// Sizes at which every loop is shared out: rows for copies, norms and two blocks of their sums, elements of one
-// tensor for four blocks of AdamW, all tensors for eight of the norm, columns for a position's gradient.
+// Sizes at which every loop is shared out: rows for copies, norms and two strips of their sums, elements of one
+// tensor for four strips of AdamW, all tensors for eight of the norm, columns for a position's gradient.
 TEST_F(Training, SameBitsForAnyNumberOfThreadsWhereEveryLoopIsShared) {
     Options o = options("large");
     Blueprint& b = o.blueprint;

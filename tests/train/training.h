@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A folder with two small texts, and a run on them that takes a moment.
+// A folder with two small texts, and a run on them that takes a second.
 #pragma once
 
 #include "core/parallel.h"

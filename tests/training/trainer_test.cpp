@@ -17,7 +17,7 @@ namespace {
 using test::TempDir;
 
 std::vector<std::vector<float>> weights_of(const Model& model) {
-    const TensorBlock& tensors = impl_of(model).tensors;
+    const TensorMemory& tensors = impl_of(model).tensors;
     std::vector<std::vector<float>> all;
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         std::size_t n = 1;

@@ -84,7 +84,7 @@ file == "seeds.csv" {
 file == "seeds-runs.csv" { budget = sprintf("%.1f", column("tokens") / 1e6) }
 file == "encodings.csv" && column("n_prompt") > 0 {
     name = base(column("encoding"))
-    cost[name] = name == "none" ? "reference" : sprintf("%.2f %%", column("stage_percent"))
+    cost[name] = name == "none" ? "reference" : sprintf("%.2f %%", column("moments_percent"))
     prompt = column("n_prompt")
     cpu = column("cpu_info"); threads = column("n_threads"); rounds = column("repetitions")
 }

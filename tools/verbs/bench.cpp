@@ -221,7 +221,7 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
         r.seconds = bench::summarize(cost.seconds);
         r.rate = bench::summarize(bench::rates(load.tokens() * load.n_parallel, cost.seconds));
         r.difference = bench::summarize(bench::paired_percent(cost.seconds, none));
-        r.stage_percent = 1e-4 * cost.stage_us.sum() * load.tokens() * load.n_parallel / bench::quantile(none, 0.5);
+        r.moments_percent = 1e-4 * cost.moment_us.sum() * load.tokens() * load.n_parallel / bench::quantile(none, 0.5);
         r.reference = results.empty();
         r.predicted = bench::predict(impl_of(trunk.model).blueprint, sizes, load, plan.chunk);
         r.cost = std::move(cost);
@@ -295,7 +295,10 @@ const Verb bench_verb{.name = "bench",
                       .summary = "what each positional encoding costs",
                       .details = "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests of each of "
                                  "--dtype f32,q8_0. Columns are llama-bench's where "
-                                 "they mean the same.",
+                                 "they mean the same. With -v (and in CSV and JSON) each encoding has, in prefill (pp) "
+                                 "and decode (tg): moments % and us/token, the time of its own calls; kflop, the "
+                                 "operations predicted for them; x pred., the one over what the other should take; "
+                                 "tables and params, its KiB.",
                       .groups = groups,
                       .run = run};
 

@@ -60,18 +60,18 @@ const std::vector<std::string> record_columns = {"cpu_info",
                                                  "diff_q1",
                                                  "diff_median",
                                                  "diff_q3",
-                                                 "stage_percent",
+                                                 "moments_percent",
                                                  "embed_us",
                                                  "observe_us",
                                                  "rotate_us",
                                                  "bias_us",
                                                  "rescore_us",
                                                  "mix_us",
-                                                 "stage_flops",
+                                                 "moments_flops",
                                                  "product_gflops",
                                                  "sum_gflops",
                                                  "predicted_us",
-                                                 "stage_of_predicted",
+                                                 "moments_of_predicted",
                                                  "table_bytes",
                                                  "parameter_bytes",
                                                  "predicted_flops",
@@ -112,18 +112,18 @@ std::vector<Cell> record(const BenchResult& r) {
             rounded(r.difference.first_quartile, 3),
             rounded(r.difference.median, 3),
             rounded(r.difference.third_quartile, 3),
-            rounded(r.stage_percent, 4),
-            rounded(cost.stage_us[moment_embed], 5),
-            rounded(cost.stage_us[moment_observe], 5),
-            rounded(cost.stage_us[moment_rotate], 5),
-            rounded(cost.stage_us[moment_bias], 5),
-            rounded(cost.stage_us[moment_rescore], 5),
-            rounded(cost.stage_us[moment_mix], 5),
-            whole(cost.stage_operations.sum()),
+            rounded(r.moments_percent, 4),
+            rounded(cost.moment_us[moment_embed], 5),
+            rounded(cost.moment_us[moment_observe], 5),
+            rounded(cost.moment_us[moment_rotate], 5),
+            rounded(cost.moment_us[moment_bias], 5),
+            rounded(cost.moment_us[moment_rescore], 5),
+            rounded(cost.moment_us[moment_mix], 5),
+            whole(cost.moment_operations.sum()),
             giga(cost.rates.product),
             giga(cost.rates.sum),
             rounded(cost.predicted_us(), 5),
-            r.stage_of_predicted() > 0 ? rounded(r.stage_of_predicted(), 3) : Cell{},
+            r.moments_of_predicted() > 0 ? rounded(r.moments_of_predicted(), 3) : Cell{},
             whole(cost.bytes.tables),
             whole(cost.bytes.parameters),
             whole(r.predicted.flops),
@@ -136,8 +136,8 @@ std::vector<Cell> record(const BenchResult& r) {
             r.decode() ? Cell{} : rounded(r.percent_of_sgemm(), 2)};
 }
 
-const std::vector<std::string> line_columns = {"model",    "type",    "test",   "threads",   "encoding", "t/s",
-                                               "min..max", "limit %", "diff %", "quartiles", "stage %",  "us/token",
+const std::vector<std::string> line_columns = {"model",    "type",    "test",   "threads",   "encoding",  "t/s",
+                                               "min..max", "limit %", "diff %", "quartiles", "moments %", "us/token",
                                                "kflop",    "x pred.", "tables", "params"};
 
 std::vector<Cell> line(const BenchResult& r) {
@@ -155,9 +155,9 @@ std::vector<Cell> line(const BenchResult& r) {
         const bench::Summary& difference = r.difference;
         cells.insert(cells.end(),
                      {rounded(difference.median, 1), range(difference.first_quartile, difference.third_quartile, 1),
-                      rounded(r.stage_percent, 2), rounded(r.cost.stage_us.sum(), 3),
-                      rounded(1e-3 * r.cost.stage_operations.sum(), 1),
-                      r.stage_of_predicted() > 0 ? rounded(r.stage_of_predicted(), 2) : Cell{},
+                      rounded(r.moments_percent, 2), rounded(r.cost.moment_us.sum(), 3),
+                      rounded(1e-3 * r.cost.moment_operations.sum(), 1),
+                      r.moments_of_predicted() > 0 ? rounded(r.moments_of_predicted(), 2) : Cell{},
                       kibibytes(r.cost.bytes.tables), kibibytes(r.cost.bytes.parameters)});
     }
     return cells;
@@ -189,15 +189,19 @@ Figures shortened(const Figures& figures) {
 
 constexpr std::string_view short_notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
-    "diff %: time compared with none's in the same round, median. Differences below about 3 % drown in noise. -v: all\n"
-    "columns, of which stage % tells the encodings apart; --format csv or json: more.\n";
+    "diff %: time compared with none's in the same round, median. Differences below about 3 % drown in noise. -v: "
+    "what\n"
+    "tells the encodings apart, for prefill and decode: the time of their own calls (moments %, us/token), the "
+    "operations\n"
+    "that they are for (kflop, x pred.), and bytes (tables, params); --format csv or json: more.\n";
 
 constexpr std::string_view notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
     "limit %: of what this machine reached in the same run on as many threads: in decoding the bytes that must be\n"
     "read, of a stream of reads; in prefill the operations of products, of the BLAS's sgemm in f32.\n"
     "diff %: time compared with none's in the same round, median and quartiles. Differences of whole passes below\n"
-    "about 3 % drown in noise. stage %: what they should be, the encoding's own calls (us/token) timed within passes\n"
+    "about 3 % drown in noise. moments %: what they should be, the encoding's own calls (us/token) timed within "
+    "passes\n"
     "and divided by none's. kflop: 1,000 operations a token that they are for; x pred.: their time, divided by what\n"
     "these would take at the rates of products and of sums in the same pass. tables, params: KiB that the encoding\n"
     "computes, and that it trains.\n";

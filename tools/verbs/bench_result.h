@@ -18,7 +18,7 @@ struct BenchResult {
     bench::Workload load;
     bench::EncodingCost cost;
     bench::Summary seconds{}, rate{}, difference{}; // difference: to none in the same round, percent of time
-    double stage_percent = 0;                       // the encoding's own calls, as a share of none's pass
+    double moments_percent = 0;                     // the encoding's own calls, as a share of none's pass
     bool reference = false;                         // this is none
     bench::Cost predicted;                          // of none
     bench::Limits limits;                           // of the machine on the load's threads
@@ -28,9 +28,9 @@ struct BenchResult {
     double percent_of_stream() const { return 100 * bytes_read() / limits.stream; }
     double percent_of_sgemm() const { return 100 * flops() / limits.sgemm; }
     // The encoding's calls, divided by what their operations would take; 0: they are for none.
-    double stage_of_predicted() const {
+    double moments_of_predicted() const {
         const double at_rate = cost.predicted_us();
-        return at_rate > 0 ? cost.stage_us.sum() / at_rate : 0;
+        return at_rate > 0 ? cost.moment_us.sum() / at_rate : 0;
     }
     bool decode() const { return load.n_gen > 0; }
 };

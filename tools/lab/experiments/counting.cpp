@@ -22,8 +22,8 @@ Blueprint counting_blueprint(int context) {
     return b;
 }
 
-TensorBlock counting_tensors(const Blueprint& b) {
-    TensorBlock tensors(model_tensors(b, {}));
+TensorMemory counting_tensors(const Blueprint& b) {
+    TensorMemory tensors(model_tensors(b, {}));
     // Columns 0: always 2; 1: 2 for the first token, -2 for others. The mean square is 1: the norm changes nothing.
     const View embedding = tensors.view("embedding.weight");
     for (Token token = 0; token < b.vocab_size; ++token) {
@@ -53,7 +53,7 @@ Model counting_model(int context) {
 
 std::vector<HandSetMatrix> counting_matrices() {
     const Blueprint b = counting_blueprint(1);
-    TensorBlock tensors = counting_tensors(b);
+    TensorMemory tensors = counting_tensors(b);
     const auto matrix = [](const char* name, const char* meaning, View rows) {
         HandSetMatrix out{name, meaning, {}};
         for (int i = 0; i < rows.rows; ++i) out.rows.emplace_back(rows.row(i), rows.row(i) + rows.cols);
@@ -97,7 +97,7 @@ Blueprint relative_blueprint(int context, int layers) {
 }
 
 // Signs, so that every token's content has the same square; the head asks how much of a token's was attended to.
-void set_contents(TensorBlock& tensors, const Blueprint& b, std::uint64_t seed) {
+void set_contents(TensorMemory& tensors, const Blueprint& b, std::uint64_t seed) {
     const Random random(seed, 0x7e1a);
     for (Token token = 0; token < b.vocab_size; ++token) {
         float* row = tensors.view("embedding.weight").row(token);
@@ -116,7 +116,7 @@ void set_contents(TensorBlock& tensors, const Blueprint& b, std::uint64_t seed) 
 }
 
 // f_cnt: random products of contents; what is attended to is written to the columns of the answer.
-void set_content_scores(TensorBlock& tensors, int layer, std::uint64_t seed) {
+void set_content_scores(TensorMemory& tensors, int layer, std::uint64_t seed) {
     const std::string name = "layers." + std::to_string(layer) + ".attention.";
     const View qkv = tensors.view(name + "qkv.weight");
     const Random random(seed, 0xc0);
@@ -132,7 +132,7 @@ void set_content_scores(TensorBlock& tensors, int layer, std::uint64_t seed) {
 
 // The feed-forward layer of `layer` adds f(t) to a column, for t = 1 to context: linear pieces between what 1/t is after
 // the norm, each a unit relu(z_t - z).
-void add_function(TensorBlock& tensors, const Blueprint& b, int layer, int column,
+void add_function(TensorMemory& tensors, const Blueprint& b, int layer, int column,
                   const std::function<double(int)>& f) {
     const std::string name = "layers." + std::to_string(layer) + ".feed_forward.";
     const auto z = [](int t) { return 1.0 / t / std::sqrt(1 + 1 / (square * t * t)); };
@@ -151,7 +151,7 @@ void add_function(TensorBlock& tensors, const Blueprint& b, int layer, int colum
 
 Model relative_model(int context, std::uint64_t seed) {
     const Blueprint b = relative_blueprint(context, 2);
-    TensorBlock tensors(model_tensors(b, {}));
+    TensorMemory tensors(model_tensors(b, {}));
     set_contents(tensors, b, seed);
     // The first layer counts, as counting_model's does, and turns 1/t into t.
     const View counts = tensors.view("layers.0.attention.qkv.weight");
@@ -175,7 +175,7 @@ Model relative_model(int context, std::uint64_t seed) {
 Model content_model(int context, std::uint64_t seed, const std::string& encoding) {
     const Blueprint b = relative_blueprint(context, 1);
     EncodingStack encodings(encoding, b.dims());
-    TensorBlock tensors(model_tensors(b, encodings));
+    TensorMemory tensors(model_tensors(b, encodings));
     set_contents(tensors, b, seed);
     set_content_scores(tensors, 0, seed);
     return make_model("content", b, std::move(encodings), std::move(tensors), nullptr, {}, context);

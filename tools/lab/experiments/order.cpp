@@ -173,7 +173,7 @@ std::string judge(const Pair& pair, double bare, bool same_words, const std::vec
                     one_word(pair.first) ? "whose words have no other order" : "given twice",
                     ": no encoding can tell it from itself.");
     return text(names, " are the same set of rows without position (difference ", figure(bare),
-                "). Encodings of the embedding stage that tell them apart: ", joined(apart),
+                "). Encodings that act on the embedding and tell them apart: ", joined(apart),
                 "; those that leave the sets equal, because they act later, not at all, or alike on all rows: ",
                 joined(alike), ".");
 }

@@ -80,7 +80,7 @@ Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64
     const int taken = recipe.steps > 0 ? train(recipe, encodings, parameters, seed, meter) : 0;
     if (steps) *steps = taken;
     EncodingStack fresh(encoding, recipe.trunk.dims());
-    TensorBlock tensors(model_tensors(recipe.trunk, fresh));
+    TensorMemory tensors(model_tensors(recipe.trunk, fresh));
     for (int i = 0; i < parameters.count(); ++i) {
         const View from = parameters.value(i);
         std::copy_n(from.data, tensors.values(static_cast<std::size_t>(i)).size(),

@@ -330,8 +330,8 @@ Result run(const Request& request) {
              "contains zero",
              plan.quick ? ", and whatever it contains with --quick, which trains a tenth of the steps." : "."),
         "Steps of both kinds are timed in turns, one right after the other, on as many tokens; the interval is over "
-        "pairs. Memory is what the library's trainer has taken after its first step: weights, gradients, moments and "
-        "activations. The engine never holds a matrix of all queries by all keys."};
+        "pairs. Memory is what the library's trainer has taken after its first step: weights, gradients, the "
+        "optimiser's averages and activations. The engine never holds a matrix of all queries by all keys."};
     return result;
 }
 

@@ -209,7 +209,8 @@ std::vector<std::string> notes_of(const Plan& plan, const std::vector<WordRow>& 
                   " there (-: no sentence begins so); p_right_next and p_food_in_place ask for what is there.",
         study_data::beside(),
         "order: what ends in _1 is of models of one layer, in _2 of two; most_change is the largest over all seeds.",
-        "Each model is the engine's own block: attention of eight heads and a gated feed-forward layer, d_model 64, "
+        "Each model is made of the engine's own layers: attention of eight heads and a gated feed-forward layer, "
+        "d_model 64, "
         "trained for " +
             std::to_string(plan.corpus_steps) + " steps (" + std::to_string(plan.chase_steps) +
             " on the question of order) and asked through the engine's own inference. The published one has attention "
