@@ -13,23 +13,31 @@
 #include "encoding/table.h"
 #include "kernels/kernels.h"
 
+#include <algorithm>
+
 namespace ordo {
 namespace {
 
 constexpr int most_positions = 8192; // whose products are on the stack
-constexpr int keys_at_once = 128;
+constexpr int keys_at_once = 64, keys_of_sum = 16;
 
-// at[j] = sum + gates[j] + .. + gates[n - 1]; returns at[0]. By four, so that one addition waits for another only there.
-double add_up(int n, const float* gates, double sum, double* at) {
-    int j = n - 1;
-    for (; j >= 3; j -= 4) {
-        const double one = gates[j], two = one + gates[j - 1], three = two + gates[j - 2], four = three + gates[j - 3];
-        at[j] = sum + one;
-        at[j - 1] = sum + two;
-        at[j - 2] = sum + three;
-        at[j - 3] = sum += four;
+// at[j] = sum + gates[j] + .. + gates[n - 1]; returns at[0], and adds all gates to `total`. By four, so that one addition
+// waits for another only there.
+float add_up(int n, const float* gates, float sum, float* at, double& total) {
+    int j = n;
+    for (; j >= 4; j -= 4) {
+        const float one = gates[j - 1], two = one + gates[j - 2], three = two + gates[j - 3],
+                    four = three + gates[j - 4];
+        at[j - 1] = sum + one;
+        at[j - 2] = sum + two;
+        at[j - 3] = sum + three;
+        at[j - 4] = sum += four;
+        total += four;
     }
-    for (; j >= 0; --j) at[j] = sum += gates[j];
+    for (; j > 0; --j) {
+        at[j - 1] = sum += gates[j - 1];
+        total += gates[j - 1];
+    }
     return sum;
 }
 
@@ -59,15 +67,17 @@ public:
     }
 
     void rescore(View scores, const Tile& tile) const override {
-        alignas(64) float z[most_positions + relative_vector];
+        alignas(64) float z[most_positions + relative_vector], steps[most_positions];
         // A sum of n gates is at most n, and its neighbour is read.
         const int reached = std::min(positions_, scores.cols + 2);
         layer_of(tile).turned.multiply(1, tile.q, 0, reached, view(z, 1, reached));
+        for (int p = 0; p + 1 < reached; ++p) steps[p] = z[p + 1] - z[p];
         float* s = scores.row(0);
-        const int full = count(scores, [&](int j, float, int floor, float fraction) {
-            s[j] += z[floor] + fraction * (z[floor + 1] - z[floor]);
+        const int full = count(scores, [&](const Counted& keys) {
+            for (int i = 0; i < keys.n; ++i)
+                s[keys.first + i] += z[keys.floor[i]] + keys.fraction[i] * steps[keys.floor[i]];
         });
-        if (full > 0) kernels().add_value(full, z[positions_ - 1], s);
+        if (full > 0) kernels().add_value(full, z[reached - 1], s);
     }
 
     void rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient) const override {
@@ -79,16 +89,23 @@ public:
         float* ds = d_scores.row(0);
         double slopes = 0; // of all keys, then of those up to the one in hand
         const auto slope = [&](int j, int floor) { return static_cast<double>(ds[j]) * (z[floor + 1] - z[floor]); };
-        const int full = count(scores, [&](int j, float, int floor, float fraction) {
-            slopes += slope(j, floor);
-            dz[floor] += ds[j] * (1 - fraction);
-            dz[floor + 1] += ds[j] * fraction;
+        const int full = count(scores, [&](const Counted& keys) {
+            for (int i = keys.n - 1; i >= 0; --i) {
+                const int j = keys.first + i, floor = keys.floor[i];
+                slopes += slope(j, floor);
+                dz[floor] += ds[j] * (1 - keys.fraction[i]);
+                dz[floor + 1] += ds[j] * keys.fraction[i];
+            }
         });
         for (int j = 0; j < full; ++j) dz[positions_ - 1] += ds[j];
-        count(scores, [&](int j, float gate, int floor, float) {
-            const double own = slope(j, floor);
-            ds[j] += static_cast<float>(slopes * gate * (1 - gate));
-            slopes -= own;
+        count(scores, [&](const Counted& keys) {
+            for (int i = keys.n - 1; i >= 0; --i) {
+                const int j = keys.first + i;
+                const float gate = keys.gates[i];
+                const double own = slope(j, keys.floor[i]);
+                ds[j] += static_cast<float>(slopes * gate * (1 - gate));
+                slopes -= own;
+            }
         });
         const Kernels& k = kernels();
         const int e = layer.weight.cols;
@@ -125,24 +142,46 @@ private:
     };
     const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(dims_.slot(tile.layer))]; }
 
-    // use(j, gate, floor, fraction) from the last key down, as long as the position is below the last; returns how many
-    // keys are left, which are of the last. use may write score j.
+    // Keys whose position is below the last: the i-th is key first + i.
+    struct Counted {
+        int first, n;
+        const float* gates;
+        const int* floor;
+        const float* fraction;
+    };
+    // use(keys), the last keys first; returns how many keys are left, which are of the last position. use may write the
+    // scores of its keys.
     template <class Use>
     int count(View scores, const Use& use) const {
-        double sum = 0;
+        const int last = positions_ - 1;
+        if (last == 0) return scores.cols;
+        double total = 0; // of the gates so far
         for (int end = scores.cols; end > 0;) {
             const int first = std::max(0, end - keys_at_once), n = end - first;
-            float gates[keys_at_once];
-            double at[keys_at_once];
+            float gates[keys_at_once], at[keys_at_once];
+            int floor[keys_at_once];
             kernels().sigmoid(n, scores.row(0) + first, gates);
-            sum = add_up(n, gates, sum, at);
-            const double last = positions_ - 1;
-            const bool fills = sum >= last;
-            for (int j = n - 1; j >= 0; --j) {
-                if (fills && at[j] >= last) return first + j + 1;
-                const int floor = static_cast<int>(at[j]);
-                use(first + j, gates[j], floor, static_cast<float>(at[j] - floor));
+            int begin = n, full = 0; // those before `full` are of the last position
+            bool filled = false;
+            while (begin > 0 && !filled) {
+                const int to = begin;
+                begin = std::max(0, to - keys_of_sum);
+                // Floats are exact enough for what so few gates add to less than 1.
+                const int whole = static_cast<int>(total);
+                const float sum =
+                    add_up(to - begin, gates + begin, static_cast<float>(total - whole), at + begin, total);
+                const auto left = static_cast<float>(last - whole);
+                const auto beyond = [left](float p) { return !(p < left); }; // what is no number too
+                filled = beyond(sum);
+                if (filled) full = begin + static_cast<int>(std::count_if(at + begin, at + to, beyond));
+                for (int i = std::max(begin, full); i < to; ++i) {
+                    const int down = static_cast<int>(at[i]);
+                    floor[i] = down + whole;
+                    at[i] -= static_cast<float>(down);
+                }
             }
+            use({first + full, n - full, gates + full, floor + full, at + full});
+            if (filled) return first + full;
             end = first;
         }
         return 0;

@@ -130,6 +130,7 @@ public:
     void bind(int layer, std::span<const View> tensors) override {
         tensors_.bind(layer, tensors);
         build(tensors_.slot(layer));
+        reach_ = 0;
     }
     void prepare(int n_positions) override;
 
@@ -179,6 +180,7 @@ private:
     Mask mask_;
     LayerTensors tensors_;
     std::vector<Layer> layers_; // of each slot
+    int reach_ = 0;             // positions below exceed no layer's threshold
     DistanceTable table_;       // of each slot's heads
 };
 
@@ -215,7 +217,8 @@ void Fire::prepare(int n_positions) {
         for (int d = 0; d < n; ++d) logs[static_cast<std::size_t>(d)] = std::log1p(layer.c * d);
         layer.logs = std::move(logs);
     }
-    table_.prepare(std::min(n_positions, shift_invariant_below()));
+    reach_ = shift_invariant_below();
+    table_.prepare(std::min(n_positions, reach_));
 }
 
 int greatest_position(Positions positions, bool in_order) {
@@ -227,10 +230,11 @@ int greatest_position(Positions positions, bool in_order) {
 }
 
 void Fire::bias(View scores, const Tile& tile) const {
-    const Layer& layer = layer_of(tile);
     const bool in_order = consecutive(tile.keys);
-    if (std::max(greatest_position(tile.queries, false), greatest_position(tile.keys, in_order)) <= layer.threshold)
+    const int most = std::max(greatest_position(tile.queries, false), greatest_position(tile.keys, in_order));
+    if (most < reach_ || most <= layer_of(tile).threshold)
         return table_.add(scores, tensors_.slot(tile.layer) * n_heads_ + tile.head, tile, in_order);
+    const Layer& layer = layer_of(tile);
     for (int i = 0; i < scores.rows; ++i) {
         const int query = tile.queries[static_cast<std::size_t>(i)];
         const double limit = std::max(layer.threshold, static_cast<double>(query));

@@ -97,8 +97,11 @@ RelativePairs::Cut RelativePairs::cut(std::size_t query) const {
 }
 
 void RelativePairs::spread(const RelativeProducts& products, std::int64_t first, int count, View to) const {
+    const Kernels& k = kernels();
     const int n = static_cast<int>(keys_.size());
     const std::int64_t end = first + count;
+    const bool has_least = rows_.least >= first && rows_.least < end,
+               has_most = rows_.most >= first && rows_.most < end;
     for (std::size_t i = 0; i < queries_.size(); ++i) {
         const float* from = products[i];
         float* out = to.row(static_cast<int>(i));
@@ -110,12 +113,11 @@ void RelativePairs::spread(const RelativeProducts& products, std::int64_t first,
             continue;
         }
         const Cut at = cut(i);
-        if (rows_.least >= first && rows_.least < end) kernels().add_value(at.left, from[rows_.least - first], out);
+        if (has_least && at.left > 0) k.add_value(at.left, from[rows_.least - first], out);
         const std::int64_t begin = std::max<std::int64_t>(at.left, first - at.base);
         const std::int64_t stop = std::min<std::int64_t>(at.right, end - at.base);
-        if (begin < stop) kernels().add(static_cast<int>(stop - begin), from + (at.base + begin - first), out + begin);
-        if (rows_.most >= first && rows_.most < end)
-            kernels().add_value(at.end - at.right, from[rows_.most - first], out + at.right);
+        if (begin < stop) k.add(static_cast<int>(stop - begin), from + (at.base + begin - first), out + begin);
+        if (has_most && at.right < at.end) k.add_value(at.end - at.right, from[rows_.most - first], out + at.right);
     }
 }
 

@@ -57,6 +57,20 @@ TEST(Cope, RowsAreThoseOfThePaper) {
             }
 }
 
+// Keys behind a score that is no number are those of a row without it; the others are not computed with, and nothing is
+// read that is not there.
+TEST(Cope, AScoreThatIsNoNumberEndsTheCount) {
+    for (const int keys : {40, 200}) {
+        Single cope("cope:positions=300", dims());
+        Row row(keys), rest(keys);
+        row.scores.values[static_cast<std::size_t>(keys / 2)] = std::numeric_limits<float>::quiet_NaN();
+        cope.encoding->rescore(row.scores.view(), row.data.tile(1, 2));
+        cope.encoding->rescore(rest.scores.view(), rest.data.tile(1, 2));
+        EXPECT_TRUE(std::isnan(row.scores.at(0, keys / 2)));
+        for (int j = keys / 2 + 1; j < keys; ++j) EXPECT_EQ(row.scores.at(0, j), rest.scores.at(0, j)) << j;
+    }
+}
+
 TEST(Cope, WithOpenGatesItCountsTheDistance) {
     Single cope("cope:positions=10", dims());
     Row row(30);
