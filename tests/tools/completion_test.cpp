@@ -1,86 +1,281 @@
 // SPDX-License-Identifier: MIT
-// Completions, tried in the shells that are there.
+// Completions, asked of the shells: of bash and zsh in a pseudo-terminal, where the tab key or one that inserts all that it
+// would offer is pressed, and of fish by its `complete -C`.
 #include "tools/cli/options.h"
 
-#include "tests/tools/program.h"
+#include "encoding/registry.h"
+#include "tests/tools/terminal.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <set>
 #include <sstream>
+#include <unistd.h>
 
 namespace {
 
 using namespace ordo;
 using namespace ordo::test;
 
-std::string output_of(const std::string& command) {
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (!pipe) throw std::runtime_error("popen failed");
-    std::string out;
-    char buffer[4096];
-    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
-    return ::pclose(pipe) == 0 ? out : "failed: " + out;
-}
+using Words = std::set<std::string>;
+
+struct Question {
+    std::string before; // what stands on the line
+    std::string begun;  // the word under the cursor
+    Words offered;      // what it may become
+};
+
+// A user's folders: what is installed for the shells, and where the user is.
+class Home {
+public:
+    Home() {
+        for (const auto& folder : {work(), home_ / "installed"}) std::filesystem::create_directory(folder);
+        for (const auto& [shell, name] : {std::pair{"bash", "ordo"}, {"zsh", "_ordo"}, {"fish", "ordo.fish"}})
+            put_file(home_ / "installed" / name, out_of({"--completion", shell}));
+        for (const char* file : {"model.gguf", "moon.txt", "my texts.txt"}) put_file(work() / file, "");
+        std::filesystem::create_directory(work() / "models");
+    }
+    std::filesystem::path work() const { return home_ / "work"; }
+    std::string operator/(const std::string& name) const { return (home_ / name).string(); }
+
+    // In the place of this process.
+    [[noreturn]] void run(std::vector<std::string> argv) const {
+        std::filesystem::current_path(work());
+        const std::string program = std::filesystem::path(program_path()).parent_path().string();
+        const std::string path = program + ":" + ::getenv("PATH");
+        for (const auto& [name, value] : {std::pair{"HOME", home_.path().string()},
+                                          {"ZDOTDIR", home_.path().string()},
+                                          {"PATH", path},
+                                          {"TERM", std::string("dumb")},
+                                          {"LC_ALL", std::string("C.UTF-8")}})
+            ::setenv(name, value.c_str(), 1);
+        std::vector<char*> words;
+        for (std::string& word : argv) words.push_back(word.data());
+        words.push_back(nullptr);
+        ::execvp(words[0], words.data());
+        ::_exit(126);
+    }
+
+private:
+    TempDir home_;
+};
 
 bool there_is(const std::string& shell) {
-    return output_of("command -v " + shell).starts_with('/');
+    std::stringstream path(::getenv("PATH"));
+    for (std::string folder; std::getline(path, folder, ':');)
+        if (::access((folder + "/" + shell).c_str(), X_OK) == 0) return true;
+    return false;
 }
 
-// What bash would offer for the last of these words.
-std::string offered(const std::filesystem::path& script, const std::string& words, int count) {
-    return output_of("bash -c '. " + script.string() + "; COMP_WORDS=(" + words +
-                     "); COMP_CWORD=" + std::to_string(count - 1) + "; _ordo; echo ${COMPREPLY[@]}'");
+std::vector<std::string> lines_of(const std::string& file) {
+    std::vector<std::string> all;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
 }
 
-TEST(CliCompletion, BashOffersWhatTheTableHas) {
-    const TempDir dir;
-    put_file(dir / "ordo.bash", out_of({"--completion", "bash"}));
-    const auto offers = [&](const std::string& words, int count) { return offered(dir / "ordo.bash", words, count); };
-    EXPECT_EQ(offers("ordo gen", 2), "generate\n");
-    EXPECT_EQ(offers("ordo generate --top", 3), "--top-k --top-p\n");
-    EXPECT_EQ(offers("ordo generate --cache-type \"\"", 4), "f32 f16\n");
-    EXPECT_EQ(offers("ordo generate --cache-type = f1", 5), "f16\n"); // as readline splits --cache-type=f1
-    EXPECT_EQ(offers("ordo perplexity --encoding ali", 4), "alibi\n");
-    EXPECT_EQ(offers("ordo bench --encodings al", 4), "all alibi\n");
-    EXPECT_EQ(offers("ordo generate --isa avx512v", 4), "avx512vnni\n");
-    EXPECT_EQ(offers("ordo bench --shape llama1", 4), "llama15m llama110m llama1.1b\n");
-    EXPECT_EQ(offers("ordo generate --temp \"\"", 4), "\n"); // a number
-    EXPECT_EQ(offers("ordo --help tok", 3), "tokenize\n");
-    EXPECT_EQ(offers("ordo --completion \"\"", 3), "bash zsh fish\n");
-    EXPECT_EQ(offers("ordo info " + dir.path().string() + "/ord", 3), (dir / "ordo.bash").string() + "\n");
-    EXPECT_EQ(offers("ordo generate -m " + dir.path().string() + "/ord", 4), (dir / "ordo.bash").string() + "\n");
-    // What an argument without a dash may be by name, where it is not a file.
-    EXPECT_EQ(offers("ordo encodings ro", 3), "rope rotate-stretch\n");
-    EXPECT_EQ(offers("ordo table al", 3), "alibi\n");
-    EXPECT_EQ(offers("ordo lab slo", 3), "slopes\n");
-    EXPECT_EQ(offers("ordo lab rep", 3), "report\n");
-    EXPECT_EQ(offers("ordo train --arch qw", 4).substr(0, 4), "qwen");
-    EXPECT_EQ(offers("ordo generate --encodings al", 4), "alibi\n"); // and not all of them
-    std::string names;                                               // every verb
-    for (const tools::Verb* verb : tools::verbs()) names += std::string(verb->name) + " ";
-    EXPECT_TRUE(offers("ordo \"\"", 2).starts_with(names));
+// A line's words, without quotes.
+Words words_of(std::string_view line) {
+    Words words;
+    std::string word;
+    char quote = 0;
+    for (std::size_t i = 0; i <= line.size(); ++i) {
+        const char c = i < line.size() ? line[i] : ' ';
+        if (quote ? c == quote : c == '\'' || c == '"')
+            quote = quote ? 0 : c;
+        else if (c == '\\' && !quote && i + 1 < line.size())
+            word += line[++i];
+        else if (c != ' ' || (quote && i < line.size()))
+            word += c;
+        else if (!word.empty())
+            words.insert(std::exchange(word, {}));
+    }
+    return words;
+}
+
+// What the shell, once it has said "ready> ", makes of each line. ^X^A is to insert all that may stand there; ^X^P is to write
+// the line to the file "answers", empty it, and say "answered".
+std::vector<Words> answers_in_terminal(const Home& home, const std::vector<std::string>& argv,
+                                       const std::vector<Question>& questions) {
+    std::size_t asked = 0, answered = 0, read = 0;
+    const auto type = [&](const std::string& written) -> std::string {
+        for (std::size_t at; (at = written.find("answered", read)) != std::string::npos; ++answered) read = at + 1;
+        if (asked > answered || asked > questions.size() || written.find("ready> ") == std::string::npos) return "";
+        if (++asked > questions.size()) return "exit\r";
+        const Question& question = questions[asked - 1];
+        const bool one = question.offered.size() <= 1;
+        return question.before + question.begun + (one ? "\t" : "\x18\x01") + "\x18\x10";
+    };
+    const Watched watched = watch(
+        200, [&] { home.run(argv); }, {}, type);
+    const std::vector<std::string> lines = lines_of(home / "answers");
+    EXPECT_EQ(lines.size(), questions.size()) << watched.written;
+    std::vector<Words> answers(questions.size());
+    for (std::size_t i = 0; i < std::min(lines.size(), answers.size()); ++i) {
+        EXPECT_TRUE(lines[i].starts_with(questions[i].before)) << lines[i];
+        const std::string tail = lines[i].substr(std::min(lines[i].size(), questions[i].before.size()));
+        if (tail == questions[i].begun) continue;
+        for (std::string word : words_of(tail)) { // zsh says by = that a value follows, and by / what is a folder
+            if (word.ends_with('=') || word.ends_with('/')) word.pop_back();
+            answers[i].insert(word);
+        }
+    }
+    return answers;
+}
+
+std::vector<Words> bash_answers(const Home& home, const std::vector<Question>& questions) {
+    put_file(home / "bashrc", ". " + (home / "installed/ordo") +
+                                  "\n"
+                                  "answer() { echo \"$READLINE_LINE\" >>" +
+                                  (home / "answers") +
+                                  "; READLINE_LINE=; echo answered; }\n"
+                                  "bind '\"\\C-x\\C-a\": insert-completions'\n"
+                                  "bind -x '\"\\C-x\\C-p\": answer'\n"
+                                  "PS1='ready> '\n");
+    return answers_in_terminal(home, {"bash", "--noprofile", "--rcfile", home / "bashrc", "-i"}, questions);
+}
+
+// known: the command that makes the file known.
+std::vector<Words> zsh_answers(const Home& home, const std::vector<Question>& questions, const std::string& known) {
+    put_file(home / ".zshrc", "autoload -Uz compinit\n" + known +
+                                  "\n"
+                                  "all() { _main_complete; compstate[insert]=all compstate[list]=; }\n"
+                                  "answer() { print -r -- $BUFFER >>" +
+                                  (home / "answers") +
+                                  "; BUFFER=; zle -I; print answered; }\n"
+                                  "zle -C all complete-word all\nbindkey '^X^A' all\n"
+                                  "zle -N answer\nbindkey '^X^P' answer\n"
+                                  "PS1='ready> '\n");
+    return answers_in_terminal(home, {"zsh", "-d", "-i"}, questions);
+}
+
+std::vector<Words> fish_answers(const Home& home, const std::vector<Question>& questions) {
+    std::string lines;
+    for (const Question& question : questions) lines += question.before + question.begun + "\n";
+    put_file(home / "lines", lines);
+    const Watched watched = watch(200, [&] {
+        home.run({"fish", "--no-config", "-c",
+                  "set -p fish_complete_path " + (home / "installed") +
+                      "; while read -l line; complete -C $line; echo answered; end <" + (home / "lines") + " >" +
+                      (home / "answers")});
+    });
+    std::vector<Words> answers(1);
+    for (const std::string& line : lines_of(home / "answers")) {
+        if (line == "answered") {
+            answers.emplace_back();
+            continue;
+        }
+        const std::string word = line.substr(0, line.find('\t'));
+        answers.back().insert(word.ends_with('/') ? word.substr(0, word.size() - 1) : word);
+    }
+    answers.pop_back();
+    EXPECT_EQ(answers.size(), questions.size()) << watched.written;
+    answers.resize(questions.size());
+    return answers;
+}
+
+std::vector<Question> all_questions() {
+    const Words files{"model.gguf", "moon.txt", "models"};
+    std::vector<Question> all{
+        {"ordo ", "gen", {"generate"}},
+        {"ordo help ", "tok", {"tokenize"}},
+        {"ordo --help ", "tok", {"tokenize"}},
+        {"ordo --help tokenize ", "mo", {}},
+        {"ordo --completion ", "", {"bash", "fish", "zsh"}},
+        {"ordo gibberish ", "mo", {}},
+        // Options, and what may be their values.
+        {"ordo generate ", "--top", {"--top-k", "--top-p"}},
+        {"ordo generate model.gguf ", "--top", {"--top-k", "--top-p"}},
+        {"ordo generate -p \"Once upon: a = time\" ", "--top", {"--top-k", "--top-p"}},
+        {"ordo table alibi ", "--len", {"--len"}},
+        {"ordo generate --temp ", "", {}}, // a number
+        {"ordo generate -p ", "mo", {}},   // a text
+        {"ordo generate --cache-type ", "", {"f32", "f16"}},
+        {"ordo convert --dtype ", "q", {"q8_0", "q4_0"}},
+        {"ordo generate ", "--dtype=bf", {"--dtype=bf16"}},
+        {"ordo bench --dtype ", "f32,q6", {"f32,q6_K"}},
+        {"ordo bench --shape ", "llama1", {"llama110m", "llama15m", "llama1.1b"}},
+        {"ordo generate --isa ", "avx512v", {"avx512vnni"}},
+        {"ordo perplexity --encoding ", "ali", {"alibi"}},
+        {"ordo train --encoding ", "segment+learn", {"segment+learned"}},
+        {"ordo train --arch ", "smollm", {"smollm3"}},
+        {"ordo generate --encodings ", "al", {"alibi"}}, // and not all of them
+        {"ordo bench --encodings ", "al", {"all", "alibi"}},
+        {"ordo generate --encodings ", "none,rope,ali", {"none,rope,alibi"}},
+        {"ordo generate --encodings ", "'none;rope;ali", {"none;rope;alibi"}},
+        {"ordo generate -m ", "mo", files},
+        {"ordo generate --model ", "mo", files},
+        {"ordo generate ", "--model=model.", {"--model=model.gguf"}},
+        // What is no option, in every place.
+        {"ordo info ", "mo", files},
+        {"ordo info ", "my", {"my texts.txt"}},
+        {"ordo info ", "\"my", {"my texts.txt"}},
+        {"ordo generate -t 2 ", "mo", files},
+        {"ordo generate --ignore-eos ", "mo", files},
+        {"ordo generate --dtype=f32 ", "mo", files},
+        {"ordo generate model.gguf ", "mo", {}}, // there is but one
+        {"ordo convert ", "mo", files},
+        {"ordo convert model.gguf ", "mo", files},
+        {"ordo convert --dtype f16 model.gguf ", "mo", files},
+        {"ordo convert model.gguf out.gguf ", "mo", {}},
+        {"ordo encodings ", "ro", {"rope", "rotate-stretch"}},
+        {"ordo table --len 5 ", "ali", {"alibi"}},
+        {"ordo table --len=5 ", "ali", {"alibi"}},
+        {"ordo table --slopes ", "ali", {"alibi"}},
+        {"ordo table -- ", "ali", {"alibi"}},
+        {"ordo table rope:theta=100 ", "ali", {}},
+        {"ordo table ", "segment+learn", {"segment+learned"}},
+        {"ordo lab ", "slo", {"slopes"}},
+        {"ordo lab --quick ", "rep", {"report"}},
+        {"ordo lab report ", "mo", files},
+        {"ordo lab --seed 1 report ", "mo", files},
+        {"ordo generate -p table ", "ali", {}}, // whose verb it is not
+    };
+    Words first{"--help", "--version", "--man", "--markdown", "--completion"}, names;
+    for (const tools::Verb* verb : tools::verbs()) {
+        first.insert(std::string(verb->name));
+        Words options;
+        for (const tools::OptionGroup& group : verb->groups)
+            for (const tools::Option& option : group.options)
+                for (const std::string_view name : {option.name, option.alias})
+                    if (!name.empty()) options.insert("--" + std::string(name));
+        all.push_back({"ordo " + std::string(verb->name) + " ", "--", options});
+    }
+    for (const EncodingInfo* info : registered_encodings()) names.insert(std::string(info->name));
+    all.push_back({"ordo logits --encoding ", "", names});
+    all.push_back({"ordo table ", "", names});
+    Words verbs = first;
+    std::erase_if(verbs, [](const std::string& word) { return word.starts_with('-'); });
+    all.push_back({"ordo help ", "", verbs});
+    all.push_back({"ordo ", "--", {"--help", "--version", "--man", "--markdown", "--completion"}});
+    return all;
 }
 
 class CliCompletionIn : public testing::TestWithParam<std::string> {};
 
-TEST_P(CliCompletionIn, ItsShellIsTaken) {
-    const TempDir dir;
+TEST_P(CliCompletionIn, OffersWhatMayStandThere) {
     const std::string& shell = GetParam();
-    const std::string script = out_of({"--completion", shell});
-    for (const tools::Verb* verb : tools::verbs())
-        EXPECT_NE(script.find(verb->name), std::string::npos) << shell << " " << verb->name;
-    EXPECT_NE(script.find("f32 f16"), std::string::npos);
-    put_file(dir / shell, script);
-    EXPECT_NE(script.find("rope xpos alibi"), std::string::npos); // of encodings and table
-    if (!there_is(shell)) GTEST_SKIP() << "no " << shell << " here";
-    EXPECT_EQ(output_of(shell + " -n " + (dir / shell).string() + " 2>&1"), "") << shell;
-    if (shell != "fish") return;
-    const std::string tried = output_of("fish -N -c 'source " + (dir / "fish").string() +
-                                        "; complete -C \"ordo generate --cache-type \"' 2>/dev/null");
-    EXPECT_NE(tried.find("f16"), std::string::npos) << tried;
+    if (!there_is(shell)) GTEST_SKIP() << "there is no " << shell << " here";
+    const Home home;
+    const std::vector<Question> questions = all_questions();
+    const std::vector<Words> answers =
+        shell == "bash"   ? bash_answers(home, questions)
+        : shell == "fish" ? fish_answers(home, questions)
+                          : zsh_answers(home, questions, "fpath=(" + (home / "installed") + " $fpath)\ncompinit -u -D");
+    for (std::size_t i = 0; i < questions.size(); ++i)
+        EXPECT_EQ(answers[i], questions[i].offered) << questions[i].before + questions[i].begun;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shells, CliCompletionIn, testing::Values("zsh", "fish"),
+INSTANTIATE_TEST_SUITE_P(Shells, CliCompletionIn, testing::Values("bash", "zsh", "fish"),
                          [](const auto& shell) { return shell.param; });
+
+// As `source <(ordo --completion zsh)` in somebody's own files does.
+TEST(CliCompletion, ZshMayReadItAsAScript) {
+    if (!there_is("zsh")) GTEST_SKIP() << "there is no zsh here";
+    const Home home;
+    const std::vector<Words> answers =
+        zsh_answers(home, {{"ordo ", "gen", {"generate"}}}, "compinit -u -D\nsource " + (home / "installed/_ordo"));
+    EXPECT_EQ(answers[0], Words{"generate"});
+}
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include "bench/shapes.h"
 #include "core/error.h"
+#include "core/weight_type.h"
 #include "encoding/registry.h"
 #include "formats/architecture.h"
 
@@ -16,13 +17,17 @@ constexpr std::string_view shells = "bash zsh fish";
 
 enum class Values { none, free, files, words };
 
+// Text that has names in it.
+bool names_something(const Option& option) {
+    return option.kind == Kind::text && (option.name == "encoding" || option.name == "encodings" ||
+                                         option.name == "shape" || option.name == "arch" || option.name == "dtype");
+}
+
 // What an option's value may be completed to.
 Values values_of(const Option& option) {
     if (option.kind == Kind::flag) return Values::none;
     if (option.kind == Kind::path) return Values::files;
-    const bool names =
-        option.name == "encoding" || option.name == "encodings" || option.name == "shape" || option.name == "arch";
-    return option.kind == Kind::choice || names ? Values::words : Values::free;
+    return option.kind == Kind::choice || names_something(option) ? Values::words : Values::free;
 }
 
 std::string joined(std::span<const std::string_view> words) {
@@ -43,8 +48,13 @@ std::string words_of(const Verb& verb, const Option& option) {
             if (architecture.make().encoder.empty()) known.push_back(architecture.name); // as ordo train takes them
         return joined(known);
     }
+    if (option.name == "dtype") {
+        std::vector<std::string_view> types;
+        for (const WeightType type : weight_types) types.push_back(name_of(type));
+        return joined(types);
+    }
     std::string names =
-        option.name == "encodings" && verb.name == "bench" ? "all" : ""; // too many to read side by side
+        option.name == "encodings" && verb.name != "generate" ? "all" : ""; // too many to read side by side
     for (const EncodingInfo* info : registered_encodings())
         names += (names.empty() ? "" : " ") + std::string(info->name);
     return names;
@@ -84,11 +94,85 @@ std::string in_quotes(std::string_view text, bool fish = false) {
     return out + "'";
 }
 
+// Options whose value is another word: "-m --model -t --threads".
+std::string valued_names(const Verb& verb) {
+    std::string names;
+    for_each_option(verb, [&](const Option& option) {
+        if (values_of(option) != Values::none) names += (names.empty() ? "" : " ") + names_of(option, " ");
+    });
+    return names;
+}
+
 // ---- bash -------------------------------------------------------------------------------------
 
-// Cases by "VERB OPTION", then the options of each verb. readline splits at =, so that --name=value are three words.
+// What follows the tables. readline splits words at = and :, and completes what comes after the last of them; files are left
+// to it, as it knows of quotes and of ~.
+constexpr std::string_view bash_function = R"(_ordo() {
+    local IFS=$' \t\n' line=() word= glued= piece=${COMP_WORDS[COMP_CWORD]} cur= before= head= verb= i
+    local value= words= options= operands=0 names= place=0 ended=
+    COMPREPLY=()
+    for ((i = 0; i <= COMP_CWORD; ++i)); do
+        word=${COMP_WORDS[i]}
+        if [[ $i -gt 0 && $word && ($glued || $word == [=:]*) ]]; then
+            line[${#line[@]} - 1]+=$word
+        else
+            line+=("$word")
+        fi
+        glued=
+        [[ $word == *[=:] ]] && glued=1
+    done
+    local last=$((${#line[@]} - 1))
+    cur=${line[last]} verb=${line[1]}
+    [[ $piece == [=:]* ]] && piece=
+    local kept=${cur%"$piece"}
+    if ((last == 1)); then
+        value=words words=$_ordo_first
+    elif ((last == 2)) && [[ $verb == help || $verb == --help || $verb == -h ]]; then
+        value=words words=$_ordo_verbs
+    elif ((last == 2)) && [[ $verb == --completion ]]; then
+        value=words words=$_ordo_shells
+    else
+        _ordo_verb "$verb"
+        [[ $options ]] || return
+        for ((i = 2; i < last; ++i)); do
+            word=${line[i]}
+            if [[ $ended || $word != -?* ]]; then
+                ((++place))
+            elif [[ $word == -- ]]; then
+                ended=1
+            elif [[ $word != *=* ]]; then
+                _ordo_value "$verb" "$word"
+                [[ $value ]] && ((++i))
+            fi
+        done
+        if ((i == last)); then # no option waits for this word
+            value= words=
+            if [[ ! $ended && $cur == --*=* ]]; then
+                _ordo_value "$verb" "${cur%%=*}"
+                before=${cur%%=*}= cur=${cur#*=}
+            elif [[ ! $ended && $cur == -* ]] || ((place >= operands)); then
+                value=words words=$options
+            elif [[ $place -eq 0 && $names ]]; then
+                value=words words=$names
+            else
+                value=files
+            fi
+        fi
+    fi
+    if [[ $value == files ]]; then
+        compopt -o default
+    elif [[ $value == words ]]; then
+        cur=${cur#[\'\"]} kept=${kept#[\'\"]}
+        head=${cur%"${cur##*[,;+]}"} # of a list
+        COMPREPLY=($(compgen -P "$before$head" -W "$words" -- "${cur#"$head"}"))
+        COMPREPLY=("${COMPREPLY[@]#"$kept"}")
+    fi
+}
+complete -F _ordo ordo
+)";
+
 std::string bash_text() {
-    std::string values, options;
+    std::string values, cases;
     for (const Verb* verb : verbs()) {
         std::string names;
         const std::string prefix = "'" + std::string(verb->name) + " ";
@@ -96,56 +180,27 @@ std::string bash_text() {
             names += (names.empty() ? "" : " ") + names_of(option, " ");
             const Values kind = values_of(option);
             if (kind == Values::none) return;
-            values += "        " + prefix + names_of(option, ("' | " + prefix).c_str()) + "') ";
-            values += kind == Values::files   ? "files=1"
-                      : kind == Values::words ? "words=" + in_quotes(words_of(*verb, option))
-                                              : "return";
+            values += "        " + prefix + names_of(option, ("' | " + prefix).c_str()) + "') value=";
+            values += kind == Values::files   ? "files"
+                      : kind == Values::words ? "words words=" + in_quotes(words_of(*verb, option))
+                                              : "text";
             values += " ;;\n";
         });
         const std::string operands = joined(operand_names(*verb));
-        options += "        " + std::string(verb->name) + ") options=" + in_quotes(names) +
-                   (operands.empty() ? "" : " operands=" + in_quotes(operands)) + " ;;\n";
+        cases += "        " + std::string(verb->name) + ") operands=" + std::to_string(operand_count(*verb)) +
+                 " options=" + in_quotes(names) + (operands.empty() ? "" : " names=" + in_quotes(operands)) + " ;;\n";
     }
-    return "# bash completion for ordo, made by ordo --completion bash\n"
-           "_ordo() {\n"
-           "    local cur=${COMP_WORDS[COMP_CWORD]} prev= verb= options= operands= words= files=\n"
-           "    [ \"$COMP_CWORD\" -gt 0 ] && prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-           "    if [ \"$cur\" = = ]; then\n"
-           "        cur=\n"
-           "    elif [ \"$prev\" = = ]; then\n"
-           "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
-           "    fi\n"
-           "    COMPREPLY=()\n"
-           "    [ \"$COMP_CWORD\" -gt 1 ] && verb=${COMP_WORDS[1]}\n"
-           "    case $verb in\n"
-           "        '') COMPREPLY=($(compgen -W " +
-           in_quotes(verb_names() + " " + std::string(global_names)) +
-           " -- \"$cur\")); return ;;\n"
-           "        help | --help | -h) COMPREPLY=($(compgen -W " +
-           in_quotes(verb_names()) +
-           " -- \"$cur\")); return ;;\n"
-           "        --completion) COMPREPLY=($(compgen -W " +
-           in_quotes(shells) +
-           " -- \"$cur\")); return ;;\n"
-           "    esac\n"
-           "    case \"$verb $prev\" in\n" +
-           values +
-           "    esac\n"
-           "    case $verb in\n" +
-           options +
-           "    esac\n"
-           "    if [ -n \"$words\" ]; then\n"
-           "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-           "    elif [ -z \"$files\" ] && [[ $cur == -* ]]; then\n"
-           "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-           "    elif [ -z \"$files\" ] && [ -n \"$operands\" ] && [ \"$COMP_CWORD\" -eq 2 ]; then\n"
-           "        COMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
-           "    else\n"
-           "        local IFS=$'\\n'\n"
-           "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-           "    fi\n"
-           "}\n"
-           "complete -o filenames -F _ordo ordo\n";
+    std::string out = "# bash completion for ordo, made by ordo --completion bash\n";
+    out += "_ordo_verbs=" + in_quotes(verb_names()) + "\n";
+    out += "_ordo_first=\"$_ordo_verbs " + std::string(global_names) + "\"\n";
+    out += "_ordo_shells=" + in_quotes(shells) + "\n";
+    out += "_ordo_verb() { # VERB: its options, how many operands it takes, and what the first may be by name\n"
+           "    case $1 in\n" +
+           cases + "    esac\n}\n";
+    out += "_ordo_value() { # VERB OPTION: what comes next: files, words, another text, or nothing of it\n"
+           "    value= words=\n    case \"$1 $2\" in\n" +
+           values + "    esac\n}\n";
+    return out.append(bash_function);
 }
 
 // ---- zsh --------------------------------------------------------------------------------------
@@ -160,35 +215,53 @@ std::string zsh_escaped(std::string_view text) {
     return out;
 }
 
+// name: as it stands before the description, with = where the value may stand after it.
 std::string zsh_argument(const Verb& verb, const Option& option, std::string_view name) {
-    std::string text = (option.repeatable ? "*" : "(" + names_of(option, " ") + ")") + std::string(name);
-    text += "[" + zsh_escaped(option.help) + "]";
     const Values kind = values_of(option);
+    std::string text = (option.repeatable ? "*" : "(" + names_of(option, " ") + ")") + std::string(name);
+    if (kind != Values::none && name.starts_with("--")) text += '=';
+    text += "[" + zsh_escaped(option.help) + "]";
     if (kind == Values::none) return in_quotes(text);
     text += ":" + zsh_escaped(option.value) + ":";
     if (kind == Values::files) text += "_files";
-    if (kind == Values::words) text += "(" + words_of(verb, option) + ")";
+    if (kind == Values::words) text += "{_ordo_words " + words_of(verb, option) + "}";
     return in_quotes(text);
+}
+
+// "IN OUT" is two of them.
+std::vector<std::string> zsh_operands(const Verb& verb) {
+    std::vector<std::string> all;
+    std::string_view rest = verb.operand;
+    for (std::size_t place = 1; place <= operand_count(verb); ++place) {
+        const std::string_view name = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+        const std::string words = place == 1 ? joined(operand_names(verb)) : "";
+        all.push_back(in_quotes(std::to_string(place) + ":" + zsh_escaped(name) + ":" +
+                                (words.empty() ? "_files" : "{_ordo_words " + words + "}")));
+    }
+    return all;
 }
 
 std::string zsh_text() {
     std::string summaries, cases;
     for (const Verb* verb : verbs()) {
         summaries += "        " + in_quotes(std::string(verb->name) + ":" + zsh_escaped(verb->summary)) + "\n";
-        cases += "        " + std::string(verb->name) + ")\n            _arguments -s";
+        cases += "        " + std::string(verb->name) + ")\n            _arguments -s -S";
         const auto add = [&cases](const std::string& argument) { cases += " \\\n                " + argument; };
         for_each_option(*verb, [&](const Option& option) {
             if (option.letter) add(zsh_argument(*verb, option, std::string("-") + option.letter));
             add(zsh_argument(*verb, option, "--" + std::string(option.name)));
             if (!option.alias.empty()) add(zsh_argument(*verb, option, "--" + std::string(option.alias)));
         });
-        if (const std::string operands = joined(operand_names(*verb)); !operands.empty())
-            add(in_quotes("1:" + zsh_escaped(verb->operand) + ":(" + operands + ")"));
-        if (!verb->operand.empty()) add(in_quotes("*:" + zsh_escaped(verb->operand) + ":_files"));
+        for (const std::string& operand : zsh_operands(*verb)) add(operand);
         cases += "\n            ;;\n";
     }
     return "#compdef ordo\n"
            "# zsh completion for ordo, made by ordo --completion zsh\n"
+           "_ordo_words() { # WORD ...: one of them, at the end of a list too\n"
+           "    compset -P '*[,;+]'\n"
+           "    compadd -- \"$@\"\n"
+           "}\n"
            "_ordo() {\n"
            "    local -a verbs=(\n" +
            summaries +
@@ -204,36 +277,89 @@ std::string zsh_text() {
            "    shift words\n"
            "    ((CURRENT--))\n"
            "    case $verb in\n"
-           "        help | --help | -h) _describe verb verbs ;;\n"
-           "        --completion) compadd -- " +
+           "        help | --help | -h) ((CURRENT > 2)) || _describe verb verbs ;;\n"
+           "        --completion) ((CURRENT > 2)) || compadd -- " +
            std::string(shells) + " ;;\n" + cases +
            "    esac\n"
            "}\n"
-           "_ordo \"$@\"\n";
+           "# Found in $fpath this is the function itself; read as a script it tells whose it is.\n"
+           "if [[ $funcstack[1] == _ordo ]]; then _ordo \"$@\"; else compdef _ordo ordo; fi\n";
 }
 
 // ---- fish -------------------------------------------------------------------------------------
 
+constexpr std::string_view fish_functions =
+    R"(function __ordo_after # WORD ...: they alone stand between ordo and the cursor's word
+    set -l line (commandline -opc)
+    test "$line[2..]" = "$argv"
+end
+function __ordo_verb # VERB ...: one of these
+    set -l line (commandline -opc)
+    contains -- "$line[2]" $argv
+end
+function __ordo_place # VERB PLACE ...: how many operands of the verb stand before the cursor's word
+    set -l line (commandline -opc)
+    test "$line[2]" = $argv[1]; or return
+    set -l valued (__ordo_valued $argv[1])
+    set -l place 0
+    set -l ended
+    set -l skip
+    for word in $line[3..]
+        if set -q skip[1]
+            set skip
+        else if set -q ended[1]; or not string match -q -- '-?*' $word
+            set place (math $place + 1)
+        else if test $word = --
+            set ended 1
+        else if contains -- $word $valued
+            set skip 1
+        end
+    end
+    contains $place $argv[2..]
+end
+function __ordo_words # WORD ...: each at the end of the list that is being written, if it is one
+    set -l word (commandline -ct | string replace -r -- '^--[^=]*=' '' | string trim -l -c '\'"')
+    set -l head (string match -r -- '.*[,;+]' "$word")
+    printf '%s\n' "$head"$argv
+end
+)";
+
 std::string fish_text() {
     std::string out = "# fish completion for ordo, made by ordo --completion fish\n"
-                      "complete -c ordo -n __fish_use_subcommand -f\n";
+                      "function __ordo_valued # VERB: its options whose value is another word\n"
+                      "    switch $argv[1]\n";
     for (const Verb* verb : verbs())
-        out += "complete -c ordo -n __fish_use_subcommand -a " + std::string(verb->name) + " -d " +
-               in_quotes(verb->summary, true) + "\n";
+        out += "        case " + std::string(verb->name) + "\n            string split ' ' -- " +
+               in_quotes(valued_names(*verb), true) + "\n";
+    out += "    end\nend\n";
+    out += fish_functions;
+    const auto when = [&out](const std::string& condition, const std::string& what) {
+        out += "complete -c ordo -n " + in_quotes(condition, true) + " " + what + "\n";
+    };
+    when("not __ordo_verb " + verb_names(), "-f"); // files belong to verbs
+    when("__ordo_after", "-a " + in_quotes(global_names, true));
+    for (const Verb* verb : verbs())
+        when("__ordo_after; or __ordo_after help; or __ordo_after --help; or __ordo_after -h",
+             "-a " + std::string(verb->name) + " -d " + in_quotes(verb->summary, true));
+    when("__ordo_after --completion", "-a " + in_quotes(shells, true));
     for (const Verb* verb : verbs()) {
+        const std::string name(verb->name);
         if (const std::string operands = joined(operand_names(*verb)); !operands.empty())
-            out += "complete -c ordo -n '__fish_seen_subcommand_from " + std::string(verb->name) + "' -a " +
-                   in_quotes(operands, true) + "\n";
+            when("__ordo_place " + name + " 0", "-f -a " + in_quotes("(__ordo_words " + operands + ")", true));
+        std::string places;
+        for (std::size_t place = 0; place < operand_count(*verb); ++place) places += " " + std::to_string(place);
+        when("__ordo_verb " + name + "; and not __ordo_place " + name + places, "-f"); // they all are there
         for_each_option(*verb, [&](const Option& option) {
-            out += "complete -c ordo -n '__fish_seen_subcommand_from " + std::string(verb->name) + "'";
-            if (option.letter) out += std::string(" -s ") + option.letter;
-            out += " -l " + std::string(option.name);
-            if (!option.alias.empty()) out += " -l " + std::string(option.alias);
+            std::string what;
+            if (option.letter) what += std::string("-s ") + option.letter + " ";
+            what += "-l " + std::string(option.name);
+            if (!option.alias.empty()) what += " -l " + std::string(option.alias);
             const Values kind = values_of(option);
-            if (kind == Values::files) out += " -rF";
-            if (kind == Values::free) out += " -x";
-            if (kind == Values::words) out += " -xa " + in_quotes(words_of(*verb, option), true);
-            out += " -d " + in_quotes(option.help, true) + "\n";
+            if (kind == Values::files) what += " -rF";
+            if (kind == Values::free) what += " -x";
+            if (kind == Values::words)
+                what += " -xa " + in_quotes("(__ordo_words " + words_of(*verb, option) + ")", true);
+            when("__ordo_verb " + name, what + " -d " + in_quotes(option.help, true));
         });
     }
     return out;
