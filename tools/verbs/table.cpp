@@ -164,9 +164,21 @@ void write_table(const TableRows& table, Format format) {
     write_rows(figures, format);
 }
 
-// layers: that the encoding acts in.
+// Whether the numbers are in tensors, or the request is wrong: then an encoding refuses it that has been given none.
+bool in_weights(const Encoding& unbound, TableRequest request, const Dims& dims) {
+    request.width = dims.d_model;
+    request.layer = 0;
+    try {
+        unbound.table_rows(request);
+        return false;
+    } catch (const Error&) {
+        return true;
+    }
+}
+
+// layers: that the encoding acts in. warning: said where there is something to show.
 void show(const Arguments& arguments, TableRequest request, const Encoding& encoding, const Dims& dims,
-          std::span<const int> layers) {
+          std::span<const int> layers, const std::string& warning = {}) {
     request.width = dims.d_model;
     if (request.head >= dims.n_heads)
         fail(ErrorCode::usage, "option --head: expected a head below ", dims.n_heads, ", found ", request.head);
@@ -174,10 +186,12 @@ void show(const Arguments& arguments, TableRequest request, const Encoding& enco
         fail(ErrorCode::usage, "option --layer: expected one that the encoding acts in, ", layers.front(), " to ",
              layers.back(), ", found ", request.layer);
     const Format format = parse_format(arguments.text("format"));
+    const TableRows rows = encoding.table_rows(request);
+    if (!warning.empty() && !arguments.has("quiet")) write_message(warning);
     if (arguments.has("transpose"))
         write_transposed(encoding.table(request), request.start, format);
     else
-        write_table(encoding.table_rows(request), format);
+        write_table(rows, format);
 }
 
 // An encoding with tensors is shown as the weights have it.
@@ -207,7 +221,8 @@ int run(const Arguments& arguments) {
     const std::string item = spec_in(spec, dims, request.layer);
     dims.n_layers = 1; // where there are no weights
     const std::vector<std::unique_ptr<Encoding>> alone = make_encodings(item, dims);
-    const bool stored = !alone.front()->tensors().empty();
+    const bool stored =
+        !alone.front()->tensors().empty() && (arguments.has("model") || in_weights(*alone.front(), request, dims));
     std::optional<std::filesystem::path> file;
     if (stored && arguments.has("model"))
         file = arguments.text("model");
@@ -222,11 +237,10 @@ int run(const Arguments& arguments) {
         show(arguments, request, *alone.front(), dims, std::array{0});
         return 0;
     }
-    if (!arguments.has("quiet"))
-        write_message("warning: " + printable(spec) +
-                      ": no shipped weights were trained with it; shown are the numbers that its training begins with");
     const LooseEncoding untrained(item, dims);
-    show(arguments, request, *untrained.stack().items()[0], dims, std::array{0});
+    show(arguments, request, *untrained.stack().items()[0], dims, std::array{0},
+         "warning: " + printable(spec) +
+             ": no shipped weights were trained with it; shown are the numbers that its training begins with");
     return 0;
 }
 
@@ -241,7 +255,7 @@ const Verb table_verb{
     .details =
         "What is added to the embeddings: a row for each position. rope: angle, cos and sin of each position and "
         "pair. A bias: a row for each query, a column for each key, of one head. rotate-stretch: angle and scale. An "
-        "encoding with weights is shown as the shipped ones have it, or else as its training begins.",
+        "encoding whose numbers are trained is shown as the shipped weights have it, or else as its training begins.",
     .groups = groups,
     .run = run};
 
