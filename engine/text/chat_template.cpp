@@ -2,6 +2,7 @@
 #include "text/chat_template.h"
 
 #include "core/error.h"
+#include "core/trimmed.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,12 +13,6 @@ namespace {
 constexpr std::string_view names[] = {"ChatML",     "Llama 2",         "Llama 3", "Gemma",      "Phi 3",
                                       "Phi 4",      "Phi 4 mini",      "Mistral", "Mistral v3", "Mistral Nemo",
                                       "Mistral v7", "Mistral Small 3", "Zephyr"};
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view space = " \t\n\r";
-    const std::size_t begin = text.find_first_not_of(space);
-    return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(space) - begin + 1);
-}
 
 // The forms that name the role before each message.
 struct Marks {

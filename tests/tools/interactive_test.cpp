@@ -76,6 +76,20 @@ TEST(CliInteractive, AgainTakesTheNextSeedAndSaysIt) {
                               model_file("none") + ", encoding: none\n");
 }
 
+// Where nothing is drawn the text cannot be another one; under another encoding it may be.
+TEST(CliInteractive, AgainSaysWhenItCannotBeAnotherText) {
+    const std::vector<std::string> talk{"generate", "-i", "-n", "3", "--temp", "0", "-m", model_file("rope")};
+    const std::string same = "ordo: at a temperature of 0 the same text is written again\n";
+    const Outcome outcome = run_program(talk, {.input = "a\n/again\n"});
+    EXPECT_EQ(outcome.out, "bcd\nbcd\n");
+    EXPECT_EQ(outcome.err, same);
+    const Outcome seeded = run_program(talk, {.input = "a\n/seed 3\n/again\n"});
+    EXPECT_EQ(seeded.err, "ordo: warning: /seed changes nothing at a temperature of 0\n" + same);
+    const Outcome other = run_program(talk, {.input = "a\n/encoding alibi\n/again\n"});
+    EXPECT_EQ(other.err.find(same), std::string::npos) << other.err;
+    EXPECT_EQ(said("a\n/again\n"), "bcd\nbcd\n"); // -q says nothing
+}
+
 TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
     const Outcome outcome =
         run_program(words, {.input = "/bogus\n/seed x\n/encoding ropy\n/encoding\n/model /no/such\n/model\na\n"});

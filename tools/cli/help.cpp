@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table of options as --help, as Markdown and as a man page.
+#include "core/trimmed.h"
 #include "tools/cli/columns.h"
 #include "tools/cli/options.h"
 
@@ -140,11 +141,6 @@ std::string roff_entry(std::string_view left, std::string_view right) {
     return ".TP\n.B " + roff(left) + "\n" + roff(right) + "\n";
 }
 
-std::string trimmed(std::string text) {
-    text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-    return text;
-}
-
 // A bar would end the cell; < would begin a tag.
 std::string cell(std::string_view text) {
     std::string out;
@@ -201,8 +197,8 @@ std::string markdown_text() {
             for (const Option& option : group.options) {
                 const std::string more = option.repeatable ? " (may be repeated)" : "";
                 const std::string fallback = option.fallback.empty() ? "" : "`" + std::string(option.fallback) + "`";
-                out +=
-                    "| `" + trimmed(signature(option)) + "` | " + fallback + " | " + cell(option.help) + more + " |\n";
+                out += "| `" + std::string(trimmed(signature(option))) + "` | " + fallback + " | " + cell(option.help) +
+                       more + " |\n";
             }
         out += "\n```sh\n";
         for (const Example& example : examples())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo generate -i: a text that somebody and the model write in turns.
 #include "core/error.h"
+#include "core/trimmed.h"
 #include "encoding/spec.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/line_reader.h"
@@ -39,12 +40,6 @@ constexpr std::string_view chat_help =
     "  /model FILE      go on with another model\n"
     "  /help            this list\n"
     "  /quit            end, as Ctrl-D does\n";
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view spaces = " \t\r";
-    const std::size_t first = std::min(text.find_first_not_of(spaces), text.size());
-    return text.substr(first, text.find_last_not_of(spaces) + 1 - first);
-}
 
 [[noreturn]] void refuse(std::string_view command) {
     std::string_view near = nearest(command, commands);
@@ -136,9 +131,15 @@ private:
         take_next_seed();
         answer_or_undo(before);
     }
-    // The same seed would write the same text again, unless it is another one or the model is.
+    // The same seed would write the same text again, unless it is another one or the model is. Where nothing is drawn, every
+    // seed would.
     void take_next_seed() {
-        if (!repeats_ || !request_.fixed_seed) return;
+        if (!repeats_) return;
+        if (request_.options.sampling.temperature == 0) {
+            if (!request_.quiet) write_message("at a temperature of 0 the same text is written again");
+            return;
+        }
+        if (!request_.fixed_seed) return;
         ++request_.options.sampling.seed;
         show_seed(request_, true);
     }
@@ -159,7 +160,10 @@ private:
         const std::optional<std::uint64_t> seed = parse_seed_or_random(value, "/seed");
         request_.fixed_seed = seed.has_value();
         if (seed) request_.options.sampling.seed = *seed;
-        repeats_ = false;
+        if (request_.options.sampling.temperature == 0 && !request_.quiet)
+            write_message("warning: /seed changes nothing at a temperature of 0");
+        else
+            repeats_ = false;
     }
 
     void set_encoding(std::string_view spec) {
