@@ -153,14 +153,30 @@ twice() { # two texts at once are each as alone
 check 'batch writes two' twice batch
 check 'threads writes two' twice threads
 
-# The program that README.md prints, as it stands there: built with what was installed, and run where its path to the weights
-# holds. Greedy it is not, so that only what it is given and that it goes on are known.
+# The programs that README.md prints, as they stand there: built with what was installed, and run where their paths to the
+# weights hold. They are not greedy, but the library's seed is 0 where nothing else is said.
+readme_block() { awk -v n="$1" '/^```cpp$/ { ++block; inside = 1; next } /^```$/ { inside = 0 } inside && block == n' README.md; }
+as_the_program() { # NAME OPTION ...
+    name=$1
+    shift
+    build "$name" && "$outside/$name" >"$SCRATCH/other" && test "$(wc -w <"$SCRATCH/other")" -gt 10 &&
+        "$prefix/bin/ordo" generate -s 0 --no-display-prompt -q "$@" >"$SCRATCH/same" && same same other
+}
 readme_program() {
-    [ "$(grep -c '^```cpp$' README.md)" -eq 1 ] &&
-        sed -n '/^```cpp$/,/^```$/p' README.md | sed '1d;$d' >"$outside/readme.cpp" &&
-        build readme && "$outside/readme" >"$SCRATCH/other" && test "$(wc -w <"$SCRATCH/other")" -gt 10
+    readme_block 1 >"$outside/readme.cpp" && as_the_program readme -m weights/rope.safetensors -p 'Once upon a time'
 }
 check "README.md's program" readme_program
+# An encoding in the place of the first program's model: ALiBi's bias with one slope for all heads.
+readme_encoding() {
+    readme_block 1 >"$SCRATCH/program1" && readme_block 2 >"$SCRATCH/encoding" && grep -q 'ordo::Encoding' "$SCRATCH/encoding" &&
+        {
+            sed '/^int main/,$d' "$SCRATCH/program1"
+            cat "$SCRATCH/encoding"
+            sed -n '/^int main/,$p' "$SCRATCH/program1" | grep -v 'Model::load'
+        } >"$outside/readme2.cpp" &&
+        as_the_program readme2 -m weights/none.safetensors --encoding alibi:max=0,scale=0.0625 --force-encoding -p 'Once upon a time'
+}
+check "README.md's encoding" readme_encoding
 check 'README.md has at most 150 lines' test "$(wc -l <README.md)" -le 150
 
 by_cmake() { # from a prefix that was moved

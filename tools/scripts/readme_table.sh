@@ -106,10 +106,10 @@ END {
     budget = budget " million tokens" (recipe == "" ? "" : " (" recipe ")")
     if (seeds)
         notes = "\nLoss: nats per token on held-out text, as the difference from a run of the same seed without an encoding; negative is better. " \
-            (seeds > 1 ? "Mean of\n" seeds " seeds of " budget " each ± half of its 95 % interval" (once ? ", or without one a single run" : "") \
-                       : "One run\neach of " budget "; the spread between seeds is not known yet") "."
+            (seeds > 1 ? "Mean of " seeds " seeds of " budget " each ± half of its 95 % interval" (once ? ", or without one a single run" : "") \
+                       : "One run each of " budget "; the spread between seeds is not known yet") "."
     if (cpu)
-        notes = notes "\nCost: the time of the encoding itself in a prefill of " prompt " tokens, relative to a prefill without one; median of " rounds " rounds; " cpu ",\n" \
+        notes = notes "\nCost: the time of the encoding itself in a prefill of " prompt " tokens, relative to a prefill without one; median of " rounds " rounds; " cpu ", " \
             threads " threads (`ordo bench --encodings all`). [bench/results](bench/results) has decoding, longer texts and two encodings used together."
     print (seeds ? "" : "\n") notes " –: not measured yet."
 }' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
