@@ -192,6 +192,7 @@ std::vector<Question> all_questions() {
         {"ordo generate -p ", "mo", {}},   // a text
         {"ordo generate --cache-type ", "", {"f32", "f16"}},
         {"ordo convert --dtype ", "q", {"q8_0", "q4_0"}},
+        {"ordo convert --dtype ", "f32,q", {}}, // of which there is one
         {"ordo generate ", "--dtype=bf", {"--dtype=bf16"}},
         {"ordo bench --dtype ", "f32,q6", {"f32,q6_K"}},
         {"ordo bench --shape ", "llama1", {"llama110m", "llama15m", "llama1.1b"}},

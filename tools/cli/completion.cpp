@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view global_names = "--help --version --man --markdown --completion";
 constexpr std::string_view shells = "bash zsh fish";
 
-enum class Values { none, free, files, words };
+enum class Values { none, free, files, words, list }; // list: words between , ; or +
 
 // Text that has names in it.
 bool names_something(const Option& option) {
@@ -27,7 +27,8 @@ bool names_something(const Option& option) {
 Values values_of(const Option& option) {
     if (option.kind == Kind::flag) return Values::none;
     if (option.kind == Kind::path) return Values::files;
-    return option.kind == Kind::choice || names_something(option) ? Values::words : Values::free;
+    if (option.kind == Kind::choice) return Values::words;
+    return names_something(option) ? Values::list : Values::free;
 }
 
 std::string joined(std::span<const std::string_view> words) {
@@ -153,7 +154,7 @@ constexpr std::string_view bash_function = R"(_ordo() {
             elif [[ ! $ended && $cur == -* ]] || ((place >= operands)); then
                 value=words words=$options
             elif [[ $place -eq 0 && $names ]]; then
-                value=words words=$names
+                value=list words=$names
             else
                 value=files
             fi
@@ -161,9 +162,9 @@ constexpr std::string_view bash_function = R"(_ordo() {
     fi
     if [[ $value == files ]]; then
         compopt -o default
-    elif [[ $value == words ]]; then
+    elif [[ $value == words || $value == list ]]; then
         cur=${cur#[\'\"]} kept=${kept#[\'\"]}
-        head=${cur%"${cur##*[,;+]}"} # of a list
+        [[ $value == list ]] && head=${cur%"${cur##*[,;+]}"}
         COMPREPLY=($(compgen -P "$before$head" -W "$words" -- "${cur#"$head"}"))
         COMPREPLY=("${COMPREPLY[@]#"$kept"}")
     fi
@@ -181,9 +182,10 @@ std::string bash_text() {
             const Values kind = values_of(option);
             if (kind == Values::none) return;
             values += "        " + prefix + names_of(option, ("' | " + prefix).c_str()) + "') value=";
-            values += kind == Values::files   ? "files"
-                      : kind == Values::words ? "words words=" + in_quotes(words_of(*verb, option))
-                                              : "text";
+            if (kind == Values::files) values += "files";
+            if (kind == Values::free) values += "text";
+            if (kind == Values::words) values += "words words=" + in_quotes(words_of(*verb, option));
+            if (kind == Values::list) values += "list words=" + in_quotes(words_of(*verb, option));
             values += " ;;\n";
         });
         const std::string operands = joined(operand_names(*verb));
@@ -197,7 +199,7 @@ std::string bash_text() {
     out += "_ordo_verb() { # VERB: its options, how many operands it takes, and what the first may be by name\n"
            "    case $1 in\n" +
            cases + "    esac\n}\n";
-    out += "_ordo_value() { # VERB OPTION: what comes next: files, words, another text, or nothing of it\n"
+    out += "_ordo_value() { # VERB OPTION: what comes next: files, words, a list, a text, or nothing\n"
            "    value= words=\n    case \"$1 $2\" in\n" +
            values + "    esac\n}\n";
     return out.append(bash_function);
@@ -224,7 +226,8 @@ std::string zsh_argument(const Verb& verb, const Option& option, std::string_vie
     if (kind == Values::none) return in_quotes(text);
     text += ":" + zsh_escaped(option.value) + ":";
     if (kind == Values::files) text += "_files";
-    if (kind == Values::words) text += "{_ordo_words " + words_of(verb, option) + "}";
+    if (kind == Values::words) text += "(" + words_of(verb, option) + ")";
+    if (kind == Values::list) text += "{_ordo_list " + words_of(verb, option) + "}";
     return in_quotes(text);
 }
 
@@ -237,7 +240,7 @@ std::vector<std::string> zsh_operands(const Verb& verb) {
         rest.remove_prefix(std::min(rest.size(), name.size() + 1));
         const std::string words = place == 1 ? joined(operand_names(verb)) : "";
         all.push_back(in_quotes(std::to_string(place) + ":" + zsh_escaped(name) + ":" +
-                                (words.empty() ? "_files" : "{_ordo_words " + words + "}")));
+                                (words.empty() ? "_files" : "{_ordo_list " + words + "}")));
     }
     return all;
 }
@@ -258,7 +261,7 @@ std::string zsh_text() {
     }
     return "#compdef ordo\n"
            "# zsh completion for ordo, made by ordo --completion zsh\n"
-           "_ordo_words() { # WORD ...: one of them, at the end of a list too\n"
+           "_ordo_list() { # WORD ...: one of them, at the end of a list too\n"
            "    compset -P '*[,;+]'\n"
            "    compadd -- \"$@\"\n"
            "}\n"
@@ -317,7 +320,7 @@ function __ordo_place # VERB PLACE ...: how many operands of the verb stand befo
     end
     contains $place $argv[2..]
 end
-function __ordo_words # WORD ...: each at the end of the list that is being written, if it is one
+function __ordo_list # WORD ...: each at the end of the list that is being written, if it is one
     set -l word (commandline -ct | string replace -r -- '^--[^=]*=' '' | string trim -l -c '\'"')
     set -l head (string match -r -- '.*[,;+]' "$word")
     printf '%s\n' "$head"$argv
@@ -345,7 +348,7 @@ std::string fish_text() {
     for (const Verb* verb : verbs()) {
         const std::string name(verb->name);
         if (const std::string operands = joined(operand_names(*verb)); !operands.empty())
-            when("__ordo_place " + name + " 0", "-f -a " + in_quotes("(__ordo_words " + operands + ")", true));
+            when("__ordo_place " + name + " 0", "-f -a " + in_quotes("(__ordo_list " + operands + ")", true));
         std::string places;
         for (std::size_t place = 0; place < operand_count(*verb); ++place) places += " " + std::to_string(place);
         when("__ordo_verb " + name + "; and not __ordo_place " + name + places, "-f"); // they all are there
@@ -357,8 +360,9 @@ std::string fish_text() {
             const Values kind = values_of(option);
             if (kind == Values::files) what += " -rF";
             if (kind == Values::free) what += " -x";
-            if (kind == Values::words)
-                what += " -xa " + in_quotes("(__ordo_words " + words_of(*verb, option) + ")", true);
+            if (kind == Values::words) what += " -xa " + in_quotes(words_of(*verb, option), true);
+            if (kind == Values::list)
+                what += " -xa " + in_quotes("(__ordo_list " + words_of(*verb, option) + ")", true);
             when("__ordo_verb " + name, what + " -d " + in_quotes(option.help, true));
         });
     }
