@@ -87,6 +87,8 @@ TEST(CliInteractive, AgainSaysWhenItCannotBeAnotherText) {
     EXPECT_EQ(seeded.err, "ordo: warning: /seed changes nothing at a temperature of 0\n" + same);
     const Outcome other = run_program(talk, {.input = "a\n/encoding alibi\n/again\n"});
     EXPECT_EQ(other.err.find(same), std::string::npos) << other.err;
+    const Outcome anew = run_program(talk, {.input = "a\n/new\n/again\n"}); // from nothing, that is
+    EXPECT_EQ(anew.err.find(same), std::string::npos) << anew.err;
     EXPECT_EQ(said("a\n/again\n"), "bcd\nbcd\n"); // -q says nothing
 }
 

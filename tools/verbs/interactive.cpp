@@ -153,6 +153,7 @@ private:
     }
     void begin_anew() {
         before_ = text_ = "";
+        repeats_ = false;
         if (chat_) chat_->begin_anew();
     }
 
@@ -160,10 +161,10 @@ private:
         const std::optional<std::uint64_t> seed = parse_seed_or_random(value, "/seed");
         request_.fixed_seed = seed.has_value();
         if (seed) request_.options.sampling.seed = *seed;
-        if (request_.options.sampling.temperature == 0 && !request_.quiet)
-            write_message("warning: /seed changes nothing at a temperature of 0");
-        else
+        if (request_.options.sampling.temperature > 0)
             repeats_ = false;
+        else if (!request_.quiet)
+            write_message("warning: /seed changes nothing at a temperature of 0");
     }
 
     void set_encoding(std::string_view spec) {
