@@ -47,6 +47,7 @@ public:
                                           {"ZDOTDIR", home_.path().string()},
                                           {"PATH", path},
                                           {"TERM", std::string("dumb")},
+                                          {"INPUTRC", std::string("/dev/null")},
                                           {"LC_ALL", std::string("C.UTF-8")}})
             ::setenv(name, value.c_str(), 1);
         std::vector<char*> words;

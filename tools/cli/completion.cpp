@@ -8,6 +8,8 @@
 #include "encoding/registry.h"
 #include "formats/architecture.h"
 
+#include <algorithm>
+
 namespace ordo::tools {
 
 namespace {
