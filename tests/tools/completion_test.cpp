@@ -175,67 +175,74 @@ std::vector<Words> fish_answers(const Home& home, const std::vector<Question>& q
     return answers;
 }
 
-std::vector<Question> all_questions() {
-    const Words files{"model.gguf", "moon.txt", "models"};
-    std::vector<Question> all{
-        {"ordo ", "gen", {"generate"}},
-        {"ordo help ", "tok", {"tokenize"}},
-        {"ordo --help ", "tok", {"tokenize"}},
-        {"ordo --help tokenize ", "mo", {}},
-        {"ordo --completion ", "", {"bash", "fish", "zsh"}},
-        {"ordo gibberish ", "mo", {}},
-        // Options, and what may be their values.
-        {"ordo generate ", "--top", {"--top-k", "--top-p"}},
-        {"ordo generate model.gguf ", "--top", {"--top-k", "--top-p"}},
-        {"ordo generate -p \"Once upon: a = time\" ", "--top", {"--top-k", "--top-p"}},
-        {"ordo table alibi ", "--len", {"--len"}},
-        {"ordo generate --temp ", "", {}}, // a number
-        {"ordo generate -p ", "mo", {}},   // a text
-        {"ordo generate --cache-type ", "", {"f32", "f16"}},
-        {"ordo convert --dtype ", "q", {"q8_0", "q4_0"}},
-        {"ordo convert --dtype ", "f32,q", {}}, // of which there is one
-        {"ordo generate ", "--dtype=bf", {"--dtype=bf16"}},
-        {"ordo bench --dtype ", "f32,q6", {"f32,q6_K"}},
-        {"ordo bench --shape ", "llama1", {"llama110m", "llama15m", "llama1.1b"}},
-        {"ordo generate --isa ", "avx512v", {"avx512vnni"}},
-        {"ordo perplexity --encoding ", "ali", {"alibi"}},
-        {"ordo train --encoding ", "segment+learn", {"segment+learned"}},
-        {"ordo train --arch ", "smollm", {"smollm3"}},
-        {"ordo generate --encodings ", "al", {"alibi"}}, // and not all of them
-        {"ordo bench --encodings ", "al", {"all", "alibi"}},
-        {"ordo generate --encodings ", "none,rope,ali", {"none,rope,alibi"}},
-        {"ordo generate --encodings ", "'none;rope;ali", {"none;rope;alibi"}},
-        {"ordo generate -m ", "mo", files},
-        {"ordo generate --model ", "mo", files},
-        {"ordo generate ", "--model=model.", {"--model=model.gguf"}},
-        // What is no option, in every place.
-        {"ordo info ", "mo", files},
-        {"ordo info ", "my", {"my texts.txt"}},
-        {"ordo info ", "\"my", {"my texts.txt"}},
-        {"ordo generate -t 2 ", "mo", files},
-        {"ordo generate --ignore-eos ", "mo", files},
-        {"ordo generate --dtype=f32 ", "mo", files},
-        {"ordo generate model.gguf ", "mo", {}}, // there is but one
-        {"ordo convert ", "mo", files},
-        {"ordo convert model.gguf ", "mo", files},
-        {"ordo convert --dtype f16 model.gguf ", "mo", files},
-        {"ordo convert model.gguf out.gguf ", "mo", {}},
-        {"ordo encodings ", "ro", {"rope", "rotate-stretch"}},
-        {"ordo table --len 5 ", "ali", {"alibi"}},
-        {"ordo table --len=5 ", "ali", {"alibi"}},
-        {"ordo table --slopes ", "ali", {"alibi"}},
-        {"ordo table -- ", "ali", {"alibi"}},
-        {"ordo table rope:theta=100 ", "ali", {}},
-        {"ordo table ", "segment+learn", {"segment+learned"}},
-        {"ordo lab ", "slo", {"slopes"}},
-        {"ordo lab --quick ", "rep", {"report"}},
-        {"ordo lab report ", "mo", files},
-        {"ordo lab --seed 1 report ", "mo", files},
-        {"ordo generate -p table ", "ali", {}}, // whose verb it is not
-    };
-    Words first{"--help", "--version", "--man", "--markdown", "--completion"}, names;
+const Words files{"model.gguf", "moon.txt", "models"}; // that begin with "mo"
+
+// Verbs, options, and what may be their values.
+const std::vector<Question> of_options{
+    {"ordo ", "gen", {"generate"}},
+    {"ordo help ", "tok", {"tokenize"}},
+    {"ordo --help ", "tok", {"tokenize"}},
+    {"ordo --help tokenize ", "mo", {}},
+    {"ordo --completion ", "", {"bash", "fish", "zsh"}},
+    {"ordo gibberish ", "mo", {}},
+    {"ordo generate ", "--top", {"--top-k", "--top-p"}},
+    {"ordo generate model.gguf ", "--top", {"--top-k", "--top-p"}},
+    {"ordo generate -p \"Once upon: a = time\" ", "--top", {"--top-k", "--top-p"}},
+    {"ordo table alibi ", "--len", {"--len"}},
+    {"ordo generate --temp ", "", {}}, // a number
+    {"ordo generate -p ", "mo", {}},   // a text
+    {"ordo generate --cache-type ", "", {"f32", "f16"}},
+    {"ordo convert --dtype ", "q", {"q8_0", "q4_0"}},
+    {"ordo convert --dtype ", "f32,q", {}}, // of which there is one
+    {"ordo generate ", "--dtype=bf", {"--dtype=bf16"}},
+    {"ordo bench --dtype ", "f32,q6", {"f32,q6_K"}},
+    {"ordo bench --shape ", "llama1", {"llama110m", "llama15m", "llama1.1b"}},
+    {"ordo generate --isa ", "avx512v", {"avx512vnni"}},
+    {"ordo perplexity --encoding ", "ali", {"alibi"}},
+    {"ordo train --encoding ", "segment+learn", {"segment+learned"}},
+    {"ordo train --arch ", "smollm", {"smollm3"}},
+    {"ordo generate --encodings ", "al", {"alibi"}}, // and not all of them
+    {"ordo bench --encodings ", "al", {"all", "alibi"}},
+    {"ordo generate --encodings ", "none,rope,ali", {"none,rope,alibi"}},
+    {"ordo generate --encodings ", "'none;rope;ali", {"none;rope;alibi"}},
+    {"ordo generate -m ", "mo", files},
+    {"ordo generate --model ", "mo", files},
+    {"ordo generate ", "--model=model.", {"--model=model.gguf"}},
+};
+
+// What is no option, in every place.
+const std::vector<Question> of_operands{
+    {"ordo info ", "mo", files},
+    {"ordo info ", "my", {"my texts.txt"}},
+    {"ordo info ", "\"my", {"my texts.txt"}},
+    {"ordo generate -t 2 ", "mo", files},
+    {"ordo generate --ignore-eos ", "mo", files},
+    {"ordo generate --dtype=f32 ", "mo", files},
+    {"ordo generate model.gguf ", "mo", {}}, // there is but one
+    {"ordo convert ", "mo", files},
+    {"ordo convert model.gguf ", "mo", files},
+    {"ordo convert --dtype f16 model.gguf ", "mo", files},
+    {"ordo convert model.gguf out.gguf ", "mo", {}},
+    {"ordo encodings ", "ro", {"rope", "rotate-stretch"}},
+    {"ordo table --len 5 ", "ali", {"alibi"}},
+    {"ordo table --len=5 ", "ali", {"alibi"}},
+    {"ordo table --slopes ", "ali", {"alibi"}},
+    {"ordo table -- ", "ali", {"alibi"}},
+    {"ordo table rope:theta=100 ", "ali", {}},
+    {"ordo table ", "segment+learn", {"segment+learned"}},
+    {"ordo lab ", "slo", {"slopes"}},
+    {"ordo lab --quick ", "rep", {"report"}},
+    {"ordo lab report ", "mo", files},
+    {"ordo lab --seed 1 report ", "mo", files},
+    {"ordo generate -p table ", "ali", {}}, // whose verb it is not
+};
+
+// All that there is, by the table.
+std::vector<Question> of_the_table() {
+    std::vector<Question> all;
+    Words verbs, names;
     for (const tools::Verb* verb : tools::verbs()) {
-        first.insert(std::string(verb->name));
+        verbs.insert(std::string(verb->name));
         Words options;
         for (const tools::OptionGroup& group : verb->groups)
             for (const tools::Option& option : group.options)
@@ -246,8 +253,6 @@ std::vector<Question> all_questions() {
     for (const EncodingInfo* info : registered_encodings()) names.insert(std::string(info->name));
     all.push_back({"ordo logits --encoding ", "", names});
     all.push_back({"ordo table ", "", names});
-    Words verbs = first;
-    std::erase_if(verbs, [](const std::string& word) { return word.starts_with('-'); });
     all.push_back({"ordo help ", "", verbs});
     all.push_back({"ordo ", "--", {"--help", "--version", "--man", "--markdown", "--completion"}});
     return all;
@@ -259,7 +264,9 @@ TEST_P(CliCompletionIn, OffersWhatMayStandThere) {
     const std::string& shell = GetParam();
     if (!there_is(shell)) GTEST_SKIP() << "there is no " << shell << " here";
     const Home home;
-    const std::vector<Question> questions = all_questions();
+    std::vector<Question> questions = of_the_table();
+    questions.insert(questions.end(), of_options.begin(), of_options.end());
+    questions.insert(questions.end(), of_operands.begin(), of_operands.end());
     const std::vector<Words> answers =
         shell == "bash"   ? bash_answers(home, questions)
         : shell == "fish" ? fish_answers(home, questions)
