@@ -187,24 +187,23 @@ Figures shortened(const Figures& figures) {
     return few;
 }
 
+// A line each, which a terminal that has no room for it wraps.
 constexpr std::string_view short_notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
-    "diff %: time compared with none's in the same round, median. Differences below about 3 % drown in noise. -v: "
-    "what\n"
-    "tells the encodings apart, for prefill and decode: the time of their own calls (moments %, us/token), the "
-    "operations\n"
-    "that they are for (kflop, x pred.), and bytes (tables, params); --format csv or json: more.\n";
+    "diff %: time compared with none's in the same round, median; differences below about 3 % drown in noise.\n"
+    "-v: what tells the encodings apart, for prefill and decode: the time of their own calls (moments %, us/token), "
+    "the "
+    "operations that they are for (kflop, x pred.), and bytes (tables, params); --format csv or json: more.\n";
 
 constexpr std::string_view notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
-    "limit %: of what this machine reached in the same run on as many threads: in decoding the bytes that must be\n"
-    "read, of a stream of reads; in prefill the operations of products, of the BLAS's sgemm in f32.\n"
-    "diff %: time compared with none's in the same round, median and quartiles. Differences of whole passes below\n"
-    "about 3 % drown in noise. moments %: what they should be, the encoding's own calls (us/token) timed within "
-    "passes\n"
-    "and divided by none's. kflop: 1,000 operations a token that they are for; x pred.: their time, divided by what\n"
-    "these would take at the rates of products and of sums in the same pass. tables, params: KiB that the encoding\n"
-    "computes, and that it trains.\n";
+    "limit % in decoding: the bytes that must be read, of a stream of reads in the same run on as many threads.\n"
+    "limit % in prefill: the operations of products, of the BLAS's sgemm in f32 there.\n"
+    "diff %: time compared with none's in the same round, median and quartiles; below about 3 % they drown in noise.\n"
+    "moments %: what they should be, the encoding's own calls (us/token) timed within passes and divided by none's.\n"
+    "kflop: 1,000 operations a token that they are for.\n"
+    "x pred.: their time, divided by what these would take at the rates of products and of sums in the same pass.\n"
+    "tables, params: KiB that the encoding computes, and that it trains.\n";
 
 // "limits: llama15m t2: stream 31.2 GB/s, sgemm 240 GFLOP/s", a line for each trunk and thread count.
 std::string limit_lines(std::span<const BenchResult> results) {
