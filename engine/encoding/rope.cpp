@@ -187,6 +187,7 @@ const EncodingInfo rope_encoding = {
                    {"length", "context", "dynamic: tokens of the session that the frequencies are for"},
                    {"beta-fast", "32", "yarn: pairs that turn as often in the original context are kept"},
                    {"beta-slow", "1", "yarn: pairs that turn as seldom are divided by the factor"},
+                   {"extrapolation", "1", "yarn: share in which the pairs that are kept are; 0: all are divided"},
                    {"truncate", "yes", "yarn: no lets the ramp between the two begin and end inside a pair"},
                    {"low", "1", "llama3: turns in the original context from which on frequencies are divided"},
                    {"high", "4", "llama3: turns from which on they are kept"},

@@ -45,8 +45,9 @@ void yarn(const RopeScaling& scaling, double theta, std::vector<double>& w) {
     high = std::min(high, width - 1.0);
     if (low == high) high += 0.001;
     for (std::size_t k = 0; k < w.size(); ++k) {
-        const double ramp = std::clamp((static_cast<double>(k) - low) / (high - low), 0.0, 1.0);
-        w[k] = w[k] * (1 - ramp) + w[k] / scaling.factor * ramp;
+        const double ramp = std::clamp((static_cast<double>(k) - low) / (high - low), 0.0, 1.0),
+                     kept = scaling.extrapolation * (1 - ramp);
+        w[k] = w[k] * kept + w[k] / scaling.factor * (1 - kept);
     }
 }
 
@@ -70,8 +71,8 @@ std::vector<double> factors_of_pairs(const SpecItem& item, std::string_view key,
 
 } // namespace
 
-double yarn_attention(double factor) {
-    return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
+double yarn_attention(double factor, double extrapolation) {
+    return factor <= 1 || extrapolation == 0 ? 1 : 0.1 * std::log(factor) + 1;
 }
 
 RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double theta, int width) {
@@ -96,7 +97,8 @@ RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double the
             fail(ErrorCode::usage, "rope: scaling=yarn: theta: expected more than 1, found ", decimal(theta));
         s.beta_fast = item.number("beta-fast", 32, 0.001, 1000000);
         s.beta_slow = item.number("beta-slow", 1, 0.001, s.beta_fast);
-        s.attention = item.number("attention", yarn_attention(s.factor), 0, 1000000);
+        s.extrapolation = item.number("extrapolation", 1, 0, 1);
+        s.attention = item.number("attention", yarn_attention(s.factor, s.extrapolation), 0, 1000000);
         s.truncate = item.choice("truncate", "yes", {"yes", "no"}) == "yes";
         break;
     case Law::llama3:
@@ -132,6 +134,7 @@ void RopeScaling::write(SpecWriter& spec) const {
         break;
     case Law::yarn:
         spec("original", original)("beta-fast", beta_fast)("beta-slow", beta_slow)("attention", attention);
+        if (extrapolation != 1) spec("extrapolation", extrapolation);
         if (!truncate) spec("truncate", "no");
         break;
     case Law::llama3:

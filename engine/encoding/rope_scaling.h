@@ -7,7 +7,8 @@
 //   dynamic   theta' = theta (s L/L0 - (s - 1))^(width/(width-2)) for L > L0. emozilla 2023; Hugging Face's "dynamic"
 //   yarn      w_k (1 - r_k) + w_k/s r_k, ramp r_k from pairs that turn beta_fast times in L0 to those of beta_slow:
 //             c(b) = width ln(L0/(2 pi b))/(2 ln theta); queries and keys become 0.1 ln s + 1 as long.
-//             Peng et al. 2023, arXiv 2309.00071, section 3
+//             Peng et al. 2023, arXiv 2309.00071, section 3. With an extrapolation e below 1, llama.cpp's ext_factor,
+//             w_k m_k + w_k/s (1 - m_k), m_k = e (1 - r_k); at 0, linear, lengths stay as they are
 //   llama3    by wavelength l = 2 pi/w: w below L0/high, w/s above L0/low, in between a blend. Grattafiori et al.
 //             2024, arXiv 2407.21783, and Meta's code
 //   longrope  w_k / short_k for L <= L0, else w_k / long_k; queries and keys become sqrt(1 + ln s/ln L0) as long.
@@ -26,6 +27,7 @@ struct RopeScaling {
     int length = 0, usual_length = 0;     // L, at least L0, and what it is when not said: the model's context. longrope
                                           // knows L0 and L0 + 1 only
     double beta_fast = 32, beta_slow = 1; // yarn
+    double extrapolation = 1;             // yarn
     bool truncate = true;                 // yarn: the ramp begins and ends at whole pairs
     double low = 1, high = 4;             // llama3
     std::vector<double> short_factors, long_factors; // longrope: of each pair
@@ -42,6 +44,6 @@ struct RopeScaling {
 };
 
 // What queries and keys are multiplied by under yarn, unless somebody says otherwise.
-double yarn_attention(double factor);
+double yarn_attention(double factor, double extrapolation = 1);
 
 } // namespace ordo

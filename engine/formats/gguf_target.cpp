@@ -247,10 +247,11 @@ void write_yarn(const RopeScaling& s, const Entries& put, const std::string& whe
     if (!s.truncate) fail(ErrorCode::usage, where, ": GGUF has no key for 'truncate=no' of the encoding 'rope'");
     // There are keys for these, and llama.cpp's text was another one with them.
     const double own = s.factor <= 1 ? 1 : 0.1 * std::log(s.factor) + 1;
-    if (s.beta_fast != 32 || s.beta_slow != 1 || std::abs(s.attention - own) > 1e-6)
+    if (s.beta_fast != 32 || s.beta_slow != 1 || s.extrapolation != 1 || std::abs(s.attention - own) > 1e-6)
         fail(ErrorCode::usage, where,
-             ": Ordo writes 'scaling=yarn' of the encoding 'rope' with beta-fast=32, beta-slow=1 and ",
-             "attention=", own, " only, found ", s.beta_fast, ", ", s.beta_slow, " and ", s.attention);
+             ": Ordo writes 'scaling=yarn' of the encoding 'rope' with beta-fast=32, beta-slow=1, extrapolation=1 and ",
+             "attention=", own, " only, found ", s.beta_fast, ", ", s.beta_slow, ", ", s.extrapolation, " and ",
+             s.attention);
     put("rope.scaling.type", "yarn");
     put("rope.scaling.factor", static_cast<float>(s.factor));
     put.count("rope.scaling.original_context_length", s.original);
@@ -261,7 +262,7 @@ void write_rope(const Blueprint& b, const SpecItem& item, const std::string& whe
     const Entries put(target);
     only_keys(item,
               {"theta", "pairing", "width", "scaling", "factor", "original", "beta-fast", "beta-slow", "truncate",
-               "low", "high", "short", "long", "attention"},
+               "low", "high", "short", "long", "attention", "extrapolation"},
               where);
     const double theta = item.number("theta", 10000, 0, 1e12);
     target.from_adjacent = item.choice("pairing", "adjacent", {"adjacent", "halves"}) == "adjacent";

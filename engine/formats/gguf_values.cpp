@@ -96,9 +96,10 @@ void write_scaling(const Config& c, int context, SpecWriter& spec) {
             c.refuse(c.first_of({"rope.scaling.yarn_beta_slow", "rope.scaling.yarn_beta_fast"}),
                      "yarn_beta_slow no more than yarn_beta_fast");
         spec("beta-fast", fast)("beta-slow", slow);
+        const double mixed = c.number("rope.scaling.yarn_ext_factor", 1, -1e6, 1);
         // What llama.cpp multiplies by is the key and yarn's own gain.
-        spec("attention", gain * c.number("rope.scaling.attn_factor", 1, 0.001, 1e6));
-        c.only("rope.scaling.yarn_ext_factor", 1.0);
+        spec("attention", (mixed == 0 ? 1 : gain) * c.number("rope.scaling.attn_factor", 1, 0.001, 1e6));
+        if (mixed >= 0 && mixed < 1) spec("extrapolation", mixed); // below 0 llama.cpp takes 1
     } else {
         c.refuse("rope.scaling.type", law == "longrope" ? "longrope with the tensors rope_factors_short and _long"
                                                         : "none, linear, yarn or longrope");

@@ -81,6 +81,8 @@ TEST(RopeScaling, SpecsAreRead) {
           "attention=1.5",
           "rope:theta=10000,pairing=adjacent,width=8,scaling=yarn,factor=2,original=512,beta-fast=16,beta-slow=2,"
           "attention=1,truncate=no,keep=0.5",
+          "rope:theta=10000,pairing=adjacent,width=8,scaling=yarn,factor=2,original=512,beta-fast=32,beta-slow=1,"
+          "attention=1.5,extrapolation=0.5",
           "rope:theta=500000,pairing=adjacent,width=8,scaling=llama3,factor=8,low=1,high=4,original=8192",
           "rope:theta=10000,pairing=adjacent,width=4,scaling=longrope,original=512,factor=4,short=1/1.5,long=2/3.25,"
           "attention=1.25",
@@ -98,7 +100,8 @@ TEST(RopeScaling, WhatCannotBeIsRefused) {
           "scaling=longrope,short=1/1/1/1", "scaling=longrope,short=1/1/1,long=1/1/1/1",
           "scaling=longrope,short=1/1/1/0,long=1/1/1/1", "sections=2/1", "sections=1.5/2.5", "sections=4/0/0/0/0",
           "sections=1/1/2,interleaved=yes", "interleaved=yes", "keep=1.5", "scaling=linear,factor=0",
-          "scaling=dynamic,original=100,length=99", "scaling=yarn,beta-fast=1,beta-slow=2"})
+          "scaling=dynamic,original=100,length=99", "scaling=yarn,beta-fast=1,beta-slow=2",
+          "scaling=yarn,extrapolation=1.5", "scaling=linear,extrapolation=1"})
         EXPECT_THROW(rope(wrong, 8), Error) << wrong;
 }
 
@@ -167,6 +170,23 @@ TEST(RopeScaling, YarnHasThePublishedRampAndFactors) {
         EXPECT_NEAR(gain(*yarn), attention, 5e-5) << factor;
     }
     EXPECT_NEAR(gain(*rope("scaling=yarn,factor=4,attention=1.25")), 1.25, 1e-15);
+}
+
+// llama.cpp's rope_yarn: theta = interpolated (1 - m) + extrapolated m, m = ext_factor (1 - ramp), and no gain for ext_factor 0.
+TEST(RopeScaling, YarnMixesInAsMuchAsItsExtrapolation) {
+    const std::string yarn = "scaling=yarn,factor=4,original=2048";
+    const std::vector<double> base = plain(128);
+    for (const double extrapolation : {0.0, 0.25, 0.5, 1.0}) {
+        const auto mixed = rope(yarn + ",extrapolation=" + std::to_string(extrapolation));
+        const std::vector<double> w = frequencies(*mixed);
+        for (std::size_t k = 0; k < 64; ++k) {
+            const double ramp = std::clamp((static_cast<double>(k) - 16) / (41 - 16), 0.0, 1.0);
+            const double m = extrapolation * (1 - ramp);
+            EXPECT_NEAR(w[k], base[k] / 4 * (1 - m) + base[k] * m, 1e-14 * base[k]) << extrapolation << " " << k;
+        }
+        EXPECT_NEAR(gain(*mixed), extrapolation == 0 ? 1 : 0.1 * std::log(4.0) + 1, 1e-12) << extrapolation;
+    }
+    EXPECT_EQ(rope(yarn + ",extrapolation=1")->spec(), rope(yarn)->spec());
 }
 
 TEST(RopeScaling, YarnCanBeginInsideAPair) {

@@ -43,6 +43,7 @@ inline std::vector<std::string> encoding_variants() {
             "rope:scaling=dynamic,factor=2,original=40",
             "rope:scaling=yarn,factor=4,original=20,theta=100",
             "rope:scaling=yarn,factor=4,original=20,theta=100,truncate=no,attention=1",
+            "rope:scaling=yarn,factor=4,original=20,theta=100,extrapolation=0.5",
             "rope:scaling=llama3,factor=8,original=64,theta=1000",
             "rope:scaling=longrope,original=40,factor=2,width=6,short=1/1.5/2,long=1/3/4",
             "rope:keep=0.5,pairing=halves",

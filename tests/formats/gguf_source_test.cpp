@@ -321,6 +321,23 @@ TEST(GgufSource, NotesThatAreNoUtf8AreLeftOut) {
     }
 }
 
+// At 0 there is neither a mix nor a gain; below 0 it is as if the key were not there.
+TEST(GgufSource, YarnsMixIsRead) {
+    const auto spec = [](float mixed) {
+        const Source source = fixture("llama");
+        GgufExport file = gguf_export(source, {});
+        const std::string scaling = "llama.rope.scaling.";
+        file.metadata.emplace_back(scaling + "type", GgufValue::of("yarn"));
+        file.metadata.emplace_back(scaling + "factor", GgufValue::of(4.0f));
+        file.metadata.emplace_back(scaling + "yarn_ext_factor", GgufValue::of(mixed));
+        return gguf_source(parsed(gguf_bytes(file.metadata, file.tensors, "mem"))).trained_encodings().spec();
+    };
+    EXPECT_NE(spec(0).find("attention=1,extrapolation=0"), std::string::npos) << spec(0);
+    EXPECT_NE(spec(0.5f).find("attention=1.138629436111989,extrapolation=0.5"), std::string::npos) << spec(0.5f);
+    EXPECT_EQ(spec(1).find("extrapolation"), std::string::npos) << spec(1);
+    EXPECT_EQ(spec(-1), spec(1));
+}
+
 TEST(GgufSource, G29RefusesScalingsOfRope) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     expect_refused_with("llama.rope.scaling.type", GgufValue::of("spiral"), "none, linear, yarn or longrope");

@@ -5,7 +5,8 @@
 //   linear    Chen et al. 2023 (arXiv 2306.15595), eq. 4: positions, that is theta, over s
 //   ntk       bloc97, as in YaRN's section 3.1: base s^(d/(d-2))
 //   dynamic   emozilla, YaRN's section 3.3 in the form of Hugging Face: of s l/L - (s - 1) in the place of s, for l > L tokens
-//   yarn      Peng et al. 2024 (arXiv 2309.00071), section 3.2 with the code's rounding of the ramp's ends
+//   yarn      Peng et al. 2024 (arXiv 2309.00071), section 3.2 with the code's rounding of the ramp's ends; extrapolation, as
+//             llama.cpp's ext_factor has it, is how much of what the ramp would keep is kept
 //   llama3    Llama 3.1's code: by wavelength
 //   longrope  Ding et al. 2024 (arXiv 2402.13753) as in Phi-3: theta over a list, another one for more than L tokens
 // p-RoPE: Barbero et al. 2025 (arXiv 2410.06205), section 6. Sections: Wang et al. 2024 (arXiv 2409.12191) and, interleaved,
@@ -52,7 +53,8 @@ Vector yarn(const Item& item, double base, std::size_t width) {
     Vector theta = plain(base, width);
     for (std::size_t k = 0; k < theta.size(); ++k) {
         const double ramp = std::clamp((static_cast<double>(k) - low) / (high - low), 0.0, 1.0);
-        theta[k] = (1 - ramp) * theta[k] + ramp * theta[k] / s;
+        const double mix = (1 - ramp) * item.number("extrapolation", 1), interpolated = theta[k] / s;
+        theta[k] = interpolated * (1 - mix) + theta[k] * mix;
     }
     return theta;
 }

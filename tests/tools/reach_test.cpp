@@ -78,6 +78,28 @@ TEST(CliReach, YarnTakesAllItsNumbers) {
                             "beta-slow=2,attention=0.5693147180559945");
 }
 
+// As llama.cpp has it: at 0 positions are interpolated and lengths stay, and below 0 it is as if nobody had said anything.
+TEST(CliReach, YarnMixesAsMuchAsItIsTold) {
+    const auto yarn = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{"--rope-scaling", "yarn", "--rope-scale", "4"};
+        words.insert(words.end(), more.begin(), more.end());
+        return of_model(words);
+    };
+    const Json none = yarn({"--yarn-ext-factor", "0"}), linear = of_model({"--rope-scale", "4"});
+    EXPECT_EQ(none["spec"], "rope:theta=500,pairing=adjacent,width=8,scaling=yarn,factor=4,original=64,beta-fast=32,"
+                            "beta-slow=1,attention=1,extrapolation=0");
+    for (int k = 0; k < pairs; ++k)
+        EXPECT_EQ(none["pairs"][static_cast<std::size_t>(k)]["frequency"],
+                  linear["pairs"][static_cast<std::size_t>(k)]["frequency"]);
+    EXPECT_EQ(yarn({"--yarn-ext-factor", "0.5"})["spec"],
+              "rope:theta=500,pairing=adjacent,width=8,scaling=yarn,factor=4,original=64,beta-fast=32,beta-slow=1,"
+              "attention=1.138629436111989,extrapolation=0.5");
+    EXPECT_NE(yarn({"--yarn-ext-factor", "0", "--yarn-attn-factor", "0.5"})["spec"].get<std::string>().find(
+                  "attention=0.5,extrapolation=0"),
+              std::string::npos);
+    for (const char* usual : {"1", "-1"}) EXPECT_EQ(yarn({"--yarn-ext-factor", usual})["spec"], yarn({})["spec"]);
+}
+
 // By what others reach, beside tables that end and positions that were never added.
 TEST(CliReach, OtherEncodingsReachAsFarAsTheirLaw) {
     EXPECT_EQ(of_model({}, "learned")["sound_positions"], model_context);
@@ -198,7 +220,9 @@ TEST(CliReach, OptionsChangeWhatTheyNameAlone) {
     const std::string own = spec({});
     EXPECT_NE(own.find("attention=1,truncate=no"), std::string::npos) << own;
     EXPECT_EQ(spec({"--rope-scaling", "yarn"}), own);
-    EXPECT_EQ(spec({"--yarn-beta-slow", "1"}), own);
+    for (const char* option : {"--yarn-beta-slow", "--yarn-ext-factor"}) EXPECT_EQ(spec({option, "1"}), own);
+    EXPECT_NE(spec({"--yarn-ext-factor", "0.5"}).find("attention=1,extrapolation=0.5,truncate=no"), std::string::npos)
+        << spec({"--yarn-ext-factor", "0.5"});
     EXPECT_NE(spec({"--rope-scale", "8"}).find("factor=8,original=8,beta-fast=32,beta-slow=1,attention=1.20794"),
               std::string::npos)
         << spec({"--rope-scale", "8"});

@@ -37,16 +37,16 @@ bool stretches(const Arguments& arguments, const SpecItem& item) {
     const std::string* law = find(item, "scaling");
     const bool yarn = law && *law == "yarn", dynamic = law && *law == "dynamic";
     return given(arguments, {"rope-scaling", "rope-scale", "rope-freq-scale"}) ||
-           (yarn && given(arguments, {"yarn-attn-factor", "yarn-beta-fast", "yarn-beta-slow"})) ||
+           (yarn && given(arguments, {"yarn-ext-factor", "yarn-attn-factor", "yarn-beta-fast", "yarn-beta-slow"})) ||
            ((yarn || dynamic) && arguments.has("yarn-orig-ctx"));
 }
 
 // What is left of it is the plain law, and what an option does not say of a law the file may.
 void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
     const SpecItem before = item;
-    constexpr std::string_view keys[] = {"scaling",   "factor",   "original", "length", "beta-fast",
-                                         "beta-slow", "truncate", "low",      "high",   "short",
-                                         "long",      "factors",  "attention"};
+    constexpr std::string_view keys[] = {"scaling",   "factor",   "original",  "length",       "beta-fast",
+                                         "beta-slow", "truncate", "low",       "high",         "short",
+                                         "long",      "factors",  "attention", "extrapolation"};
     std::erase_if(item.values, [&](const auto& value) {
         return std::find(std::begin(keys), std::end(keys), value.first) != std::end(keys);
     });
@@ -61,7 +61,10 @@ void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
     const auto as_before = [&](const char* key) {
         if (same && find(before, key)) set(item, key, *find(before, key));
     };
-    double factor = same && find(before, "factor") ? std::stod(*find(before, "factor")) : 1;
+    const auto number_before = [&](const char* key) {
+        return same && find(before, key) ? std::stod(*find(before, key)) : 1;
+    };
+    double factor = number_before("factor");
     if (arguments.has("rope-freq-scale")) factor = 1 / arguments.number("rope-freq-scale");
     if (arguments.has("rope-scale")) factor = arguments.number("rope-scale");
     set(item, "scaling", law);
@@ -72,11 +75,17 @@ void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
     if (arguments.has("yarn-orig-ctx")) set(item, "original", arguments.text("yarn-orig-ctx"));
     if (law != "yarn") return;
     for (const char* key : {"beta-fast", "beta-slow", "truncate"}) as_before(key);
-    if (!factor_given) as_before("attention"); // which is by the factor unless somebody says otherwise
+    const double mixed_before = number_before("extrapolation");
+    double mixed = mixed_before;
+    if (arguments.has("yarn-ext-factor") && arguments.number("yarn-ext-factor") >= 0)
+        mixed = arguments.number("yarn-ext-factor");
+    if (mixed != 1) set(item, "extrapolation", decimal(mixed));
+    // Which is by the factor, and whether there is a mix, unless somebody says otherwise.
+    if (!factor_given && (mixed == 0) == (mixed_before == 0)) as_before("attention");
     for (const auto& [option, key] : {std::pair{"yarn-beta-fast", "beta-fast"}, {"yarn-beta-slow", "beta-slow"}})
         if (arguments.has(option)) set(item, key, decimal(arguments.number(option)));
     if (arguments.has("yarn-attn-factor"))
-        set(item, "attention", decimal(arguments.number("yarn-attn-factor") * yarn_attention(factor)));
+        set(item, "attention", decimal(arguments.number("yarn-attn-factor") * yarn_attention(factor, mixed)));
 }
 
 // How many ropes there are.
@@ -138,7 +147,8 @@ std::string with_rope_options(const Arguments& arguments, std::string_view spec,
                 idle.push_back("option --" + std::string(option) + " changes nothing beside --rope-scaling none");
     const bool yarn = after.find("scaling=yarn") != after.npos, dynamic = after.find("scaling=dynamic") != after.npos;
     only_for("yarn-orig-ctx", yarn || dynamic, "yarn or dynamic");
-    for (const char* option : {"yarn-attn-factor", "yarn-beta-fast", "yarn-beta-slow"}) only_for(option, yarn, "yarn");
+    for (const char* option : {"yarn-ext-factor", "yarn-attn-factor", "yarn-beta-fast", "yarn-beta-slow"})
+        only_for(option, yarn, "yarn");
     return after;
 }
 

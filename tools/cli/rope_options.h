@@ -36,6 +36,13 @@ inline constexpr Option rope_options[] = {
      .least = 1,
      .most = 1 << 30,
      .help = "yarn, dynamic: tokens that the model was trained on before it was stretched"},
+    {.name = "yarn-ext-factor",
+     .kind = Kind::number,
+     .value = "X",
+     .least = -1,
+     .most = 1,
+     .help = "yarn: share in which frequencies are mixed by beta-fast and beta-slow; 0: all are divided by N, and "
+             "queries and keys stay as long; below 0: the file's, or 1, as by default"},
     {.name = "yarn-attn-factor",
      .kind = Kind::number,
      .value = "X",
