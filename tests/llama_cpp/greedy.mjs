@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // llama.cpp's greedy continuations, by npm's prebuilt node-llama-cpp.
 //   node greedy.mjs DIR text MODEL.gguf PROMPT COUNT         prints the text that follows
+//   node greedy.mjs DIR ids MODEL.gguf PROMPT COUNT          prints the ids of both, and of how many the prompt is
 //   node greedy.mjs DIR tokens MODEL.gguf EXPECTED.json      the tokens that EXPECTED.json's cases name follow theirs
 // DIR is where `npm install node-llama-cpp` ran.
 import {readFileSync} from "node:fs";
@@ -25,10 +26,11 @@ async function continuation(tokens, length) {
     return next;
 }
 
-if (kind === "text") {
+if (kind === "text" || kind === "ids") {
     const tokens = Array.from(model.tokenize(prompt, false));
     if (model.tokens.shouldPrependBosToken) tokens.unshift(model.tokens.bos);
-    process.stdout.write(model.detokenize(await continuation(tokens, Number(count)), false, tokens));
+    const next = await continuation(tokens, Number(count));
+    process.stdout.write(kind === "text" ? model.detokenize(next, false, tokens) : `${[...tokens, ...next]} ${tokens.length}\n`);
     process.exit(0);
 }
 
