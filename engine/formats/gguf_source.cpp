@@ -7,6 +7,9 @@
 #include "formats/source.h"
 #include "io/gguf.h"
 
+#include <array>
+#include <cstdio>
+
 namespace ordo {
 namespace {
 
@@ -71,13 +74,62 @@ GgufEntries vocabulary_of(const Gguf& file) {
     return entries;
 }
 
+// ---- Models in several files ----------------------------------------------------------------------
+// As llama-gguf-split writes them: NAME-00001-of-00003.gguf has the metadata, and each has tensors of its own.
+
+constexpr int most_parts = 65'535;
+
+int parts_of(const Gguf& file) {
+    return static_cast<int>(std::max<std::int64_t>(1, file.integer("split.count", 0, most_parts).value_or(1)));
+}
+
+// "-00001-of-00003.gguf"
+std::string ending_of_part(int i, int count) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "-%05d-of-%05d.gguf", i + 1, count);
+    return text.data();
+}
+
+// That a file says of itself that it is part i.
+void check_part(const Gguf& file, int i, int count) {
+    for (const auto& [key, expected] : {std::pair{"split.no", i}, {"split.count", count}})
+        if (const auto found = file.integer(key, 0, most_parts); found.value_or(-1) != expected)
+            fail(ErrorCode::model, file.where(), ": '", key, "': expected ", expected, ", found ",
+                 found ? std::to_string(*found) : "none");
+}
+
+std::vector<std::shared_ptr<const Gguf>> other_parts(const std::filesystem::path& path, const Gguf& first) {
+    const int count = parts_of(first);
+    std::vector<std::shared_ptr<const Gguf>> parts;
+    if (count == 1) return parts;
+    const auto number = static_cast<int>(first.integer("split.no", 0, most_parts).value_or(0));
+    const std::string own = ending_of_part(number, count), name = path.string();
+    if (!name.ends_with(own))
+        fail(ErrorCode::model, first.where(), ": 'split.count': found ", count, ": expected a name that ends in ", own,
+             ", as llama-gguf-split gives it, and the other parts beside it, or one file (llama-gguf-split --merge)");
+    const std::string stem = name.substr(0, name.size() - own.size());
+    if (number != 0)
+        fail(ErrorCode::model, first.where(), ": 'split.no': expected 0, found ", number, ": give the first part, ",
+             printable(stem), ending_of_part(0, count));
+    for (int i = 1; i < count; ++i) {
+        parts.push_back(std::make_shared<const Gguf>(Gguf::open(stem + ending_of_part(i, count))));
+        check_part(*parts.back(), i, count);
+    }
+    return parts;
+}
+
 } // namespace
 
-Source gguf_source(const std::shared_ptr<const Gguf>& file) {
+Source gguf_source(const std::filesystem::path& path) {
+    const auto first = std::make_shared<const Gguf>(Gguf::open(path));
+    return gguf_source(first, other_parts(path, *first));
+}
+
+Source gguf_source(const std::shared_ptr<const Gguf>& file, std::span<const std::shared_ptr<const Gguf>> parts) {
     const std::string& where = file->where();
-    if (const auto parts = file->integer("split.count", 0, 65'535); parts && *parts > 1)
-        fail(ErrorCode::model, where, ": 'split.count': expected 1, found ", *parts,
-             ": part of a model that is split; join it first (llama-gguf-split --merge)");
+    if (const int expected = static_cast<int>(parts.size()) + 1; parts_of(*file) != expected)
+        fail(ErrorCode::model, where, ": 'split.count': expected ", expected, ", found ", parts_of(*file),
+             ": part of a model that is split");
     const auto name = file->text("general.architecture");
     if (!name) fail(ErrorCode::model, where, ": metadata 'general.architecture': expected one, found none");
     const Architecture& architecture = find_gguf(*name, where);
@@ -86,6 +138,11 @@ Source gguf_source(const std::shared_ptr<const Gguf>& file) {
     source.where = where;
     source.format = "GGUF";
     add_tensors(source.tensors, file);
+    for (const auto& part : parts) add_tensors(source.tensors, part);
+    const auto tensors = static_cast<std::int64_t>(source.tensors.tensors().size());
+    if (const auto all = file->integer("split.tensors.count", 0, 1 << 30);
+        !parts.empty() && all.value_or(tensors) != tensors)
+        fail(ErrorCode::model, where, ": 'split.tensors.count': expected ", tensors, " as in all parts, found ", *all);
     const std::string prefix = std::string(*name) + ".";
     const JsonValue object = hyperparameters(*file, prefix);
     ModelPlan plan = architecture.gguf.plan(Config(object, where, prefix), source.tensors);

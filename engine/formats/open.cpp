@@ -19,7 +19,7 @@ bool begins_with(const std::filesystem::path& path, std::string_view magic) {
 Source open_source(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return hugging_face_source(path);
-    if (begins_with(path, "GGUF")) return gguf_source(std::make_shared<const Gguf>(Gguf::open(path)));
+    if (begins_with(path, "GGUF")) return gguf_source(path);
     if (is_llama2c(path))
         fail(ErrorCode::model, printable_path(path),
              ": expected a model with its tokenizer, found a file of llama2.c's; ",

@@ -32,14 +32,16 @@ struct Source {
     EncodingStack trained_encodings() const;
 };
 
-// What a path leads to, by what is there: an Ordo safetensors file, a GGUF, or a directory of Hugging Face's. Anything else is
+// What a path leads to, by what is there: an Ordo safetensors file, a GGUF or the first of several, or a directory of Hugging Face's. Anything else is
 // refused as what it is. Throws Error.
 Source open_source(const std::filesystem::path& path);
 
 // The formats, one file each.
 Source ordo_source(const std::shared_ptr<const Safetensors>& file);
 Source hugging_face_source(const std::filesystem::path& directory);
-Source gguf_source(const std::shared_ptr<const Gguf>& file);
+Source gguf_source(const std::filesystem::path& path);
+// parts: what follows a file that is the first of a model in several, in their order.
+Source gguf_source(const std::shared_ptr<const Gguf>& file, std::span<const std::shared_ptr<const Gguf>> parts = {});
 
 // The same as Model::load() from what has been opened.
 Model load_model(const Source& source, const LoadOptions& options);
