@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Qwen 2 and 3 with experts (Yang et al. 2025, arXiv 2505.09388); the shape is that of Qwen 3 at 30 billion parameters.
+// Qwen 2 and 3 with experts (Yang et al. 2024, arXiv 2407.10671; Yang et al. 2025, arXiv 2505.09388); the shape is that of Qwen 3 at
+// 30 billion parameters.
 #include "models/catalog.h"
+
+#include <algorithm>
 
 namespace ordo {
 namespace {
@@ -23,12 +26,25 @@ Blueprint make() {
     return b;
 }
 
+// Some layers have a single feed-forward part: those that are listed, and all but every so many.
+void set_dense_layers(const Config& c, Blueprint& b) {
+    const int step = c.integer("decoder_sparse_step", 1, 1, 1024);
+    std::vector<double> listed;
+    if (c.has("mlp_only_layers")) listed = c.numbers("mlp_only_layers", 0, 1024);
+    std::vector<LayerPlan> layers;
+    bool any = false;
+    for (int i = 0; i < b.n_layers; ++i) {
+        layers.push_back(b.layer(i));
+        if ((i + 1) % step == 0 && std::find(listed.begin(), listed.end(), i) == listed.end()) continue;
+        layers.back().experts = layers.back().experts_used = layers.back().shared_expert = 0;
+        layers.back().ffn_width = c.integer("intermediate_size");
+        any = true;
+    }
+    if (any) b.pattern = to_period(std::move(layers));
+}
+
 ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     const bool third = c.text("model_type", "") == "qwen3_moe";
-    if (c.has("mlp_only_layers") && !c.numbers("mlp_only_layers", 0, 1024).empty())
-        c.refuse("mlp_only_layers", "none: all layers have experts");
-    c.only("decoder_sparse_step", 1.0);
-    c.absent("shared_expert_intermediate_size"); // an expert that every token passes through, with a gate of its own
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
@@ -36,6 +52,10 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     b.experts = c.integer("num_experts");
     b.experts_used = c.integer("num_experts_per_tok");
     b.experts_renormalised = c.flag("norm_topk_prob", false);
+    if (third)
+        c.absent("shared_expert_intermediate_size");
+    else
+        b.shared_expert = c.integer("shared_expert_intermediate_size");
     b.qk_norm = third ? QkNorm::head : QkNorm::none;
     if (third)
         b.attention_bias(c.flag("attention_bias", false));
@@ -43,6 +63,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
         b.q_bias = b.k_bias = b.v_bias = c.flag("qkv_bias", true);
     b.tied_head = c.flag("tie_word_embeddings", false);
     set_windows(c, b);
+    set_dense_layers(c, b);
     plan.encoding = rope_spec(c, plan);
     return plan;
 }
@@ -53,7 +74,11 @@ NameMap names(const ModelPlan&) {
                      {{"layers.#.feed_forward.router", "model.layers.#.mlp.gate"},
                       {"layers.#.feed_forward.experts.@.gate", "model.layers.#.mlp.experts.@.gate_proj"},
                       {"layers.#.feed_forward.experts.@.up", "model.layers.#.mlp.experts.@.up_proj"},
-                      {"layers.#.feed_forward.experts.@.out", "model.layers.#.mlp.experts.@.down_proj"}});
+                      {"layers.#.feed_forward.experts.@.out", "model.layers.#.mlp.experts.@.down_proj"},
+                      {"layers.#.feed_forward.shared.gate", "model.layers.#.mlp.shared_expert.gate_proj"},
+                      {"layers.#.feed_forward.shared.up", "model.layers.#.mlp.shared_expert.up_proj"},
+                      {"layers.#.feed_forward.shared.out", "model.layers.#.mlp.shared_expert.down_proj"},
+                      {"layers.#.feed_forward.shared_gate", "model.layers.#.mlp.shared_expert_gate"}});
     return map;
 }
 

@@ -145,16 +145,16 @@ Matrix Transformer::after_layer(const Matrix& x, int layer, const Input& in) con
 Matrix Transformer::feed_forward(const Matrix& x, int layer) const {
     const LayerPlan& plan = b_.layer(layer);
     const std::string name = "layers." + std::to_string(layer) + ".feed_forward";
-    return plan.experts == 0 ? expert(x, name, plan) : mixture(x, name, plan);
+    return plan.experts == 0 ? expert(x, name, plan, width_of(plan)) : mixture(x, name, plan);
 }
 
 // One feed-forward part.
-Matrix Transformer::expert(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
+Matrix Transformer::expert(const Matrix& x, const std::string& name, const LayerPlan& plan, int width) const {
     const Matrix in = linear(x, name + ".in", plan.ffn_bias);
-    Matrix h(x.rows, b_.d_ff);
+    Matrix h(x.rows, width);
     for (int i = 0; i < h.rows; ++i)
-        for (int j = 0; j < b_.d_ff; ++j)
-            h.at(i, j) = activation(plan.activation, in.at(i, j)) * (plan.gated ? in.at(i, b_.d_ff + j) : 1);
+        for (int j = 0; j < width; ++j)
+            h.at(i, j) = activation(plan.activation, in.at(i, j)) * (plan.gated ? in.at(i, width + j) : 1);
     return linear(h, name + ".out", plan.ffn_bias);
 }
 
@@ -164,8 +164,18 @@ Matrix Transformer::expert(const Matrix& x, const std::string& name, const Layer
 Matrix Transformer::mixture(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
     const Matrix router = linear(x, name + ".router", false);
     std::vector<Matrix> outputs;
-    for (int e = 0; e < plan.experts; ++e) outputs.push_back(expert(x, name + ".experts." + std::to_string(e), plan));
+    for (int e = 0; e < plan.experts; ++e)
+        outputs.push_back(expert(x, name + ".experts." + std::to_string(e), plan, width_of(plan)));
     Matrix y(x.rows, x.cols);
+    if (plan.shared_expert != 0) { // Qwen1.5-MoE: y = sigmoid(w . x) E(x) + the others
+        y = expert(x, name + ".shared", plan, plan.shared_expert);
+        const Matrix& w = tensor(name + ".shared_gate.weight");
+        for (int i = 0; i < x.rows; ++i) {
+            double dot = 0;
+            for (int j = 0; j < x.cols; ++j) dot += w.at(0, j) * x.at(i, j);
+            for (int j = 0; j < x.cols; ++j) y.at(i, j) /= 1 + std::exp(-dot);
+        }
+    }
     for (int i = 0; i < x.rows; ++i) {
         std::vector<std::pair<double, int>> order; // larger first, ties to the lower index
         double total = 0, picked = 0;

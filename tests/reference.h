@@ -65,7 +65,8 @@ private:
     Matrix embedding(const Input& in) const;
     Matrix after_layer(const Matrix& x, int layer, const Input& in) const;
     Matrix feed_forward(const Matrix& x, int layer) const;
-    Matrix expert(const Matrix& x, const std::string& name, const LayerPlan& plan) const;
+    Matrix expert(const Matrix& x, const std::string& name, const LayerPlan& plan, int width) const;
+    int width_of(const LayerPlan& plan) const { return plan.ffn_width != 0 ? plan.ffn_width : b_.d_ff; }
     Matrix mixture(const Matrix& x, const std::string& name, const LayerPlan& plan) const;
     static bool sees(const LayerPlan& plan, int query, int key);
     static std::vector<std::size_t> seen_by(const LayerPlan& plan, int query, const Input& in);

@@ -320,7 +320,7 @@ void write_sizes(const Blueprint& b, int context, const Entries& put) {
     put.count("context_length", context);
     put.count("embedding_length", b.d_model);
     put.count("block_count", b.n_layers);
-    put.count("feed_forward_length", b.d_ff);
+    put.count("feed_forward_length", b.ffn_width != 0 ? b.ffn_width : b.d_ff);
     put.count("attention.head_count", b.n_heads);
     put.count("attention.head_count_kv", b.n_kv_heads);
     put.count("attention.key_length", b.d_head);

@@ -44,6 +44,15 @@ std::string filled_in(std::string_view pattern, const Numbers& numbers) {
     return name;
 }
 
+// That of the layer whose tensor has this name.
+const LayerPlan& plan_of(std::string_view name, const Blueprint& b) {
+    constexpr std::string_view before = "layers.";
+    const std::size_t at = name.find(before);
+    int layer = 0;
+    if (at != name.npos) std::from_chars(name.data() + at + before.size(), name.data() + name.size(), layer);
+    return b.layer(layer);
+}
+
 constexpr std::string_view suffixes[] = {".weight", ".bias"};
 
 bool has_suffix(std::string_view name) {
@@ -92,9 +101,9 @@ std::vector<Piece> pieces_of(const TensorSpec& spec, const Blueprint& model) {
     } else if (ends("attention.kv")) {
         piece(2, "k", b.n_kv_heads * b.d_head);
         piece(2, "v", b.n_kv_heads * b.d_head);
-    } else if (ends(".in") && stem.find("feed_forward") != stem.npos && rows == 2 * b.d_ff) {
-        piece(2, "gate", b.d_ff);
-        piece(2, "up", b.d_ff);
+    } else if (ends(".in") && stem.find("feed_forward") != stem.npos && plan_of(stem, b).gated) {
+        piece(2, "gate", rows / 2);
+        piece(2, "up", rows / 2);
     }
     return pieces;
 }

@@ -96,11 +96,6 @@ private:
     int* counts_; // of this layer
 };
 
-void zero(View x) {
-    parallel_for(x.rows, std::max(1, 16384 / x.cols),
-                 [&](std::ptrdiff_t i) { std::fill_n(x.row(static_cast<int>(i)), x.cols, 0.0f); });
-}
-
 // The gradient of the router's logits, in their place, from that of the weights of those chosen. With shares p and weights
 // w = p, or w = p / (sum of those chosen): dl = p (dp - p . dp), or dl = w (dw - w . dw) of those chosen alone.
 void through_choice(const LayerPlan& plan, int rows, const ExpertScratch& s, View d_weights) {
@@ -168,7 +163,6 @@ void experts(const LayerProgram& program, int layer, std::span<const Linear> lin
              RowScratch& rows, View out) {
     const Mixture mixture(program, layer, linears, in, s, rows);
     mixture.route();
-    zero(out);
     const int d_ff = program.sizes.d_ff;
     for (int e = 0; e < program.plan.experts; ++e) {
         const int n = mixture.count(e);
@@ -184,12 +178,11 @@ void experts(const LayerProgram& program, int layer, std::span<const Linear> lin
 }
 
 void experts_backward(const LayerProgram& program, int layer, std::span<const Linear> linears, View in, View dy,
-                      ExpertScratch& s, RowScratch& rows, View dx, bool accumulate, std::span<const LinearGradient> d) {
+                      ExpertScratch& s, RowScratch& rows, View dx, std::span<const LinearGradient> d) {
     const Mixture mixture(program, layer, linears, in, s, rows);
     const LayerPlan& plan = program.plan;
     const int d_ff = program.sizes.d_ff;
     mixture.route(); // again: the next layer's choices have replaced them
-    if (!accumulate) zero(dx);
     Tensor d_weights(in.rows, plan.experts_used), active(in.rows, d_ff), d_active(in.rows, d_ff),
         d_hidden(in.rows, s.hidden.cols), d_result(in.rows, dy.cols), d_gathered(in.rows, in.cols);
     for (int e = 0; e < plan.experts; ++e) {

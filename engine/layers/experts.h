@@ -36,13 +36,12 @@ private:
     int experts_ = 0;
 };
 
-// linears: the router [experts, d], then in and out of each expert. out [n, d] = sum over the best experts of their
+// linears: the router [experts, d], then in and out of each expert. out [n, d] += sum over the best experts of their
 // weight times what they make of in [n, d]. layer: of the model.
 void experts(const LayerProgram& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& scratch,
              RowScratch& rows, View out);
-// dy: the gradient of out; dx = that of in, or it is added. d, in the order of linears, is added to.
+// dy: the gradient of out. To dx, that of in, it adds, and to d, in the order of linears.
 void experts_backward(const LayerProgram& program, int layer, std::span<const Linear> linears, View in, View dy,
-                      ExpertScratch& scratch, RowScratch& rows, View dx, bool accumulate,
-                      std::span<const LinearGradient> d);
+                      ExpertScratch& scratch, RowScratch& rows, View dx, std::span<const LinearGradient> d);
 
 } // namespace ordo

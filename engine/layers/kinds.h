@@ -44,11 +44,15 @@ struct LayerPlan {
     Activation activation = Activation::silu;
     bool gated = true; // activation(gate) * up, Shazeer 2020
     bool ffn_bias = false;
+    int ffn_width = 0; // of this layer's feed-forward part, or of each expert; 0: the model's d_ff
     // A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538; Jiang et al. 2024, arXiv 2401.04088): so many
     // feed-forward branches, of which a softmax over router logits picks the best few for each token; 0: a single one, and no router.
     int experts = 0;
     int experts_used = 0;             // for each token
     bool experts_renormalised = true; // the weights of those picked sum to one
+    // The width of one more expert, which every token x passes, with the weight sigmoid(x . w), w a vector of its own (Qwen Team
+    // 2024, Qwen1.5-MoE); 0: none.
+    int shared_expert = 0;
 
     // Biases of q, k, v and the output alike.
     void attention_bias(bool all) { q_bias = k_bias = v_bias = out_bias = all; }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace ordo {
 namespace {
@@ -18,6 +19,15 @@ void copy(View from, View to) {
     parallel_for(from.rows, 64, [&](std::ptrdiff_t i) {
         std::copy_n(from.row(static_cast<int>(i)), from.cols, to.row(static_cast<int>(i)));
     });
+}
+
+void zero(View x) {
+    parallel_for(x.rows, std::max(1, 16384 / x.cols),
+                 [&](std::ptrdiff_t i) { std::fill_n(x.row(static_cast<int>(i)), x.cols, 0.0f); });
+}
+
+float sigmoid(float x) {
+    return 1 / (1 + std::exp(-x));
 }
 
 // to += from
@@ -91,7 +101,13 @@ private:
             return attention(layer_.cross_attention(), parts_, in, {}, *scratch_.attention, out);
         case Op::activate:
             return plan.gated ? activate_gated(plan.activation, in, out) : activate(plan.activation, in, out);
+        case Op::gate:
+            return gate(in, value(step.other), layer_.weights.vectors[static_cast<std::size_t>(step.weight)], out);
         case Op::experts:
+            if (step.other < 0)
+                zero(out);
+            else
+                copy(value(step.other), out);
             return experts(layer_.program, layer_.index, linears_from(step), in, *scratch_.experts, *scratch_.rows,
                            out);
         case Op::add: {
@@ -107,6 +123,13 @@ private:
             const float* const from = in.row(static_cast<int>(row));
             float* const to = out.row(static_cast<int>(row));
             for (int j = 0; j < out.cols; ++j) to[j] = std::clamp(from[j], -most, most);
+        });
+    }
+    static void gate(View in, View x, View w, View out) {
+        parallel_for(out.rows, std::max(1, 8192 / out.cols), [&](std::ptrdiff_t row) {
+            const int i = static_cast<int>(row);
+            const float share = sigmoid(kernels().dot(x.cols, x.row(i), w.data));
+            for (int j = 0; j < out.cols; ++j) out.row(i)[j] = share * in.row(i)[j];
         });
     }
     std::span<const Linear> linears_from(const Step& step) const {
@@ -201,10 +224,20 @@ private:
         case Op::activate:
             accumulate(step.in);
             return activation_backward(plan.activation, plan.gated, in, dy, dx);
+        case Op::gate: {
+            const View d_other = gradient(step.other);
+            if (!accumulate(step.other)) zero(d_other);
+            accumulate(step.in);
+            return gate(in, value(step.other), layer_.weights.vectors[weight], dy, dx, d_other, d_.vectors[weight]);
+        }
         case Op::experts:
+            if (step.other >= 0) {
+                accumulate(step.other);
+                copy(dy, gradient(step.other));
+            }
+            if (!accumulate(step.in)) zero(dx);
             return experts_backward(layer_.program, layer_.index, std::span(layer_.weights.linears).subspan(weight), in,
-                                    dy, *scratch_.experts, *scratch_.rows, dx, accumulate(step.in),
-                                    std::span(d_.linears).subspan(weight));
+                                    dy, *scratch_.experts, *scratch_.rows, dx, std::span(d_.linears).subspan(weight));
         case Op::add: {
             const View branch = gradient(step.other);
             accumulate(step.other);
@@ -218,8 +251,21 @@ private:
         }
         }
     }
-    static void zero(View x) {
-        for (int i = 0; i < x.rows; ++i) std::fill_n(x.row(i), x.cols, 0.0f);
+    // With s = sigmoid(x . w) and y = s in: d_in = s dy; through the sigmoid g = s (1 - s) (in . dy), d_x += g w and d_w += g x. d_in
+    // may lie upon dy.
+    void gate(View in, View x, View w, View dy, View d_in, View d_x, View d_w) const {
+        std::vector<float> through(static_cast<std::size_t>(rows_));
+        parallel_for(rows_, std::max(1, 8192 / in.cols), [&](std::ptrdiff_t row) {
+            const int i = static_cast<int>(row);
+            const float share = sigmoid(kernels().dot(x.cols, x.row(i), w.data));
+            float& g = through[static_cast<std::size_t>(row)];
+            g = share * (1 - share) * kernels().dot(in.cols, in.row(i), dy.row(i));
+            for (int j = 0; j < in.cols; ++j) d_in.row(i)[j] = share * dy.row(i)[j];
+            kernels().axpy(x.cols, g, w.data, d_x.row(i));
+        });
+        sum_rows(rows_, d_w, [&](int i, float* sum) {
+            kernels().axpy(x.cols, through[static_cast<std::size_t>(i)], x.row(i), sum);
+        });
     }
     // In place: what was cut off has no influence.
     static void clip(float most, View in, View d) {

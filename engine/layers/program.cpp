@@ -138,32 +138,41 @@ public:
     explicit FeedForwardBranch(Compiler& to) : c_(to) {
         const LayerPlan& plan = c_.program.plan;
         const LayerSizes& s = c_.program.sizes;
-        const int inner = plan.gated ? 2 * s.d_ff : s.d_ff;
-        const auto pair = [&](const std::string& name) {
-            const int in = c_.matrix(name + ".in", inner, s.d_model, plan.ffn_bias);
-            c_.matrix(name + ".out", s.d_model, s.d_ff, plan.ffn_bias, true);
+        const auto pair = [&](const std::string& name, int width) {
+            const int in = c_.matrix(name + ".in", plan.gated ? 2 * width : width, s.d_model, plan.ffn_bias);
+            c_.matrix(name + ".out", s.d_model, width, plan.ffn_bias, true);
             return in;
         };
         if (plan.experts == 0) {
-            first_ = pair("feed_forward");
+            first_ = pair("feed_forward", s.d_ff);
             return;
         }
         first_ = c_.matrix("feed_forward.router", plan.experts, s.d_model, false);
-        for (int e = 0; e < plan.experts; ++e) pair("feed_forward.experts." + std::to_string(e));
+        for (int e = 0; e < plan.experts; ++e) pair("feed_forward.experts." + std::to_string(e), s.d_ff);
+        if (plan.shared_expert == 0) return;
+        shared_ = pair("feed_forward.shared", plan.shared_expert);
+        gate_ = c_.vector("feed_forward.shared_gate.weight", s.d_model);
     }
 
     int operator()(int in) const {
-        const LayerSizes& s = c_.program.sizes;
-        if (c_.program.plan.experts != 0)
-            return c_.step({Op::experts, in, c_.value(Slot::branch, s.d_model), -1, first_});
-        const int hidden = c_.linear(in, first_, Slot::hidden);
-        const int active = c_.step({Op::activate, hidden, c_.value(Slot::active, s.d_ff)});
-        return c_.linear(active, first_ + 1, Slot::branch);
+        const LayerPlan& plan = c_.program.plan;
+        if (plan.experts == 0) return single(in, first_, c_.program.sizes.d_ff);
+        int shared = -1;
+        if (plan.shared_expert != 0)
+            shared = c_.step({Op::gate, single(in, shared_, plan.shared_expert), branch(), in, gate_});
+        return c_.step({Op::experts, in, branch(), shared, first_});
     }
 
 private:
+    int single(int in, int first, int width) const {
+        const int hidden = c_.linear(in, first, Slot::hidden);
+        const int active = c_.step({Op::activate, hidden, c_.value(Slot::active, width)});
+        return c_.linear(active, first + 1, Slot::branch);
+    }
+    int branch() const { return c_.value(Slot::branch, c_.program.sizes.d_model); }
+
     Compiler& c_;
-    int first_;
+    int first_, shared_ = -1, gate_ = -1;
 };
 
 // A branch of the residual stream with the norms around it.
@@ -195,7 +204,8 @@ private:
 
 } // namespace
 
-LayerProgram compile(const LayerPlan& plan, const LayerSizes& sizes) {
+LayerProgram compile(const LayerPlan& plan, LayerSizes sizes) {
+    if (plan.ffn_width != 0) sizes.d_ff = plan.ffn_width;
     Compiler c(plan, sizes);
     const NormedBranch<AttentionBranch> attention(c, "attention");
     std::optional<NormedBranch<CrossAttentionBranch>> cross;
@@ -226,7 +236,7 @@ float LayerProgram::score_scale() const {
 }
 
 int LayerProgram::widest_input() const {
-    return std::max({sizes.d_model, sizes.q_width(), sizes.d_ff});
+    return std::max({sizes.d_model, sizes.q_width(), sizes.d_ff, plan.shared_expert});
 }
 
 } // namespace ordo

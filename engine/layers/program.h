@@ -34,8 +34,9 @@ enum class Op {
     attention, // out = what the heads of in (queries, keys, values) gather; rotates in; encodings observe `other`
     cross, // out = what the heads of in (queries) gather from the encoder's output, whose keys and values are remembered
     activate, // out = f(in), or gated f(gate) * up
-    experts,  // out = mixture of feed-forward branches: linears[weight] is the router, then in and out of each
-    add       // out = in + other, a branch (where training drops out)
+    gate,     // out = in, each row times sigmoid(other . vectors[weight])
+    experts, // out = mixture of feed-forward branches: linears[weight] is the router, then in and out of each; and other, if any
+    add // out = in + other, a branch (where training drops out)
 };
 struct Step {
     Op op;
@@ -80,6 +81,7 @@ struct LayerProgram {
     int widest_input() const;
 };
 
-LayerProgram compile(const LayerPlan& plan, const LayerSizes& sizes);
+// sizes: the model's; those of the program are the layer's.
+LayerProgram compile(const LayerPlan& plan, LayerSizes sizes);
 
 } // namespace ordo

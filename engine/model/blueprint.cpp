@@ -44,6 +44,8 @@ void check_plan(const LayerPlan& p, std::string_view where) {
     not_negative(where, "qkv_clip", p.qkv_clip);
     in_range(where, "experts", p.experts, 0, most_experts);
     in_range(where, "experts_used", p.experts_used, p.experts == 0 ? 0 : 1, p.experts);
+    in_range(where, "shared_expert", p.shared_expert, 0, p.experts == 0 ? 0 : most_d_ff);
+    in_range(where, "ffn_width", p.ffn_width, 0, most_d_ff);
     if (!p.cross_attention) return;
     if (p.norm_place == NormPlace::parallel || p.norm_place == NormPlace::parallel_two)
         fail(

@@ -78,6 +78,7 @@ std::vector<LayerProgram> compile_layers(const Blueprint& blueprint);
 //   layers.N.feed_forward.in.{weight [d_ff or 2 d_ff, d_model], bias}  gated: gate rows, then up
 //   layers.N.feed_forward.out.{weight [d_model, d_ff], bias}
 //     with experts: layers.N.feed_forward.router.weight [experts, d_model], layers.N.feed_forward.experts.E.{in,out}...
+//     with a shared one: layers.N.feed_forward.shared.{in,out}..., layers.N.feed_forward.shared_gate.weight [d_model]
 //   layers.N.feed_forward_out_norm.{weight,bias} (sandwich)
 //   final_norm.{weight,bias}, head_transform.{weight [d_model, d_model], bias}, head_norm.{weight,bias}
 //   head.weight [vocab_size, d_model] (absent if tied), head.bias [vocab_size]

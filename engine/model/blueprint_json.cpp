@@ -62,6 +62,8 @@ void visit_plan(P& p, Visit&& visit) {
     visit("experts", p.experts, initial.experts);
     visit("experts_used", p.experts_used, initial.experts_used);
     visit("experts_renormalised", p.experts_renormalised, initial.experts_renormalised);
+    visit("shared_expert", p.shared_expert, initial.shared_expert);
+    visit("ffn_width", p.ffn_width, initial.ffn_width);
     visit("cross_attention", p.cross_attention, initial.cross_attention);
 }
 

@@ -26,12 +26,16 @@ void normalise(std::span<float> x) {
 }
 
 // The parts of a tensor of a layer, in rows; none for one that is not a matrix of Muon's.
-std::vector<int> parts_of(const std::string& name, const LayerPlan& plan, const Blueprint& blueprint) {
+std::vector<int> parts_of(const TensorSpec& spec, const LayerPlan& plan, const Blueprint& blueprint) {
+    const std::string& name = spec.name;
     const int q = blueprint.n_heads * blueprint.d_head, kv = blueprint.n_kv_heads * blueprint.d_head;
     if (name.ends_with("attention.qkv.weight")) return {q, kv, kv};
     if (name.ends_with("cross_attention.q.weight")) return {q};
     if (name.ends_with("cross_attention.kv.weight")) return {kv, kv};
-    if (name.ends_with(".in.weight")) return std::vector<int>(plan.gated ? 2 : 1, blueprint.d_ff);
+    if (name.ends_with(".in.weight")) {
+        const int parts = plan.gated ? 2 : 1;
+        return std::vector<int>(static_cast<std::size_t>(parts), static_cast<int>(spec.shape[0]) / parts);
+    }
     if (name.ends_with(".out.weight")) return {blueprint.d_model};
     return {};
 }
@@ -50,7 +54,7 @@ std::vector<MatrixRows> hidden_matrices(const Blueprint& blueprint) {
         const Blueprint& stack = encoder ? blueprint.encoder.front() : blueprint;
         const LayerPlan& plan = stack.layer(std::stoi(std::string(name.substr(prefix.size()))));
         int first = 0;
-        for (const int rows : parts_of(specs[i].name, plan, stack)) {
+        for (const int rows : parts_of(specs[i], plan, stack)) {
             matrices.push_back({static_cast<int>(i), first, rows});
             first += rows;
         }

@@ -68,7 +68,8 @@ double experts_floats(std::span<const LayerProgram> programs, double rows) {
     for (const LayerProgram& p : programs) {
         if (p.plan.experts == 0) continue;
         const double d = p.sizes.d_model, d_ff = p.sizes.d_ff, inner = p.plan.gated ? 2 * d_ff : d_ff;
-        most = std::max(most, p.plan.experts_used + 2 * d_ff + inner + 2 * d);
+        most = std::max(most,
+                        p.plan.experts_used + 2 * d_ff + inner + 2 * d); // what a shared one takes is among the values
     }
     const std::uint64_t one = ExpertScratch::bytes(programs, 1), two = ExpertScratch::bytes(programs, 2);
     return rows * (most + static_cast<double>(two - one) / sizeof(float)) + static_cast<double>(one) / sizeof(float);

@@ -15,8 +15,6 @@ using test::Json;
 // What is in the folders and refused, with what the message must name.
 const std::map<std::string, std::string> refused = {
     {"opt-post-norm", "word_embed_proj_dim"},
-    {"qwen2-moe", "shared_expert_intermediate_size"},
-    {"qwen3-moe", "mlp_only_layers"},
 };
 
 std::vector<std::string> families() {

@@ -177,6 +177,9 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
         {"\"experts\":8,\"experts_used\":2", [](LayerPlan& p) { p.experts = 8, p.experts_used = 2; }},
         {"\"experts\":8,\"experts_used\":2,\"experts_renormalised\":false",
          [](LayerPlan& p) { p.experts = 8, p.experts_used = 2, p.experts_renormalised = false; }},
+        {"\"experts\":8,\"experts_used\":2,\"shared_expert\":24",
+         [](LayerPlan& p) { p.experts = 8, p.experts_used = 2, p.shared_expert = 24; }},
+        {"\"ffn_width\":24", [](LayerPlan& p) { p.ffn_width = 24; }},
         {"\"attention_bias\":true", [](LayerPlan& p) { p.attention_bias(true); }},
         {"\"parallel_residual\":true", [](LayerPlan& p) { p.norm_place = NormPlace::parallel; }},
         {"", [](LayerPlan&) {}},
@@ -217,6 +220,7 @@ TEST(Blueprints, AsManyPlansAsLayersFitIn) {
     plan.attention_bias(true);
     plan.norm_eps = 1.2345679e-7f, plan.score_scale = 1.2345679e-5f, plan.attention_softcap = 1.2345679e-5f;
     plan.window = 1 << 22, plan.experts = 64, plan.experts_used = 63, plan.experts_renormalised = false;
+    plan.shared_expert = plan.ffn_width = 1 << 20;
     b.pattern.assign(1024, plan);
     EXPECT_EQ(blueprint_from_json(to_json(b), "test").pattern, b.pattern);
 }
@@ -271,6 +275,8 @@ TEST(Blueprints, RefusesPlansByTheirNumberAndField) {
     refused("[{\"experts\":2}]", "layer plan 0: blueprint field 'experts_used': expected 1 to 2, found 0");
     refused("[{\"experts\":2,\"experts_used\":3}]", "experts_used");
     refused("[{\"experts_used\":1}]", "layer plan 0: blueprint field 'experts_used': expected 0 to 0, found 1");
+    refused("[{\"shared_expert\":8}]", "layer plan 0: blueprint field 'shared_expert': expected 0 to 0, found 8");
+    refused("[{\"ffn_width\":1048577}]", "layer plan 0: blueprint field 'ffn_width'");
     refused("[{\"experts\":1025,\"experts_used\":1}]", "layer plan 0: blueprint field 'experts'");
     refused("[{\"attention_softcap\":-1}]", "attention_softcap");
     refused("[{\"norm_eps\":0}]", "layer plan 0: blueprint field 'norm_eps'");

@@ -88,6 +88,19 @@ std::vector<Case> plans() {
     with("experts_all_used", [](Blueprint& b) { b.experts = b.experts_used = 2; });
     with("experts_alone", [](Blueprint& b) { b.experts = b.experts_used = 1, b.experts_renormalised = false; });
     with("experts_many", [](Blueprint& b) { b.experts = 40, b.experts_used = 1; }); // most have no row, or one
+    with("a_shared_expert", [](Blueprint& b) { b.experts = 4, b.experts_used = 2, b.shared_expert = 28; });
+    with("a_shared_expert_plain_behind_norms", [](Blueprint& b) {
+        b.norm_place = NormPlace::post, b.experts = 3, b.experts_used = 1, b.shared_expert = 70;
+        b.gated = b.experts_renormalised = false;
+        b.ffn_bias = true;
+    });
+    with("widths_of_layers", [](Blueprint& b) {
+        b.n_layers = 3;
+        b.pattern = {b, b, b};
+        b.pattern[0].ffn_width = 96;
+        b.pattern[1].experts = 3, b.pattern[1].experts_used = 2, b.pattern[1].ffn_width = 20;
+        b.pattern[1].shared_expert = 33;
+    });
     with("a_pattern", [](Blueprint& b) {
         b.n_layers = 5;
         b.pattern = {b, b, b};

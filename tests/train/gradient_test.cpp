@@ -55,6 +55,13 @@ std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
         p.experts_renormalised = p.gated = false;
         p.ffn_bias = true;
     });
+    with("experts, one of them shared", [](Blueprint& p) { p.experts = 3, p.experts_used = 2, p.shared_expert = 11; });
+    with("experts, one of them shared, in some layers, behind norms", [](Blueprint& p) {
+        p.pattern = {p, p};
+        p.pattern[0].norm_place = NormPlace::post, p.pattern[0].gated = false, p.pattern[0].ffn_bias = true;
+        p.pattern[0].experts = 4, p.pattern[0].experts_used = 3, p.pattern[0].shared_expert = 7;
+        p.pattern[1].ffn_width = 13;
+    });
     with("an encoder", add_encoder);
     with("an encoder, post-norm and biased", [](Blueprint& p) {
         p.norm_place = NormPlace::post, p.norm = Norm::layer, p.norm_bias = p.ffn_bias = true;
