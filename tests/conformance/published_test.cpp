@@ -41,7 +41,7 @@ enum class Of { states, logits };
 Rows rows(const Model& model, Of what, const Tokens& tokens, const std::vector<int>& padding = {}) {
     Session session(model, {.capacity = static_cast<int>(tokens.size())});
     Rows all;
-    const auto keep = [&](int first, View x) {
+    const auto keep = [&](int first, ConstView x) {
         for (int i = 0; i < x.rows; ++i) all[first + i].assign(x.row(i), x.row(i) + x.cols);
     };
     if (what == Of::states)

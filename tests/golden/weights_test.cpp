@@ -28,6 +28,8 @@ constexpr Shipped shipped[] = {{"none", "none"},
                                {"alibi", "alibi"},
                                {"t5", "t5"},
                                {"kerple", "kerple"},
+                               {"fire", "fire"},
+                               {"xpos", "xpos"},
                                {"rope-none", "pattern(rope,none)"},
                                {"rotate-stretch-36", "rotate-stretch:period=36"},
                                {"rotate-stretch-6", "rotate-stretch:period=6"}};

@@ -193,7 +193,7 @@ constexpr std::string_view short_notes =
     "diff %: time compared with none's in the same round, median; differences below about 3 % drown in noise.\n"
     "-v: what tells the encodings apart, for prefill and decode: the time of their own calls (moments %, us/token), "
     "the "
-    "operations that they are for (kflop, x pred.), and bytes (tables, params); --format csv or json: more.\n";
+    "operations they are for (kflop, x pred.), and bytes (tables, params); --format csv or json: more.\n";
 
 constexpr std::string_view notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
