@@ -238,18 +238,19 @@ private:
             if (!accumulate(step.in)) zero(dx);
             return experts_backward(layer_.program, layer_.index, std::span(layer_.weights.linears).subspan(weight), in,
                                     dy, *scratch_.experts, *scratch_.rows, dx, std::span(d_.linears).subspan(weight));
-        case Op::add: {
-            const View branch = gradient(step.other);
-            accumulate(step.other);
-            copy(dy, branch);
-            if (dropout_.rate > 0) dropout_(branch, dropout_site(layer_.index, --added_));
-            if (!accumulate(step.in))
-                copy(dy, dx);
-            else if (dx.data != dy.data)
-                add(dy, dx);
-            return;
+        case Op::add:
+            return branch_joins(step, dy, dx);
         }
-        }
+    }
+    void branch_joins(const Step& step, View dy, View dx) {
+        const View branch = gradient(step.other);
+        accumulate(step.other);
+        copy(dy, branch);
+        if (dropout_.rate > 0) dropout_(branch, dropout_site(layer_.index, --added_));
+        if (!accumulate(step.in))
+            copy(dy, dx);
+        else if (dx.data != dy.data)
+            add(dy, dx);
     }
     // With s = sigmoid(x . w) and y = s in: d_in = s dy; through the sigmoid g = s (1 - s) (in . dy), d_x += g w and d_w += g x. d_in
     // may lie upon dy.

@@ -18,16 +18,16 @@ void add_bias(View bias, View y) {
     for (int i = 0; i < y.rows; ++i) k.add(y.cols, bias.data, y.row(i));
 }
 
-// body(first, count) for every block of outputs: each output is computed by one thread in one order,
+// body(first, count) for every strip of outputs: each output is computed by one thread in one order,
 // which gives the same bits on any number of them.
 template <class Body>
-void for_outputs(int outputs, int block, std::int64_t work, const Body& body) {
-    const int blocks = (outputs + block - 1) / block;
+void for_outputs(int outputs, int strip, std::int64_t work, const Body& body) {
+    const int strips = (outputs + strip - 1) / strip;
     const std::int64_t grain =
-        std::max<std::int64_t>(1, elements_per_thread / std::max<std::int64_t>(1, work / blocks));
-    parallel_for(blocks, grain, [&](std::ptrdiff_t b) {
-        const int first = static_cast<int>(b) * block;
-        body(first, std::min(block, outputs - first));
+        std::max<std::int64_t>(1, elements_per_thread / std::max<std::int64_t>(1, work / strips));
+    parallel_for(strips, grain, [&](std::ptrdiff_t i) {
+        const int first = static_cast<int>(i) * strip;
+        body(first, std::min(strip, outputs - first));
     });
 }
 
