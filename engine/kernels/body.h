@@ -177,20 +177,17 @@ void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const floa
         for (; i < m; ++i) dots_tile<1, 1>(k, w + i * ldw, ldw, x, ldx, y + i, ldy);
         return;
     }
-    constexpr int rows_of_x = 96, rows_of_w = 32; // which the second cache holds, and what the first has of w
-    for (int top = 0; top < rows; top += rows_of_x)
-        for (int first = 0; first < m; first += rows_of_w) {
-            const int n = rows - top < rows_of_x ? rows - top : rows_of_x;
-            const int some = m - first < rows_of_w ? m - first : rows_of_w;
-            const auto part = [&]<int ROWS>(int row) {
-                return dots_rows<ROWS>(row, n, some, k, w + first * ldw, ldw, x + top * ldx, ldx, y + top * ldy + first,
-                                       ldy);
-            };
-            int row = part.template operator()<tiles.dots_rows>(0);
-            if (tiles.dots_rows > 4) row = part.template operator()<4>(row);
-            if (tiles.dots_rows > 2) row = part.template operator()<2>(row);
-            part.template operator()<1>(row);
-        }
+    constexpr int at_once = 32; // rows of w that stay in the first cache while those of x pass
+    for (int first = 0; first < m; first += at_once) {
+        const int some = m - first < at_once ? m - first : at_once;
+        const auto take = [&]<int ROWS>(int row) {
+            return dots_rows<ROWS>(row, rows, some, k, w + first * ldw, ldw, x, ldx, y + first, ldy);
+        };
+        int row = take.template operator()<tiles.dots_rows>(0);
+        if (tiles.dots_rows > 4) row = take.template operator()<4>(row);
+        if (tiles.dots_rows > 2) row = take.template operator()<2>(row);
+        take.template operator()<1>(row);
+    }
 }
 
 float max_row(int n, const float* x) {
