@@ -27,6 +27,14 @@ inline Blueprint small_blueprint() {
 
 constexpr int byte_vocabulary = 257; // of the byte tokenizer, which random_model() adds to models of this size
 
+// In which the differences of an oracle are taken, for each tensor. Under the address sanitizer it takes long, and what it
+// computes is the release build's to compare.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int gradient_directions = 1;
+#else
+constexpr int gradient_directions = 3;
+#endif
+
 // Gives an encoder the sizes of the stack that attends to it.
 inline void fit_encoder(Blueprint& b) {
     for (Blueprint& e : b.encoder) {

@@ -193,13 +193,6 @@ double oracle_loss(const Blueprint& b, const std::string& encoding, const refere
     return total / static_cast<double>(scored);
 }
 
-// Under the address sanitizer the oracle takes long, and what it computes is the release build's to compare.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int directions = 1;
-#else
-constexpr int directions = 3;
-#endif
-
 TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
     const Blueprint& b = GetParam().blueprint;
     EncodingStack encodings(GetParam().encoding, b.dims());
@@ -239,7 +232,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
         for (const double x : gradient) square += x * x;
         const double length = std::sqrt(square);
         ASSERT_GT(length, 0) << name << " has no gradient";
-        for (int direction = 0; direction < directions; ++direction) {
+        for (int direction = 0; direction < gradient_directions; ++direction) {
             std::vector<double> v = gradient; // the first direction
             if (direction > 0)
                 for (double& x : v) x = random.normal(draws++);
