@@ -62,9 +62,7 @@ void warn(const Source& source, std::span<const Assembly> used, bool as_trained,
 
 // Panels are filled up to 32 rows, so that of a few rows most is filling: such a matrix is smaller as floats.
 WeightType without_filling(WeightType type, const TensorSpec& spec) {
-    if (type == WeightType::f32) return type;
-    const auto rows = static_cast<int>(spec.shape[0]), cols = static_cast<int>(spec.shape[1]);
-    return Matrix::bytes(type, rows, cols) > Matrix::bytes(WeightType::f32, rows, cols) ? WeightType::f32 : type;
+    return packed_bytes(type, spec) > packed_bytes(WeightType::f32, spec) ? WeightType::f32 : type;
 }
 
 // What a tensor is in memory. With bands it is the blocks that its rows are stored in, as they are.
@@ -73,9 +71,7 @@ struct Held {
     std::vector<TypedRows> bands;
 
     std::uint64_t bytes(const TensorSpec& spec) const {
-        const auto rows = spec.shape.size() == 2 ? static_cast<int>(spec.shape[0]) : 1;
-        const auto cols = static_cast<int>(spec.shape.back());
-        return bands.empty() ? Matrix::bytes(type, rows, cols) : Matrix::bytes(bands, cols);
+        return bands.empty() ? packed_bytes(type, spec) : Matrix::bytes(bands, static_cast<int>(spec.shape.back()));
     }
 };
 
@@ -105,7 +101,7 @@ int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodi
     return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.context), affordable));
 }
 
-// A part of a tensor for one thread to read: values, or rows of blocks for a matrix.
+// A part of a tensor for one thread to read: values, or rows of a matrix that is packed in what it reads, blocks or f32.
 struct Share {
     const Assembly* tensor;
     std::size_t first; // value, or row
@@ -115,9 +111,14 @@ struct Share {
 
     void read() const {
         if (matrix == nullptr) return tensor->read(first, values);
-        const auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes); // zeros would be written for nothing
-        const std::span rows(memory.get(), bytes);
-        tensor->read_stored(static_cast<std::int64_t>(first), rows);
+        const std::size_t n = (bytes + sizeof(float) - 1) / sizeof(float);
+        const auto memory = std::make_unique_for_overwrite<float[]>(n); // zeros would be written for nothing
+        const std::span floats(memory.get(), n);
+        const std::span rows = std::as_writable_bytes(floats).first(bytes);
+        if (quantised(matrix->type()))
+            tensor->read_stored(static_cast<std::int64_t>(first), rows);
+        else
+            tensor->read(first * static_cast<std::size_t>(matrix->cols()), floats);
         matrix->pack_blocks(static_cast<int>(first), rows);
     }
 };
@@ -129,7 +130,7 @@ void share_values(const Assembly& tensor, std::span<float> values, std::vector<S
 }
 
 // Whole panels, about as many as a cache next to the processor holds.
-void share_blocks(const Assembly& tensor, const Matrix& matrix, std::vector<Share>& shares) {
+void share_rows(const Assembly& tensor, const Matrix& matrix, std::vector<Share>& shares) {
     constexpr std::size_t near_bytes = std::size_t{256} << 10;
     for (const Matrix::Band& band : matrix.bands()) {
         const std::size_t row = row_bytes(band.type, matrix.cols()), all = static_cast<std::size_t>(band.rows);
@@ -155,9 +156,11 @@ TensorMemory read_weights(const Source& source, const std::vector<TensorSpec>& s
     std::vector<std::size_t> others; // tensors that are packed or unpacked, each by all threads
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (!held[i].bands.empty())
-            share_blocks(found[i], tensors.start_blocks(i, held[i].bands), shares);
+            share_rows(found[i], tensors.start_blocks(i, held[i].bands), shares);
         else if (types[i] != WeightType::f32 || quantised(found[i].type()) || !found[i].divisible())
             others.push_back(i);
+        else if (packs(types[i], specs[i]))
+            share_rows(found[i], tensors.start_blocks(i, {{types[i], static_cast<int>(specs[i].shape[0])}}), shares);
         else
             share_values(found[i], tensors.values(i), shares);
     }

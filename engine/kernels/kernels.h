@@ -23,6 +23,7 @@ struct QuantRows {
 // Weights are packed in panels of 32 outputs, so that a vector holds as many outputs and a sum never
 // has to be taken across one; the panels of a matrix lie panel_bytes apart and the last is filled up
 // with zeros. Within a panel, k ascending:
+//   f32   [k][32]
 //   f16   [k][32]
 //   bf16  [k / 2][32][2], an odd k filled up with 0
 //   q8_0  [k / 32] blocks of scales f16[32] and [8][32][4] bytes, each the weight + 128
@@ -35,8 +36,8 @@ struct QuantRows {
 inline constexpr int panel_outputs = 32;
 
 // y [rows, outputs] = x [rows, k] * weights^T
-using HalfProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
-                             const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
+using PanelProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
+                              const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
 // The same for rows of bf16, ldx apart, k rounded up to even and filled up with 0.
 using PairProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                              const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
@@ -57,7 +58,7 @@ struct Kernels {
     // for few rows, where packing would cost more than it saves. A row has the bits that it has alone.
     void (*dots)(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,
                  float* y, std::ptrdiff_t ldy);
-    HalfProduct product_f16, product_bf16;
+    PanelProduct product_f32, product_f16, product_bf16;
     // bf16 by bf16, where the machine multiplies pairs at once, which is twice as fast; otherwise null.
     PairProduct product_bf16_pairs;
     void (*round_to_bf16)(int n, const float* x, std::uint16_t* y); // to the nearest; null where the product is

@@ -1,102 +1,125 @@
 // SPDX-License-Identifier: MIT
 // Products with packed weights, included by one file per instruction set after vectors.h; the layout is
-// described in kernels.h. Here halves; quant_panels.h has blocks of 32 and super_panels.h those of 256. Every output is one chain of additions over ascending k, whatever the rows,
-// panels and threads around it: a row of a batch has the bits that it has alone.
+// described in kernels.h. Here floats and halves; quant_panels.h has blocks of 32 and super_panels.h those of 256. Every
+// output is one chain of additions over ascending k, whatever the rows, panels and threads around it: a row of a batch has
+// the bits that it has alone.
 
 namespace {
 
 constexpr int panel_outputs = ordo::panel_outputs, panel_vectors = panel_outputs / lanes;
 
-// ---- Halves ---------------------------------------------------------------------------------
+// Asks for the memory that lies so many bytes after p, before it is needed: what the machine prefetches by itself stops at
+// the end of every page, and a panel has few. An address that is nobody's does no harm.
+template <std::ptrdiff_t AFTER, std::ptrdiff_t BYTES>
+inline void prefetch(const std::byte* p) {
+    constexpr std::ptrdiff_t line = 64;
+    for (std::ptrdiff_t i = 0; i < BYTES; i += line) __builtin_prefetch(p + AFTER + i);
+}
 
-struct F16Panel {                   // [k][32]
-    static constexpr int depth = 1; // k taken at once
+// ---- Floats and halves ------------------------------------------------------------------------
+
+constexpr std::ptrdiff_t floats_ahead = 2048; // bytes
+
+struct F32Panel {                                // [k][32]
+    static constexpr int depth = 1, bytes = 128; // k taken at once, and their bytes
     // Of k, vector v of the 32 outputs' weights.
-    static void load(const std::byte* panel, int k, int v, floats (&w)[1]) {
-        w[0] = ::load(reinterpret_cast<const half_t*>(panel + static_cast<std::ptrdiff_t>(k) * 64) + lanes * v);
+    static void load(const std::byte* step, int v, floats (&w)[1]) {
+        w[0] = ::load(reinterpret_cast<const float*>(step) + lanes * v);
+    }
+};
+
+struct F16Panel { // [k][32]
+    static constexpr int depth = 1, bytes = 64;
+    static void load(const std::byte* step, int v, floats (&w)[1]) {
+        w[0] = ::load(reinterpret_cast<const half_t*>(step) + lanes * v);
     }
 };
 
 struct Bf16Panel { // [k / 2][32][2]
-    static constexpr int depth = 2;
-    static void load(const std::byte* panel, int k, int v, floats (&w)[2]) {
-        const words pair = *reinterpret_cast<const words*>(panel + static_cast<std::ptrdiff_t>(k) * 64 + 4 * lanes * v);
+    static constexpr int depth = 2, bytes = 128;
+    static void load(const std::byte* step, int v, floats (&w)[2]) {
+        const words pair = *reinterpret_cast<const words*>(step + 4 * lanes * v);
         const words low = pair << 16, high = pair & 0xffff0000u;
         w[0] = reinterpret_cast<const floats&>(low);
         w[1] = reinterpret_cast<const floats&>(high);
     }
 };
 
-inline void store_outputs(float* y, int outputs, const floats (&acc)[panel_vectors]) {
-    for (int v = 0; v < panel_vectors; ++v) {
+template <int VECTORS>
+inline void store_outputs(float* y, int outputs, const floats (&acc)[VECTORS]) {
+    for (int v = 0; v < VECTORS; ++v) {
         const int n = outputs - lanes * v;
         if (n >= lanes)
             store(y + lanes * v, acc[v]);
-        else
-            for (int i = 0; i < n; ++i) y[lanes * v + i] = acc[v][i];
+        else if (n > 0)
+            store_part(y + lanes * v, n, acc[v]);
     }
 }
 
-// ROWS rows of x by one panel, of which `outputs` outputs are wanted.
-template <class Panel, int ROWS>
-inline void half_tile(int k, const std::byte* w, const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy,
-                      int outputs) {
-    alignas(64) floats acc[ROWS][panel_vectors] = {}; // references to it lose that its type may lie anywhere
+// ROWS rows of x by VECTORS vectors of a panel, from vector `first` on, of which `outputs` outputs are wanted.
+template <class Panel, int ROWS, int VECTORS>
+inline void panel_tile(int k, const std::byte* w, int first, const float* x, std::ptrdiff_t ldx, float* y,
+                       std::ptrdiff_t ldy, int outputs) {
+    alignas(64) floats acc[ROWS][VECTORS] = {}; // references to it lose that its type may lie anywhere
     const auto step = [&]<int DEPTH>(int l) {
-        if constexpr (ROWS > panel_vectors) { // registers hold what is fewer: the weights, or what x spreads
-            alignas(64) floats weights[panel_vectors][Panel::depth];
-            for (int v = 0; v < panel_vectors; ++v) Panel::load(w, l, v, weights[v]);
-            for (int d = 0; d < DEPTH; ++d)
-                for (int r = 0; r < ROWS; ++r)
-                    for (int v = 0; v < panel_vectors; ++v) acc[r][v] += splat(x[r * ldx + l + d]) * weights[v][d];
-            return;
-        }
-        for (int v = 0; v < panel_vectors; ++v) {
-            alignas(64) floats weights[Panel::depth];
-            Panel::load(w, l, v, weights);
-            for (int d = 0; d < DEPTH; ++d)
-                for (int r = 0; r < ROWS; ++r) acc[r][v] += splat(x[r * ldx + l + d]) * weights[d];
-        }
+        alignas(64) floats weights[VECTORS][Panel::depth];
+        for (int v = 0; v < VECTORS; ++v) Panel::load(w, first + v, weights[v]);
+        for (int d = 0; d < DEPTH; ++d)
+            for (int r = 0; r < ROWS; ++r) {
+                const floats value = splat(x[r * ldx + l + d]);
+                for (int v = 0; v < VECTORS; ++v) acc[r][v] += value * weights[v][d];
+            }
     };
     int l = 0;
-    for (; l + Panel::depth <= k; l += Panel::depth) step.template operator()<Panel::depth>(l);
+    for (; l + Panel::depth <= k; l += Panel::depth, w += Panel::bytes) {
+        prefetch<floats_ahead, Panel::bytes>(w);
+        step.template operator()<Panel::depth>(l);
+    }
     if (l < k) step.template operator()<1>(l);
     for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, acc[r]);
 }
 
-// All rows of x by one panel, as many at once as accumulators fit the registers.
-template <class Panel, int ROWS>
-inline int half_rows(int row, int rows, int k, const std::byte* w, const float* x, std::ptrdiff_t ldx, float* y,
-                     std::ptrdiff_t ldy, int outputs) {
+// All rows of x by one panel, ROWS at once as long as there are so many.
+template <class Panel, int ROWS, int VECTORS>
+inline int panel_rows(int row, int rows, int k, const std::byte* w, const float* x, std::ptrdiff_t ldx, float* y,
+                      std::ptrdiff_t ldy, int outputs) {
+    constexpr int vectors = VECTORS < panel_vectors ? VECTORS : panel_vectors;
     for (; row + ROWS <= rows; row += ROWS)
-        half_tile<Panel, ROWS>(k, w, x + row * ldx, ldx, y + row * ldy, ldy, outputs);
+        for (int first = 0; first < panel_vectors && lanes * first < outputs; first += vectors)
+            panel_tile<Panel, ROWS, vectors>(k, w, first, x + row * ldx, ldx, y + row * ldy + lanes * first, ldy,
+                                             outputs - lanes * first);
     return row;
 }
 
+// Fewer rows than a tile has take more vectors each: additions of one chain wait for each other.
 template <class Panel>
-void half_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const float* x,
-                  std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
+void panel_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const float* x,
+                   std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs;
-        int row = half_rows<Panel, tiles.half_rows>(0, rows, k, w, x, ldx, y + at, ldy, left);
-        if (tiles.half_rows > 8) row = half_rows<Panel, 8>(row, rows, k, w, x, ldx, y + at, ldy, left);
-        if (tiles.half_rows > 4) row = half_rows<Panel, 4>(row, rows, k, w, x, ldx, y + at, ldy, left);
-        if (tiles.half_rows > 2) row = half_rows<Panel, 2>(row, rows, k, w, x, ldx, y + at, ldy, left);
-        half_rows<Panel, 1>(row, rows, k, w, x, ldx, y + at, ldy, left);
+        const auto take = [&]<int ROWS, int VECTORS>(int row) {
+            return panel_rows<Panel, ROWS, VECTORS>(row, rows, k, w, x, ldx, y + at, ldy, left);
+        };
+        int row = take.template operator()<tiles.panel_rows, tiles.panel_vectors>(0);
+        if (tiles.panel_rows > 8) row = take.template operator()<8, tiles.panel_vectors>(row);
+        if (tiles.panel_rows > 4) row = take.template operator()<4, tiles.panel_vectors>(row);
+        row = take.template operator()<2, 2 * tiles.panel_vectors>(row);
+        take.template operator()<1, 4 * tiles.panel_vectors>(row);
     }
 }
 
 // ---- Halves by halves -------------------------------------------------------------------------
 
 #if defined(__AVX512BF16__)
-// As half_tile of Bf16Panel, with rows of bf16: a broadcast pair of x meets pairs of 16 outputs.
+// As panel_tile of Bf16Panel, with rows of bf16: a broadcast pair of x meets pairs of 16 outputs.
 template <int ROWS>
 inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
                       std::ptrdiff_t ldy, int outputs) {
     alignas(64) floats acc[ROWS][panel_vectors] = {};
-    for (int l = 0; l < pairs; ++l)
+    for (int l = 0; l < pairs; ++l, w += 128) {
+        prefetch<floats_ahead, 128>(w);
         for (int v = 0; v < panel_vectors; ++v) {
-            const __m512i weights = _mm512_loadu_si512(w + static_cast<std::ptrdiff_t>(l) * 128 + 64 * v);
+            const __m512i weights = _mm512_loadu_si512(w + 64 * v);
             for (int r = 0; r < ROWS; ++r) {
                 int pair;
                 __builtin_memcpy(&pair, x + r * ldx + 2 * l, sizeof pair);
@@ -105,6 +128,7 @@ inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std
                                      reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair))));
             }
         }
+    }
     for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, acc[r]);
 }
 
@@ -119,7 +143,7 @@ void pair_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff
                   std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
     for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes) {
         const int left = outputs - at < panel_outputs ? outputs - at : panel_outputs, pairs = (k + 1) / 2;
-        int row = pair_rows<tiles.half_rows>(0, rows, pairs, w, x, ldx, y + at, ldy, left);
+        int row = pair_rows<tiles.panel_rows>(0, rows, pairs, w, x, ldx, y + at, ldy, left);
         row = pair_rows<4>(row, rows, pairs, w, x, ldx, y + at, ldy, left);
         pair_rows<1>(row, rows, pairs, w, x, ldx, y + at, ldy, left);
     }

@@ -6,6 +6,8 @@ namespace {
 
 using ordo::QuantRows;
 
+constexpr std::ptrdiff_t blocks_ahead = 8192; // bytes
+
 // The same bits where lanes are shifted and masked as a whole.
 inline words load_words(const std::byte* p) {
     return *reinterpret_cast<const words*>(p);
@@ -81,6 +83,7 @@ inline void quant_tile(int k, const std::byte* w, const QuantRows& x, int row, f
         sum[r] = x.sums + blocks;
     }
     for (int b = 0; b < k / 32; ++b, w += Block::bytes) {
+        prefetch<blocks_ahead, Block::bytes>(w);
         Bytes acc[ROWS][panel_vectors];
         for (int r = 0; r < ROWS; ++r)
             for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-Block::offset * sum[r][b]);

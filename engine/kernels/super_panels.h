@@ -175,6 +175,7 @@ inline int super_rows(int row, int rows, int k, const std::byte* w, const QuantR
         Activations<ROWS> at(x, row);
         const std::byte* block = w;
         for (int b = 0; b < k / 256; ++b, block += Block::bytes) {
+            prefetch<blocks_ahead, Block::bytes>(block);
             alignas(64) Factors<Block::groups> f;
             Block::factors(block, f);
             each<0, Block::groups>([&]<int GROUP>() { Block::template add<GROUP>(block, f, at, total); });
@@ -201,9 +202,10 @@ void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 
 #define ORDO_KERNELS(name)                                                                                             \
     {                                                                                                                  \
-        name, product, product_halves, dots, half_product<F16Panel>, half_product<Bf16Panel>, pair_product,            \
-            round_to_bf16, quant_product<Q8Block>, quant_product<Q4Block>, quant_product<Q5Block>,                     \
-            super_product<K45Block<false>>, super_product<K45Block<true>>, super_product<K6Block>, quantise_row,       \
-            exp_row, max_row, scale, add, add_value, add_to_lanes, axpy, dot, rotate_adjacent, rotate_halves,          \
-            subtract_distance, consecutive, sigmoid, silu, gelu_tanh, silu_grad, gelu_tanh_grad, adamw                 \
+        name, product, product_halves, dots, panel_product<F32Panel>, panel_product<F16Panel>,                         \
+            panel_product<Bf16Panel>, pair_product, round_to_bf16, quant_product<Q8Block>, quant_product<Q4Block>,     \
+            quant_product<Q5Block>, super_product<K45Block<false>>, super_product<K45Block<true>>,                     \
+            super_product<K6Block>, quantise_row, exp_row, max_row, scale, add, add_value, add_to_lanes, axpy, dot,    \
+            rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, silu, gelu_tanh, silu_grad,       \
+            gelu_tanh_grad, adamw                                                                                      \
     }

@@ -13,17 +13,18 @@ struct Tiles {
     int row_vectors;   // of a single row, where chains of additions are short of company
     int dots_rows;     // rows of x against
     int dots_outputs;  // rows of w, k lying along the vectors of both
-    int half_rows;     // rows of x against a panel of halves
-    int quant_rows;    // and of quantised weights
+    int panel_rows;    // rows of x against
+    int panel_vectors; // vectors of a panel of floats or halves
+    int quant_rows;    // rows of x against a panel of quantised weights
 };
 #if defined(__AVX512F__)
-constexpr Tiles tiles{16, 6, 2, 4, 6, 4, 12, 6};
+constexpr Tiles tiles{16, 6, 2, 4, 6, 4, 12, 2, 6};
 #elif defined(__AVX__)
-constexpr Tiles tiles{8, 6, 2, 8, 6, 2, 3, 2};
+constexpr Tiles tiles{8, 6, 2, 8, 6, 2, 6, 2, 2};
 #elif defined(__aarch64__)
-constexpr Tiles tiles{4, 5, 4, 8, 6, 4, 2, 2};
+constexpr Tiles tiles{4, 5, 4, 8, 6, 4, 6, 4, 2};
 #else
-constexpr Tiles tiles{4, 2, 4, 8, 2, 4, 1, 1};
+constexpr Tiles tiles{4, 2, 4, 8, 2, 4, 4, 2, 1};
 #endif
 constexpr int lanes = tiles.lanes;
 typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));

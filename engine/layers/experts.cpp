@@ -47,24 +47,15 @@ public:
         parallel_for(n, std::max(1, 16384 / in_.cols), [&](std::ptrdiff_t i) {
             std::copy_n(in_.row(row(expert, static_cast<int>(i))), in_.cols, gathered.row(static_cast<int>(i)));
         });
-        multiply(gathered, first(expert), hidden);
+        linear(gathered, first(expert), rows_, hidden);
         if (plan_.gated)
             activate_gated(plan_.activation, hidden, active);
         else
             activate(plan_.activation, hidden, active);
-        multiply(active, second(expert), result);
+        linear(active, second(expert), rows_, result);
     }
 
 private:
-    // How many rows have chosen an expert is for all tokens to say, those included that follow: no bit of a row may hang
-    // on it, as it would in a product that is left to BLAS.
-    void multiply(View x, const Linear& w, View y) const {
-        const int at_once = w.weight.type() == WeightType::f32 ? most_rows_without_blas : std::max(1, x.rows);
-        for (int first = 0; first < x.rows; first += at_once) {
-            const int n = std::min(at_once, x.rows - first);
-            linear(rows_of(x, first, n), w, rows_, rows_of(y, first, n));
-        }
-    }
     // A row chooses an expert once at most.
     int* list(int expert) const { return s_.lists + static_cast<std::ptrdiff_t>(expert) * s_.logits.rows; }
 

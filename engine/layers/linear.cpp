@@ -70,7 +70,7 @@ void quantised_product(View x, const Matrix& weight, RowScratch& scratch, View y
 }
 
 template <class Bias>
-void half_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf16Rows bf16_rows, const Bias& bias) {
+void float_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf16Rows bf16_rows, const Bias& bias) {
     const Kernels& k = kernels();
     const Matrix::Band& band = weight.only_band();
     const std::int64_t work = std::int64_t{x.rows} * x.cols * y.cols;
@@ -83,11 +83,22 @@ void half_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf1
         });
         return;
     }
-    const HalfProduct product = band.type == WeightType::f16 ? k.product_f16 : k.product_bf16;
+    const PanelProduct product = band.type == WeightType::f32   ? k.product_f32
+                                 : band.type == WeightType::f16 ? k.product_f16
+                                                                : k.product_bf16;
     for_outputs(y.cols, outputs_at_once, work, [&](int first, int count) {
         product(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, x.data, x.stride,
                 y.data + first, y.stride);
         bias(first, count);
+    });
+}
+
+// Weights that lie row by row. Those too few for a panel are not left to BLAS, whose bits hang on how many rows x has.
+void row_product(View x, View weight, RowScratch& scratch, View y) {
+    if (weight.rows >= panel_outputs) return scratch.product(x, Transpose::no, weight, Transpose::yes, y);
+    parallel_for(x.rows, std::max(1, elements_per_thread / (x.cols * y.cols)), [&](std::ptrdiff_t i) {
+        const int row = static_cast<int>(i);
+        kernels().dots(1, weight.rows, x.cols, weight.data, weight.stride, x.row(row), x.stride, y.row(row), y.stride);
     });
 }
 
@@ -140,32 +151,21 @@ void RowScratch::product(View a, Transpose ta, View b, Transpose tb, View c, flo
 }
 
 void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows bf16_rows) {
-    const Kernels& k = kernels();
     const Matrix& weight = w.weight;
-    const std::int64_t work = std::int64_t{x.rows} * x.cols * y.cols;
     const auto bias = [&](int first, int count) {
         if (w.bias.data != nullptr) add_bias(cols_of(w.bias, first, count), cols_of(y, first, count));
     };
-    if (weight.type() == WeightType::f32) {
-        const View f32 = weight.view();
-        if (x.rows > most_rows_without_blas) {
-            scratch.product(x, Transpose::no, f32, Transpose::yes, y);
-            if (w.bias.data != nullptr)
-                parallel_for(y.rows, std::max(1, 16384 / y.cols),
-                             [&](std::ptrdiff_t i) { add_bias(w.bias, rows_of(y, static_cast<int>(i), 1)); });
-            return;
-        }
-        const int at_once = x.rows == 1 ? 16 : 32; // a row's part of y is whole lines of cache
-        for_outputs(y.cols, at_once, work, [&](int first, int count) {
-            k.dots(x.rows, count, x.cols, f32.row(first), f32.stride, x.data, x.stride, y.data + first, y.stride);
-            bias(first, count);
-        });
+    if (!weight.packed()) {
+        row_product(x, weight.view(), scratch, y);
+        if (w.bias.data != nullptr)
+            parallel_for(y.rows, std::max(1, 16384 / y.cols),
+                         [&](std::ptrdiff_t i) { add_bias(w.bias, rows_of(y, static_cast<int>(i), 1)); });
         return;
     }
     if (quantised(weight.type()))
         quantised_product(x, weight, scratch, y, bias);
     else
-        half_product(x, weight, scratch, y, bf16_rows, bias);
+        float_product(x, weight, scratch, y, bf16_rows, bias);
 }
 
 void linear_backward(View dy, View x, const Linear& w, RowScratch& scratch, View dx, bool accumulate,

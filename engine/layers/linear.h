@@ -37,14 +37,12 @@ private:
     std::optional<PairProducts> pairs_;
 };
 
-// Up to so many rows, products with f32 weights run on our own kernels, which read the weights in place and give a row
-// the bits that it has alone; more are left to BLAS, which brings them into another order first and is then the faster.
-inline constexpr int most_rows_without_blas = 32;
-
 // How rows meet bf16: rounded to it where the kernels multiply pairs, or always as floats.
 enum class Bf16Rows { rounded, floats };
 
-// y [n, m] = x [n, k] * weight^T + bias. scratch: for n rows of k, if the weights are quantised or bf16.
+// y [n, m] = x [n, k] * weight^T + bias. A row of y has the same bits whatever other rows x has, but where the weights are
+// not packed: those are trained, and left to scratch.product(). scratch: for n rows of k, if the weights are quantised or
+// bf16.
 void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows = Bf16Rows::rounded);
 
 struct LinearGradient {

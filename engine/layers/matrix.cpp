@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 namespace ordo {
 namespace {
@@ -44,13 +45,15 @@ bool pack_halves(WeightType type, int lane, std::span<const float> row, std::byt
 }
 
 // What a row's block in a file holds: halves, and words of four bytes. A panel's block holds the first halves of 32
-// outputs, then their second ones; then likewise the words.
+// outputs, then their second ones; then likewise the words. Floats are words.
 struct BlockLayout {
     int halves, halves_at, words, words_at; // where: bytes into the block
     int bytes() const { return 2 * halves + 4 * words; }
 };
 BlockLayout layout_of(WeightType type) {
     switch (type) {
+    case WeightType::f32:
+        return {0, 0, 1, 0};
     case WeightType::q4_K:
     case WeightType::q5_K:
         return {2, 0, static_cast<int>(row_bytes(type, block_size(type)) - 4) / 4, 4};
@@ -142,8 +145,6 @@ void gather(WeightType type, const BlockLayout& layout, const std::byte* block, 
 std::ptrdiff_t panel_bytes(WeightType type, int cols) {
     const std::ptrdiff_t k = cols;
     switch (type) {
-    case WeightType::f32:
-        return 0;
     case WeightType::f16:
         return 2 * lanes * k;
     case WeightType::bf16:
@@ -165,8 +166,6 @@ Matrix::Matrix(const std::vector<TypedRows>& bands, int cols, std::byte* memory)
 }
 
 std::uint64_t Matrix::bytes(WeightType type, int rows, int cols) {
-    if (type == WeightType::f32)
-        return sizeof(float) * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols);
     const std::uint64_t panels = (static_cast<std::uint64_t>(rows) + lanes - 1) / lanes;
     return panels * static_cast<std::uint64_t>(panel_bytes(type, cols));
 }
@@ -195,6 +194,11 @@ const Matrix::Band& Matrix::band_of(int row) const {
 }
 
 bool Matrix::pack(View f32) const {
+    if (type_ == WeightType::f32) {
+        pack_blocks(
+            std::as_bytes(std::span(f32.data, static_cast<std::size_t>(rows_) * static_cast<std::size_t>(cols_))));
+        return true;
+    }
     std::atomic<bool> held{true};
     const int panels = (rows_ + lanes - 1) / lanes;
     parallel_for(panels, 1, [&](std::ptrdiff_t i) {
@@ -224,12 +228,14 @@ bool Matrix::pack_row(int i, std::span<const float> values) const {
 void Matrix::pack_blocks(int first, std::span<const std::byte> rows) const {
     const Band& band = band_of(first);
     const std::size_t stride = row_bytes(band.type, cols_);
-    const BlockLayout layout = layout_of(band.type);
+    BlockLayout layout = layout_of(band.type);
+    int blocks = cols_ / block_size(band.type);
+    if (band.type == WeightType::f32) layout.words = std::exchange(blocks, 1); // a row of floats is one block
     const int begin = first - band.first, end = begin + static_cast<int>(rows.size() / stride);
     for (int top = begin / lanes * lanes; top < end; top += lanes) { // the rows of a panel, block by block
         std::byte* to = band.panels + top / lanes * band.panel_bytes;
         const int from = std::max(begin, top), last = std::min(end, top + lanes);
-        for (int b = 0; b < cols_ / block_size(band.type); ++b, to += lanes * layout.bytes())
+        for (int b = 0; b < blocks; ++b, to += lanes * layout.bytes())
             for (int i = from; i < last;) {
                 const std::byte* const row = rows.data() + static_cast<std::size_t>(i - begin) * stride;
                 const bool four = i % 4 == 0 && i + 4 <= last;
@@ -260,14 +266,18 @@ void Matrix::read_halves(const Band& band, int i, float* out) const {
 }
 
 void Matrix::row(int i, float* out) const {
-    if (type_ == WeightType::f32) {
+    if (!packed()) {
         std::copy_n(view_.row(i), cols_, out);
         return;
     }
     const Band& band = band_of(i);
     i -= band.first;
-    if (!quantised(band.type)) return read_halves(band, i, out);
     const std::byte* from = band.panel(i / lanes);
+    if (band.type == WeightType::f32) {
+        for (int k = 0; k < cols_; ++k) std::memcpy(out + k, from + 4 * (k * lanes + i % lanes), 4);
+        return;
+    }
+    if (!quantised(band.type)) return read_halves(band, i, out);
     const BlockLayout layout = layout_of(band.type);
     const int size = block_size(band.type);
     std::array<std::byte, largest_block_bytes> block;

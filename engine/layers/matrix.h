@@ -15,9 +15,9 @@ struct TypedRows {
     int rows;
 };
 
-// Weights [rows, cols] that somebody else owns: f32 row by row, other types packed in panels as
-// kernels/kernels.h describes. There is no second copy. Blocks may be of several types, each from some row on, as where
-// a file has the value projection in another type than those of queries and keys.
+// Weights [rows, cols] that somebody else owns: packed in panels as kernels/kernels.h describes, or f32 row by row where
+// they are trained, or too few to fill a panel. There is no second copy. Blocks may be of several types, each from some
+// row on, as where a file has the value projection in another type than those of queries and keys.
 class Matrix {
 public:
     // Rows of one type, in panels of their own.
@@ -41,10 +41,10 @@ public:
     static std::uint64_t bytes(WeightType type, int rows, int cols);
     static std::uint64_t bytes(const std::vector<TypedRows>& bands, int cols);
 
-    // Writes the weights f32 [rows, cols] into a packed matrix of a writable() type. False for one that the type cannot
-    // hold.
+    // Writes the weights f32 [rows, cols], rows one after the other, into a packed matrix of a writable() type. False for
+    // one that the type cannot hold.
     bool pack(View f32) const;
-    // The same with rows of blocks in this very type, row_bytes() each: they keep their scales and levels.
+    // The same with rows of blocks, or of f32, in this very type, row_bytes() each: they keep their scales and levels.
     void pack_blocks(std::span<const std::byte> rows) const;
     // Only some of one band, from row `first` on, on the calling thread: others may write other panels meanwhile.
     void pack_blocks(int first, std::span<const std::byte> rows) const;
@@ -56,9 +56,10 @@ public:
     std::uint64_t bytes() const; // of what is packed
     int rows() const { return rows_; }
     int cols() const { return cols_; }
-    View view() const { return view_; }                      // of f32
-    std::span<const Band> bands() const { return bands_; }   // of other types
-    const Band& only_band() const { return bands_.front(); } // of f16 and bf16
+    bool packed() const { return !bands_.empty(); }
+    View view() const { return view_; } // of one that is not packed
+    std::span<const Band> bands() const { return bands_; }
+    const Band& only_band() const { return bands_.front(); } // of f32, f16 and bf16
 
 private:
     const Band& band_of(int row) const;

@@ -78,11 +78,11 @@ std::byte* TensorMemory::take(std::size_t bytes) {
 
 std::span<float> TensorMemory::values(std::size_t i) {
     Entry& entry = entries_[i];
-    if (entry.packed.rows() != 0)
+    if (entry.packed.packed())
         fail(ErrorCode::failure, "tensor '", printable(specs_[i].name), "': is packed, expected floats");
     if (entry.values.empty()) {
         const auto n = static_cast<std::size_t>(elements(specs_[i]));
-        if (entry.type == WeightType::f32) {
+        if (!packs(entry.type, specs_[i])) {
             entry.values = {reinterpret_cast<float*>(take(n * sizeof(float))), n};
         } else {
             entry.staged = Buffer<float>(n);
@@ -98,23 +98,16 @@ View TensorMemory::view(std::size_t i) {
                       static_cast<int>(shape.back()));
 }
 
-View TensorMemory::view(std::size_t i) const {
-    const auto& shape = specs_[i].shape;
-    const std::span<float> values = entries_[i].values;
-    return ordo::view(values.data(), shape.size() == 1 ? 1 : static_cast<int>(shape[0]),
-                      static_cast<int>(shape.back()));
-}
-
 std::uint64_t TensorMemory::held_bytes(std::string_view name) const {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return 0;
     const Entry& entry = entries_[found->second];
-    return entry.packed.rows() == 0 ? entry.values.size_bytes() : entry.packed.bytes();
+    return entry.packed.packed() ? entry.packed.bytes() : entry.values.size_bytes();
 }
 
 void TensorMemory::read(std::size_t i, std::span<float> out) const {
     const Entry& entry = entries_[i];
-    if (entry.packed.rows() == 0) {
+    if (!entry.packed.packed()) {
         std::copy(entry.values.begin(), entry.values.end(), out.begin());
         return;
     }
@@ -129,7 +122,7 @@ View TensorMemory::view(std::string_view name) {
 
 Matrix TensorMemory::matrix(std::string_view name) {
     const std::size_t i = by_name_.at(std::string(name));
-    return entries_[i].packed.rows() != 0 ? entries_[i].packed : Matrix(view(i));
+    return entries_[i].packed.packed() ? entries_[i].packed : Matrix(view(i));
 }
 
 Matrix TensorMemory::packed_memory(std::size_t i) {
@@ -153,7 +146,7 @@ const Matrix& TensorMemory::start_blocks(std::size_t i, const std::vector<TypedR
 
 void TensorMemory::pack(std::size_t i, const std::string& where) {
     Entry& entry = entries_[i];
-    if (entry.type == WeightType::f32) return;
+    if (entry.packed.packed() || !packs(entry.type, specs_[i])) return;
     const View f32 = view(i);
     const Matrix packed = packed_memory(i);
     if (!packed.pack(f32))
@@ -175,14 +168,21 @@ WeightType type_within(WeightType wanted, const TensorSpec& spec) {
     return wanted;
 }
 
+bool packs(WeightType type, const TensorSpec& spec) {
+    if (type != WeightType::f32) return true;
+    return spec.shape.size() == 2 && spec.shape[0] >= panel_outputs && !of_encoding(spec.name);
+}
+
+std::uint64_t packed_bytes(WeightType type, const TensorSpec& spec) {
+    if (!packs(type, spec)) return sizeof(float) * elements(spec);
+    return Matrix::bytes(type, static_cast<int>(spec.shape[0]), static_cast<int>(spec.shape[1]));
+}
+
 std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type) {
     std::uint64_t bytes = 0;
     for (const TensorSpec& spec : specs) {
         padded_elements(spec);
-        const WeightType own = type_within(type, spec);
-        bytes += own == WeightType::f32
-                     ? sizeof(float) * elements(spec)
-                     : Matrix::bytes(own, static_cast<int>(spec.shape[0]), static_cast<int>(spec.shape[1]));
+        bytes += packed_bytes(type_within(type, spec), spec);
     }
     return bytes;
 }
@@ -250,6 +250,7 @@ Model make_model(std::string where, const Blueprint& blueprint, EncodingStack en
     impl->blueprint = blueprint;
     impl->encodings = std::move(encodings);
     impl->tensors = std::move(tensors);
+    for (std::size_t i = 0; i < impl->tensors.specs().size(); ++i) impl->tensors.pack(i, impl->where);
     build(*impl, "", impl->tensors, positions);
     for (const Blueprint& of_encoder : blueprint.encoder) {
         impl->encoder = std::make_unique<Stack>();
@@ -293,7 +294,7 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
             for (std::size_t j = 0; j < values.size(); ++j)
                 values[j] = spec.initial.kind == Kind::own ? initial[j] + values[j] : initial[j];
         }
-        tensors.pack(i, "random model");
+        tensors.pack(i, "random model"); // now, so that a model never takes twice its memory
     }
     std::unique_ptr<const Tokenizer> tokenizer = make_byte_tokenizer();
     if (tokenizer->vocab_size() != blueprint.vocab_size) tokenizer.reset();

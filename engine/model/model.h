@@ -15,8 +15,8 @@ namespace ordo {
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
-// The tensors of a model, side by side in large pieces of memory. Matrices of layers may be packed in
-// another type than f32, one by one, so that a model never takes twice its memory.
+// The tensors of a model, side by side in large pieces of memory. Matrices of layers are packed one by one, so that a model
+// never takes twice its memory.
 class TensorMemory {
 public:
     TensorMemory() = default;
@@ -33,15 +33,13 @@ public:
     View view(std::size_t i);               // the same; rank 1 as one row
     View view(std::string_view name);       // no data if there is none
     Matrix matrix(std::string_view name);
-    // Of a tensor that is there and not packed; nobody writes through it.
-    View view(std::size_t i) const;
     // Bytes that a tensor takes in memory; 0 if there is none.
     std::uint64_t held_bytes(std::string_view name) const;
     // A copy of tensor i as floats, packed or not.
     void read(std::size_t i, std::span<float> out) const;
 
-    // Turns the values of tensor i into its type, and frees them. Throws Error(model) for a weight that
-    // the type cannot hold.
+    // Turns the values of tensor i into panels of its type, and frees them; nothing where packs() says no, or that is done.
+    // Throws Error(model) for a weight that the type cannot hold.
     void pack(std::size_t i, const std::string& where);
     // The same from blocks of that type as a file holds them, which stay what they are.
     void pack_blocks(std::size_t i, std::span<const std::byte> rows);
@@ -70,7 +68,12 @@ private:
 // which matter most and are a small part of a large model, are q8_0, beside k-quants q6_K. Where blocks of 256 do not
 // divide rows, what llama.cpp's quantiser takes instead stands in, or what has no fewer bits: q5_0 for q4_K, else q8_0.
 WeightType type_within(WeightType wanted, const TensorSpec& spec);
-// Bytes of a model's tensors so packed.
+// Whether a tensor of that type is packed in panels: all that is not f32, and of f32 the matrices that fill one. What an
+// encoding owns it reads row by row.
+bool packs(WeightType type, const TensorSpec& spec);
+// Bytes that a tensor of a type takes.
+std::uint64_t packed_bytes(WeightType type, const TensorSpec& spec);
+// Bytes of a model's tensors in the types that type_within() gives them.
 std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type);
 
 // The tensors of tensor_list() in their places: those of one stack of layers.
@@ -151,7 +154,7 @@ bool of_encoding(std::string_view name);
 // tensor_list(blueprint), then those of the encodings, and of an encoder's, which are by the same spec.
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings);
 
-// tensors: of model_tensors(), filled, packed or not. The encodings are bound to them and prepared for the positions
+// tensors: of model_tensors(), filled; what is not packed yet is packed here. The encodings are bound to them and prepared for the positions
 // 0 .. positions - 1.
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions);

@@ -76,7 +76,6 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
     const Blueprint& b = model.blueprint;
     const Widths w = widths(model);
     const int rows = sizes.rows;
-    if (rows > most_rows_without_blas && model.weights.any(WeightType::f32)) reserve_blas();
     x_ = Tensor(rows, b.d_model);
     normed_ = Tensor(rows, b.d_model);
     branch_ = Tensor(rows, b.d_model);

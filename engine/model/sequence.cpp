@@ -267,7 +267,6 @@ EncoderInput::EncoderInput(const Model::Impl& of, const SessionOptions& wanted)
         fail(ErrorCode::limit, "session: encoder: to remember ", capacity, " tokens takes ", bytes,
              " bytes, more than the ", default_memory_limit(), " that it may");
     try {
-        if (of.weights.any(WeightType::f32)) reserve_blas();
         memory = KvCache(shape);
         kv = Tensor(capacity, width);
         if (of.weights.convert_rows()) scratch = RowScratch(capacity, of.blueprint.d_model);

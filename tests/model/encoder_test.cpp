@@ -189,7 +189,7 @@ TEST_P(EncoderDecoders, RunInAnyTypeOfWeights) {
 TEST_P(EncoderDecoders, AreWrittenAndReadAgain) {
     const test::TempDir folder;
     const Model m = model();
-    auto& tensors = const_cast<TensorMemory&>(impl_of(m).tensors);
+    TensorMemory tensors = floats_of(m);
     ModelFile file{GetParam().blueprint, m.encoding(), "", {}, {}, {}, WeightType::f32};
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         file.specs.push_back(tensors.specs()[i]);

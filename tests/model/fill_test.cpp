@@ -25,10 +25,7 @@ TextSide words() {
 // Random weights with a tokenizer of words.
 Model with_words(const Blueprint& b, const std::string& encoding, TextSide text) {
     const Model random = random_model(b, encoding, 9);
-    TensorMemory tensors(model_tensors(b, EncodingStack(encoding, b.dims())));
-    for (std::size_t i = 0; i < tensors.specs().size(); ++i) impl_of(random).tensors.read(i, tensors.values(i));
-    return make_model("words", b, EncodingStack(encoding, b.dims()), std::move(tensors), std::move(text), {},
-                      b.context);
+    return make_model("words", b, EncodingStack(encoding, b.dims()), floats_of(random), std::move(text), {}, b.context);
 }
 
 reference::Input input_of(const std::vector<Token>& tokens) {

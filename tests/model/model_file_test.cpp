@@ -4,6 +4,7 @@
 #include "tests/temp_dir.h"
 
 #include <cmath>
+#include <deque>
 #include <gtest/gtest.h>
 
 namespace ordo {
@@ -11,10 +12,9 @@ namespace {
 
 class ModelFiles : public ::testing::Test {
 protected:
-    // The file of a model, as a test may want to spoil it. It looks at the model's tensors.
-    static ModelFile content(Model&&) = delete;
-    static ModelFile content(const Model& model) {
-        auto& tensors = const_cast<TensorMemory&>(impl_of(model).tensors); // read only
+    // The file of a model, as a test may want to spoil it.
+    ModelFile content(const Model& model) {
+        TensorMemory& tensors = floats_.emplace_back(floats_of(model));
         ModelFile file;
         file.blueprint = impl_of(model).blueprint;
         file.encoding = model.encoding();
@@ -53,6 +53,7 @@ protected:
     const std::filesystem::path path_ = folder_ / "model.safetensors";
     std::vector<Token> tokens_ = random_tokens(30, small_blueprint().vocab_size, 1);
     std::vector<std::string> warnings_;
+    std::deque<TensorMemory> floats_; // what the contents look at
 };
 
 TEST_F(ModelFiles, WhatIsWrittenIsWhatIsRead) {

@@ -155,8 +155,7 @@ TEST_P(LayerPlans, ChunksChangeNoBit) {
             const auto expect_the_same = [&](int chunk) {
                 EXPECT_EQ(difference(fed(m, chunk), one), 0) << set->name << ": " << name_of(type) << " " << chunk;
             };
-            for (const int chunk : {3, 8, 25}) expect_the_same(chunk);
-            if (type != WeightType::f32) expect_the_same(length); // there more rows than 32 are left to BLAS
+            for (const int chunk : {3, 8, 25, length}) expect_the_same(chunk);
         }
     }
 }
@@ -189,9 +188,9 @@ TEST_P(LayerPlans, BatchesAreSessionsSideBySide) {
         const Token next[] = {tokens_[i], tokens_[i + 9]};
         const View logits = batch.feed(both, next);
         for (const std::size_t s : {0, 1})
-            EXPECT_LE(
+            EXPECT_EQ(
                 difference({logits.row(static_cast<int>(s)), static_cast<std::size_t>(logits.cols)}, alone[i + 9 * s]),
-                1e-4)
+                0)
                 << i;
     }
 }
@@ -231,10 +230,8 @@ TEST_P(EncodingsInAnyType, ChunksChangeNoBit) {
     for (const WeightType type : types) {
         const Model m = model(type);
         const Rows one = fed(m, 1);
-        for (const int chunk : {3, 8, 25, length}) {
-            const bool blas = type == WeightType::f32 && chunk > 32; // rows that are left to it
-            EXPECT_LE(difference(fed(m, chunk), one), blas ? 1e-4 : 0) << name_of(type) << " " << chunk;
-        }
+        for (const int chunk : {3, 8, 25, length})
+            EXPECT_EQ(difference(fed(m, chunk), one), 0) << name_of(type) << " " << chunk;
     }
 }
 

@@ -82,9 +82,16 @@ inline Blueprint shrunk(Blueprint b) {
     return b;
 }
 
+// A copy of a model's tensors, all floats.
+inline TensorMemory floats_of(const Model& model) {
+    const TensorMemory& from = impl_of(model).tensors;
+    TensorMemory floats(std::vector<TensorSpec>(from.specs().begin(), from.specs().end()));
+    for (std::size_t i = 0; i < from.specs().size(); ++i) from.read(i, floats.values(i));
+    return floats;
+}
+
 inline reference::Tensors tensors_of(const Model& model) {
-    // The views are of floats that nobody may change; reading them is all that happens here.
-    auto& tensors = const_cast<TensorMemory&>(impl_of(model).tensors);
+    TensorMemory tensors = floats_of(model);
     reference::Tensors all;
     for (std::size_t i = 0; i < tensors.specs().size(); ++i) {
         const View v = tensors.view(i);

@@ -91,7 +91,7 @@ Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64
 }
 
 Session small_session(const Model& model, int capacity) {
-    return Session(model, {.capacity = capacity, .chunk = most_rows_without_blas});
+    return Session(model, {.capacity = capacity, .chunk = 32});
 }
 
 bool says_nothing_of_position(const std::string& encoding, const Dims& dims) {
