@@ -4,8 +4,7 @@
 # so that what costs more is noticed and what costs less is written down.
 #   SCRATCH=DIR run.sh BUILD [--write]
 # Counted is what Session::feed does for 32 tokens, and all that it calls; starting up is not.
-# There is a row for each weight type, and of the first seven encodings one token by token and one in chunks of a prompt,
-# not in f32, which the BLAS multiplies there.
+# There is a row for each weight type, and of the first seven encodings one token by token and one in chunks of a prompt.
 # Left out, saying so, where it would say nothing: without valgrind, in a sanitizer's build, with another
 # compiler than the one that instructions.csv names.
 set -u
