@@ -61,9 +61,9 @@ template <class Panel, int ROWS, int VECTORS>
 inline void panel_tile(int k, const std::byte* w, int first, const float* x, std::ptrdiff_t ldx, float* y,
                        std::ptrdiff_t ldy, int outputs) {
     alignas(64) floats acc[ROWS][VECTORS] = {}; // references to it lose that its type may lie anywhere
-    const auto step = [&]<int DEPTH>(int l) {
+    const auto step = [&]<int DEPTH>(int l, const std::byte* at) {
         alignas(64) floats weights[VECTORS][Panel::depth];
-        for (int v = 0; v < VECTORS; ++v) Panel::load(w, first + v, weights[v]);
+        for (int v = 0; v < VECTORS; ++v) Panel::load(at, first + v, weights[v]);
         for (int d = 0; d < DEPTH; ++d)
             for (int r = 0; r < ROWS; ++r) {
                 const floats value = splat(x[r * ldx + l + d]);
@@ -71,11 +71,16 @@ inline void panel_tile(int k, const std::byte* w, int first, const float* x, std
             }
     };
     int l = 0;
-    for (; l + Panel::depth <= k; l += Panel::depth, w += Panel::bytes) {
-        prefetch<floats_ahead, Panel::bytes>(w);
-        step.template operator()<Panel::depth>(l);
-    }
-    if (l < k) step.template operator()<1>(l);
+    const auto steps = [&]<int N>() { // N at once, of which a short one would be half counting
+        for (; l + N * Panel::depth <= k; l += N * Panel::depth, w += N * Panel::bytes) {
+            prefetch<floats_ahead, N * Panel::bytes>(w);
+            for (int i = 0; i < N; ++i)
+                step.template operator()<Panel::depth>(l + i * Panel::depth, w + i * Panel::bytes);
+        }
+    };
+    if (ROWS <= 2) steps.template operator()<4>();
+    steps.template operator()<1>();
+    if (l < k) step.template operator()<1>(l, w);
     for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, acc[r]);
 }
 
