@@ -48,6 +48,16 @@ TEST_P(SoftmaxOps, SurvivesInfinitiesAndLargeSpreads) {
     EXPECT_EQ(row, (std::vector<float>{0, 0.5f, 0, 0, 0, 0.5f}));
 }
 
+// As ALiBi has it over long texts. A share times a value of 1e-5 is no subnormal number either: those are slow.
+TEST_P(SoftmaxOps, SharesAreNoughtOrFarFromSubnormal) {
+    std::vector<float> row(2000);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = -0.1f * static_cast<float>(i);
+    softmax_row(2000, 0, 2000, row.data());
+    for (const float share : row) EXPECT_TRUE(share == 0 || share > 1e-31f) << share;
+    EXPECT_GT(row[600], 1e-28f);
+    EXPECT_EQ(row[700], 0);
+}
+
 // Rows lie apart; one is wider than a strip of columns.
 TEST(SoftCap, AgreesWithDoublesAndLeavesTheRestAlone) {
     constexpr int cols = 2500, stride = 2503;
