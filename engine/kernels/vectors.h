@@ -6,7 +6,7 @@
 namespace {
 
 // Vectors are as wide as the registers: wider ones would be carried through memory. A tile has as many
-// accumulators as the registers hold. In this order below.
+// accumulators as the registers hold.
 struct Tiles {
     int lanes;         // floats of a vector
     int rows, vectors; // gemm: rows of a against vectors of b
@@ -18,13 +18,45 @@ struct Tiles {
     int quant_rows;    // rows of x against a panel of quantised weights
 };
 #if defined(__AVX512F__)
-constexpr Tiles tiles{16, 6, 2, 4, 6, 4, 12, 2, 6};
+constexpr Tiles tiles{.lanes = 16,
+                      .rows = 6,
+                      .vectors = 2,
+                      .row_vectors = 4,
+                      .dots_rows = 6,
+                      .dots_outputs = 4,
+                      .panel_rows = 12,
+                      .panel_vectors = 2,
+                      .quant_rows = 6};
 #elif defined(__AVX__)
-constexpr Tiles tiles{8, 6, 2, 8, 6, 2, 6, 2, 2};
+constexpr Tiles tiles{.lanes = 8,
+                      .rows = 6,
+                      .vectors = 2,
+                      .row_vectors = 8,
+                      .dots_rows = 6,
+                      .dots_outputs = 2,
+                      .panel_rows = 6,
+                      .panel_vectors = 2,
+                      .quant_rows = 2};
 #elif defined(__aarch64__)
-constexpr Tiles tiles{4, 5, 4, 8, 6, 4, 6, 4, 2};
+constexpr Tiles tiles{.lanes = 4,
+                      .rows = 5,
+                      .vectors = 4,
+                      .row_vectors = 8,
+                      .dots_rows = 6,
+                      .dots_outputs = 4,
+                      .panel_rows = 6,
+                      .panel_vectors = 4,
+                      .quant_rows = 2};
 #else
-constexpr Tiles tiles{4, 2, 4, 8, 2, 4, 4, 2, 1};
+constexpr Tiles tiles{.lanes = 4,
+                      .rows = 2,
+                      .vectors = 4,
+                      .row_vectors = 8,
+                      .dots_rows = 2,
+                      .dots_outputs = 4,
+                      .panel_rows = 4,
+                      .panel_vectors = 2,
+                      .quant_rows = 1};
 #endif
 constexpr int lanes = tiles.lanes;
 typedef float floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
