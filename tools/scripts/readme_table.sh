@@ -105,13 +105,13 @@ END {
     if (broken) exit 1
     budget = budget " million tokens" (recipe == "" ? "" : " (" recipe ")")
     if (seeds)
-        notes = "\nLoss: nats per token on held-out text, as the difference from a run of the same seed without an encoding; negative is better. " \
+        notes = "\nLoss: nats per token on simple.val.txt, stories kept out of the corpus, as the difference from a run of the same seed without an encoding; negative is better. " \
             (seeds > 1 ? "Mean of " seeds " seeds of " budget " each ± half of its 95 % interval" (once ? ", or without one a single run" : "") \
-                       : "One run each of " budget "; the spread between seeds is not known yet") "."
+                       : "One run each of " budget "; the spread between seeds is not known yet") ". On another text small differences change order ([heldout.csv](bench/results/heldout.csv))."
     if (cpu)
-        notes = notes "\nCost: the time of the encoding itself in a prefill of " prompt " tokens, relative to a prefill without one; median of " rounds " rounds; " cpu ", " \
-            threads " threads (`ordo bench --encodings all`). [bench/results](bench/results) has decoding, longer texts and two encodings used together."
-    print (seeds ? "" : "\n") notes " –: not measured yet."
+        notes = notes "\nCost: the time of the encoding itself in reading a prompt of " prompt " tokens, relative to reading it without one; median of " rounds " rounds; " cpu ", " \
+            threads " threads (`moments %` of `ordo bench --encodings all -v -r " rounds "`). [bench/results](bench/results) has decoding, longer texts and two encodings used together."
+    print (seeds ? "" : "\n") notes " Acts at: the moments of a pass, explained below. –: no weights were trained with it, or not measured yet."
 }' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '
