@@ -131,8 +131,9 @@ private:
 enum class CacheType { f32, f16 };
 
 struct SessionOptions {
-    int capacity = 0;       // tokens that fit; 0: the trained context, or what the encoding has left of it
-    int chunk = 256;        // tokens processed at once in prefill; no bit of what comes out hangs on it
+    int capacity = 0; // tokens that fit; 0: the trained context, or what the encoding has left of it
+    int chunk =
+        256; // tokens processed at once in prefill; no bit hangs on it, but where a token that sees more than 512 keys is fed alone
     int first_position = 0; // position id of the first token
     CacheType cache = CacheType::f32;
     int axes = 1;  // ids that each position has, 1 to 16

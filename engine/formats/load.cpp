@@ -157,10 +157,10 @@ TensorMemory read_weights(const Source& source, const std::vector<TensorSpec>& s
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (!held[i].bands.empty())
             share_rows(found[i], tensors.start_blocks(i, held[i].bands), shares);
+        else if (types[i] == WeightType::f32 && packs(types[i], specs[i]) && found[i].divisible())
+            share_rows(found[i], tensors.start_blocks(i, {{types[i], static_cast<int>(specs[i].shape[0])}}), shares);
         else if (types[i] != WeightType::f32 || quantised(found[i].type()) || !found[i].divisible())
             others.push_back(i);
-        else if (packs(types[i], specs[i]))
-            share_rows(found[i], tensors.start_blocks(i, {{types[i], static_cast<int>(specs[i].shape[0])}}), shares);
         else
             share_values(found[i], tensors.values(i), shares);
     }

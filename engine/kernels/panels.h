@@ -71,14 +71,14 @@ inline void panel_tile(int k, const std::byte* w, int first, const float* x, std
             }
     };
     int l = 0;
-    const auto steps = [&]<int N>() { // N at once, of which a short one would be half counting
+    const auto steps = [&]<int N>() { // N at once: with one or two rows, counting would cost as much as a step
         for (; l + N * Panel::depth <= k; l += N * Panel::depth, w += N * Panel::bytes) {
             prefetch<floats_ahead, N * Panel::bytes>(w);
             for (int i = 0; i < N; ++i)
                 step.template operator()<Panel::depth>(l + i * Panel::depth, w + i * Panel::bytes);
         }
     };
-    if (ROWS <= 2) steps.template operator()<4>();
+    if constexpr (ROWS <= 2) steps.template operator()<4>();
     steps.template operator()<1>();
     if (l < k) step.template operator()<1>(l, w);
     for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, acc[r]);

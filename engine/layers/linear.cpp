@@ -53,7 +53,11 @@ QuantProduct quant_product(const Kernels& k, WeightType type) {
     return nullptr;
 }
 
-constexpr int outputs_at_once = 2 * panel_outputs;
+// Outputs that a thread computes at once: two panels, which tiles like best, unless a thread would have none.
+int outputs_at_once(int outputs) {
+    const int two = 2 * panel_outputs;
+    return outputs < two * thread_count() ? panel_outputs : two;
+}
 
 // bias(first, count) adds what there is to outputs that are done.
 template <class Bias>
@@ -61,11 +65,12 @@ void quantised_product(View x, const Matrix& weight, RowScratch& scratch, View y
     const QuantRows rows = scratch.quantise(x);
     for (const Matrix::Band& band : weight.bands()) {
         const QuantProduct product = quant_product(kernels(), band.type);
-        for_outputs(band.rows, outputs_at_once, std::int64_t{x.rows} * x.cols * band.rows, [&](int first, int count) {
-            product(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, rows,
-                    y.data + band.first + first, y.stride);
-            bias(band.first + first, count);
-        });
+        for_outputs(band.rows, outputs_at_once(band.rows), std::int64_t{x.rows} * x.cols * band.rows,
+                    [&](int first, int count) {
+                        product(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, rows,
+                                y.data + band.first + first, y.stride);
+                        bias(band.first + first, count);
+                    });
     }
 }
 
@@ -76,7 +81,7 @@ void float_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf
     const std::int64_t work = std::int64_t{x.rows} * x.cols * y.cols;
     if (band.type == WeightType::bf16 && bf16_rows == Bf16Rows::rounded && k.product_bf16_pairs != nullptr) {
         const std::uint16_t* const rows = scratch.round_to_bf16(x);
-        for_outputs(y.cols, outputs_at_once, work, [&](int first, int count) {
+        for_outputs(y.cols, outputs_at_once(y.cols), work, [&](int first, int count) {
             k.product_bf16_pairs(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, rows,
                                  RowScratch::pair_stride(x.cols), y.data + first, y.stride);
             bias(first, count);
@@ -86,20 +91,24 @@ void float_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf
     const PanelProduct product = band.type == WeightType::f32   ? k.product_f32
                                  : band.type == WeightType::f16 ? k.product_f16
                                                                 : k.product_bf16;
-    for_outputs(y.cols, outputs_at_once, work, [&](int first, int count) {
+    for_outputs(y.cols, outputs_at_once(y.cols), work, [&](int first, int count) {
         product(x.rows, count, x.cols, band.panel(first / panel_outputs), band.panel_bytes, x.data, x.stride,
                 y.data + first, y.stride);
         bias(first, count);
     });
 }
 
-// Weights that lie row by row. Those too few for a panel are not left to BLAS, whose bits hang on how many rows x has.
+// Weights that lie row by row. Those too few for a panel are not left to BLAS, whose bits hang on how many rows x has,
+// unless training multiplies pairs.
 void row_product(View x, View weight, RowScratch& scratch, View y) {
-    if (weight.rows >= panel_outputs) return scratch.product(x, Transpose::no, weight, Transpose::yes, y);
-    parallel_for(x.rows, std::max(1, elements_per_thread / (x.cols * y.cols)), [&](std::ptrdiff_t i) {
-        const int row = static_cast<int>(i);
-        kernels().dots(1, weight.rows, x.cols, weight.data, weight.stride, x.row(row), x.stride, y.row(row), y.stride);
-    });
+    if (weight.rows >= panel_outputs || scratch.uses_pairs())
+        return scratch.product(x, Transpose::no, weight, Transpose::yes, y);
+    parallel_for(x.rows, std::max<std::ptrdiff_t>(1, elements_per_thread / (std::ptrdiff_t{x.cols} * y.cols)),
+                 [&](std::ptrdiff_t i) {
+                     const int row = static_cast<int>(i);
+                     kernels().dots(1, weight.rows, x.cols, weight.data, weight.stride, x.row(row), x.stride,
+                                    y.row(row), y.stride);
+                 });
 }
 
 } // namespace

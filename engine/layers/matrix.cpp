@@ -274,7 +274,7 @@ void Matrix::row(int i, float* out) const {
     i -= band.first;
     const std::byte* from = band.panel(i / lanes);
     if (band.type == WeightType::f32) {
-        for (int k = 0; k < cols_; ++k) std::memcpy(out + k, from + 4 * (k * lanes + i % lanes), 4);
+        for (int k = 0; k < cols_; ++k) std::memcpy(out + k, from + 4 * (std::ptrdiff_t{k} * lanes + i % lanes), 4);
         return;
     }
     if (!quantised(band.type)) return read_halves(band, i, out);

@@ -25,11 +25,11 @@ public:
     explicit TensorMemory(std::vector<TensorSpec> specs);
     // One type for each; memory comes when values() asks for it.
     TensorMemory(std::vector<TensorSpec> specs, const std::vector<WeightType>& types);
-    // Bytes that it takes in f32; the same checks.
+    // Bytes of the values as floats; the same checks.
     static std::uint64_t bytes(std::span<const TensorSpec> specs);
 
     std::span<const TensorSpec> specs() const { return specs_; }
-    std::span<float> values(std::size_t i); // of a tensor that is not packed
+    std::span<float> values(std::size_t i); // of a tensor that is not packed, until it is: make_model() packs
     View view(std::size_t i);               // the same; rank 1 as one row
     View view(std::string_view name);       // no data if there is none
     Matrix matrix(std::string_view name);

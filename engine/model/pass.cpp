@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "model/pass.h"
 
-#include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "kernels/kernels.h"

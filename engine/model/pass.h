@@ -31,8 +31,7 @@ struct PassSizes {
 class Pass {
 public:
     Pass() = default;
-    // Throws std::bad_alloc, and Error(limit) where the BLAS can have no memory. encodings: the model's, or what stands in for
-    // them.
+    // Throws std::bad_alloc. encodings: the model's, or what stands in for them.
     Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes);
     static std::uint64_t bytes(const Stack& model, const PassSizes& sizes);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "model/sequence.h"
 
-#include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
 

@@ -166,7 +166,7 @@ TEST_P(PackedMatrix, RefusesWhatItCannotHold) {
 struct Shape {
     int rows, k, outputs;
 };
-const Shape odd_shapes[] = {{1, 33, 40}, {13, 7, 33}}; // only floats and halves have no blocks
+const Shape odd_shapes[] = {{1, 33, 40}, {13, 7, 33}, {2, 41, 40}, {1, 9, 33}}; // only floats and halves have no blocks
 const Shape shapes[] = {{1, 32, 1},    {1, 288, 97},  {2, 64, 31}, {3, 96, 65},  {5, 32, 33},
                         {6, 160, 64},  {7, 64, 128},  {8, 96, 40}, {11, 32, 96}, {13, 288, 70},
                         {25, 128, 64}, {40, 64, 200}, {83, 96, 65}};

@@ -95,7 +95,7 @@ void expect_feeding_allocates_nothing(Blueprint b, const std::string& encoding, 
         for (const int threads : {1, 2}) {
             set_threads(threads);
             session.rewind(0);
-            session.feed(tokens, segments); // OpenMP starts its threads, OpenBLAS takes its buffer
+            session.feed(tokens, segments); // OpenMP starts its threads
             session.rewind(0);
             Watch watch;
             session.feed(tokens, segments);
@@ -112,7 +112,7 @@ TEST_P(AllocationOf, FeedingIsNone) {
     expect_feeding_allocates_nothing(small_blueprint(), GetParam());
 }
 
-// Rows are sorted by experts in memory of the session's own; few or many of them, through own kernels or BLAS.
+// Rows are sorted by experts in memory of the session's own; few or many of them.
 TEST(Allocation, FeedingExpertsIsNone) {
     Blueprint b = small_blueprint();
     b.d_model = 64, b.d_head = 16, b.d_ff = 96;

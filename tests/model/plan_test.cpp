@@ -238,6 +238,19 @@ TEST_P(EncodingsInAnyType, ChunksChangeNoBit) {
 INSTANTIATE_TEST_SUITE_P(Encodings, EncodingsInAnyType, ::testing::ValuesIn(encodings()),
                          [](const auto& test) { return test.param.name; });
 
+// A token that is fed alone sees more than 512 keys in spans, which threads share; tokens that are fed together do not.
+TEST(LongTexts, ChunksOfSeveralTokensChangeNoBit) {
+    Blueprint b = base();
+    b.context = 600;
+    const std::vector<Token> tokens = random_tokens(600, b.vocab_size, 65);
+    for (const WeightType type : types) {
+        const Model m = random_model(b, "rope", 66, type);
+        const Rows whole = logits_of(m, tokens, 600);
+        for (const int chunk : {7, 150, 256}) EXPECT_EQ(difference(logits_of(m, tokens, chunk), whole), 0) << chunk;
+        EXPECT_LE(difference(logits_of(m, tokens, 1), whole), type == WeightType::f32 ? 1e-4 : 1e-1);
+    }
+}
+
 // A thread that is late reads how many rows each expert has while others are layers ahead: it must find those of its layer.
 TEST(Experts, ThreadsThatComeLateFindTheirOwnLayer) {
     const detail::Restless restless;

@@ -96,7 +96,7 @@ TEST(SessionThreads, TheNumberOfThreadsMayChangeAfterwards) {
     EXPECT_EQ(difference(a, b), 0);
 }
 
-// Feed-forward widths above 384 that are no multiples of 8, where a BLAS's own threads would cut sums by their number.
+// Feed-forward widths above 384 that are no multiples of 8.
 TEST(SessionThreads, SameBitsOnAnyNumberOfThreads) {
     const detail::Restless restless;
     const int before = thread_count();

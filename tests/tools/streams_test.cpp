@@ -163,7 +163,7 @@ TEST(CliStreams, AModelThatDoesNotFitInMemoryIsALimit) {
     EXPECT_EQ(codes.back(), 4);
 }
 
-// As above, of data (ulimit -d): OpenBLAS would ask for its buffers for ever. The prompt is long enough to need one.
+// As above, of data (ulimit -d).
 TEST(CliStreams, ALimitOnDataIsALimit) {
     if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs the memory for itself";
     const std::size_t megabyte = std::size_t{1} << 20;
