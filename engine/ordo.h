@@ -132,8 +132,9 @@ enum class CacheType { f32, f16 };
 
 struct SessionOptions {
     int capacity = 0; // tokens that fit; 0: the trained context, or what the encoding has left of it
-    int chunk =
-        256; // tokens processed at once in prefill; no bit hangs on it, but where a token that sees more than 512 keys is fed alone
+    // Tokens processed at once in prefill. The logits are the same to the bit for any number, unless a token that sees more
+    // than 512 keys is fed alone: its keys are summed in spans.
+    int chunk = 256;
     int first_position = 0; // position id of the first token
     CacheType cache = CacheType::f32;
     int axes = 1;  // ids that each position has, 1 to 16

@@ -41,9 +41,9 @@ public:
     // Turns the values of tensor i into panels of its type, and frees them; nothing where packs() says no, or that is done.
     // Throws Error(model) for a weight that the type cannot hold.
     void pack(std::size_t i, const std::string& where);
-    // The same from blocks of that type as a file holds them, which stay what they are.
+    // The same from rows of that type, blocks or f32, as a file holds them, which stay what they are.
     void pack_blocks(std::size_t i, std::span<const std::byte> rows);
-    // Memory for a tensor of blocks, of one type or several, that Matrix::pack_blocks() then fills.
+    // Memory for a tensor of blocks, of one type or several, or of f32, that Matrix::pack_blocks() then fills.
     const Matrix& start_blocks(std::size_t i, const std::vector<TypedRows>& bands);
 
 private:
@@ -154,8 +154,8 @@ bool of_encoding(std::string_view name);
 // tensor_list(blueprint), then those of the encodings, and of an encoder's, which are by the same spec.
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings);
 
-// tensors: of model_tensors(), filled; what is not packed yet is packed here. The encodings are bound to them and prepared for the positions
-// 0 .. positions - 1.
+// tensors: of model_tensors(), filled; what is not packed yet is packed here. The encodings are bound to them and prepared
+// for the positions 0 .. positions - 1.
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions);
 
