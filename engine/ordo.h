@@ -132,8 +132,7 @@ enum class CacheType { f32, f16 };
 
 struct SessionOptions {
     int capacity = 0; // tokens that fit; 0: the trained context, or what the encoding has left of it
-    // Tokens processed at once in prefill. The logits are the same to the bit for any number, unless a token that sees more
-    // than 512 keys is fed alone: its keys are summed in spans.
+    // Tokens processed at once in prefill. The logits are the same to the bit for any number.
     int chunk = 256;
     int first_position = 0; // position id of the first token
     CacheType cache = CacheType::f32;
@@ -144,9 +143,7 @@ struct SessionOptions {
     bool forget_past_windows = false;
 };
 
-// Who looks on while a session computes, and can change nothing. Either may be empty. Looking on at states changes no
-// bit. To show weights, rows of scores stay whole that are computed in spans otherwise (one query, more than 512 keys),
-// which may change the last bits.
+// Who looks on while a session computes, and can change nothing, not a bit of the logits. Either may be empty.
 struct Watch {
     // Hidden states [n, d_model] of the tokens of a chunk, the first of which has that index: what the first layer reads (layer -1), and
     // what each layer leaves.

@@ -194,18 +194,20 @@ float max_row(int n, const float* x) {
     float best = x[0];
     int i = 0;
     if (n >= lanes) {
-        floats m = load(x);
-        for (i = lanes; i + lanes <= n; i += lanes) {
-            const floats v = load(x + i);
-            m = v > m ? v : m;
+        const auto more = [](floats a, floats b) { return b > a ? b : a; };
+        floats m = load(x), m2 = m, m3 = m, m4 = m; // four chains: a comparison's result takes four cycles
+        for (i = lanes; i + 4 * lanes <= n; i += 4 * lanes) {
+            m = more(m, load(x + i)), m2 = more(m2, load(x + i + lanes));
+            m3 = more(m3, load(x + i + 2 * lanes)), m4 = more(m4, load(x + i + 3 * lanes));
         }
-        best = largest(m);
+        for (; i + lanes <= n; i += lanes) m = more(m, load(x + i));
+        best = largest(more(more(m, m2), more(m3, m4)));
     }
     for (; i < n; ++i) best = x[i] > best ? x[i] : best;
     return best;
 }
 
-float exp_row(int n, float* x) {
+ordo::ExpRow exp_row(int n, float* x) {
     const float top = max_row(n, x);
     floats total{};
     int i = 0;
@@ -219,7 +221,7 @@ float exp_row(int n, float* x) {
         store_part(x + i, n - i, e);
         for (int j = 0; j < n - i; ++j) total[j] += e[j];
     }
-    return sum(total);
+    return {top, sum(total)};
 }
 
 void scale(int n, float s, float* x) {

@@ -35,6 +35,10 @@ struct QuantRows {
 // The layout is the same for every instruction set.
 inline constexpr int panel_outputs = 32;
 
+struct ExpRow {
+    float largest, sum; // of x, and of the exponentials
+};
+
 // y [rows, outputs] = x [rows, k] * weights^T
 using PanelProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                               const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
@@ -65,10 +69,8 @@ struct Kernels {
     QuantProduct product_q8_0, product_q4_0, product_q5_0, product_q4_K, product_q5_K, product_q6_K;
     // n a multiple of 32. A value that is not finite makes its block's scale NaN.
     void (*quantise_row)(int n, const float* x, signed char* values, float* scales, int* sums, int* first_sums);
-    // x[i] = exp(x[i] - max x); returns the sum. n > 0; -inf gives 0.
-    float (*exp_row)(int n, float* x);
-    // The largest of x, n > 0.
-    float (*max_row)(int n, const float* x);
+    // x[i] = exp(x[i] - largest x). n > 0; -inf gives 0.
+    ExpRow (*exp_row)(int n, float* x);
     void (*scale)(int n, float s, float* x);         // x *= s
     void (*add)(int n, const float* x, float* y);    // y += x
     void (*add_value)(int n, float value, float* y); // y += value

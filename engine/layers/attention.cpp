@@ -9,7 +9,7 @@
 namespace ordo {
 namespace {
 
-constexpr int keys_of_span = 8 * KvCache::slab;
+constexpr int keys_of_span = 16 * KvCache::slab;
 
 int columns_for(const AttentionShape& shape, int capacity) {
     constexpr int slab = KvCache::slab;
@@ -24,16 +24,22 @@ int columns_for(std::span<const AttentionShape> shapes, int capacity) {
     return most;
 }
 
-// A single span is computed as a whole, without a second step.
-int spans_for(int columns) {
-    const int spans = (columns + keys_of_span - 1) / keys_of_span;
-    return spans == 1 ? 0 : spans;
+// The most spans that the queries of a tile see keys of.
+int spans_for(int columns, int capacity) {
+    return std::min((capacity + keys_of_span - 1) / keys_of_span, columns / keys_of_span + 2);
 }
 
-// How many spans the keys are cut into that one query sees, from the start of the first one's slab.
-int spans_of(KeyRange seen) {
-    const int start = seen.first / KvCache::slab * KvCache::slab;
-    return (seen.last - start + keys_of_span - 1) / keys_of_span;
+// Spans begin at multiples of their length, whoever looks.
+int first_span(KeyRange keys) {
+    return keys.first / keys_of_span;
+}
+int spans_of(KeyRange keys) {
+    return (keys.last - 1) / keys_of_span - first_span(keys) + 1;
+}
+
+// What several spans were computed for: rows of a thread's own tile, or, where threads share them, heads.
+int rows_of_slot(const AttentionShape& shape) {
+    return std::max(AttentionScratch::tile, shape.n_heads / shape.n_kv_heads);
 }
 
 } // namespace
@@ -53,35 +59,40 @@ AttentionShape cross_attention_shape(const LayerProgram& program) {
 
 // ---- Scratch --------------------------------------------------------------------------------
 
-AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity, int sequences)
-    : slots_(thread_count()), columns_(columns_for(shapes, capacity)), spans_(spans_for(columns_)),
-      n_heads_(shapes.front().n_heads), d_head_(shapes.front().d_head) {
-    const auto columns = static_cast<std::size_t>(slots_) * static_cast<std::size_t>(columns_);
+AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity)
+    : slots_(thread_count()), columns_(columns_for(shapes, capacity)), spans_(spans_for(columns_, capacity)),
+      d_head_(shapes.front().d_head) {
+    const auto slots = static_cast<std::size_t>(slots_), columns = slots * static_cast<std::size_t>(columns_);
     scores_ = Buffer<float>(columns * tile);
     if (reads & reads_keys) keys_ = Buffer<float>(columns * static_cast<std::size_t>(d_head_));
-    spans_of_heads_ = Buffer<float>(static_cast<std::size_t>(span_floats()) * static_cast<std::size_t>(n_heads_) *
-                                    static_cast<std::size_t>(sequences));
+    averages_ = Buffer<float>(slots * static_cast<std::size_t>(rows_of_slot(shapes.front())) *
+                              static_cast<std::size_t>(row_floats()));
 }
 
-std::uint64_t AttentionScratch::floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity,
-                                       int sequences) {
+std::uint64_t AttentionScratch::floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity) {
     const int columns = columns_for(shapes, capacity);
-    const auto heads = static_cast<std::uint64_t>(shapes.front().n_heads),
-               e = static_cast<std::uint64_t>(shapes.front().d_head);
-    const std::uint64_t of_head = static_cast<std::uint64_t>(spans_for(columns)) * (e + 1);
+    const auto e = static_cast<std::uint64_t>(shapes.front().d_head);
+    const std::uint64_t of_row = static_cast<std::uint64_t>(spans_for(columns, capacity)) * (e + 1);
     const std::uint64_t of_column = tile + ((reads & reads_keys) != 0 ? e : 0);
-    return static_cast<std::uint64_t>(thread_count()) * static_cast<std::uint64_t>(columns) * of_column +
-           static_cast<std::uint64_t>(sequences) * heads * of_head;
+    return static_cast<std::uint64_t>(thread_count()) *
+           (static_cast<std::uint64_t>(columns) * of_column +
+            static_cast<std::uint64_t>(rows_of_slot(shapes.front())) * of_row);
 }
 
-View AttentionScratch::averages(int i, int head) {
-    return view(spans_of_heads_.data() + (std::ptrdiff_t{i} * n_heads_ + head) * span_floats(), spans_, d_head_);
+View AttentionScratch::averages(int first, int rows, int span) {
+    return {averages_.data() + first * row_floats() + std::ptrdiff_t{span} * d_head_, rows, d_head_, row_floats()};
 }
-float* AttentionScratch::weights(int i, int head) {
-    return averages(i, head).data + std::ptrdiff_t{spans_} * d_head_;
+float* AttentionScratch::weights(int row) {
+    return averages(row, 1, spans_).data;
 }
 View AttentionScratch::scores(int slot, int rows, int keys) {
     return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, columns_};
+}
+// Closer to each other, and not a power of two apart: such rows would share a few sets of a cache.
+View AttentionScratch::span_scores(int slot, int rows, int keys) {
+    View v = scores(slot, rows, keys);
+    v.stride = std::min(columns_, keys_of_span + 16);
+    return v;
 }
 View AttentionScratch::keys(int slot, int keys) {
     if (keys_.size() == 0) return {};
@@ -174,8 +185,20 @@ void TileJob::normalise(int head, int row, KeyRange keys, View scores) const {
     }
 }
 
+KeyRange TileJob::slabs_of(int row, int rows) const {
+    return {seen(row).first / KvCache::slab * KvCache::slab, seen(row + rows - 1).last};
+}
+
 void TileJob::run(int head, int row, int rows, AttentionScratch& scratch, int slot) const {
-    const KeyRange keys{seen(row).first / KvCache::slab * KvCache::slab, seen(row + rows - 1).last};
+    const KeyRange keys = slabs_of(row, rows);
+    const int spans = spans_of(keys);
+    // Beside a sink even a single span is weighed afterwards, as it is beside other spans.
+    if ((spans > 1 || moments() & moment_sink) && !whole_rows()) {
+        const int first = slot * AttentionScratch::tile;
+        for (int i = 0; i < spans; ++i) average(head, row, rows, i, first, scratch, slot);
+        for (int i = 0; i < rows; ++i) combine(head, row, i, first + i, scratch, slot);
+        return;
+    }
     const View scores = scratch.scores(slot, rows, keys.last - keys.first);
     products(head, row, rows, keys, scores);
     const bool shown = (moments() & (moment_bias | moment_rescore | moment_mix)) != 0;
@@ -187,34 +210,54 @@ void TileJob::run(int head, int row, int rows, AttentionScratch& scratch, int sl
     if (moments() & moment_mix) layer.encodings.mix(gathered(head, row, rows), scores, t);
 }
 
-void TileJob::average(int head, int span, int sequence, AttentionScratch& scratch, int slot) const {
-    const KeyRange all = seen(0);
-    const int start = all.first / KvCache::slab * KvCache::slab + span * keys_of_span;
-    const KeyRange keys{start, std::min(all.last, start + keys_of_span)};
-    const int n = keys.last - start;
-    const View scores = scratch.scores(slot, 1, n), average = rows_of(scratch.averages(sequence, head), span, 1);
-    products(head, 0, 1, keys, scores);
+void TileJob::average(int head, int row, int rows, int span, int first, AttentionScratch& scratch, int slot) const {
+    const KeyRange all = slabs_of(row, rows);
+    const int start = (first_span(all) + span) * keys_of_span;
+    const KeyRange keys{std::max(all.first, start), std::min(all.last, start + keys_of_span)};
+    const int n = keys.last - keys.first;
+    const View scores = layer.watch // who is shown whole rows, so that they have to stay
+                            ? cols_of(scratch.scores(slot, rows, all.last - all.first), keys.first - all.first, n)
+                            : scratch.span_scores(slot, rows, n);
+    const View averages = scratch.averages(first, rows, span);
+    products(head, row, rows, keys, scores);
     const bool shown = (moments() & (moment_bias | moment_mix)) != 0;
-    const Tile t = shown ? tile(head, 0, 1, keys, gather_keys(head, keys, scratch, slot)) : Tile{};
+    const Tile t = shown ? tile(head, row, rows, keys, gather_keys(head, keys, scratch, slot)) : Tile{};
     if (moments() & moment_bias) layer.encodings.bias(scores, t);
-    scratch.weights(sequence, head)[span] = softmax_part(n, std::max(all.first, start) - start, n, scores.row(0));
-    cache().multiply_values(layer.index, kv_head(head), start, scores, average);
-    if (moments() & moment_mix) layer.encodings.mix(average, scores, t);
+    for (int i = 0; i < rows; ++i) {
+        const KeyRange own = seen(row + i);
+        const int from = std::max(own.first, keys.first) - keys.first, to = std::min(own.last, keys.last) - keys.first;
+        if (from < to)
+            scratch.weights(first + i)[span] = softmax_part(n, from, to, scores.row(i));
+        else // combine() leaves the average out
+            std::fill_n(scores.row(i), n, 0.0f);
+    }
+    cache().multiply_values(layer.index, kv_head(head), keys.first, scores, averages);
+    if (moments() & moment_mix) layer.encodings.mix(averages, scores, t);
 }
 
-void TileJob::combine(int head, int sequence, AttentionScratch& scratch) const {
+void TileJob::combine(int head, int row, int i, int of, AttentionScratch& scratch, int slot) const {
     const Kernels& k = kernels();
-    const int spans = spans_of(seen(0));
-    const View averages = scratch.averages(sequence, head);
-    float* const weights = scratch.weights(sequence, head);
+    const KeyRange own = seen(row + i);
+    const int before = first_span(own) - first_span(seen(row)), spans = spans_of(own);
+    float* const weights = scratch.weights(of) + before;
     const float sink = moments() & moment_sink ? layer.encodings.sink(head) : -HUGE_VALF;
     if (sink == -HUGE_VALF)
         softmax_row(spans, 0, spans, weights);
     else
         k.scale(spans, share_beside_sink(softmax_part(spans, 0, spans, weights), sink), weights);
-    float* const to = gathered(head, 0, 1).row(0);
-    std::fill(to, to + shape().d_head, 0.0f);
-    for (int i = 0; i < spans; ++i) k.axpy(shape().d_head, weights[i], averages.row(i), to);
+    float* const to = gathered(head, row + i, 1).row(0);
+    std::fill_n(to, shape().d_head, 0.0f);
+    for (int span = 0; span < spans; ++span)
+        k.axpy(shape().d_head, weights[span], scratch.averages(of, 1, before + span).row(0), to);
+    if (!layer.watch) return;
+    const int first = slabs_of(row, 1).first;
+    float* const shares = scratch.scores(slot, i + 1, own.last - first).row(i) - first; // [index of a key]
+    for (int key = own.first, last; key < own.last; key = last) {
+        last = std::min(own.last, (key / keys_of_span + 1) * keys_of_span);
+        k.scale(last - key, weights[key / keys_of_span - first_span(own)], shares + key);
+    }
+    (*layer.watch)(layer.index, head, part.first + row + i, own.first,
+                   {shares + own.first, static_cast<std::size_t>(own.last - own.first)});
 }
 
 // ---- A part ---------------------------------------------------------------------------------
@@ -254,28 +297,24 @@ public:
         tile_.run(head, row, rows, scratch, slot);
     }
 
-    // Of a single row: how many spans its keys are in.
-    int spans() const { return tile_.whole_rows() ? 1 : spans_of(tile_.seen(0)); }
+    // Of a single row: how many spans of its keys threads may share.
+    int spans() const { return tile_.whole_rows() || tile_.layer.watch ? 1 : spans_of(tile_.seen(0)); }
     void gather_span(int head, int span, AttentionScratch& scratch, int slot) const {
-        if (span < spans()) tile_.average(head, span, number_, scratch, slot);
+        if (span < spans()) tile_.average(head, 0, 1, span, row_of(head), scratch, slot);
     }
-    void combine(int head, AttentionScratch& scratch) const { tile_.combine(head, number_, scratch); }
+    void combine(int head, AttentionScratch& scratch, int slot) const {
+        tile_.combine(head, 0, 0, row_of(head), scratch, slot);
+    }
 
     // One row's query heads that share a key/value head, from start to end.
     void decode(int kv_head, AttentionScratch& scratch, int slot) const {
         enter(0, 1, kv_head, 1);
-        const int n = spans();
-        for (int head = kv_head * group_; head < (kv_head + 1) * group_; ++head) {
-            if (n == 1) {
-                gather(0, 1, head, scratch, slot);
-                continue;
-            }
-            for (int span = 0; span < n; ++span) gather_span(head, span, scratch, slot);
-            combine(head, scratch);
-        }
+        for (int head = kv_head * group_; head < (kv_head + 1) * group_; ++head) gather(0, 1, head, scratch, slot);
     }
 
 private:
+    int row_of(int head) const { return number_ * tile_.shape().n_heads + head; }
+
     TileJob tile_;
     View qkv_;
     int group_;  // query heads that share a key/value head
@@ -304,8 +343,9 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
         const std::ptrdiff_t head = i / most_spans;
         job(head / heads).gather_span(static_cast<int>(head % heads), static_cast<int>(i % most_spans), scratch, slot);
     });
-    parallel_for_slots(n * heads, scratch.slots(),
-                       [&](std::ptrdiff_t i, int) { job(i / heads).combine(static_cast<int>(i % heads), scratch); });
+    parallel_for_slots(n * heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
+        job(i / heads).combine(static_cast<int>(i % heads), scratch, slot);
+    });
 }
 
 // Running sums need the tokens in their order: one thread for each sequence.

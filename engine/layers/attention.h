@@ -43,7 +43,7 @@ struct AttentionLayer {
     const WatchWeights* watch = nullptr;
 };
 
-// Memory for the scores of one tile of queries, per thread, and for what single queries gather from spans of
+// Memory for the scores of one tile of queries, per thread, and for what its queries gather from spans of
 // a long sequence.
 class AttentionScratch {
 public:
@@ -51,33 +51,36 @@ public:
 
     AttentionScratch() = default;
     // For any of the layers of a model, whose shapes are given with what their encodings read (bits of Reads), and for
-    // as many threads as there are now; more will not be used. sequences: rows that are alone in theirs.
-    AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity, int sequences);
-    static std::uint64_t floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity, int sequences);
+    // as many threads as there are now; more will not be used.
+    AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity);
+    static std::uint64_t floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity);
 
     int slots() const { return slots_; }
     View scores(int slot, int rows, int keys);
-    View keys(int slot, int keys); // [keys, d_head]; no data if nobody reads them
-    // Of the i-th sequence and a head: an average of values [d_head] for each span of the keys, then a weight each.
-    View averages(int i, int head);
-    float* weights(int i, int head);
+    View span_scores(int slot, int rows, int keys); // the same memory, of keys in one span
+    View keys(int slot, int keys);                  // [keys, d_head]; no data if nobody reads them
+    // What some rows gather from a span [rows, d_head], and what each of the spans of a row weighs. A thread's own are
+    // `tile` rows from slot * tile on.
+    View averages(int first, int rows, int span);
+    float* weights(int row);
 
 private:
-    std::ptrdiff_t span_floats() const { return std::ptrdiff_t{spans_} * (d_head_ + 1); }
+    std::ptrdiff_t row_floats() const { return std::ptrdiff_t{spans_} * (d_head_ + 1); }
 
-    Buffer<float> scores_;         // [slots, tile, columns]
-    Buffer<float> keys_;           // [slots, columns, d_head]
-    Buffer<float> spans_of_heads_; // [sequences, heads, spans * (d_head + 1)]
-    int slots_ = 1, columns_ = 0, spans_ = 0, n_heads_ = 0, d_head_ = 0;
+    Buffer<float> scores_;   // [slots, tile, columns]
+    Buffer<float> keys_;     // [slots, columns, d_head]
+    Buffer<float> averages_; // [slots * tile or more, spans * (d_head + 1)]
+    int slots_ = 1, columns_ = 0, spans_ = 0, d_head_ = 0;
 };
 
 // qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds queries, then keys, then values of the rows of the
 // parts, one part after the other, all of as many rows. The tokens' positions stand in the caches. Lets encodings observe
 // `normed` [n, d_model], rotates queries and keys in place, caches keys and values, and writes what the
 // queries gather to out [n, n_heads * d_head].
-// A single query sees a long sequence in spans of 512 keys, whose averages are then weighed against each other
-// (as Flash-Decoding does, Dao et al. 2023): where heads are fewer than threads, threads share the spans. What
-// is computed depends on the length alone. Where an encoding rescores whole rows there are no spans.
+// A query sees a long sequence in spans of 1,024 keys, which begin at multiples of 1,024 and whose averages are then weighed
+// against each other (as Flash-Decoding does, Dao et al. 2023): where heads of a single query are fewer than threads,
+// threads share the spans. What is computed depends on the query's index alone, not on what it comes with. Where an
+// encoding rescores whole rows there are no spans.
 // A causal query sees the tokens of its sequence up to its own index, at most window of them; a
 // bidirectional one sees all of them.
 // Cross-attention has a shape that says so, and no encodings: qkv [n, n_heads * d_head] holds queries alone, and normed no data.

@@ -27,8 +27,9 @@ struct TileJob {
     const AttentionShape& shape() const { return layer.shape; }
     unsigned moments() const { return layer.encodings.moments(); }
     // A row may not be cut into spans of keys.
-    bool whole_rows() const { return (moments() & moment_rescore) != 0 || layer.watch != nullptr; }
-    KeyRange seen(int row) const; // the tokens that the query of a row sees
+    bool whole_rows() const { return (moments() & moment_rescore) != 0; }
+    KeyRange seen(int row) const;               // the tokens that the query of a row sees
+    KeyRange slabs_of(int row, int rows) const; // those that any of a tile's rows sees, from the start of a slab
     KvCache& cache() const { return shape().cross ? *part.memory : *part.cache; }
     int kv_head(int head) const { return head / (shape().n_heads / shape().n_kv_heads); }
     View queries(int head, int row, int rows) const {
@@ -53,9 +54,11 @@ struct TileJob {
 
     // Some queries of a head, from their scores to what they gather.
     void run(int head, int row, int rows, AttentionScratch& scratch, int slot) const;
-    // The first row's keys of one span: the average of their values, and what they weigh.
-    void average(int head, int span, int sequence, AttentionScratch& scratch, int slot) const;
-    void combine(int head, int sequence, AttentionScratch& scratch) const;
+    // Its two steps where their keys are in several spans. What the rows gather from one of them, counted from the tile's
+    // first, goes to rows of scratch from `first` on, ...
+    void average(int head, int row, int rows, int span, int first, AttentionScratch& scratch, int slot) const;
+    // ... of which the row `of` becomes what the tile's i-th row gathers.
+    void combine(int head, int row, int i, int of, AttentionScratch& scratch, int slot) const;
 };
 
 } // namespace ordo

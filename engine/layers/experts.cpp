@@ -65,7 +65,7 @@ private:
         const int used = plan_.experts_used;
         int* const chosen = s_.chosen + static_cast<std::ptrdiff_t>(i) * used;
         float* const weights = s_.weights.row(i);
-        const float total = kernels().exp_row(plan_.experts, logits); // logits become exponentials, then shares
+        const float total = kernels().exp_row(plan_.experts, logits).sum; // logits become exponentials, then shares
         kernels().scale(plan_.experts, 1 / total, logits);
         float sum = 0;
         for (int c = 0; c < used; ++c) {

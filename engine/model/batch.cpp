@@ -15,7 +15,7 @@ struct Batch::Impl {
     }
 
     static PassSizes sizes(const Model::Impl& of, int n_sessions, int capacity) {
-        return {n_sessions, n_sessions, capacity, n_sessions, most_memory(of)};
+        return {n_sessions, n_sessions, capacity, most_memory(of)};
     }
     // Tokens that an encoder has been given in each of the sessions.
     static int most_memory(const Model::Impl& of) { return of.encoder ? of.encoder->blueprint.context : 0; }

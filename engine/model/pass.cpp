@@ -86,8 +86,7 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
         values_.push_back(lay_out(
             program, {x_.view(), normed_.view(), branch_.view(), qkv_.view(), attended_.view(), hidden_.view()}));
     stages_.assign(static_cast<std::size_t>(embedding_stages(b, *encodings_)), x_.view());
-    attention_ = AttentionScratch(attention_shapes(model), encodings_->reads(), std::max(sizes.capacity, sizes.memory),
-                                  sizes.sequences);
+    attention_ = AttentionScratch(attention_shapes(model), encodings_->reads(), std::max(sizes.capacity, sizes.memory));
     if (model.weights.convert_rows()) rows_scratch_ = RowScratch(rows, w.input);
     experts_ = ExpertScratch(model.programs, rows);
 }
@@ -100,7 +99,7 @@ std::uint64_t Pass::bytes(const Stack& model, const PassSizes& sizes) {
         static_cast<std::uint64_t>(sizes.rows) * row +
         static_cast<std::uint64_t>(sizes.head_rows) * static_cast<std::uint64_t>(b.vocab_size) +
         AttentionScratch::floats(attention_shapes(model), model.encodings.reads(),
-                                 std::max(sizes.capacity, sizes.memory), sizes.sequences);
+                                 std::max(sizes.capacity, sizes.memory));
     return sizeof(float) * floats + ExpertScratch::bytes(model.programs, sizes.rows) +
            (model.weights.convert_rows() ? RowScratch::bytes(sizes.rows, w.input) : 0);
 }

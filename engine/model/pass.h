@@ -23,7 +23,6 @@ struct PassSizes {
     int rows = 0;      // at most so many at once,
     int head_rows = 0; // of which the logits of so many are computed at a time,
     int capacity = 0;  // of sequences of at most so many tokens,
-    int sequences = 0; // and of so many of them,
     int memory = 0;    // with at most so many tokens of an encoder's input
 };
 

@@ -58,7 +58,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     shape.chunk = chunk;
     if (wanted.forget_past_windows)
         for (int i = 0; i < b.n_layers; ++i) shape.windows.push_back(b.layer(i).window);
-    const PassSizes sizes{chunk, head_rows(), capacity, 1, most_memory};
+    const PassSizes sizes{chunk, head_rows(), capacity, most_memory};
     const std::uint64_t bytes = KvCache::bytes(shape) + Pass::bytes(of, sizes);
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, what, ": ", capacity, " tokens take ", bytes, " bytes, more than the ",

@@ -11,15 +11,15 @@ namespace ordo {
 
 namespace {
 
-// Returns the sum of exp(row[j] - max row).
-float normalise(int n, int first, int last, float* row) {
+// Softmax over the visible part.
+ExpRow normalise(int n, int first, int last, float* row) {
     const Kernels& k = kernels();
     const int visible = last - first;
     std::fill(row, row + first, 0.0f);
-    const float total = k.exp_row(visible, row + first);
-    k.scale(visible, 1.0f / total, row + first);
+    const ExpRow found = k.exp_row(visible, row + first);
+    k.scale(visible, 1.0f / found.sum, row + first);
     std::fill(row + last, row + n, 0.0f);
-    return total;
+    return found;
 }
 
 } // namespace
@@ -29,8 +29,8 @@ void softmax_row(int n, int first, int last, float* row) {
 }
 
 float softmax_part(int n, int first, int last, float* row) {
-    const float most = kernels().max_row(last - first, row + first);
-    return most + std::log(normalise(n, first, last, row));
+    const ExpRow found = normalise(n, first, last, row);
+    return found.largest + std::log(found.sum);
 }
 
 void soft_cap(float cap, View x) {

@@ -20,14 +20,14 @@ double row_loss(int n, float* x, Token target, float softcap, float share) {
         if (share > 0)
             for (int j = 0; j < n; ++j) slope.push_back(1 - x[j] / softcap * (x[j] / softcap));
     }
-    const float top = k.max_row(n, x), right = x[target];
-    const float sum = k.exp_row(n, x);
+    const float right = x[target];
+    const auto [largest, sum] = k.exp_row(n, x);
     if (share > 0) {
         k.scale(n, share / sum, x);
         x[target] -= share;
         for (std::size_t j = 0; j < slope.size(); ++j) x[j] *= slope[j];
     }
-    return std::log(static_cast<double>(sum)) + top - right;
+    return std::log(static_cast<double>(sum)) + largest - right;
 }
 
 } // namespace

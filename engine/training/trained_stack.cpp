@@ -106,7 +106,7 @@ TrainedStack::TrainedStack(const Blueprint& b, EncodingStack encodings, Paramete
     const std::vector<AttentionShape> shapes = attention_shapes(programs_);
     const EncodingSizes sizes = encoding_sizes(encodings_, b.n_layers);
     const int longest = std::max(shape.length, shape.memory);
-    attention_ = AttentionScratch(shapes, encodings_.reads(), longest, 1);
+    attention_ = AttentionScratch(shapes, encodings_.reads(), longest);
     attention_gradient_ = AttentionGradient(shapes, shape.batch, longest, sizes.tensors, sizes.state);
 }
 
@@ -168,7 +168,7 @@ double TrainedStack::floats(const Blueprint& b, const EncodingStack& encodings, 
     const int longest = std::max(shape.length, shape.memory);
     const double cache = static_cast<double>(KvCache::bytes(cache_shape(b, encodings, shape.length))) / sizeof(float);
     return rows * row + shape.batch * cache +
-           static_cast<double>(AttentionScratch::floats(shapes, encodings.reads(), longest, 1)) +
+           static_cast<double>(AttentionScratch::floats(shapes, encodings.reads(), longest)) +
            AttentionGradient::floats(shapes, shape.batch, longest, sizes.tensors, sizes.state) +
            experts_floats(programs, rows) + remembered_floats(b, shape);
 }

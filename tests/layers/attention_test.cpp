@@ -26,7 +26,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 constexpr int d_head = 16;
 
-// The last token of a sequence, whose keys are long enough to be cut into parts (512 keys each).
+// The last token of a sequence, whose keys are long enough to be cut into parts (1,024 keys each).
 class LongSequence : public testing::TestWithParam<Case> {
 protected:
     LongSequence()
@@ -47,22 +47,32 @@ protected:
                        c_.n_kv_heads * d_head);
     }
 
-    // What attention() gives for the last token, all before it being in the cache.
-    Tensor last_row() {
-        KvCache cache({1, c_.n_kv_heads, d_head, c_.tokens});
-        for (int i = 0; i < c_.tokens; ++i) {
+    // A cache of the first n tokens.
+    KvCache filled(int n) {
+        KvCache cache({1, c_.n_kv_heads, d_head, n});
+        for (int i = 0; i < n; ++i) {
             cache.set_position(i, {&i, 1});
             cache.store(0, 0, i, kv_of(i, 0), kv_of(i, 1));
         }
-        AttentionScratch scratch({&shape_, 1}, encodings_.reads(), c_.tokens, 1);
-        Tensor row(1, qkv_.cols()), out(1, c_.n_heads * d_head);
-        std::memcpy(row.data(), qkv_.view().row(c_.tokens - 1), row.size() * sizeof(float));
-        const Part part{&cache, c_.tokens - 1, 1};
+        return cache;
+    }
+    Tensor attend(std::span<const Part> parts, Tensor qkv) {
+        AttentionScratch scratch({&shape_, 1}, encodings_.reads(), c_.tokens);
+        Tensor out(qkv.rows(), c_.n_heads * d_head);
         team(scratch.slots(), [&] {
-            attention({shape_, encodings_.layer(0), 0}, {&part, 1}, row.view(), {}, scratch, out.view());
+            attention({shape_, encodings_.layer(0), 0}, parts, qkv.view(), {}, scratch, out.view());
         });
         return out;
     }
+    // What attention() gives for the last `rows` tokens, fed together, all before them being in the cache.
+    Tensor last_rows(int rows) {
+        KvCache cache = filled(c_.tokens);
+        Tensor qkv(rows, qkv_.cols());
+        std::memcpy(qkv.data(), qkv_.view().row(c_.tokens - rows), qkv.size() * sizeof(float));
+        const Part part{&cache, c_.tokens - rows, rows};
+        return attend({&part, 1}, std::move(qkv));
+    }
+    Tensor last_row() { return last_rows(1); }
 
     // Vaswani et al. 2017, equation 1, in double, with ALiBi's bias -2^(-8 (h + 1) / n) (i - j) if there is one.
     double expected(int head, int column) {
@@ -101,6 +111,22 @@ TEST_P(LongSequence, AgreesWithDoubles) {
     }
 }
 
+// Of 70 rows some see no key of the last span, and with a window some none of the first.
+TEST_P(LongSequence, RowsThatComeTogetherHaveTheBitsOfRowsAlone) {
+    const int tokens = c_.tokens;
+    for (const Kernels* set : available_kernels()) {
+        select_kernels(set->name);
+        Tensor together = last_rows(70);
+        for (int row = 69; row >= 0; row -= 3) {
+            c_.tokens = tokens - (69 - row);
+            Tensor alone = last_row();
+            EXPECT_EQ(std::memcmp(alone.data(), together.view().row(row), alone.size() * sizeof(float)), 0)
+                << set->name << ", token " << c_.tokens - 1;
+        }
+        c_.tokens = tokens;
+    }
+}
+
 // Few threads take a head each, many share its parts.
 TEST_P(LongSequence, ThreadsHaveTheSameBitsWhetherTheyShareHeadsOrKeys) {
     set_threads(1);
@@ -112,13 +138,36 @@ TEST_P(LongSequence, ThreadsHaveTheSameBitsWhetherTheyShareHeadsOrKeys) {
     }
 }
 
+// Threads share the keys of a long sequence while another has no more than one span of them.
+TEST_P(LongSequence, SequencesOfOtherLengthsChangeNoBit) {
+    set_threads(8);
+    const int lengths[] = {c_.tokens, 100, 700};
+    std::vector<KvCache> caches;
+    std::vector<Part> parts;
+    Tensor qkv(3, qkv_.cols());
+    for (int i = 0; i < 3; ++i) {
+        caches.push_back(filled(lengths[i]));
+        std::memcpy(qkv.view().row(i), qkv_.view().row(lengths[i] - 1),
+                    static_cast<std::size_t>(qkv_.cols()) * sizeof(float));
+    }
+    for (int i = 0; i < 3; ++i) parts.push_back({&caches[static_cast<std::size_t>(i)], lengths[i] - 1, 1});
+    Tensor together = attend(parts, std::move(qkv));
+    for (int i = 0; i < 3; ++i) {
+        c_.tokens = lengths[i];
+        Tensor alone = last_row();
+        EXPECT_EQ(std::memcmp(alone.data(), together.view().row(i), alone.size() * sizeof(float)), 0) << lengths[i];
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Attention, LongSequence,
-                         testing::Values(Case{"one_part", 500, 2, 2, 0, 0, "none"},
-                                         Case{"whole_parts", 1024, 2, 2, 0, 0, "none"},
-                                         Case{"a_key_more", 1025, 2, 1, 0, 0, "none"},
-                                         Case{"grouped_and_biased", 1700, 4, 2, 0, 0, "alibi"},
-                                         Case{"window_within_a_block", 1700, 2, 1, 1111, 0, "none"},
-                                         Case{"capped", 1300, 2, 1, 0, 2, "alibi"}),
+                         testing::Values(Case{"one_part", 1000, 2, 2, 0, 0, "none"},
+                                         Case{"whole_parts", 2048, 2, 2, 0, 0, "none"},
+                                         Case{"a_key_more", 2049, 2, 1, 0, 0, "none"},
+                                         Case{"rows_on_both_sides", 1074, 2, 1, 0, 0, "alibi"},
+                                         Case{"grouped_and_biased", 2600, 4, 2, 0, 0, "alibi"},
+                                         Case{"window_within_a_block", 2600, 2, 1, 1555, 0, "none"},
+                                         Case{"window_less_than_a_span", 2100, 2, 1, 125, 0, "alibi"},
+                                         Case{"capped", 2300, 2, 1, 0, 2, "alibi"}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 } // namespace

@@ -136,7 +136,7 @@ TEST(Allocation, IsAsLargeAsItSays) {
         for (const char* encoding : {"rope", "shaw", "forget", "cope+sink", "pattern(forget,shaw)"}) {
             const Model model = random_model(b, encoding, 51, WeightType::bf16);
             const Model::Impl& m = impl_of(model);
-            const PassSizes sizes{20, 20, 90, 1};
+            const PassSizes sizes{20, 20, 90};
             {
                 const Watch watch;
                 const Pass pass(m, m.encodings_for(90), sizes);

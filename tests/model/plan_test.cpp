@@ -238,17 +238,21 @@ TEST_P(EncodingsInAnyType, ChunksChangeNoBit) {
 INSTANTIATE_TEST_SUITE_P(Encodings, EncodingsInAnyType, ::testing::ValuesIn(encodings()),
                          [](const auto& test) { return test.param.name; });
 
-// A token that is fed alone sees more than 512 keys in spans, which threads share; tokens that are fed together do not.
-TEST(LongTexts, ChunksOfSeveralTokensChangeNoBit) {
+// Keys beyond the 1,024th are in a span of their own, for a token that comes alone as for many that come together.
+TEST(LongTexts, ChunksChangeNoBit) {
     Blueprint b = base();
-    b.context = 600;
-    const std::vector<Token> tokens = random_tokens(600, b.vocab_size, 65);
-    for (const WeightType type : types) {
-        const Model m = random_model(b, "rope", 66, type);
-        const Rows whole = logits_of(m, tokens, 600);
-        for (const int chunk : {7, 150, 256}) EXPECT_EQ(difference(logits_of(m, tokens, chunk), whole), 0) << chunk;
-        EXPECT_LE(difference(logits_of(m, tokens, 1), whole), type == WeightType::f32 ? 1e-4 : 1e-1);
-    }
+    b.context = 1100;
+    const std::vector<Token> tokens = random_tokens(1100, b.vocab_size, 65);
+    const auto expect_same = [&](const Model& m, const std::string& what) {
+        const Rows whole = logits_of(m, tokens, 1100);
+        for (const int chunk : {1, 7, 150, 512})
+            EXPECT_EQ(difference(logits_of(m, tokens, chunk), whole), 0) << what << " " << chunk;
+    };
+    for (const WeightType type : types) expect_same(random_model(b, "rope", 66, type), std::string(name_of(type)));
+    for (const char* encoding : {"rope+sink", "shaw", "forget", "cope"})
+        expect_same(random_model(b, encoding, 67, WeightType::f32), encoding);
+    b.window = 130;
+    expect_same(random_model(b, "alibi", 68, WeightType::f32), "window");
 }
 
 // A thread that is late reads how many rows each expert has while others are layers ahead: it must find those of its layer.
