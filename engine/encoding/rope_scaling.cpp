@@ -14,6 +14,10 @@ using Law = RopeScaling::Law;
 
 constexpr double two_pi = 6.283185307179586476925;
 constexpr std::string_view names[] = {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"};
+// Those that mean nothing without scaling.
+constexpr std::string_view keys[] = {"factor",        "original",  "length",   "beta-fast", "beta-slow",
+                                     "extrapolation", "attention", "truncate", "low",       "high",
+                                     "short",         "long",      "factors"};
 
 // theta^(-2k/width)
 std::vector<double> plain(double theta, int width) {
@@ -80,7 +84,14 @@ RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double the
         item.choice("scaling", "none", {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"});
     RopeScaling s;
     s.law = static_cast<Law>(std::find(std::begin(names), std::end(names), name) - std::begin(names));
-    if (s.law == Law::none) return s;
+    if (s.law == Law::none) {
+        for (const auto& [key, value] : item.values)
+            if (std::find(std::begin(keys), std::end(keys), key) != std::end(keys))
+                fail(ErrorCode::usage, "rope: ", key,
+                     ": expected scaling=linear, ntk, dynamic, yarn, llama3 or longrope ",
+                     "beside it, found no scaling");
+        return s;
+    }
     constexpr int most = 1 << 30;
     s.factor = item.number("factor", s.law == Law::llama3 ? 8 : 1, 0.001, 1000000);
     if (s.law != Law::linear && s.law != Law::ntk)

@@ -121,8 +121,13 @@ SpecItem parse_item(std::string_view text, bool in_pattern) {
     if (name.empty())
         fail(ErrorCode::usage, "encoding spec: expected the name of an encoding, found ",
              text.empty() ? "nothing" : "'" + printable(text) + "'");
-    if (!is_word(name))
-        fail(ErrorCode::usage, "encoding spec: expected a name of a-z, 0-9 and -, found '", printable(name), "'");
+    if (!is_word(name)) {
+        std::string lower(name);
+        for (char& c : lower)
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        fail(ErrorCode::usage, "encoding spec: expected a name of a-z, 0-9 and -, found '", printable(name), "'",
+             is_word(lower) ? "; did you mean " + lower + "?" : "");
+    }
     text.remove_prefix(name.size());
     if (name == "pattern") {
         if (in_pattern) fail(ErrorCode::usage, "pattern: expected encodings, found a pattern inside a pattern");

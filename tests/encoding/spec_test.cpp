@@ -123,6 +123,9 @@ TEST(Spec, RefusesPatternsByName) {
     refused("(rope)", "expected the name of an encoding");
     refused("rope(alibi)", "rope: expected ':' or the end, found '('");
     refused("rope:theta=(5)", "theta: expected a word");
+    refused("rope:original=256", "rope: original: expected scaling=linear");
+    refused("rope:scaling=none,factor=4", "rope: factor: expected scaling=linear");
+    refused("ALiBi", "did you mean alibi?");
     refused("pattern(ropee,none)", "unknown encoding 'ropee'");
     refused("pattern((rope:thta=5),none)", "unknown key 'thta'");
     refused("pattern(learned,none)", "pattern: 'learned' acts on the embeddings");

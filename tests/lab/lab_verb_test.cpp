@@ -48,6 +48,7 @@ TEST(LabVerb, HelpIsOfTheExperimentThatIsNamed) {
     for (const lab::Experiment* experiment : lab::experiments()) {
         SCOPED_TRACE(experiment->name);
         const Outcome outcome = run_program({"lab", std::string(experiment->name), "--help"});
+        EXPECT_EQ(run_program({"--help", "lab", std::string(experiment->name)}).out, outcome.out);
         EXPECT_EQ(outcome.code, 0);
         std::string words; // with the lines joined
         for (const char c : outcome.out) words += c == '\n' ? ' ' : c;

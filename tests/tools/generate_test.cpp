@@ -246,8 +246,11 @@ TEST(CliGenerate, WithoutAModelTheEncodingPicksTheWeights) {
                  "no shipped weights were trained with it");
     expect_error(run_program({"generate", "-p", "a", "--encoding", "roap"}), 2, "roap");
     EXPECT_NE(run("sinusoidal+alibi", true).err.find("rope.safetensors"), std::string::npos);
-    expect_error(run_program({"generate", "-p", "a", "--encoding", "rope:theta=20000"}), 2,
-                 "no shipped weights were trained with it");
+    const Outcome other = run_program({"generate", "-p", "a", "--encoding", "rope:theta=20000"});
+    expect_error(other, 2, "no shipped weights were trained with it");
+    EXPECT_NE(other.err.find("rope:theta=10000"), std::string::npos) << other.err; // what differs
+    EXPECT_EQ(other.err.find("alibi:"), std::string::npos) << other.err;           // what does not help
+    EXPECT_NE(other.err.find("alibi"), std::string::npos) << other.err;
     EXPECT_NE(run("rope:theta=20000", true).err.find("warning: "), std::string::npos);
     EXPECT_NE(run("alibi:max=4", true).err.find("alibi.safetensors"), std::string::npos);
 }

@@ -208,6 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{{"perp"}, "did you mean perplexity?"}, Refused{{"run"}, "did you mean generate?"},
                     Refused{{"--help", "nothing"}, "unknown verb"}, Refused{{"--completion"}, "bash, zsh or fish"},
                     Refused{{"--completion", "csh"}, "found 'csh'"},
+                    Refused{{"encodings", "ALiBi"}, "found 'ALiBi'; did you mean alibi?"},
                     Refused{{"tokenize", "-p", "a", "-t", "1"}, "unknown option '-t'"},
                     Refused{{"tokenize", "-p", "a", "--encoding", "rope"}, "unknown option '--encoding'"},
                     Refused{{"generate", "-p", "a", "--encodings", "rope", "--encoding", "rope"}, "found both"},

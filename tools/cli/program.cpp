@@ -5,15 +5,28 @@
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 
+#include <vector>
+
 namespace ordo::tools {
 
 namespace {
+
+std::string help_of(const Verb& verb, const Arguments& arguments) {
+    return verb.help ? verb.help(arguments) : help_text(verb);
+}
 
 int dispatch(std::span<const char* const> args) {
     if (args.empty()) fail(ErrorCode::usage, "expected a verb; ordo --help lists them");
     const std::string_view first = args[0];
     if (first == "-h" || first == "--help" || first == "help") {
-        write_out(args.size() > 1 ? help_text(find_verb(args[1])) : help_text());
+        if (args.size() == 1) {
+            write_out(help_text());
+        } else {
+            const Verb& verb = find_verb(args[1]);
+            std::vector<const char*> words(args.begin() + 2, args.end());
+            words.push_back("--help"); // by which nothing is missing
+            write_out(help_of(verb, Arguments(verb, words)));
+        }
         return 0;
     }
     if (first == "--version" || first == "--man" || first == "--markdown") {
@@ -30,8 +43,7 @@ int dispatch(std::span<const char* const> args) {
     const Verb& verb = find_verb(first);
     const Arguments arguments(verb, args.subspan(1));
     if (arguments.has("help") || arguments.has("version")) {
-        const bool help = arguments.has("help");
-        write_out(!help ? version_text() : verb.help ? verb.help(arguments) : help_text(verb));
+        write_out(arguments.has("help") ? help_of(verb, arguments) : version_text());
         return 0;
     }
     apply_common(arguments);

@@ -59,6 +59,19 @@ std::string names_of(std::span<const SpecItem> items) {
     return names;
 }
 
+// The names of what the candidates were trained with, each once; its whole spec where the name is the one that was wanted.
+std::string trained_list(std::span<const Candidate> candidates, std::string_view wanted) {
+    std::vector<std::string> all;
+    for (const Candidate& candidate : candidates) {
+        const std::string names = names_of(parse_spec(candidate.trained));
+        const std::string& shown = names == wanted ? candidate.trained : names;
+        if (std::find(all.begin(), all.end(), shown) == all.end()) all.push_back(shown);
+    }
+    std::string text;
+    for (const std::string& one : all) text += (text.empty() ? "" : ", ") + one;
+    return text;
+}
+
 std::string directory_list() {
     std::string text;
     for (const fs::path& directory : weight_directories())
@@ -167,10 +180,8 @@ fs::path find_weights(const std::string& spec, bool force) {
         if (!search.broken.empty()) fail(ErrorCode::model, search.broken);
         fail(ErrorCode::io, "no weights found in ", directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
     }
-    std::string trained;
-    for (const Candidate& candidate : search.others) trained += (trained.empty() ? "" : ", ") + candidate.trained;
     fail(ErrorCode::usage, "encoding ", printable(spec), ": no shipped weights were trained with it, only with ",
-         trained, "; --force-encoding runs them with it");
+         trained_list(search.others, names_of(parse_spec(spec))), "; --force-encoding runs them with it");
 }
 
 fs::path model_path(const Arguments& arguments) {
