@@ -38,8 +38,10 @@ int spans_of(KeyRange keys) {
 }
 
 // What several spans were computed for: rows of a thread's own tile, or, where threads share them, heads.
-int rows_of_slot(const AttentionShape& shape) {
-    return std::max(AttentionScratch::tile, shape.n_heads / shape.n_kv_heads);
+int rows_of_slot(std::span<const AttentionShape> shapes) {
+    int most = AttentionScratch::tile;
+    for (const AttentionShape& shape : shapes) most = std::max(most, shape.n_heads / shape.n_kv_heads);
+    return most;
 }
 
 } // namespace
@@ -65,8 +67,8 @@ AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsig
     const auto slots = static_cast<std::size_t>(slots_), columns = slots * static_cast<std::size_t>(columns_);
     scores_ = Buffer<float>(columns * tile);
     if (reads & reads_keys) keys_ = Buffer<float>(columns * static_cast<std::size_t>(d_head_));
-    averages_ = Buffer<float>(slots * static_cast<std::size_t>(rows_of_slot(shapes.front())) *
-                              static_cast<std::size_t>(row_floats()));
+    averages_ =
+        Buffer<float>(slots * static_cast<std::size_t>(rows_of_slot(shapes)) * static_cast<std::size_t>(row_floats()));
 }
 
 std::uint64_t AttentionScratch::floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity) {
@@ -74,9 +76,8 @@ std::uint64_t AttentionScratch::floats(std::span<const AttentionShape> shapes, u
     const auto e = static_cast<std::uint64_t>(shapes.front().d_head);
     const std::uint64_t of_row = static_cast<std::uint64_t>(spans_for(columns, capacity)) * (e + 1);
     const std::uint64_t of_column = tile + ((reads & reads_keys) != 0 ? e : 0);
-    return static_cast<std::uint64_t>(thread_count()) *
-           (static_cast<std::uint64_t>(columns) * of_column +
-            static_cast<std::uint64_t>(rows_of_slot(shapes.front())) * of_row);
+    return static_cast<std::uint64_t>(thread_count()) * (static_cast<std::uint64_t>(columns) * of_column +
+                                                         static_cast<std::uint64_t>(rows_of_slot(shapes)) * of_row);
 }
 
 View AttentionScratch::averages(int first, int rows, int span) {

@@ -30,6 +30,10 @@ void softmax_row(int n, int first, int last, float* row) {
 
 float softmax_part(int n, int first, int last, float* row) {
     const ExpRow found = normalise(n, first, last, row);
+    if (found.largest == -HUGE_VALF) { // whose differences from each other are not numbers
+        std::fill(row + first, row + last, 0.0f);
+        return -HUGE_VALF;
+    }
     return found.largest + std::log(found.sum);
 }
 

@@ -11,7 +11,7 @@ namespace ordo {
 void softmax_row(int n, int first, int last, float* row);
 
 // The same of a part of a row: returns the logarithm of the sum of exp over [first, last), by which the
-// parts of a row weigh against each other.
+// parts of a row weigh against each other. Of scores that are all -inf it is -inf, and the row 0.
 float softmax_part(int n, int first, int last, float* row);
 
 // x = cap * tanh(x / cap), element by element: within -cap .. cap (Gemma Team 2024, arXiv 2408.00118,

@@ -255,6 +255,57 @@ TEST(LongTexts, ChunksChangeNoBit) {
     expect_same(random_model(b, "alibi", 68, WeightType::f32), "window");
 }
 
+// With one key/value head and more threads than that, threads share the spans of a token that comes alone.
+TEST(LongTexts, ThreadsThatShareSpansChangeNoBit) {
+    Blueprint b = base();
+    b.context = 2100, b.n_kv_heads = 1;
+    const std::vector<Token> tokens = random_tokens(2100, b.vocab_size, 70);
+    const int before = thread_count();
+    for (const char* encoding : {"rope+sink", "shaw", "forget", "transformer-xl"}) {
+        const Model m = random_model(b, encoding, 71);
+        const auto last_rows = [&](int threads) {
+            set_threads(threads);
+            Session session(m, {2100});
+            session.feed(std::span(tokens).first(2080));
+            Rows rows;
+            for (std::size_t i = 2080; i < tokens.size(); ++i) {
+                const std::span<const float> logits = session.feed({&tokens[i], 1});
+                rows.emplace_back(logits.begin(), logits.end());
+            }
+            return rows;
+        };
+        const Rows one = last_rows(1);
+        EXPECT_EQ(difference(last_rows(4), one), 0) << encoding;
+        set_threads(before);
+        const Rows whole = logits_of(m, tokens);
+        EXPECT_EQ(difference({whole.begin() + 2080, whole.end()}, one), 0) << encoding;
+    }
+}
+
+// A window, by an encoding that forbids what is further away: of whole spans too.
+class Near final : public Encoding {
+public:
+    std::string spec() const override { return "near"; }
+    unsigned moments() const override { return moment_bias; }
+    void bias(View scores, const Tile& tile) const override {
+        for (int i = 0; i < scores.rows; ++i)
+            for (int j = 0; j < scores.cols; ++j)
+                if (tile.queries[i] - tile.keys[j] >= 40) scores.row(i)[j] = -HUGE_VALF;
+    }
+};
+
+TEST(LongTexts, AnEncodingMayForbidAllKeysOfASpan) {
+    Blueprint b = base();
+    b.context = 1100;
+    const std::vector<Token> tokens = random_tokens(1100, b.vocab_size, 72);
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(std::make_unique<Near>());
+    const Model m = random_model(b, EncodingStack(std::move(items), b.n_layers), 73);
+    b.window = 40;
+    const Rows expected = logits_of(random_model(b, "none", 73), tokens);
+    for (const int chunk : {1, 256}) EXPECT_LE(difference(logits_of(m, tokens, chunk), expected), 1e-4) << chunk;
+}
+
 // A thread that is late reads how many rows each expert has while others are layers ahead: it must find those of its layer.
 TEST(Experts, ThreadsThatComeLateFindTheirOwnLayer) {
     const detail::Restless restless;

@@ -48,6 +48,15 @@ TEST_P(SoftmaxOps, SurvivesInfinitiesAndLargeSpreads) {
     EXPECT_EQ(row, (std::vector<float>{0, 0.5f, 0, 0, 0, 0.5f}));
 }
 
+// An encoding may forbid all keys of a part, and leave some of another.
+TEST_P(SoftmaxOps, APartThatIsForbiddenWeighsNothing) {
+    std::vector<float> part(20, -INFINITY), weights = {softmax_part(20, 0, 20, part.data()), -3.0f};
+    EXPECT_EQ(part, std::vector<float>(20, 0.0f));
+    EXPECT_EQ(weights[0], -INFINITY);
+    softmax_row(2, 0, 2, weights.data());
+    EXPECT_EQ(weights, (std::vector<float>{0, 1}));
+}
+
 // As ALiBi has it over long texts. A share times a value of 1e-5 is no subnormal number either: those are slow.
 TEST_P(SoftmaxOps, SharesAreNoughtOrFarFromSubnormal) {
     std::vector<float> row(2000);
