@@ -116,6 +116,34 @@ TEST_F(HuggingFace, SizesOutOfRangeAreRefused) {
     expect_refused("model.embed_tokens.weight': expected [65, ");
 }
 
+// C3 to C5, C9: of one family each, what others lack.
+TEST_F(HuggingFace, ParametersOfPositionsOutOfRangeAreRefused) {
+    expect_all_refused(
+        "llama", {{"max_position_embeddings", 0}, {"max_position_embeddings", 10'000'000'000}, {"rope_theta", 1e39}});
+    expect_all_refused("gpt-neox", {{"rotary_pct", 1.7}, {"rotary_pct", -0.5}});
+    expect_all_refused("gptj", {{"rotary_dim", 5}, {"rotary_dim", 4096}});
+    expect_all_refused("smollm3", {{"no_rope_layer_interval", 0}});
+    expect_all_refused("t5", {{"relative_attention_num_buckets", 0}, {"relative_attention_max_distance", 0}});
+    expect_all_refused("bert", {{"type_vocab_size", 0}});
+    expect_all_refused("mistral", {{"sliding_window", 0}});
+    expect_all_refused("gemma3", {{"sliding_window", -1}});
+    expect_all_refused("mixtral", {{"num_experts_per_tok", 0}, {"num_local_experts", 0}});
+    take("t5");
+    with("relative_attention_num_buckets", 7);
+    expect_refused("t5: buckets: expected a multiple of 2, found 7");
+    take("t5");
+    with("relative_attention_max_distance", 4); // no bucket would be left for it
+    expect_refused("t5: distance: expected a whole number from 17");
+    take("bert");
+    with("type_vocab_size", 5);
+    expect_refused("token_type_embeddings.weight': expected [5, 32], found [2, 32]");
+    take("llama");
+    std::string text = config().dump();
+    text.insert(text.size() - 1, R"(, "rope_theta": 1e400)");
+    put_file(folder_ / "config.json", text);
+    expect_refused("config.json: invalid JSON");
+}
+
 TEST_F(HuggingFace, RopeScalingThatMakesNoSenseIsRefused) {
     const auto scaling = [](const std::string& text) { return Json::parse(text); };
     for (const char* wrong :
