@@ -276,8 +276,7 @@ TEST(GgufTokenizer, RefusesByName) {
     v = small_llama();
     v.tokens[260] = "\xff";
     EXPECT_NE(refusal(v).find("expected UTF-8"), std::string::npos);
-    for (const char* merge :
-         {"ab", "ab ", ""}) { // G24; merges of what is no token: tokenizer_json_test.cpp
+    for (const char* merge : {"ab", "ab ", ""}) { // G24; merges of what is no token: tokenizer_json_test.cpp
         v = small_llama();
         v.model = "gpt2", v.pre = "gpt-2";
         v.scores.clear();
