@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: MIT
 # What differs by the encoding and not by chance: trains two more seeds of the six encodings that are compared most, of the
 # budget of the shipped files, which are the first seed of all, and takes bench/results/seeds* from what `ordo lab compare`
-# finds: what it makes of the runs, and of each run its losses by document, from which `ordo lab compare` without --model
-# does it again.
-#   [WORK=DIR] seeds.sh BUILD CORPUS_DIR
+# finds: of each run its losses by document, and what is made of all of them.
+#   [WORK=DIR] [SEEDS="2 3"] seeds.sh BUILD CORPUS_DIR [NAME ...]
 # The weights stay in WORK (build/weights/seeds), they are too many to be shipped; files of this budget that are
-# there already are not trained again.
+# there already are not trained again. Runs of the same recipe that results has losses of, while WORK has no weights, stay.
 set -eu
-[ $# -eq 2 ] || { sed -n '3,9p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,8p' "$0"; exit 2; }
 ordo=$(readlink -f "$1")/ordo
 corpus=$(readlink -f "$2")
+shift 2
+[ $# -gt 0 ] || set -- none sinusoidal learned rope alibi t5
 [ -z "${WORK:-}" ] || { mkdir -p "$WORK" && WORK=$(readlink -f "$WORK"); }
 cd "$(dirname "$0")/.."
 work=${WORK:-build/weights/seeds}
-SEEDS="2 3" WORK=$work/texts tools/scripts/weights.sh "$ordo" "$corpus" "$work" none sinusoidal learned rope alibi t5
+SEEDS=${SEEDS:-2 3} WORK=$work/texts tools/scripts/weights.sh "$ordo" "$corpus" "$work" "$@"
 for file in weights/*.safetensors; do
     name=$(basename "$file" .safetensors)
     [ "$name" = storyteller ] || cp "$file" "$work/$name-1.safetensors"
@@ -27,14 +28,31 @@ trap 'rm -rf "$scratch"' EXIT
 set --
 for file in "$work"/*.safetensors; do set -- "$@" --model "$file"; done
 "$ordo" lab compare -q --corpus "$held_out" --out "$scratch" "$@" >"$scratch/found"
-if grep -q 'NOT CONTROLLED' "$scratch/found"; then
+controlled() {
+    grep -q 'NOT CONTROLLED' "$scratch/found" || return 0
     sed -n '/^found:/,/^notes:/p' "$scratch/found" >&2
-    echo "seeds: $work: expected runs that differ by encoding and seed alone; nothing is published" >&2
+    echo "seeds: $1: expected runs that differ by encoding and seed alone; nothing is published" >&2
     exit 1
-fi
-cp "$scratch/compare-loss.csv" bench/results/seeds.csv
+}
+controlled "$work"
+
+results=bench/results
+kept=$scratch/bench/results # beside a folder of weights, where the program looks
+mkdir -p "$kept" "$scratch/weights"
 "$ordo" info "$2" | awk '$1 == "recipe.optimizer:" { name = $2 == "muon" ? "Muon" : "AdamW" } $1 == "lr:" { lr = $2 } $1 == "corpus:" { corpus = $2 }
-    END { print name " at " lr " on " corpus }' >bench/results/seeds-recipe.txt # $2: the first file
-cp "$scratch/compare-pairs.csv" bench/results/seeds-pairs.csv
-cp "$scratch/compare-runs.csv" bench/results/seeds-runs.csv
-cp "$scratch/compare-documents.csv" bench/results/seeds-documents.csv
+    END { print name " at " lr " on " corpus }' >"$kept/seeds-recipe.txt" # $2: the first file
+for part in runs documents; do # the file is the first column
+    new=$scratch/compare-$part.csv
+    old=$results/seeds-$part.csv
+    if cmp -s "$kept/seeds-recipe.txt" $results/seeds-recipe.txt && [ -e "$old" ]; then
+        awk -F, 'NR == FNR { measured[$1] = 1; print; next } !($1 in measured)' "$new" "$old" >"$kept/seeds-$part.csv"
+    else
+        cp "$new" "$kept/seeds-$part.csv"
+    fi
+done
+ORDO_WEIGHTS=$scratch/weights "$ordo" lab compare -q --out "$scratch" >"$scratch/found" # of what is kept
+controlled "$results and $work"
+cp "$kept"/seeds-* $results
+cp "$scratch/compare-loss.csv" $results/seeds.csv
+cp "$scratch/compare-pairs.csv" $results/seeds-pairs.csv
+ORDO=$ordo tools/scripts/readme_table.sh

@@ -14,7 +14,7 @@ using Law = RopeScaling::Law;
 
 constexpr double two_pi = 6.283185307179586476925;
 constexpr std::string_view names[] = {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"};
-// Those that mean nothing without scaling.
+// Keys of a spec that mean nothing without scaling.
 constexpr std::string_view keys[] = {"factor",        "original",  "length",   "beta-fast", "beta-slow",
                                      "extrapolation", "attention", "truncate", "low",       "high",
                                      "short",         "long",      "factors"};

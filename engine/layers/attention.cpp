@@ -37,7 +37,7 @@ int spans_of(KeyRange keys) {
     return (keys.last - 1) / keys_of_span - first_span(keys) + 1;
 }
 
-// What several spans were computed for: rows of a thread's own tile, or, where threads share them, heads.
+// Rows of averages for each thread: those of its tile, or, where threads share a query's spans, heads.
 int rows_of_slot(std::span<const AttentionShape> shapes) {
     int most = AttentionScratch::tile;
     for (const AttentionShape& shape : shapes) most = std::max(most, shape.n_heads / shape.n_kv_heads);
@@ -169,17 +169,20 @@ void TileJob::rescore(View scores, int row, const Tile& t) const {
     }
 }
 
-void TileJob::normalise(int head, int row, KeyRange keys, View scores) const {
+void TileJob::share(int head, int n, int first, int last, float* row) const {
     const float sink = moments() & moment_sink ? layer.encodings.sink(head) : -HUGE_VALF;
+    if (sink == -HUGE_VALF)
+        softmax_row(n, first, last, row);
+    else
+        kernels().scale(last - first, share_beside_sink(softmax_part(n, first, last, row), sink), row + first);
+}
+
+void TileJob::normalise(int head, int row, KeyRange keys, View scores) const {
     const int n = keys.last - keys.first;
     for (int i = 0; i < scores.rows; ++i) {
         const KeyRange own = seen(row + i);
         const int first = own.first - keys.first, last = own.last - keys.first;
-        if (sink == -HUGE_VALF)
-            softmax_row(n, first, last, scores.row(i));
-        else
-            kernels().scale(last - first, share_beside_sink(softmax_part(n, first, last, scores.row(i)), sink),
-                            scores.row(i) + first);
+        share(head, n, first, last, scores.row(i));
         if (layer.watch)
             (*layer.watch)(layer.index, head, part.first + row + i, own.first,
                            {scores.row(i) + first, static_cast<std::size_t>(last - first)});
@@ -241,24 +244,20 @@ void TileJob::combine(int head, int row, int i, int of, AttentionScratch& scratc
     const KeyRange own = seen(row + i);
     const int before = first_span(own) - first_span(seen(row)), spans = spans_of(own);
     float* const weights = scratch.weights(of) + before;
-    const float sink = moments() & moment_sink ? layer.encodings.sink(head) : -HUGE_VALF;
-    if (sink == -HUGE_VALF)
-        softmax_row(spans, 0, spans, weights);
-    else
-        k.scale(spans, share_beside_sink(softmax_part(spans, 0, spans, weights), sink), weights);
+    share(head, spans, 0, spans, weights);
     float* const to = gathered(head, row + i, 1).row(0);
     std::fill_n(to, shape().d_head, 0.0f);
     for (int span = 0; span < spans; ++span)
         k.axpy(shape().d_head, weights[span], scratch.averages(of, 1, before + span).row(0), to);
     if (!layer.watch) return;
     const int first = slabs_of(row, 1).first;
-    float* const shares = scratch.scores(slot, i + 1, own.last - first).row(i) - first; // [index of a key]
+    float* const shares = scratch.scores(slot, i + 1, own.last - first).row(i); // of the keys from first on
     for (int key = own.first, last; key < own.last; key = last) {
         last = std::min(own.last, (key / keys_of_span + 1) * keys_of_span);
-        k.scale(last - key, weights[key / keys_of_span - first_span(own)], shares + key);
+        k.scale(last - key, weights[key / keys_of_span - first_span(own)], shares + key - first);
     }
     (*layer.watch)(layer.index, head, part.first + row + i, own.first,
-                   {shares + own.first, static_cast<std::size_t>(own.last - own.first)});
+                   {shares + own.first - first, static_cast<std::size_t>(own.last - own.first)});
 }
 
 // ---- A part ---------------------------------------------------------------------------------

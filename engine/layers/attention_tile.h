@@ -49,15 +49,17 @@ struct TileJob {
     Tile row_of(const Tile& t, int row, int i) const;
     // Each row of the tile t, of the keys that it sees.
     void rescore(View scores, int row, const Tile& t) const;
+    // Softmax over [first, last) of a row of scores or of the weights of spans, beside the sink; 0 elsewhere.
+    void share(int head, int n, int first, int last, float* row) const;
     // Softmax of each row over the keys that it sees, beside the sink.
     void normalise(int head, int row, KeyRange keys, View scores) const;
 
     // Some queries of a head, from their scores to what they gather.
     void run(int head, int row, int rows, AttentionScratch& scratch, int slot) const;
-    // Its two steps where their keys are in several spans. What the rows gather from one of them, counted from the tile's
-    // first, goes to rows of scratch from `first` on, ...
+    // The first of its two steps where keys are in several spans: what the rows gather from one span, counted from the first
+    // that the tile sees, and what it weighs go to rows of scratch from `first` on.
     void average(int head, int row, int rows, int span, int first, AttentionScratch& scratch, int slot) const;
-    // ... of which the row `of` becomes what the tile's i-th row gathers.
+    // The second: the averages of all spans, in row `of` of scratch, become what the tile's i-th row gathers.
     void combine(int head, int row, int i, int of, AttentionScratch& scratch, int slot) const;
 };
 

@@ -116,7 +116,16 @@ TEST_F(HuggingFace, SizesOutOfRangeAreRefused) {
     expect_refused("model.embed_tokens.weight': expected [65, ");
 }
 
-// C3 to C5, C9: of one family each, what others lack.
+// C10
+TEST_F(HuggingFace, AlibiDecidesWhereAThetaIsNamedToo) {
+    for (const char* family : {"falcon-alibi", "bloom"}) {
+        take(family);
+        with("rope_theta", 10000.0);
+        EXPECT_TRUE(Model::load(folder_.path()).encoding().starts_with("alibi")) << family;
+    }
+}
+
+// C3 to C5, C9, and what single families have beside: windows, experts, segments.
 TEST_F(HuggingFace, ParametersOfPositionsOutOfRangeAreRefused) {
     expect_all_refused(
         "llama", {{"max_position_embeddings", 0}, {"max_position_embeddings", 10'000'000'000}, {"rope_theta", 1e39}});

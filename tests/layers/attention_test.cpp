@@ -26,7 +26,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 constexpr int d_head = 16;
 
-// The last token of a sequence, whose keys are long enough to be cut into parts (1,024 keys each).
+// The last token of a sequence, whose keys are enough for several spans (1,024 keys each).
 class LongSequence : public testing::TestWithParam<Case> {
 protected:
     LongSequence()
@@ -127,7 +127,7 @@ TEST_P(LongSequence, RowsThatComeTogetherHaveTheBitsOfRowsAlone) {
     }
 }
 
-// Few threads take a head each, many share its parts.
+// Few threads take a head each, many share its spans.
 TEST_P(LongSequence, ThreadsHaveTheSameBitsWhetherTheyShareHeadsOrKeys) {
     set_threads(1);
     Tensor alone = last_row();
@@ -160,12 +160,12 @@ TEST_P(LongSequence, SequencesOfOtherLengthsChangeNoBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Attention, LongSequence,
-                         testing::Values(Case{"one_part", 1000, 2, 2, 0, 0, "none"},
-                                         Case{"whole_parts", 2048, 2, 2, 0, 0, "none"},
+                         testing::Values(Case{"one_span", 1000, 2, 2, 0, 0, "none"},
+                                         Case{"whole_spans", 2048, 2, 2, 0, 0, "none"},
                                          Case{"a_key_more", 2049, 2, 1, 0, 0, "none"},
                                          Case{"rows_on_both_sides", 1074, 2, 1, 0, 0, "alibi"},
                                          Case{"grouped_and_biased", 2600, 4, 2, 0, 0, "alibi"},
-                                         Case{"window_within_a_block", 2600, 2, 1, 1555, 0, "none"},
+                                         Case{"window_of_two_spans", 2600, 2, 1, 1555, 0, "none"},
                                          Case{"window_less_than_a_span", 2100, 2, 1, 125, 0, "alibi"},
                                          Case{"capped", 2300, 2, 1, 0, 2, "alibi"}),
                          [](const auto& test) { return std::string(test.param.name); });

@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Plans, LayerPlans, ::testing::ValuesIn(plans()),
 // The registered encodings, in one plan.
 class EncodingsInAnyType : public LayerPlans {};
 
-constexpr WeightType types[] = {WeightType::f32, WeightType::bf16, WeightType::q8_0, WeightType::q4_0};
+constexpr std::span types = writable_types; // those that are only read: formats/gguf_blocks_test.cpp
 
 std::vector<Case> encodings() {
     std::vector<Case> all;
@@ -243,14 +243,18 @@ TEST(LongTexts, ChunksChangeNoBit) {
     Blueprint b = base();
     b.context = 1100;
     const std::vector<Token> tokens = random_tokens(1100, b.vocab_size, 65);
-    const auto expect_same = [&](const Model& m, const std::string& what) {
-        const Rows whole = logits_of(m, tokens, 1100);
-        for (const int chunk : {1, 7, 150, 512})
-            EXPECT_EQ(difference(logits_of(m, tokens, chunk), whole), 0) << what << " " << chunk;
+    const auto expect_same = [&](const Model& m, const std::string& what, CacheType cache = CacheType::f32) {
+        const auto fed = [&](int chunk) {
+            Session session(m, {.capacity = 1100, .chunk = chunk, .cache = cache});
+            return logits_of(session, tokens);
+        };
+        const Rows whole = fed(1100);
+        for (const int chunk : {1, 7, 150, 512}) EXPECT_EQ(difference(fed(chunk), whole), 0) << what << " " << chunk;
     };
     for (const WeightType type : types) expect_same(random_model(b, "rope", 66, type), std::string(name_of(type)));
     for (const char* encoding : {"rope+sink", "shaw", "forget", "cope"})
         expect_same(random_model(b, encoding, 67, WeightType::f32), encoding);
+    expect_same(random_model(b, "rope", 69), "cache", CacheType::f16);
     b.window = 130;
     expect_same(random_model(b, "alibi", 68, WeightType::f32), "window");
 }

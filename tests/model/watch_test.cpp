@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(WatchingASession, ChangesNoBitOfTheLogits) {
     Blueprint b = small_blueprint();
     b.context = 1100;
-    for (const char* encoding : {"rope", "rope+sink", "shaw", "forget"}) {
+    for (const char* encoding : {"rope", "rope+sink", "shaw", "forget", "cope"}) {
         const Model model = random_model(b, encoding, 93);
         const std::vector<Token> tokens = random_tokens(1100, b.vocab_size, 94);
         const auto run = [&](const Watch& watch) {
