@@ -8,6 +8,14 @@
 #include <sys/mman.h>
 
 namespace ordo {
+
+// The address sanitizer watches the heap alone: there only what is larger than a test's caches goes by it.
+#ifdef __SANITIZE_ADDRESS__
+const std::size_t least_mapped = 2 * huge_page;
+#else
+const std::size_t least_mapped = std::size_t{256} << 10;
+#endif
+
 namespace {
 
 std::atomic<std::size_t> mapped_now{0};

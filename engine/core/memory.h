@@ -8,13 +8,8 @@
 namespace ordo {
 
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
-// From here on a buffer is worth a call of the system: most of it may never be touched. The address sanitizer watches the
-// heap alone: there only what is larger than a test's caches goes by it.
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr std::size_t least_mapped = 2 * huge_page;
-#else
-inline constexpr std::size_t least_mapped = std::size_t{256} << 10;
-#endif
+// From here on a buffer is worth a call of the system: most of it may never be touched.
+extern const std::size_t least_mapped;
 
 // Aligned to a page; two huge pages and more to a huge one. Throws std::bad_alloc.
 void* map_zeros(std::size_t bytes);

@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "core/tensor.h"
 #include "ordo.h"
+#include "tests/sanitizer.h"
 
 #include <cmath>
 #include <cstring>
@@ -131,7 +132,7 @@ TEST(ProductTiles, CoverAllAndAreNotTooMany) {
     EXPECT_LT(detail::tiles_of(8192, 192, 576).rows, 8192 / 2);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(ORDO_INTERNAL_GEMM)
+#ifndef ORDO_INTERNAL_GEMM
 
 // Virtual memory of this process: all of it, or its data.
 rlim_t in_use(const char* what) {
@@ -148,6 +149,7 @@ rlim_t in_use(const char* what) {
 
 // OpenBLAS by itself asks for its buffers for ever.
 TEST_F(Products, EndWhereMemoryIsLimited) {
+    if (test::is_sanitized()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
     for (const auto& [resource, name] : {std::pair{RLIMIT_AS, "VmSize:"}, {RLIMIT_DATA, "VmData:"}})
         for (const rlim_t megabytes : {2, 60, 125, 200, 300}) {
             const pid_t child = ::fork();

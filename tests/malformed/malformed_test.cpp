@@ -4,6 +4,7 @@
 #include "io/safetensors.h"
 #include "model/model.h"
 #include "tests/malformed/generate.h"
+#include "tests/sanitizer.h"
 #include "tests/temp_dir.h"
 
 #include <gtest/gtest.h>
@@ -11,14 +12,6 @@
 #include <map>
 #include <set>
 #include <sstream>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ORDO_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ORDO_SANITIZED
-#endif
 
 namespace {
 
@@ -57,7 +50,7 @@ std::map<std::string, Expectation> read_manifest() {
     return 0;
 }
 
-[[maybe_unused]] bool reset_peak() {
+bool reset_peak() {
     std::ofstream out("/proc/self/clear_refs");
     out << 5;
     return static_cast<bool>(out.flush());
@@ -66,16 +59,15 @@ std::map<std::string, Expectation> read_manifest() {
 // Runs body and says by how many bytes the process grew meanwhile; -1 where that cannot be told.
 template <class Body>
 long growth(const Body& body) {
-#ifdef ORDO_SANITIZED
-    body();
-    return -1; // sanitizers keep what is freed
-#else
+    if (is_sanitized()) {
+        body();
+        return -1; // sanitizers keep what is freed
+    }
     malloc_trim(0); // what earlier work has freed shall not hide what this one takes
     const bool measured = reset_peak();
     const long before = resident("VmRSS:");
     body();
     return measured ? (resident("VmHWM:") - before) * 1024 : -1;
-#endif
 }
 
 // ---- Files ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "model/model.h"
 #include "tests/reference.h"
+#include "tests/sanitizer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,13 +28,11 @@ inline Blueprint small_blueprint() {
 
 constexpr int byte_vocabulary = 257; // of the byte tokenizer, which random_model() adds to models of this size
 
-// In which the differences of an oracle are taken, for each tensor. Under the address sanitizer it takes long, and what it
+// In which the differences of an oracle are taken, for each tensor. Under a sanitizer it takes long, and what it
 // computes is the release build's to compare.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int gradient_directions = 1;
-#else
-constexpr int gradient_directions = 3;
-#endif
+inline int gradient_directions() {
+    return test::is_sanitized() ? 1 : 3;
+}
 
 // Gives an encoder the sizes of the stack that attends to it.
 inline void fit_encoder(Blueprint& b) {

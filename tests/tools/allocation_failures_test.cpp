@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The n-th allocation fails, for every n until none does: once alone, and once with all that follow, as when memory
-// is used up. What comes of it is success or exit code 4 and a line that says so, and the next run is as the first.
+// The n-th allocation fails, for every n until none does (of the program, beyond 256 and without $SWEEPS, for n that grow
+// by a 64th): once alone, and once with all that follow, as when memory is used up. What comes of it is success or exit code 4
+// and a line that says so, and the next run is as the first.
 // C++'s operator new is watched by taking its place in this program.
 #include "core/parallel.h"
 #include "tests/tools/models.h"
@@ -107,7 +108,8 @@ int run_all(const std::vector<const char*>& args, bool from_there_on, const std:
     const int null = ::open("/dev/null", O_WRONLY), err = ::open(said.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     ::dup2(null, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
-    for (long n = 1;; ++n) {
+    const bool all = std::getenv("SWEEPS") && *std::getenv("SWEEPS");
+    for (long n = 1;; n += all || n < 256 ? 1 : n / 64) {
         if (::ftruncate(err, 0) != 0 || ::lseek(err, 0, SEEK_SET) != 0) return 101;
         int code = -1;
         const bool none = runs_with_failure(n, from_there_on, [&] { code = tools::run_program(args); });

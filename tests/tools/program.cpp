@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/tools/program.h"
 
+#include "tests/sanitizer.h"
 #include "tests/tools/models.h"
 
 #include <fcntl.h>
@@ -10,14 +11,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ORDO_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ORDO_SANITIZED
-#endif
 
 namespace ordo::test {
 
@@ -222,11 +215,7 @@ std::string program_path() {
 }
 
 bool is_instrumented() {
-#ifdef ORDO_SANITIZED
-    return true;
-#else
-    return std::getenv("ORDO_EMULATED") != nullptr;
-#endif
+    return is_sanitized() || std::getenv("ORDO_EMULATED");
 }
 
 Outcome run_program(const std::vector<std::string>& arguments, const Conditions& conditions) {

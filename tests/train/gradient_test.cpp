@@ -232,7 +232,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
         for (const double x : gradient) square += x * x;
         const double length = std::sqrt(square);
         ASSERT_GT(length, 0) << name << " has no gradient";
-        for (int direction = 0; direction < gradient_directions; ++direction) {
+        for (int direction = 0; direction < gradient_directions(); ++direction) {
             std::vector<double> v = gradient; // the first direction
             if (direction > 0)
                 for (double& x : v) x = random.normal(draws++);
