@@ -34,36 +34,42 @@ void DistanceTable::prepare(int n_positions) {
 
 void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive_keys) const {
     assert(row >= 0 && row < rows_);
-    const Kernels& k = kernels();
-    const bool slices = consecutive_keys && !tile.keys.empty();
+    if (!consecutive_keys || tile.keys.empty()) {
+        for (int i = 0; i < scores.rows; ++i) add_one_by_one(scores.row(i), row, tile, i, 0, scores.cols);
+        return;
+    }
     for (int i = 0; i < scores.rows; ++i) {
-        const std::int64_t query = tile.queries[static_cast<std::size_t>(i)];
-        float* to = scores.row(i);
-        const auto one_by_one = [&](std::int64_t first, std::int64_t last) {
-            for (std::int64_t j = first; j < last; ++j)
-                to[j] += value(row, query - tile.keys[static_cast<std::size_t>(j)]);
-        };
-        if (!slices) {
-            one_by_one(0, scores.cols);
+        float* const to = scores.row(i);
+        const std::int64_t n = scores.cols;
+        const std::int64_t at = index(std::int64_t{tile.queries[static_cast<std::size_t>(i)]} - tile.keys[0]);
+        if (at >= 0 && at + n <= width_) {
+            kernels().add(scores.cols, row_of(row) + at, to);
             continue;
         }
-        const std::int64_t at = index(query - tile.keys[0]), n = scores.cols; // of the first key
-        const std::int64_t first = std::clamp<std::int64_t>(-at, 0, n);
+        const std::int64_t first = std::clamp<std::int64_t>(-at, 0, n); // what the table has: [first, last)
         const std::int64_t last = std::clamp<std::int64_t>(width_ - at, first, n);
-        one_by_one(0, first);
-        if (last > first) k.add(static_cast<int>(last - first), row_of(row) + at + first, to + first);
-        one_by_one(last, n);
-        if (scores.rows == 1 && last > first) fetch(row + 1, at + first, last - first);
+        add_one_by_one(to, row, tile, i, 0, first);
+        if (last > first) kernels().add(static_cast<int>(last - first), row_of(row) + at + first, to + first);
+        add_one_by_one(to, row, tile, i, last, n);
+    }
+    if (scores.rows != 1) return;
+    // In decoding, this thread comes to the row of its next head next, which is the next or, beside another thread, that
+    // after it; what it reads would come from memory: the weights of a layer have been read since. A few lines are
+    // enough: by then the machine sees by itself what is read. (GCC drops calls of functions that do nothing but
+    // prefetch: the loops have to stand here.)
+    constexpr std::int64_t line = 64 / sizeof(float);
+    const std::int64_t first = std::max<std::int64_t>(0, index(std::int64_t{tile.queries[0]} - tile.keys[0]));
+    const std::int64_t end = std::min({first + scores.cols, first + 8 * line, width_});
+    for (int next = row + 1; next <= row + std::min(detail::member.threads, 2); ++next) {
+        const float* const from = row_of(next % rows_);
+        for (std::int64_t i = first; i < end; i += line) __builtin_prefetch(from + i);
     }
 }
 
-// In decoding, the next head comes next, and what it reads would come from memory: the weights of a layer have been
-// read since. A few lines are enough: by then the machine sees by itself what is read.
-void DistanceTable::fetch(int row, std::int64_t first, std::int64_t count) const {
-    constexpr std::int64_t line = 64 / sizeof(float);
-    const float* const from = row_of(row < rows_ ? row : 0) + first;
-    const std::int64_t ahead = std::min(count, 8 * line);
-    for (std::int64_t i = 0; i < ahead; i += line) __builtin_prefetch(from + i);
+void DistanceTable::add_one_by_one(float* scores, int row, const Tile& tile, int query, std::int64_t first,
+                                   std::int64_t last) const {
+    const std::int64_t at = tile.queries[static_cast<std::size_t>(query)];
+    for (std::int64_t j = first; j < last; ++j) scores[j] += value(row, at - tile.keys[static_cast<std::size_t>(j)]);
 }
 
 void sum_by_distance(View d_scores, const Tile& tile,

@@ -35,7 +35,9 @@ public:
 private:
     // Ascending with the position of the key, so that keys in order take a slice in order.
     std::int64_t index(std::int64_t distance) const { return back_ - 1 - distance; }
-    void fetch(int row, std::int64_t first, std::int64_t count) const;
+    // Keys [first, last) of a tile's query, whatever their positions.
+    void add_one_by_one(float* scores, int row, const Tile& tile, int query, std::int64_t first,
+                        std::int64_t last) const;
     const float* row_of(int row) const { return table_.data() + row * width_; }
 
     int rows_;
