@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/team.h"
+#include "core/pace.h"
 
 #include <climits>
 #include <linux/futex.h>
@@ -68,6 +68,10 @@ Restless::Restless() {
 }
 Restless::~Restless() {
     --restless;
+}
+
+bool restless_now() {
+    return restless != 0;
 }
 
 Turn::Turn(int wanted)

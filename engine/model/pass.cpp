@@ -119,14 +119,36 @@ void Pass::layer(int i, const PassRows& in, const Watch* watch) {
                   values_[at % values_.size()], {&attention_, &rows_scratch_, &experts_});
 }
 
+template <class Body>
+void Pass::run(const Body& body) {
+    const int threads = std::min(attention_.slots(), thread_count());
+    if (threads == 1) return team(1, body);
+    const auto start = Clock::now();
+    if (pace_.alone() && !detail::restless_now())
+        alone(body);
+    else
+        team(threads, body);
+    took_ += seconds_since(start);
+}
+
+void Pass::begin(int rows) {
+    if (rows != rows_)
+        pace_ = {};
+    else if (took_ > 0)
+        pace_.add(took_);
+    rows_ = rows;
+    took_ = 0;
+}
+
 View Pass::forward(const PassRows& in, const Watch* watch) {
     const int n_layers = model_->blueprint.n_layers;
     const View rows = x_.view(static_cast<int>(in.tokens.size()));
+    begin(rows.rows);
     std::fill(stages_.begin(), stages_.end(), rows); // here, as a team may not write what it shares
     if (watch) {
         watched(in, rows, *watch);
     } else {
-        team(attention_.slots(), [&] {
+        run([&] {
             enter(in);
             for (int i = 0; i < n_layers; ++i) layer(i, in, nullptr);
         });
@@ -182,7 +204,7 @@ View Pass::before_head(View x) {
 View Pass::head(View rows) {
     const Stack& m = *model_;
     const View out = logits_.view(rows.rows);
-    team(attention_.slots(), [&] {
+    run([&] {
         // Rounded rows would show most here: half of what bf16 loses against the same weights in f32.
         linear(before_head(finish(rows)), m.weights.head, rows_scratch_, out, Bf16Rows::floats);
     });

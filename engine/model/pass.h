@@ -2,6 +2,7 @@
 // Rows of tokens on their way through a model: of one sequence or of several, many at once or one each.
 #pragma once
 
+#include "core/pace.h"
 #include "model/model.h"
 
 namespace ordo {
@@ -46,6 +47,11 @@ public:
     void use(std::shared_ptr<const EncodingStack> encodings) { encodings_ = std::move(encodings); }
 
 private:
+    // body() by a team, or alone if that has turned out to be faster.
+    template <class Body>
+    void run(const Body& body);
+    // So many rows come, and the last ones have been through.
+    void begin(int rows);
     void enter(const PassRows& in);
     void layer(int i, const PassRows& in, const Watch* watch);
     // What the head's matrix meets of finished rows.
@@ -63,6 +69,9 @@ private:
     AttentionScratch attention_;
     RowScratch rows_scratch_;
     ExpertScratch experts_;
+    Pace pace_; // of passes of rows_ rows, the last of which took so many seconds, the head included
+    int rows_ = 0;
+    double took_ = 0;
 };
 
 } // namespace ordo

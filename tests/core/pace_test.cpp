@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Which way passes run, by times that are made up: a team or alone, whichever is faster, and the other seldom.
+#include "core/pace.h"
+
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+constexpr double us = 1e-6;
+
+// Passes that took so long by a team and alone; how many of them ran alone.
+int passes(Pace& pace, int count, double team_seconds, double alone_seconds) {
+    int alone = 0;
+    for (int i = 0; i < count; ++i) {
+        alone += pace.alone() ? 1 : 0;
+        pace.add(pace.alone() ? alone_seconds : team_seconds);
+    }
+    return alone;
+}
+
+TEST(Pace, GivesATeamUpThatIsSlower) {
+    Pace pace;
+    EXPECT_EQ(passes(pace, Pace::first_rest, 50 * us, 30 * us), 0);
+    EXPECT_EQ(passes(pace, Pace::tries + Pace::first_rest, 50 * us, 30 * us), Pace::tries + Pace::first_rest);
+    const int others = 1000 - passes(pace, 1000, 50 * us, 30 * us);
+    EXPECT_GT(others, 0) << "the team is tried again";
+    EXPECT_LE(others, 5 * Pace::tries) << "but seldom: after 4, 16, 64, 256 passes";
+}
+
+TEST(Pace, KeepsATeamThatIsFaster) {
+    Pace pace;
+    const int alone = passes(pace, 1000, 50 * us, 80 * us);
+    EXPECT_GT(alone, 0);
+    EXPECT_LE(alone, 5 * Pace::tries);
+    EXPECT_FALSE(pace.alone());
+}
+
+TEST(Pace, TakesATeamBackWhenPassesHaveBecomeLong) {
+    Pace pace;
+    passes(pace, 20, 50 * us, 30 * us);
+    ASSERT_TRUE(pace.alone());
+    passes(pace, Pace::most_rest + Pace::tries, 300 * us, 500 * us);
+    EXPECT_FALSE(pace.alone());
+}
+
+TEST(Pace, LongPassesAreNotTriedAlone) {
+    Pace pace;
+    EXPECT_EQ(passes(pace, 10000, 2 * Pace::longest, 1 * us), 0);
+    EXPECT_GT(passes(pace, 100, 50 * us, 30 * us), 50) << "until they are short";
+}
+
+// One that was held up among those that are compared decides nothing.
+TEST(Pace, APassThatWasHeldUpDecidesNothing) {
+    for (int held_up = 0; held_up < 40; ++held_up) {
+        Pace pace;
+        for (int i = 0; i < 40; ++i) {
+            const double stall = i == held_up ? 500 * us : 0;
+            pace.add(stall + (pace.alone() ? 60 * us : 50 * us));
+        }
+        EXPECT_FALSE(pace.alone()) << held_up;
+    }
+}
+
+} // namespace
+} // namespace ordo
