@@ -15,7 +15,8 @@
 // signal handlers. It prints nothing and never exits. Errors are thrown as ordo::Error.
 //   A call takes at most as many threads as are set, and fewer where they would stand in each other's way: what other
 // calls in the process leave of the processors, one at least; one within a parallel region of the caller's; one for a quarter
-// of a second at most where more have been slower, because other programs use the processors. The bits are the same for any number.
+// of a second at most where more have been slower, because other programs use the processors; one where more turn out to make passes of a
+// small model slower. The bits are the same for any number.
 // Each of n threads with a session sets omp_set_num_threads to an n-th of the cores, itself (engine/examples/threads.cpp). They wait for
 // each other without keeping a processor from whoever wants it, but OpenMP's own spin as long as OMP_WAIT_POLICY and GOMP_SPINCOUNT say.
 //   A child made by fork may go on using models and sessions of the thread that forked: it runs on that one thread, for
