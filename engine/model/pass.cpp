@@ -168,7 +168,7 @@ void Pass::watched(const PassRows& in, View rows, const Watch& watch) {
     enter(in);
     if (watch.states) watch.states(-1, in.parts.front().first, rows);
     for (int i = 0; i < model_->blueprint.n_layers; ++i) {
-        team(attention_.slots(), [&] { layer(i, in, &watch); });
+        run([&] { layer(i, in, &watch); });
         if (watch.states) watch.states(i, in.parts.front().first, rows);
     }
 }
