@@ -129,9 +129,9 @@ void share_values(const Assembly& tensor, std::span<float> values, std::vector<S
         shares.push_back({&tensor, first, values.subspan(first, std::min(size, values.size() - first))});
 }
 
-// Whole panels, about as many as a cache next to the processor holds.
+// Whole panels, few enough that what has been read stays in the cache next to the processor while it is packed.
 void share_rows(const Assembly& tensor, const Matrix& matrix, std::vector<Share>& shares) {
-    constexpr std::size_t near_bytes = std::size_t{256} << 10;
+    constexpr std::size_t near_bytes = std::size_t{128} << 10;
     for (const Matrix::Band& band : matrix.bands()) {
         const std::size_t row = row_bytes(band.type, matrix.cols()), all = static_cast<std::size_t>(band.rows);
         const std::size_t step = std::max<std::size_t>(1, near_bytes / (row * panel_outputs)) * panel_outputs;
