@@ -34,11 +34,13 @@ void add_experts(WeightSizes& sizes, const LayerPlan& plan, double bytes) {
 template <class Bytes>
 WeightSizes sizes_of(const Blueprint& b, WeightType type, const Bytes& bytes) {
     WeightSizes sizes;
-    sizes.row = static_cast<double>(row_bytes(type, b.d_model));
+    sizes.row = static_cast<double>(row_bytes(type, b.embedding_cols()));
     for (const TensorSpec& spec : tensor_list(b)) {
         const auto size = static_cast<double>(bytes(spec));
         const bool embedding = spec.name == "embedding.weight";
-        if (embedding ? b.tied_head : spec.name.starts_with("head.") || spec.name.starts_with("final_norm."))
+        if (embedding ? b.tied_head
+                      : spec.name.starts_with("head.") || spec.name.starts_with("head_projection.") ||
+                            spec.name.starts_with("final_norm."))
             sizes.head += size;
         else if (const LayerPlan* plan = layer_of_expert(b, spec.name))
             add_experts(sizes, *plan, size);

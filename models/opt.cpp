@@ -32,7 +32,8 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     b.context = c.integer("max_position_embeddings");
     b.n_layers = c.layers("num_hidden_layers");
     b.d_model = c.integer("hidden_size");
-    c.only("word_embed_proj_dim", static_cast<double>(b.d_model)); // 350m's embedding is narrower
+    const int width = c.integer("word_embed_proj_dim", b.d_model, 1, b.d_model); // 350m's embedding is narrower
+    if (width != b.d_model) b.embedding_width = width;
     c.only("layer_norm_elementwise_affine", true);
     c.only("_remove_final_layer_norm", false);
     b.n_heads = b.n_kv_heads = c.integer("num_attention_heads");
@@ -50,6 +51,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
 
 NameMap names(const ModelPlan&) {
     return {.rules = {{"embedding", "model.decoder.embed_tokens"},
+                      {"embedding_projection", "model.decoder.project_in"},
                       {"encoding.learned", "model.decoder.embed_positions"},
                       {"layers.#.attention_norm", "model.decoder.layers.#.self_attn_layer_norm"},
                       {"layers.#.attention.q", "model.decoder.layers.#.self_attn.q_proj"},
@@ -60,6 +62,7 @@ NameMap names(const ModelPlan&) {
                       {"layers.#.feed_forward.in", "model.decoder.layers.#.fc1"},
                       {"layers.#.feed_forward.out", "model.decoder.layers.#.fc2"},
                       {"final_norm", "model.decoder.final_layer_norm"},
+                      {"head_projection", "model.decoder.project_out"},
                       {"head", "lm_head"}},
             .prefix = "model.",
             .ignored = {"lm_head.weight"}};

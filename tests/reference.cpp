@@ -42,6 +42,7 @@ Matrix Transformer::logits(const Input& in) const {
         x = norm(x, "head_norm", b_);
     }
     for (double& value : x.values) value *= static_cast<double>(b_.head_scale);
+    if (b_.embedding_width != 0) x = linear(x, "head_projection", false);
     Matrix logits = linear(x, b_.tied_head ? "embedding" : "head", false);
     for (int i = 0; i < logits.rows; ++i)
         for (int j = 0; j < logits.cols; ++j)
@@ -97,7 +98,8 @@ Matrix Transformer::norm(const Matrix& x, const std::string& name, const LayerPl
 
 Matrix Transformer::embedding(const Input& in) const {
     const auto n = static_cast<int>(in.tokens.size());
-    const Matrix& table = tensor("embedding.weight");
+    Matrix table = tensor("embedding.weight");
+    if (b_.embedding_width != 0) table = linear(table, "embedding_projection", false); // rows as wide as the model
     Matrix x(n, b_.d_model);
     for (int i = 0; i < n; ++i) {
         const auto at = static_cast<std::size_t>(i);

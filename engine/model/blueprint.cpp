@@ -74,6 +74,7 @@ void check_encoder(const Blueprint& b, std::string_view where) {
     in_range(place, "d_model", e.d_model, b.d_model, b.d_model);
     in_range(place, "vocab_size", e.vocab_size, b.vocab_size, b.vocab_size);
     expect(e.encoder.empty(), "none of an encoder's own", "one");
+    expect(b.embedding_width == 0 && e.embedding_width == 0, "no embedding_width beside it", "one");
 }
 
 } // namespace
@@ -116,6 +117,7 @@ void check(const Blueprint& b, std::string_view where) {
              ", found ", b.n_kv_heads);
     in_range(where, "d_head", b.d_head, 1, most_heads);
     in_range(where, "d_ff", b.d_ff, 1, most_d_ff);
+    in_range(where, "embedding_width", b.embedding_width, 0, b.d_model);
     positive(where, "embedding_scale", b.embedding_scale, 1e6f);
     not_negative(where, "final_softcap", b.final_softcap);
     positive(where, "head_scale", b.head_scale, 1e6f);
@@ -173,7 +175,9 @@ public:
 std::vector<TensorSpec> tensor_list(const Blueprint& b) {
     TensorList tensors;
     const InitialValues matrix = InitialValues::normal(0.02f);
-    tensors.add("embedding.weight", {b.vocab_size, b.d_model}, matrix);
+    const int width = b.embedding_cols();
+    tensors.add("embedding.weight", {b.vocab_size, width}, matrix);
+    if (b.embedding_width != 0) tensors.add("embedding_projection.weight", {b.d_model, width}, matrix);
     for (const Blueprint& encoder : b.encoder) tensors.stack(encoder, "encoder.");
     tensors.stack(b, "");
     if (b.head_transform) {
@@ -181,7 +185,8 @@ std::vector<TensorSpec> tensor_list(const Blueprint& b) {
         tensors.add("head_transform.bias", {b.d_model}, InitialValues::constant(0));
         tensors.norm(b, "head_norm");
     }
-    if (!b.tied_head) tensors.add("head.weight", {b.vocab_size, b.d_model}, matrix);
+    if (b.embedding_width != 0) tensors.add("head_projection.weight", {width, b.d_model}, matrix);
+    if (!b.tied_head) tensors.add("head.weight", {b.vocab_size, width}, matrix);
     if (b.head_bias) tensors.add("head.bias", {b.vocab_size}, InitialValues::constant(0));
     return std::move(tensors.list);
 }

@@ -27,7 +27,10 @@ struct Blueprint : LayerPlan {
     bool head_bias = false;
     // Gemma Team 2024 (arXiv 2408.00118): the embedding's rows times sqrt(d_model).
     float embedding_scale = 1; // of the embedding's rows, before encodings and the embedding norm
-    float final_softcap = 0;   // of the logits: s -> cap * tanh(s / cap); 0: none
+    // Of the embedding's rows and the head's where both are narrower than the model (OPT 350M: 512 and 1,024): matrices
+    // [d_model, embedding_width] and [embedding_width, d_model] stand between. 0: d_model, and no matrices.
+    int embedding_width = 0;
+    float final_softcap = 0; // of the logits: s -> cap * tanh(s / cap); 0: none
     // Between the final norm and the head: a matrix [d_model, d_model] with its bias, the activation, and a norm (the head of
     // BERT's masked language model, Devlin et al. 2018, and the authors' code).
     bool head_transform = false;
@@ -37,6 +40,7 @@ struct Blueprint : LayerPlan {
     // its own; no more than one. It shares the embedding, and has no head. Its encodings are by the same spec as the others'.
     std::vector<Blueprint> encoder;
 
+    int embedding_cols() const { return embedding_width != 0 ? embedding_width : d_model; }
     const LayerPlan& layer(int i) const {
         return pattern.empty() ? *this : pattern[static_cast<std::size_t>(i) % pattern.size()];
     }
@@ -62,7 +66,7 @@ void check(const Blueprint& blueprint, std::string_view where);
 std::vector<LayerProgram> compile_layers(const Blueprint& blueprint);
 
 // The tensors of a blueprint, encodings apart, in the order of a forward pass:
-//   embedding.weight [vocab_size, d_model]
+//   embedding.weight [vocab_size, d_model], or [vocab_size, embedding_width] and embedding_projection.weight [d_model, embedding_width]
 //   encoder.embedding_norm..., encoder.layers.N..., encoder.final_norm..., as below, where there is an encoder
 //   embedding_norm.{weight,bias} [d_model]
 //   layers.N.attention_norm.{weight,bias} [d_model]
@@ -81,7 +85,8 @@ std::vector<LayerProgram> compile_layers(const Blueprint& blueprint);
 //     with a shared one: layers.N.feed_forward.shared.{in,out}..., layers.N.feed_forward.shared_gate.weight [d_model]
 //   layers.N.feed_forward_out_norm.{weight,bias} (sandwich)
 //   final_norm.{weight,bias}, head_transform.{weight [d_model, d_model], bias}, head_norm.{weight,bias}
-//   head.weight [vocab_size, d_model] (absent if tied), head.bias [vocab_size]
+//   head_projection.weight [embedding_width, d_model], where there is such a width
+//   head.weight [vocab_size, d_model or embedding_width] (absent if tied), head.bias [vocab_size]
 std::vector<TensorSpec> tensor_list(const Blueprint& blueprint);
 
 } // namespace ordo

@@ -83,6 +83,7 @@ void visit_shared(B& b, Visit&& visit) {
     visit("tied_head", b.tied_head);
     const Blueprint initial;
     visit("head_bias", b.head_bias, initial.head_bias);
+    visit("embedding_width", b.embedding_width, initial.embedding_width);
     visit("embedding_scale", b.embedding_scale, initial.embedding_scale);
     visit("final_softcap", b.final_softcap, initial.final_softcap);
     visit("head_transform", b.head_transform, initial.head_transform);

@@ -205,7 +205,8 @@ bool of_encoding(std::string_view name) {
 
 bool Weights::any(WeightType type) const {
     const auto is = [&](const Matrix& m) { return m.rows() > 0 && m.has(type); };
-    bool found = is(embedding) || is(head.weight) || is(head_transform.weight);
+    bool found = is(embedding) || is(embedding_projection.weight) || is(head.weight) || is(head_transform.weight) ||
+                 is(head_projection.weight);
     for (const LayerWeights& layer : layers)
         for (const Linear& w : layer.linears) found = found || is(w.weight);
     return found;

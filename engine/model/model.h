@@ -78,13 +78,15 @@ std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type);
 
 // The tensors of tensor_list() in their places: those of one stack of layers.
 struct Weights {
-    Matrix embedding; // [vocab, d]
+    Matrix embedding; // [vocab, d], or as wide as the blueprint says
+    Linear embedding_projection;
     NormWeights embedding_norm;
     std::vector<LayerWeights> layers;
     NormWeights final_norm;
     Linear head_transform; // [d, d]
     NormWeights head_norm;
-    Linear head; // [vocab, d]; the embedding if tied; an encoder has none
+    Linear head_projection;
+    Linear head; // of the shape of the embedding, which it is if tied; an encoder has none
 
     bool convert_rows() const; // whether products may want their rows in another form than floats
     bool any(WeightType type) const;
@@ -101,6 +103,7 @@ Weights find_weights(const Blueprint& b, std::span<const LayerProgram> programs,
     };
     Weights w;
     w.embedding = matrix("embedding.weight");
+    if (b.embedding_width != 0) w.embedding_projection = {matrix("embedding_projection.weight"), {}};
     if (b.embedding_norm) w.embedding_norm = norm("embedding_norm");
     for (int i = 0; i < b.n_layers; ++i)
         w.layers.push_back(layer_weights(programs[static_cast<std::size_t>(i) % programs.size()],
@@ -111,6 +114,7 @@ Weights find_weights(const Blueprint& b, std::span<const LayerProgram> programs,
         w.head_transform = {matrix("head_transform.weight"), view("head_transform.bias")};
         w.head_norm = norm("head_norm");
     }
+    if (b.embedding_width != 0) w.head_projection = {matrix("head_projection.weight"), {}};
     w.head = {b.tied_head ? w.embedding : matrix("head.weight"), b.head_bias ? view("head.bias") : View{}};
     return w;
 }

@@ -38,15 +38,19 @@ std::vector<AttentionShape> attention_shapes(const Stack& model) {
 } // namespace
 
 int embedding_stages(const Blueprint& blueprint, const EncodingStack& encodings) {
-    int n = 1 + (blueprint.embedding_norm ? 1 : 0);
+    int n = 1 + (blueprint.embedding_width != 0 ? 1 : 0) + (blueprint.embedding_norm ? 1 : 0);
     for (const auto& encoding : encodings.items()) n += (encoding->moments() & moment_embed) != 0 ? 1 : 0;
     return n;
 }
 
 void embed(const Blueprint& blueprint, const Weights& weights, const EncodingStack& encodings,
-           std::span<const Token> tokens, const TokenRows& rows, std::span<const View> stages) {
+           std::span<const Token> tokens, const TokenRows& rows, RowScratch& scratch, std::span<const View> stages) {
     const View* stage = stages.data();
     embed_tokens(tokens, weights.embedding, blueprint.embedding_scale, *stage);
+    if (blueprint.embedding_width != 0) {
+        linear(*stage, weights.embedding_projection, scratch, stage[1], Bf16Rows::floats);
+        ++stage;
+    }
     constexpr int rows_at_once = 16;
     const int n = stage->rows;
     for (const auto& encoding : encodings.items()) {
@@ -78,6 +82,7 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
     x_ = Tensor(rows, b.d_model);
     normed_ = Tensor(rows, b.d_model);
     branch_ = Tensor(rows, b.d_model);
+    narrow_ = Tensor(rows, b.embedding_width);
     qkv_ = Tensor(rows, w.qkv);
     attended_ = Tensor(rows, w.attended);
     hidden_ = Tensor(rows, w.hidden);
@@ -94,7 +99,7 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
 std::uint64_t Pass::bytes(const Stack& model, const PassSizes& sizes) {
     const Blueprint& b = model.blueprint;
     const Widths w = widths(model);
-    const auto row = static_cast<std::uint64_t>(3 * b.d_model + w.qkv + w.attended + w.hidden);
+    const auto row = static_cast<std::uint64_t>(3 * b.d_model + b.embedding_width + w.qkv + w.attended + w.hidden);
     const std::uint64_t floats =
         static_cast<std::uint64_t>(sizes.rows) * row +
         static_cast<std::uint64_t>(sizes.head_rows) * static_cast<std::uint64_t>(b.vocab_size) +
@@ -109,7 +114,7 @@ void Pass::not_finite(const std::string& what) const {
 }
 
 void Pass::enter(const PassRows& in) {
-    embed(model_->blueprint, model_->weights, *encodings_, in.tokens, in.rows, stages_);
+    embed(model_->blueprint, model_->weights, *encodings_, in.tokens, in.rows, rows_scratch_, stages_);
 }
 
 void Pass::layer(int i, const PassRows& in, const Watch* watch) {
@@ -145,6 +150,7 @@ View Pass::forward(const PassRows& in, const Watch* watch) {
     const View rows = x_.view(static_cast<int>(in.tokens.size()));
     begin(rows.rows);
     std::fill(stages_.begin(), stages_.end(), rows); // here, as a team may not write what it shares
+    if (model_->blueprint.embedding_width != 0) stages_.front() = narrow_.view(rows.rows);
     if (watch) {
         watched(in, rows, *watch);
     } else {
@@ -191,14 +197,19 @@ View Pass::before_head(View x) {
         norm(b.norm, dense, m.weights.head_norm.weight, m.weights.head_norm.bias, b.norm_eps, out);
         x = out;
     }
-    if (b.head_scale == 1) return x;
-    const View out = normed_.view(x.rows);
-    parallel_for(x.rows, std::max(1, 16384 / x.cols), [&](std::ptrdiff_t i) {
-        const auto row = static_cast<int>(i);
-        if (out.data != x.data) std::copy_n(x.row(row), x.cols, out.row(row));
-        kernels().scale(x.cols, b.head_scale, out.row(row));
-    });
-    return out;
+    if (b.head_scale != 1) {
+        const View out = normed_.view(x.rows);
+        parallel_for(x.rows, std::max(1, 16384 / x.cols), [&](std::ptrdiff_t i) {
+            const auto row = static_cast<int>(i);
+            if (out.data != x.data) std::copy_n(x.row(row), x.cols, out.row(row));
+            kernels().scale(x.cols, b.head_scale, out.row(row));
+        });
+        x = out;
+    }
+    if (b.embedding_width == 0) return x;
+    const View narrow = narrow_.view(x.rows);
+    linear(x, m.weights.head_projection, rows_scratch_, narrow, Bf16Rows::floats);
+    return narrow;
 }
 
 View Pass::head(View rows) {

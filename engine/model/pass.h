@@ -13,10 +13,11 @@ struct PassRows {
     std::span<const Part> parts; // whose they are
 };
 
-// Tokens to what the first layer reads: stages[0] = scaled rows of the embedding, then one more after each encoding that
-// embeds and after the norm, if there is one. In inference all lie upon each other.
+// Tokens to what the first layer reads: stages[0] = scaled rows of the embedding, embedding_cols() wide, then one more after the
+// projection, if there is one, after each encoding that embeds, and after the norm, if there is one. In inference all that are as wide as
+// the model lie upon each other.
 void embed(const Blueprint& blueprint, const Weights& weights, const EncodingStack& encodings,
-           std::span<const Token> tokens, const TokenRows& rows, std::span<const View> stages);
+           std::span<const Token> tokens, const TokenRows& rows, RowScratch& scratch, std::span<const View> stages);
 // How many stages there are.
 int embedding_stages(const Blueprint& blueprint, const EncodingStack& encodings);
 
@@ -62,6 +63,7 @@ private:
     const Stack* model_ = nullptr;
     std::shared_ptr<const EncodingStack> encodings_;
     Tensor x_, normed_, branch_; // [rows, d]: the residual stream, a branch's input and output
+    Tensor narrow_;              // [rows, embedding_width]: of a projected embedding, and what a projected head reads
     Tensor qkv_, attended_, hidden_;
     Tensor logits_;                         // [head_rows, vocab]
     std::vector<std::vector<View>> values_; // of each program, upon the memory above

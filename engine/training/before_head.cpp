@@ -21,6 +21,9 @@ void multiply(View from, float scale, View to) {
 
 BeforeHead::BeforeHead(const Blueprint& b, const Weights& weights, Parameters& parameters, int rows)
     : blueprint_(b), weights_(weights) {
+    narrow_ = Tensor(rows, b.embedding_width);
+    d_narrow_ = Tensor(rows, b.embedding_width);
+    d_projection_.weight = parameters.grad("head_projection.weight");
     if (b.head_transform || b.head_scale != 1) out_ = Tensor(rows, b.d_model);
     if (!b.head_transform) return;
     dense_ = Tensor(rows, b.d_model);
@@ -32,7 +35,7 @@ BeforeHead::BeforeHead(const Blueprint& b, const Weights& weights, Parameters& p
 
 double BeforeHead::floats(const Blueprint& b, double rows) {
     const int tensors = b.head_transform ? 4 : b.head_scale != 1 ? 1 : 0;
-    return static_cast<double>(tensors) * rows * b.d_model;
+    return (static_cast<double>(tensors) * b.d_model + 2.0 * b.embedding_width) * rows;
 }
 
 View BeforeHead::forward(View x) {
@@ -43,13 +46,20 @@ View BeforeHead::forward(View x) {
         norm(b.norm, active_.view(), weights_.head_norm.weight, weights_.head_norm.bias, b.norm_eps, out_.view());
         x = out_.view();
     }
-    if (b.head_scale == 1) return x;
-    multiply(x, b.head_scale, out_.view());
-    return out_.view();
+    if (b.head_scale != 1) {
+        multiply(x, b.head_scale, out_.view());
+        x = out_.view();
+    }
+    if (b.embedding_width == 0) return x;
+    linear(x, weights_.head_projection, scratch_, narrow_.view());
+    return narrow_.view();
 }
 
 void BeforeHead::backward(View x, View d) {
     const Blueprint& b = blueprint_;
+    if (b.embedding_width != 0)
+        linear_backward(d_narrow_.view(), b.head_transform || b.head_scale != 1 ? out_.view() : x,
+                        weights_.head_projection, scratch_, d, false, d_projection_);
     if (b.head_scale != 1) multiply(d, b.head_scale, d);
     if (!b.head_transform) return;
     norm_backward(b.norm, active_.view(), weights_.head_norm.weight, b.norm_eps, d, d, false, d_norm_.weight,

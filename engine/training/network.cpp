@@ -165,9 +165,9 @@ double Network::pass(const Sequences& in, const Dropout& dropout, bool backward)
         encoder_->stack.forward(encoder_->tokens, {}, {dropout.rate, dropout.seed ^ encoder_seed, dropout.step});
     }
     const View final = stack_->forward(in.tokens, in.segments, dropout, encoded());
-    const View d_final = backward ? stack_->d_final() : View{};
+    const View d_read = backward ? before_head_->gradient(stack_->d_final()) : View{};
     const double result = cross_entropy(before_head_->forward(final), stack_->weights().head, blueprint_.final_softcap,
-                                        in.targets, d_final, d_head_, stack_->rows(), logits_.view());
+                                        in.targets, d_read, d_head_, stack_->rows(), logits_.view());
     if (backward) this->backward(in, dropout);
     return result;
 }

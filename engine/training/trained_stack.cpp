@@ -114,6 +114,7 @@ void TrainedStack::find_gradients(Parameters& parameters, const std::string& pre
     const auto of = [&](const std::string& name) { return parameters.grad(prefix + name); };
     const auto norm = [&](const std::string& name) { return NormWeights{of(name + ".weight"), of(name + ".bias")}; };
     d_embedding_ = parameters.grad("embedding.weight");
+    d_embedding_projection_.weight = parameters.grad("embedding_projection.weight");
     d_embedding_norm_ = norm("embedding_norm");
     d_final_norm_ = norm("final_norm");
     for (int i = 0; i < blueprint_.n_layers; ++i) {
@@ -131,7 +132,9 @@ void TrainedStack::find_gradients(Parameters& parameters, const std::string& pre
 void TrainedStack::take_memory() {
     const Blueprint& b = blueprint_;
     const auto tensor = [&](int width) { return memory_.emplace_back(shape_.rows(), width).view(); };
-    for (int i = embedding_stages(b, encodings_); i > 0; --i) stages_.push_back(tensor(b.d_model));
+    for (int i = embedding_stages(b, encodings_); i > 0; --i)
+        stages_.push_back(tensor(stages_.empty() ? b.embedding_cols() : b.d_model));
+    d_narrow_ = Tensor(shape_.rows(), b.embedding_width);
     View stream = stages_.back();
     for (int i = 0; i < b.n_layers; ++i) {
         std::vector<View>& values = values_.emplace_back();
@@ -159,7 +162,7 @@ double TrainedStack::floats(const Blueprint& b, const EncodingStack& encodings, 
     const std::vector<AttentionShape> shapes = attention_shapes(programs);
     const EncodingSizes sizes = encoding_sizes(encodings, b.n_layers);
     const double rows = static_cast<double>(shape.batch) * shape.length, d = b.d_model;
-    double row = (1 + embedding_stages(b, encodings)) * d;
+    double row = embedding_stages(b, encodings) * d + b.embedding_cols() + b.embedding_width;
     for (int i = 0; i < b.n_layers; ++i) {
         const std::vector<Value>& values = programs[static_cast<std::size_t>(i) % programs.size()].values;
         for (std::size_t v = 1; v < values.size(); ++v) row += values[v].width;
@@ -209,7 +212,7 @@ void TrainedStack::remember(const Encoded& encoded) {
 View TrainedStack::forward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                            const Encoded& encoded) {
     if (shape_.memory != 0) remember(encoded);
-    embed(blueprint_, weights_, encodings_, tokens, token_rows(segments), stages_);
+    embed(blueprint_, weights_, encodings_, tokens, token_rows(segments), rows_scratch_, stages_);
     if (dropout.rate > 0) dropout(stages_.back(), 0);
     for (int i = 0; i < blueprint_.n_layers; ++i)
         ordo::forward(layer(i), parts_, values_[static_cast<std::size_t>(i)], {&attention_, &rows_scratch_, &experts_},
@@ -267,8 +270,14 @@ void TrainedStack::embed_backward(std::span<const Token> tokens, std::span<const
         encoding.embed_backward(dx, stages_[--stage], token_rows(segments),
                                 encodings_.gradients_of_item(static_cast<int>(i), encoding_gradients_));
     }
+    View d_rows = dx; // of the embedding
+    if (blueprint_.embedding_width != 0) {
+        d_rows = d_narrow_.view();
+        linear_backward(dx, stages_.front(), weights_.embedding_projection, rows_scratch_, d_rows, false,
+                        d_embedding_projection_);
+    }
     for (int i = 0; i < shape_.rows(); ++i)
-        kernels().axpy(dx.cols, blueprint_.embedding_scale, dx.row(i),
+        kernels().axpy(d_rows.cols, blueprint_.embedding_scale, d_rows.row(i),
                        d_embedding_.row(tokens[static_cast<std::size_t>(i)]));
 }
 

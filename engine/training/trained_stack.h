@@ -62,6 +62,8 @@ private:
     std::vector<LayerProgram> programs_;
     Weights weights_;
     View d_embedding_;
+    LinearGradient d_embedding_projection_;
+    Tensor d_narrow_; // [rows, embedding_width]
     NormWeights d_embedding_norm_, d_final_norm_;
     std::vector<LayerGradients> layer_gradients_;
     std::vector<View> encoding_gradients_;

@@ -12,11 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 using test::Json;
 
-// What is in the folders and refused, with what the message must name.
-const std::map<std::string, std::string> refused = {
-    {"opt-post-norm", "word_embed_proj_dim"},
-};
-
 std::vector<std::string> families() {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator("tests/families"))
@@ -62,16 +57,6 @@ class Families : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
     const fs::path folder = test::family(GetParam());
-    if (const auto found = refused.find(GetParam()); found != refused.end()) {
-        try {
-            Model::load(folder);
-            FAIL() << "loads: take it off the list";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code, ErrorCode::model);
-            EXPECT_NE(std::string(error.what()).find(found->second), std::string::npos) << error.what();
-        }
-        return;
-    }
     std::vector<std::string> warnings;
     LoadOptions options;
     options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
@@ -91,7 +76,6 @@ TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
 // Any encoding fits any trunk: forced onto the weights, it gives what the oracle of tests/reference.h says of them with it.
 TEST_P(Families, TakeAnotherEncodingIfForced) {
     const fs::path folder = test::family(GetParam());
-    if (refused.contains(GetParam())) return;
     LoadOptions options;
     options.dtype = "f32";
     const Model as_trained = Model::load(folder, options);

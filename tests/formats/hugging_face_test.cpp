@@ -194,7 +194,7 @@ TEST_F(HuggingFace, WhatAFamilyCannotDoHereIsRefusedByName) {
     expect_all_refused("phi", {{"qk_layernorm", true}, {"partial_rotary_factor", 1.7}});
     expect_all_refused("gemma2", {{"layer_types", {"full_attention"}}, {"layer_types", {"full_attention", "linear"}}});
     expect_all_refused("mpt", {{"no_bias", false}, {"logit_scale", 0.5}});
-    expect_all_refused("opt", {{"word_embed_proj_dim", 16}});
+    expect_all_refused("opt", {{"word_embed_proj_dim", 64}});
     expect_all_refused("smollm3", {{"layer_types", Json::array({"full_attention", "linear", "full_attention"})}});
     expect_all_refused("gemma3", {{"use_bidirectional_attention", true}});
     expect_all_refused("mpt", {{"norm_type", "rmsnorm"}, {"final_logit_softcapping", 30}});

@@ -75,6 +75,10 @@ std::vector<Case> plans() {
     with("head_scale", [](Blueprint& b) { b.head_scale = 0.125f; });
     with("head_scale_without_a_norm", [](Blueprint& b) { b.head_scale = 3, b.final_norm = false; });
     with("head_transform", [](Blueprint& b) { b.head_transform = true, b.activation = Activation::gelu; });
+    with("embedding_width", [](Blueprint& b) { b.embedding_width = 24, b.embedding_norm = true; });
+    with("embedding_width_beside_a_transform", [](Blueprint& b) {
+        b.embedding_width = 33, b.head_transform = true, b.tied_head = false, b.head_scale = 0.5f;
+    });
     with("head_transform_of_bert", [](Blueprint& b) {
         b.head_transform = b.head_bias = true, b.final_norm = false, b.norm_place = NormPlace::post;
         b.norm = Norm::layer, b.norm_bias = true, b.head_scale = 0.5f;
