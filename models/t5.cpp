@@ -80,7 +80,12 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     b.n_layers = c.integer("num_decoder_layers", layers, 1, 1024);
     add_encoder(b, layers);
     const int buckets = c.integer("relative_attention_num_buckets", 32, 4, 4096);
+    if (buckets % 4 != 0)
+        c.refuse("relative_attention_num_buckets", "a multiple of 4"); // halves of halves, in the encoder
     const int distance = c.integer("relative_attention_max_distance", 128, 2, 1 << 20);
+    if (distance <= buckets / 2)
+        c.refuse(c.first_of({"relative_attention_max_distance", "relative_attention_num_buckets"}),
+                 "a distance of more than half of the buckets, " + std::to_string(buckets / 2));
     plan.encoding = "t5:buckets=" + std::to_string(buckets) + ",distance=" + std::to_string(distance);
     return plan;
 }

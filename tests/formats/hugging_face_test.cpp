@@ -139,10 +139,11 @@ TEST_F(HuggingFace, ParametersOfPositionsOutOfRangeAreRefused) {
     expect_all_refused("mixtral", {{"num_experts_per_tok", 0}, {"num_local_experts", 0}});
     take("t5");
     with("relative_attention_num_buckets", 7);
-    expect_refused("t5: buckets: expected a multiple of 2, found 7");
+    expect_refused("'relative_attention_num_buckets': expected a multiple of 4, found 7");
     take("t5");
     with("relative_attention_max_distance", 4); // no bucket would be left for it
-    expect_refused("t5: distance: expected a whole number from 17");
+    expect_refused(
+        "'relative_attention_max_distance': expected a distance of more than half of the buckets, 16, found 4");
     take("bert");
     with("type_vocab_size", 5);
     expect_refused("token_type_embeddings.weight': expected [5, 32], found [2, 32]");
