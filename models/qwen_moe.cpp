@@ -82,13 +82,35 @@ NameMap names(const ModelPlan&) {
     return map;
 }
 
+// In a GGUF every layer has experts. Whether their shares are divided by their sum no key says: in Qwen 3 they are, in Qwen 2, which has
+// an expert that all tokens pass, they are not.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    const bool shared = tensors.find("blk.0.ffn_gate_inp_shexp.weight") != nullptr;
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    b.qk_norm = QkNorm::none; // unless the tensors are there
+    read_gguf_sizes(c, tensors, b);
+    if (b.experts == 0) c.refuse("expert_count", "at least 1");
+    const int single = b.d_ff; // the width of what stands for all experts together
+    b.d_ff = c.integer("expert_feed_forward_length", std::max(1, single / std::max(1, b.experts_used)), 1, 1 << 20);
+    b.experts_renormalised = !shared;
+    if (shared) b.shared_expert = c.integer("expert_shared_feed_forward_length", single, 1, 1 << 20);
+    plan.encoding = gguf_rope_spec(c, tensors, b, "halves");
+    return plan;
+}
+
 } // namespace
 
-const Architecture qwen_moe_architecture = {
-    "qwen_moe",
-    "Qwen with experts: Llama with a norm of queries and keys, and experts",
-    make,
-    "rope:theta=1000000",
-    {{"qwen2_moe", "qwen3_moe"}, plan_of_config, names, {"qwen2moe", "qwen3moe"}}};
+const Architecture qwen_moe_architecture = {"qwen_moe",
+                                            "Qwen with experts: Llama with a norm of queries and keys, and experts",
+                                            make,
+                                            "rope:theta=1000000",
+                                            {{"qwen2_moe", "qwen3_moe"}, plan_of_config, names},
+                                            {{"qwen2moe", "qwen3moe"},
+                                             plan_of_gguf,
+                                             {{"layers.#.feed_forward.shared.gate", "blk.#.ffn_gate_shexp"},
+                                              {"layers.#.feed_forward.shared.up", "blk.#.ffn_up_shexp"},
+                                              {"layers.#.feed_forward.shared.out", "blk.#.ffn_down_shexp"},
+                                              {"layers.#.feed_forward.shared_gate", "blk.#.ffn_gate_inp_shexp"}}}};
 
 } // namespace ordo

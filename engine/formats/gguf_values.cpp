@@ -13,7 +13,7 @@ constexpr int most_positions = 1 << 30;
 
 // Keys that change what llama.cpp computes, and the value at which they change nothing.
 void refuse_what_we_cannot(const Config& c) {
-    for (const std::string_view key : {"residual_scale", "logit_scale", "embedding_scale"})
+    for (const std::string_view key : {"residual_scale", "logit_scale", "embedding_scale", "expert_weights_scale"})
         if (c.number(key, 1, -1e30, 1e30) != 0) c.only(key, 1.0); // 0 stands for none
 }
 

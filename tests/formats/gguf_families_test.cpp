@@ -4,6 +4,7 @@
 #include "formats/source.h"
 #include "tests/formats/family_run.h"
 
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -53,6 +54,11 @@ std::string gguf_name(const std::string& name) {
                                                                 {"mlp.c_fc", "ffn_up"},
                                                                 {"mlp.c_proj", "ffn_down"},
                                                                 {"block_sparse_moe.gate", "ffn_gate_inp"},
+                                                                {"mlp.gate", "ffn_gate_inp"},
+                                                                {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+                                                                {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+                                                                {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+                                                                {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
                                                                 {"norm_1", "attn_norm"},
                                                                 {"norm_2", "ffn_norm"},
                                                                 {"attn.Wqkv", "attn_qkv"},
@@ -84,14 +90,19 @@ void permute(Values& values, std::int64_t heads) {
 }
 
 void add_experts(const Tensors& from, const Json& config, Tensors& to) {
-    const int layers = config.at("num_hidden_layers"), experts = config.at("num_local_experts");
-    const std::pair<const char*, const char*> parts[] = {{"gate", "w1"}, {"down", "w2"}, {"up", "w3"}};
+    const bool mixtral = config.contains("num_local_experts");
+    const int layers = config.at("num_hidden_layers"),
+              experts = config.at(mixtral ? "num_local_experts" : "num_experts");
+    const std::string where = mixtral ? ".block_sparse_moe.experts." : ".mlp.experts.";
+    const std::array<std::string, 3> names = {"gate", "down", "up"},
+                                     theirs = mixtral ? std::array<std::string, 3>{"w1", "w2", "w3"}
+                                                      : std::array<std::string, 3>{"gate_proj", "down_proj", "up_proj"};
     for (int i = 0; i < layers; ++i)
-        for (const auto& [name, theirs] : parts) {
-            Values& all = to["blk." + std::to_string(i) + ".ffn_" + name + "_exps.weight"];
+        for (std::size_t p = 0; p < names.size(); ++p) {
+            Values& all = to["blk." + std::to_string(i) + ".ffn_" + names[p] + "_exps.weight"];
             for (int e = 0; e < experts; ++e) {
-                const Values& one = from.at("model.layers." + std::to_string(i) + ".block_sparse_moe.experts." +
-                                            std::to_string(e) + "." + theirs + ".weight");
+                const Values& one = from.at("model.layers." + std::to_string(i) + where + std::to_string(e) + "." +
+                                            theirs[p] + ".weight");
                 all.shape = {experts, one.shape[0], one.shape[1]};
                 all.all.insert(all.all.end(), one.all.begin(), one.all.end());
             }
@@ -156,16 +167,22 @@ private:
         count("rope.dimension_count", static_cast<int>(d_head * config_.value("partial_rotary_factor", 1.0)));
         const int window = config_.value("use_sliding_window", true) ? number("sliding_window", 0) : 0;
         if (window != 0) count("attention.sliding_window", window);
-        if (config_.contains("num_local_experts")) {
-            count("expert_count", config_.at("num_local_experts"));
-            count("expert_used_count", config_.at("num_experts_per_tok"));
-            add_experts(from, config_, tensors_);
-        }
+        if (config_.contains("num_experts_per_tok")) put_experts(from);
         if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null()) put_longrope();
         for (auto& [name, values] : tensors_) {
             if (case_.permuted && name.find(".attn_q.") != name.npos) permute(values, heads);
             if (case_.permuted && name.find(".attn_k.") != name.npos) permute(values, kv);
         }
+    }
+    // Qwen2MoeModel of the converter, and Mixtral's, which has one width alone.
+    void put_experts(const Tensors& from) {
+        count("expert_count", config_.at(config_.contains("num_local_experts") ? "num_local_experts" : "num_experts"));
+        count("expert_used_count", config_.at("num_experts_per_tok"));
+        if (config_.contains("moe_intermediate_size"))
+            count("expert_feed_forward_length", config_.at("moe_intermediate_size"));
+        if (config_.contains("shared_expert_intermediate_size"))
+            count("expert_shared_feed_forward_length", config_.at("shared_expert_intermediate_size"));
+        add_experts(from, config_, tensors_);
     }
     // Phi3MiniModel of the converter.
     void put_longrope() {
@@ -229,7 +246,8 @@ INSTANTIATE_TEST_SUITE_P(Files, GgufFamilies,
                                            Case{"phi4-mini", "phi3"}, Case{"starcoder2", "starcoder2"},
                                            Case{"smollm3", "smollm3", true}, Case{"mistral", "llama", true},
                                            Case{"mixtral", "llama", true}, Case{"qwen2", "qwen2"},
-                                           Case{"qwen3", "qwen3"}, Case{"mpt-clip", "mpt"}),
+                                           Case{"qwen3", "qwen3"}, Case{"qwen2-moe", "qwen2moe"},
+                                           Case{"qwen3-moe-plain", "qwen3moe"}, Case{"mpt-clip", "mpt"}),
                          [](const auto& each) {
                              std::string name = each.param.family + "_as_" + each.param.architecture;
                              std::replace(name.begin(), name.end(), '-', '_');
