@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Gemma 2 and 3 (Gemma Team 2024, 2025): norms on both sides of each part, windows in some layers,
-capped scores or normed q and k."""
+"""Gemma 1 (Gemma Team 2024): Llama with a scaled embedding, and 1 + weight in its norms. Gemma 2 and 3 (2024, 2025):
+norms on both sides of each part, windows in some layers, capped scores or normed q and k."""
 import numpy as np
 
 from blocks import attention, broken, causal, epsilon, gelu_tanh, heads, rms_norm, rotate
@@ -55,6 +55,25 @@ def gemma_attention(c, h, x, layer, eps):
     return h.linear("o_proj", attention(q, k, v, seen, scale, cap=c.get("attn_logit_softcapping")))
 
 
+def gemma1(c, w, case):
+    """Gated by GELU in its form by tanh, whatever the first files call it."""
+    eps, n, (count, shared, e) = epsilon(c["rms_norm_eps"], 1e-6), len(case["tokens"]), sizes(c)
+    rows = w["model.embed_tokens.weight"]
+    x = rows[case["tokens"]] * (1 if broken("embedding not scaled") else c["hidden_size"] ** 0.5)
+    frequencies, factor = rope(c, e, n)
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        a, y = h.under("self_attn."), gemma_norm(x, h["input_layernorm.weight"], eps)
+        q, k, v = (
+            heads(a.linear(f"{name}_proj", y), number) for name, number in (("q", count), ("k", shared), ("v", shared))
+        )
+        q, k = (rotate(part, np.arange(n), frequencies, factor=factor) for part in (q, k))
+        x = x + a.linear("o_proj", attention(q, k, v, causal(n), e**-0.5))
+        y = gemma_norm(x, h["post_attention_layernorm.weight"], eps)
+        x = x + gated(h.under("mlp."), y, activation=gelu_tanh)
+    return gemma_norm(x, w["model.norm.weight"], eps) @ rows.T
+
+
 def gemma(c, w, case):
     eps = epsilon(c["rms_norm_eps"], 1e-6)
     rows = w["model.embed_tokens.weight"]
@@ -87,17 +106,14 @@ def gemma_tensors(c):
         if c["model_type"] == "gemma3_text":
             t |= {h + "self_attn.q_norm.weight": norm(e, 0.3), h + "self_attn.k_norm.weight": norm(e, 0.3)}
         t |= gated_tensors(h + "mlp.", d, ff)
-        for place in (
-            "input_layernorm",
-            "post_attention_layernorm",
-            "pre_feedforward_layernorm",
-            "post_feedforward_layernorm",
-        ):
+        sandwich = ("pre_feedforward_layernorm", "post_feedforward_layernorm") if c["model_type"] != "gemma" else ()
+        for place in ("input_layernorm", "post_attention_layernorm", *sandwich):
             t[f"{h}{place}.weight"] = norm(d, 0)
     return t
 
 
 FIXTURES = [
+    Fixture("gemma", gemma_tensors, gemma1, "BF16"),
     Fixture("gemma2", gemma_tensors, gemma, "BF16"),
     # The same model with its keys as they were and as they are: the same logits.
     Fixture("gemma3", gemma_tensors, gemma, "BF16"),
