@@ -167,12 +167,14 @@ private:
     int vocab_size_;
 };
 
-TextSide read_text(const fs::path& directory, int vocab_size) {
+TextSide read_text(const fs::path& directory, int vocab_size, std::string_view model_type) {
     const fs::path path = directory / "tokenizer.json", generation_path = directory / "generation_config.json";
     TextSide text;
     text.padded_vocabulary = true;
-    text.tokenizer = is_there(path)
-                         ? tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path))
+    const bool marian = has_marian_files(directory, model_type);
+    text.tokenizer = is_there(path) ? tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path))
+                     : marian
+                         ? tokenizer_from_marian_files(directory)
                          : tokenizer_from_gpt2_files(directory, read_json_file(directory / "tokenizer_config.json"),
                                                      read_json_file(directory / "special_tokens_map.json"));
     const JsonValue generation = read_json_file(generation_path);
@@ -184,14 +186,17 @@ TextSide read_text(const fs::path& directory, int vocab_size) {
 // The text side of a source, or a warning of what would be one.
 void add_text(Source& source, const fs::path& directory, const std::string& model_type) {
     const fs::path config = directory / "tokenizer_config.json", generation = directory / "generation_config.json";
-    if (!is_there(directory / "tokenizer.json") && !has_gpt2_files(directory, read_json_file(config), model_type)) {
+    if (!is_there(directory / "tokenizer.json") && !has_gpt2_files(directory, read_json_file(config), model_type) &&
+        !has_marian_files(directory, model_type)) {
         if (const std::string unread = unread_tokenizer_files(directory); !unread.empty())
             source.warnings.push_back("no tokenizer.json but " + unread +
                                       ", not read for this model: without text, tokens alone work (transformers' "
                                       "fast tokenizers save a tokenizer.json)");
         return;
     }
-    source.text = [directory, vocab = source.blueprint.vocab_size] { return read_text(directory, vocab); };
+    source.text = [directory, model_type, vocab = source.blueprint.vocab_size] {
+        return read_text(directory, vocab, model_type);
+    };
     if (const std::string idle = not_applied(read_json_file(generation)); !idle.empty())
         source.warnings.push_back("generation_config.json: not applied: " + idle);
 }

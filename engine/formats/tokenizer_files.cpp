@@ -5,6 +5,8 @@
 #include "core/utf8.h"
 #include "io/file.h"
 #include "io/json_writer.h"
+#include "text/sentence_piece.h"
+#include "text/token_model.h"
 
 #include <algorithm>
 #include <map>
@@ -14,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view vocab_name = "vocab.json", merges_name = "merges.txt";
+constexpr std::string_view vocab_name = "vocab.json", merges_name = "merges.txt", source_name = "source.spm",
+                           target_name = "target.spm";
 
 bool is_there(const fs::path& path) {
     std::error_code error;
@@ -124,6 +127,86 @@ std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(const fs::path& directory, 
         added_tokens(ids, tokenizer_config, special_tokens_map, directory) + R"(,"model":{"type":"BPE","vocab":)" +
         vocab + R"(,"merges":)" + merges(directory / merges_name) + "}}";
     return tokenizer_from_json(json, printable_path(directory) + ": vocab.json and merges.txt");
+}
+
+// ---- Marian's ---------------------------------------------------------------------------------------
+// The ids are vocab.json's, of the texts of both languages; source.spm says how a text is cut, by pieces of the first.
+
+bool has_marian_files(const fs::path& directory, std::string_view model_type) {
+    return model_type == "marian" && is_there(directory / vocab_name) && is_there(directory / source_name) &&
+           is_there(directory / target_name);
+}
+
+namespace {
+
+// A model that cuts text as ours does.
+SentencePieceModel read_source(const fs::path& path) {
+    const std::string where = printable_path(path);
+    SentencePieceModel model = read_sentence_piece(read_file(path, json_tokenizer_limits.bytes), where);
+    if (model.kind != SentencePieceModel::unigram)
+        fail(ErrorCode::model, where, ": trainer_spec.model_type: expected 1, Unigram, found ", model.kind);
+    if (!model.escape_whitespaces || model.whitespace_as_suffix)
+        fail(ErrorCode::model, where, ": expected spaces as U+2581 in front of words, found escape_whitespaces ",
+             model.escape_whitespaces ? 1 : 0, ", treat_whitespace_as_suffix ", model.whitespace_as_suffix ? 1 : 0);
+    return model;
+}
+
+// Spellings by their ids, which are 0 to n - 1.
+std::vector<std::string> read_spellings(const fs::path& path) {
+    const std::string where = printable_path(path);
+    const JsonValue ids = parse_json(read_file(path, json_tokenizer_limits.bytes), where, json_tokenizer_limits);
+    if (!ids.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(ids));
+    std::vector<std::string> spellings(ids.object()->size());
+    for (const auto& [spelling, id] : *ids.object()) {
+        const std::uint64_t* const n = id.unsigned_integer();
+        if (n == nullptr || *n >= spellings.size() || !spellings[*n].empty())
+            fail(ErrorCode::model, where, ": '", printable(spelling), "': expected an id of its own from 0 to ",
+                 spellings.size() - 1, ", found ", describe(id));
+        spellings[*n] = spelling;
+    }
+    return spellings;
+}
+
+// A language that the text is to become, in front of it: ">>fra<<".
+bool names_language(std::string_view spelling) {
+    return spelling.starts_with(">>") && spelling.ends_with("<<") && spelling.size() > 4;
+}
+
+} // namespace
+
+std::unique_ptr<Tokenizer> tokenizer_from_marian_files(const fs::path& directory) {
+    SentencePieceModel source = read_source(directory / source_name);
+    GgufVocabulary v;
+    v.model = "t5";
+    v.tokens = read_spellings(directory / vocab_name);
+    v.scores.assign(v.tokens.size(), static_cast<float>(never_taken));
+    v.types.assign(v.tokens.size(), GgufVocabulary::normal);
+    std::map<std::string_view, std::size_t> ids;
+    for (std::size_t id = 0; id < v.tokens.size(); ++id) {
+        ids.emplace(v.tokens[id], id);
+        if (names_language(v.tokens[id])) v.types[id] = GgufVocabulary::user_defined;
+    }
+    for (const SentencePieceModel::Piece& piece : source.pieces) {
+        const auto found = ids.find(piece.text);
+        if (found == ids.end() || piece.type == GgufVocabulary::unused) continue;
+        v.scores[found->second] = piece.score;
+        if (piece.type != GgufVocabulary::byte) v.types[found->second] = piece.type;
+    }
+    const auto special = [&](const char* spelling, GgufVocabulary::Type type) {
+        const auto found = ids.find(spelling);
+        if (found == ids.end())
+            fail(ErrorCode::model, printable_path(directory / vocab_name), ": '", spelling,
+                 "': expected an id, found none");
+        v.types[found->second] = type;
+        return static_cast<Token>(found->second);
+    };
+    v.unknown = special("<unk>", GgufVocabulary::unknown_type);
+    v.eos = special("</s>", GgufVocabulary::control);
+    special("<pad>", GgufVocabulary::control);
+    v.charsmap = std::move(source.charsmap);
+    v.add_space_prefix = source.add_dummy_prefix;
+    v.remove_extra_whitespaces = source.remove_extra_whitespaces;
+    return tokenizer_from_gguf(v, printable_path(directory) + ": vocab.json and source.spm");
 }
 
 std::string unread_tokenizer_files(const fs::path& directory) {

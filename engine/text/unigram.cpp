@@ -24,7 +24,10 @@ public:
             fail(ErrorCode::model, where, ": unk_id: expected a token for what the vocabulary lacks, found none");
         unknown_ =
             static_cast<Token>(get_int(model, "unk_id", where, 0, static_cast<std::int64_t>(vocabulary_.size()) - 1));
-        unknown_score_ = *std::min_element(scores_.begin(), scores_.end()) - unknown_penalty;
+        double worst = 0;
+        for (const double score : scores_)
+            if (score > never_taken) worst = std::min(worst, score);
+        unknown_score_ = worst - unknown_penalty;
     }
 
     void encode(std::string_view piece, std::vector<Token>& out, Scratch& scratch) const override {
@@ -71,8 +74,9 @@ private:
             for (std::size_t end = begin + 1;
                  end <= text.size() && index_.extend(range, static_cast<unsigned char>(text[end - 1])); ++end) {
                 const Token token = index_.whole(range);
-                if (token == Vocabulary::absent || special_[static_cast<std::size_t>(token)]) continue;
-                reach(end, token, scores_[static_cast<std::size_t>(token)]);
+                const auto at = static_cast<std::size_t>(token);
+                if (token == Vocabulary::absent || special_[at] || scores_[at] <= never_taken) continue;
+                reach(end, token, scores_[at]);
                 has_one = has_one || end - begin == one;
             }
             if (!has_one) reach(begin + one, unknown_, unknown_score_);

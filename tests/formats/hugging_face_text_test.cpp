@@ -97,5 +97,54 @@ TEST_F(HuggingFace, AVocabularyAndMergesInFilesOfTheirOwnMakeATokenizer) {
     EXPECT_NE(warnings().front().find("merges.txt, tokenizer.model"), std::string::npos);
 }
 
+// Marian's three files. The ids are spm_encode's (tests/text/marian/make.py).
+TEST_F(HuggingFace, MarianIsReadFromTheFilesOfItsTwoLanguages) {
+    take("marian");
+    const std::filesystem::path files = "tests/text/marian";
+    for (const char* name : {"source.spm", "target.spm", "vocab.json"})
+        std::filesystem::copy_file(files / name, folder_ / name);
+    const TextSide side = hugging_face_source(folder_.path()).text();
+    int cases = 0;
+    for (const Json& each : Json::parse(test::file_content(files / "expected.json"))) {
+        const std::string text = each.at("text");
+        EXPECT_EQ(encode_framed(*side.tokenizer, text, true), each.at("ids").get<std::vector<Token>>()) << text;
+        ++cases;
+    }
+    EXPECT_EQ(cases, 9);
+    EXPECT_EQ(side.special.start, 63); // decoder_start_token_id
+    const Json vocab = Json::parse(test::file_content(files / "vocab.json"));
+    std::string text;
+    for (const char* spelling : {"\u2581", "\u0434", "\u0430", "\u2581the", "."})
+        side.tokenizer->append(vocab.at(spelling).get<Token>(), text, text.empty());
+    EXPECT_EQ(text, "\u0434\u0430 the.");
+    const auto copy = tokenizer_from_json(side.tokenizer->to_json(), "copy"); // as convert keeps it
+    EXPECT_EQ(encode_framed(*copy, "so \u0434 and", true), encode_framed(*side.tokenizer, "so \u0434 and", true));
+}
+
+TEST_F(HuggingFace, SpoiledFilesOfMarianAreRefused) {
+    take("marian");
+    const std::filesystem::path files = "tests/text/marian";
+    for (const char* name : {"source.spm", "target.spm", "vocab.json"})
+        std::filesystem::copy_file(files / name, folder_ / name);
+    const auto refused = [&](const char* name, const std::string& content, const std::string& phrase) {
+        SCOPED_TRACE(phrase);
+        put_file(folder_ / name, content);
+        expect_refused(phrase);
+        std::filesystem::copy_file(files / name, folder_ / name, std::filesystem::copy_options::overwrite_existing);
+    };
+    const std::string model = test::file_content(files / "source.spm");
+    refused("source.spm", "", "source.spm: expected a SentencePiece model");
+    refused("source.spm", model.substr(0, model.size() / 2), "the end of the message");
+    refused("source.spm", model + "\x12\x02\x18\x02",
+            "model_type: expected 1, Unigram, found 2"); // the last one counts
+    refused("source.spm", model + std::string("\x1a\x02\x28\0", 4), "escape_whitespaces 0");
+    refused("vocab.json", "[]", "vocab.json: expected a JSON object, found an array");
+    refused("vocab.json", R"({"</s>": 0, "<unk>": 0})", "expected an id of its own from 0 to 1");
+    refused("vocab.json", R"({"</s>": 0, "<unk>": 2})", "expected an id of its own from 0 to 1");
+    refused("vocab.json", R"({"</s>": 0, "<unk>": "1"})", "expected an id of its own from 0 to 1");
+    refused("vocab.json", R"({"</s>": 0, "<unk>": 1})", "'<pad>': expected an id, found none");
+    refused("vocab.json", "{}", "'<unk>': expected an id, found none");
+}
+
 } // namespace
 } // namespace ordo

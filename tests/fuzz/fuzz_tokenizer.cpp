@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Any bytes three times: as text, which must come back from its tokens; as a corpus, of which a tokenizer
-// must be learned; and as a tokenizer.json: an Error(model) of one line, or a tokenizer that works.
+// Any bytes four times: as text, which must come back from its tokens; as a corpus, of which a tokenizer
+// must be learned; as a tokenizer.json: an Error(model) of one line, or a
+// tokenizer that works; and as a model file of SentencePiece's, likewise.
 #include "text/bpe_trainer.h"
+#include "text/sentence_piece.h"
 #include "text/tokenizer.h"
 
 #include <cstdlib>
@@ -70,6 +72,14 @@ void try_json(std::string_view json) {
     try_any(*tokenizer, json);
 }
 
+void try_sentence_piece(std::string_view bytes) {
+    try {
+        require(!read_sentence_piece(bytes, "fuzz").pieces.empty());
+    } catch (const Error& error) {
+        require(error.code == ErrorCode::model && is_one_line(error));
+    }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -80,5 +90,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try_text(*learned, text);
     if (size % 4 == 0) try_copy(*learned); // not always: it takes ten times as long as all the rest
     try_json(text);
+    try_sentence_piece(text);
     return 0;
 }
