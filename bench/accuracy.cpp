@@ -37,8 +37,8 @@ Logits row_of(View logits, std::ptrdiff_t i) {
 // Two sessions that are fed the same, and what differs.
 class Pair {
 public:
-    Pair(const Model& reference, const Model& model, const SessionOptions& options)
-        : reference_(reference, options), model_(model, options) {}
+    Pair(const Model& reference, const Model& model, const SessionOptions& expected, const SessionOptions& found)
+        : reference_(reference, expected), model_(model, found) {}
 
     void feed(std::span<const Token> window) {
         reference_.rewind(0);
@@ -80,7 +80,8 @@ private:
 } // namespace
 
 Accuracy measure_accuracy(const Model& reference, const Model& model, std::span<const std::vector<Token>> documents,
-                          int length, std::int64_t max_tokens, const std::function<void(std::size_t)>& on_document) {
+                          int length, std::int64_t max_tokens, const std::function<void(std::size_t)>& on_document,
+                          CacheType cache) {
     if (reference.vocab_size() != model.vocab_size())
         fail(ErrorCode::usage, "accuracy: expected a vocabulary of ", reference.vocab_size(), ", found ",
              model.vocab_size());
@@ -88,7 +89,10 @@ Accuracy measure_accuracy(const Model& reference, const Model& model, std::span<
     for (const std::vector<Token>& document : documents) longest = std::max(longest, document.size());
     const std::size_t most = std::min(static_cast<std::size_t>(length), longest);
     const auto capacity = static_cast<int>(most);
-    Pair pair(reference, model, {.capacity = capacity, .chunk = std::min(capacity, 64), .first_position = 0});
+    const SessionOptions floats{.capacity = capacity, .chunk = std::min(capacity, 64)};
+    SessionOptions kept = floats;
+    kept.cache = cache;
+    Pair pair(reference, model, floats, kept);
     for (std::size_t d = 0; d < documents.size(); ++d) {
         if (on_document) on_document(d);
         const std::span<const Token> tokens = documents[d];

@@ -88,9 +88,10 @@ public:
         thread_local std::vector<float> memory;
         memory.resize(static_cast<std::size_t>(scores.rows) * static_cast<std::size_t>(width));
         const View products = view(memory.data(), scores.rows, width);
-        for (int first = 0; first < width; first += slab)
-            keys_.multiply_keys(tile.layer, tile.head / group_, (tile.first_key + first) / slab, tile.scale, tile.q,
-                                cols_of(products, first, slab));
+        thread_local std::vector<std::byte> queries;
+        queries.resize(CacheFormat::query_bytes(scores.rows, e_));
+        keys_.multiply_keys(tile.layer, tile.head / group_, tile.first_key, tile.scale, tile.q, queries.data(),
+                            products);
     }
 
 private:

@@ -2,6 +2,7 @@
 #include "bench/predict.h"
 
 #include "bench/training.h"
+#include "layers/cache_format.h"
 #include "model/model.h"
 
 #include <algorithm>
@@ -116,7 +117,7 @@ Cost predict(const Blueprint& b, WeightType type, const Workload& load, int chun
 Cost predict(const Blueprint& b, const WeightSizes& sizes, const Workload& load, int chunk) {
     const double head = static_cast<double>(b.d_model) * b.vocab_size, layers = matmul_parameters(b) - head;
     const double pair_flops = 2 * 2.0 * b.n_heads * b.d_head; // q . k, and p v
-    const double key_bytes = 2.0 * (load.cache == CacheType::f32 ? 4 : 2) * b.n_kv_heads * b.d_head;
+    const double key_bytes = 2.0 * b.n_kv_heads * static_cast<double>(cache_format(load.cache).token_bytes(b.d_head));
     const int last = load.n_depth + load.tokens();
     Cost cost;
     for_passes(load, chunk, [&](int first, int rows) {

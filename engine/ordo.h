@@ -128,8 +128,9 @@ private:
     std::unique_ptr<const Impl> impl_;
 };
 
-// What a session keeps its keys and values as: f16 takes half the memory, and rounds them.
-enum class CacheType { f32, f16 };
+// What a session keeps its keys and values as. f16 takes half the memory, and q8_0, blocks of 32 bytes that share a scale,
+// a little more than a quarter; both round them.
+enum class CacheType { f32, f16, q8_0 };
 
 struct SessionOptions {
     int capacity = 0; // tokens that fit; 0: the trained context, or what the encoding has left of it

@@ -58,6 +58,10 @@ struct Kernels {
     // The same with b in f16.
     void (*product_halves)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                            const std::uint16_t* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
+    // c [m, n] = a [m, k] * b [k, n], rows of a and c lda and ldc apart. b is in slabs of 64 rows: of each, for every 32
+    // columns, the last ones filled up, scales f16[64] and signed bytes [64][32]. A row has the bits that it has alone.
+    void (*product_slabs)(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
+                          std::ptrdiff_t ldc);
     // y[r * ldy + i] = sum over l of w[i * ldw + l] * x[r * ldx + l], for i in [0, m), r in [0, rows):
     // for few rows, where packing would cost more than it saves. A row has the bits that it has alone.
     void (*dots)(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,

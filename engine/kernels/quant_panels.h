@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products with weights in blocks of 32, included by one file per instruction set after panels.h, whose
+// Products with weights, and keys and values, in blocks of 32, included by one file per instruction set after panels.h, whose
 // promise holds here too: a row of a batch has the bits that it has alone.
 
 namespace {
@@ -115,6 +115,69 @@ void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
         quant_rows<Block, 1>(row, rows, k, w, x, y + at, ldy, left);
     }
 }
+
+// ---- Slabs --------------------------------------------------------------------------------------
+
+// The first ROWS rows of a by BLOCKS blocks of 32 columns of b, of which `cols` columns are wanted. Scales go to a's numbers, so
+// that a byte costs what it takes to make a float of it.
+template <int ROWS, int BLOCKS>
+inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
+                      float* c, std::ptrdiff_t ldc, int cols) {
+    constexpr int rows = 64, vectors = 32 / lanes, scale_bytes = 2 * rows, bytes = scale_bytes + 32 * rows;
+    alignas(64) floats acc[ROWS][BLOCKS * vectors] = {};
+    for (int first = 0; first < k; first += rows, b += slab_bytes) {
+        const int some = k - first < rows ? k - first : rows;
+        alignas(64) float scaled[ROWS][BLOCKS][rows];
+        for (int i = 0; i < some; i += lanes)
+            for (int block = 0; block < BLOCKS; ++block) {
+                const floats scales = load(reinterpret_cast<const half_t*>(b + block * bytes) + i);
+                for (int r = 0; r < ROWS; ++r) {
+                    const float* const from = a + r * lda + first + i;
+                    const floats weights = some - i < lanes ? load_part(from, some - i) : load(from);
+                    store(scaled[r][block] + i, weights * scales);
+                }
+            }
+        for (int i = 0; i < some; ++i)
+            for (int block = 0; block < BLOCKS; ++block) {
+                const std::byte* const row = b + block * bytes + scale_bytes + 32 * i;
+                if (i % 2 == 0) prefetch<blocks_ahead, 64>(row);
+                for (int v = 0; v < vectors; ++v) {
+                    const floats value = load(reinterpret_cast<const signed char*>(row) + lanes * v);
+                    for (int r = 0; r < ROWS; ++r) acc[r][block * vectors + v] += splat(scaled[r][block][i]) * value;
+                }
+            }
+    }
+    for (int r = 0; r < ROWS; ++r) store_outputs(c + r * ldc, cols, acc[r]);
+}
+
+template <int ROWS, int BLOCKS>
+inline int slab_rows(int row, int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
+                     std::ptrdiff_t ldc) {
+    constexpr std::ptrdiff_t bytes = 64 * 34; // of a block
+    const int blocks = (n + 31) / 32;
+    for (; row + ROWS <= m; row += ROWS) {
+        const float* const from = a + row * lda;
+        float* const to = c + row * ldc;
+        int block = 0;
+        for (; block + BLOCKS <= blocks; block += BLOCKS)
+            slab_tile<ROWS, BLOCKS>(k, from, lda, b + block * bytes, blocks * bytes, to + 32 * block, ldc,
+                                    n - 32 * block);
+        for (; block < blocks; ++block)
+            slab_tile<ROWS, 1>(k, from, lda, b + block * bytes, blocks * bytes, to + 32 * block, ldc, n - 32 * block);
+    }
+    return row;
+}
+
+// A row alone takes two blocks at once: additions of one chain wait for each other.
+void product_slabs(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
+                   std::ptrdiff_t ldc) {
+    int row = slab_rows<tiles.quant_rows, 1>(0, m, n, k, a, lda, b, c, ldc);
+    if (tiles.quant_rows > 4) row = slab_rows<4, 1>(row, m, n, k, a, lda, b, c, ldc);
+    if (tiles.quant_rows > 2) row = slab_rows<2, 1>(row, m, n, k, a, lda, b, c, ldc);
+    slab_rows<1, 2>(row, m, n, k, a, lda, b, c, ldc);
+}
+
+// ---- Activations --------------------------------------------------------------------------------
 
 inline floats magnitude(floats v) {
     return v < 0.0f ? -v : v;

@@ -202,7 +202,7 @@ void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 
 #define ORDO_KERNELS(name)                                                                                             \
     {                                                                                                                  \
-        name, product, product_halves, dots, panel_product<F32Panel>, panel_product<F16Panel>,                         \
+        name, product, product_halves, product_slabs, dots, panel_product<F32Panel>, panel_product<F16Panel>,          \
             panel_product<Bf16Panel>, pair_product, round_to_bf16, quant_product<Q8Block>, quant_product<Q4Block>,     \
             quant_product<Q5Block>, super_product<K45Block<false>>, super_product<K45Block<true>>,                     \
             super_product<K6Block>, quantise_row, exp_row, scale, add, add_value, add_to_lanes, axpy, dot,             \

@@ -12,6 +12,13 @@ inline floats load(const half_t* p) {
     return reinterpret_cast<floats>(vcvt_f32_f16(vreinterpret_f16_u16(halves)));
 }
 
+inline floats load(const signed char* p) {
+    std::uint32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    const int16x8_t whole = vmovl_s8(vcreate_s8(word));
+    return reinterpret_cast<floats>(vcvtq_f32_s32(vmovl_s16(vget_low_s16(whole))));
+}
+
 typedef int32x4_t Bytes; // [lanes][4], or as many 32-bit sums
 inline Bytes load_bytes(const std::byte* p) {
     return vreinterpretq_s32_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(p)));

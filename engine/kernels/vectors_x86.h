@@ -24,6 +24,20 @@ inline floats load(const half_t* p) {
 #endif
 }
 
+inline floats load(const signed char* p) {
+#if defined(__AVX512F__)
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return reinterpret_cast<floats>(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes)));
+#elif defined(__AVX2__)
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    return reinterpret_cast<floats>(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)));
+#else
+    int word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return reinterpret_cast<floats>(_mm_cvtepi32_ps(_mm_cvtepi8_epi32(_mm_cvtsi32_si128(word))));
+#endif
+}
+
 // Sums of four products of bytes each, added to acc: weights [lanes][4] by the same four activations.
 // Exact: |w| <= 128 and |x| <= 127 overflow no step.
 #if defined(__AVX512BW__)

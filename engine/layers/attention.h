@@ -59,6 +59,7 @@ public:
     View scores(int slot, int rows, int keys);
     View span_scores(int slot, int rows, int keys); // the same memory, of keys in one span
     View keys(int slot, int keys);                  // [keys, d_head]; no data if nobody reads them
+    std::byte* queries(int slot);                   // for multiply_keys() of `tile` queries
     // What some rows gather from a span [rows, d_head], and what each of the spans of a row weighs. A thread's own are
     // `tile` rows from slot * tile on.
     View averages(int first, int rows, int span);
@@ -67,9 +68,11 @@ public:
 private:
     std::ptrdiff_t row_floats() const { return std::ptrdiff_t{spans_} * (d_head_ + 1); }
 
-    Buffer<float> scores_;   // [slots, tile, columns]
-    Buffer<float> keys_;     // [slots, columns, d_head]
-    Buffer<float> averages_; // [slots * tile or more, spans * (d_head + 1)]
+    Buffer<float> scores_;        // [slots, tile, columns]
+    Buffer<float> keys_;          // [slots, columns, d_head]
+    Buffer<std::byte> queries_;   // [slots, query_bytes]
+    Buffer<float> averages_;      // [slots * tile or more, spans * (d_head + 1)]
+    std::size_t query_bytes_ = 0; // in whole lines of a cache
     int slots_ = 1, columns_ = 0, spans_ = 0, d_head_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Attention backward over whole sequences. Work is split over items, (sequence, key/value head), so that the gradients of
-// keys and values, which the heads of a group share, have one writer; what all share is summed over items in order.
+// Attention backward over whole sequences. Work is split over items, (sequence,
+// key/value head), so that the gradients of keys and values, which the heads of
+// a group share, have one writer; what all share is summed over items in order.
 #include "layers/attention_tile.h"
 
 #include "core/parallel.h"
@@ -13,7 +14,8 @@ namespace {
 
 constexpr int tile_rows = AttentionScratch::tile;
 
-// Keys in whole vectors: those beyond the last are zeros, and what is computed of them is not used.
+// Keys in whole vectors: those beyond the last are zeros, and what is computed
+// of them is not used.
 int padded(int keys) {
     return (keys + 15) / 16 * 16;
 }
@@ -54,7 +56,8 @@ void add_items(int items, std::ptrdiff_t stride, const float* from, std::ptrdiff
     });
 }
 
-// What one sequence's attention read, or the gradients of that: queries [n, n_heads * e], keys and values [m, n_kv_heads * e].
+// What one sequence's attention read, or the gradients of that: queries [n,
+// n_heads * e], keys and values [m, n_kv_heads * e].
 struct Read {
     View q, k, v;
 };
@@ -99,30 +102,32 @@ public:
     }
 
 private:
-    // With P the weights, O = P V and D_i = dO_i . O_i:  dV = P^T dO,  dS = P * (dO V^T - D),
-    // dQ = scale dS K,  dK = scale dS^T Q  (Dao et al. 2022, arXiv 2205.14135, appendix B). A sink is a key without value.
+    // With P the weights, O = P V and D_i = dO_i . O_i:  dV = P^T dO,  dS = P *
+    // (dO V^T - D), dQ = scale dS K,  dK = scale dS^T Q  (Dao et al. 2022, arXiv
+    // 2205.14135, appendix B). A sink is a key without value.
     void tile(int head, int row, int rows) {
         const Kernels& k = kernels();
         const LayerEncodings& encodings = job_.layer.encodings;
         const KeyRange keys{job_.seen(row).first / KvCache::slab * KvCache::slab, job_.seen(row + rows - 1).last};
         const int n = keys.last - keys.first, e = shape_.d_head;
         const View weights{s_.weights, rows, n, stride_}, d_weights{s_.d_weights, rows, n, stride_};
-        const View d_o = cols_of(rows_of(d_out_, row, rows), head * e, e), q = job_.queries(head, row, rows),
+        const View d_o = cols_of(rows_of(d_out_, row, rows), head * e, e), q = job_.queries({head, 1, row, rows}),
                    dq = cols_of(rows_of(d_q_, row, rows), head * e, e);
         const View own_keys = rows_of(keys_, keys.first, n), d_keys = rows_of(d_keys_, keys.first, n),
                    d_values = rows_of(d_values_, keys.first, n);
-        const Tile t = job_.tile(head, row, rows, keys,
+        const Tile t = job_.tile({head, 1, row, rows}, keys,
                                  encodings.reads() & reads_keys ? view(s_.keys + keys.first * e, n, e) : View{});
         const TileGradient gradient{dq, d_keys, state_rows(row, rows), state_rows(keys.first, n), {}};
 
-        job_.products(head, row, rows, keys, weights);
+        job_.products({head, 1, row, rows}, keys, nullptr,
+                      weights); // a cache of f32 needs no memory
         if (shape_.softcap != 0) copy(weights, s_.capped);
         if (job_.moments() & moment_bias) encodings.bias(weights, t);
         if (job_.moments() & moment_rescore) {
             copy(weights, s_.unscored);
             job_.rescore(weights, row, t);
         }
-        job_.normalise(head, row, keys, weights);
+        job_.normalise({head, 1, row, rows}, keys, weights);
 
         k.product(rows, padded(n), e, 1, d_o.data, d_o.stride, 1, s_.values_t + keys.first, stride_, 0, s_.d_weights,
                   stride_);
@@ -148,7 +153,7 @@ private:
         const bool sink = (job_.moments() & moment_sink) != 0;
         double d_sink = 0;
         for (int r = 0; r < weights.rows; ++r) {
-            const float* o = job_.gathered(head, row + r, 1).row(0);
+            const float* o = job_.gathered({head, 1, row + r, 1}).row(0);
             const float d = k.dot(shape_.d_head, d_out_.row(row + r) + head * shape_.d_head, o);
             const float* p = weights.row(r);
             float* ds = d_weights.row(r);
@@ -254,7 +259,8 @@ AttentionGradient::Scratch AttentionGradient::of_slot(int slot) {
 
 namespace {
 
-// All items, whose views are given by read(part) and gradients(part), and then the sums of what they have of the tensors.
+// All items, whose views are given by read(part) and gradients(part), and then
+// the sums of what they have of the tensors.
 template <class ReadOf, class GradientOf>
 void run_items(const AttentionLayer& layer, std::span<const Part> parts, const ReadOf& read, const GradientOf& d,
                View out, View d_out, AttentionGradient& gradient, const TensorGradients& grads) {

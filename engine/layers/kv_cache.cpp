@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "layers/kv_cache.h"
 
-#include "io/half.h"
-#include "kernels/kernels.h"
-
 #include <algorithm>
 
 namespace ordo {
@@ -22,13 +19,6 @@ std::uint64_t state_elements(const KvCacheShape& s) {
     return floats * static_cast<std::uint64_t>(s.capacity);
 }
 
-// A key goes down a column of its slab, a value along a row.
-template <class T, class Convert>
-void store_token(const float* key, const float* value, int d, T* column, T* row, Convert convert) {
-    for (int j = 0; j < d; ++j) column[j * KvCache::slab] = convert(key[j]);
-    for (int j = 0; j < d; ++j) row[j] = convert(value[j]);
-}
-
 } // namespace
 
 // Past the window lie as many tokens as come at once, and then some, so that it moves seldom.
@@ -43,30 +33,23 @@ int KvCache::slots_of(const KvCacheShape& s, int layer) {
 std::uint64_t KvCache::bytes(const KvCacheShape& s) {
     std::uint64_t slots = 0;
     for (int layer = 0; layer < s.n_layers; ++layer) slots += static_cast<std::uint64_t>(slots_of(s, layer));
-    const std::uint64_t elements =
-        slots * static_cast<std::uint64_t>(s.n_kv_heads) * static_cast<std::uint64_t>(s.d_head);
-    return 2 * elements * (s.type == CacheType::f32 ? sizeof(float) : sizeof(std::uint16_t)) +
+    return 2 * slots * static_cast<std::uint64_t>(s.n_kv_heads) * cache_format(s.type).token_bytes(s.d_head) +
            sizeof(float) * state_elements(s) +
            sizeof(int) * static_cast<std::uint64_t>(s.capacity) * static_cast<std::uint64_t>(s.axes);
 }
 
 KvCache::KvCache(const KvCacheShape& s)
-    : shape_(s), positions_(static_cast<std::size_t>(s.capacity) * static_cast<std::size_t>(s.axes)),
+    : shape_(s), format_(&cache_format(s.type)), token_bytes_(format_->token_bytes(s.d_head)),
+      positions_(static_cast<std::size_t>(s.capacity) * static_cast<std::size_t>(s.axes)),
       states_(static_cast<std::size_t>(state_elements(s))) {
-    std::size_t n = 0; // elements
+    std::size_t n = 0; // bytes
     for (int layer = 0; layer < s.n_layers; ++layer) {
         const int slots = slots_of(s, layer);
         layers_.push_back({n, slots, s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)]});
-        n += static_cast<std::size_t>(slots) * static_cast<std::size_t>(s.n_kv_heads) *
-             static_cast<std::size_t>(s.d_head);
+        n += static_cast<std::size_t>(slots) * static_cast<std::size_t>(s.n_kv_heads) * token_bytes_;
     }
-    if (s.type == CacheType::f32) {
-        keys_ = Buffer<float>(n);
-        values_ = Buffer<float>(n);
-    } else {
-        half_keys_ = Buffer<std::uint16_t>(n);
-        half_values_ = Buffer<std::uint16_t>(n);
-    }
+    keys_ = Buffer<std::byte>(n);
+    values_ = Buffer<std::byte>(n);
     std::size_t at = 0;
     for (const int floats : s.state_floats) {
         state_starts_.push_back(at);
@@ -77,25 +60,17 @@ KvCache::KvCache(const KvCacheShape& s)
 // ---- What is forgotten ------------------------------------------------------------------------
 
 void KvCache::make_room(int first, int rows) {
-    const auto d = static_cast<std::size_t>(shape_.d_head);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         Layer& layer = layers_[i];
         if (first == 0) layer.base = layer.floor = 0;
         if (first + rows - layer.base <= layer.slots) continue;
         const int base = whole_slabs_below(std::max({0, layer.floor, first + 1 - layer.window}));
-        const std::size_t from = static_cast<std::size_t>(base - layer.base) * d,
-                          count = static_cast<std::size_t>(round_up(first, slab) - base) * d;
+        const std::size_t from = static_cast<std::size_t>(base - layer.base) * token_bytes_,
+                          count = static_cast<std::size_t>(round_up(first, slab) - base) * token_bytes_;
         for (int head = 0; head < shape_.n_kv_heads; ++head) {
-            const auto down = [&](auto& of) {
-                auto* const to = of.data() + head_start(static_cast<int>(i), head);
-                std::copy(to + from, to + from + count, to);
-            };
-            if (shape_.type == CacheType::f32) {
-                down(keys_);
-                down(values_);
-            } else {
-                down(half_keys_);
-                down(half_values_);
+            for (Buffer<std::byte>* const of : {&keys_, &values_}) {
+                std::byte* const to = of->data() + head_start(static_cast<int>(i), head);
+                std::memmove(to, to + from, count);
             }
         }
         layer.base = base;
@@ -175,74 +150,46 @@ View KvCache::state(int layer, int first, int count) {
     return rows_of(view(states_.data() + state_starts_[i], shape_.capacity, floats), first, count);
 }
 
+std::size_t KvCache::head_start(int layer, int kv_head) const {
+    const Layer& own = layer_of(layer);
+    return own.start + static_cast<std::size_t>(kv_head) * static_cast<std::size_t>(own.slots) * token_bytes_;
+}
+
+std::size_t KvCache::slab_of(int layer, int kv_head, int slot) const {
+    return head_start(layer, kv_head) +
+           static_cast<std::size_t>(whole_slabs_below(slot - layer_of(layer).base)) * token_bytes_;
+}
+
 void KvCache::keys(int layer, int kv_head, int first, View out) const {
-    const std::size_t start = head_start(layer, kv_head);
-    const auto d = static_cast<std::size_t>(shape_.d_head);
-    for (int i = 0; i < out.rows; ++i) {
-        const auto slot = static_cast<std::size_t>(first + i - layer_of(layer).base);
-        const std::size_t column = start + slot / slab * slab * d + slot % slab;
-        float* const to = out.row(i);
-        for (std::size_t j = 0; j < d; ++j)
-            to[j] =
-                shape_.type == CacheType::f32 ? keys_[column + j * slab] : f16_to_float(half_keys_[column + j * slab]);
-    }
+    for (int i = 0; i < out.rows; ++i)
+        format_->read_key(keys_.data() + slab_of(layer, kv_head, first + i), place_of(layer, first + i), out.row(i),
+                          shape_.d_head);
 }
 
 void KvCache::values(int layer, int kv_head, int first, View out) const {
-    const auto d = static_cast<std::size_t>(shape_.d_head);
-    for (int i = 0; i < out.rows; ++i) {
-        const std::size_t row =
-            head_start(layer, kv_head) + static_cast<std::size_t>(first + i - layer_of(layer).base) * d;
-        for (std::size_t j = 0; j < d; ++j)
-            out.row(i)[j] = shape_.type == CacheType::f32 ? values_[row + j] : f16_to_float(half_values_[row + j]);
-    }
-}
-
-std::size_t KvCache::head_start(int layer, int kv_head) const {
-    const Layer& own = layer_of(layer);
-    return own.start + static_cast<std::size_t>(kv_head) * static_cast<std::size_t>(own.slots) *
-                           static_cast<std::size_t>(shape_.d_head);
+    for (int i = 0; i < out.rows; ++i)
+        format_->read_value(values_.data() + slab_of(layer, kv_head, first + i), place_of(layer, first + i), out.row(i),
+                            shape_.d_head);
 }
 
 void KvCache::store(int layer, int kv_head, int first, View k, View v) {
-    const auto d = static_cast<std::size_t>(shape_.d_head);
-    for (int i = 0; i < k.rows; ++i) {
-        const auto slot = static_cast<std::size_t>(first + i - layer_of(layer).base);
-        for (int at = 0; at < k.cols; at += shape_.d_head) {
-            const std::size_t start = head_start(layer, kv_head + at / shape_.d_head);
-            const std::size_t column = start + slot / slab * slab * d + slot % slab, row = start + slot * d;
-            if (shape_.type == CacheType::f32)
-                store_token(k.row(i) + at, v.row(i) + at, shape_.d_head, keys_.data() + column, values_.data() + row,
-                            [](float x) { return x; });
-            else
-                store_token(k.row(i) + at, v.row(i) + at, shape_.d_head, half_keys_.data() + column,
-                            half_values_.data() + row, f16_from_float);
+    const int d = shape_.d_head;
+    for (int i = 0; i < k.rows; ++i)
+        for (int at = 0; at < k.cols; at += d) {
+            const std::size_t slab_at = slab_of(layer, kv_head + at / d, first + i);
+            const int place = place_of(layer, first + i);
+            format_->write_key(k.row(i) + at, d, keys_.data() + slab_at, place);
+            format_->write_value(v.row(i) + at, d, values_.data() + slab_at, place);
         }
-    }
 }
 
-void KvCache::multiply_keys(int layer, int kv_head, int index, float scale, View q, View scores) const {
-    const Kernels& k = kernels();
-    const std::size_t at = head_start(layer, kv_head) + static_cast<std::size_t>(index * slab - layer_of(layer).base) *
-                                                            static_cast<std::size_t>(shape_.d_head);
-    if (shape_.type == CacheType::f32)
-        k.product(scores.rows, scores.cols, shape_.d_head, scale, q.data, q.stride, 1, keys_.data() + at, slab, 0,
-                  scores.data, scores.stride);
-    else
-        k.product_halves(scores.rows, scores.cols, shape_.d_head, scale, q.data, q.stride, 1, half_keys_.data() + at,
-                         slab, 0, scores.data, scores.stride);
+void KvCache::multiply_keys(int layer, int kv_head, int first, float scale, View q, std::byte* memory,
+                            View scores) const {
+    format_->multiply_keys(keys_.data() + slab_of(layer, kv_head, first), scale, q, memory, scores);
 }
 
 void KvCache::multiply_values(int layer, int kv_head, int first, View weights, View out) const {
-    const Kernels& k = kernels();
-    const std::size_t at = head_start(layer, kv_head) + static_cast<std::size_t>(first - layer_of(layer).base) *
-                                                            static_cast<std::size_t>(shape_.d_head);
-    if (shape_.type == CacheType::f32)
-        k.product(out.rows, shape_.d_head, weights.cols, 1, weights.data, weights.stride, 1, values_.data() + at,
-                  shape_.d_head, 0, out.data, out.stride);
-    else
-        k.product_halves(out.rows, shape_.d_head, weights.cols, 1, weights.data, weights.stride, 1,
-                         half_values_.data() + at, shape_.d_head, 0, out.data, out.stride);
+    format_->multiply_values(values_.data() + slab_of(layer, kv_head, first), weights, out);
 }
 
 } // namespace ordo

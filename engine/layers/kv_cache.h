@@ -2,7 +2,7 @@
 // The keys and values of one sequence, for every layer and key/value head, and what encodings keep of its tokens.
 #pragma once
 
-#include "core/tensor.h"
+#include "layers/cache_format.h"
 
 #include <algorithm>
 #include <functional>
@@ -21,12 +21,10 @@ struct KvCacheShape {
 };
 
 // A token's slot in the cache is its index in the sequence, which masks and windows go by; what its
-// keys were encoded with are its position ids, kept beside. Keys lie in slabs of 64 tokens, each
-// [d_head, 64]: a slab's scores are one small matrix product on contiguous memory, whether one
-// query asks or many, and no row has to be summed up across.
+// keys were encoded with are its position ids, kept beside. Keys and values lie in slabs of 64 tokens (CacheFormat).
 class KvCache {
 public:
-    static constexpr int slab = 64; // tokens
+    static constexpr int slab = CacheFormat::slab; // tokens
 
     KvCache() = default;
     explicit KvCache(const KvCacheShape& shape);
@@ -54,10 +52,10 @@ public:
 
     // Rows of k and v [n, heads * d_head], of the heads from kv_head on, go to the slots from first on.
     void store(int layer, int kv_head, int first, View k, View v);
-    // scores [n, width] = scale * q * k^T for the tokens from 64 * index on, at most 64 of them; q [n,
-    // d_head]. Slots never filled hold zeros.
-    void multiply_keys(int layer, int kv_head, int index, float scale, View q, View scores) const;
-    // out [n, d_head] = weights [n, m] * v, of the m tokens from first on.
+    // scores [n, m] = scale * q [n, d_head] * k^T, of the m tokens from first on, with which a slab begins. Slots never
+    // filled hold zeros. memory: CacheFormat::query_bytes(n, d_head), aligned to 64.
+    void multiply_keys(int layer, int kv_head, int first, float scale, View q, std::byte* memory, View scores) const;
+    // out [n, d_head] = weights [n, m] * v, likewise.
     void multiply_values(int layer, int kv_head, int first, View weights, View out) const;
     // out [n, d_head]: the keys of the n tokens from first on, as floats.
     void keys(int layer, int kv_head, int first, View out) const;
@@ -70,22 +68,24 @@ private:
     // Of one layer: kept are the tokens from base on, a multiple of the slab, so that all slabs are what they would be
     // if nothing were forgotten.
     struct Layer {
-        std::size_t start = 0; // in elements of keys_ or of values_
+        std::size_t start = 0; // in bytes of keys_ or of values_
         int slots = 0, window = 0, base = 0, floor = 0;
         int first_held() const { return std::max(base, floor); }
     };
     static int slots_of(const KvCacheShape& shape, int layer);
     const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(layer)]; }
-    std::size_t head_start(int layer, int kv_head) const; // as Layer::start
+    std::size_t head_start(int layer, int kv_head) const;                                    // as Layer::start
+    std::size_t slab_of(int layer, int kv_head, int slot) const;                             // likewise
+    int place_of(int layer, int slot) const { return (slot - layer_of(layer).base) % slab; } // in its slab
 
     KvCacheShape shape_;
+    const CacheFormat* format_ = nullptr;
+    std::size_t token_bytes_ = 0; // of a head's key, or value
     std::vector<Layer> layers_;
-    // Of each layer [kv_heads, slabs, d_head, 64] and [kv_heads, slots, d_head]; one of the pairs is in use
-    Buffer<float> keys_, values_;
-    Buffer<std::uint16_t> half_keys_, half_values_;
-    Buffer<int> positions_; // [slots, axes]
-    int consecutive_ = 0;   // so many slots from the first on have positions that follow each other
-    Buffer<float> states_;  // of each layer [slots, state_floats]
+    Buffer<std::byte> keys_, values_; // of each layer [kv_heads, slabs]
+    Buffer<int> positions_;           // [slots, axes]
+    int consecutive_ = 0;             // so many slots from the first on have positions that follow each other
+    Buffer<float> states_;            // of each layer [slots, state_floats]
     std::vector<std::size_t> state_starts_;
 };
 

@@ -110,7 +110,11 @@ ordo::SessionOptions session_options_of(const ordo_session_options& o) {
     options.capacity = o.capacity;
     options.chunk = o.chunk;
     options.first_position = o.first_position;
-    options.cache = o.half_cache != 0 ? ordo::CacheType::f16 : ordo::CacheType::f32;
+    if (o.half_cache != 0 && o.byte_cache != 0)
+        throw Error(ErrorCode::usage, "session options: expected half_cache or byte_cache, found both");
+    options.cache = o.half_cache != 0   ? ordo::CacheType::f16
+                    : o.byte_cache != 0 ? ordo::CacheType::q8_0
+                                        : ordo::CacheType::f32;
     return options;
 }
 
@@ -174,7 +178,7 @@ void ordo_load_options_defaults(ordo_load_options* options) {
 }
 void ordo_session_options_defaults(ordo_session_options* options) {
     const ordo::SessionOptions own;
-    if (options != nullptr) *options = {sizeof *options, own.capacity, own.chunk, own.first_position, 0};
+    if (options != nullptr) *options = {sizeof *options, own.capacity, own.chunk, own.first_position, 0, 0};
 }
 void ordo_sampling_defaults(ordo_sampling* s) {
     const ordo::Sampling own;

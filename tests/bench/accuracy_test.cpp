@@ -87,11 +87,12 @@ protected:
         options.dtype = dtype;
         return Model::load(path, options);
     }
-    static Accuracy compare(const Model& reference, const Model& model, std::int64_t max_tokens = 0) {
+    static Accuracy compare(const Model& reference, const Model& model, std::int64_t max_tokens = 0,
+                            CacheType cache = CacheType::f32) {
         const std::string text = read_file("weights/heldout.txt", 1 << 20);
         return measure_accuracy(reference, model,
                                 tools::tokens_of(tools::read_documents(text, reference, "heldout.txt")),
-                                reference.context(), max_tokens);
+                                reference.context(), max_tokens, {}, cache);
     }
 
 private:
@@ -127,6 +128,19 @@ TEST_P(WeightTypeGates, Q8_0IsCloseToF32) {
     EXPECT_LE(found.kl, 2e-3);
     // A margin of two standard errors below the 98.0 % that rope and alibi reach.
     EXPECT_GE(found.top1, 0.978);
+}
+
+// Against the same weights with a cache of f32.
+TEST_P(WeightTypeGates, CachesAreCloseToOneOfFloats) {
+    const Model model = load(file(), "f32");
+    const Accuracy halves = compare(model, model, 0, CacheType::f16),
+                   blocks = compare(model, model, 0, CacheType::q8_0);
+    EXPECT_GT(halves.kl, 0);
+    EXPECT_GT(blocks.kl, halves.kl);
+    EXPECT_LE(halves.kl, 1e-6);
+    EXPECT_GE(halves.top1, 0.999);
+    EXPECT_LE(blocks.kl, 1e-4);
+    EXPECT_GE(blocks.top1, 0.993);
 }
 
 // bench/results/accuracy.csv: file,dtype,bytes,tokens,kl,top1

@@ -65,7 +65,8 @@ for type in f16 bf16 q8_0 q4_0; do
     ok "weights of $type" "$build/ordo" bench -q -p 8 -n 2 -r 1 -t 1 --layers 1 --encodings rope --dtype $type
 done
 ok "a cache of halves" bench --encodings rope --cache-type f16
-ok "a cache of another type is usage" exits 2 bench --cache-type q8_0
+ok "a cache of blocks" bench --encodings rope --cache-type q8_0
+ok "a cache of another type is usage" exits 2 bench --cache-type q4_0
 bench >"$scratch/text"
 ok "a line of limits" [ "$(grep -c '^limits: ordo t1: stream [0-9.]* GB/s, sgemm [0-9.]* GFLOP/s$' "$scratch/text")" -eq 1 ]
 for name in $("$build/ordo" encodings --format csv | sed -e 1d -e 's/,.*//'); do
@@ -100,6 +101,13 @@ if [ -x "$build/bench_training" ]; then
         ok "bench_training: $figure" grep -q "^$figure,[0-9.]*,[0-9.]*,[0-9.]*\$" "$scratch/csv"
     done
     ok "bench_training: an unknown option is usage" exits 2 "$build/bench_training" --layer 3
+fi
+
+if [ -x "$build/bench_caches" ]; then
+    head -c 3000 weights/heldout.txt >"$scratch/story"
+    ok "bench_caches: on some text" exits 0 "$build/bench_caches" -m weights/rope.safetensors -f "$scratch/story"
+    ok "bench_caches: each type" [ "$(grep -c '^\(f16\|q8_0\) ' "$scratch/out")" -eq 2 ]
+    ok "bench_caches: a file that is not there" exits 5 "$build/bench_caches" -m "$scratch/absent.safetensors"
 fi
 
 # What PyTorch can follow, and what it cannot.

@@ -90,6 +90,24 @@ static void continue_by_hand(const ordo_model* model, const char* prompt) {
     ordo_session_free(session);
 }
 
+/* A cache of less than f32 rounds, and cannot be of two types. */
+static void keep_less(const ordo_model* model) {
+    const int32_t tokens[] = {1, 2, 3};
+    float whole, kept;
+    ordo_session_options options;
+    ordo_session* session = ordo_session_new(model, NULL);
+    whole = ordo_session_feed(session, tokens, 3)[5];
+    ordo_session_free(session);
+    ordo_session_options_defaults(&options);
+    options.byte_cache = 1;
+    session = ordo_session_new(model, &options);
+    kept = ordo_session_feed(session, tokens, 3)[5];
+    EXPECT(kept != whole && kept - whole < 1 && whole - kept < 1);
+    ordo_session_free(session);
+    options.half_cache = 1;
+    EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "half_cache or byte_cache"));
+}
+
 static int32_t stop_at_once(const char* text, size_t length, void* user) {
     (void)text;
     *(size_t*)user += length;
@@ -156,6 +174,7 @@ int main(int argc, char** argv) {
     EXPECT(model != NULL);
     if (!model) return 1;
     continue_by_hand(model, argv[2]);
+    keep_less(model);
     stop_and_ask(model, argv[2]);
     null_is_refused(model);
     ordo_model_free(model);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
@@ -198,6 +199,52 @@ TEST_P(KernelSet, ProductsOfAnyShape) {
                             << m << " x " << n << " x " << depth;
                     }
             }
+}
+
+// c = a * b with b in slabs of 64 rows, whose blocks of 32 columns have scales of their own. Halves that are powers of two are
+// 0x3c00 + 0x400 for each of the exponent. What lies past a's last column is not read.
+TEST_P(KernelSet, ProductsWithSlabsOfAnyShape) {
+    for (const auto& [n, depth] : {std::pair{32, 64}, {5, 1}, {32, 63}, {64, 65}, {48, 130}, {96, 7}, {80, 1030}}) {
+        constexpr int most = 13, block_bytes = 64 * 34;
+        const int blocks = (n + 31) / 32, slabs = (depth + 63) / 64, lda = depth, ldc = n + 1;
+        std::vector<std::byte> b(static_cast<std::size_t>(blocks * slabs * block_bytes));
+        std::vector<double> exact(static_cast<std::size_t>(slabs * 64 * n));
+        const Random random(9, 3);
+        for (int row = 0; row < 64 * slabs; ++row)
+            for (int block = 0; block < blocks; ++block) {
+                std::byte* const start = b.data() + (row / 64 * blocks + block) * block_bytes;
+                const int exponent = (row * 5 + block * 3) % 9 - 4;
+                const auto scale = static_cast<std::uint16_t>(0x3c00 + 0x400 * exponent);
+                std::memcpy(start + 2 * (row % 64), &scale, sizeof scale);
+                for (int j = 0; j < 32; ++j) {
+                    const auto at = static_cast<std::uint64_t>((row * blocks + block) * 32 + j);
+                    const int value = static_cast<int>(random.four(at)[0] % 255) - 127;
+                    start[128 + 32 * (row % 64) + j] = static_cast<std::byte>(value);
+                    if (32 * block + j < n)
+                        exact[static_cast<std::size_t>(row * n + 32 * block + j)] = std::ldexp(value, exponent);
+                }
+            }
+        const Floats a = random_floats(most * lda, 10);
+        for (const int m : {1, 2, 4, 7, most}) {
+            Floats c(static_cast<std::size_t>(m * ldc), -7.0f);
+            k.product_slabs(m, n, depth, a.data(), lda, b.data(), c.data(), ldc);
+            for (int i = 0; i < m; ++i) {
+                EXPECT_EQ(c.data()[i * ldc + n], -7.0f);
+                Floats alone(static_cast<std::size_t>(n));
+                k.product_slabs(1, n, depth, a.data() + i * lda, lda, b.data(), alone.data(), n);
+                EXPECT_TRUE(std::equal(alone.begin(), alone.end(), c.begin() + i * ldc)) << m << " x " << n;
+                for (int j = 0; j < n; ++j) {
+                    double expected = 0, size = 0;
+                    for (int l = 0; l < depth; ++l) {
+                        const double term = a.data()[i * lda + l] * exact.data()[l * n + j];
+                        expected += term;
+                        size += std::abs(term);
+                    }
+                    ASSERT_NEAR(c.data()[i * ldc + j], expected, 1e-6 * size) << m << " x " << n << " x " << depth;
+                }
+            }
+        }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, KernelSet,

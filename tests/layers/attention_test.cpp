@@ -18,6 +18,8 @@ struct Case {
     int tokens, n_heads, n_kv_heads, window;
     float softcap;
     const char* encoding;
+    CacheType cache = CacheType::f32;
+    double tolerance = 2e-5;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -49,7 +51,7 @@ protected:
 
     // A cache of the first n tokens.
     KvCache filled(int n) {
-        KvCache cache({1, c_.n_kv_heads, d_head, n});
+        KvCache cache({1, c_.n_kv_heads, d_head, n, c_.cache});
         for (int i = 0; i < n; ++i) {
             cache.set_position(i, {&i, 1});
             cache.store(0, 0, i, kv_of(i, 0), kv_of(i, 1));
@@ -106,7 +108,7 @@ TEST_P(LongSequence, AgreesWithDoubles) {
         Tensor found = last_row();
         for (int head = 0; head < c_.n_heads; ++head)
             for (int column = 0; column < d_head; ++column)
-                EXPECT_NEAR(found.view().row(0)[head * d_head + column], expected(head, column), 2e-5)
+                EXPECT_NEAR(found.view().row(0)[head * d_head + column], expected(head, column), c_.tolerance)
                     << set->name << ": head " << head << ", column " << column;
     }
 }
@@ -159,16 +161,18 @@ TEST_P(LongSequence, SequencesOfOtherLengthsChangeNoBit) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Attention, LongSequence,
-                         testing::Values(Case{"one_span", 1000, 2, 2, 0, 0, "none"},
-                                         Case{"whole_spans", 2048, 2, 2, 0, 0, "none"},
-                                         Case{"a_key_more", 2049, 2, 1, 0, 0, "none"},
-                                         Case{"rows_on_both_sides", 1074, 2, 1, 0, 0, "alibi"},
-                                         Case{"grouped_and_biased", 2600, 4, 2, 0, 0, "alibi"},
-                                         Case{"window_of_two_spans", 2600, 2, 1, 1555, 0, "none"},
-                                         Case{"window_less_than_a_span", 2100, 2, 1, 125, 0, "alibi"},
-                                         Case{"capped", 2300, 2, 1, 0, 2, "alibi"}),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Attention, LongSequence,
+    testing::Values(Case{"one_span", 1000, 2, 2, 0, 0, "none"}, Case{"whole_spans", 2048, 2, 2, 0, 0, "none"},
+                    Case{"a_key_more", 2049, 2, 1, 0, 0, "none"}, Case{"rows_on_both_sides", 1074, 2, 1, 0, 0, "alibi"},
+                    Case{"grouped_and_biased", 2600, 4, 2, 0, 0, "alibi"},
+                    Case{"window_of_two_spans", 2600, 2, 1, 1555, 0, "none"},
+                    Case{"window_less_than_a_span", 2100, 2, 1, 125, 0, "alibi"},
+                    Case{"capped", 2300, 2, 1, 0, 2, "alibi"},
+                    Case{"halves", 2049, 4, 2, 0, 0, "alibi", CacheType::f16, 2e-3},
+                    Case{"blocks", 2049, 4, 2, 0, 0, "alibi", CacheType::q8_0, 3e-2},
+                    Case{"a_window_of_blocks", 2600, 2, 1, 1555, 0, "none", CacheType::q8_0, 3e-2}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 } // namespace
 } // namespace ordo

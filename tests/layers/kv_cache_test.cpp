@@ -3,64 +3,155 @@
 #include "layers/kv_cache.h"
 
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
 namespace ordo {
 namespace {
 
-class KvCaches : public testing::TestWithParam<CacheType> {};
+struct CacheCase {
+    CacheType type;
+    int d_head;
+};
+class KvCaches : public testing::TestWithParam<CacheCase> {
+protected:
+    static constexpr int layers = 2, heads = 3, capacity = 130;
+    int e = GetParam().d_head;
+    KvCacheShape shape{layers, heads, e, capacity, GetParam().type};
+    KvCache cache{shape};
+    std::vector<std::byte> memory = std::vector<std::byte>(CacheFormat::query_bytes(2, e));
+
+    // A whole number that says where it belongs. Every block of 32 has a 127, so that a scale of 1 holds them all.
+    float value(int layer, int slot, int column, int kind) const {
+        if (column % e % 32 == 0) return 127;
+        return static_cast<float>((slot * 37 + column * 11 + layer * 83 + kind * 59) % 255 - 127);
+    }
+    void fill() {
+        for (int layer = 0; layer < layers; ++layer)
+            for (int first = 0; first < capacity; first += 13) {
+                const int n = std::min(13, capacity - first);
+                Tensor k(n, heads * e), v(n, heads * e);
+                for (int i = 0; i < n; ++i)
+                    for (int c = 0; c < heads * e; ++c) {
+                        k.view().row(i)[c] = value(layer, first + i, c, 0);
+                        v.view().row(i)[c] = value(layer, first + i, c, 1);
+                    }
+                // Some heads of some rows at a time are as good as all at once.
+                cache.store(layer, 0, first, cols_of(k.view(), 0, e), cols_of(v.view(), 0, e));
+                cache.store(layer, 1, first, cols_of(k.view(), e, 2 * e), cols_of(v.view(), e, 2 * e));
+            }
+    }
+};
 
 // What was stored comes back through the products: with a query of one 1 the scores are a column of the
 // keys, with a single weight the sum is a row of values.
 TEST_P(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
-    constexpr int layers = 2, heads = 3, e = 5, capacity = 130;
-    const KvCacheShape shape{layers, heads, e, capacity, GetParam()};
-    KvCache cache(shape);
     EXPECT_EQ(cache.capacity(), capacity);
-    const unsigned element = GetParam() == CacheType::f32 ? 4 : 2;
-    EXPECT_EQ(KvCache::bytes(shape), 2u * element * layers * heads * e * 192 + 4 * capacity); // three slabs of 64
-    // A number that says where it belongs, and that half a float can hold: up to 2048.
-    const auto value = [](int layer, int slot, int column, int kind) {
-        return static_cast<float>((slot * 15 + column + layer * 7) % 1000 * 2 + kind);
-    };
-    for (int layer = 0; layer < layers; ++layer)
-        for (int first = 0; first < capacity; first += 13) {
-            const int n = std::min(13, capacity - first);
-            Tensor k(n, heads * e), v(n, heads * e);
-            for (int i = 0; i < n; ++i)
-                for (int c = 0; c < heads * e; ++c) {
-                    k.view().row(i)[c] = value(layer, first + i, c, 0);
-                    v.view().row(i)[c] = value(layer, first + i, c, 1);
-                }
-            // Some heads of some rows at a time are as good as all at once.
-            cache.store(layer, 0, first, cols_of(k.view(), 0, e), cols_of(v.view(), 0, e));
-            cache.store(layer, 1, first, cols_of(k.view(), e, 2 * e), cols_of(v.view(), e, 2 * e));
-        }
+    const int bytes_of_row = GetParam().type == CacheType::f32   ? 4 * e
+                             : GetParam().type == CacheType::f16 ? 2 * e
+                                                                 : 34 * ((e + 31) / 32);
+    EXPECT_EQ(KvCache::bytes(shape), // three slabs of 64
+              2u * layers * heads * 192 * static_cast<unsigned>(bytes_of_row) + 4 * capacity);
+    fill();
     for (int layer = 0; layer < layers; ++layer)
         for (int head = 0; head < heads; ++head)
             for (int j = 0; j < e; ++j)
-                for (int slab = 0; slab < 3; ++slab) {
-                    Tensor q(2, e), scores(2, 64), weights(2, 64), out(2, e);
+                for (const int first : {0, 64, 128}) {
+                    const int width = first == 0 ? capacity : std::min(64, capacity - first);
+                    Tensor q(2, e), scores(2, width), weights(2, width), out(2, e);
                     q.view().row(1)[j] = 1;
-                    const int width = std::min(64, capacity - 64 * slab);
-                    cache.multiply_keys(layer, head, slab, 0.5f, q.view(), cols_of(scores.view(), 0, width));
+                    cache.multiply_keys(layer, head, first, 0.5f, q.view(), memory.data(), scores.view());
                     for (int i = 0; i < width; ++i) {
                         EXPECT_EQ(scores.view().row(0)[i], 0);
-                        EXPECT_EQ(scores.view().row(1)[i], 0.5f * value(layer, 64 * slab + i, head * e + j, 0));
+                        EXPECT_FLOAT_EQ(scores.view().row(1)[i], 0.5f * value(layer, first + i, head * e + j, 0));
                     }
                     const int chosen = (j * 17 + head) % width;
                     weights.view().row(1)[chosen] = 2;
-                    cache.multiply_values(layer, head, 64 * slab, cols_of(weights.view(), 0, width), out.view());
+                    cache.multiply_values(layer, head, first, weights.view(), out.view());
                     for (int c = 0; c < e; ++c) {
                         EXPECT_EQ(out.view().row(0)[c], 0);
-                        EXPECT_EQ(out.view().row(1)[c], 2 * value(layer, 64 * slab + chosen, head * e + c, 1));
+                        EXPECT_EQ(out.view().row(1)[c], 2 * value(layer, first + chosen, head * e + c, 1));
                     }
                 }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, KvCaches, testing::Values(CacheType::f32, CacheType::f16),
-                         [](const auto& test) { return test.param == CacheType::f32 ? "f32" : "f16"; });
+TEST_P(KvCaches, KeysAndValuesAreReadBackAsFloats) {
+    fill();
+    Tensor k(100, e), v(100, e);
+    for (int head = 0; head < heads; ++head) {
+        cache.keys(1, head, 20, k.view());
+        cache.values(1, head, 20, v.view());
+        for (int i = 0; i < 100; ++i)
+            for (int c = 0; c < e; ++c) {
+                EXPECT_EQ(k.view().row(i)[c], value(1, 20 + i, head * e + c, 0));
+                EXPECT_EQ(v.view().row(i)[c], value(1, 20 + i, head * e + c, 1));
+            }
+    }
+}
+
+// evict() reads rows and stores them elsewhere: what was rounded once is not rounded again. Of a block of 32 that q8_0 keeps,
+// numbers are within half a step of 1/127 of the largest, and its scale within 2^-11 of what it should be.
+TEST_P(KvCaches, RoundOnceAndByNoMoreThanTheirType) {
+    const Random random(3, 1);
+    Tensor k(48, heads * e), v(48, heads * e), once(48, e), twice(48, e);
+    for (std::size_t i = 0; i < k.size(); ++i) {
+        k.data()[i] = static_cast<float>(random.normal(2 * i) * std::exp2(static_cast<double>(i % 7) - 3));
+        v.data()[i] = static_cast<float>(random.normal(2 * i + 1));
+    }
+    cache.store(0, 0, 3, k.view(), v.view());
+    const double relative = GetParam().type == CacheType::f32 ? 0 : 0x1p-11;
+    for (const bool keys : {true, false}) {
+        Tensor& given = keys ? k : v;
+        const auto read = [&](int first, View out) {
+            keys ? cache.keys(0, 1, first, out) : cache.values(0, 1, first, out);
+        };
+        read(3, once.view());
+        for (int i = 0; i < 48; ++i)
+            for (int c = 0; c < e; ++c) {
+                const float* const row = given.view().row(i) + e;
+                double step = 0;
+                if (GetParam().type == CacheType::q8_0)
+                    for (int j = c / 32 * 32; j < std::min(e, c / 32 * 32 + 32); ++j)
+                        step = std::max(step, std::abs(double{row[j]}) / 127);
+                EXPECT_NEAR(once.view().row(i)[c], row[c], 0.5001 * step + relative * std::abs(row[c]))
+                    << i << ' ' << c;
+            }
+        cache.store(0, 1, 70, once.view(), once.view());
+        read(70, twice.view());
+        EXPECT_EQ(std::memcmp(once.data(), twice.data(), once.size() * sizeof(float)), 0);
+    }
+}
+
+// A value that is not finite is not lost, whatever lies beside it.
+TEST_P(KvCaches, WhatIsNotFiniteStaysSo) {
+    Tensor k(1, heads * e), v(1, heads * e), q(1, e), scores(1, 1), weights(1, 1), out(1, e);
+    k.data()[e + 2] = std::numeric_limits<float>::infinity();
+    v.data()[e + 2] = std::numeric_limits<float>::quiet_NaN();
+    cache.store(0, 0, 0, k.view(), v.view());
+    std::fill_n(q.data(), q.size(), 1.0f);
+    weights.data()[0] = 1;
+    cache.multiply_keys(0, 1, 0, 1, q.view(), memory.data(), scores.view());
+    cache.multiply_values(0, 1, 0, weights.view(), out.view());
+    EXPECT_FALSE(std::isfinite(scores.data()[0]));
+    EXPECT_FALSE(std::isfinite(out.data()[2]));
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, KvCaches,
+                         testing::Values(CacheCase{CacheType::f32, 5}, CacheCase{CacheType::f16, 5},
+                                         CacheCase{CacheType::f16, 64}, CacheCase{CacheType::q8_0, 5},
+                                         CacheCase{CacheType::q8_0, 32}, CacheCase{CacheType::q8_0, 48},
+                                         CacheCase{CacheType::q8_0, 64}),
+                         [](const auto& test) {
+                             return std::string(name_of(test.param.type)) + "_" + std::to_string(test.param.d_head);
+                         });
+
+TEST(CacheTypes, HaveNames) {
+    for (const CacheType type : {CacheType::f32, CacheType::f16, CacheType::q8_0})
+        EXPECT_EQ(cache_type(name_of(type)), type);
+    EXPECT_THROW(cache_type("q4_0"), Error);
+}
 
 TEST(KvCachePositions, AreKeptApartFromSlots) {
     KvCache cache({.n_layers = 1, .n_kv_heads = 1, .d_head = 2, .capacity = 4, .axes = 2});

@@ -144,12 +144,14 @@ TEST(Allocation, IsAsLargeAsItSays) {
                 EXPECT_GE(watch.bytes(), said) << encoding;
                 EXPECT_LE(watch.bytes(), said + 20 * 64) << encoding;
             }
-            KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, 90, CacheType::f16, 3};
-            for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(m.encodings.layer(i).state_floats());
-            const Watch watch;
-            const KvCache cache(shape);
-            EXPECT_GE(watch.bytes(), KvCache::bytes(shape)) << encoding;
-            EXPECT_LE(watch.bytes(), KvCache::bytes(shape) + 6 * 64) << encoding;
+            for (const CacheType type : {CacheType::f16, CacheType::q8_0}) {
+                KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, 90, type, 3};
+                for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(m.encodings.layer(i).state_floats());
+                const Watch watch;
+                const KvCache cache(shape);
+                EXPECT_GE(watch.bytes(), KvCache::bytes(shape)) << encoding;
+                EXPECT_LE(watch.bytes(), KvCache::bytes(shape) + 6 * 64) << encoding;
+            }
         }
 }
 

@@ -80,23 +80,30 @@ TEST(Batches, TheSameBitsOnAnyNumberOfThreads) {
     set_threads(before);
 }
 
-// A cache of halves rounds keys and values once, by at most 2^-11 of each. Prefill and decode may see a
-// value on different sides of a rounding, but seldom: they agree more closely than with a cache of floats.
-TEST(HalfCaches, RoundKeysAndValuesAndNothingElse) {
-    for (const char* encoding : {"rope", "alibi", "learned", "shaw", "transformer-xl", "deberta", "forget"}) {
-        const Model model = random_model(small_blueprint(), encoding, 6);
-        const std::vector<Token> tokens = random_tokens(30, model.vocab_size(), 1);
-        SessionOptions halves;
-        halves.cache = CacheType::f16;
-        Session at_once(model, halves), step_by_step(model, halves), floats(model);
-        const std::span<const float> whole = at_once.feed(tokens);
-        std::span<const float> last;
-        for (const Token& token : tokens) last = step_by_step.feed({&token, 1});
-        EXPECT_LT(difference(last, whole.data()), 1e-3) << encoding;
-        const double rounding = difference(floats.feed(tokens), whole.data());
-        EXPECT_GT(rounding, 0) << encoding;
-        EXPECT_LT(rounding, 2e-2) << encoding;
-    }
+// A cache of halves rounds keys and values once, by at most 2^-11 of each, one of q8_0 by 1/254 of the largest of 32, and the
+// queries with them. Nothing else differs: neither what comes together nor the number of threads changes a bit.
+TEST(SmallCaches, RoundKeysAndValuesAndNothingElse) {
+    const int before = thread_count();
+    for (const auto& [type, most] : {std::pair{CacheType::f16, 2e-2}, {CacheType::q8_0, 1e-1}})
+        for (const char* encoding :
+             {"rope", "alibi", "learned", "shaw", "transformer-xl", "deberta", "forget", "cope", "sink"}) {
+            const Model model = random_model(small_blueprint(), encoding, 6);
+            const std::vector<Token> tokens = random_tokens(30, model.vocab_size(), 1);
+            SessionOptions small;
+            small.cache = type;
+            set_threads(1);
+            Session at_once(model, small), floats(model);
+            const std::span<const float> whole = at_once.feed(tokens);
+            set_threads(3);
+            Session step_by_step(model, small);
+            std::span<const float> last;
+            for (const Token& token : tokens) last = step_by_step.feed({&token, 1});
+            EXPECT_EQ(difference(last, whole.data()), 0) << name_of(type) << ' ' << encoding;
+            const double rounding = difference(floats.feed(tokens), whole.data());
+            EXPECT_GT(rounding, 0) << name_of(type) << ' ' << encoding;
+            EXPECT_LT(rounding, most) << name_of(type) << ' ' << encoding;
+        }
+    set_threads(before);
 }
 
 template <class Body>

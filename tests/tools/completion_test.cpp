@@ -191,7 +191,7 @@ const std::vector<Question> of_options{
     {"ordo table alibi ", "--len", {"--len"}},
     {"ordo generate --temp ", "", {}}, // a number
     {"ordo generate -p ", "mo", {}},   // a text
-    {"ordo generate --cache-type ", "", {"f32", "f16"}},
+    {"ordo generate --cache-type ", "", {"f32", "f16", "q8_0"}},
     {"ordo convert --dtype ", "q", {"q8_0", "q4_0"}},
     {"ordo convert --dtype ", "f32,q", {}}, // of which there is one
     {"ordo generate ", "--dtype=bf", {"--dtype=bf16"}},

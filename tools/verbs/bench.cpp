@@ -4,6 +4,7 @@
 #include "bench/shapes.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "layers/cache_format.h"
 #include "tools/cli/machine.h"
 #include "tools/verbs/bench_result.h"
 
@@ -66,7 +67,9 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help = "f32|f16: of the keys and values that are kept; f16 takes half the memory, and rounds them"},
+     .help =
+         "f32|f16|q8_0: of the keys and values that are kept; f16 takes half the memory and q8_0 little more than a "
+         "quarter, and both round them"},
     {.name = "ubatch-size",
      .kind = Kind::integer,
      .value = "N",
@@ -262,8 +265,7 @@ int run(const Arguments& arguments) {
     std::vector<bench::Workload> loads =
         bench::workloads(arguments.integers("n-prompt"), arguments.integers("n-gen"), arguments.integers("n-depth"),
                          threads, arguments.integers("parallel"));
-    for (bench::Workload& load : loads)
-        if (arguments.text("cache-type") == "f16") load.cache = CacheType::f16;
+    for (bench::Workload& load : loads) load.cache = cache_type(arguments.text("cache-type"));
     if (loads.empty()) fail(ErrorCode::usage, "bench: expected tokens to feed, found -p 0 and -n 0");
     const bool file = !model_file(arguments).empty();
     const std::vector<std::string> names = bench::split_names(arguments.text("shape"));

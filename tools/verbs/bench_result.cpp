@@ -2,6 +2,7 @@
 #include "tools/verbs/bench_result.h"
 
 #include "bench/machine.h"
+#include "layers/cache_format.h"
 #include "tools/cli/wide_table.h"
 
 #include <algorithm>
@@ -98,8 +99,8 @@ std::vector<Cell> record(const BenchResult& r) {
             std::int64_t{r.load.n_depth},
             std::int64_t{r.load.n_parallel},
             std::int64_t{r.beside},
-            std::string(r.load.cache == CacheType::f32 ? "f32" : "f16"),
-            std::string(r.load.cache == CacheType::f32 ? "f32" : "f16"),
+            std::string(name_of(r.load.cache)),
+            std::string(name_of(r.load.cache)),
             cost.encoding,
             whole(cost.seconds.size()),
             nanoseconds(r.seconds.mean),

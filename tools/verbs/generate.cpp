@@ -3,6 +3,7 @@
 #include "tools/verbs/generate.h"
 
 #include "core/error.h"
+#include "layers/cache_format.h"
 #include "tools/cli/signals.h"
 #include "tools/verbs/chat.h"
 #include "tools/verbs/generate_options.h"
@@ -22,7 +23,7 @@ GenerateRequest read_request(const Arguments& arguments) {
     options.max_tokens = arguments.integer("n-predict");
     options.session.capacity = arguments.integer("ctx-size");
     options.session.forget_past_windows = true;
-    if (arguments.text("cache-type") == "f16") options.session.cache = CacheType::f16;
+    options.session.cache = cache_type(arguments.text("cache-type"));
     options.special = arguments.has("special");
     options.ignore_end = arguments.has("ignore-eos");
     options.context_shift = arguments.has("context-shift");

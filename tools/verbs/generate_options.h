@@ -67,7 +67,9 @@ inline constexpr Option length_options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help = "f32|f16: of the keys and values that are kept; f16 takes half the memory, and rounds them"},
+     .help =
+         "f32|f16|q8_0: of the keys and values that are kept; f16 takes half the memory and q8_0 little more than a "
+         "quarter, and both round them"},
     {.name = "stop",
      .kind = Kind::text,
      .value = "TEXT",

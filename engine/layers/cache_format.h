@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// How the keys and values of one head lie in memory, by the type of a cache.
+#pragma once
+
+#include "core/tensor.h"
+
+namespace ordo {
+
+// "f32", "f16", "q8_0". Throws Error(usage) for another name.
+CacheType cache_type(std::string_view name);
+const char* name_of(CacheType type);
+
+// A slab holds 64 tokens. Their keys lie turned, so that the scores of a slab are one small matrix product on contiguous
+// memory, whether one query asks or many, and no row has to be summed up across:
+//   f32, f16  keys [d, 64], values [64, d]
+//   q8_0      blocks of 32 along d, the last filled up with zeros: keys as two panels of 32 outputs each (kernels/kernels.h),
+//             values as Kernels::product_slabs wants them. A row is quantised alone.
+// Where a token is written or read, `slab` points to its slab and i is its place in that.
+class CacheFormat {
+public:
+    static constexpr int slab = 64; // tokens
+
+    virtual ~CacheFormat() = default;
+    virtual std::size_t token_bytes(int d) const = 0; // of a key, or of a value; a slab has 64 times as many
+    virtual void write_key(const float* key, int d, std::byte* slab, int i) const = 0;
+    virtual void write_value(const float* value, int d, std::byte* slab, int i) const = 0;
+    virtual void read_key(const std::byte* slab, int i, float* key, int d) const = 0;
+    virtual void read_value(const std::byte* slab, int i, float* value, int d) const = 0;
+    // scores [n, m] = scale * q [n, d] * keys^T, of the first m tokens of successive slabs; a row has the bits that it has alone.
+    // memory: query_bytes(n, d), aligned to 64.
+    virtual void multiply_keys(const std::byte* slabs, float scale, View q, std::byte* memory, View scores) const = 0;
+    // out [n, d] = weights [n, m] * values, likewise.
+    virtual void multiply_values(const std::byte* slabs, View weights, View out) const = 0;
+
+    static std::size_t query_bytes(int n, int d); // enough for any format
+};
+const CacheFormat& cache_format(CacheType type);
+
+} // namespace ordo
