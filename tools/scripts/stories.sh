@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Whether a model tells stories: 20 of at most 400 tokens from seeds 1 to 20 at the default sampling, with four openings in turn.
 #   [PRINT=1] tools/scripts/stories.sh ORDO CORPUS.txt FILE ...
+#   tools/scripts/stories.sh --documents CORPUS.txt TEXT.txt ...
 # Counts, for each FILE, the stories that
 #   spell   have no word that CORPUS.txt has fewer than three times (at least 18 of 20)
 #   prose   are no verse: lines, if there are more than six, have a median of 45 bytes or more (20)
@@ -10,9 +11,12 @@
 #           other than I (16)
 # and with PRINT prints the stories. Exit code 1 if a FILE has fewer of any. A FILE of llama2.c's, NAME.bin, needs its tokenizer,
 # tok512.bin, beside it.
+# With --documents it judges texts of people instead of models: all documents of each TEXT.txt, and those with each of the four
+# openings, by the same rules, as what a model could reach.
 set -eu
-[ $# -ge 3 ] || { sed -n '3,13p' "$0"; exit 2; }
-ordo=$1
+[ $# -ge 3 ] || { sed -n '3,16p' "$0"; exit 2; }
+documents='' ordo=$1
+[ "$1" != --documents ] || documents=1
 corpus=$2
 shift 2
 work=$(mktemp -d)
@@ -27,20 +31,35 @@ opening() { # SEED
     esac
 }
 
+openings=$(for number in 1 2 3 4; do opening "$number"; done)
+
 # The words of the corpus that it has often enough, once for all files.
 tr '[:upper:]' '[:lower:]' <"$corpus" | tr -cs "[:lower:]'" '\n' | sed "s/^'*//; s/'*\$//" |
     awk '{ ++count[$0] } END { for (word in count) if (count[word] >= 3) print word }' >"$work/known"
 
-# Of one story, on stdin, one line of the figures above, and the words that are none.
-judge() { # ENDED
-    awk -v ended="$1" '
+# Of stories on stdin, each followed by a line <|endoftext|>, or <|cut|> if it did not end by itself: a line each of the four
+# figures above, the number of its opening (0: another) and the words that are rare.
+judge() {
+    OPENINGS=$openings awk '
     NR == FNR { known[$0] = 1; next }
+    FNR == 1 { split(ENVIRON["OPENINGS"], opening, "\n") }
+    $0 == "<|endoftext|>" || $0 == "<|cut|>" { if (text != "") story($0 != "<|cut|>"); text = ""; lines = 0; next }
+    text == "" && $0 == "" { next }
     $0 != "" { length_of[++lines] = length($0) }
     { text = text $0 "\n" }
+    END { if (text != "") story(1) }
     function is_known(word) { # or all of its parts are
         word = tolower(word)
         gsub(/^\047+|\047+$/, "", word)
         return word == "" || word in known
+    }
+    function strangers(text,    word, out) {
+        while (match(text, /[A-Za-z\047]+/)) {
+            word = substr(text, RSTART, RLENGTH)
+            text = substr(text, RSTART + RLENGTH)
+            if (!is_known(word)) out = out " " word
+        }
+        return out
     }
     # Capitalised words of a text that begin no sentence in it, nor what somebody says, counted.
     function names(text, count,    start, word) {
@@ -54,25 +73,48 @@ judge() { # ENDED
             start = 0
         }
     }
-    END {
-        rest = text
-        while (match(rest, /[A-Za-z\047]+/)) {
-            word = substr(rest, RSTART, RLENGTH)
-            rest = substr(rest, RSTART + RLENGTH)
-            if (!is_known(word)) strange = strange " " word
-        }
+    function is_verse(    i, j, swap) {
         for (i = 2; i <= lines; ++i) # insertion sort
             for (j = i; j > 1 && length_of[j] < length_of[j - 1]; --j) {
                 swap = length_of[j]; length_of[j] = length_of[j - 1]; length_of[j - 1] = swap
             }
-        verse = lines > 6 && (length_of[int((lines + 1) / 2)] + length_of[int((lines + 2) / 2)]) / 2 < 45
+        return lines > 6 && (length_of[int((lines + 1) / 2)] + length_of[int((lines + 2) / 2)]) / 2 < 45
+    }
+    function comes_again(    half, first, word, hero) {
         half = int(length(text) / 2)
+        split("", first)
         names(substr(text, 1, half), first)
         for (word in first) if (first[word] > first[hero] || (first[word] == first[hero] && word < hero)) hero = word
-        again = hero != "" && substr(text, half + 1) ~ ("(^|[^A-Za-z])" hero "([^A-Za-z]|$)")
-        printf "%d %d %d %d%s\n", strange == "", !verse, ended, again, strange
+        return hero != "" && substr(text, half + 1) ~ ("(^|[^A-Za-z])" hero "([^A-Za-z]|$)")
+    }
+    function story(ended,    i, begins, strange) {
+        for (i = 4; i > 0; --i) if (index(text, opening[i]) == 1) begins = i
+        strange = strangers(text)
+        printf "%d %d %d %d %d%s\n", strange == "", !is_verse(), ended, comes_again(), begins, strange
     }' "$work/known" -
 }
+
+# Of the lines of judge: how many of how many stories, all or of one opening, with Wilson's 95 % interval of the heroes.
+counted() { # WHAT [OPENING]
+    awk -v what="$1" -v opening="${2:-}" '
+    opening == "" || $5 == opening { ++n; spell += $1; prose += $2; end += $3; hero += $4 }
+    END {
+        if (!n) { printf "%s: none\n", what; exit }
+        z = 1.96; share = hero / n; middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+        printf "%s: of %d stories spell %d, prose %d, end %d, hero %d (%.1f %%; 95 %% interval %.1f to %.1f)\n", what, n,
+               spell, prose, end, hero, 100 * share, 100 * (middle - half), 100 * (middle + half)
+    }' "$work/judged"
+}
+
+if [ -n "$documents" ]; then
+    for file; do
+        judge <"$file" >"$work/judged"
+        counted "$(basename "$file")"
+        for number in 1 2 3 4; do counted "  that begin '$(opening "$number")'" "$number"; done
+    done
+    exit 0
+fi
 
 code=0
 for file; do
@@ -83,17 +125,16 @@ for file; do
         file=$work/converted.safetensors
         ;;
     esac
-    : >"$work/judged"
+    : >"$work/stories"
     for seed in $(seq 20); do
         "$ordo" generate -m "$file" -p "$(opening "$seed")" -n 400 -s "$seed" >"$work/story" 2>"$work/said"
-        ended=0
-        grep -q 'stopped by: end of text' "$work/said" && ended=1
-        judge "$ended" <"$work/story" >"$work/one"
-        cat "$work/one" >>"$work/judged"
+        cat "$work/story" >>"$work/stories"
+        if grep -q 'stopped by: end of text' "$work/said"; then echo '<|endoftext|>'; else echo '<|cut|>'; fi >>"$work/stories"
         [ -z "${PRINT:-}" ] || { echo "## seed $seed"; echo; cat "$work/story"; echo; }
     done
+    judge <"$work/stories" >"$work/judged"
     awk -v file="$name" '
-    { spell += $1; prose += $2; end += $3; hero += $4; for (i = 5; i <= NF; ++i) strange = strange " " $i }
+    { spell += $1; prose += $2; end += $3; hero += $4; for (i = 6; i <= NF; ++i) strange = strange " " $i }
     END {
         passed = spell >= 18 && prose == 20 && end >= 18 && hero >= 16
         printf "%s: of 20 stories spell %d, prose %d, end %d, hero %d: %s\n", file, spell, prose, end, hero,

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 # Trains the shipped storyteller a leg further, on plain short stories: from OUT_DIR/storyteller.safetensors if there is one, else
 # from nothing. A leg ends with the rate brought down, so that its end can be shipped and be the next one's beginning.
-#   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
+#   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] [PEER=MODEL] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
 # CORPUS_DIR holds tiny.train.txt and tiny.val.txt, and for the first leg's tokenizer simple.train.txt and simple.val.txt, each as it
-# is or with .xz. One thread; goes on from a checkpoint in WORK (build/storyteller) where one exists. The file comes to OUT_DIR with its card, which prints twenty stories, whatever
-# stories.sh says of them. bf16 is faster where the machine multiplies pairs of bf16, and gives other bits.
+# is or with .xz. One thread; goes on from a checkpoint in WORK (build/storyteller) where one exists. The file comes to OUT_DIR with
+# its card, which prints twenty stories, whatever stories.sh says of them, and counts those of PEER, another model, too. bf16 is
+# faster where the machine multiplies pairs of bf16, and gives other bits.
 set -eu
-[ $# -eq 3 ] || { sed -n '3,8p' "$0"; exit 2; }
+[ $# -eq 3 ] || { sed -n '3,9p' "$0"; exit 2; }
 ordo=$1 corpus=$2 out=$3
 tools=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-$tools/../../build/storyteller}
@@ -45,7 +46,7 @@ OMP_NUM_THREADS=1 "$ordo" train --threads 1 --corpus "$train" --val "$val" "$@" 
     --out "$work/storyteller.safetensors"
 set -- "$ordo" "$work/storyteller.safetensors" "$work/storyteller.csv" "$train"
 [ ! -e "$work/before.safetensors" ] || set -- "$@" "$work/before.safetensors"
-"$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
+DOCUMENTS="$val $train" "$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
 for file in storyteller.md storyteller.safetensors; do
     cp "$work/$file" "$out/$file.part" && mv "$out/$file.part" "$out/$file"
 done

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Prints the card of the storyteller: what card.sh says of any file, what stories.sh says of this one, and its stories.
-# BEFORE is the file that this leg of its training went on from.
-#   tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt [BEFORE] >CARD.md
+# Prints the card of the storyteller: what card.sh says of any file, what stories.sh says of this one, of stories that people and
+# another model wrote, and its stories. BEFORE is the file that this leg of its training went on from.
+#   [DOCUMENTS='TEXT.txt ...'] [PEER=MODEL] tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt [BEFORE] >CARD.md
 set -eu
-[ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,5p' "$0"; exit 2; }
+[ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,6p' "$0"; exit 2; }
 ordo=$1 file=$2 log=$3 corpus=$4 before=${5:-}
 tools=$(cd "$(dirname "$0")" && pwd)
 "$tools/card.sh" "$ordo" "$file" "$log"
@@ -28,6 +28,30 @@ file it says:
 \`\`\`text
 $(printf '%s\n' "$stories" | sed -n '/^storyteller/,$p')
 \`\`\`
+EOF
+if [ -n "${DOCUMENTS:-}" ]; then
+    cat <<EOF
+
+By the same rules of the stories that it learned from and of such as were held out, all and those with one of the four openings
+(\`tools/scripts/stories.sh --documents\`): what a model that writes as they do can be expected to reach.
+
+\`\`\`text
+$(# shellcheck disable=SC2086
+"$tools/stories.sh" --documents "$corpus" $DOCUMENTS)
+\`\`\`
+EOF
+fi
+if [ -n "${PEER:-}" ]; then
+    cat <<EOF
+
+And of twenty stories by llama2.c's $(basename "$PEER"), a model of 260 thousand parameters that learned from stories of the same kind:
+
+\`\`\`text
+$("$tools/stories.sh" "$ordo" "$corpus" "$PEER" || true)
+\`\`\`
+EOF
+fi
+cat <<EOF
 
 $(printf '%s\n' "$stories" | sed -e '/^storyteller/,$d' -e 's/^## /### /')
 EOF
