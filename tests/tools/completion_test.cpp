@@ -196,6 +196,8 @@ const std::vector<Question> of_options{
     {"ordo convert --dtype ", "f32,q", {}}, // of which there is one
     {"ordo generate ", "--dtype=bf", {"--dtype=bf16"}},
     {"ordo bench --dtype ", "f32,q6", {"f32,q6_K"}},
+    {"ordo bench --dtype ", "f32+q6", {}},
+    {"ordo perplexity --encoding ", "rope,ali", {}}, // one spec, which may be a sum
     {"ordo bench --shape ", "llama1", {"llama110m", "llama15m", "llama1.1b"}},
     {"ordo generate --isa ", "avx512v", {"avx512vnni"}},
     {"ordo perplexity --encoding ", "ali", {"alibi"}},
@@ -230,7 +232,10 @@ const std::vector<Question> of_operands{
     {"ordo table -- ", "ali", {"alibi"}},
     {"ordo table rope:theta=100 ", "ali", {}},
     {"ordo table ", "segment+learn", {"segment+learned"}},
+    {"ordo table ", "segment,learn", {}}, // of which it takes one
     {"ordo lab ", "slo", {"slopes"}},
+    {"ordo lab ", "slopes,re", {}},
+    {"ordo lab ", "slopes+re", {}},
     {"ordo lab --quick ", "rep", {"report"}},
     {"ordo lab report ", "mo", files},
     {"ordo lab --seed 1 report ", "mo", files},

@@ -17,26 +17,33 @@ namespace {
 constexpr std::string_view global_names = "--help --version --man --markdown --completion";
 constexpr std::string_view shells = "bash zsh fish";
 
-enum class Values { none, free, files, words, list }; // list: words between , ; or +
+enum class Values { none, free, files, words };
 
-// Text that has names in it.
-bool names_something(const Option& option) {
-    return option.kind == Kind::text && (option.name == "encoding" || option.name == "encodings" ||
-                                         option.name == "shape" || option.name == "arch" || option.name == "dtype");
+// What may stand between the names that an option's value is made of; nothing: it is one name, or no name.
+std::string_view separators_of(const Option& option) {
+    if (option.kind != Kind::text) return "";
+    if (option.name == "encoding") return "+"; // a sum is one spec
+    if (option.name == "encodings") return ",;+";
+    return option.name == "shape" || option.name == "dtype" ? "," : "";
 }
 
 // What an option's value may be completed to.
 Values values_of(const Option& option) {
     if (option.kind == Kind::flag) return Values::none;
     if (option.kind == Kind::path) return Values::files;
-    if (option.kind == Kind::choice) return Values::words;
-    return names_something(option) ? Values::list : Values::free;
+    const bool named = option.kind == Kind::choice || option.name == "arch" || !separators_of(option).empty();
+    return named ? Values::words : Values::free;
 }
 
 std::string joined(std::span<const std::string_view> words) {
     std::string text;
     for (const std::string_view word : words) text += (text.empty() ? "" : " ") + std::string(word);
     return text;
+}
+
+// What may join names of a verb's first operand.
+std::string_view joints_of(const Verb& verb) {
+    return verb.operand == "SPEC" ? "+" : "";
 }
 
 std::string words_of(const Verb& verb, const Option& option) {
@@ -112,7 +119,7 @@ std::string valued_names(const Verb& verb) {
 // to it, as it knows of quotes and of ~.
 constexpr std::string_view bash_function = R"(_ordo() {
     local IFS=$' \t\n' line=() word= glued= piece=${COMP_WORDS[COMP_CWORD]} cur= before= head= verb= i
-    local value= words= options= operands=0 names= place=0 ended=
+    local value= words= between= options= operands=0 names= joints= place=0 ended=
     COMPREPLY=()
     for ((i = 0; i <= COMP_CWORD; ++i)); do
         word=${COMP_WORDS[i]}
@@ -149,14 +156,14 @@ constexpr std::string_view bash_function = R"(_ordo() {
             fi
         done
         if ((i == last)); then # no option waits for this word
-            value= words=
+            value= words= between=
             if [[ ! $ended && $cur == --*=* ]]; then
                 _ordo_value "$verb" "${cur%%=*}"
                 before=${cur%%=*}= cur=${cur#*=}
             elif [[ ! $ended && $cur == -* ]] || ((place >= operands)); then
                 value=words words=$options
             elif [[ $place -eq 0 && $names ]]; then
-                value=list words=$names
+                value=words words=$names between=$joints
             else
                 value=files
             fi
@@ -164,9 +171,9 @@ constexpr std::string_view bash_function = R"(_ordo() {
     fi
     if [[ $value == files ]]; then
         compopt -o default
-    elif [[ $value == words || $value == list ]]; then
+    elif [[ $value == words ]]; then
         cur=${cur#[\'\"]} kept=${kept#[\'\"]}
-        [[ $value == list ]] && head=${cur%"${cur##*[,;+]}"}
+        [[ $between ]] && head=${cur%"${cur##*[$between]}"}
         COMPREPLY=($(compgen -P "$before$head" -W "$words" -- "${cur#"$head"}"))
         COMPREPLY=("${COMPREPLY[@]#"$kept"}")
     fi
@@ -186,23 +193,25 @@ std::string bash_text() {
             values += "        " + prefix + names_of(option, ("' | " + prefix).c_str()) + "') value=";
             if (kind == Values::files) values += "files";
             if (kind == Values::free) values += "text";
-            if (kind == Values::words) values += "words words=" + in_quotes(words_of(*verb, option));
-            if (kind == Values::list) values += "list words=" + in_quotes(words_of(*verb, option));
+            if (kind == Values::words)
+                values += "words words=" + in_quotes(words_of(*verb, option)) +
+                          " between=" + in_quotes(separators_of(option));
             values += " ;;\n";
         });
         const std::string operands = joined(operand_names(*verb));
         cases += "        " + std::string(verb->name) + ") operands=" + std::to_string(operand_count(*verb)) +
-                 " options=" + in_quotes(names) + (operands.empty() ? "" : " names=" + in_quotes(operands)) + " ;;\n";
+                 " options=" + in_quotes(names) + (operands.empty() ? "" : " names=" + in_quotes(operands)) +
+                 " joints=" + in_quotes(joints_of(*verb)) + " ;;\n";
     }
     std::string out = "# bash completion for ordo, made by ordo --completion bash\n";
     out += "_ordo_verbs=" + in_quotes(verb_names()) + "\n";
     out += "_ordo_first=\"$_ordo_verbs " + std::string(global_names) + "\"\n";
     out += "_ordo_shells=" + in_quotes(shells) + "\n";
-    out += "_ordo_verb() { # VERB: its options, how many operands it takes, and what the first may be by name\n"
+    out += "_ordo_verb() { # VERB: its options, how many operands it takes, names for the first, and what joins them\n"
            "    case $1 in\n" +
            cases + "    esac\n}\n";
-    out += "_ordo_value() { # VERB OPTION: what comes next: files, words, a list, a text, or nothing\n"
-           "    value= words=\n    case \"$1 $2\" in\n" +
+    out += "_ordo_value() { # VERB OPTION: what comes next: files, a text, words and what joins them, or nothing\n"
+           "    value= words= between=\n    case \"$1 $2\" in\n" +
            values + "    esac\n}\n";
     return out.append(bash_function);
 }
@@ -219,6 +228,11 @@ std::string zsh_escaped(std::string_view text) {
     return out;
 }
 
+std::string zsh_words(std::string_view separators, const std::string& words) {
+    if (separators.empty()) return "(" + words + ")";
+    return "{_ordo_list '" + std::string(separators) + "' " + words + "}";
+}
+
 // name: as it stands before the description, with = where the value may stand after it.
 std::string zsh_argument(const Verb& verb, const Option& option, std::string_view name) {
     const Values kind = values_of(option);
@@ -228,8 +242,7 @@ std::string zsh_argument(const Verb& verb, const Option& option, std::string_vie
     if (kind == Values::none) return in_quotes(text);
     text += ":" + zsh_escaped(option.value) + ":";
     if (kind == Values::files) text += "_files";
-    if (kind == Values::words) text += "(" + words_of(verb, option) + ")";
-    if (kind == Values::list) text += "{_ordo_list " + words_of(verb, option) + "}";
+    if (kind == Values::words) text += zsh_words(separators_of(option), words_of(verb, option));
     return in_quotes(text);
 }
 
@@ -242,7 +255,7 @@ std::vector<std::string> zsh_operands(const Verb& verb) {
         rest.remove_prefix(std::min(rest.size(), name.size() + 1));
         const std::string words = place == 1 ? joined(operand_names(verb)) : "";
         all.push_back(in_quotes(std::to_string(place) + ":" + zsh_escaped(name) + ":" +
-                                (words.empty() ? "_files" : "{_ordo_list " + words + "}")));
+                                (words.empty() ? "_files" : zsh_words(joints_of(verb), words))));
     }
     return all;
 }
@@ -263,9 +276,9 @@ std::string zsh_text() {
     }
     return "#compdef ordo\n"
            "# zsh completion for ordo, made by ordo --completion zsh\n"
-           "_ordo_list() { # WORD ...: one of them, at the end of a list too\n"
-           "    compset -P '*[,;+]'\n"
-           "    compadd -- \"$@\"\n"
+           "_ordo_list() { # SEPARATORS WORD ...: one of them, at the end of a list too\n"
+           "    compset -P \"*[$1]\"\n"
+           "    compadd -- \"${@:2}\"\n"
            "}\n"
            "_ordo() {\n"
            "    local -a verbs=(\n" +
@@ -322,12 +335,17 @@ function __ordo_place # VERB PLACE ...: how many operands of the verb stand befo
     end
     contains $place $argv[2..]
 end
-function __ordo_list # WORD ...: each at the end of the list that is being written, if it is one
+function __ordo_list # SEPARATORS WORD ...: each at the end of the list that is being written, if it is one
     set -l word (commandline -ct | string replace -r -- '^--[^=]*=' '' | string trim -l -c '\'"')
-    set -l head (string match -r -- '.*[,;+]' "$word")
-    printf '%s\n' "$head"$argv
+    set -l head (string match -r -- ".*[$argv[1]]" "$word")
+    printf '%s\n' "$head"$argv[2..]
 end
 )";
+
+std::string fish_words(std::string_view separators, const std::string& words) {
+    if (separators.empty()) return words;
+    return "(__ordo_list '" + std::string(separators) + "' " + words + ")";
+}
 
 std::string fish_text() {
     std::string out = "# fish completion for ordo, made by ordo --completion fish\n"
@@ -350,7 +368,7 @@ std::string fish_text() {
     for (const Verb* verb : verbs()) {
         const std::string name(verb->name);
         if (const std::string operands = joined(operand_names(*verb)); !operands.empty())
-            when("__ordo_place " + name + " 0", "-f -a " + in_quotes("(__ordo_list " + operands + ")", true));
+            when("__ordo_place " + name + " 0", "-f -a " + in_quotes(fish_words(joints_of(*verb), operands), true));
         std::string places;
         for (std::size_t place = 0; place < operand_count(*verb); ++place) places += " " + std::to_string(place);
         when("__ordo_verb " + name + "; and not __ordo_place " + name + places, "-f"); // they all are there
@@ -362,9 +380,8 @@ std::string fish_text() {
             const Values kind = values_of(option);
             if (kind == Values::files) what += " -rF";
             if (kind == Values::free) what += " -x";
-            if (kind == Values::words) what += " -xa " + in_quotes(words_of(*verb, option), true);
-            if (kind == Values::list)
-                what += " -xa " + in_quotes("(__ordo_list " + words_of(*verb, option) + ")", true);
+            if (kind == Values::words)
+                what += " -xa " + in_quotes(fish_words(separators_of(option), words_of(*verb, option)), true);
             when("__ordo_verb " + name, what + " -d " + in_quotes(option.help, true));
         });
     }
