@@ -4,6 +4,7 @@
 #include "encoding/registry.h"
 #include "tests/lab/lab_run.h"
 #include "tests/tools/models.h"
+#include "tools/lab/drawing/draw.h"
 #include "tools/lab/math/tsne.h"
 
 #include <algorithm>
@@ -272,6 +273,12 @@ TEST(LabSlopes, TheSteepestAndTheGentlestAreShown) {
     const lab::Result result = run("slopes", {"--heads", "9", "--length", "3"});
     EXPECT_NEAR(picture<HeatMap>(result, "head-8").values.at(1).at(0), -std::sqrt(0.5), 1e-7);
     EXPECT_NEAR(picture<HeatMap>(result, "head-7").values.at(1).at(0), -1 / 256.0, 1e-9);
+    // In colours that compare: two positions under the steepest is the most that there is.
+    for (const char* name : {"head-8", "head-7"}) {
+        const lab::Range range = lab::value_range(picture<HeatMap>(result, name));
+        EXPECT_NEAR(range.low, -2 * std::sqrt(0.5), 1e-6) << name;
+        EXPECT_EQ(range.high, 0) << name;
+    }
 }
 
 TEST(LabAngles, ArePositionsTimesThePowersOfTheBase) {

@@ -52,6 +52,8 @@ struct HeatMap {
     std::vector<std::string> x_names = {}, y_names = {}; // in place of numbers; empty: numbers
     bool diverging = true; // colours run both ways from zero; otherwise from least to most
     bool shares = false;   // of one: colours run from 0 to 1, and files have the numbers in the cells
+    // Least and most of the colours, where maps are to be compared; empty: those of this map's values.
+    std::optional<std::pair<double, double>> scale = {};
 };
 
 struct Picture {

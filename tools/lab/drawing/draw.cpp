@@ -30,6 +30,7 @@ Range closed(Range range) {
 
 Range value_range(const HeatMap& map) {
     if (map.shares) return {0, 1};
+    if (map.scale) return {map.scale->first, map.scale->second};
     Range range{HUGE_VAL, -HUGE_VAL};
     for (const auto& row : map.values)
         for (const double value : row) widen(range, value);

@@ -12,7 +12,7 @@ struct Range {
     double low = 0, high = 0;
     double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
 };
-// Of the finite values; diverging: as far below zero as above it.
+// HeatMap::scale, or of the finite values; diverging: as far below zero as above it.
 Range value_range(const HeatMap& map);
 // Whether a cell has no value.
 bool has_blank(const HeatMap& map);

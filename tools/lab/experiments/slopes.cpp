@@ -109,24 +109,34 @@ Picture all_slopes() {
             "head", "number of heads", std::move(map)};
 }
 
+// The bias of these heads, in the same colours for the same bias.
+std::vector<Picture> bias_pictures(int heads, std::span<const int> shown, int length) {
+    std::vector<Picture> pictures;
+    double least = 0; // at no distance it is 0
+    for (const int head : shown) {
+        HeatMap map{.values = matrix_of(heads, head, length), .value_label = "added to the score", .diverging = false};
+        least = std::min(least, map.values.back().front()); // of the largest distance
+        pictures.push_back({"head-" + std::to_string(head),
+                            "ALiBi's bias of head " + std::to_string(head) + " of " + std::to_string(heads) +
+                                ": it falls with the distance; keys after the query are masked",
+                            "key", "query", std::move(map)});
+    }
+    for (Picture& picture : pictures) std::get<HeatMap>(picture.content).scale = {least, 0};
+    if (pictures.size() > 1) pictures.back().title += "; colours as for head " + std::to_string(shown.front());
+    return pictures;
+}
+
 Result run(const Request& request) {
     const int heads = request.integer("heads", 8);
     const int length = request.only("length", 24, most_length);
     Result result;
     result.tables = {slope_table(), worked_matrix(heads, 0)};
     result.pictures = {all_slopes()};
-    const auto bias_of = [&](int head) {
-        const std::string title = "ALiBi's bias of head " + std::to_string(head) + " of " + std::to_string(heads) +
-                                  ": it falls with the distance; keys after the query are masked";
-        result.pictures.push_back({"head-" + std::to_string(head), title, "key", "query",
-                                   HeatMap{.values = matrix_of(heads, head, length),
-                                           .value_label = "added to the score",
-                                           .diverging = false}});
-    };
     const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
     const auto [gentlest, steepest] = std::minmax_element(slopes.begin(), slopes.end());
-    bias_of(static_cast<int>(steepest - slopes.begin()));
-    if (heads > 1) bias_of(static_cast<int>(gentlest - slopes.begin()));
+    std::vector<int> shown{static_cast<int>(steepest - slopes.begin())};
+    if (heads > 1) shown.push_back(static_cast<int>(gentlest - slopes.begin()));
+    for (Picture& picture : bias_pictures(heads, shown, length)) result.pictures.push_back(std::move(picture));
     result.pictures.push_back(weights_picture(heads, length));
     result.pictures.push_back(shapes_picture(heads, length));
     const auto kept = [](double slope, double raised = 3) { return tools::fixed_text(std::exp(-raised * slope), 3); };
