@@ -69,11 +69,28 @@ TEST_F(Training, OffATerminalThereIsALineForEachEvaluation) {
     EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 2) << shown;
     EXPECT_EQ(shown.find_first_of("\r\033"), std::string::npos) << shown;
     EXPECT_TRUE(shown.starts_with("ordo: step 6/12: loss ")) << shown;
-    EXPECT_NE(shown.find("\nordo: step 12/12: loss "), std::string::npos) << shown;
+    const std::string last = shown.substr(shown.find('\n') + 1);
+    EXPECT_TRUE(last.starts_with("ordo: step 12/12: loss ")) << shown;
+    EXPECT_NE(shown.find(" left\n"), std::string::npos) << shown;
+    EXPECT_EQ(last.find(" left"), std::string::npos) << shown; // nothing is
     o.progress = false;
     testing::internal::CaptureStderr();
     run(o);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+// Whoever looks into a log does not have to wait for the first evaluation.
+TEST_F(Training, OffATerminalTheTimeThatIsLeftIsSaidEarly) {
+    Options o = options("run");
+    o.progress = true;
+    o.eval_every = 100;
+    testing::internal::CaptureStderr();
+    run(o);
+    const std::string shown = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 2) << shown;
+    EXPECT_TRUE(shown.starts_with("ordo: step 11/12: loss ")) << shown; // the first step is a warm-up
+    EXPECT_NE(shown.find(" tokens/s, 0:0"), std::string::npos) << shown;
+    EXPECT_LT(shown.find(" left\n"), shown.find("held-out")) << shown;
 }
 
 } // namespace

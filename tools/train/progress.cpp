@@ -12,6 +12,8 @@ namespace {
 
 using tools::fixed_text;
 
+constexpr std::int64_t steps_before_estimate = 10;
+
 std::string left_text(double seconds) { // "1:05 left"
     const auto whole = static_cast<std::int64_t>(seconds);
     const std::string rest = std::to_string(whole % 60);
@@ -70,16 +72,26 @@ void TrainingProgress::step(std::int64_t step, std::int64_t steps, std::int64_t 
     figures_.rate = static_cast<double>((step - first_step_) * step_tokens) / seconds;
     figures_.seconds_left = static_cast<double>((steps - step) * step_tokens) / figures_.rate;
     if (due(now) || step == steps) line_.show(bar_text(figures_, tools::LiveLine::width()));
+    if (!said_ && step - first_step_ == steps_before_estimate && step < steps) say();
+}
+
+void TrainingProgress::say() {
+    if (!shown_ || line_.active()) return;
+    said_ = true;
+    std::string text = "step " + std::to_string(figures_.step) + "/" + std::to_string(figures_.steps) + ": loss " +
+                       fixed_text(figures_.loss, 3);
+    if (figures_.held_out) text += ", held-out " + fixed_text(*figures_.held_out, 3);
+    if (figures_.rate > 0) text += ", " + fixed_text(figures_.rate, 0) + " tokens/s";
+    if (figures_.rate > 0 && figures_.step < figures_.steps) text += ", " + left_text(figures_.seconds_left);
+    tools::write_message(text);
 }
 
 void TrainingProgress::evaluated(std::int64_t step, std::int64_t steps, double loss, double held_out) {
+    figures_.step = step;
+    figures_.steps = steps;
+    figures_.loss = loss;
     figures_.held_out = held_out;
-    if (!shown_ || line_.active()) return;
-    std::string text = "step " + std::to_string(step) + "/" + std::to_string(steps) + ": loss " + fixed_text(loss, 3) +
-                       ", held-out " + fixed_text(held_out, 3);
-    if (figures_.rate > 0)
-        text += ", " + fixed_text(figures_.rate, 0) + " tokens/s, " + left_text(figures_.seconds_left);
-    tools::write_message(text);
+    say();
 }
 
 void TrainingProgress::evaluating(std::int64_t done, std::int64_t windows) {

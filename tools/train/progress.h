@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What somebody who waits for a run is shown on stderr: on a terminal a bar, elsewhere a line for each
-// held-out loss.
+// What somebody who waits for a run is shown on stderr: on a terminal a bar, elsewhere a line for each held-out loss, and
+// before the first of them one that says how long it will take.
 #pragma once
 
 #include "core/timer.h"
@@ -39,8 +39,10 @@ public:
 
 private:
     bool due(Clock::time_point now);
+    void say(); // the figures as a line, where there is no bar
 
     bool shown_;
+    bool said_ = false;
     tools::LiveLine line_;
     std::int64_t first_step_ = -1;
     Clock::time_point start_, drawn_;
