@@ -32,7 +32,8 @@ int checked_capacity(const Stack& model, const SessionOptions& options, const ch
         const std::int64_t reach = encoding->max_position();
         // Without a wish of the caller's, a shorter session will do; with one, nothing less.
         if (first + std::max<std::int64_t>(capacity, 1) <= reach) continue;
-        fail(ErrorCode::limit, name_of(*encoding), ": position ", std::max(first, reach), ", the table has ", reach);
+        fail(ErrorCode::limit, name_of(*encoding), ": expected positions below ", reach, ", found ",
+             first + std::max<std::int64_t>(capacity, 1) - 1);
     }
     constexpr std::int64_t last = std::numeric_limits<int>::max();
     if (capacity == 0)

@@ -78,7 +78,7 @@ TEST(Fill, RefusesByName) {
     expect_error(ErrorCode::usage, "candidates", [&] { fill(model, "[MASK]", 0); });
     std::string longer = "[MASK]";
     for (int i = 0; i < 96; ++i) longer += " cat";
-    expect_error(ErrorCode::limit, "the table has 96", [&] { fill(model, longer); });
+    expect_error(ErrorCode::limit, "learned: expected positions below 96, found 98", [&] { fill(model, longer); });
     Blueprint causal = masked();
     causal.mask = Mask::causal;
     const Model other = with_words(causal, "learned", words());

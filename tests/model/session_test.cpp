@@ -91,10 +91,14 @@ TEST(Sessions, RefusePositionsThatTheEncodingDoesNotHave) {
     const Model model = short_model();
     EXPECT_EQ(model.max_position(), 20);
     EXPECT_EQ(Session(model, {20}).capacity(), 20);
-    expect_error(ErrorCode::limit, "short: position 20, the table has 20", [&] { Session s(model, {21}); });
+    expect_error(ErrorCode::limit, "short: expected positions below 20, found 20", [&] { Session s(model, {21}); });
     EXPECT_EQ(Session(model, {5, 256, 15}).capacity(), 5);
-    expect_error(ErrorCode::limit, "short: position 20, the table has 20", [&] { Session s(model, {6, 256, 15}); });
-    expect_error(ErrorCode::limit, "short: position 33", [&] { Session s(model, {0, 256, 33}); });
+    expect_error(ErrorCode::limit, "short: expected positions below 20, found 20", [&] {
+        Session s(model, {6, 256, 15});
+    });
+    expect_error(ErrorCode::limit, "short: expected positions below 20, found 33", [&] {
+        Session s(model, {0, 256, 33});
+    });
     // Left to itself a session takes what there is.
     EXPECT_EQ(Session(model).capacity(), 20);
     EXPECT_EQ(Session(model, {0, 256, 15}).capacity(), 5);

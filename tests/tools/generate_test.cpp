@@ -136,8 +136,23 @@ TEST(CliGenerate, APromptMayFillTheContextButNotExceedIt) {
     EXPECT_EQ(greedy(fits, {"-n", "-1"}), fits + "Z\n");
     EXPECT_EQ(greedy(fits.substr(1), {"-n", "-1"}), fits + "Z\n");
     expect_error(run_program({"generate", "-p", fits + "Z"}), 4, "at most 64 tokens, found 65"); // and no seed
-    expect_error(run_program({"generate", "-p", fits + "Z"}), 4,
-                 "found 65; -c gives more room as far as the encoding reaches, --context-shift with");
+    // What is advised helps: more room only where the encoding has it.
+    const auto refused = [](std::vector<std::string> more, const std::string& phrase) {
+        more.insert(more.begin(), "generate");
+        expect_error(run_program(more), 4, phrase);
+    };
+    const std::string longer = fits + "Z", shift = "--context-shift leaves out its middle";
+    refused({"-p", longer}, "found 65; -c gives more room, " + shift);
+    refused({"-p", longer, "--encoding", "learned"}, "found 65; " + shift);
+    refused({"-p", longer, "--encoding", "learned", "-c", "8"},
+            "at most 8 tokens, found 65; -c gives more room, up to 64 tokens, " + shift);
+    refused({"-p", longer, "--context-shift", "--keep", "-1"},
+            "found 65; -c gives more room, a smaller --keep leaves out its middle");
+    refused({"-p", longer, "--encodings", "rope;learned"}, "found 65; " + shift);
+    refused({"-p", longer, "--encodings", "learned;rope"}, "found 65; " + shift);
+    EXPECT_EQ(greedy(longer, {"-n", "1", "--context-shift", "--encoding", "learned"}), longer + "Z\n");
+    const Outcome typed = run_program({"generate", "-i", "-q", "--encoding", "learned"}, {.input = longer + "\n"});
+    EXPECT_NE(typed.err.find("found 65; " + shift), std::string::npos) << typed.err;
     EXPECT_EQ(greedy(fits + "Z", {"-n", "1", "-c", "100"}), fits + "ZZ\n");
     expect_error(run_program({"generate", "-q"}, {.input = std::string(1 << 20, 'a')}), 4,
                  "at most 64 tokens, found 1048577");

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "layers/cache_format.h"
+#include "tools/cli/reach.h"
 #include "tools/cli/signals.h"
 #include "tools/verbs/chat.h"
 #include "tools/verbs/generate_options.h"
@@ -119,6 +120,18 @@ std::string full_text(const GenerateRequest& request) {
     return request.options.context_shift ? ", of which --keep leaves no room to shift" : "; --context-shift goes on";
 }
 
+std::string room_text(const GenerateRequest& request, const Model& model) {
+    const int reach = model.max_position(), asked = request.options.session.capacity,
+              has = asked > 0 ? asked : std::min(model.context(), reach);
+    std::string text = "; ";
+    if (reach > has) {
+        text += "-c gives more room";
+        if (reach < unlimited) text += ", up to " + grouped(static_cast<std::uint64_t>(reach)) + " tokens";
+        text += ", ";
+    }
+    return text + (request.options.context_shift ? "a smaller --keep" : "--context-shift") + " leaves out its middle";
+}
+
 std::string shifts_text(int shifts, const Continuation& continuation) {
     return "the context of " + grouped(static_cast<std::uint64_t>(continuation.capacity())) + " tokens was shifted " +
            std::to_string(shifts) + (shifts == 1 ? " time, " : " times, ") +
@@ -168,7 +181,7 @@ int generate_one(const Arguments& arguments) {
         return true;
     };
     Continuation continuation =
-        saying_what_makes_room([&] { return Continuation(model, prompt, request.options, on_text); });
+        saying_what_makes_room(request, model, [&] { return Continuation(model, prompt, request.options, on_text); });
     warn_beyond(arguments, model, continuation.capacity());
     if (continuation.left_out() > 0 && !request.quiet)
         write_message("warning: " + grouped(static_cast<std::uint64_t>(continuation.left_out())) + " of the prompt's " +

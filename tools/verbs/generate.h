@@ -26,16 +26,17 @@ std::uint64_t random_seed();
 // "seed: 7" on stderr, of one that was drawn, or chosen otherwise than by the user, and matters.
 void show_seed(const GenerateRequest& request, bool chosen = false);
 
-// What it makes, unless a prompt is too long for its context: then the refusal says by which options it would fit.
+// "; -c gives more room, --context-shift leaves out its middle": what may be done about a prompt that does not fit.
+std::string room_text(const GenerateRequest& request, const Model& model);
+
+// What it makes, unless a prompt is too long for the model's context: then the refusal says by which options it would fit.
 template <class Make>
-auto saying_what_makes_room(const Make& make) {
+auto saying_what_makes_room(const GenerateRequest& request, const Model& model, const Make& make) {
     try {
         return make();
     } catch (const Error& error) {
         if (error.code != ErrorCode::limit || !std::string_view(error.what()).starts_with("prompt: ")) throw;
-        fail(error.code, error.what(),
-             "; -c gives more room as far as the encoding reaches, "
-             "--context-shift with --keep leaves out its middle");
+        fail(error.code, error.what(), room_text(request, model));
     }
 }
 

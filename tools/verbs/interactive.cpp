@@ -202,7 +202,7 @@ private:
             return true;
         };
         Continuation continuation = saying_what_makes_room(
-            [&] { return Continuation(*model_, before_, request_.options, keep, std::move(fed)); });
+            request_, *model_, [&] { return Continuation(*model_, before_, request_.options, keep, std::move(fed)); });
         {
             Progress progress(request_.quiet);
             feed_prompt(continuation, "text", progress, [] { return stop_signal() == 0; });

@@ -22,8 +22,9 @@ constexpr int least_width = 24; // of a column, in characters
 struct Voice {
     Voice(std::string spec_as_given, Model opened) : spec(std::move(spec_as_given)), model(std::move(opened)) {}
 
-    void begin(const std::string& prompt, const GenerateRequest& request, Progress& progress) {
-        saying_what_makes_room([&] {
+    // narrowest: whose encoding reaches least.
+    void begin(const std::string& prompt, const GenerateRequest& request, const Model& narrowest, Progress& progress) {
+        saying_what_makes_room(request, narrowest, [&] {
             continuation.emplace(model, prompt, request.options, [this](std::string_view text) {
                 arrived += text;
                 return true;
@@ -122,11 +123,15 @@ int generate_side_by_side(const Arguments& arguments) {
     take_recommended(arguments, voices.front().model, request.options.sampling);
     show_idle_options(arguments, request);
     for (const Voice& voice : voices) warn_beyond(arguments, voice.model, request.options.session.capacity, voice.spec);
+    const auto reaches_less = [](const Voice& a, const Voice& b) {
+        return a.model.max_position() < b.model.max_position();
+    };
+    const Model& narrowest = std::min_element(voices.begin(), voices.end(), reaches_less)->model;
     std::vector<Voice*> all;
     {
         Progress progress(request.quiet);
         for (Voice& voice : voices) {
-            voice.begin(prompt, request, progress);
+            voice.begin(prompt, request, narrowest, progress);
             all.push_back(&voice);
         }
     }
