@@ -232,7 +232,9 @@ TEST(CliGenerate, AnotherEncodingThanTheTrainedOneNeedsForce) {
         more.insert(more.begin(), words.begin(), words.end());
         return run_program(more);
     };
-    expect_error(with({"alibi"}), 2, "alibi");
+    expect_error(with({"alibi"}), 2,
+                 "asked to run with 'alibi:max=8,power=1'; to see what happens all the same, force it "
+                 "with --force-encoding");
     const Outcome forced = with({"alibi", "--force-encoding"});
     expect_success(forced);
     EXPECT_EQ(forced.out, "abc\n"); // the alphabet model does not care

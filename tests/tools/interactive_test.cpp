@@ -36,6 +36,7 @@ TEST(CliInteractive, ContinuesWhatIsTyped) {
 
 TEST(CliInteractive, OtherEncodingsSeedsAndModels) {
     EXPECT_EQ(said("a\n/encoding alibi\n\n/model " + model_file("none") + "\n\n"), "bcd\nefg\nhij\n");
+    EXPECT_EQ(said("a\n/model '" + model_file("alibi") + "'\n\n"), "bcd\nefg\n"); // as a terminal pastes a path
     // A seed gives the text of a single run; the same text is taken back and written again under another one.
     std::vector<std::string> single{"generate", model_file("random"), "-p", "The", "-n", "9", "-q", "-s"};
     std::vector<std::string> talk{"generate", model_file("random"), "-i", "-n", "9", "-q"};

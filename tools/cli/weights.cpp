@@ -242,6 +242,17 @@ void apply_rope_options(const Arguments& arguments, const fs::path& file, LoadOp
         for (const std::string& text : idle) write_message("warning: " + text);
 }
 
+// The library does not know by which option an encoding is forced.
+Model load_or_say_how(const fs::path& file, const LoadOptions& options) {
+    try {
+        return Model::load(file, options);
+    } catch (const Error& error) {
+        const std::string_view text = error.what();
+        if (!text.ends_with("force it")) throw;
+        fail(error.code, text, " with --force-encoding");
+    }
+}
+
 } // namespace
 
 Model open_model(const Arguments& arguments, const ModelChoice& choice) {
@@ -253,7 +264,7 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     options.context = choice.context;
     if (!arguments.has("quiet"))
         options.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
-    Model model = Model::load(choice.file, options);
+    Model model = load_or_say_how(choice.file, options);
     if (arguments.has("verbose")) show_model(choice.file, model);
     return model;
 }

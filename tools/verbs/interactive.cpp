@@ -50,6 +50,13 @@ constexpr std::string_view chat_help =
          near.empty() ? "; /help lists them" : "; did you mean ", near, near.empty() ? "" : "?");
 }
 
+// A file as terminals paste it, in the quotes that a shell would take off.
+std::string_view unquoted(std::string_view file) {
+    const bool quoted = file.size() > 2 && (file.front() == '\'' || file.front() == '"') && file.back() == file.front();
+    std::error_code error;
+    return quoted && !std::filesystem::exists(file, error) ? file.substr(1, file.size() - 2) : file;
+}
+
 class Interaction {
 public:
     explicit Interaction(const Arguments& arguments)
@@ -180,7 +187,7 @@ private:
     void set_model(std::string_view file) {
         if (file.empty()) fail(ErrorCode::usage, "/model: expected a file, found nothing");
         ModelChoice choice = choice_;
-        choice.file = file;
+        choice.file = unquoted(file);
         choice.encoding = "";
         open(choice);
         own_file_ = true;
