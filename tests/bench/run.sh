@@ -156,7 +156,7 @@ ok "the budget of the seeds" grep -q ' Mean of 3 seeds of 1.2 million tokens eac
 ok "the reference" grep -q '^| .`none`.*| reference | reference |$' "$scratch/README.md"
 sed -i '/^learned/s/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"
 ok "seeds of some" exits 0 table
-ok "of the others a single run, and it is said" grep -q ' Mean of 3 seeds of 1.2 million tokens each ± half of its 95 % interval, or without one a single run' "$scratch/README.md"
+ok "of the others a single run, and it is said" grep -q ' Mean of 3 seeds of 1.2 million tokens each ± half of its 95 % interval; a figure without ± is of a single run' "$scratch/README.md"
 sed -i 's/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"
 ok "one seed" exits 0 table
 ok "one seed has no interval" grep -q '^| .`rope`.*| -0.250 | 0.99 % |$' "$scratch/README.md"

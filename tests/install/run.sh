@@ -156,14 +156,15 @@ check 'threads writes two' twice threads
 # The programs that README.md prints, as they stand there: built with what was installed, and run where their paths to the
 # weights hold. They are not greedy, but the library's seed is 0 where nothing else is said.
 readme_block() { awk -v n="$1" '/^```cpp$/ { ++block; inside = 1; next } /^```$/ { inside = 0 } inside && block == n' README.md; }
-as_the_program() { # NAME OPTION ...
-    name=$1
-    shift
+as_the_program() { # NUMBER NAME OPTION ...: and as README.md says
+    shown=$(sed -n 's/^Its output begins `\([^`]*\)`.*/\1/p' README.md | sed -n "$1p") name=$2
+    shift 2
     build "$name" && "$outside/$name" >"$SCRATCH/other" && test "$(wc -w <"$SCRATCH/other")" -gt 10 &&
+        [ -n "$shown" ] && case $(cat "$SCRATCH/other") in "$shown"*) ;; *) echo "expected: $shown" && cat "$SCRATCH/other" && false ;; esac &&
         "$prefix/bin/ordo" generate -s 0 --no-display-prompt -q "$@" >"$SCRATCH/same" && same same other
 }
 readme_program() {
-    readme_block 1 >"$outside/readme.cpp" && as_the_program readme -m weights/rope.safetensors -p 'Once upon a time'
+    readme_block 1 >"$outside/readme.cpp" && as_the_program 1 readme -m weights/rope.safetensors -p 'Once upon a time'
 }
 check "README.md's program" readme_program
 # An encoding in the place of the first program's model: ALiBi's bias with one slope for all heads.
@@ -174,7 +175,7 @@ readme_encoding() {
             cat "$SCRATCH/encoding"
             sed -n '/^int main/,$p' "$SCRATCH/program1" | grep -v 'Model::load'
         } >"$outside/readme2.cpp" &&
-        as_the_program readme2 -m weights/none.safetensors --encoding alibi:max=0,scale=0.0625 --force-encoding -p 'Once upon a time'
+        as_the_program 2 readme2 -m weights/none.safetensors --encoding alibi:max=0,scale=0.0625 --force-encoding -p 'Once upon a time'
 }
 check "README.md's encoding" readme_encoding
 check 'README.md has at most 150 lines' test "$(wc -l <README.md)" -le 150

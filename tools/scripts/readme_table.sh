@@ -106,7 +106,7 @@ END {
     budget = budget " million tokens" (recipe == "" ? "" : " (" recipe ")")
     if (seeds)
         notes = "\nLoss: nats per token on simple.val.txt, stories kept out of the corpus, as the difference from a run of the same seed without an encoding; negative is better. " \
-            (seeds > 1 ? "Mean of " seeds " seeds of " budget " each ± half of its 95 % interval" (once ? ", or without one a single run" : "") \
+            (seeds > 1 ? "Mean of " seeds " seeds of " budget " each ± half of its 95 % interval" (once ? "; a figure without ± is of a single run" : "") \
                        : "One run each of " budget "; the spread between seeds is not known yet") ". On another text small differences change order ([heldout.csv](bench/results/heldout.csv))."
     if (cpu)
         notes = notes "\nCost: the time of the encoding itself in reading a prompt of " prompt " tokens, relative to reading it without one; median of " rounds " rounds; " cpu ", " \
