@@ -21,7 +21,7 @@ Blueprint make() {
 
 } // namespace
 
-const Architecture ordo_architecture = {"ordo", "pre-norm RMSNorm, SwiGLU, no biases, tied head: the shipped trunk",
-                                        make, "rope"};
+const Architecture ordo_architecture = {
+    "ordo", "pre-norm RMSNorm, SwiGLU, no biases, tied head: that of the shipped weights", make, "rope"};
 
 } // namespace ordo

@@ -30,6 +30,6 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
 } // namespace
 
 const Architecture refact_architecture = {
-    "refact", "Refact: Llama's trunk with one head of keys, ALiBi", make, "alibi", {}, {{"refact"}, plan_of_gguf}};
+    "refact", "Refact: Llama's layers with one head of keys, ALiBi", make, "alibi", {}, {{"refact"}, plan_of_gguf}};
 
 } // namespace ordo

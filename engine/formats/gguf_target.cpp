@@ -193,7 +193,7 @@ const Trunk& find_trunk(const Blueprint& b, const SpecItem& item, const std::str
         why += (why.empty() ? "" : "; ") + std::string(t.name) + ": " + reason;
     }
     if (!why.empty())
-        fail(ErrorCode::usage, where, ": no architecture of GGUF's has this trunk with the encoding '", item.name,
+        fail(ErrorCode::usage, where, ": GGUF has no architecture with these layers and the encoding '", item.name,
              "' (", why, ")", works);
     fail(ErrorCode::usage, where, ": no architecture of GGUF's that Ordo writes has the encoding '", item.name,
          "'; rope, learned and alibi work, or a .safetensors file");

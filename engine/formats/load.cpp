@@ -187,7 +187,7 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
     const std::uint64_t limit = options.max_memory != 0 ? options.max_memory : default_memory_limit();
     if (needed > limit)
         fail(ErrorCode::limit, source.where, ": the weights take ", needed, " bytes, more than the ", limit,
-             " that they may");
+             " that may be used");
 
     TextSide text;
     TensorMemory tensors = read_weights(source, specs, found, held, [&] {

@@ -65,7 +65,7 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
     const std::uint64_t bytes = Pass::bytes(m, Impl::sizes(m, max_sessions, capacity));
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, "batch: ", max_sessions, " sessions take ", bytes, " bytes, more than the ",
-             default_memory_limit(), " that they may");
+             default_memory_limit(), " that may be used");
     try {
         impl_ = std::make_shared<Impl>(&m, max_sessions, capacity);
     } catch (const std::bad_alloc&) {

@@ -63,7 +63,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     const std::uint64_t bytes = KvCache::bytes(shape) + Pass::bytes(of, sizes);
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, what, ": ", capacity, " tokens take ", bytes, " bytes, more than the ",
-             default_memory_limit(), " that they may");
+             default_memory_limit(), " that may be used");
     try {
         encodings = of.encodings_for(capacity);
         cache = KvCache(shape);
@@ -265,7 +265,7 @@ EncoderInput::EncoderInput(const Model::Impl& of, const SessionOptions& wanted)
                                                             static_cast<std::uint64_t>(width);
     if (bytes > default_memory_limit())
         fail(ErrorCode::limit, "session: encoder: to remember ", capacity, " tokens takes ", bytes,
-             " bytes, more than the ", default_memory_limit(), " that it may");
+             " bytes, more than the ", default_memory_limit(), " that may be used");
     try {
         memory = KvCache(shape);
         kv = Tensor(capacity, width);

@@ -143,7 +143,7 @@ void check_training_memory(const Blueprint& b, const EncodingStack& encodings, i
     if (bytes > static_cast<double>(default_memory_limit()) || tokens > std::numeric_limits<int>::max())
         fail(ErrorCode::limit, "training: steps of ", tokens, " tokens take ",
              static_cast<std::uint64_t>(std::min(bytes, 0x1p63)), " bytes, more than the ", default_memory_limit(),
-             " that they may; a smaller batch, context or trunk takes less");
+             " that may be used; a smaller batch, context or model takes less");
 }
 
 double Network::loss(const Sequences& in) {

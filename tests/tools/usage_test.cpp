@@ -3,6 +3,7 @@
 // E1 - E3).
 #include "tools/cli/options.h"
 
+#include "formats/architecture.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 #include "tests/tools/terminal.h"
@@ -108,6 +109,20 @@ TEST(CliTable, NamesAreUniqueWithinAVerb) {
                     seen.push_back(name);
                 }
     }
+}
+
+TEST(CliTable, TrainNamesTheSizesThatItHasByDefault) {
+    const auto all = architectures();
+    const auto ordo = std::find_if(all.begin(), all.end(), [](const Architecture& a) { return a.name == "ordo"; });
+    const Blueprint b = ordo->make();
+    const auto number = [](int n) { return std::to_string(n); };
+    const std::string sizes = "ordo has " + number(b.n_layers) + " layers of width " + number(b.d_model) + ", " +
+                              number(b.n_heads) + " heads, " + number(b.context) + " tokens and a vocabulary of " +
+                              number(b.vocab_size);
+    for_each_option([&](const tools::Verb& verb, const tools::Option& option) {
+        if (verb.name != "train" || option.name != "arch") return;
+        EXPECT_NE(option.help.find(sizes), option.help.npos) << sizes;
+    });
 }
 
 TEST(CliTable, HelpGoesToStdoutAndFitsATerminal) {

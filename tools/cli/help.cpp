@@ -28,9 +28,10 @@ struct GlobalOption {
 constexpr GlobalOption global_options[] = {
     {"-h, --help", "this list; ordo --help VERB and ordo VERB --help explain a verb"},
     {"--version", "version, BLAS, kernels, OpenMP"},
-    {"--man", "all of the help as a man page: ordo --man > ordo.1"},
+    {"--man", "all of this help as a man page: ordo --man > ordo.1"},
     {"--markdown", "all of the options as Markdown"},
-    {"--completion SHELL", "bash|zsh|fish: what completes a command line there; make install puts it in its place"},
+    {"--completion SHELL",
+     "bash|zsh|fish: a script that completes command lines in this shell; make install installs it"},
 };
 
 struct Note {
@@ -38,7 +39,7 @@ struct Note {
 };
 constexpr Note exit_codes[] = {
     {"0", "success"},
-    {"1", "failure of another kind"},
+    {"1", "another failure"},
     {"2", "usage: an unknown option, a value out of its range, an encoding that is unknown or not the trained one"},
     {"3", "a model file that is malformed or unsupported"},
     {"4", "a limit exceeded: length, context, memory"},
@@ -46,11 +47,12 @@ constexpr Note exit_codes[] = {
     {"130", "stopped by Ctrl-C (143: by SIGTERM)"},
 };
 constexpr Note environment[] = {
-    {"ORDO_WEIGHTS", "the directory where weights are looked for first when there is no --model; then "
-                     "../share/ordo/weights beside the program, then the build tree"},
-    {"OMP_NUM_THREADS", "threads when there is no --threads"},
-    {"NO_COLOR", "no colour; without it, and on a terminal, a prompt is told from its continuation by colour, and the "
-                 "lab's pictures have some"},
+    {"ORDO_WEIGHTS", "the first directory where weights are looked for when there is no --model; the next are "
+                     "../share/ordo/weights beside the program and the build tree"},
+    {"OMP_NUM_THREADS", "the number of threads when there is no --threads"},
+    {"NO_COLOR",
+     "if it is set, there is no colour; otherwise, on a terminal, colour tells a prompt from its continuation, and "
+     "the lab's pictures are coloured"},
 };
 
 std::string signature(const Option& option) {

@@ -13,7 +13,9 @@ inline constexpr Option prompt_options[] = {
      .kind = Kind::path,
      .value = "FILE",
      .help = "read the text from FILE, - for stdin; without -p and -f a piped stdin is read"},
-    {.name = "special", .help = "the text of a special token, such as <|endoftext|>, becomes that token"},
+    {.name = "special",
+     .help =
+         "read special tokens that the text names, such as <|endoftext|>, as these tokens rather than as plain text"},
 };
 
 // Those of a verb whose text is no prompt.

@@ -16,7 +16,8 @@ inline constexpr Option model_options[] = {
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "the weights; without it the shipped ones that were trained with --encoding"},
+     .help = "a weight file (safetensors, GGUF) or a Hugging Face directory; by default the shipped weights that were "
+             "trained with --encoding"},
     {.name = "encoding",
      .kind = Kind::text,
      .value = "SPEC",
@@ -27,7 +28,7 @@ inline constexpr Option model_options[] = {
     {.name = "dtype",
      .kind = Kind::choice,
      .value = "TYPE",
-     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in memory; by default as stored"},
+     .help = "f32|f16|bf16|q8_0|q4_0: type of the weights in memory; by default as stored"},
 };
 inline constexpr OptionGroup model_group{"Model", model_options};
 

@@ -22,8 +22,8 @@ constexpr Option options[] = {
      .kind = Kind::text,
      .value = "LIST",
      .repeatable = true,
-     .help = "specs separated by ; or , or all for every registered encoding; by default all, and with --model "
-             "that of the file. none is always measured beside them"},
+     .help = "specs separated by ; or , or all for every registered encoding; by default all, and with --model the "
+             "file's. none is always measured beside them"},
     {.letter = 'p',
      .name = "n-prompt",
      .kind = Kind::integers,
@@ -47,14 +47,14 @@ constexpr Option options[] = {
      .fallback = "0",
      .least = 0,
      .most = most_tokens,
-     .help = "tokens in the cache before, not timed"},
+     .help = "tokens already in the cache, not timed"},
     {.name = "parallel",
      .kind = Kind::integers,
      .value = "N",
      .fallback = "1",
      .least = 1,
      .most = 1024,
-     .help = "decode: sequences that move on together; t/s counts the tokens of all"},
+     .help = "decode: number of sequences decoded together; t/s counts the tokens of all"},
     {.letter = 'r',
      .name = "repetitions",
      .kind = Kind::integer,
@@ -67,9 +67,8 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help =
-         "f32|f16|q8_0: of the keys and values that are kept; f16 takes half the memory and q8_0 little more than a "
-         "quarter, and both round them"},
+     .help = "f32|f16|q8_0: type of the cached keys and values; f16 takes half the memory and q8_0 little more than a "
+             "quarter, and both round them"},
     {.name = "ubatch-size",
      .kind = Kind::integer,
      .value = "N",
@@ -83,7 +82,7 @@ constexpr Option options[] = {
      .value = "N",
      .least = 1,
      .most = max_threads,
-     .help = "threads; by default OMP_NUM_THREADS or the physical cores"},
+     .help = "number of threads; by default OMP_NUM_THREADS, or one for each physical core"},
     {.name = "beside",
      .kind = Kind::integer,
      .value = "N",
@@ -109,16 +108,20 @@ constexpr Option shape_options[] = {
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "run the weights of FILE in the place of random ones"},
+     .help = "run the weights of FILE in place of random ones"},
     {.name = "dtype",
      .kind = Kind::text,
      .value = "TYPES",
      .fallback = "f32",
-     .help =
-         "some of f32, f16, bf16, q8_0, q4_0 and, of random weights, q5_0, q4_K, q5_K, q6_K: in memory; with --model "
-         "as stored"},
-    {.name = "layers", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "change a shape: layers"},
-    {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "width"},
+     .help = "types of the weights in memory: some of f32, f16, bf16, q8_0, q4_0 and, for random weights, q5_0, q4_K, "
+             "q5_K, q6_K; with --model by default as stored"},
+    {.name = "layers",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = 1024,
+     .help = "number of layers, in place of the shape's"},
+    {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "width of the model"},
     {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "query heads"},
     {.name = "kv-heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "key heads"},
     {.name = "ffn", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 20, .help = "feed-forward width"},
@@ -294,7 +297,7 @@ int run(const Arguments& arguments) {
 extern const Verb bench_verb;
 const Verb bench_verb{.name = "bench",
                       .operand = "MODEL",
-                      .summary = "what each positional encoding costs",
+                      .summary = "measures what each positional encoding costs",
                       .details = "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests of each of "
                                  "--dtype f32,q8_0. Columns are llama-bench's where "
                                  "they mean the same. With -v (and in CSV and JSON) each encoding has, in prefill (pp) "

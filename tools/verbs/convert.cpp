@@ -28,7 +28,8 @@ constexpr Option options[] = {
     {.name = "dtype",
      .kind = Kind::choice,
      .value = "TYPE",
-     .help = "f32|f16|bf16|q8_0|q4_0: of the weights in OUT; by default as stored; an Ordo file is then copied"},
+     .help =
+         "f32|f16|bf16|q8_0|q4_0: type of the weights in OUT; by default as stored, an Ordo file then being copied"},
     {.name = "no-accuracy", .help = "do not measure what the type costs, and record nothing of it"},
     {.letter = 'f',
      .name = "file",
@@ -41,11 +42,11 @@ constexpr Option options[] = {
      .fallback = "0",
      .least = 0,
      .most = 1e15,
-     .help = "measure on so many tokens; 0: on all"},
+     .help = "measure on at most this many tokens; 0: on all"},
     {.name = "tokenizer",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "of a file of llama2.c's, whose tokens lie apart (tok512.bin)"},
+     .help = "the tokenizer of a llama2.c file, which is a file of its own (tok512.bin)"},
 };
 constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 
@@ -266,7 +267,7 @@ void check_memory(const Source& source, std::uint64_t bytes) {
     const std::uint64_t need = packed_bytes(tensor_list(source.blueprint), WeightType::f32) + 2 * bytes;
     if (const std::uint64_t most = default_memory_limit(); need > most)
         fail(ErrorCode::limit, source.where, ": measuring the accuracy takes ", need, " bytes, more than the ", most,
-             " that it may; --no-accuracy does without");
+             " that may be used; --no-accuracy does without");
 }
 
 // What was found, if it could be measured; otherwise a warning says why not.
@@ -385,15 +386,14 @@ const Verb convert_verb{
     .name = "convert",
     .operand = "IN OUT",
     .operand_needed = true,
-    .summary = "a model as an Ordo safetensors file or a GGUF, with its weights in another type",
-    .details =
-        "From anything that ordo generate -m takes, and llama2.c's files, to an Ordo safetensors file, in which "
-        "all that it records of itself comes along, or, where OUT ends in .gguf, to one for llama.cpp, as far as "
-        "that knows such a model with such an encoding. q8_0 and q4_0 share a scale among 32 weights, in GGUF's "
-        "layout: vectors and an encoding's own tensors are then f32, rows that 32 does not divide f16, and "
-        "beside q4_0 the embedding and the head q8_0. The mean divergence of the predictions from those of IN in "
-        "f32, in nats per token, and how often the likeliest token is the same are measured and, but in a GGUF, "
-        "recorded in OUT, where ordo info shows them.",
+    .summary = "writes a model as an Ordo safetensors file or as GGUF, with weights of another type if asked",
+    .details = "IN is anything that ordo generate -m takes, or a llama2.c file. OUT is an Ordo safetensors file, which "
+               "keeps all that IN records of itself, or, if its name ends in .gguf, a file for llama.cpp, as far as "
+               "that knows such a model with such an encoding. q8_0 and q4_0 share a scale among 32 weights, in GGUF's "
+               "layout: vectors and an encoding's own tensors are then f32, rows that 32 does not divide f16, and "
+               "beside q4_0 the embedding and the head q8_0. With --dtype the predictions are compared with those of "
+               "IN in f32: their mean divergence in nats per token, and how often the likeliest token is the same. "
+               "Both are printed and, except in a GGUF, recorded in OUT, where ordo info shows them.",
     .groups = groups,
     .run = run};
 

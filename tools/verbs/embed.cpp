@@ -19,7 +19,9 @@ constexpr Option options[] = {
      .value = "WHICH",
      .fallback = "mean",
      .help = "mean|first|last: of the tokens' states; the first is BERT's [CLS]"},
-    {.name = "raw", .help = "vectors as they are; otherwise of length 1, so that their products are cosines"},
+    {.name = "raw",
+     .help =
+         "leave the vectors as they are; otherwise they are scaled to length 1, so that their products are cosines"},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
@@ -67,14 +69,12 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb embed_verb;
-const Verb embed_verb{
-    .name = "embed",
-    .operand = "MODEL",
-    .summary = "a vector for each line of a text",
-    .details =
-        "The states that the model's last layer leaves for a line's tokens, pooled to one vector; of a model with an "
-        "encoder, what that makes of the line. Empty lines are left out.",
-    .groups = groups,
-    .run = run};
+const Verb embed_verb{.name = "embed",
+                      .operand = "MODEL",
+                      .summary = "turns each line of a text into a vector",
+                      .details = "The hidden states of a line's tokens after the last layer, pooled to one vector; of "
+                                 "an encoder-decoder, those of the encoder. Empty lines are left out.",
+                      .groups = groups,
+                      .run = run};
 
 } // namespace ordo::tools

@@ -27,14 +27,14 @@ constexpr Option options[] = {
      .fallback = "128",
      .least = 1,
      .most = 65'536,
-     .help = "the width of the model that limits and effective values are shown for"},
+     .help = "the width of the model for which limits and values are shown"},
     {.name = "heads",
      .kind = Kind::integer,
      .value = "H",
      .fallback = "4",
      .least = 1,
      .most = 1'024,
-     .help = "its heads"},
+     .help = "its number of heads"},
     {.name = "ctx",
      .kind = Kind::integer,
      .value = "N",
@@ -329,10 +329,11 @@ extern const Verb encodings_verb;
 const Verb encodings_verb{
     .name = "encodings",
     .operand = "SPEC",
-    .summary = "every positional encoding, or one explained",
-    .details = "With a name or a spec, such as rope:theta=500000 or segment+learned: formula, parameters and what the "
-               "spec means in full. With --model alone: what acts in each of its layers, the frequency of each pair "
-               "of columns that turns, and up to which position it meets nothing that it was not trained with.",
+    .summary = "lists the positional encodings, or explains one",
+    .details =
+        "With a name or a spec, such as rope:theta=500000 or segment+learned: its formula, its parameters and what the "
+        "spec means in full. With --model alone: what acts in each of the model's layers, the frequency of each pair "
+        "of columns that turns, and up to which position the model meets nothing that it was not trained with.",
     .groups = groups,
     .run = run};
 

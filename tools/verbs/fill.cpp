@@ -42,15 +42,13 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb fill_verb;
-const Verb fill_verb{
-    .name = "fill",
-    .operand = "MODEL",
-    .summary = "predicts the masked tokens of a text, as BERT does",
-    .details =
-        "The text holds the tokenizer's mask token where a word is to be found: ordo fill -m BERT -p 'The [MASK] "
-        "sat.' Positions count the tokens, what the tokenizer puts around a text included; a probability is that "
-        "among all tokens of the vocabulary.",
-    .groups = groups,
-    .run = run};
+const Verb fill_verb{.name = "fill",
+                     .operand = "MODEL",
+                     .summary = "predicts the masked tokens of a text, as BERT does",
+                     .details = "The text holds the tokenizer's mask token where a word is missing: ordo fill -m BERT "
+                                "-p 'The [MASK] sat.' Positions count all tokens, also those that the tokenizer puts "
+                                "around a text; probabilities are among all tokens of the vocabulary.",
+                     .groups = groups,
+                     .run = run};
 
 } // namespace ordo::tools

@@ -234,11 +234,10 @@ const Verb generate_verb{
     .name = "generate",
     .operand = "MODEL",
     .summary = "continues a prompt",
-    .details = "Without a model and --encoding the shipped storyteller writes. Prints the prompt and its continuation "
-               "as it arises; of a model with an encoder, which takes the "
-               "prompt in, what its decoder says. One newline at the end of a file or of piped "
-               "text is dropped. A model of fewer than 4 million parameters runs on one thread unless --threads or "
-               "OMP_NUM_THREADS says otherwise.",
+    .details = "Without a model or --encoding, the shipped storyteller writes. Prints the prompt and then its "
+               "continuation, token by token; of an encoder-decoder, whose encoder reads the prompt, only what the "
+               "decoder writes. One newline at the end of a file or of piped text is dropped. A model of fewer than 4 "
+               "million parameters runs on one thread unless --threads or OMP_NUM_THREADS says otherwise.",
     .groups = generate_table::groups,
     .run = run};
 

@@ -15,23 +15,22 @@ inline constexpr Option way_options[] = {
      .value = "LIST",
      .repeatable = true,
      .help =
-         "side by side under each of these, specs separated by ; or , with the speed of each and the loss of its own "
-         "text under itself; on the weights trained with each, or all forced onto --model"},
+         "continue the prompt under each of these encodings, side by side, with the speed of each and its loss on its "
+         "own text; specs separated by ; or , each on the shipped weights trained with it, or all forced onto --model"},
     {.letter = 'i',
      .name = "interactive",
-     .help = "continue what is typed, again and again; /help says more, Ctrl-C stops a text, Ctrl-D ends"},
+     .help = "continue what is typed, again and again; /help lists the commands, Ctrl-C stops the text, Ctrl-D quits"},
 };
 
 inline constexpr Option chat_options[] = {
     {.name = "chat",
-     .help =
-         "answer the prompt as a message of a user, in the form that the model's file says it was trained with; with "
-         "--interactive, every line that is typed"},
+     .help = "take the prompt as a user's message and answer it, by the chat template that the model's file holds; "
+             "with --interactive, take every line that is typed so"},
     {.name = "system",
      .kind = Kind::text,
      .value = "TEXT",
-     .help = "what a conversation begins with, such as: Be brief."},
-    {.name = "raw", .help = "continue the prompt as it is, and say nothing of --chat"},
+     .help = "the system message that begins the conversation, such as: Be brief."},
+    {.name = "raw", .help = "continue the prompt as it is, without the hint that --chat would use the chat template"},
 };
 
 inline constexpr Option length_options[] = {
@@ -43,7 +42,7 @@ inline constexpr Option length_options[] = {
      .fallback = "128",
      .least = -1,
      .most = 1 << 22,
-     .help = "tokens to generate; -1: until the end of the text or a full context, unless that shifts"},
+     .help = "tokens to generate; -1: until the text ends or the context is full (with --context-shift it never is)"},
     {.letter = 'c',
      .name = "ctx-size",
      .kind = Kind::integer,
@@ -51,7 +50,7 @@ inline constexpr Option length_options[] = {
      .fallback = "0",
      .least = 0,
      .most = 1 << 22,
-     .help = "tokens that fit, the prompt's included; 0: as many as the model was trained with"},
+     .help = "size of the context in tokens, the prompt's included; 0: the length that the model was trained with"},
     {.name = "context-shift",
      .help = "go on when the context is full: the first --keep tokens stay, half of the others go, and the cache "
              "does not grow; cached keys are renumbered (StreamingLLM), or, where the encoding does not allow that, "
@@ -62,20 +61,19 @@ inline constexpr Option length_options[] = {
      .fallback = "4",
      .least = -1,
      .most = 1 << 22,
-     .help = "tokens of the beginning that stay; -1: the prompt"},
+     .help = "how many tokens at the beginning stay; -1: the whole prompt"},
     {.name = "cache-type",
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help =
-         "f32|f16|q8_0: of the keys and values that are kept; f16 takes half the memory and q8_0 little more than a "
-         "quarter, and both round them"},
+     .help = "f32|f16|q8_0: type of the cached keys and values; f16 takes half the memory and q8_0 little more than a "
+             "quarter, and both round them"},
     {.name = "stop",
      .kind = Kind::text,
      .value = "TEXT",
      .repeatable = true,
      .help = "stop before this text would appear"},
-    {.name = "ignore-eos", .help = "never draw the token that ends a text"},
+    {.name = "ignore-eos", .help = "never draw the token that ends a text, and so go on"},
     {.name = "no-display-prompt", .help = "print the continuation only"},
 };
 
@@ -135,7 +133,7 @@ inline constexpr Option sampling_options[] = {
 };
 
 inline constexpr OptionGroup groups[] = {{"Prompt", prompt_options},
-                                         {"Way", way_options},
+                                         {"Mode", way_options},
                                          {"Conversation", chat_options},
                                          {"Length", length_options},
                                          {"Sampling", sampling_options},

@@ -144,13 +144,13 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb info_verb;
-const Verb info_verb{
-    .name = "info",
-    .operand = "MODEL",
-    .summary = "what is in a model file",
-    .details = "Blueprint, encoding, tokenizer, training record, tensors and the file's SHA-256. The file is loaded in "
-               "full: one that is malformed ends with exit code 3.",
-    .groups = groups,
-    .run = run};
+const Verb info_verb{.name = "info",
+                     .operand = "MODEL",
+                     .summary = "shows what is in a model file",
+                     .details =
+                         "The model's sizes (its blueprint), encoding, tokenizer, training record and tensors, and the "
+                         "file's SHA-256. The file is loaded in full: one that is malformed ends with exit code 3.",
+                     .groups = groups,
+                     .run = run};
 
 } // namespace ordo::tools

@@ -16,14 +16,14 @@ namespace ordo::tools {
 
 namespace {
 
-constexpr std::string_view help = "What is typed is added to the text, and the model goes on. An empty line: go\n"
-                                  "on. Ctrl-C stops.\n"
+constexpr std::string_view help = "What you type is added to the text, and the model goes on from there. After an\n"
+                                  "empty line it just goes on. Ctrl-C stops it.\n"
                                   "  /again           take the last continuation back, and write another\n"
                                   "  /new             begin a new text\n"
                                   "  /encoding SPEC   go on under this encoding, on the weights trained with it,\n"
                                   "                   or forced onto the model given\n"
-                                  "  /seed N          of all continuations to come, but that /again takes the\n"
-                                  "                   next one; -1: a new one for each\n"
+                                  "  /seed N          seed of the continuations to come, of which /again takes\n"
+                                  "                   the next one; -1: a new seed for each\n"
                                   "  /model FILE      go on with another model\n"
                                   "  /help            this list\n"
                                   "  /quit            end, as Ctrl-D does\n";
@@ -31,12 +31,12 @@ constexpr std::string_view help = "What is typed is added to the text, and the m
 constexpr std::string_view commands[] = {"/again", "/new", "/encoding", "/seed", "/model", "/help", "/quit"};
 
 constexpr std::string_view chat_help =
-    "What is typed is a message, and the model answers. Ctrl-C stops an answer.\n"
+    "What you type is a message, and the model answers. Ctrl-C stops an answer.\n"
     "  /again           take the last answer back, and write another\n"
     "  /new             begin a new conversation\n"
     "  /encoding SPEC   go on under this encoding, forced onto the model given\n"
-    "  /seed N          of all answers to come, but that /again takes the next one;\n"
-    "                   -1: a new one for each\n"
+    "  /seed N          seed of the answers to come, of which /again takes the next\n"
+    "                   one; -1: a new seed for each\n"
     "  /model FILE      go on with another model\n"
     "  /help            this list\n"
     "  /quit            end, as Ctrl-D does\n";

@@ -20,8 +20,8 @@ constexpr Option options[] = {
      .value = "IDS",
      .least = 0,
      .most = std::numeric_limits<Token>::max(),
-     .help = "token ids in the place of a text: 1,2,3"},
-    {.name = "all", .help = "the logits after every token; otherwise after the last"},
+     .help = "token ids in place of a text: 1,2,3"},
+    {.name = "all", .help = "print the logits after every token, not only after the last"},
     {.name = "chunk",
      .kind = Kind::integer,
      .value = "N",
@@ -136,10 +136,10 @@ extern const Verb logits_verb;
 const Verb logits_verb{
     .name = "logits",
     .operand = "MODEL",
-    .summary = "the logits of a text or of token ids, as JSON",
-    .details = "A text is fed as generate feeds it, what begins a text in front; --tokens are fed as they are. "
-               "{\"model\", \"encoding\", \"tokens\": what was fed, \"positions\": of the rows of logits, \"logits\": "
-               "[[...]]}; every float reads back as the same float.",
+    .summary = "prints the logits of a text or of token ids, as JSON",
+    .details = "A text is fed as generate feeds it, with the token that begins a text in front, if the model has one; "
+               "--tokens are fed as they are. Prints {\"model\", \"encoding\", \"tokens\": what was fed, "
+               "\"positions\": of the rows of logits, \"logits\": [[...]]}; every float reads back as the same float.",
     .groups = groups,
     .run = run};
 

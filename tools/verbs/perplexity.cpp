@@ -35,7 +35,7 @@ constexpr Option options[] = {
      .value = "N,N,...",
      .least = 2,
      .most = 1 << 22,
-     .help = "tokens in a window; by default the trained context"},
+     .help = "tokens in a window; by default the length that the model was trained with"},
     {.name = "stride",
      .kind = Kind::integer,
      .value = "N",
@@ -48,13 +48,13 @@ constexpr Option options[] = {
      .fallback = "0",
      .least = 0,
      .most = 1e15,
-     .help = "stop after so many scored tokens; 0: score all"},
-    {.name = "by-position", .help = "also by the position in the window"},
+     .help = "stop after this many scored tokens; 0: score all"},
+    {.name = "by-position", .help = "also print the loss by position in the window"},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|md|csv|json: nll in nats per token, its standard error over tokens"},
+     .help = "text|md|csv|json: nll is the loss in nats per token, stderr its standard error over tokens"},
 };
 constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, rope_group, common_group};
 
@@ -201,7 +201,7 @@ extern const Verb perplexity_verb;
 const Verb perplexity_verb{
     .name = "perplexity",
     .operand = "MODEL",
-    .summary = "how well a model predicts a text",
+    .summary = "measures how well a model predicts a text",
     .details = "The text is split into documents at <|endoftext|>; before each stands what begins a text of the model "
                "(of the shipped "
                "ones <|endoftext|>), if anything. Windows of --length tokens "

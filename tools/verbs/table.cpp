@@ -247,16 +247,16 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb table_verb;
-const Verb table_verb{
-    .name = "table",
-    .operand = "SPEC",
-    .operand_needed = true,
-    .summary = "an encoding as numbers",
-    .details =
-        "What is added to the embeddings: a row for each position. rope: angle, cos and sin of each position and "
-        "pair. A bias: a row for each query, a column for each key, of one head. rotate-stretch: angle and scale. An "
-        "encoding whose numbers are trained is shown as the shipped weights have it, or else as its training begins.",
-    .groups = groups,
-    .run = run};
+const Verb table_verb{.name = "table",
+                      .operand = "SPEC",
+                      .operand_needed = true,
+                      .summary = "prints an encoding as numbers",
+                      .details =
+                          "Of an encoding that adds to embeddings, a row for each position. Of rope, the angle of each "
+                          "position and pair with its cosine and sine. Of a bias, a row for each query and a column "
+                          "for each key, for one head. Of rotate-stretch, angle and scale. An encoding whose numbers "
+                          "are trained is shown as the shipped weights have it, or else as its training begins.",
+                      .groups = groups,
+                      .run = run};
 
 } // namespace ordo::tools

@@ -16,7 +16,7 @@ constexpr Option options[] = {
      .value = "IDS",
      .least = 0,
      .most = std::numeric_limits<Token>::max(),
-     .help = "the other way: print the text of these ids, byte for byte"},
+     .help = "the other way round: print the text of these ids, byte for byte"},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
@@ -28,7 +28,7 @@ constexpr Option tokenizer_options[] = {
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "the model whose tokenizer it is; by default that of the shipped weights"},
+     .help = "the model whose tokenizer is used; by default the shipped weights"},
 };
 constexpr OptionGroup groups[] = {
     {"Text", prompt_options}, {"Result", options}, {"Model", tokenizer_options}, plain_group};
@@ -77,9 +77,9 @@ extern const Verb tokenize_verb;
 const Verb tokenize_verb{
     .name = "tokenize",
     .operand = "MODEL",
-    .summary = "text to token ids and back",
-    .details = "Every byte of the text counts, a newline at its end included. A piece may end inside a character: in "
-               "JSON a byte that is not part of a whole one is written \\xNN, and a backslash as two.",
+    .summary = "turns text into token ids, and back",
+    .details = "Every byte of the text counts, also a newline at its end. A token may end inside a character: in JSON "
+               "a byte that is not part of a whole character is written \\xNN, and a backslash as two.",
     .groups = groups,
     .run = run};
 
