@@ -14,12 +14,12 @@ namespace ordo {
 class Pace {
 public:
     static constexpr double longest = 100e-6; // seconds; a team whose passes take longer is worth its hand-overs
-    static constexpr int tries = 2;           // of which the faster counts: it takes one to wake the others
+    static constexpr int tries = 2;           // of a team, of which the faster counts: one wakes the others
     static constexpr int first_rest = 4, most_rest = 1024;
 
     // How the next pass should run.
     bool alone() const { return alone_ != trying_; }
-    // What it took. After some passes comes a trial of the other way, and after one in vain four times as many.
+    // What it took. After some passes comes a trial of the other way, and after one in vain eight times as many.
     void add(double seconds) {
         if (trying_)
             tried_ = std::min(tried_, seconds);
@@ -36,14 +36,14 @@ public:
 private:
     void begin_trial() {
         trying_ = alone_ || usual_ <= longest;
-        left_ = trying_ ? tries : 1;
+        left_ = trying_ && alone_ ? tries : 1;
         tried_ = std::numeric_limits<double>::infinity();
     }
     void settle() {
         trying_ = false;
         const bool better = tried_ < 0.95 * usual_;
         alone_ = alone_ != better;
-        rest_ = better ? first_rest : std::min(4 * rest_, most_rest);
+        rest_ = better ? first_rest : std::min(8 * rest_, most_rest);
         left_ = rest_;
     }
 
