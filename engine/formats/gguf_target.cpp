@@ -146,12 +146,12 @@ Blueprint without_idle_windows(Blueprint b) {
 std::string foreign(const Blueprint& b) {
     if (!b.pattern.empty()) return "layers that differ from each other";
     if (b.bidirectional()) return "a mask that is not causal";
+    if (b.embedding_width != 0) return "an embedding of " + std::to_string(b.embedding_width) + " columns";
     if (!b.final_norm) return "no norm before the head";
     if (b.window != 0) return "a window of " + std::to_string(b.window) + " tokens";
     if (b.score_scale != 0) return "a score scale of " + decimal(static_cast<double>(b.score_scale));
     if (b.attention_softcap != 0 || b.final_softcap != 0) return "soft caps";
     if (b.embedding_scale != 1) return "an embedding scale of " + decimal(static_cast<double>(b.embedding_scale));
-    if (b.embedding_width != 0) return "an embedding of " + std::to_string(b.embedding_width) + " columns, not d_model";
     if (b.experts != 0) return "experts";
     return {};
 }

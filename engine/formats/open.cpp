@@ -2,16 +2,23 @@
 #include "core/error.h"
 #include "formats/llama2c.h"
 #include "formats/source.h"
+#include "io/file_kind.h"
 #include "model/model_file.h"
 
 namespace ordo {
 namespace {
 
-bool begins_with(const std::filesystem::path& path, std::string_view magic) {
+std::string start_of(const std::filesystem::path& path) {
     const File file(path);
-    std::string start(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), magic.size())), '\0');
+    std::string start(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), file_kind_bytes)), '\0');
     file.read(0, std::as_writable_bytes(std::span(start)));
-    return start == magic;
+    return start;
+}
+
+// By its first bytes, or, so that anything else is refused as what it was meant to be, by its name.
+bool is_gguf(const std::filesystem::path& path) {
+    const std::string start = start_of(path);
+    return start.starts_with("GGUF") || (path.extension() == ".gguf" && !like_safetensors(start));
 }
 
 } // namespace
@@ -19,7 +26,7 @@ bool begins_with(const std::filesystem::path& path, std::string_view magic) {
 Source open_source(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return hugging_face_source(path);
-    if (begins_with(path, "GGUF")) return gguf_source(path);
+    if (is_gguf(path)) return gguf_source(path);
     if (is_llama2c(path))
         fail(ErrorCode::model, printable_path(path),
              ": expected a model with its tokenizer, found a file of llama2.c's; ",

@@ -118,6 +118,8 @@ void GgufParser::check_start() {
     if (!text.starts_with("GGUF")) {
         if (const FileKind* kind = binary_kind(text)) refuse("expected a GGUF file, found ", kind->text());
         if (like_safetensors(text)) refuse("expected a GGUF file, found what looks like a safetensors file");
+        if (const std::string_view kind = text_kind(text, n == file_.size_); !kind.empty())
+            refuse("expected a GGUF file, found ", kind);
         refuse("expected 'GGUF' at byte 0, found '", printable(text.substr(0, 4)), "'");
     }
     at_ = 4;

@@ -105,6 +105,7 @@ TEST(GgufExport, RefusesByNameWhatTheFormatCannotSay) {
         {"mistral", "; a .safetensors file has place for it"},
         {"mixtral", "has experts; a .safetensors file"},
         {"gemma3", "layers that differ from each other; a .safetensors file"},
+        {"opt-post-norm", "has an embedding of 16 columns"},
         {"smollm3", "pattern("},
         {"llama-dynamic", "'scaling=dynamic'"},
         {"llama-yarn", "beta-fast=32"}};

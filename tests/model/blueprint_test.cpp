@@ -127,12 +127,15 @@ TEST(Blueprints, RefusesValuesOutOfRangeByName) {
         refused([=](Blueprint& b) { b.final_softcap = bad; }, "final_softcap");
     }
     refused([](Blueprint& b) { b.embedding_scale = 0; }, "embedding_scale");
+    for (const int off : {1, huge / 2})
+        refused([=](Blueprint& b) { b.embedding_width = b.d_model + off; }, "embedding_width");
+    refused([=](Blueprint& b) { b.embedding_width = -1; }, "embedding_width");
 }
 
 // Files from before these fields have none of them, and files that do not need them stay like that.
 TEST(Blueprints, TheLaterFieldsMayBeAbsent) {
     Blueprint b = architectures().front().make();
-    for (const char* field : {"embedding_scale", "attention_softcap", "final_softcap"}) {
+    for (const char* field : {"embedding_width", "embedding_scale", "attention_softcap", "final_softcap"}) {
         EXPECT_EQ(to_json(b).find(field), std::string::npos) << field;
         EXPECT_NE(to_json(b, true).find(field), std::string::npos) << field;
     }
@@ -141,10 +144,12 @@ TEST(Blueprints, TheLaterFieldsMayBeAbsent) {
     EXPECT_EQ(old.attention_softcap, 0);
     EXPECT_EQ(old.final_softcap, 0);
     EXPECT_EQ(to_json(blueprint_from_json(to_json(b, true), "test")), to_json(b));
+    b.embedding_width = 24;
     b.embedding_scale = 11.3f;
     b.attention_softcap = 50;
     b.final_softcap = 30;
     const Blueprint read = blueprint_from_json(to_json(b), "test");
+    EXPECT_EQ(read.embedding_width, 24);
     EXPECT_EQ(read.embedding_scale, 11.3f);
     EXPECT_EQ(read.attention_softcap, 50);
     EXPECT_EQ(read.final_softcap, 30);

@@ -256,6 +256,7 @@ TEST(Encoders, FitTheLayersThatAttendToThem) {
     };
     refused("expected one beside cross_attention, found none", [](Blueprint& b) { b.encoder.clear(); });
     refused("cross_attention in some layer, found none", [](Blueprint& b) { b.cross_attention = false; });
+    refused("no embedding_width beside it", [](Blueprint& b) { b.embedding_width = 8; });
     refused("encoder: blueprint field 'd_model': expected 64 to 64", [](Blueprint& b) { b.encoder[0].d_model = 32; });
     refused("encoder: blueprint field 'vocab_size'", [](Blueprint& b) { b.encoder[0].vocab_size = 7; });
     refused("mask causal", [](Blueprint& b) { b.mask = Mask::bidirectional; });

@@ -51,6 +51,9 @@ TEST(CliTexts, FilesThatAreNoTextAreRefusedByKind) {
                  "standard input: expected a text, found a Python pickle");
     expect_error(run_program({"perplexity", "-f", (dir / "a.gguf").string()}), 2, "expected a text, found a GGUF file");
     expect_success(run_program({"tokenize", "-f", (dir / "gguf.txt").string()}));
+    put_file(dir / "text.gguf", "No model at all.\n");
+    expect_error(run_program({"generate", "-m", (dir / "text.gguf").string(), "-p", "x"}), 3,
+                 "text.gguf: expected a GGUF file, found a text");
 }
 
 TEST(CliTexts, AModelThatIsNotThereIsSaidToBeMissing) {
