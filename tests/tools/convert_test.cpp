@@ -222,6 +222,12 @@ TEST_F(CliConvert, RefusesBeforeItTouchesAnything) {
     EXPECT_EQ(file_content(out()), "old");
 }
 
+TEST_F(CliConvert, WritesGgufWhereTheNameSaysSoInCapitals) {
+    const std::string file = (dir_ / "OUT.GGUF").string();
+    expect_success(run_program({"convert", "weights/rope.safetensors", file, "-q"}));
+    EXPECT_TRUE(file_content(file).starts_with("GGUF"));
+}
+
 // A file that nothing can load does not take the place of one that loads.
 TEST_F(CliConvert, RefusesAModelThatDoesNotLoad) {
     const std::string good = file_content(in());
