@@ -59,6 +59,11 @@ TEST(CliTexts, FilesThatAreNoTextAreRefusedByKind) {
 TEST(CliTexts, AModelThatIsNotThereIsSaidToBeMissing) {
     expect_error(run_program({"generate", "nofile.gguf"}), 5, "nofile.gguf: there is no such file");
     expect_error(run_program({"generate", "nofile.gguf", "-p", "a"}), 5, "nofile.gguf: No such file");
+    for (const char* verb : {"generate", "tokenize", "logits", "fill", "embed", "translate"})
+        expect_error(run_program({verb, "once upon"}, {.input = "a"}), 2,
+                     std::string(verb) + ": expected a model file, found 'once upon'; a text goes after -p");
+    expect_error(run_program({"perplexity", "once upon"}), 2, "found 'once upon'; the file of a text goes after -f");
+    expect_error(run_program({"info", "once upon"}), 5, "once upon: No such file"); // it takes no text
 }
 
 } // namespace

@@ -48,6 +48,19 @@ std::string read_input(const std::string& path, std::size_t limit) {
     }
 }
 
+void check_operand(const Arguments& arguments) {
+    const bool takes_prompt = arguments.offers("prompt"), takes_text = takes_prompt || arguments.offers("file");
+    if (arguments.verb().operand != "MODEL" || !takes_text || !arguments.has_operand()) return;
+    if (arguments.has("file") || (takes_prompt && arguments.has("prompt"))) return;
+    const std::string operand = arguments.operand();
+    std::error_code error;
+    if (std::filesystem::exists(operand, error) || error) return; // opening it says why
+    const bool like_a_file = operand.find(' ') == std::string::npos && operand.find_first_of("./") != std::string::npos;
+    const char* where = takes_prompt ? "; a text goes after -p" : "; the file of a text goes after -f";
+    if (like_a_file) fail(ErrorCode::io, printable(operand), ": there is no such file", where);
+    fail(ErrorCode::usage, arguments.verb().name, ": expected a model file, found '", printable(operand), "'", where);
+}
+
 std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, std::size_t limit) {
     if (arguments.has("prompt")) {
         if (arguments.has("file")) fail(ErrorCode::usage, "expected --prompt or --file, found both");

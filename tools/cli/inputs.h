@@ -27,6 +27,10 @@ void expect_text(std::string_view begin, const std::string& where);
 // All of a file, a pipe or, for "-", stdin. Throws Error(io), Error(limit) beyond limit bytes, or what expect_text() throws.
 std::string read_input(const std::string& path, std::size_t limit);
 
+// Where a verb takes a model and a text, and a text stands in the model's place ("ordo generate Once upon a time" in quotes):
+// throws Error(usage) or Error(io) that says where it goes.
+void check_operand(const Arguments& arguments);
+
 enum class FinalNewline { keep, drop };
 // The text that prompt_options name. A newline at the end of a file or of stdin, which an editor or
 // echo puts there, may be dropped. Throws Error(usage) if there is none and stdin is a terminal.

@@ -146,17 +146,6 @@ std::string speed_text(const char* what, int tokens, double seconds) {
 
 namespace {
 
-// "ordo generate Once" or "ordo generate 'Once upon a time'" has a text where a model's file belongs.
-void check_operand(const Arguments& arguments) {
-    if (!arguments.has_operand() || arguments.has("prompt") || arguments.has("file")) return;
-    const std::string operand = arguments.operand();
-    std::error_code error;
-    if (std::filesystem::exists(operand, error) || error) return; // opening it says why
-    const bool like_a_file = operand.find(' ') == std::string::npos && operand.find_first_of("./") != std::string::npos;
-    if (like_a_file) fail(ErrorCode::io, printable(operand), ": there is no such file; a text goes after -p");
-    fail(ErrorCode::usage, "generate: expected a model file, found '", printable(operand), "'; a text goes after -p");
-}
-
 int generate_one(const Arguments& arguments) {
     GenerateRequest request = read_request(arguments);
     std::string prompt = read_prompt(arguments, FinalNewline::drop);
@@ -218,7 +207,6 @@ int generate_one(const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
-    check_operand(arguments);
     for (const char* other : {"raw", "encodings"})
         if (arguments.has("chat") && arguments.has(other))
             fail(ErrorCode::usage, "expected --chat or --", other, ", found both");
