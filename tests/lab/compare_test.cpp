@@ -342,6 +342,29 @@ TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
     EXPECT_EQ(std::get<bool>(pairs.rows[0][test::column(pairs, "beyond_chance")]), true);
 }
 
+// A pattern as short as tells it apart; two of one shape in full. A heat map of them says what was found.
+TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
+    const std::string head = "file,encoding,seed,tokens,nll,more_at_4x\n",
+                      none = "n-1,none,1,500,1.5,\nn-2,none,2,500,1.6,\n",
+                      pattern = "\"pattern((rope:theta=10000,pairing=adjacent,width=32),none)\"",
+                      sum = "\"rope:theta=10,width=2+alibi:max=8\"";
+    put_file(folder() / "seeds-runs.csv", head + none + "p-1," + pattern + ",1,500,1.0,\np-2," + pattern +
+                                              ",2,500,1.1,\ns-1," + sum + ",1,500,2,\n");
+    Result result = run();
+    const auto names = [&] { return test::picture<HeatMap>(result, "differences").x_names; };
+    EXPECT_EQ(names(), (std::vector<std::string>{"pattern(rope,none)", "none", "rope+alibi"}));
+    // 0.5 apart with either seed; the sum has one seed alone, which decides nothing.
+    EXPECT_NE(result.pictures.at(0).title.find("pattern(rope,none) least, rope+alibi most; 1 of 3 pairs differ"),
+              std::string::npos)
+        << result.pictures.at(0).title;
+    put_file(folder() / "seeds-runs.csv",
+             head + none +
+                 "a-1,\"pattern(rope:theta=10,none)\",1,500,1,\nb-1,\"pattern(rope:theta=20,none)\",1,500,1,\n");
+    result = run();
+    EXPECT_EQ(names(),
+              (std::vector<std::string>{"pattern(rope:theta=10,none)", "pattern(rope:theta=20,none)", "none"}));
+}
+
 // Of other budgets nothing is paired.
 TEST_F(LabKeptRuns, OfOtherBudgetsAreNotPaired) {
     put_file(folder() / "seeds-runs.csv", "file,encoding,seed,tokens,nll,more_at_4x\na-1,a,1,500,1,\na-2,a,2,500,1.2,\n"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -144,12 +145,35 @@ TEST(LabVerb, JobsAreCommandsThatTrainWhatIsCompared) {
         << compared.out;
 }
 
+TEST(LabVerb, CompareGathersWhatJobsOfTasksHaveLeft) {
+    const TempDir dir;
+    const std::string head = "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n";
+    for (const auto& [encoding, right] : std::map<std::string, int>{{"alibi", 300}, {"none", 800}}) {
+        std::string rows;
+        for (const int seed : {1, 2, 3}) {
+            const std::string run = "copy," + encoding + "," + std::to_string(seed);
+            rows += run + ",900,1,10,64,64,640,640,0\n" + run + ",900,2,20,64,0,1280," + std::to_string(right + seed) +
+                    ",0\n";
+        }
+        std::filesystem::create_directories(dir / encoding);
+        put_file(dir / (encoding + "/tasks-runs.csv"), head + rows);
+    }
+    const Outcome all = run_program({"lab", "compare", "-q", "--model", dir.path().string()});
+    expect_success(all);
+    for (const char* expected : {"Tasks, from 2 files: 3 seeds of each of 2 encodings on 1 task.",
+                                 "copy: solved by `none` (900 steps), alibi (900 steps).", "Expectation 1 held.",
+                                 "copy, trained on up to 10 letters: right symbols"})
+        EXPECT_NE(all.out.find(expected), std::string::npos) << expected << " in " << all.out;
+    EXPECT_EQ(all.out.find("Held-out nats"), std::string::npos); // nothing of weights
+}
+
 TEST(LabVerb, JobsOfTasksAndWhatIsRefused) {
     const TempDir dir;
     const Outcome list = run_program(
         {"lab", "jobs", (dir / "out").string(), "--tasks", "copy,recall", "--encodings", "alibi", "--seeds", "1"});
     expect_success(list);
-    EXPECT_NE(list.out.find("ordo lab tasks --tasks recall --encodings alibi --seed 1 --seeds 1 "), std::string::npos);
+    EXPECT_NE(list.out.find("ordo lab tasks --tasks recall --encodings alibi --alone --seed 1 --seeds 1 "),
+              std::string::npos);
     EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 4); // none is beside it
     expect_error(run_program({"lab", "jobs"}), 2, "jobs: expected a directory");
     expect_error(run_program({"lab", "jobs", "out"}), 2,

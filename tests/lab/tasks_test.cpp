@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Training that ends when a task is solved, what is counted of an answer, and verdicts on made-up runs.
-#include "tools/lab/experiments/task_verdicts.h"
+#include "tests/temp_dir.h"
+#include "tools/lab/experiments/task_results.h"
 
 #include <gtest/gtest.h>
 
@@ -149,6 +150,84 @@ TEST_F(LabTaskVerdicts, OfFarLengthsAreThoseOfShares) {
     EXPECT_EQ(outcome(1, none, half),
               "Expectation 2 is undecided: it held in 1 of 2; undecided for copy at 2: alibi 0.50.");
     EXPECT_EQ(outcome(1, none, all), "Expectation 2 was missed: it held in 1 of 2; missed by copy at 2: alibi 1.00.");
+}
+
+TEST_F(LabTaskVerdicts, PicturesSayWhatIsLeftAtTheGreatestLength) {
+    const TaskRuns good{run_of(60), run_of(62), run_of(58)}, bad{run_of(30), run_of(31), run_of(29)};
+    EXPECT_EQ(result_of_tasks(plan, {{good, bad}}).pictures.at(0).title,
+              "copy, trained on up to 10 letters: right symbols at the greatest length from 0.3 (alibi) to 0.6 (none); "
+              "mean of 3 seeds");
+}
+
+// As jobs of one encoding and seed each leave their runs.
+class LabTaskFiles : public testing::Test {
+protected:
+    static TaskRun of_seed(std::uint64_t seed, int right) {
+        TaskRun run = run_of(right);
+        run.seed = seed;
+        return run;
+    }
+    // Runs of copy, of which each encoding has as many.
+    void put(const std::string& folder, const std::vector<std::string>& encodings,
+             const std::vector<TaskRuns>& runs) const {
+        const TaskPlan plan{{&find_task("copy")}, encodings, {1, 2}, static_cast<int>(runs[0].size()), 50};
+        put_text(folder, tools::render(runs_of_tasks(plan, {runs}).figures, tools::Format::csv));
+    }
+    void put_text(const std::string& folder, const std::string& text) const {
+        std::filesystem::create_directories(dir.path() / folder);
+        ordo::test::put_file(dir.path() / folder / task_runs_file, text);
+    }
+    std::string refusal() const {
+        try {
+            gather_tasks(task_run_files(dir.path()));
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    }
+    ordo::test::TempDir dir;
+};
+
+TEST_F(LabTaskFiles, OfSeveralJobsAreTheRunsOfOne) {
+    const std::string rotary = "rope:theta=10000,width=4"; // a comma in a field
+    const std::vector<TaskRuns> rope{{of_seed(7, 30), of_seed(8, 31)}}, none{{of_seed(7, 60), of_seed(8, 61)}};
+    put("a", {rotary}, {{rope[0][0]}});
+    put("b", {rotary}, {{rope[0][1]}});
+    put("c", {"none"}, none);
+    const GatheredTasks all = gather_tasks(task_run_files(dir.path()));
+    EXPECT_EQ(all.plan.encodings, (std::vector<std::string>{"none", rotary}));
+    EXPECT_EQ(all.plan.times, (std::vector<double>{1, 2}));
+    EXPECT_EQ(all.plan.samples, 50);
+    EXPECT_EQ(all.left_out, "");
+    const TaskPlan whole{{&find_task("copy")}, {"none", rotary}, {1, 2}, 2, 50};
+    EXPECT_EQ(tools::render(runs_of_tasks(all.plan, all.runs).figures, tools::Format::csv),
+              tools::render(runs_of_tasks(whole, {{none[0], rope[0]}}).figures, tools::Format::csv));
+}
+
+TEST_F(LabTaskFiles, WhatNotAllHaveIsLeftOutByName) {
+    put("a", {"alibi"}, {{of_seed(1, 30)}});
+    put("b", {"none"}, {{of_seed(1, 60), of_seed(2, 61)}});
+    const GatheredTasks all = gather_tasks(task_run_files(dir.path()));
+    EXPECT_EQ(all.plan.seeds, 1);
+    EXPECT_EQ(all.left_out, "seed 2");
+    put("a", {"alibi"}, {{of_seed(3, 30)}});
+    EXPECT_NE(refusal().find("expected a seed that all encodings have"), std::string::npos);
+}
+
+TEST_F(LabTaskFiles, AreRefusedByLine) {
+    put("a", {"none"}, {{of_seed(1, 30)}});
+    put("b", {"none"}, {{of_seed(1, 30)}}); // the same once more
+    EXPECT_EQ(refusal(), "");
+    put("b", {"none"}, {{of_seed(1, 31)}});
+    EXPECT_NE(refusal().find("tasks-runs.csv: line 3: expected one result of copy, none, seed 1"), std::string::npos);
+    put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n"
+                  "copy,none,2,10,1,10,50,50,500,500,x\n");
+    EXPECT_NE(refusal().find("line 2: expected a number, found 'x'"), std::string::npos);
+    put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n"
+                  "copy,none,2,10,1.5,15,50,50,500,500,0\n");
+    EXPECT_NE(refusal().find("expected each run at the same lengths"), std::string::npos);
+    put_text("b", "task,encoding\n");
+    EXPECT_NE(refusal().find("expected a column seed"), std::string::npos);
 }
 
 TEST(LabTaskShares, AreEmptyWhereThereAreNoPositions) {

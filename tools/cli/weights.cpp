@@ -149,6 +149,10 @@ std::vector<fs::path> weights_in(const fs::path& directory) {
     return files;
 }
 
+bool holds_weights(const fs::path& directory) {
+    return !weight_files(directory).empty();
+}
+
 std::vector<fs::path> shipped_weights() {
     std::vector<fs::path> all;
     for (const fs::path& directory : weight_directories())

@@ -45,6 +45,7 @@ std::vector<std::filesystem::path> shipped_weights();
 void check_loads(const Source& source);
 // Those that lie in a folder, by name, but the storyteller. Throws Error(io) if there are none.
 std::vector<std::filesystem::path> weights_in(const std::filesystem::path& directory);
+bool holds_weights(const std::filesystem::path& directory);
 
 // The first shipped weights that were trained with an encoding, if there are any. Throws Error(usage) for a spec that is none.
 std::optional<std::filesystem::path> weights_trained_with(const std::string& spec);

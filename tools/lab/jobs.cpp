@@ -49,8 +49,9 @@ std::vector<std::string> jobs_of(const Request& request, const std::filesystem::
                                quoted(name + ".checkpoint") + " --log " + quoted(name + ".csv") + " --out " +
                                quoted(name + ".safetensors") + (a.has("train") ? " " + a.text("train") : ""));
             for (const std::string& task : tasks)
-                jobs.push_back("ordo lab tasks --tasks " + quoted(task) + " --encodings " + quoted(spec) + " --seed " +
-                               seed + " --seeds 1 --threads 1 --quiet --out " + quoted(name + "-" + task));
+                jobs.push_back("ordo lab tasks --tasks " + quoted(task) + " --encodings " + quoted(spec) +
+                               " --alone --seed " + seed + " --seeds 1 --threads 1 --quiet --out " +
+                               quoted(name + "-" + task));
         }
     return jobs;
 }

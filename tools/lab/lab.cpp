@@ -77,6 +77,7 @@ constexpr Option some_options[] = {
      .kind = Kind::text,
      .value = "NAME,...",
      .help = "some of copy, reverse, recall, parity, addition"},
+    {.name = "alone", .help = "the encodings that --encodings names, without none beside them"},
     {.name = "train",
      .kind = Kind::text,
      .value = "OPTIONS",
@@ -191,10 +192,9 @@ int jobs(const Arguments& arguments) {
     for (const std::string& job : all) text += job + "\n";
     write_out(text);
     if (!arguments.has("quiet"))
-        write_message(std::to_string(all.size()) + " commands, which any machine may run in any order" +
-                      (arguments.has("corpus")
-                           ? "; ordo lab compare --model " + arguments.operand(1) + " compares what is there"
-                           : ""));
+        write_message(std::to_string(all.size()) +
+                      " commands, which any machine may run in any order; ordo lab compare --model " +
+                      arguments.operand(1) + " compares what is there");
     return 0;
 }
 
@@ -258,8 +258,8 @@ const Verb lab_verb{
         "report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
         "DIR/report.md, DIR/pictures and DIR/data; it takes --seed and --quick. ordo lab jobs DIR prints a "
         "sweep over --encodings and --seeds as one command a line, training on --corpus or the tasks of --tasks: for "
-        "GNU "
-        "parallel (ordo lab jobs DIR ... | parallel) or Slurm (sed -n ${SLURM_ARRAY_TASK_ID}p JOBS | sh).",
+        "GNU parallel (ordo lab jobs DIR ... | parallel) or Slurm (sed -n ${SLURM_ARRAY_TASK_ID}p JOBS | sh); ordo lab "
+        "compare --model DIR puts together what they left.",
     .groups = groups,
     .run = run,
     .help = help};

@@ -5,6 +5,7 @@
 #include "tools/cli/weights.h"
 #include "tools/lab/experiments/compare_runs.h"
 #include "tools/lab/experiments/extrapolation.h"
+#include "tools/lab/experiments/task_results.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/train/record.h"
 
@@ -48,11 +49,39 @@ Run measure(const Trained& trained, const Text& held, const Request& request) {
     return run;
 }
 
-// A name as short as tells the groups apart: rope; rotate-stretch:period=6, or all of a spec if need be, as of sums and patterns.
+// A sum or pattern without parameters and the parentheses around a single name: pattern(rope,none).
+std::string without_parameters(const std::string& spec) {
+    std::string out;
+    for (std::size_t at = 0; at < spec.size();) {
+        if (spec[at] != ':') {
+            out += spec[at++];
+            continue;
+        }
+        for (bool more = true; more;) { // key=value{,key=value}
+            const std::size_t end = std::min(spec.find_first_of(",)+", at), spec.size());
+            const std::size_t next = std::min(spec.find_first_of(",)+(:", end + 1), spec.size());
+            more = end < spec.size() && spec[end] == ',' && spec.substr(end, next - end).find('=') != spec.npos;
+            at = more ? end + 1 : end;
+        }
+    }
+    for (std::size_t open = out.find('('); open != out.npos; open = out.find('(', open + 1)) {
+        const std::size_t close = out.find_first_of("(),+", open + 1);
+        const bool own = open > 0 && (out[open - 1] == '(' || out[open - 1] == ',');
+        if (own && close != out.npos && out[close] == ')') out.erase(close, 1), out.erase(open, 1);
+    }
+    return out;
+}
+
+// A name as short as tells the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or all of a spec if need be.
 void name_groups(std::vector<Group>& groups) {
     for (Group& group : groups) {
         group.name = group.spec;
-        if (group.spec.find_first_of("+(") != std::string::npos) continue;
+        if (group.spec.find_first_of("+(") != std::string::npos) {
+            const std::string bare = without_parameters(group.spec);
+            const auto same = [&](const Group& other) { return without_parameters(other.spec) == bare; };
+            if (std::count_if(groups.begin(), groups.end(), same) == 1) group.name = bare;
+            continue;
+        }
         for (const char* end : {":", ",", "\n"}) {
             group.name = group.spec.substr(0, group.spec.find(*end));
             const auto begins = [&](const Group& other) { return (other.spec + "\n").starts_with(group.name + *end); };
@@ -229,8 +258,11 @@ Figures documents(const std::vector<Group>& groups) {
     return figures;
 }
 
-// What the encoding of a row costs more than that of a column.
-Picture picture_of(const std::vector<Group>& groups) {
+// What the encoding of a row costs more than that of a column. pairs: what judge() found.
+Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
+    std::size_t decided = 0;
+    for (const auto& pair : pairs.rows) decided += std::get<bool>(pair[4]);
+
     HeatMap map;
     map.value_label = "nats per token";
     map.blank = "no two runs of one seed";
@@ -243,11 +275,14 @@ Picture picture_of(const std::vector<Group>& groups) {
         map.x_names.push_back(row.name);
         map.y_names.push_back(row.name);
     }
-    return {"differences", "What the encoding of a row costs more than that of a column, held-out text", "encoding",
-            "encoding", std::move(map)};
+    return {"differences",
+            text("What a row costs more than a column on held-out text: ", groups.front().name, " least, ",
+                 groups.back().name, " most; ", decided, " of ", pairs.rows.size(),
+                 " pairs differ by more than chance"),
+            "encoding", "encoding", std::move(map)};
 }
 
-Result run(const Request& request) {
+Result compare_losses(const Request& request) {
     Result result;
     std::optional<KeptRuns> kept;
     if (!request.arguments.has("model") && !request.arguments.has("corpus")) {
@@ -257,6 +292,7 @@ Result run(const Request& request) {
     const bool measured = !kept;
     const std::vector<Group> groups = measured ? measure_all(request, result) : take(std::move(*kept), result);
     Figures pairs = judge(groups, result);
+    result.pictures = {picture_of(groups, pairs)};
     std::set<std::string> refusals;
     for (const Group& group : groups)
         for (const auto& [seed, one] : group.runs)
@@ -267,7 +303,6 @@ Result run(const Request& request) {
         {"pairs", "Differences between runs of one seed, the better encoding first", std::move(pairs)},
         {"runs", "Each run", runs(groups)}};
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
-    result.pictures = {picture_of(groups)};
     result.notes = {
         text(
             "nll: all tokens in windows of the trained length, as ordo perplexity cuts them. minus_none: against the "
@@ -285,6 +320,49 @@ Result run(const Request& request) {
     return result;
 }
 
+// What jobs of lab tasks have left in the folders that --model names.
+std::vector<std::filesystem::path> task_files(const Request& request) {
+    std::vector<std::filesystem::path> all;
+    for (const std::filesystem::path folder : request.arguments.all("model"))
+        for (std::filesystem::path& file : task_run_files(folder)) all.push_back(std::move(file));
+    return all;
+}
+
+// Whether --model names nothing but folders without weights.
+bool only_tasks(const Request& request) {
+    const auto given = request.arguments.all("model");
+    return std::all_of(given.begin(), given.end(), [](const std::filesystem::path path) {
+        std::error_code error;
+        return std::filesystem::is_directory(path, error) && !tools::holds_weights(path);
+    });
+}
+
+void add_tasks(const std::vector<std::filesystem::path>& files, Result& result) {
+    const GatheredTasks gathered = gather_tasks(files);
+    const TaskPlan& plan = gathered.plan;
+    const auto counted = [](std::size_t n, const char* what) { return text(n, " ", what, n == 1 ? "" : "s"); };
+    result.found.push_back(text(
+        "Tasks, from ", counted(files.size(), "file"), ": ", counted(static_cast<std::size_t>(plan.seeds), "seed"),
+        " of each of ", counted(plan.encodings.size(), "encoding"), " on ", counted(plan.tasks.size(), "task"), "."));
+    if (!gathered.left_out.empty())
+        result.found.push_back("Left out, since not every encoding has it on every task: " + gathered.left_out + ".");
+    Result tasks = result_of_tasks(plan, gathered.runs);
+    const auto move_to = [](auto& to, auto& from) {
+        to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+    };
+    move_to(result.expected, tasks.expected), move_to(result.found, tasks.found);
+    move_to(result.tables, tasks.tables), move_to(result.pictures, tasks.pictures);
+    move_to(result.notes, tasks.notes);
+}
+
+Result run(const Request& request) {
+    const std::vector<std::filesystem::path> files = task_files(request);
+    Result result;
+    if (files.empty() || !only_tasks(request)) result = compare_losses(request);
+    if (!files.empty()) add_tasks(files, result);
+    return result;
+}
+
 constexpr std::string_view options[] = {"model", "corpus"};
 
 } // namespace
@@ -297,7 +375,8 @@ const Experiment compare_experiment{.name = "compare",
                                         "the weights), or of the files that --model names: files of one "
                                         "encoding and several seeds are one group, with intervals, and "
                                         "differences are taken between runs of one seed, document by document. "
-                                        "Files that were not trained alike are named.",
+                                        "Files that were not trained alike are named. What jobs of lab tasks left in "
+                                        "such a folder is put together too.",
                                     .options = options,
                                     .seconds = 2,
                                     .quick_seconds = 2,

@@ -3,84 +3,21 @@
 
 #include "tools/cli/inputs.h"
 #include "tools/cli/weights.h"
+#include "tools/lab/experiments/csv.h"
 
 #include "core/error.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <sstream>
 
 namespace ordo::lab {
 namespace {
 
-constexpr std::size_t most_kept = std::size_t{16} << 20; // bytes
-
 bool same_documents(const Run& a, const Run& b) {
     return std::equal(a.documents.begin(), a.documents.end(), b.documents.begin(), b.documents.end(),
                       [](const DocumentLoss& x, const DocumentLoss& y) { return x.tokens == y.tokens; });
 }
-
-// Rows of a CSV file by the names of its columns, RFC 4180 without line breaks in fields.
-class Csv {
-public:
-    Csv(const std::filesystem::path& file, std::initializer_list<std::string_view> columns)
-        : name_(printable(file.string())), lines_(tools::read_input(file.string(), most_kept)) {
-        next();
-        for (const std::string_view column : columns) {
-            const auto at = std::find(fields_.begin(), fields_.end(), column);
-            if (at == fields_.end()) refuse("expected a column " + std::string(column) + ", found none");
-            places_.push_back(static_cast<std::size_t>(at - fields_.begin()));
-        }
-        width_ = fields_.size();
-    }
-    // False at the end.
-    bool next() {
-        std::string line;
-        if (!std::getline(lines_, line)) return false;
-        ++number_;
-        if (line.ends_with('\r')) line.pop_back();
-        split(line);
-        if (width_ != 0 && fields_.size() != width_)
-            refuse("expected " + std::to_string(width_) + " fields, found " + std::to_string(fields_.size()));
-        return true;
-    }
-    const std::string& text(std::size_t column) const { return fields_[places_[column]]; }
-    template <class Number>
-    Number number(std::size_t column) const {
-        const std::string& text = this->text(column);
-        Number value{};
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(static_cast<double>(value)))
-            refuse("expected a number, found '" + printable(text) + "'");
-        return value;
-    }
-    [[noreturn]] void refuse(const std::string& why) const {
-        fail(ErrorCode::usage, name_, ": line ", number_, ": ", why);
-    }
-
-private:
-    void split(const std::string& line) {
-        fields_.assign(1, "");
-        bool quoted = false;
-        for (std::size_t i = 0; i < line.size(); ++i)
-            if (quoted && line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"')
-                fields_.back() += line[++i];
-            else if (line[i] == '"')
-                quoted = !quoted;
-            else if (line[i] == ',' && !quoted)
-                fields_.emplace_back();
-            else
-                fields_.back() += line[i];
-    }
-
-    std::string name_;
-    std::istringstream lines_;
-    int number_ = 0;
-    std::size_t width_ = 0;
-    std::vector<std::string> fields_;
-    std::vector<std::size_t> places_;
-};
 
 std::vector<Group> read_runs(const std::filesystem::path& file) {
     Csv csv(file, {"file", "encoding", "seed", "tokens", "nll", "more_at_4x"});
@@ -174,7 +111,7 @@ KeptRuns read_kept_runs(const std::filesystem::path& folder) {
     if (std::filesystem::exists(folder / kept_documents_file, error))
         read_documents(folder / kept_documents_file, kept.groups);
     if (std::filesystem::exists(folder / kept_recipe_file, error)) {
-        std::istringstream lines(tools::read_input((folder / kept_recipe_file).string(), most_kept));
+        std::istringstream lines(tools::read_input((folder / kept_recipe_file).string(), most_csv));
         std::getline(lines, kept.recipe);
     }
     return kept;

@@ -26,4 +26,16 @@ std::string Judgement::sentence(int number, const std::string& why_not) const {
     return out + ".";
 }
 
+std::string extremes_of(const Curves& curves) {
+    const Series *least = nullptr, *most = nullptr;
+    for (const Series& series : curves.series) {
+        if (series.y.empty()) continue;
+        if (!least || series.y.back() < least->y.back()) least = &series;
+        if (!most || series.y.back() > most->y.back()) most = &series;
+    }
+    if (!least) return "nothing measured";
+    const auto shown = [](const Series& series) { return text(figure(series.y.back(), 2), " (", series.label, ")"); };
+    return least == most ? shown(*least) : text("from ", shown(*least), " to ", shown(*most));
+}
+
 } // namespace ordo::lab

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What became of an expectation that several cases bear on.
+// What became of an expectation that several cases bear on, and what a picture shows, in words.
 #pragma once
 
+#include "tools/lab/lab.h"
 #include "tools/lab/math/statistics.h"
 
 #include <string>
@@ -20,5 +21,8 @@ private:
     int cases_ = 0, held_ = 0;
     std::string missed_, undecided_;
 };
+
+// The least and the greatest of the curves' last values: "from 0.12 (sinusoidal) to 0.56 (alibi)".
+std::string extremes_of(const Curves& curves);
 
 } // namespace ordo::lab

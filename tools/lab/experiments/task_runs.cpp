@@ -58,27 +58,18 @@ int solved_of(const TaskRuns& runs) {
     return static_cast<int>(std::count_if(runs.begin(), runs.end(), [](const TaskRun& run) { return run.solved(); }));
 }
 
-namespace {
-
-// All seeds answer the same examples, which are no more trials for being answered again.
-double examples_of_each(const TaskRuns& runs, std::size_t length) {
-    return runs[0].scores[length].examples / static_cast<double>(runs.size());
-}
-
-} // namespace
-
 Share share_at(const TaskRuns& runs, std::size_t length, double (TaskScore::*share)() const) {
     Vector shares;
     for (const TaskRun& run : runs) shares.push_back((run.scores[length].*share)());
     if (std::isnan(shares[0])) return {shares[0], {}};
-    return share_of(shares, examples_of_each(runs, length));
+    return share_of(shares, runs[0].scores[length].examples);
 }
 
 Share beyond_of(const TaskRuns& runs) {
     Vector shares;
     for (const TaskRun& run : runs) shares.push_back(run.beyond());
     if (std::isnan(shares[0])) return {shares[0], {}};
-    return share_of(shares, examples_of_each(runs, 0));
+    return share_of(shares, runs[0].scores[0].examples);
 }
 
 int length_of(const Task& task, double times) {
@@ -121,7 +112,7 @@ TaskScore score(const Model& model, const Task& task, int length, int samples, s
     Session session = small_session(model, fed);
     TaskScore sum;
     for (int i = 0; i < samples; ++i) {
-        // Far from any index of training, and the same for every model.
+        // Far from any index of training, and the same for every model of the seed.
         const std::uint64_t index =
             (std::uint64_t{1} << 40) + (static_cast<std::uint64_t>(length) << 20) + static_cast<std::uint64_t>(i);
         sum += ask(session, task.make(seed, index, length));
@@ -148,10 +139,11 @@ std::vector<std::vector<TaskRuns>> train_all(const TaskPlan& plan, std::uint64_t
                    s = static_cast<std::size_t>(index % plan.seeds);
         const Task& task = *plan.tasks[t];
         TaskRun& run = all[t][e][s];
+        run.seed = seed + s;
         const int longest = task.tokens(length_of(task, plan.times.back()));
-        const Model model = small_model(recipes[t], plan.encodings[e], seed + s, longest, meter, &run.steps);
+        const Model model = small_model(recipes[t], plan.encodings[e], run.seed, longest, meter, &run.steps);
         for (const double times : plan.times)
-            run.scores.push_back(score(model, task, length_of(task, times), plan.samples, seed));
+            run.scores.push_back(score(model, task, length_of(task, times), plan.samples, run.seed));
     });
     return all;
 }

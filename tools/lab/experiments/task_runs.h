@@ -25,6 +25,7 @@ struct TaskScore {
     int asked = 0, right = 0;    // symbols of answers, which their ends are not
     int ended = 0;               // symbols in whose place the model would have ended the answer
 
+    bool operator==(const TaskScore&) const = default;
     double exact_share() const { return static_cast<double>(exact) / examples; }
     double right_share() const { return static_cast<double>(right) / asked; }
     double ended_share() const { return static_cast<double>(ended) / asked; }
@@ -32,6 +33,7 @@ struct TaskScore {
 
 // One model.
 struct TaskRun {
+    std::uint64_t seed = 0;
     int steps = 0;
     std::vector<TaskScore> scores; // by length
 
