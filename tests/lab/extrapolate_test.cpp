@@ -128,6 +128,7 @@ TEST(LabExtrapolate, PublishedCurvesStandBesideOurs) {
     const auto& curves = test::picture<Curves>(result, "published-curve");
     ASSERT_EQ(curves.series.size(), 5u);
     EXPECT_EQ(curves.series[0].label, "sinusoidal, published");
+    EXPECT_EQ(curves.series[1].label, "rope, published"); // by the name that has its colour
     EXPECT_NEAR(curves.series[0].x.back(), 4512 / 512.0, 1e-12);
     EXPECT_NEAR(curves.series[0].y.back(), 209.37 / 20.05, 1e-12);
     EXPECT_NEAR(curves.series[3].x.back(), 12512 / 512.0, 1e-12); // ALiBi is best there

@@ -320,6 +320,22 @@ TEST(LabTables, RowsThatSayTheirDistanceAreOneMap) {
     EXPECT_EQ(map.values[0].size(), 8u);
 }
 
+// Shaw's rows are the same for every head, a sink has one number for each, and ALiBi's last head is another than its first.
+TEST(LabTables, WhatHeadsShareIsShownOnceAndTitlesSayWhatIsSeen) {
+    setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
+    const lab::Result result =
+        run("tables", {"--encodings", "shaw:clip=3;sink;alibi", "--length", "6", "--dim", "8", "--heads", "2"});
+    unsetenv("ORDO_WEIGHTS");
+    std::string names;
+    for (const lab::Picture& picture : result.pictures) names += picture.name + " ";
+    EXPECT_EQ(names, "shaw sink-logit alibi-head-0 alibi-head-1 ");
+    const auto& sink = picture<Curves>(result, "sink-logit");
+    EXPECT_EQ(sink.series.at(0).style, lab::Series::Style::points);
+    EXPECT_EQ(sink.x_names, (std::vector<std::string>{"0", "1"}));
+    const std::string& title = result.pictures.at(2).title; // of 2 heads: 2^-4, over 5 positions
+    EXPECT_NE(title.find("falls with the distance, from 0 to -0.312"), std::string::npos) << title;
+}
+
 // Without weights that have its table: what training begins with, and said to be that.
 TEST(LabTables, AnUntrainedTableIsShownAsSuch) {
     setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);

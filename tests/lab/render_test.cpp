@@ -274,6 +274,9 @@ TEST(LabPlot, AnEncodingLooksTheSameInEveryPicture) {
                                  line("rope:theta=500")}};
     EXPECT_EQ(look_of(few, "rope"), look_of(more, "rope-1"));
     EXPECT_EQ(look_of(few, "alibi"), look_of(more, "alibi:max=4"));
+    const Curves beside{.series = {line("rope-none"), line("rope")}}; // a pattern of rope comes first
+    EXPECT_EQ(look_of(few, "rope"), look_of(beside, "rope"));
+    EXPECT_NE(look_of(few, "rope"), look_of(beside, "rope-none"));
     std::set<std::string> looks;
     for (const Series& series : more.series) looks.insert(look_of(more, series.label));
     EXPECT_EQ(looks.size(), more.series.size()); // a second rope too has a look of its own
@@ -307,6 +310,14 @@ TEST(LabPlot, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
     EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", map}, "m").find("refused"), std::string::npos);
     map.values.assign(30, std::vector<double>(30, 1));
     EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", map}, "m").find("with labels"), std::string::npos);
+    map.values.assign(20, std::vector<double>(20, 1)); // as many as there are encodings
+    map.values[0][0] = 0.123;
+    const std::string many = lab::plot_script({"m", "m", "x", "y", map}, "m");
+    EXPECT_NE(many.find("with labels font ',7'"), std::string::npos);
+    EXPECT_NE(many.find("'%.1f'"), std::string::npos); // of numbers up to 1
+    for (auto& row : map.values) row.assign(20, 0.5);
+    map.values[0][0] = 0.1;
+    EXPECT_NE(lab::plot_script({"m", "m", "x", "y", map}, "m").find("'%.2f'"), std::string::npos);
 }
 
 // With the real gnuplot, where it is installed.

@@ -55,6 +55,18 @@ TEST_F(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
 }
 
 // The mean of the cosines of 100 theta^(-2k/128), worked out apart from the engine.
+// It is drawn as what it is: above the score at every distance (RoFormer, section 3.4.3).
+TEST_F(LabRotary, TheBoundIsDrawnAboveTheScore) {
+    const auto& curves = test::picture<Curves>(*result, "decay");
+    ASSERT_EQ(curves.series.size(), 2u);
+    ASSERT_GE(curves.series[0].y.size(), 10u);
+    for (std::size_t i = 0; i < curves.series[0].y.size(); ++i) {
+        EXPECT_EQ(curves.series[0].x[i], curves.series[1].x[i]);
+        EXPECT_GE(curves.series[0].y[i], 0);
+        EXPECT_LT(curves.series[0].y[i], curves.series[1].y[i]);
+    }
+}
+
 TEST_F(LabRotary, GreaterBasesDecayLater) {
     const auto& curves = test::picture<Curves>(*result, "bases").series;
     ASSERT_EQ(curves.size(), 3u);

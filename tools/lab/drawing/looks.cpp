@@ -40,16 +40,24 @@ std::vector<Look> looks_of(const Curves& curves) {
     std::vector<int> encodings;
     std::map<int, std::size_t> seen; // how many series of an encoding there were
     for (const Series& series : curves.series) encodings.push_back(encoding_of(series.label));
+    // Beside rope itself, rope-none is another rope, whichever comes first.
+    const auto registered = registered_encodings();
+    const auto is_itself = [&](std::size_t i) {
+        return encodings[i] >= 0 && curves.series[i].label == registered[static_cast<std::size_t>(encodings[i])]->name;
+    };
+    for (std::size_t i = 0; i < encodings.size(); ++i)
+        if (is_itself(i)) seen[encodings[i]] = 1;
     const bool named = std::any_of(encodings.begin(), encodings.end(), [](int i) { return i >= 0; });
     std::size_t other = named ? registered_encodings().size() : 0; // behind the encodings, so that none has their look
     std::vector<Look> looks;
-    for (const int encoding : encodings) {
+    for (std::size_t i = 0; i < encodings.size(); ++i) {
+        const int encoding = encodings[i];
         if (encoding < 0) {
             looks.push_back(look(other, other, other / colors));
             ++other;
             continue;
         }
-        const auto at = static_cast<std::size_t>(encoding), again = seen[encoding]++;
+        const auto at = static_cast<std::size_t>(encoding), again = is_itself(i) ? 0 : seen[encoding]++;
         // The first of the list, none, has the last colour, which is grey.
         looks.push_back(look(at + colors - 1, at + 3 * again, at / colors + again));
     }

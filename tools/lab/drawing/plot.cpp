@@ -91,8 +91,8 @@ std::string map_script(const HeatMap& map) {
         out += "\n";
     }
     const double pad = range.high > range.low ? 0 : 0.5; // a map of one value
-    out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) + " offset 1,0\nset cbrange [" +
-           number(range.low - pad) + ":" + number(range.high + pad) + "]\n";
+    out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) +
+           "\nset rmargin 15\nset cbrange [" + number(range.low - pad) + ":" + number(range.high + pad) + "]\n";
     const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
     if (!map.x_names.empty()) out += tics("x", map.x_names);
     if (!map.y_names.empty()) out += tics("y", map.y_names);
@@ -106,17 +106,24 @@ std::string map_script(const HeatMap& map) {
 
 // The numbers of a map with few cells, in black or white, whichever stands out of the cell's colour.
 std::string numbers_plot(const HeatMap& map, const std::string& at) {
-    constexpr std::size_t most_columns = 14, most_rows = 24;
+    constexpr std::size_t most_columns = 20, most_rows = 24;
     if (map.values[0].size() > most_columns || map.values.size() > most_rows) return {};
     const Range range = value_range(map);
     if (map.values.size() * map.values[0].size() < 2 || !(range.high > range.low))
         return {}; // gnuplot 5.4 does not survive them
     const std::string share = "(($3-" + number(range.low) + ")/" + number(range.high - range.low) + ")";
     const std::string dark = map.diverging ? "abs(" + share + "-0.5)>0.32" : share + "<0.55";
+    const std::size_t columns = map.values[0].size();
+    const std::string font = columns <= 12   ? "',10'"
+                             : columns <= 16 ? "',8'"
+                                             : "',7'"; // so that they stay in their cells
+    const double size = std::max(std::abs(range.low), std::abs(range.high));
+    const int decimals = std::clamp(1 - static_cast<int>(std::floor(std::log10(size))), 1, 4);
+    const std::string format = map.shares ? "%.2f" : columns <= 12 ? "%.3g" : "%." + std::to_string(decimals) + "f";
     std::string out;
     for (const auto& [ink, condition] : {std::pair{"white", dark}, std::pair{"black", "!(" + dark + ")"}})
-        out += ", \\\n     $cells matrix using (" + condition + "?" + at + ":($3==$3?sprintf('" +
-               (map.shares ? "%.2f" : "%.3g") + "',$3):'') with labels font ',10' textcolor rgb '" + ink + "'";
+        out += ", \\\n     $cells matrix using (" + condition + "?" + at + ":($3==$3?sprintf('" + format +
+               "',$3):'') with labels font " + font + " textcolor rgb '" + ink + "'";
     return out;
 }
 
@@ -170,8 +177,17 @@ std::string log_tics(const Curves& curves, const Axes& axes) {
                 places.push_back(literal(tick.text) + " " + number(std::pow(10, tick.at)));
         return places;
     };
+    // From the right, those that stand clear of the one before.
+    constexpr double clear = 0.07; // of the axis
     std::vector<std::string> measured;
-    for (const double x : measured_x(curves)) measured.push_back(number(x));
+    const std::vector<double> all = measured_x(curves);
+    double last = HUGE_VAL;
+    for (auto x = all.rbegin(); x != all.rend(); ++x)
+        if (const double at = std::log10(*x); last - at > clear * (axes.x.high - axes.x.low)) {
+            measured.push_back(number(*x));
+            last = at;
+        }
+    std::reverse(measured.begin(), measured.end());
     return (curves.log_x ? set("x", measured.empty() ? round(axes.x) : measured) : "") +
            (curves.log_y ? set("y", round(axes.y)) : "");
 }

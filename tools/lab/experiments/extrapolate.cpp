@@ -103,6 +103,23 @@ Figures by_position(std::span<const Extrapolation> all) {
     return figures;
 }
 
+// Whose tokens cost more in the longest windows than in those of the trained length, by the interval over documents.
+std::string who_rises(std::span<const Extrapolation> all, bool last) {
+    int more = 0, less = 0, undecided = 0;
+    for (const Extrapolation& one : all) {
+        const std::map<int, std::vector<double>>& values = last ? one.last : one.whole;
+        const auto near = values.find(one.context);
+        if (near == values.end() || values.rbegin()->first <= one.context) continue;
+        Vector over = values.rbegin()->second;
+        for (std::size_t i = 0; i < over.size(); ++i) over[i] -= near->second[i];
+        const Verdict verdict =
+            above(mean_of_clusters(over, last ? one.last_documents : one.whole_documents).interval(), 0);
+        ++(verdict == Verdict::held ? more : verdict == Verdict::missed ? less : undecided);
+    }
+    return text("higher in the longest windows than at the trained length for ", more, ", lower for ", less,
+                ", undecided for ", undecided);
+}
+
 Picture picture_of(std::span<const Extrapolation> all, bool last) {
     Curves curves;
     curves.log_x = curves.log_y = true;
@@ -114,7 +131,8 @@ Picture picture_of(std::span<const Extrapolation> all, bool last) {
         }
     }
     return {last ? "last-curve" : "whole-curve",
-            last ? "Perplexity of the last tokens of a window" : "Perplexity of all tokens of a window",
+            (last ? "Perplexity of the last tokens of a window: " : "Perplexity of all tokens of a window: ") +
+                who_rises(all, last),
             "window, in trained lengths", "perplexity", std::move(curves)};
 }
 

@@ -12,19 +12,23 @@ namespace {
 
 constexpr int far_starts[] = {0, 5000, 50000};
 
-Picture heat_map(const Table& table, const std::string& name, int start) {
-    const std::string shape = std::to_string(table.rows.size()) + " x " + std::to_string(table.header.size());
-    std::string title = shape + " sinusoidal table";
-    title += start == 0 ? ": fast waves left, slow ones right"
-                        : ", from position " + tools::grouped(static_cast<std::uint64_t>(start));
-    return {name, title, "dimension", "position",
-            HeatMap{.values = table.rows, .first_y = start, .value_label = "value added"}};
-}
-
 std::pair<double, double> range_of(const Table& table, std::size_t column) {
     const std::vector<double> values = column_of(table, column);
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
     return {*least, *most};
+}
+
+Picture heat_map(const Table& table, const std::string& name, int start) {
+    std::string title =
+        std::to_string(table.rows.size()) + " x " + std::to_string(table.header.size()) + " sinusoidal table";
+    if (start == 0)
+        title += ": fast waves left, slow ones right";
+    else // the slowest sine, which is 0 at position 0
+        title += ", from position " + tools::grouped(static_cast<std::uint64_t>(start)) +
+                 ": even the slowest sine has left 0 and is at " +
+                 tools::fixed_text(table.rows[0][table.header.size() - 2], 2);
+    return {name, title, "dimension", "position",
+            HeatMap{.values = table.rows, .first_y = start, .value_label = "value added"}};
 }
 
 // How often a column changes its sign from one row to the next.

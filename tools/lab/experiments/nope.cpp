@@ -147,6 +147,20 @@ Probes run_probes(const Request& request) {
     return probes;
 }
 
+// Of the curves: whose position is read best, and what is read of the model without encoding.
+std::string who_is_read_best(const Curves& curves) {
+    std::string best, none;
+    double least = HUGE_VAL;
+    for (const Series& curve : curves.series) {
+        const auto at = std::min_element(curve.y.begin(), curve.y.end());
+        const std::string what = text(figure(*at, 2), " positions off in layer ", at - curve.y.begin());
+        if (curve.label == "none") none = text(", without encoding ", what);
+        if (*at < least) least = *at, best = text(curve.label, ", ", what);
+    }
+    return text("A linear probe reads the position best from ", best, none, "; guessing is ",
+                figure(curves.references.at(0).y, 2), " off");
+}
+
 Result run(const Request& request) {
     Figures counts{{"tokens", "state", "one_over_t", "relative_error", "one_over_state"}, {}, -1};
     Figures bag_table{{"layers", "encoding", "logits_differ_by", "largest_logit"}, {}, -1};
@@ -202,8 +216,8 @@ Result run(const Request& request) {
         {"bag-of-words", "Change of the last token's logits when the tokens before it are permuted, random weights",
          std::move(bag_table)},
         {"probe", "Error of a linear probe for the position, in positions", std::move(probes.figures)}};
-    result.pictures = {{"probe-curve", "How well a linear probe reads the position from each layer",
-                        "layer (0: the embedding)", "mean absolute error in positions", std::move(probes.curves)}};
+    result.pictures = {{"probe-curve", who_is_read_best(probes.curves), "layer (0: the embedding)",
+                        "mean absolute error in positions", std::move(probes.curves)}};
     return result;
 }
 

@@ -160,21 +160,28 @@ Slip positive_exponent(Figures& figures, Picture& picture) {
     return slip;
 }
 
+// Of q = k = (1, ..., 1) every pair has h = 2, and the largest |h_(j+1) - h_j| is the last one's, 2: over the width the bound
+// is the mean of |S_j|.
 Picture decay_picture(const Figures& figures) {
-    Series cosines = series("q = k"), bounds = series("upper bound");
+    Series cosines = series("q = k"), bounds = series("RoFormer's bound");
     const auto number = [](const Cell& cell) { return std::get<double>(cell); };
+    double nearest = HUGE_VAL; // how many times the score the bound is
     for (const std::vector<Cell>& row : figures.rows) {
         const auto d = static_cast<double>(std::get<std::int64_t>(row[0]));
+        const double score = std::abs(number(row[4])), most = number(row[5]);
+        nearest = std::min(nearest, most / score);
         if (d == 0) continue;
         for (Series* curve : {&cosines, &bounds}) curve->x.push_back(d);
-        cosines.y.push_back(number(row[4]));
-        bounds.y.push_back(number(row[5]) / number(figures.rows[0][5]));
+        cosines.y.push_back(score);
+        bounds.y.push_back(most);
     }
     Curves curves;
     curves.series = {std::move(cosines), std::move(bounds)};
-    curves.log_x = true;
-    return {"decay", "What falls with the distance is a bound, and the score of equal vectors (width 128)",
-            "distance in positions", "share of the value at distance 0", std::move(curves)};
+    curves.log_x = curves.log_y = true;
+    return {"decay",
+            text("What falls is a bound, and the score of equal vectors (width ", width,
+                 ") lies below it by a factor of ", figure(nearest, 2), " or more"),
+            "distance in positions", "size of the score / width", std::move(curves)};
 }
 
 // Aligned scores for several bases; what stands at a distance of 100 goes to at_100.
@@ -190,7 +197,7 @@ Picture bases_picture(std::vector<double>& at_100) {
         }
         at_100.push_back(aligned(rope, width, 100));
     }
-    return {"bases", text("Score of equal vectors by distance (width ", width, "), for several bases theta"),
+    return {"bases", text("The greater the base theta, the farther equal vectors keep their score (width ", width, ")"),
             "distance in positions", "score / width", std::move(curves)};
 }
 

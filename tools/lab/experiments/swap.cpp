@@ -59,6 +59,7 @@ struct Swaps {
     int swapped = 0;                           // pairs that ran
     int dearer = 0, cheaper = 0;               // of these, than with their own encoding, by more than the interval
     int unforced = 0, unforced_refused = 0;    // pairs of different encodings, without force
+    int best_as_trained = 0;                   // rows whose least loss is that with their own encoding
     double least = HUGE_VAL, most = -HUGE_VAL; // nll over that with the own encoding
     std::string least_pair, most_pair;
 };
@@ -100,6 +101,9 @@ void run_one(const Trained& trained, std::span<const Other> others, const Reques
         if (over.mean < swaps.least) swaps.least = over.mean, swaps.least_pair = pair;
         if (over.mean > swaps.most) swaps.most = over.mean, swaps.most_pair = pair;
     }
+    const double own_loss = mean_of_clusters(own.nll, own.document).mean;
+    swaps.best_as_trained += std::none_of(row.begin(), row.end(),
+                                          [&](double loss) { return loss < own_loss; }); // refused ones are no numbers
 }
 
 Figures matrix_of(const HeatMap& map) {
@@ -156,8 +160,11 @@ Result run(const Request& request) {
         result.tables.push_back({"refused", "Pairs that cannot run", std::move(swaps.refused)});
     result.tables.push_back({"pairs", "All pairs, with the difference to the weights' own encoding on the same tokens",
                              std::move(swaps.pairs)});
-    result.pictures.push_back({"heat-map", "Nats per token of weights (rows) run with another encoding (columns)",
-                               "run with", "trained with", std::move(swaps.map)});
+    result.pictures.push_back(
+        {"heat-map",
+         text(swaps.best_as_trained, " of ", models.size(),
+              " weights (rows) lose least with the encoding (columns) that they were trained with"),
+         "run with", "trained with", std::move(swaps.map)});
     return result;
 }
 

@@ -44,6 +44,19 @@ std::string word_of(std::string name) {
     return name;
 }
 
+// What a bias does along the distance, by the row of the last query: "falls with the distance, from 0 to -23.5".
+std::string course_of(const std::vector<double>& row) {
+    Vector far; // by distance
+    for (auto value = row.rbegin(); value != row.rend(); ++value)
+        if (std::isfinite(*value)) far.push_back(*value);
+    if (far.empty()) return "nothing but masked keys";
+    if (std::is_sorted(far.begin(), far.end(), std::greater<>()) && far.front() > far.back())
+        return text("falls with the distance, from ", figure(far.front()), " to ", figure(far.back()));
+    const auto [least, most] = std::minmax_element(far.begin(), far.end());
+    return text("adds most, ", figure(*most), ", at distance ", most - far.begin(), " and least, ", figure(*least),
+                ", at ", least - far.begin());
+}
+
 // A picture for every kind of number in a table: of a matrix one, otherwise one for each column after those that
 // say where its rows stand ("position", "pair"), over these.
 std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
@@ -58,13 +71,17 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
         std::vector<std::vector<double>> values;
         for (const auto& row : table.rows)
             values.emplace_back(row.begin() + static_cast<std::ptrdiff_t>(begin), row.end());
-        HeatMap map = heat_map(std::move(values), "value");
+        const std::string course = bias ? course_of(values.back()) : std::string();
+        HeatMap map = heat_map(std::move(values), bias ? "added to the score" : "value");
+        const HeatMap plain{.values = map.values, .diverging = false};
+        const Range range = value_range(plain);
         if (begin == 1) map.first_y = static_cast<int>(table.rows.front().front());
-        pictures.push_back(
-            {name,
-             spec + ": " +
-                 (bias ? "added to the score of each query and key" : "the table, a row for each " + row_kind),
-             bias ? "key" : "dimension", row_kind, std::move(map)});
+        pictures.push_back({name,
+                            spec + ": " +
+                                (bias ? course
+                                      : text("a row for each ", row_kind, ", values from ", figure(range.low), " to ",
+                                             figure(range.high))),
+                            bias ? "key" : "dimension", row_kind, std::move(map)});
         return pictures;
     }
     const bool pairs = table.header.size() > 1 && table.header[1] == "pair";
@@ -73,14 +90,20 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
         const std::string stem = name + "-" + column, title = spec + ": " + column + " at each " + table.header[0];
         if (!pairs) {
             Series series;
+            Curves curves;
+            if (table.header[0] == "head") { // there is nothing between two heads
+                series.style = Series::Style::points;
+                for (const auto& row : table.rows) curves.x_names.push_back(text(row[0]));
+            }
             if (column == "scale") series.style = Series::Style::steps;  // from one turn to the next
             if (column == "angle") series.style = Series::Style::points; // which begins again after a turn
             for (const auto& row : table.rows) {
                 series.x.push_back(row[0]);
                 series.y.push_back(row[c]);
             }
-            pictures.push_back({stem, title, table.header[0], column + (column == "angle" ? ", radians" : ""),
-                                Curves{.series = {std::move(series)}}});
+            curves.series.push_back(std::move(series));
+            pictures.push_back(
+                {stem, title, table.header[0], column + (column == "angle" ? ", radians" : ""), std::move(curves)});
             continue;
         }
         std::vector<std::vector<double>> values;
@@ -116,13 +139,24 @@ void show_within_a_turn(Picture& picture) {
     map->diverging = false;
 }
 
+bool differ(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
+    const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+    return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+    });
+}
+
 // Shows an encoding's main table, of the first and the last head if they differ. remark: what its title says of it.
 void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
                 const std::string& remark = {}) {
     size.length = std::min(size.length, encoding.max_position());
-    const bool by_head = (encoding.moments() & moment_bias) && size.heads > 1;
+    const auto table_of = [&](int head) {
+        return encoding.table({.length = size.length, .head = head, .width = size.width});
+    };
+    const bool by_head =
+        (encoding.moments() & moment_bias) && size.heads > 1 && differ(table_of(0).rows, table_of(size.heads - 1).rows);
     for (const int head : by_head ? std::vector<int>{0, size.heads - 1} : std::vector<int>{0}) {
-        const Table table = encoding.table({.length = size.length, .head = head, .width = size.width});
+        const Table table = table_of(head);
         const std::string stem = by_head ? name + "-head-" + std::to_string(head) : name;
         const std::string title =
             encoding.spec() +

@@ -3,6 +3,7 @@
 // Encodings", asked of models whose attention is causal and whose gradients are right, beside the lines without
 // which the answers mean nothing; and a question that only order can answer.
 #include "io/file.h"
+#include "tools/lab/experiments/judgement.h"
 #include "tools/lab/experiments/study.h"
 #include "tools/lab/experiments/word_verdicts.h"
 #include "tools/lab/lab.h"
@@ -142,6 +143,8 @@ void add_picture(std::vector<Picture>& pictures, const char* name, std::string t
     add("uniform", lines.uniform.*field.value);
     add("untrained", over_seeds(lines.untrained, field).mean);
     if (distance) add("largest possible", largest_distance);
+    title += ": " + extremes_of(curves);
+    if (!std::isnan(lines.unigram.*field.value)) title += ", unigram " + figure(lines.unigram.*field.value, 2);
     pictures.push_back(
         {name, std::move(title), "encoding", distance ? "Jensen-Shannon distance" : "P(food)", std::move(curves)});
 }
@@ -233,8 +236,8 @@ Result run(const Request& request) {
         table_of("fuller", "What the corpus itself has in these places", {truth, right_next, in_place, loss}, rows,
                  lines),
         chase_table(rows)};
-    add_picture(result.pictures, "food-is",
-                "After \"food is\": distance from the words that follow \"is\", 95 % intervals", food_is, rows, lines);
+    add_picture(result.pictures, "food-is", "After \"food is\": distance from the words that follow \"is\"", food_is,
+                rows, lines);
     add_picture(result.pictures, "good-is",
                 std::string("After \"good is\"") +
                     (std::isnan(lines.conditional.good_is) ? ", which begins no sentence of the corpus" : "") +

@@ -20,6 +20,7 @@ position / base<sup>2k/d</sup> take turns, from -1 (purple) to 1 (orange). <span
 <label>scale <input type="range" id="rope-scale" min="1" max="16" step="1" value="4"><output></output></label>
 <label>up to distance <input type="range" id="rope-most" min="4" max="15" step="1" value="12"><output></output></label>
 <canvas id="rope"></canvas>
+<div class="key" id="rope-key"></div>
 <figcaption><strong>RoPE</strong>: the score of a query and a key that are all ones, against their distance, in a head of 64 dimensions:
 the mean of cos(distance &times; frequency). Without scaling, and stretched by the scale: linearly, by NTK's larger theta, and by YaRN for a
 model that was trained on 2,048 positions. <span id="rope-says"></span></figcaption>
@@ -28,6 +29,7 @@ model that was trained on 2,048 positions. <span id="rope-says"></span></figcapt
 <label>heads <input type="range" id="alibi-heads" min="1" max="32" step="1" value="8"><output></output></label>
 <label>up to distance <input type="range" id="alibi-most" min="3" max="12" step="1" value="7"><output></output></label>
 <canvas id="alibi"></canvas>
+<div class="key" id="alibi-key"></div>
 <figcaption><strong>ALiBi</strong>: what a softmax over equal scores leaves of a key's weight, exp(-slope &times; distance), for every head.
 <span id="alibi-says"></span></figcaption>
 </figure>
@@ -66,7 +68,7 @@ if (typeof document !== "undefined") (() => {
     const canvas = $(id), ratio = window.devicePixelRatio || 1, box = canvas.getBoundingClientRect();
     canvas.width = Math.round(box.width * ratio); canvas.height = Math.round(box.height * ratio);
     const pen = canvas.getContext("2d"); pen.scale(ratio, ratio); pen.font = "13px sans-serif";
-    const style = getComputedStyle(document.body); pen.ink = style.color; pen.paper = style.backgroundColor;
+    const style = getComputedStyle(document.body); pen.ink = style.color;
     return [pen, box.width, box.height];
   }
   function input(id, of) { // its value, shown beside it
@@ -89,10 +91,11 @@ if (typeof document !== "undefined") (() => {
       }
       pen.stroke();
     });
-    if (lines.length > 8) return;
-    const key = Math.max(left, width - 130);
-    pen.fillStyle = pen.paper; pen.fillRect(key - 6, top, 136, 17 * lines.length + 4); pen.textAlign = "left";
-    lines.forEach((line, i) => { pen.fillStyle = colors[i % colors.length]; pen.fillText(line.name, key, top + 10 + 17 * i); });
+    $(id + "-key").replaceChildren(...(lines.length > 8 ? [] : lines).map((line, i) => {
+      const name = document.createElement("span");
+      name.style.color = colors[i % colors.length]; name.textContent = (i < colors.length ? "\u2501 " : "\u254d ") + line.name;
+      return name;
+    }));
   }
   function drawSinusoidal() {
     const d = input("sin-d", v => v), base = input("sin-base", v => Math.pow(10, v)), [pen, width, height] = sheet("sin"), rows = 128;

@@ -24,14 +24,14 @@ constexpr std::string_view style = R"(
 body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink); background: var(--paper); }
 a { color: var(--link); } h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; } code { background: var(--box); padding: 0 .2em; }
-figure { margin: 1.5rem 0; } .picture { overflow-x: auto; } .picture img { width: 100%; min-width: 720px; background: #fff; }
+figure { margin: 1.5rem 0; } .picture { overflow-x: auto; } .picture img { width: 100%; min-width: 900px; background: #fff; }
 figcaption { color: var(--dim); }
 .wide { overflow-x: auto; width: min(1240px, 100vw - 2rem); margin-left: calc((100% - min(1240px, 100vw - 2rem)) / 2); }
 table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; } .wide table { margin-left: max(0px, (100% - 60rem) / 2); }
 th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: left; } td.number { text-align: right; white-space: nowrap; }
 .error { color: #d33; font-weight: bold; } .found { background: var(--found); padding: .3rem 1rem; }
 .answers li { margin: .6rem 0; } .question { color: var(--dim); }
-.live canvas { width: 100%; height: 300px; background: var(--box); } .live label { display: inline-block; margin-right: 1.5rem; }
+.live canvas { width: 100%; height: 300px; background: var(--box); } .live .key { display: flex; flex-wrap: wrap; gap: 0 1.2rem; } .live label { display: inline-block; margin-right: 1.5rem; }
 .live input[type=range] { width: 14rem; vertical-align: middle; } .live output { display: inline-block; min-width: 5em; }
 )";
 
