@@ -3,7 +3,6 @@
 #include "core/error.h"
 #include "core/utf8.h"
 #include "io/json.h"
-#include "io/json_strings.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,8 +13,8 @@ namespace {
 // nlohmann's SAX interface, which keeps its own stack and does not recurse, with the bounds added.
 class Guard final : public nlohmann::json_sax<nlohmann::json> {
 public:
-    Guard(std::string_view where, const JsonLimits& limits, LongStrings& strings, JsonEvents& events)
-        : where_(where), limits_(limits), strings_(strings), events_(events) {}
+    Guard(std::string_view where, const JsonLimits& limits, JsonEvents& events)
+        : where_(where), limits_(limits), events_(events) {}
 
     bool null() override {
         events_.value(JsonValue());
@@ -25,7 +24,7 @@ public:
     bool number_integer(number_integer_t value) override { return scalar(value); }
     bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
     bool number_float(number_float_t value, const string_t&) override { return scalar(value); }
-    bool string(string_t& value) override { return scalar(whole(value)); }
+    bool string(string_t& value) override { return scalar(std::move(value)); }
     bool binary(binary_t&) override { fail(ErrorCode::model, where_, ": binary value in JSON"); }
 
     bool start_object(std::size_t) override {
@@ -34,7 +33,7 @@ public:
         return true;
     }
     bool key(string_t& name) override {
-        events_.key(whole(name));
+        events_.key(std::move(name));
         return true;
     }
     bool end_object() override {
@@ -57,14 +56,10 @@ public:
     bool parse_error(std::size_t byte, const std::string&, const nlohmann::json::exception& error) override {
         std::string_view what = error.what();
         if (const auto at = what.find(": "); at != std::string_view::npos) what.remove_prefix(at + 2);
-        fail(ErrorCode::model, where_, ": invalid JSON at byte ", strings_.original(byte), ": ", printable(what, 160));
+        fail(ErrorCode::model, where_, ": invalid JSON at byte ", byte, ": ", printable(what, 160));
     }
 
 private:
-    std::string whole(string_t& value) {
-        std::optional<std::string> lifted = strings_.next();
-        return lifted ? *std::move(lifted) : std::move(value);
-    }
     void open() {
         if (++depth_ > limits_.depth) fail(ErrorCode::model, where_, ": JSON nested deeper than ", limits_.depth);
     }
@@ -76,7 +71,6 @@ private:
 
     std::string_view where_;
     const JsonLimits& limits_;
-    LongStrings& strings_;
     JsonEvents& events_;
     int depth_ = 0;
 };
@@ -155,10 +149,8 @@ void parse_json(std::string_view text, std::string_view where, const JsonLimits&
     // The grammar has no NUL anywhere; nlohmann's lexer takes one for the end of the text.
     if (const auto at = text.find('\0'); at != std::string_view::npos)
         fail(ErrorCode::model, where, ": invalid JSON at byte ", at, ": a NUL byte");
-    LongStrings strings(text);
-    Guard guard(where, limits, strings, events);
-    const std::string_view rest = strings.rest();
-    nlohmann::json::sax_parse(rest.begin(), rest.end(), &guard);
+    Guard guard(where, limits, events);
+    nlohmann::json::sax_parse(text.begin(), text.end(), &guard);
 }
 
 JsonValue parse_json(std::string_view text, std::string_view where, const JsonLimits& limits) {

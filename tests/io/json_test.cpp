@@ -123,47 +123,6 @@ TEST(JsonParser, LongTokensStayShortInMessages) {
               "accepted");
 }
 
-// Long strings are read beside nlohmann's parser, which here reads them too.
-TEST(JsonParser, ReadsLongStringsAsShortOnes) {
-    const std::string plain(300, 'x'), wide = "\xc3\xa9" + plain;
-    for (const std::string& inside : {plain, wide, plain + R"(\"\\\/\b\f\n\r\t)", R"(\\)" + plain, plain + R"(\\)",
-                                      plain + R"(\u00e9\ud83d\ude00\u0000)", plain + R"(\")", std::string(255, 'y'),
-                                      std::string(256, 'y'), std::string(257, 'y'), R"(\n)" + std::string(254, 'y')}) {
-        const std::string quoted = '"' + inside + '"';
-        for (const std::string& text :
-             {quoted, "[" + quoted + ",\"\"," + quoted + ",\"short\"]",
-              "{" + quoted + ":" + quoted + ",\"a\":[" + quoted + "]}", "{\"\":\"\",\"b\":" + quoted + ",\"c\":\"\"}"})
-            EXPECT_EQ(Json::parse(written(parse_json(text, "x"))), Json::parse(text)) << text;
-    }
-}
-
-TEST(JsonParser, RefusesLongStringsAsShortOnes) {
-    const std::string plain(300, 'x');
-    for (const std::string& inside : {plain + "\n", plain + "\x01", plain + R"(\x)", plain + R"(\u12)",
-                                      plain + R"(\ud800)", plain + R"(\)", std::string(R"(\)"), plain + R"(\\\)"}) {
-        const std::string text = "[\"" + inside + "\"]";
-        EXPECT_FALSE(Json::accept(text)) << text;
-        EXPECT_NE(refusal(text), "accepted") << text;
-    }
-    const std::string quoted = '"' + plain + '"';
-    // Positions are those of the text, whatever was left out before them.
-    for (const std::string& text :
-         {"[" + quoted + " " + quoted + "]", "[" + quoted + ",]", "{" + quoted + ":" + quoted + ":1}",
-          "[" + quoted + "," + quoted + ",tru]", quoted + "x", quoted + quoted}) {
-        std::size_t byte = 0;
-        try {
-            ADD_FAILURE() << Json::parse(text).dump();
-        } catch (const Json::parse_error& error) {
-            byte = error.byte;
-        }
-        EXPECT_NE(byte, 0u) << text;
-        const std::string found = refusal(text);
-        EXPECT_EQ(std::stoul(found.substr(std::string("invalid JSON at byte ").size())), byte) << found;
-    }
-    const std::string twice = "{" + quoted + ":1," + quoted + ":2}";
-    EXPECT_NE(refusal(twice).find("appears twice"), std::string::npos);
-}
-
 TEST(JsonParser, HandsOutEventsInOrder) {
     struct Log final : JsonEvents {
         void begin_object() override { text += '{'; }
