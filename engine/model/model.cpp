@@ -33,6 +33,12 @@ std::uint64_t elements(const TensorSpec& spec) {
     return n;
 }
 
+constexpr std::size_t least_piece = std::size_t{16} << 20;
+
+std::size_t whole_lines(std::size_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
 } // namespace
 
 // ---- Tensors --------------------------------------------------------------------------------
@@ -50,25 +56,29 @@ std::uint64_t TensorMemory::bytes(std::span<const TensorSpec> specs) {
 TensorMemory::TensorMemory(std::vector<TensorSpec> specs) {
     std::vector<WeightType> types(specs.size(), WeightType::f32);
     *this = TensorMemory(std::move(specs), types);
+    pieces_.clear(); // matrices wait elsewhere to be packed
     for (std::size_t i = 0; i < specs_.size(); ++i) values(i);
 }
 
 TensorMemory::TensorMemory(std::vector<TensorSpec> specs, const std::vector<WeightType>& types)
     : specs_(std::move(specs)), entries_(specs_.size()) {
     bytes(specs_);
+    std::size_t all = 0;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
         if (!by_name_.emplace(specs_[i].name, i).second)
             fail(ErrorCode::usage, "tensor '", printable(specs_[i].name), "': expected one of this name, found two");
         entries_[i].type = types[i];
+        all += whole_lines(packed_bytes(types[i], specs_[i]));
     }
+    // One for all of them: the end of a piece that is left over is on a huge page, and takes memory.
+    pieces_.emplace_back(std::max(all, least_piece));
 }
 
 // Zeros, aligned to 64 bytes. Pieces are large enough for huge pages; what is not touched takes no memory.
 std::byte* TensorMemory::take(std::size_t bytes) {
-    constexpr std::size_t piece = std::size_t{16} << 20;
-    bytes = (bytes + 63) / 64 * 64;
+    bytes = whole_lines(bytes);
     if (pieces_.empty() || bytes > pieces_.back().size() - used_) {
-        pieces_.emplace_back(std::max(bytes, piece));
+        pieces_.emplace_back(std::max(bytes, least_piece));
         used_ = 0;
     }
     std::byte* const at = pieces_.back().data() + used_;
