@@ -152,11 +152,11 @@ ok "a row for every encoding" [ "$(grep -c '(engine/encoding/' "$scratch/README.
 ok "what three seeds say, and the cost" grep -q '^| .`rope`.* | rotate |.*| -0.250 ± 0.013 | 0.99 % |$' "$scratch/README.md"
 ok "what was not measured" grep -q '^| .`learned`.*| +0.040 ± 0.003 | – |$' "$scratch/README.md"
 ok "two of one encoding" grep -q '| +0.300 ± 0.010 (period=36), +0.200 ± 0.010 (period=6) |' "$scratch/README.md"
-ok "the budget of the seeds" grep -q ' Mean of 3 seeds of 1.2 million tokens each' "$scratch/README.md"
+ok "the budget of the seeds" grep -q ' Mean of 3 runs (seeds) of 1.2 million tokens each' "$scratch/README.md"
 ok "the reference" grep -q '^| .`none`.*| reference | reference |$' "$scratch/README.md"
 sed -i '/^learned/s/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"
 ok "seeds of some" exits 0 table
-ok "of the others a single run, and it is said" grep -q ' Mean of 3 seeds of 1.2 million tokens each ± half of its 95 % interval; a figure without ± is of a single run' "$scratch/README.md"
+ok "of the others a single run, and it is said" grep -q ' Mean of 3 runs (seeds) of 1.2 million tokens each ± the half-width of its 95 % confidence interval; a figure without ± is of a single run' "$scratch/README.md"
 sed -i 's/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"
 ok "one seed" exits 0 table
 ok "one seed has no interval" grep -q '^| .`rope`.*| -0.250 | 0.99 % |$' "$scratch/README.md"

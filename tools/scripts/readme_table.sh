@@ -76,6 +76,7 @@ file == "seeds.csv" {
     label = column("encoding") # what tells several of one encoding apart is the first of its parameters
     sub(/^[^:]*:?/, "", label)
     sub(/,.*/, "", label)
+    if (name == "none") none = column("nll")
     seeds = column("seeds") > seeds + 0 ? column("seeds") : seeds
     if (column("seeds") == 1) once = 1
     tag[name, ++count[name]] = label
@@ -105,8 +106,9 @@ END {
     if (broken) exit 1
     budget = budget " million tokens" (recipe == "" ? "" : " (" recipe ")")
     if (seeds)
-        notes = "\nLoss: nats per token on simple.val.txt, stories kept out of the corpus, as the difference from a run of the same seed without an encoding; negative is better. " \
-            (seeds > 1 ? "Mean of " seeds " seeds of " budget " each ± half of its 95 % interval" (once ? "; a figure without ± is of a single run" : "") \
+        notes = "\nLoss: nats per token on simple.val.txt, stories kept out of the corpus, as the difference from a run of the same seed without an encoding (" sprintf("%.3f", none) "); negative is better. " \
+            (seeds > 1 ? "Mean of " seeds " runs (seeds) of " budget " each ± the half-width of its 95 % confidence interval" (once ? "; a figure without ± is of a single run" : "") \
+                              ". Where ± is the larger, no difference from `none` is shown" \
                        : "One run each of " budget "; the spread between seeds is not known yet") ". On another text small differences change order ([heldout.csv](bench/results/heldout.csv))."
     if (cpu)
         notes = notes "\nCost: the time of the encoding itself in reading a prompt of " prompt " tokens, relative to reading it without one; median of " rounds " rounds; " cpu ", " \
