@@ -144,6 +144,13 @@ endif
 # For libordo.so, which shows the public interface alone; what the library calls of its own is bound when it is linked.
 $(BUILD)/engine/%.o $(BUILD)/models/%.o: LIB_FLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition
 
+ifneq ($(RELEASED),)
+build/release/%.o: released ;
+.PHONY: released
+released:
+	@$(MAKE) MODE=release test-binary
+endif
+
 ifneq ($(SYSROOT),)
 $(SYSROOT):
 	@tools/scripts/arm64_sysroot.sh $@
@@ -226,7 +233,6 @@ run: ## install what is missing, build, and write a story
 
 test: ## install what is missing, build, and prove everything; MODE=asan or tsan under a sanitizer
 	@tools/scripts/install_packages.sh $(TEST_PACKAGES)
-	$(if $(RELEASED),@$(MAKE) MODE=release test-binary)
 	@$(MAKE) program test-binary $(if $(filter tsan,$(MODE)),,fuzzers) $(if $(filter release,$(MODE)),$(BENCHES))
 	@CXX="$(CXX)" SWEEPS="$(SWEEPS)" tests/run.sh $(BUILD)
 

@@ -95,7 +95,8 @@ double pairs_seen(const Blueprint& b, int first, int n) {
 }
 
 WeightSizes weight_sizes(const Blueprint& b, WeightType type) {
-    const WeightType embedding = type_within(type, {.name = "embedding.weight", .shape = {b.vocab_size, b.d_model}});
+    const WeightType embedding =
+        type_within(type, {.name = "embedding.weight", .shape = {b.vocab_size, b.embedding_cols()}});
     return sizes_of(b, embedding, [&](const TensorSpec& spec) { return packed_bytes({&spec, 1}, type); });
 }
 
@@ -115,7 +116,9 @@ Cost predict(const Blueprint& b, WeightType type, const Workload& load, int chun
 }
 
 Cost predict(const Blueprint& b, const WeightSizes& sizes, const Workload& load, int chunk) {
-    const double head = static_cast<double>(b.d_model) * b.vocab_size, layers = matmul_parameters(b) - head;
+    const double projection = static_cast<double>(b.embedding_width) * b.d_model; // in front of the head; 0: none
+    const double head = static_cast<double>(b.embedding_cols()) * b.vocab_size + projection;
+    const double layers = matmul_parameters(b) - head;
     const double pair_flops = 2 * 2.0 * b.n_heads * b.d_head; // q . k, and p v
     const double key_bytes = 2.0 * b.n_kv_heads * static_cast<double>(cache_format(load.cache).token_bytes(b.d_head));
     const int last = load.n_depth + load.tokens();

@@ -112,7 +112,11 @@ std::vector<Product> training_products(const Blueprint& b, int rows, int head_ro
         const int layers = (b.n_layers - static_cast<int>(i) - 1) / static_cast<int>(programs.size()) + 1;
         for (const LinearSpec& w : programs[i].linears) add_linear(products, w.name, rows, w.rows, w.cols, layers);
     }
-    add_linear(products, "head", head_rows, b.vocab_size, b.d_model, rows / head_rows);
+    if (const int width = b.embedding_width; width != 0) {
+        add_linear(products, "embedding_projection", rows, b.d_model, width, 1);
+        add_linear(products, "head_projection", rows, width, b.d_model, 1);
+    }
+    add_linear(products, "head", head_rows, b.vocab_size, b.embedding_cols(), rows / head_rows);
     return products;
 }
 
@@ -129,7 +133,7 @@ double layer_parameters(const LayerProgram& program) {
 
 double matmul_parameters(const Blueprint& b) {
     const std::vector<LayerProgram> programs = compile_layers(b);
-    double n = static_cast<double>(b.d_model) * b.vocab_size;
+    double n = static_cast<double>(b.embedding_cols()) * b.vocab_size + 2.0 * b.embedding_width * b.d_model;
     for (int i = 0; i < b.n_layers; ++i) n += layer_parameters(programs[static_cast<std::size_t>(i) % programs.size()]);
     return n;
 }

@@ -128,8 +128,8 @@ private:
     std::unique_ptr<const Impl> impl_;
 };
 
-// What a session keeps its keys and values as. f16 takes half the memory, and q8_0, blocks of 32 bytes that share a scale,
-// a little more than a quarter; both round them.
+// What a session keeps its keys and values as. f16 takes half the memory, and q8_0, blocks of 32 bytes that share a scale, a little
+// more than a quarter where heads are as wide as whole blocks (a last one is filled up); both round them.
 enum class CacheType { f32, f16, q8_0 };
 
 struct SessionOptions {

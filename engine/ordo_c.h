@@ -89,6 +89,7 @@ typedef struct ordo_session_options {
     int32_t first_position; /* position id of the first token */
     int32_t half_cache;     /* 1: keys and values are kept as f16 */
     int32_t byte_cache;     /* 1: they are kept as q8_0, blocks of 32 bytes that share a scale; not with half_cache */
+    int32_t reserved;       /* 0 */
 } ordo_session_options;
 ORDO_API void ordo_session_options_defaults(ordo_session_options* options);
 

@@ -82,18 +82,18 @@ NameMap names(const ModelPlan&) {
     return map;
 }
 
-// In a GGUF every layer has experts. Whether their shares are divided by their sum no key says: in Qwen 3 they are, in Qwen 2, which has
-// an expert that all tokens pass, they are not.
+// In a GGUF every layer has experts. Whether their shares are divided by their sum is a matter of the architecture: in Qwen 3 they are, in
+// Qwen 2, which has an expert that all tokens pass, they are not. A key that says otherwise is refused.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     const bool shared = tensors.find("blk.0.ffn_gate_inp_shexp.weight") != nullptr;
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     b.qk_norm = QkNorm::none; // unless the tensors are there
+    b.experts_renormalised = !shared;
     read_gguf_sizes(c, tensors, b);
     if (b.experts == 0) c.refuse("expert_count", "at least 1");
     const int single = b.d_ff; // the width of what stands for all experts together
     b.d_ff = c.integer("expert_feed_forward_length", std::max(1, single / std::max(1, b.experts_used)), 1, 1 << 20);
-    b.experts_renormalised = !shared;
     if (shared) b.shared_expert = c.integer("expert_shared_feed_forward_length", single, 1, 1 << 20);
     plan.encoding = gguf_rope_spec(c, tensors, b, "halves");
     return plan;

@@ -53,8 +53,8 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
         add_one_by_one(to, row, tile, i, last, n);
     }
     if (scores.rows != 1) return;
-    // In decoding, this thread comes to the row of its next head next, which is the next or, beside another thread, that
-    // after it; what it reads would come from memory: the weights of a layer have been read since. A few lines are
+    // In decoding, this thread comes to the row of its next head next, which is the next one or, beside one other thread, that
+    // after it (beside more it is a guess); what it reads would come from memory: the weights of a layer have been read since. A few lines are
     // enough: by then the machine sees by itself what is read. (GCC drops calls of functions that do nothing but
     // prefetch: the loops have to stand here.)
     constexpr std::int64_t line = 64 / sizeof(float);

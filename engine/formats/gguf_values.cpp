@@ -15,6 +15,7 @@ constexpr int most_positions = 1 << 30;
 void refuse_what_we_cannot(const Config& c) {
     for (const std::string_view key : {"residual_scale", "logit_scale", "embedding_scale", "expert_weights_scale"})
         if (c.number(key, 1, -1e30, 1e30) != 0) c.only(key, 1.0); // 0 stands for none
+    c.only("expert_gating_func", 1.0);                            // softmax
 }
 
 bool has(const TensorStore& tensors, std::string_view name) {
@@ -132,6 +133,7 @@ void read_gguf_sizes(const Config& c, const TensorStore& tensors, Blueprint& b) 
     b.qkv_clip = static_cast<float>(c.number("attention.clamp_kqv", 0, 0, 1e6));
     b.experts = c.integer("expert_count", 0, 0, 1024);
     b.experts_used = c.integer("expert_used_count", 0, 0, 1024);
+    if (b.experts != 0) c.only("expert_weights_norm", b.experts_renormalised);
     if (!c.flag("attention.causal", true)) b.mask = Mask::bidirectional;
     read_flags(tensors, b);
 }

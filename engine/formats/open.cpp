@@ -5,6 +5,9 @@
 #include "io/file_kind.h"
 #include "model/model_file.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace ordo {
 namespace {
 
@@ -18,10 +21,16 @@ std::string start_of(const std::filesystem::path& path) {
 // By its first bytes, or, so that anything else is refused as what it was meant to be, by its name.
 bool is_gguf(const std::filesystem::path& path) {
     const std::string start = start_of(path);
-    return start.starts_with("GGUF") || (path.extension() == ".gguf" && !like_safetensors(start));
+    return start.starts_with("GGUF") || (names_gguf(path) && !like_safetensors(start));
 }
 
 } // namespace
+
+bool names_gguf(const std::filesystem::path& path) {
+    const std::string ending = path.extension();
+    return std::ranges::equal(ending, std::string_view(".gguf"),
+                              [](unsigned char theirs, char ours) { return std::tolower(theirs) == ours; });
+}
 
 Source open_source(const std::filesystem::path& path) {
     std::error_code error;

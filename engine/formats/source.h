@@ -35,6 +35,7 @@ struct Source {
 // What a path leads to, by what is there: an Ordo safetensors file, a GGUF or the first of several, or a directory of Hugging Face's. Anything else is
 // refused as what it is. Throws Error.
 Source open_source(const std::filesystem::path& path);
+bool names_gguf(const std::filesystem::path& path); // whether it ends in .gguf, in letters of any case
 
 // The formats, one file each.
 Source ordo_source(const std::shared_ptr<const Safetensors>& file);

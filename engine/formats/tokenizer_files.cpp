@@ -16,8 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view vocab_name = "vocab.json", merges_name = "merges.txt", source_name = "source.spm",
-                           target_name = "target.spm";
+constexpr std::string_view vocab_name = "vocab.json", merges_name = "merges.txt", source_name = "source.spm";
 
 bool is_there(const fs::path& path) {
     std::error_code error;
@@ -130,11 +129,11 @@ std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(const fs::path& directory, 
 }
 
 // ---- Marian's ---------------------------------------------------------------------------------------
-// The ids are vocab.json's, of the texts of both languages; source.spm says how a text is cut, by pieces of the first.
+// The ids are vocab.json's, of the texts of both languages; source.spm says how a text of the first is cut. target.spm would cut
+// one of the second, which nothing here does.
 
 bool has_marian_files(const fs::path& directory, std::string_view model_type) {
-    return model_type == "marian" && is_there(directory / vocab_name) && is_there(directory / source_name) &&
-           is_there(directory / target_name);
+    return model_type == "marian" && is_there(directory / vocab_name) && is_there(directory / source_name);
 }
 
 namespace {
@@ -148,6 +147,8 @@ SentencePieceModel read_source(const fs::path& path) {
     if (!model.escape_whitespaces || model.whitespace_as_suffix)
         fail(ErrorCode::model, where, ": expected spaces as U+2581 in front of words, found escape_whitespaces ",
              model.escape_whitespaces ? 1 : 0, ", treat_whitespace_as_suffix ", model.whitespace_as_suffix ? 1 : 0);
+    if (model.byte_fallback) // which vocab.json's ids are not made for, and which is not done here
+        fail(ErrorCode::model, where, ": trainer_spec.byte_fallback: expected 0, unknown characters as <unk>, found 1");
     return model;
 }
 

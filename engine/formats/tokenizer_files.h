@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tokenizers of directories without a tokenizer.json: the vocabulary and the merges of GPT-2, in a file each, and Marian's
-// vocabulary beside SentencePiece's models of two languages.
+// vocabulary beside SentencePiece's model of the language that it reads.
 #pragma once
 
 #include "io/json.h"
@@ -20,7 +20,7 @@ std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(const std::filesystem::path
                                                      const JsonValue& tokenizer_config,
                                                      const JsonValue& special_tokens_map);
 
-// Whether a Marian model's vocab.json, source.spm and target.spm are there.
+// Whether a Marian model's vocab.json and source.spm are there.
 bool has_marian_files(const std::filesystem::path& directory, std::string_view model_type);
 // The tokenizer that they make: source.spm cuts a text, vocab.json has the ids. A piece that vocab.json lacks is not taken. Throws Error.
 std::unique_ptr<Tokenizer> tokenizer_from_marian_files(const std::filesystem::path& directory);

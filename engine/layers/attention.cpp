@@ -11,8 +11,7 @@ namespace {
 
 int columns_for(const AttentionShape& shape, int capacity) {
     constexpr int slab = KvCache::slab;
-    // A tile of queries spans window + tile - 1 keys, which may begin and end
-    // inside a slab.
+    // A tile of queries spans window + tile - 1 keys, which may begin and end inside a slab.
     if (shape.window != 0 && shape.window < capacity)
         capacity = std::min(capacity, shape.window + AttentionScratch::tile + 2 * slab);
     return (capacity + slab - 1) / slab * slab;
@@ -28,8 +27,7 @@ int spans_for(int columns, int capacity) {
     return std::min((capacity + keys_of_span - 1) / keys_of_span, columns / keys_of_span + 2);
 }
 
-// Rows of averages for each thread: those of its tile, or, where threads share
-// a query's spans, heads.
+// Rows of averages for each thread: those of its tile, or, where threads share a query's spans, heads.
 int rows_of_slot(std::span<const AttentionShape> shapes) {
     int most = AttentionScratch::tile;
     for (const AttentionShape& shape : shapes) most = std::max(most, shape.n_heads / shape.n_kv_heads);
@@ -55,8 +53,7 @@ AttentionShape cross_attention_shape(const LayerProgram& program) {
     return shape;
 }
 
-// ---- Scratch
-// --------------------------------------------------------------------------------
+// ---- Scratch -------------------------------------------------------------------------------------
 
 AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity)
     : query_bytes_(query_bytes(shapes)), slots_(thread_count()), columns_(columns_for(shapes, capacity)),
@@ -88,8 +85,7 @@ float* AttentionScratch::weights(int row) {
 View AttentionScratch::scores(int slot, int rows, int keys) {
     return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, columns_};
 }
-// Closer to each other, and not a power of two apart: such rows would share a
-// few sets of a cache.
+// Closer to each other, and not a power of two apart: such rows would share a few sets of a cache.
 View AttentionScratch::span_scores(int slot, int rows, int keys) {
     View v = scores(slot, rows, keys);
     v.stride = std::min(columns_, keys_of_span + 16);
@@ -103,8 +99,7 @@ std::byte* AttentionScratch::queries(int slot) {
     return queries_.data() + static_cast<std::size_t>(slot) * query_bytes_;
 }
 
-// ---- A part
-// ---------------------------------------------------------------------------------
+// ---- A part --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -116,8 +111,7 @@ public:
                 rows_of(out, top, part.rows)},
           qkv_(rows_of(qkv, top, part.rows)), group_(layer.shape.n_heads / layer.shape.n_kv_heads), number_(number) {}
 
-    // Some rows' queries and keys of some key/value heads get their positions;
-    // keys and values are cached.
+    // Some rows' queries and keys of some key/value heads get their positions; keys and values are cached.
     void enter(int row, int rows, int kv_head, int heads) const {
         const AttentionShape& shape = tile_.shape();
         if (shape.cross) return; // they are there
@@ -232,8 +226,7 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
     });
     constexpr int tile = AttentionScratch::tile;
     const int tiles = (n + tile - 1) / tile, heads = layer.shape.n_heads;
-    // Later tiles see more keys: they go first, so that no thread is left alone
-    // with the longest.
+    // Later tiles see more keys: they go first, so that no thread is left alone with the longest.
     parallel_for_slots(count * tiles * heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
         const std::ptrdiff_t of_part = i % (count * heads);
         const int row = (tiles - 1 - static_cast<int>(i / (count * heads))) * tile;

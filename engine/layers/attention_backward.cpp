@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Attention backward over whole sequences. Work is split over items, (sequence,
-// key/value head), so that the gradients of keys and values, which the heads of
-// a group share, have one writer; what all share is summed over items in order.
+// Attention backward over whole sequences. Work is split over items, (sequence, key/value head), so that the
+// gradients of keys and values, which the heads of a group share, have one writer; what all share is summed over
+// items in order.
 #include "layers/attention_tile.h"
 
 #include "core/parallel.h"
@@ -14,8 +14,7 @@ namespace {
 
 constexpr int tile_rows = AttentionScratch::tile;
 
-// Keys in whole vectors: those beyond the last are zeros, and what is computed
-// of them is not used.
+// Keys in whole vectors: those beyond the last are zeros, and what is computed of them is not used.
 int padded(int keys) {
     return (keys + 15) / 16 * 16;
 }
@@ -56,8 +55,8 @@ void add_items(int items, std::ptrdiff_t stride, const float* from, std::ptrdiff
     });
 }
 
-// What one sequence's attention read, or the gradients of that: queries [n,
-// n_heads * e], keys and values [m, n_kv_heads * e].
+// What one sequence's attention read, or the gradients of that: queries [n, n_heads * e],
+// keys and values [m, n_kv_heads * e].
 struct Read {
     View q, k, v;
 };
@@ -102,9 +101,8 @@ public:
     }
 
 private:
-    // With P the weights, O = P V and D_i = dO_i . O_i:  dV = P^T dO,  dS = P *
-    // (dO V^T - D), dQ = scale dS K,  dK = scale dS^T Q  (Dao et al. 2022, arXiv
-    // 2205.14135, appendix B). A sink is a key without value.
+    // With P the weights, O = P V and D_i = dO_i . O_i:  dV = P^T dO,  dS = P * (dO V^T - D),
+    // dQ = scale dS K,  dK = scale dS^T Q  (Dao et al. 2022, arXiv 2205.14135, appendix B). A sink is a key without value.
     void tile(int head, int row, int rows) {
         const Kernels& k = kernels();
         const LayerEncodings& encodings = job_.layer.encodings;
@@ -119,8 +117,7 @@ private:
                                  encodings.reads() & reads_keys ? view(s_.keys + keys.first * e, n, e) : View{});
         const TileGradient gradient{dq, d_keys, state_rows(row, rows), state_rows(keys.first, n), {}};
 
-        job_.products({head, 1, row, rows}, keys, nullptr,
-                      weights); // a cache of f32 needs no memory
+        job_.products({head, 1, row, rows}, keys, nullptr, weights); // a cache of f32 needs no memory
         if (shape_.softcap != 0) copy(weights, s_.capped);
         if (job_.moments() & moment_bias) encodings.bias(weights, t);
         if (job_.moments() & moment_rescore) {
@@ -259,8 +256,8 @@ AttentionGradient::Scratch AttentionGradient::of_slot(int slot) {
 
 namespace {
 
-// All items, whose views are given by read(part) and gradients(part), and then
-// the sums of what they have of the tensors.
+// All items, whose views are given by read(part) and gradients(part), and then the sums of what they have of the
+// tensors.
 template <class ReadOf, class GradientOf>
 void run_items(const AttentionLayer& layer, std::span<const Part> parts, const ReadOf& read, const GradientOf& d,
                View out, View d_out, AttentionGradient& gradient, const TensorGradients& grads) {

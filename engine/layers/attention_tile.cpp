@@ -110,8 +110,7 @@ void TileJob::for_heads(const Queries& some, KeyRange keys, View k, View scores,
 void TileJob::run(const Queries& some, AttentionScratch& scratch, int slot) const {
     const KeyRange keys = slabs_of(some.row, some.rows);
     const int spans = spans_of(keys);
-    // Beside a sink even a single span is weighed afterwards, as it is beside
-    // other spans.
+    // Beside a sink even a single span is weighed afterwards, as it is beside other spans.
     if ((spans > 1 || moments() & moment_sink) && !whole_rows()) {
         const int first = slot * AttentionScratch::tile;
         for (int i = 0; i < spans; ++i) average(some, i, first, scratch, slot);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tiles of the queries of one head: what attention computes forward, and again
-// backward.
+// Tiles of queries that meet the same keys: what attention computes forward, and again backward.
 #pragma once
 
 #include "layers/attention.h"
@@ -23,9 +22,8 @@ inline int spans_of(KeyRange keys) {
     return (keys.last - 1) / keys_of_span - first_span(keys) + 1;
 }
 
-// What meets the same keys at once: queries of some rows of one head, or of a
-// single row those of some heads that share a key/value head, which are then
-// read once for all of them.
+// What meets the same keys at once: queries of some rows of one head, or of a single row those of some heads that
+// share a key/value head, which are then read once for all of them.
 struct Queries {
     int head, heads, row, rows; // heads or rows is 1
 
@@ -35,8 +33,7 @@ struct Queries {
     Queries of_head(int i) const { return {head + i, 1, row, rows}; }
 };
 
-// What is left to the keys beside a sink, whose logits' exponentials sum to
-// exp(log_sum).
+// What is left to the keys beside a sink, whose logits' exponentials sum to exp(log_sum).
 inline float share_beside_sink(float log_sum, float sink) {
     return 1 / (1 + std::exp(sink - log_sum));
 }
@@ -60,32 +57,28 @@ struct TileJob {
     View queries(const Queries& some) const { return part_of(q, some); }
     View gathered(const Queries& some) const { return part_of(out, some); }
 
-    // What encodings are shown; k: gather_keys(), which has no data where nobody
-    // reads them.
+    // What encodings are shown; k: gather_keys(), which has no data where nobody reads them.
     Tile tile(const Queries& of_head, KeyRange keys, View k) const;
     View gather_keys(int head, KeyRange keys, AttentionScratch& scratch, int slot) const;
 
-    // scores [count, keys] = scaled and capped products with the keys of a range
-    // that begins with a slab. memory: scratch's.
+    // scores [count, keys] = scaled and capped products with the keys of a range that begins with a slab. memory:
+    // scratch's.
     void products(const Queries& some, KeyRange keys, std::byte* memory, View scores) const;
     // The i-th row of a tile that begins at `row`, with the keys that it sees.
     Tile row_of(const Tile& t, int row, int i) const;
     // Each row of the tile t, of the keys that it sees.
     void rescore(View scores, int row, const Tile& t) const;
-    // Softmax over [first, last) of a row of scores or of the weights of spans,
-    // beside the sink; 0 elsewhere.
+    // Softmax over [first, last) of a row of scores or of the weights of spans, beside the sink; 0 elsewhere.
     void share(int head, int n, int first, int last, float* row) const;
     // Softmax of each row over the keys that it sees, beside the sink.
     void normalise(const Queries& some, KeyRange keys, View scores) const;
 
     // Some queries, from their scores to what they gather.
     void run(const Queries& some, AttentionScratch& scratch, int slot) const;
-    // The first of its two steps where keys are in several spans: what the
-    // queries gather from one span, counted from the first that any of them sees,
-    // and what it weighs go to rows of scratch from `first` on.
+    // The first of its two steps where keys are in several spans: what the queries gather from one span, counted from
+    // the first that any of them sees, and what it weighs go to rows of scratch from `first` on.
     void average(const Queries& some, int span, int first, AttentionScratch& scratch, int slot) const;
-    // The second: the averages of all spans, in row `of` of scratch, become what
-    // the i-th query gathers.
+    // The second: the averages of all spans, in row `of` of scratch, become what the i-th query gathers.
     void combine(const Queries& some, int i, int of, AttentionScratch& scratch, int slot) const;
 
 private:

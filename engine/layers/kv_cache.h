@@ -53,7 +53,7 @@ public:
     // Rows of k and v [n, heads * d_head], of the heads from kv_head on, go to the slots from first on.
     void store(int layer, int kv_head, int first, View k, View v);
     // scores [n, m] = scale * q [n, d_head] * k^T, of the m tokens from first on, with which a slab begins. Slots never
-    // filled hold zeros. memory: CacheFormat::query_bytes(n, d_head), aligned to 64.
+    // filled hold zeros. memory: CacheFormat::query_bytes(n, d_head), aligned as floats are.
     void multiply_keys(int layer, int kv_head, int first, float scale, View q, std::byte* memory, View scores) const;
     // out [n, d_head] = weights [n, m] * v, likewise.
     void multiply_values(int layer, int kv_head, int first, View weights, View out) const;

@@ -110,6 +110,7 @@ ordo::SessionOptions session_options_of(const ordo_session_options& o) {
     options.capacity = o.capacity;
     options.chunk = o.chunk;
     options.first_position = o.first_position;
+    if (o.reserved != 0) throw Error(ErrorCode::usage, "session options: expected 0 in reserved");
     if (o.half_cache != 0 && o.byte_cache != 0)
         throw Error(ErrorCode::usage, "session options: expected half_cache or byte_cache, found both");
     options.cache = o.half_cache != 0   ? ordo::CacheType::f16
@@ -178,7 +179,7 @@ void ordo_load_options_defaults(ordo_load_options* options) {
 }
 void ordo_session_options_defaults(ordo_session_options* options) {
     const ordo::SessionOptions own;
-    if (options != nullptr) *options = {sizeof *options, own.capacity, own.chunk, own.first_position, 0, 0};
+    if (options != nullptr) *options = {sizeof *options, own.capacity, own.chunk, own.first_position, 0, 0, 0};
 }
 void ordo_sampling_defaults(ordo_sampling* s) {
     const ordo::Sampling own;

@@ -127,7 +127,7 @@ void Pass::layer(int i, const PassRows& in, const Watch* watch) {
 template <class Body>
 void Pass::run(const Body& body) {
     const int threads = std::min(attention_.slots(), thread_count());
-    if (threads == 1) return team(1, body);
+    if (threads == 1 || detail::member.busy()) return team(threads, body); // there is but one way
     const auto start = Clock::now();
     if (pace_.alone() && !detail::restless_now())
         alone(body);

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/utf8.h"
 #include "io/protobuf.h"
+#include "text/tokenizer_file.h"
 
 #include <cmath>
 
@@ -55,7 +56,9 @@ private:
 
     void read_piece(std::string_view message) {
         SentencePieceModel::Piece piece;
-        const std::string at = std::string(where_) + ": piece " + std::to_string(model_.pieces.size());
+        const auto at = [&] { return std::string(where_) + ": piece " + std::to_string(model_.pieces.size()); };
+        if (model_.pieces.size() == TokenizerFile::max_entries)
+            fail(ErrorCode::model, where_, ": expected at most ", TokenizerFile::max_entries, " pieces, found more");
         for_fields(message, [&](const Field& field) {
             if (field.id == piece_text) piece.text = text_of(field);
             if (field.id == piece_score && field.type != Field::four_bytes) unexpected(field, "a float");
@@ -63,12 +66,12 @@ private:
             if (field.id != piece_type) return;
             const std::uint64_t type = number_of(field);
             if (type < GgufVocabulary::normal || type > GgufVocabulary::byte)
-                fail(ErrorCode::model, at, ": expected a type from 1 to 6, found ", type);
+                fail(ErrorCode::model, at(), ": expected a type from 1 to 6, found ", type);
             piece.type = static_cast<GgufVocabulary::Type>(type);
         });
         if (piece.text.empty() || !utf8_valid(piece.text))
-            fail(ErrorCode::model, at, ": expected UTF-8 of at least a byte, found \"", printable(piece.text), '"');
-        if (!std::isfinite(piece.score)) fail(ErrorCode::model, at, ": expected a finite score, found ", piece.score);
+            fail(ErrorCode::model, at(), ": expected UTF-8 of at least a byte, found \"", printable(piece.text), '"');
+        if (!std::isfinite(piece.score)) fail(ErrorCode::model, at(), ": expected a finite score, found ", piece.score);
         model_.pieces.push_back(std::move(piece));
     }
     void read_trainer(std::string_view message) {

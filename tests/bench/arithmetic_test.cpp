@@ -2,6 +2,7 @@
 // The arithmetic of the benchmarks against values worked out by hand or counted one by one. Nothing
 // here depends on how fast anything runs.
 #include "bench/overhead.h"
+#include "bench/predict.h"
 #include "bench/shapes.h"
 #include "bench/statistics.h"
 #include "bench/training.h"
@@ -120,6 +121,25 @@ TEST(BenchTraining, ProductsAddUpToSixPerParameterAndToken) {
         for (const Product& p : products) flops += p.count * p.flops();
         EXPECT_DOUBLE_EQ(flops, 6 * matmul_parameters(b) * 2048) << name;
     }
+}
+
+// A head of as few columns, and a matrix on either side of the trunk, of which the one before the head is multiplied where it is.
+TEST(BenchTraining, ANarrowEmbeddingHasTwoProjections) {
+    Blueprint b = training_trunk(true); // 4096 entries, 192 wide
+    const double wide = matmul_parameters(b), trunk = wide - 4096 * 192;
+    const Workload prompt{.n_prompt = 8};
+    const Cost before = predict(b, WeightType::f32, prompt, 8);
+    b.embedding_width = 64;
+    EXPECT_EQ(matmul_parameters(b), trunk + 4096 * 64 + 2 * 64 * 192);
+    double flops = 0;
+    for (const Product& p : training_products(b, 2048, 512)) flops += p.count * p.flops();
+    EXPECT_DOUBLE_EQ(flops, 6 * matmul_parameters(b) * 2048);
+    const Cost after = predict(b, WeightType::f32, prompt, 8);
+    EXPECT_DOUBLE_EQ(before.flops - after.flops, 2.0 * 4096 * (192 - 64) - 2.0 * 64 * 192 * 8 - 2.0 * 64 * 192);
+    // Of the head the columns, of a token's row the same, and both matrices once.
+    EXPECT_DOUBLE_EQ(before.bytes - after.bytes, 4.0 * (4096 * (192 - 64) + 8 * (192 - 64) - 2 * 64 * 192));
+    b.embedding_width = 40; // of which there are no blocks of 32: f16
+    EXPECT_EQ(weight_sizes(b, WeightType::q8_0).row, 80);
 }
 
 TEST(BenchTraining, ProductsOfASmallTrunk) {

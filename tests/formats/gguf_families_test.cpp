@@ -131,6 +131,10 @@ public:
             put_all(from);
     }
 
+    template <class T>
+    void put(const std::string& key, T value) {
+        metadata_.emplace_back(case_.architecture + "." + key, GgufValue::of(value));
+    }
     std::vector<std::byte> bytes() const {
         std::vector<GgufStored> stored;
         for (const auto& [name, values] : tensors_)
@@ -140,10 +144,6 @@ public:
     }
 
 private:
-    template <class T>
-    void put(const std::string& key, T value) {
-        metadata_.emplace_back(case_.architecture + "." + key, GgufValue::of(value));
-    }
     void count(const std::string& key, const Json& value) { put(key, value.get<std::uint32_t>()); }
     int number(const char* key, int fallback) const {
         return config_.contains(key) && !config_.at(key).is_null() ? config_.at(key).get<int>() : fallback;
@@ -213,6 +213,29 @@ private:
     GgufEntries metadata_;
     Tensors tensors_;
 };
+
+// Whether the shares of the experts that a token passes are divided by their sum: a key that says what is computed changes nothing,
+// one that says otherwise is refused.
+TEST(GgufExperts, WeightsNormIsThatOfTheArchitecture) {
+    const std::pair<Case, bool> cases[] = {{{"qwen2-moe", "qwen2moe"}, false},
+                                           {{"qwen3-moe-plain", "qwen3moe"}, true},
+                                           {{"mixtral", "llama", true}, true}};
+    for (const auto& [each, divided] : cases)
+        for (const bool said : {false, true}) {
+            SCOPED_TRACE(each.family + (said ? ", true" : ", false"));
+            Writer file(each);
+            file.put("expert_weights_norm", said);
+            const std::vector<std::byte> bytes = file.bytes();
+            std::string refusal;
+            try {
+                gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem")));
+            } catch (const Error& error) {
+                refusal = error.what();
+            }
+            const std::string expected = "mem: '" + each.architecture + ".expert_weights_norm': expected ";
+            EXPECT_EQ(refusal.substr(0, expected.size()), said == divided ? "" : expected) << refusal;
+        }
+}
 
 class GgufFamilies : public ::testing::TestWithParam<Case> {};
 

@@ -277,6 +277,10 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
                         "'llama.attention.head_count_kv': expected a divisor of attention.head_count");
     expect_refused_with("llama.attention.value_length", GgufValue::of(std::uint32_t{6}), "that of keys");
     expect_refused_with("llama.logit_scale", GgufValue::of(2.0f), "llama.logit_scale");
+    expect_refused_with("llama.expert_weights_scale", GgufValue::of(2.5f), "'llama.expert_weights_scale': expected 1");
+    expect_refused_with("llama.expert_gating_func", GgufValue::of(two),
+                        "'llama.expert_gating_func': expected 1, found 2"); // sigmoid in place of softmax
+    EXPECT_EQ(refused_with("llama.expert_gating_func", GgufValue::of(one)), "accepted");
     expect_refused_with("llama.attention.clamp_kqv", GgufValue::of(-1.0f), "llama.attention.clamp_kqv");
     const std::string scaling = "llama.rope.scaling.", fast = scaling + "yarn_beta_fast"; // the slow one is 1
     const auto with_fast = [&](float beta) {

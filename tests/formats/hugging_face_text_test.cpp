@@ -97,12 +97,12 @@ TEST_F(HuggingFace, AVocabularyAndMergesInFilesOfTheirOwnMakeATokenizer) {
     EXPECT_NE(warnings().front().find("merges.txt, tokenizer.model"), std::string::npos);
 }
 
-// Marian's three files. The ids are spm_encode's (tests/text/marian/make.py).
+// Marian's files, without target.spm, which cuts texts of the other language. The ids are spm_encode's
+// (tests/text/marian/make.py).
 TEST_F(HuggingFace, MarianIsReadFromTheFilesOfItsTwoLanguages) {
     take("marian");
     const std::filesystem::path files = "tests/text/marian";
-    for (const char* name : {"source.spm", "target.spm", "vocab.json"})
-        std::filesystem::copy_file(files / name, folder_ / name);
+    for (const char* name : {"source.spm", "vocab.json"}) std::filesystem::copy_file(files / name, folder_ / name);
     const TextSide side = hugging_face_source(folder_.path()).text();
     int cases = 0;
     for (const Json& each : Json::parse(test::file_content(files / "expected.json"))) {
@@ -124,8 +124,7 @@ TEST_F(HuggingFace, MarianIsReadFromTheFilesOfItsTwoLanguages) {
 TEST_F(HuggingFace, SpoiledFilesOfMarianAreRefused) {
     take("marian");
     const std::filesystem::path files = "tests/text/marian";
-    for (const char* name : {"source.spm", "target.spm", "vocab.json"})
-        std::filesystem::copy_file(files / name, folder_ / name);
+    for (const char* name : {"source.spm", "vocab.json"}) std::filesystem::copy_file(files / name, folder_ / name);
     const auto refused = [&](const char* name, const std::string& content, const std::string& phrase) {
         SCOPED_TRACE(phrase);
         put_file(folder_ / name, content);
@@ -138,6 +137,7 @@ TEST_F(HuggingFace, SpoiledFilesOfMarianAreRefused) {
     refused("source.spm", model + "\x12\x02\x18\x02",
             "model_type: expected 1, Unigram, found 2"); // the last one counts
     refused("source.spm", model + std::string("\x1a\x02\x28\0", 4), "escape_whitespaces 0");
+    refused("source.spm", model + "\x12\x03\x98\x02\x01", "source.spm: trainer_spec.byte_fallback: expected 0");
     refused("vocab.json", "[]", "vocab.json: expected a JSON object, found an array");
     refused("vocab.json", R"({"</s>": 0, "<unk>": 0})", "expected an id of its own from 0 to 1");
     refused("vocab.json", R"({"</s>": 0, "<unk>": 2})", "expected an id of its own from 0 to 1");

@@ -106,6 +106,9 @@ static void keep_less(const ordo_model* model) {
     ordo_session_free(session);
     options.half_cache = 1;
     EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "half_cache or byte_cache"));
+    options.half_cache = 0;
+    options.reserved = 1;
+    EXPECT(ordo_session_new(model, &options) == NULL && said(ORDO_USAGE, "reserved"));
 }
 
 static int32_t stop_at_once(const char* text, size_t length, void* user) {

@@ -149,4 +149,30 @@ TEST(LabFiles, PicturesAreDrawn) {
     EXPECT_TRUE(file_content(directory / "division-term-linear.png").starts_with("\x89PNG"));
 }
 
+TEST(LabReport, CommandsCanBePasted) {
+    const std::vector<const char*> words{"order",    "--quick", "-p",       "it's",         "--seed", "7",
+                                         "--format", "md",      "-m",       "../m.st",      "-t",     "2",
+                                         "--isa",    "avx2",    "--corpus", "/a/b/c d.txt", "-q"};
+    EXPECT_EQ(lab::command_of("order", lab::test::arguments_of(words)),
+              "ordo lab order --seed 7 --quick --prompt 'it'\\''s' --corpus '/a/b/c d.txt' --model ../m.st --threads 2 "
+              "--isa avx2");
+}
+
+// Paths as they were typed: it is the shell that puts the user's home in the place of ~.
+TEST(LabReport, CommandsDoNotNameTheHome) {
+    const char* const home = std::getenv("HOME");
+    const std::string before = home ? home : "";
+    setenv("HOME", "/home/someone", 1);
+    const auto of = [](const char* path) {
+        return lab::command_of("extrapolate", lab::test::arguments_of({"extrapolate", "--corpus", path}));
+    };
+    EXPECT_EQ(of("/home/someone/my texts/a.txt"), "ordo lab extrapolate --corpus ~/'my texts/a.txt'");
+    EXPECT_EQ(of("/home/someoneelse/a.txt"), "ordo lab extrapolate --corpus /home/someoneelse/a.txt");
+    EXPECT_EQ(of("~/a.txt"), "ordo lab extrapolate --corpus '~/a.txt'"); // a folder of that name
+    if (home)
+        setenv("HOME", before.c_str(), 1);
+    else
+        unsetenv("HOME");
+}
+
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Training that ends when a task is solved, what is counted of an answer, and verdicts on made-up runs.
+#include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tools/lab/experiments/task_results.h"
 
@@ -226,8 +227,52 @@ TEST_F(LabTaskFiles, AreRefusedByLine) {
     put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n"
                   "copy,none,2,10,1.5,15,50,50,500,500,0\n");
     EXPECT_NE(refusal().find("expected each run at the same lengths"), std::string::npos);
+    const auto refused = [&](const std::string& rows, const std::string& phrase) {
+        put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n" + rows);
+        EXPECT_NE(refusal().find("tasks-runs.csv: " + phrase), std::string::npos) << refusal();
+    };
+    refused(",,0,0,1,10,64,64,640,640,0\n", "line 2: expected some of copy, reverse"); // as a reader begins
+    refused("copied,none,2,10,1,10,50,50,500,500,0\n", "line 2: expected some of copy, reverse");
+    refused("copy,none,2,10,1,10,50,51,500,500,0\n", "line 2: expected from 0 to 50 exact answers");
+    refused("copy,none,2,10,1,10,50,-1,500,500,0\n", "line 2: expected from 0 to 50 exact answers");
+    for (const char* counts : {"-1,0", "0,-1", "400,101", "2147483647,2147483647"})
+        refused("copy,none,2,10,1,10,50,50,500," + std::string(counts) + "\n",
+                "line 2: expected symbols that are right or ended to be no more than the 500 asked");
+    refused("copy,none,2,10,1,10,50,50,500,500,0\ncopy,none,2,11,2,20,50,50,500,500,0\n",
+            "line 3: expected 10 steps as at the run's first length, found 11");
+    refused("copy,none,2,10,1,10,60,50,500,500,0\ncopy,none,2,10,2,20,60,50,500,500,0\n",
+            "line 3: expected each run to be asked 50 examples");
+    refused("copy,none,1,999,1,10,50,50,100,100,0\ncopy,none,1,999,2,20,50,0,100,30,0\n", // of a: 1000 steps
+            "line 3: expected one result of copy, none, seed 1");
+    put_text("a", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n"
+                  "copy,none,2,10,2,20,50,50,500,500,0\n"); // alone, too, a file begins with the trained length
+    EXPECT_NE(refusal().find("a/tasks-runs.csv: line 2: expected each run at the same lengths, from the trained one"),
+              std::string::npos);
     put_text("b", "task,encoding\n");
+    put("a", {"none"}, {{of_seed(1, 30)}});
     EXPECT_NE(refusal().find("expected a column seed"), std::string::npos);
+}
+
+// A folder of such files beside one of weights.
+TEST_F(LabTaskFiles, StandBesideWeights) {
+    put("tasks", {"none", "alibi"}, {{of_seed(1, 60)}, {of_seed(1, 30)}});
+    std::filesystem::create_directories(dir / "weights");
+    std::filesystem::copy_file("weights/none.safetensors", dir / "weights" / "none.safetensors");
+    ordo::test::put_file(dir / "text.txt", "The old dog ran home.");
+    const std::string weights = (dir / "weights").string(), runs = (dir / "tasks").string(),
+                      corpus = (dir / "text.txt").string();
+    const Result result =
+        test::run("compare", {"--model", weights.c_str(), "--model", runs.c_str(), "--corpus", corpus.c_str()});
+    EXPECT_EQ(test::table(result, "loss").rows.size(), 1u);
+    EXPECT_EQ(std::count(result.found.begin(), result.found.end(),
+                         "Tasks, from 1 file: 1 seed of each of 2 encodings on 1 task."),
+              1);
+    try { // alone it does not stand for the shipped weights
+        test::run("extrapolate", {"--model", runs.c_str(), "--corpus", corpus.c_str()});
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_NE(std::string_view(error.what()).find("expected weights"), std::string_view::npos) << error.what();
+    }
 }
 
 TEST(LabTaskShares, AreEmptyWhereThereAreNoPositions) {

@@ -223,9 +223,11 @@ TEST_F(CliConvert, RefusesBeforeItTouchesAnything) {
 }
 
 TEST_F(CliConvert, WritesGgufWhereTheNameSaysSoInCapitals) {
-    const std::string file = (dir_ / "OUT.GGUF").string();
-    expect_success(run_program({"convert", "weights/rope.safetensors", file, "-q"}));
-    EXPECT_TRUE(file_content(file).starts_with("GGUF"));
+    for (const char* name : {"OUT.GGUF", "Out.Gguf"}) {
+        const std::string file = (dir_ / name).string();
+        expect_success(run_program({"convert", "weights/rope.safetensors", file, "-q"}));
+        EXPECT_TRUE(file_content(file).starts_with("GGUF"));
+    }
 }
 
 // A file that nothing can load does not take the place of one that loads.

@@ -8,7 +8,7 @@
 #     tools/lab math, lab.h, drawing, experiments, report, and what gathers them;
 #   - each foreign library comes in by its own door (engine/examples are other people's programs, and not looked at);
 #   - every encoding and every architecture that has a file is in its list;
-#   - a file starts with its licence and can be read in one sitting.
+#   - a file starts with its licence and can be read at one reading.
 set -eu
 cd "$(dirname "$0")/../.."
 

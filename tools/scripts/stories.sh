@@ -11,7 +11,7 @@
 #           other than I (16)
 # and with PRINT prints the stories. Exit code 1 if a FILE has fewer of any. A FILE of llama2.c's, NAME.bin, needs its tokenizer,
 # tok512.bin, beside it.
-# With --documents it judges texts of people instead of models: all documents of each TEXT.txt, and those with each of the four
+# With --documents it judges texts that are there instead of models: all documents of each TEXT.txt, and those with each of the four
 # openings, by the same rules, as what a model could reach.
 set -eu
 [ $# -ge 3 ] || { sed -n '3,16p' "$0"; exit 2; }

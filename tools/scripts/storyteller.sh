@@ -46,7 +46,8 @@ OMP_NUM_THREADS=1 "$ordo" train --threads 1 --corpus "$train" --val "$val" "$@" 
     --out "$work/storyteller.safetensors"
 set -- "$ordo" "$work/storyteller.safetensors" "$work/storyteller.csv" "$train"
 [ ! -e "$work/before.safetensors" ] || set -- "$@" "$work/before.safetensors"
-DOCUMENTS="$val $train" "$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
+DOCUMENTS="$val
+$train" "$tools/storyteller_card.sh" "$@" >"$work/storyteller.md"
 for file in storyteller.md storyteller.safetensors; do
     cp "$work/$file" "$out/$file.part" && mv "$out/$file.part" "$out/$file"
 done

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Prints the card of the storyteller: what card.sh says of any file, what stories.sh says of this one, of stories that people and
-# another model wrote, and its stories. BEFORE is the file that this leg of its training went on from.
-#   [DOCUMENTS='TEXT.txt ...'] [PEER=MODEL] tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt [BEFORE] >CARD.md
+# Prints the card of the storyteller: what card.sh says of any file, what stories.sh says of this one, of texts of the corpus and of
+# another model's stories, and its stories. BEFORE is the file that this leg of its training went on from. DOCUMENTS: a path a line.
+#   [DOCUMENTS=TEXT.txt] [PEER=MODEL] tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt [BEFORE] >CARD.md
 set -eu
 [ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,6p' "$0"; exit 2; }
 ordo=$1 file=$2 log=$3 corpus=$4 before=${5:-}
@@ -30,21 +30,32 @@ $(printf '%s\n' "$stories" | sed -n '/^storyteller/,$p')
 \`\`\`
 EOF
 if [ -n "${DOCUMENTS:-}" ]; then
+    judged=$(
+        IFS='
+'
+        set -f
+        # shellcheck disable=SC2086  # split at line breaks alone
+        "$tools/stories.sh" --documents "$corpus" $DOCUMENTS
+    )
+    # Each of the four openings stands before five of the twenty.
+    without=$(printf '%s\n' "$judged" | awk -F "'" '
+        /^  that begin / { there[$2] += !/: none$/ }
+        END { for (opening in there) n += 5 * !there[opening]; print n + 0 }')
     cat <<EOF
 
-By the same rules of the stories that it learned from and of such as were held out, all and those with one of the four openings
-(\`tools/scripts/stories.sh --documents\`): what a model that writes as they do can be expected to reach.
+Stories of the corpus, held out and trained on, judged by the same rules, all and those with one of the four openings
+(\`tools/scripts/stories.sh --documents\`). Of the twenty, $without have openings for which the corpus has no document:
+of what a model can reach there these figures say nothing.
 
 \`\`\`text
-$(# shellcheck disable=SC2086
-"$tools/stories.sh" --documents "$corpus" $DOCUMENTS)
+$judged
 \`\`\`
 EOF
 fi
 if [ -n "${PEER:-}" ]; then
     cat <<EOF
 
-And of twenty stories by llama2.c's $(basename "$PEER"), a model of 260 thousand parameters that learned from stories of the same kind:
+And of twenty stories by another model, $(basename "$PEER"):
 
 \`\`\`text
 $("$tools/stories.sh" "$ordo" "$corpus" "$PEER" || true)

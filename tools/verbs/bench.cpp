@@ -67,8 +67,9 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help = "f32|f16|q8_0: type of the cached keys and values; f16 takes half the memory and q8_0 little more than a "
-             "quarter, and both round them"},
+     .help = "f32|f16|q8_0: type of the cached keys and values; f16 takes half the memory and q8_0, where heads are as "
+             "wide as "
+             "blocks of 32, little more than a quarter; both round them"},
     {.name = "ubatch-size",
      .kind = Kind::integer,
      .value = "N",

@@ -352,7 +352,7 @@ int convert_and_tell(const Arguments& arguments) {
     check_loads(source);
     stop_if_asked();
     std::optional<Measured> measured;
-    if (const std::string ending = out.extension(); ending == ".gguf" || ending == ".GGUF") {
+    if (names_gguf(out)) {
         measured = convert_to_gguf(arguments, source, out);
     } else if (arguments.has("dtype") || !source.names.rules.empty()) {
         measured = convert(arguments, source, out);

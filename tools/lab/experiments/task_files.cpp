@@ -20,18 +20,35 @@ struct Reader {
     Found found;
     std::vector<std::string> encodings; // in the order in which they come
     std::vector<double> times;          // of the first run
+    int examples = 0;                   // the same
 
     void read(const fs::path& file);
     void take(const Csv& csv, const std::string& task, const std::string& encoding, TaskRun run,
               const std::vector<double>& lengths);
 };
 
+void check_task(const Csv& csv) {
+    std::string names;
+    for (const Task& task : tasks()) {
+        if (task.name == csv.text(0)) return;
+        append(names, task.name);
+    }
+    csv.refuse(text("expected some of ", names, ", found '", printable(csv.text(0)), "'"));
+}
+
 TaskScore score_of(const Csv& csv) {
-    return {.examples = csv.number<int>(5),
-            .exact = csv.number<int>(6),
-            .asked = csv.number<int>(7),
-            .right = csv.number<int>(8),
-            .ended = csv.number<int>(9)};
+    const TaskScore score{.examples = csv.number<int>(5),
+                          .exact = csv.number<int>(6),
+                          .asked = csv.number<int>(7),
+                          .right = csv.number<int>(8),
+                          .ended = csv.number<int>(9)};
+    if (score.exact < 0 || score.exact > score.examples)
+        csv.refuse(
+            text("expected from 0 to ", score.examples, " exact answers, as there are examples, found ", score.exact));
+    if (score.right < 0 || score.ended < 0 || std::int64_t{score.right} + score.ended > score.asked)
+        csv.refuse(text("expected symbols that are right or ended to be no more than the ", score.asked,
+                        " asked, found ", score.right, " and ", score.ended));
+    return score;
 }
 
 // A run's rows follow one another.
@@ -42,13 +59,15 @@ void Reader::read(const fs::path& file) {
     std::vector<double> lengths;
     while (csv.next()) {
         const auto seed = csv.number<std::uint64_t>(2);
-        if (csv.text(0) != task || csv.text(1) != encoding || seed != run.seed) {
+        if (lengths.empty() || csv.text(0) != task || csv.text(1) != encoding || seed != run.seed) {
             if (!lengths.empty()) take(csv, task, encoding, std::move(run), lengths);
             task = csv.text(0), encoding = csv.text(1);
-            find_task(task);
+            check_task(csv);
             run = {.seed = seed, .steps = csv.number<int>(3), .scores = {}};
             lengths.clear();
         }
+        if (csv.number<int>(3) != run.steps)
+            csv.refuse(text("expected ", run.steps, " steps as at the run's first length, found ", csv.text(3)));
         lengths.push_back(csv.number<double>(4));
         run.scores.push_back(score_of(csv));
     }
@@ -59,12 +78,15 @@ void Reader::read(const fs::path& file) {
 // The same run may stand in several files, as that of none does that comes beside others.
 void Reader::take(const Csv& csv, const std::string& task, const std::string& encoding, TaskRun run,
                   const std::vector<double>& lengths) {
-    if (times.empty()) times = lengths;
-    if (lengths != times || run.scores[0].examples == 0)
+    if (times.empty()) times = lengths, examples = run.scores[0].examples;
+    if (lengths != times || lengths[0] != 1 || run.scores[0].examples == 0)
         csv.refuse("expected each run at the same lengths, from the trained one on, found others");
+    for (std::size_t i = 0; i < run.scores.size(); ++i) // none where the encoding has no positions
+        if (const int n = run.scores[i].examples; n != examples && (i == 0 || n != 0))
+            csv.refuse(text("expected each run to be asked ", examples, " examples at each length, found ", n));
     if (std::find(encodings.begin(), encodings.end(), encoding) == encodings.end()) encodings.push_back(encoding);
     const auto [at, fresh] = found[task][encoding].emplace(run.seed, run);
-    if (!fresh && at->second.scores != run.scores)
+    if (!fresh && (at->second.scores != run.scores || at->second.steps != run.steps))
         csv.refuse(text("expected one result of ", task, ", ", printable(encoding), ", seed ", run.seed,
                         ", found another than before"));
 }
@@ -146,7 +168,7 @@ GatheredTasks gather_tasks(const std::vector<fs::path>& files) {
                 runs.push_back(reader.found[std::string(task->name)][encoding].at(seed));
         }
     }
-    out.plan.samples = out.runs[0][0][0].scores[0].examples;
+    out.plan.samples = reader.examples;
     return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Do encodings carry what was learnt on short sequences to longer ones? The question and the tasks are those of
 // Kazemnejad et al. 2023, arXiv 2305.19466, at a size that trains on the spot.
+#include "bench/shapes.h"
 #include "tools/lab/experiments/task_results.h"
 #include "tools/lab/math/numbers.h"
 
@@ -29,7 +30,10 @@ std::vector<const Task*> wanted_tasks(const Request& request) {
 std::vector<std::string> wanted_encodings(const Request& request) {
     const std::string usual = text("none;t5;alibi;", quarter_rope, ";rope;sinusoidal");
     std::vector<std::string> specs = request.encodings(request.quick ? "none;alibi;rope" : usual);
-    if (request.arguments.has("alone") && specs.size() > 1) std::erase(specs, "none");
+    const auto given = request.arguments.all("encodings");
+    const std::vector<std::string> lists(given.begin(), given.end()), named = bench::spec_list(lists);
+    const bool none = std::find(named.begin(), named.end(), "none") != named.end();
+    if (request.arguments.has("alone") && !none) std::erase(specs, "none");
     return specs;
 }
 

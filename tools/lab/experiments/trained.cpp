@@ -5,6 +5,7 @@
 #include "tools/cli/inputs.h"
 #include "tools/cli/scores.h"
 #include "tools/cli/weights.h"
+#include "tools/lab/experiments/task_results.h"
 
 #include <algorithm>
 #include <map>
@@ -19,10 +20,10 @@ std::vector<Trained> trained_models(const Request& request) {
         std::error_code error;
         if (!std::filesystem::is_directory(path, error) || std::filesystem::exists(path / "config.json", error))
             files.push_back(path);
-        else
+        else if (given.size() == 1 || tools::holds_weights(path) || task_run_files(path).empty()) // else one of tasks
             for (std::filesystem::path& file : tools::weights_in(path)) files.push_back(std::move(file));
     }
-    if (files.empty()) files = tools::shipped_weights();
+    if (files.empty() && given.empty()) files = tools::shipped_weights();
     std::vector<Trained> all;
     for (const std::filesystem::path& file : files) {
         const tools::ModelFacts facts = tools::read_facts(file);
