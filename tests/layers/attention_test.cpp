@@ -170,8 +170,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"window_less_than_a_span", 2100, 2, 1, 125, 0, "alibi"},
                     Case{"capped", 2300, 2, 1, 0, 2, "alibi"},
                     Case{"halves", 2049, 4, 2, 0, 0, "alibi", CacheType::f16, 2e-3},
-                    Case{"more_heads_than_a_tile", 2049, 50, 1, 0, 0, "alibi"},
-                    Case{"more_heads_than_a_tile_in_blocks", 1100, 50, 1, 0, 0, "alibi", CacheType::q8_0, 3e-2},
+                    Case{"more_heads_than_a_tile", 2049, 64, 1, 0, 0, "alibi"},
+                    Case{"more_heads_than_a_tile_in_blocks", 1100, 64, 1, 0, 0, "alibi", CacheType::q8_0, 3e-2},
                     Case{"blocks", 2049, 4, 2, 0, 0, "alibi", CacheType::q8_0, 3e-2},
                     Case{"a_window_of_blocks", 2600, 2, 1, 1555, 0, "none", CacheType::q8_0, 3e-2}),
     [](const auto& test) { return std::string(test.param.name); });
