@@ -53,6 +53,14 @@ AttentionShape cross_attention_shape(const LayerProgram& program) {
     return shape;
 }
 
+std::vector<AttentionShape> attention_shapes(std::span<const LayerProgram> programs) {
+    std::vector<AttentionShape> shapes;
+    for (const LayerProgram& program : programs) shapes.push_back(attention_shape(program));
+    for (const LayerProgram& program : programs)
+        if (program.memory >= 0) shapes.push_back(cross_attention_shape(program));
+    return shapes;
+}
+
 // ---- Scratch -------------------------------------------------------------------------------------
 
 AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity)

@@ -22,6 +22,8 @@ struct AttentionShape {
 };
 AttentionShape attention_shape(const LayerProgram& program);
 AttentionShape cross_attention_shape(const LayerProgram& program);
+// Of all layers, cross-attention's behind the others: what a stack's scratch must hold.
+std::vector<AttentionShape> attention_shapes(std::span<const LayerProgram> programs);
 
 using WatchWeights = decltype(Watch::weights);
 

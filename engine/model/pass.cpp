@@ -28,13 +28,6 @@ Widths widths(const Stack& model) {
     return w;
 }
 
-std::vector<AttentionShape> attention_shapes(const Stack& model) {
-    std::vector<AttentionShape> shapes;
-    for (const LayerProgram& program : model.programs) shapes.push_back(attention_shape(program));
-    if (!model.blueprint.encoder.empty()) shapes.push_back(cross_attention_shape(model.programs.front()));
-    return shapes;
-}
-
 } // namespace
 
 int embedding_stages(const Blueprint& blueprint, const EncodingStack& encodings) {
@@ -91,7 +84,8 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
         values_.push_back(lay_out(
             program, {x_.view(), normed_.view(), branch_.view(), qkv_.view(), attended_.view(), hidden_.view()}));
     stages_.assign(static_cast<std::size_t>(embedding_stages(b, *encodings_)), x_.view());
-    attention_ = AttentionScratch(attention_shapes(model), encodings_->reads(), std::max(sizes.capacity, sizes.memory));
+    attention_ =
+        AttentionScratch(attention_shapes(model.programs), encodings_->reads(), std::max(sizes.capacity, sizes.memory));
     if (model.weights.convert_rows()) rows_scratch_ = RowScratch(rows, w.input);
     experts_ = ExpertScratch(model.programs, rows);
 }
@@ -103,7 +97,7 @@ std::uint64_t Pass::bytes(const Stack& model, const PassSizes& sizes) {
     const std::uint64_t floats =
         static_cast<std::uint64_t>(sizes.rows) * row +
         static_cast<std::uint64_t>(sizes.head_rows) * static_cast<std::uint64_t>(b.vocab_size) +
-        AttentionScratch::floats(attention_shapes(model), model.encodings.reads(),
+        AttentionScratch::floats(attention_shapes(model.programs), model.encodings.reads(),
                                  std::max(sizes.capacity, sizes.memory));
     return sizeof(float) * floats + ExpertScratch::bytes(model.programs, sizes.rows) +
            (model.weights.convert_rows() ? RowScratch::bytes(sizes.rows, w.input) : 0);

@@ -10,14 +10,6 @@
 namespace ordo {
 namespace {
 
-std::vector<AttentionShape> attention_shapes(std::span<const LayerProgram> programs) {
-    std::vector<AttentionShape> shapes;
-    for (const LayerProgram& program : programs) shapes.push_back(attention_shape(program));
-    for (const LayerProgram& program : programs)
-        if (program.memory >= 0) shapes.push_back(cross_attention_shape(program));
-    return shapes;
-}
-
 // The most that the tensors of one layer's encodings take, and a token's state.
 struct EncodingSizes {
     std::size_t tensors = 0;

@@ -73,11 +73,11 @@ for name in $("$build/ordo" encodings --format csv | sed -e 1d -e 's/,.*//'); do
     ok "$name is benched without being named" [ "$(grep -c " $name " "$scratch/text")" -eq 2 ]
 done
 ok "the text says what noise is" grep -q 'drown in noise' "$scratch/text"
-ok "five columns by default" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model test encoding t/s diff %" ]
+ok "what each encoding costs by default" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model test encoding t/s diff % us/token kflop tables params" ]
 bench -v --encodings rope >"$scratch/text"
 ok "and all with -v" grep -q '^model .* threads .* quartiles .* moments % .* x pred.' "$scratch/text"
 bench --dtype f32,q8_0 --encodings rope >"$scratch/text"
-ok "what differs is shown" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model type test encoding t/s diff %" ]
+ok "what differs is shown" [ "$(head -n 1 "$scratch/text" | tr -s ' ')" = "model type test encoding t/s diff % us/token kflop tables params" ]
 
 ok "an unknown encoding is usage" exits 2 bench --encodings ropy
 ok "and is named" says ropy

@@ -299,12 +299,13 @@ extern const Verb bench_verb;
 const Verb bench_verb{.name = "bench",
                       .operand = "MODEL",
                       .summary = "measures what each positional encoding costs",
-                      .details = "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests of each of "
-                                 "--dtype f32,q8_0. Columns are llama-bench's where "
-                                 "they mean the same. With -v (and in CSV and JSON) each encoding has, in prefill (pp) "
-                                 "and decode (tg): moments % and us/token, the time of its own calls; kflop, the "
-                                 "operations predicted for them; x pred., the one over what the other should take; "
-                                 "tables and params, its KiB.",
+                      .details =
+                          "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests of each of "
+                          "--dtype f32,q8_0. Columns are llama-bench's where "
+                          "they mean the same. Each encoding has, in prefill (pp) and decode (tg): us/token, the "
+                          "time of its own calls; kflop, the operations predicted for them; tables and params, "
+                          "its KiB; and with -v (and in CSV and JSON) moments %, that time as a share, and "
+                          "x pred., divided by what the operations should take.",
                       .groups = groups,
                       .run = run};
 

@@ -164,17 +164,21 @@ std::vector<Cell> line(const BenchResult& r) {
     return cells;
 }
 
-// What most people want to know, and what tells rows apart if it differs.
+// What most people want to know: what each encoding costs, which is blank where there is none; and what tells rows apart
+// if it differs.
 constexpr std::string_view short_columns[] = {"model", "test", "encoding", "t/s", "diff %"},
+                           cost_columns[] = {"us/token", "kflop", "tables", "params"},
                            telling_columns[] = {"type", "threads"};
 
 bool is_shown(const Figures& figures, std::size_t column) {
     const auto is_one_of = [&](const auto& names) {
         return std::find(std::begin(names), std::end(names), figures.columns[column]) != std::end(names);
     };
-    const auto differs = [&](const auto& row) { return row[column] != figures.rows.front()[column]; };
+    const auto any = [&](const auto& is_it) { return std::any_of(figures.rows.begin(), figures.rows.end(), is_it); };
     return is_one_of(short_columns) ||
-           (is_one_of(telling_columns) && std::any_of(figures.rows.begin(), figures.rows.end(), differs));
+           (is_one_of(cost_columns) && any([&](const auto& row) { return row[column] != Cell{}; })) ||
+           (is_one_of(telling_columns) &&
+            any([&](const auto& row) { return row[column] != figures.rows.front()[column]; }));
 }
 
 Figures shortened(const Figures& figures) {
@@ -192,9 +196,9 @@ Figures shortened(const Figures& figures) {
 constexpr std::string_view short_notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
     "diff %: time compared with none's in the same round, median; differences below about 3 % drown in noise.\n"
-    "-v: what tells the encodings apart, for prefill and decode: the time of their own calls (moments %, us/token), "
-    "the "
-    "operations they are for (kflop, x pred.), and bytes (tables, params); --format csv or json: more.\n";
+    "us/token: the time of an encoding's own calls; kflop: 1,000 operations a token predicted for them; tables, "
+    "params: "
+    "KiB that it computes, and that it trains. -v, --format csv or json: more.\n";
 
 constexpr std::string_view notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
