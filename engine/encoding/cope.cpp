@@ -14,31 +14,50 @@
 #include "kernels/kernels.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ordo {
 namespace {
 
 constexpr int most_positions = 8192; // whose products are on the stack
-constexpr int keys_at_once = 64, keys_of_sum = 16;
+constexpr int keys_at_once = 64, keys_of_run = 16;
 
-// at[j] = sum + gates[j] + .. + gates[n - 1]; returns at[0], and adds all gates to `total`. By four, so that one addition
-// waits for another only there.
-float add_up(int n, const float* gates, float sum, float* at, double& total) {
-    int j = n;
-    for (; j >= 4; j -= 4) {
-        const float one = gates[j - 1], two = one + gates[j - 2], three = two + gates[j - 3],
-                    four = three + gates[j - 4];
-        at[j - 1] = sum + one;
-        at[j - 2] = sum + two;
-        at[j - 3] = sum + three;
-        at[j - 4] = sum += four;
-        total += four;
-    }
-    for (; j > 0; --j) {
-        at[j - 1] = sum += gates[j - 1];
-        total += gates[j - 1];
+typedef float Four __attribute__((vector_size(16)));
+typedef int FourInts __attribute__((vector_size(16)));
+
+// at[j] = start + gates[j] + .. + gates[keys_of_run - 1]; returns the sum of the gates.
+inline float add_up(const float* gates, float start, float* at) {
+    const Four none{};
+    float sum = 0;
+    for (int j = keys_of_run - 4; j >= 0; j -= 4) {
+        Four four;
+        std::memcpy(&four, gates + j, sizeof four);
+        four += __builtin_shufflevector(four, none, 1, 2, 3, 4);
+        four += __builtin_shufflevector(four, none, 2, 3, 4, 5);
+        four += sum;
+        sum = four[0];
+        four += start;
+        std::memcpy(at + j, &four, sizeof four);
     }
     return sum;
+}
+
+// floor[i] = whole + the whole part of at[i], which keeps the fraction.
+inline void split(int n, int whole, float* at, int* floor) {
+    int i = 0;
+    for (; i + 4 <= n; i += 4) {
+        Four four;
+        std::memcpy(&four, at + i, sizeof four);
+        const FourInts down = __builtin_convertvector(four, FourInts), sum = down + whole;
+        four -= __builtin_convertvector(down, Four);
+        std::memcpy(floor + i, &sum, sizeof sum);
+        std::memcpy(at + i, &four, sizeof four);
+    }
+    for (; i < n; ++i) {
+        const int down = static_cast<int>(at[i]);
+        floor[i] = down + whole;
+        at[i] -= static_cast<float>(down);
+    }
 }
 
 class Cope final : public Encoding {
@@ -158,30 +177,32 @@ private:
         double total = 0; // of the gates so far
         for (int end = scores.cols; end > 0;) {
             const int first = std::max(0, end - keys_at_once), n = end - first;
-            float gates[keys_at_once], at[keys_at_once];
-            int floor[keys_at_once];
-            kernels().sigmoid(n, scores.row(0) + first, gates);
-            int begin = n, full = 0; // those before `full` are of the last position
+            const int lead = -n & (keys_of_run - 1); // noughts before the keys make whole runs of them
+            alignas(64) float gates[keys_at_once], at[keys_at_once];
+            alignas(64) int floor[keys_at_once];
+            std::fill_n(gates, lead, 0.0f);
+            kernels().sigmoid(n, scores.row(0) + first, gates + lead);
+            int full = lead; // those before it are of the last position
             bool filled = false;
-            while (begin > 0 && !filled) {
-                const int to = begin;
-                begin = std::max(0, to - keys_of_sum);
+            for (int begin = lead + n; begin > 0 && !filled;) {
+                begin -= keys_of_run;
                 // Floats are exact enough for what so few gates add to less than 1.
                 const int whole = static_cast<int>(total);
-                const float sum =
-                    add_up(to - begin, gates + begin, static_cast<float>(total - whole), at + begin, total);
-                const auto left = static_cast<float>(last - whole);
+                const auto start = static_cast<float>(total - whole), left = static_cast<float>(last - whole);
+                const float sum = add_up(gates + begin, start, at + begin);
                 const auto beyond = [left](float p) { return !(p < left); }; // what is no number too
-                filled = beyond(sum);
-                if (filled) full = begin + static_cast<int>(std::count_if(at + begin, at + to, beyond));
-                for (int i = std::max(begin, full); i < to; ++i) {
-                    const int down = static_cast<int>(at[i]);
-                    floor[i] = down + whole;
-                    at[i] -= static_cast<float>(down);
+                filled = beyond(at[begin]);
+                total += sum;
+                if (filled) {
+                    full = begin + static_cast<int>(std::count_if(at + begin, at + begin + keys_of_run, beyond));
+                    split(begin + keys_of_run - full, whole, at + full, floor + full);
+                } else {
+                    split(keys_of_run, whole, at + begin, floor + begin);
                 }
             }
-            use({first + full, n - full, gates + full, floor + full, at + full});
-            if (filled) return first + full;
+            full = std::max(full, lead);
+            use({first + full - lead, n + lead - full, gates + full, floor + full, at + full});
+            if (filled) return first + full - lead;
             end = first;
         }
         return 0;

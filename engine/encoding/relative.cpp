@@ -12,34 +12,19 @@
 namespace ordo {
 namespace {
 
-constexpr int lanes = 32; // partial sums of the weights beyond the clamp, key j into sum j mod 32
-
-class LaneSum {
+// As Kernels::sum, of weights that come one by one.
+class WeightSum {
 public:
-    LaneSum() = default;
-    LaneSum(const float* weights, int first, int last) { add(weights, first, last); }
-
-    void add(const float* weights, int first, int last) {
-        int j = first;
-        for (; j < last && j % lanes != 0; ++j) lane[j % lanes] += weights[j];
-        if (j < last) kernels().add_to_lanes(last - j, weights + j, lane);
-    }
-    // Each half to the other, until one is left; of compile-time sizes, so that vectors do it.
+    void add(float weight) { part_[n_++ % partial_sums] += weight; }
     float sum() {
-        fold<lanes / 2>();
-        fold<lanes / 4>();
-        fold<lanes / 8>();
-        return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+        for (int half = partial_sums / 2; half > 0; half /= 2)
+            for (int i = 0; i < half; ++i) part_[i] += part_[i + half];
+        return part_[0];
     }
 
 private:
-    template <int half>
-    void fold() {
-        static_assert(half >= 4);
-        for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
-    }
-
-    alignas(64) float lane[lanes] = {};
+    unsigned n_ = 0;
+    float part_[partial_sums] = {};
 };
 
 struct Extent {
@@ -50,6 +35,39 @@ Extent extent(Positions p, bool in_order) {
     Extent all{p[0], p[0]};
     for (std::size_t i = 1; i < p.size(); ++i) all = {std::min(all.least, p[i]), std::max(all.most, p[i])};
     return all;
+}
+
+RelativeCut cut_of(RelativeRows rows, int query, int first_key, int n_keys) {
+    const std::int64_t base = std::int64_t{first_key} - query, n = n_keys;
+    const std::int64_t left = std::clamp<std::int64_t>(rows.least - base + 1, 0, n);
+    const std::int64_t last = std::clamp<std::int64_t>(rows.most - base + rows.hides_later, left, n);
+    return {static_cast<int>(left), static_cast<int>(last), static_cast<int>(rows.hides_later ? last : n), base};
+}
+
+// out[j] += products[row of key j - first], of keys whose row is one of [first, end).
+void spread_in_order(RelativeRows rows, const RelativeCut& cut, const float* products, std::int64_t first,
+                     std::int64_t end, float* out) {
+    const Kernels& k = kernels();
+    if (cut.left > 0 && rows.least >= first && rows.least < end)
+        k.add_value(cut.left, products[rows.least - first], out);
+    const std::int64_t begin = std::max<std::int64_t>(cut.left, first - cut.base),
+                       stop = std::min<std::int64_t>(cut.right, end - cut.base);
+    if (begin < stop) k.add(static_cast<int>(stop - begin), products + (cut.base + begin - first), out + begin);
+    if (cut.right < cut.end && rows.most >= first && rows.most < end)
+        k.add_value(cut.end - cut.right, products[rows.most - first], out + cut.right);
+}
+
+// sums[r - first] = the sum of weights[j] over the keys of row r, of rows [first, end).
+void collect_in_order(RelativeRows rows, const RelativeCut& cut, const float* weights, std::int64_t first,
+                      std::int64_t end, float* sums) {
+    std::fill(sums, sums + (end - first), 0.0f);
+    const std::int64_t begin = std::max<std::int64_t>(cut.left, first - cut.base),
+                       stop = std::min<std::int64_t>(cut.right, end - cut.base);
+    if (begin < stop) std::copy(weights + begin, weights + stop, sums + (cut.base + begin - first));
+    if (cut.left > 0 && rows.least >= first && rows.least < end)
+        sums[rows.least - first] += kernels().sum(cut.left, weights);
+    if (cut.right < cut.end && rows.most >= first && rows.most < end)
+        sums[rows.most - first] += kernels().sum(cut.end - cut.right, weights + cut.right);
 }
 
 } // namespace
@@ -88,69 +106,46 @@ bool RelativePairs::sparse() const {
     return last_ - first_ > 8 * static_cast<std::int64_t>(queries_.size() + keys_.size());
 }
 
-RelativePairs::Cut RelativePairs::cut(std::size_t query) const {
-    const auto n = static_cast<std::int64_t>(keys_.size());
-    const std::int64_t base = std::int64_t{keys_[0]} - queries_[query];
-    const std::int64_t left = std::clamp<std::int64_t>(rows_.least - base + 1, 0, n);
-    const std::int64_t last = std::clamp<std::int64_t>(rows_.most - base + rows_.hides_later, left, n);
-    return {static_cast<int>(left), static_cast<int>(last), static_cast<int>(rows_.hides_later ? last : n), base};
-}
-
 void RelativePairs::spread(const RelativeProducts& products, std::int64_t first, int count, View to) const {
-    const Kernels& k = kernels();
     const int n = static_cast<int>(keys_.size());
     const std::int64_t end = first + count;
-    const bool has_least = rows_.least >= first && rows_.least < end,
-               has_most = rows_.most >= first && rows_.most < end;
     for (std::size_t i = 0; i < queries_.size(); ++i) {
         const float* from = products[i];
         float* out = to.row(static_cast<int>(i));
-        if (!in_order_) {
-            for (int j = 0; j < n; ++j) {
-                const std::int64_t row = rows_.row(queries_[i], keys_[static_cast<std::size_t>(j)]);
-                if (row >= first && row < end) out[j] += from[row - first];
-            }
+        if (in_order_) {
+            spread_in_order(rows_, cut_of(rows_, queries_[i], keys_[0], n), from, first, end, out);
             continue;
         }
-        const Cut at = cut(i);
-        if (has_least && at.left > 0) k.add_value(at.left, from[rows_.least - first], out);
-        const std::int64_t begin = std::max<std::int64_t>(at.left, first - at.base);
-        const std::int64_t stop = std::min<std::int64_t>(at.right, end - at.base);
-        if (begin < stop) k.add(static_cast<int>(stop - begin), from + (at.base + begin - first), out + begin);
-        if (has_most && at.right < at.end) k.add_value(at.end - at.right, from[rows_.most - first], out + at.right);
+        for (int j = 0; j < n; ++j) {
+            const std::int64_t row = rows_.row(queries_[i], keys_[static_cast<std::size_t>(j)]);
+            if (row >= first && row < end) out[j] += from[row - first];
+        }
     }
 }
 
 void RelativePairs::collect(View weights, std::int64_t first, int count, RelativeProducts& products) const {
     const int n = static_cast<int>(keys_.size());
     const std::int64_t end = first + count;
-    const bool has_least = rows_.least >= first && rows_.least < end,
-               has_most = rows_.most >= first && rows_.most < end;
     for (std::size_t i = 0; i < queries_.size(); ++i) {
         const float* from = weights.row(static_cast<int>(i));
         float* to = products[i];
-        std::fill(to, to + count, 0.0f);
         if (in_order_) {
-            const Cut at = cut(i);
-            const std::int64_t begin = std::max<std::int64_t>(at.left, first - at.base);
-            const std::int64_t stop = std::min<std::int64_t>(at.right, end - at.base);
-            if (begin < stop) std::copy(from + begin, from + stop, to + (at.base + begin - first));
-            if (has_least && at.left > 0) to[rows_.least - first] += LaneSum(from, 0, at.left).sum();
-            if (has_most && at.right < at.end) to[rows_.most - first] += LaneSum(from, at.right, at.end).sum();
-        } else {
-            LaneSum left, right;
-            for (int j = 0; j < n; ++j) {
-                const std::int64_t row = rows_.row(queries_[i], keys_[static_cast<std::size_t>(j)]);
-                if (row == rows_.least)
-                    left.add(from, j, j + 1);
-                else if (row == rows_.most)
-                    right.add(from, j, j + 1);
-                else if (row >= first && row < end)
-                    to[row - first] += from[j];
-            }
-            if (has_least) to[rows_.least - first] += left.sum();
-            if (has_most) to[rows_.most - first] += right.sum();
+            collect_in_order(rows_, cut_of(rows_, queries_[i], keys_[0], n), from, first, end, to);
+            continue;
         }
+        std::fill(to, to + count, 0.0f);
+        WeightSum left, right;
+        for (int j = 0; j < n; ++j) {
+            const std::int64_t row = rows_.row(queries_[i], keys_[static_cast<std::size_t>(j)]);
+            if (row == rows_.least)
+                left.add(from[j]);
+            else if (row == rows_.most)
+                right.add(from[j]);
+            else if (row >= first && row < end)
+                to[row - first] += from[j];
+        }
+        if (rows_.least >= first && rows_.least < end) to[rows_.least - first] += left.sum();
+        if (rows_.most >= first && rows_.most < end) to[rows_.most - first] += right.sum();
     }
 }
 
@@ -166,6 +161,16 @@ RelativeRows RelativeTable::rows_of_pairs(const Tile& tile) const {
     return {range_.least, std::min<std::int64_t>(range_.most, 0), true};
 }
 
+std::optional<RelativeTable::OneQuery> RelativeTable::one_query(RelativeRows rows, const Tile& tile) const {
+    if (tile.queries.size() != 1 || tile.keys.empty() || !consecutive(tile.keys)) return std::nullopt;
+    const int n = static_cast<int>(tile.keys.size()), query = tile.queries[0];
+    const RelativeCut cut = cut_of(rows, query, tile.keys[0], n);
+    const std::int64_t first = RelativePairs::down(rows.row(query, tile.keys[0]), relative_vector, range_.least),
+                       last = std::clamp(cut.base + n - 1, rows.least, rows.most);
+    if (last >= RelativePairs::down(first, relative_span, range_.least) + relative_span) return std::nullopt;
+    return OneQuery{cut, first, static_cast<int>(last - first) + 1};
+}
+
 void RelativeTable::prepare() {
     if (turned_.rows() == 0) turned_ = TurnedRows(rows(), rows_.cols);
     turned_.set(rows_);
@@ -173,6 +178,11 @@ void RelativeTable::prepare() {
 
 void RelativeTable::add_products(float alpha, View x, const Tile& tile, View to) const {
     const RelativeRows rows = rows_of_pairs(tile);
+    if (const auto one = one_query(rows, tile)) {
+        alignas(64) float products[relative_span];
+        turned_.multiply(alpha, x, index(one->first), one->count, {products, 1, one->count, relative_span});
+        return spread_in_order(rows, one->cut, products, one->first, one->first + one->count, to.row(0));
+    }
     for_query_tiles(rows, tile.queries, tile.keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
         alignas(64) RelativeProducts products;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {
@@ -185,6 +195,15 @@ void RelativeTable::add_products(float alpha, View x, const Tile& tile, View to)
 
 void RelativeTable::add_rows(float alpha, View weights, const Tile& tile, View to) const {
     const RelativeRows rows = rows_of_pairs(tile);
+    if (const auto one = one_query(rows, tile)) {
+        // They come from afar, as the values of all keys have been read since the last head.
+        for (int r = 0; r < one->count; ++r)
+            for (int c = 0; c < rows_.cols; c += 16) __builtin_prefetch(rows_.row(index(one->first) + r) + c);
+        alignas(64) float sums[relative_span];
+        collect_in_order(rows, one->cut, weights.row(0), one->first, one->first + one->count, sums);
+        return kernels().product(1, rows_.cols, one->count, alpha, sums, relative_span, 1, rows_.row(index(one->first)),
+                                 rows_.stride, 1, to.row(0), to.stride);
+    }
     for_query_tiles(rows, tile.queries, tile.keys, relative_tile, [&](int top, int count, const RelativePairs& pairs) {
         alignas(64) RelativeProducts sums;
         pairs.for_spans(range_.least, [&](std::int64_t first, int span) {

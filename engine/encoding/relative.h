@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace ordo {
 
@@ -56,6 +57,13 @@ struct RelativeRows {
     std::int64_t row(int query, int key) const { return std::min(std::max(std::int64_t{key} - query, least), most); }
 };
 
+// Which keys of one query are of which rows, if they lie in the order of their positions: [0, left) are of the first row,
+// [right, end) of the last, where the clamp is reached, and those from `end` on are hidden. Row base + j is key j's between.
+struct RelativeCut {
+    int left, right, end;
+    std::int64_t base;
+};
+
 // The pairs of some queries and all keys of a tile.
 class RelativePairs {
 public:
@@ -74,12 +82,15 @@ public:
     // from `origin`, and beginning at whole vectors from there.
     template <class Use>
     void for_spans(std::int64_t origin, const Use& use) const {
-        const auto down = [origin](std::int64_t row, int to) { return row - ((row - origin) & (to - 1)); };
-        for (std::int64_t row = down(first_, relative_vector); row <= last_;) {
-            const std::int64_t end = std::min(down(row, relative_span) + relative_span, last_ + 1);
+        for (std::int64_t row = down(first_, relative_vector, origin); row <= last_;) {
+            const std::int64_t end = std::min(down(row, relative_span, origin) + relative_span, last_ + 1);
             use(row, static_cast<int>(end - row));
             row = end;
         }
+    }
+    // The last row up to `row` that is a multiple of `to`, a power of two, from `origin`.
+    static std::int64_t down(std::int64_t row, int to, std::int64_t origin) {
+        return row - ((row - origin) & (to - 1));
     }
 
     // to[i][j] += products[i][row(i, j) - first], for the pairs whose row is one of `count` from first.
@@ -88,13 +99,6 @@ public:
     void collect(View weights, std::int64_t first, int count, RelativeProducts& products) const;
 
 private:
-    // Keys [0, left) are of the first row, [right, end) of the last, if the clamp is reached; those from `end` on are hidden.
-    struct Cut {
-        int left, right, end;
-        std::int64_t base; // the row of key j between is base + j
-    };
-    Cut cut(std::size_t query) const;
-
     RelativeRows rows_;
     Positions queries_, keys_;
     bool in_order_;
@@ -139,6 +143,15 @@ public:
 
 private:
     void add_products_of_keys(float alpha, View x, int query, Positions keys, float* to) const;
+    // A tile of one query, its keys in order and their rows in one span: what a decoded token asks for, to which
+    // RelativePairs would add half of the time.
+    struct OneQuery {
+        RelativeCut cut;
+        std::int64_t first; // of the span
+        int count;
+    };
+    std::optional<OneQuery> one_query(RelativeRows rows, const Tile& tile) const;
+
     RelativeRows rows_of_pairs(const Tile& tile) const; // those that the mask leaves
     int index(std::int64_t row) const { return static_cast<int>(row - range_.least); }
 

@@ -233,16 +233,17 @@ void add(int n, const float* x, float* y) {
 void add_value(int n, float value, float* y) {
     for (int i = 0; i < n; ++i) y[i] += value;
 }
-void add_to_lanes(int n, const float* x, float* to) {
-    constexpr int all = 32, vectors = all / lanes;
-    floats sums[vectors];
-    for (int v = 0; v < vectors; ++v) sums[v] = load(to + v * lanes);
+float sum_row(int n, const float* x) {
+    constexpr int all = ordo::partial_sums, vectors = all / lanes;
+    floats sums[vectors] = {};
     int i = 0;
     for (; i + all <= n; i += all)
         for (int v = 0; v < vectors; ++v) sums[v] += load(x + i + v * lanes);
-    for (int v = 0; v < vectors; ++v) store(to + v * lanes, sums[v]);
-    for (; i + lanes <= n; i += lanes) store(to + i % all, load(to + i % all) + load(x + i));
-    for (; i < n; ++i) to[i % all] += x[i];
+    for (int v = 0; v < vectors && i < n; ++v, i += lanes)
+        sums[v] += n - i < lanes ? load_part(x + i, n - i) : load(x + i);
+    for (int half = vectors / 2; half > 0; half /= 2)
+        for (int v = 0; v < half; ++v) sums[v] += sums[v + half];
+    return sum(sums[0]);
 }
 void axpy(int n, float s, const float* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] += s * x[i];

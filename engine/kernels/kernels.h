@@ -48,6 +48,9 @@ using PairProduct = void (*)(int rows, int outputs, int k, const std::byte* w, s
 using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                               const QuantRows& x, float* y, std::ptrdiff_t ldy);
 
+// Partial sums of `sum`: as many as keep an addition from waiting for another, in vectors of any width.
+inline constexpr int partial_sums = 64;
+
 struct Kernels {
     const char* name; // "baseline", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512bf16", "amx"; "neon", "dotprod"
 
@@ -78,8 +81,8 @@ struct Kernels {
     void (*scale)(int n, float s, float* x);         // x *= s
     void (*add)(int n, const float* x, float* y);    // y += x
     void (*add_value)(int n, float value, float* y); // y += value
-    // lanes[i % 32] += x[i]
-    void (*add_to_lanes)(int n, const float* x, float* lanes);
+    // x[i] is added to partial sum i % partial_sums, and of these each half to the other, until one is left.
+    float (*sum)(int n, const float* x);
     void (*axpy)(int n, float s, const float* x, float* y); // y += s * x
     float (*dot)(int n, const float* x, const float* y);
     // n pairs (a, b) to (a cos - b s, a s + b cos) with s = direction * sin: neighbours in x, or apart.

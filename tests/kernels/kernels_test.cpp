@@ -119,13 +119,15 @@ TEST_P(KernelSet, DotMaximumAndTheLoopsOverOneRow) {
     }
 }
 
-TEST_P(KernelSet, AddsToLanesInTheirOrder) {
-    for (const int n : {0, 1, 15, 16, 31, 32, 49, 64, 319, 320}) {
+TEST_P(KernelSet, SumsInOneOrder) {
+    constexpr int all = partial_sums;
+    for (const int n : {0, 1, 15, 16, 31, 32, 49, all - 1, all, 5 * all - 1, 5 * all, 5 * all + 33}) {
         const Floats x = random_floats(n, 5);
-        Floats lanes = random_floats(32, 6), expected = lanes;
-        for (int i = 0; i < n; ++i) expected[static_cast<std::size_t>(i % 32)] += x[static_cast<std::size_t>(i)];
-        GetParam()->add_to_lanes(n, x.data(), lanes.data());
-        EXPECT_EQ(lanes, expected) << n;
+        float sums[all] = {};
+        for (int i = 0; i < n; ++i) sums[i % all] += x[static_cast<std::size_t>(i)];
+        for (int half = all / 2; half > 0; half /= 2)
+            for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+        EXPECT_EQ(GetParam()->sum(n, x.data()), sums[0]) << n;
     }
 }
 
