@@ -79,6 +79,7 @@ file == "seeds.csv" {
     if (name == "none") none = column("nll")
     seeds = column("seeds") > seeds + 0 ? column("seeds") : seeds
     if (column("seeds") == 1) once = 1
+    else if (fewest == "" || column("seeds") < fewest + 0) fewest = column("seeds")
     tag[name, ++count[name]] = label
     loss[name, count[name]] = name == "none" ? "reference" : interval("minus_none", "half_minus")
 }
@@ -107,7 +108,7 @@ END {
     budget = budget " million tokens" (recipe == "" ? "" : " (" recipe ")")
     if (seeds)
         notes = "\nLoss: nats per token on simple.val.txt, stories kept out of the corpus, as the difference from a run of the same seed without an encoding (" sprintf("%.3f", none) "); negative is better. " \
-            (seeds > 1 ? "Mean of " seeds " runs (seeds) of " budget " each ± the half-width of its 95 % confidence interval" (once ? "; a figure without ± is of a single run" : "") \
+            (seeds > 1 ? "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs (seeds) of " budget " each ± the half-width of its 95 % confidence interval" (once ? "; a figure without ± is of a single run" : "") \
                               ". Where ± is the larger, no difference from `none` is shown" \
                        : "One run each of " budget "; the spread between seeds is not known yet") ". On another text small differences change order ([heldout.csv](bench/results/heldout.csv))."
     if (cpu)
