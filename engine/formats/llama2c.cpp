@@ -158,12 +158,16 @@ Llama2cHeader llama2c_header(std::span<const std::byte> start, const std::string
 }
 
 bool is_llama2c(const std::filesystem::path& path) {
+    const File file(path);
+    std::byte start[llama2c_header_bytes];
+    if (file.size() < sizeof start) return false;
+    file.read(0, start);
+    std::uint32_t magic = 0;
+    std::memcpy(&magic, start, sizeof magic);
+    if (magic == magic_of_versions) return true;
     try {
-        const File file(path);
-        std::byte start[llama2c_header_bytes];
-        if (file.size() < sizeof start) return false;
-        file.read(0, start);
-        return llama2c_header(start, file.where()).bytes == file.size();
+        llama2c_header(start, file.where());
+        return true;
     } catch (const Error&) {
         return false;
     }
@@ -218,6 +222,16 @@ Source llama2c_source(const std::filesystem::path& path, const std::filesystem::
     if (!tokenizer.empty())
         source.text = [tokenizer, vocab = source.blueprint.vocab_size] { return read_text(tokenizer, vocab); };
     return source;
+}
+
+Source llama2c_source_and_tokenizer(const std::filesystem::path& path) {
+    const Source alone = llama2c_source(path);
+    const std::string own = "tok" + std::to_string(alone.blueprint.vocab_size) + ".bin";
+    for (const std::string& name : {own, std::string("tokenizer.bin")})
+        if (std::error_code error; std::filesystem::exists(directory_of(path) / name, error))
+            return llama2c_source(path, directory_of(path) / name);
+    fail(ErrorCode::model, alone.where, ": expected the tokenizer of a file of llama2.c's beside it, ", own,
+         " or tokenizer.bin, found neither; one from elsewhere works with ordo convert IN OUT --tokenizer FILE");
 }
 
 } // namespace ordo

@@ -11,11 +11,13 @@
 
 namespace ordo {
 
-// Whether a file begins as such a file does, and has the size that this calls for.
+// Whether a file begins as such a file does, whatever its size, or as one of a later layout, which is then refused by name.
 bool is_llama2c(const std::filesystem::path& path);
 
 // tokenizer: a vocabulary, as llama2c_vocabulary() reads it; empty: none. Throws Error.
 Source llama2c_source(const std::filesystem::path& path, const std::filesystem::path& tokenizer = {});
+// The same with the vocabulary that lies beside it: tok512.bin of 512 tokens, as llama2.c calls those that it trains, or tokenizer.bin.
+Source llama2c_source_and_tokenizer(const std::filesystem::path& path);
 
 // int32, the most bytes of a token; then for each token f32 score, int32 length, bytes.
 struct Llama2cVocabulary {

@@ -36,10 +36,7 @@ Source open_source(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return hugging_face_source(path);
     if (is_gguf(path)) return gguf_source(path);
-    if (is_llama2c(path))
-        fail(ErrorCode::model, printable_path(path),
-             ": expected a model with its tokenizer, found a file of llama2.c's; ",
-             "convert it first: ordo convert IN OUT --tokenizer FILE");
+    if (is_llama2c(path)) return llama2c_source_and_tokenizer(path);
     auto file = std::make_shared<const Safetensors>(Safetensors::open(path));
     if (!file->metadata().contains(key_format) && std::filesystem::exists(directory_of(path) / "config.json", error))
         fail(ErrorCode::model, file->where(),

@@ -32,8 +32,8 @@ struct Source {
     EncodingStack trained_encodings() const;
 };
 
-// What a path leads to, by what is there: an Ordo safetensors file, a GGUF or the first of several, or a directory of Hugging Face's. Anything else is
-// refused as what it is. Throws Error.
+// What a path leads to, by what is there: an Ordo safetensors file, a GGUF or the first of several, a file of llama2.c's with its tokenizer beside it, or a
+// directory of Hugging Face's. Anything else is refused as what it is. Throws Error.
 Source open_source(const std::filesystem::path& path);
 bool names_gguf(const std::filesystem::path& path); // whether it ends in .gguf, in letters of any case
 

@@ -12,6 +12,7 @@
 namespace ordo {
 namespace {
 
+namespace fs = std::filesystem;
 using test::le;
 using test::put_file;
 
@@ -80,15 +81,33 @@ TEST(Llama2c, FindsEachTensorInItsPlace) {
     expect("final_norm.weight", 0, last);
 }
 
-// As every other kind of file that is not supported.
-TEST(Llama2c, IsNoModelWithoutItsTokenizer) {
+// A vocabulary as llama2.c's run.c reads it: the longest token, then score, length and bytes of each.
+std::string vocabulary(const std::vector<std::string>& tokens) {
+    std::string bytes = le<std::int32_t>(8);
+    for (const std::string& token : tokens)
+        bytes += test::le_float(-1) + le(static_cast<std::int32_t>(token.size())) + token;
+    return bytes;
+}
+
+TEST(Llama2c, OpensWithTheTokenizerBesideIt) {
     const test::TempDir dir;
-    put_file(dir / "a.bin", counting());
-    EXPECT_EQ(message([&] { open_source(dir / "a.bin"); }),
-              (dir / "a.bin").string() + ": expected a model with its tokenizer, found a file of llama2.c's; "
-                                         "convert it first: ordo convert IN OUT --tokenizer FILE");
-    test::expect_error(test::run_program({"generate", "-m", (dir / "a.bin").string(), "-p", "a"}), 3,
-                       "found a file of llama2.c's; convert it first");
+    const fs::path model = dir / "a.bin";
+    put_file(model, counting());
+    const std::string found_neither =
+        model.string() + ": expected the tokenizer of a file of llama2.c's beside it, tok5.bin or tokenizer.bin, found "
+                         "neither; one from elsewhere works with ordo convert IN OUT --tokenizer FILE";
+    EXPECT_EQ(message([&] { open_source(model); }), found_neither);
+    test::expect_error(test::run_program({"generate", "-m", model.string(), "-p", "a"}), 3, found_neither);
+    // Of two the one that is named by its size.
+    put_file(dir / "tokenizer.bin", vocabulary({"<unk>", "\n<s>\n", "\n</s>\n", "a", "b"}));
+    EXPECT_EQ(open_source(model).text().tokenizer->find("b"), 4);
+    put_file(dir / "tok5.bin", vocabulary({"<unk>", "\n<s>\n", "\n</s>\n", "c", "d"}));
+    EXPECT_EQ(open_source(model).text().tokenizer->find("d"), 4);
+    test::expect_success(test::run_program({"generate", "-m", model.string(), "-p", "c", "-n", "1"}));
+    // One of another model.
+    put_file(dir / "tok5.bin", vocabulary({"<unk>", "\n<s>\n", "\n</s>\n", "c"}));
+    test::expect_error(test::run_program({"generate", "-m", model.string(), "-p", "c"}), 3,
+                       (dir / "tok5.bin").string() + ": expected 5 tokens, found 4");
 }
 
 TEST(Llama2c, RefusesEveryOtherSize) {
@@ -97,9 +116,23 @@ TEST(Llama2c, RefusesEveryOtherSize) {
     for (std::size_t n = 0; n <= whole.size() + 4; n += n + 40 < whole.size() ? 29 : 1) {
         if (n == whole.size()) continue;
         put_file(dir / "a.bin", n < whole.size() ? whole.substr(0, n) : whole + std::string(n - whole.size(), '\0'));
-        EXPECT_FALSE(is_llama2c(dir / "a.bin"));
+        EXPECT_EQ(is_llama2c(dir / "a.bin"), n >= llama2c_header_bytes) << n;
         EXPECT_NE(message([&] { llama2c_source(dir / "a.bin"); }), "accepted") << n;
     }
+}
+
+// As what it is, not as the safetensors file that it is not.
+TEST(Llama2c, CallsAFileOfAnotherLengthByItsName) {
+    const test::TempDir dir;
+    const std::string whole = counting(), path = (dir / "a.bin").string();
+    for (const std::string& bytes : {whole.substr(0, whole.size() - 4), whole + "tail"}) {
+        put_file(path, bytes);
+        EXPECT_EQ(message([&] { open_source(path); }), path + ": expected " + std::to_string(whole.size()) +
+                                                           " bytes, as its header of llama2.c's calls for, found " +
+                                                           std::to_string(bytes.size()));
+    }
+    put_file(path, header({0x616b3432, 1, 4, 6, 2, 2, 1}));
+    EXPECT_NE(message([&] { open_source(path); }).find("version 1 of llama2.c's layout"), std::string::npos);
 }
 
 TEST(Llama2c, ReadsAHeadOfItsOwnBehindTheRest) {

@@ -46,7 +46,7 @@ constexpr Option options[] = {
     {.name = "tokenizer",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "the tokenizer of a llama2.c file, which is a file of its own (tok512.bin)"},
+     .help = "the tokenizer of a llama2.c file; without it tok512.bin (for 512 tokens) or tokenizer.bin beside IN"},
 };
 constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 
@@ -387,7 +387,7 @@ const Verb convert_verb{
     .operand = "IN OUT",
     .operand_needed = true,
     .summary = "writes a model as an Ordo safetensors file or as GGUF, with weights of another type if asked",
-    .details = "IN is anything that ordo generate -m takes, or a llama2.c file. OUT is an Ordo safetensors file, which "
+    .details = "IN is anything that ordo generate -m takes. OUT is an Ordo safetensors file, which "
                "keeps all that IN records of itself, or, if its name ends in .gguf, a file for llama.cpp, as far as "
                "that knows such a model with such an encoding. q8_0 and q4_0 share a scale among 32 weights, in GGUF's "
                "layout: vectors and an encoding's own tensors are then f32, rows that 32 does not divide f16, and "
