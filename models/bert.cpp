@@ -44,12 +44,33 @@ NameMap names(const ModelPlan&) {
             .ignored = {"position_ids", "pooler.", "cls.seq_relationship.", "cls.predictions.decoder."}};
 }
 
+// llama.cpp's converter keeps what gives vectors, not the head of a masked model. RoBERTa and DistilBERT are written so too: of a table of
+// positions the rows that are used, and segments if there are some. What the activation was is not said; it is GELU by erf in all of them.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{bert_blueprint(), {}};
+    Blueprint& b = plan.blueprint;
+    c.only("attention.causal", false);
+    read_gguf_sizes(c, tensors, b);
+    b.norm_bias = true;
+    const FileTensor* const segments = tensors.find("token_types.weight");
+    plan.encoding = segments == nullptr ? "learned" : "segment:count=" + std::to_string(segments->rows()) + "+learned";
+    read_masked_head(plan, false);
+    const int first_token = 2; // of llama.cpp's ways to make one vector of many
+    if (c.integer("pooling_type", 0, -1, 1 << 10) == first_token)
+        plan.warnings.emplace_back("a text's vector is meant to be its first token's: ordo embed --pooling first");
+    return plan;
+}
+
 } // namespace
 
 const Architecture bert_architecture = {"bert",
                                         "BERT: bidirectional, post-norm LayerNorm, norm after the embedding, GELU",
                                         bert_blueprint,
                                         "segment+learned",
-                                        {{"bert"}, plan_of_config, names, {"bert"}}};
+                                        {{"bert"}, plan_of_config, names},
+                                        {{"bert"},
+                                         plan_of_gguf,
+                                         {{"layers.#.attention_norm", "blk.#.attn_output_norm"},
+                                          {"layers.#.feed_forward_norm", "blk.#.layer_output_norm"}}}};
 
 } // namespace ordo

@@ -21,6 +21,12 @@ Blueprint make() {
     return b;
 }
 
+std::string where_it_slides(const std::string& rope, const std::vector<bool>& sliding) {
+    std::vector<std::string> specs;
+    for (const bool slides : sliding) specs.push_back(slides ? rope : "none");
+    return pattern_of(specs);
+}
+
 ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     c.only("use_qk_norm", false);
     c.only("use_gated_activation", true);
@@ -34,16 +40,24 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     b.tied_head = c.flag("tie_word_embeddings", true);
     const int period = c.integer("sliding_window_pattern", 4, 1, 1 << 10);
     const std::vector<bool> sliding = sliding_layers(c, b.n_layers, [&](int i) { return (i + 1) % period != 0; });
-    const std::string rope = rope_spec(c, plan, {.pairing = "adjacent"});
-    std::vector<std::string> specs;
-    for (const bool slides : sliding) specs.push_back(slides ? rope : "none");
-    plan.encoding = pattern_of(specs);
+    plan.encoding = where_it_slides(rope_spec(c, plan, {.pairing = "adjacent"}), sliding);
     set_sliding(b, sliding, c.integer("sliding_window", 4096, 1, 1 << 22));
     return plan;
 }
 
 NameMap names(const ModelPlan&) {
     return llama_names();
+}
+
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    if (const double scale = c.number("logit_scale", 0, 0, 1e6); scale != 0) b.head_scale = static_cast<float>(scale);
+    read_gguf_sizes(c, tensors, b);
+    const std::vector<bool> sliding = gguf_sliding_layers(c, b.n_layers, 4);
+    plan.encoding = where_it_slides(gguf_rope_spec(c, tensors, b, "adjacent"), sliding);
+    set_sliding(b, sliding, c.integer("attention.sliding_window"));
+    return plan;
 }
 
 } // namespace
@@ -53,6 +67,7 @@ const Architecture cohere2_architecture = {
     "Cohere 2: attention and feed-forward side by side, a window in three layers of four",
     make,
     "pattern(rope,rope,rope,none)",
-    {{"cohere2"}, plan_of_config, names, {"cohere2"}}};
+    {{"cohere2"}, plan_of_config, names},
+    {{"cohere2"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786); the shape is that of Gemma 2 at 2 billion parameters.
+#include "encoding/spec.h"
 #include "models/catalog.h"
 
 #include <cmath>
@@ -47,6 +48,10 @@ float cap(const Config& c, std::string_view key, double usual) {
     return static_cast<float>(c.mentions(key) && !c.has(key) ? 0 : c.number(key, usual, 0, 1e6));
 }
 
+float scale_of_width(const Blueprint& b) {
+    return static_cast<float>(std::sqrt(static_cast<double>(b.d_model)));
+}
+
 void read_shape(const Config& c, Blueprint& b) {
     read_llama_sizes(c, b);
     b.d_head = c.integer("head_dim", 256, 1, 1024);
@@ -54,7 +59,7 @@ void read_shape(const Config& c, Blueprint& b) {
     if (c.text(c.first_of({"hidden_activation", "hidden_act"}), "gelu_pytorch_tanh") == "gelu")
         b.activation = Activation::gelu_tanh;
     b.attention_bias(c.flag("attention_bias", false));
-    b.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(b.d_model)));
+    b.embedding_scale = scale_of_width(b);
     b.tied_head = c.flag("tie_word_embeddings", true);
 }
 
@@ -93,6 +98,43 @@ NameMap names(const ModelPlan& plan) {
     return map;
 }
 
+// Layers of Gemma 2 and 3 in a GGUF: every other one has a window, or five of six; in Gemma 3 with a theta of their own, and no scaling.
+void read_gguf_windows(const Config& c, ModelPlan& plan, bool two_thetas) {
+    Blueprint& b = plan.blueprint;
+    const int window = two_thetas ? b.window : c.integer("attention.sliding_window", 4096, 1, 1 << 30);
+    std::vector<bool> sliding = gguf_sliding_layers(c, b.n_layers, two_thetas ? 6 : 2);
+    if (window == 0) sliding.assign(sliding.size(), false);
+    set_sliding(b, sliding, window);
+    if (!two_thetas) return;
+    SpecWriter local("rope");
+    local("theta", c.number("rope.freq_base_swa", 10000, 1e-4, 1e12))("pairing", "halves");
+    std::vector<std::string> specs;
+    for (const bool slides : sliding) specs.push_back(slides ? local.text() : plan.encoding);
+    plan.encoding = pattern_of(specs);
+}
+
+// The converter has added one to the norms. It has no key for the scale of scores, which follows from the head's width but in the largest
+// models, of 27 billion parameters: there it is that of the model's width over its heads.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    const bool second_one = c.prefix() == "gemma2.", third_one = c.prefix() == "gemma3.";
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    b.norm_place = second_one || third_one ? NormPlace::sandwich : NormPlace::pre;
+    read_gguf_sizes(c, tensors, b);
+    c.only("rope.dimension_count", static_cast<double>(b.d_head));
+    b.embedding_scale = scale_of_width(b);
+    if (second_one) {
+        b.attention_softcap = static_cast<float>(c.number("attn_logit_softcapping", 50, 0, 1e6));
+        b.final_softcap = static_cast<float>(c.number("final_logit_softcapping", 30, 0, 1e6));
+    }
+    const bool largest = (second_one && b.n_layers == 46) || (third_one && b.n_layers == 62);
+    if (largest && b.score_scale == 0)
+        b.score_scale = static_cast<float>(1 / std::sqrt(static_cast<double>(b.d_model / b.n_heads)));
+    plan.encoding = gguf_rope_spec(c, tensors, b, "halves");
+    if (second_one || third_one) read_gguf_windows(c, plan, third_one);
+    return plan;
+}
+
 } // namespace
 
 const Architecture gemma_architecture = {
@@ -100,6 +142,7 @@ const Architecture gemma_architecture = {
     "Gemma: sandwich norms, gated GELU (tanh), scaled embedding, soft caps, windows",
     make,
     "rope",
-    {{"gemma", "gemma2", "gemma3_text"}, plan_of_config, names, {"gemma", "gemma2", "gemma3"}}};
+    {{"gemma", "gemma2", "gemma3_text"}, plan_of_config, names},
+    {{"gemma", "gemma2", "gemma3"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -128,12 +128,64 @@ NameMap names(const ModelPlan&) {
             .ignored = {"lm_head.weight", "embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight"}};
 }
 
+// A GGUF counts the encoder's layers as block_count, and has no keys for the furthest distance, 128 in all published models, and for the
+// activation, which goes with the gate. UMT5 is written under the same name, with a table in every layer.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{decoder(), {}};
+    Blueprint& b = plan.blueprint;
+    read_gguf_sizes(c, tensors, b);
+    for (const char* table : {"enc.blk.1.attn_rel_b.weight", "dec.blk.1.attn_rel_b.weight"})
+        if (const FileTensor* found = tensors.find(table); found != nullptr)
+            fail(ErrorCode::model, tensors.name_of(*found),
+                 ": expected one table of distances for all layers of a stack, as T5 has it, found one for this layer");
+    b.score_scale = 1;
+    b.gated = tensors.find("dec.blk.0.ffn_gate.weight") != nullptr;
+    b.activation = b.gated ? Activation::gelu_tanh : Activation::relu;
+    b.head_scale = b.tied_head ? tied_scale(b) : 1;
+    const int encoder_layers = b.n_layers;
+    b.n_layers = c.integer("decoder_block_count", encoder_layers, 1, 1024);
+    add_encoder(b, encoder_layers);
+    const int buckets = c.integer("attention.relative_buckets_count", 4, 128);
+    if (buckets % 4 != 0) c.refuse("attention.relative_buckets_count", "a multiple of 4");
+    plan.encoding = "t5:buckets=" + std::to_string(buckets) + ",distance=128";
+    return plan;
+}
+
+std::vector<NameRule> names_in_gguf() {
+    return {{"encoder.encoding.t5", "enc.blk.0.attn_rel_b"},
+            {"encoder.layers.#.attention_norm", "enc.blk.#.attn_norm"},
+            {"encoder.layers.#.attention.q", "enc.blk.#.attn_q"},
+            {"encoder.layers.#.attention.k", "enc.blk.#.attn_k"},
+            {"encoder.layers.#.attention.v", "enc.blk.#.attn_v"},
+            {"encoder.layers.#.attention.out", "enc.blk.#.attn_o"},
+            {"encoder.layers.#.feed_forward_norm", "enc.blk.#.ffn_norm"},
+            {"encoder.layers.#.feed_forward.gate", "enc.blk.#.ffn_gate"},
+            {"encoder.layers.#.feed_forward.out", "enc.blk.#.ffn_down"},
+            {"encoder.final_norm", "enc.output_norm"},
+            {"encoding.t5", "dec.blk.0.attn_rel_b"},
+            {"layers.#.attention_norm", "dec.blk.#.attn_norm"},
+            {"layers.#.attention.q", "dec.blk.#.attn_q"},
+            {"layers.#.attention.k", "dec.blk.#.attn_k"},
+            {"layers.#.attention.v", "dec.blk.#.attn_v"},
+            {"layers.#.attention.out", "dec.blk.#.attn_o"},
+            {"layers.#.cross_attention_norm", "dec.blk.#.cross_attn_norm"},
+            {"layers.#.cross_attention.q", "dec.blk.#.cross_attn_q"},
+            {"layers.#.cross_attention.k", "dec.blk.#.cross_attn_k"},
+            {"layers.#.cross_attention.v", "dec.blk.#.cross_attn_v"},
+            {"layers.#.cross_attention.out", "dec.blk.#.cross_attn_o"},
+            {"layers.#.feed_forward_norm", "dec.blk.#.ffn_norm"},
+            {"layers.#.feed_forward.gate", "dec.blk.#.ffn_gate"},
+            {"layers.#.feed_forward.out", "dec.blk.#.ffn_down"},
+            {"final_norm", "dec.output_norm"}};
+}
+
 } // namespace
 
 const Architecture t5_architecture = {"t5",
                                       "T5: encoder and decoder, pre-norm RMSNorm, ReLU or gated GELU, no biases",
                                       make,
                                       "t5",
-                                      {{"t5", "mt5"}, plan_of_config, names, {"t5"}}};
+                                      {{"t5", "mt5"}, plan_of_config, names},
+                                      {{"t5"}, plan_of_gguf, names_in_gguf()}};
 
 } // namespace ordo

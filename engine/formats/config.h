@@ -18,6 +18,7 @@ public:
         : object_(&object), where_(std::move(where)), prefix_(std::move(prefix)) {}
 
     const std::string& where() const { return where_; }
+    const std::string& prefix() const { return prefix_; }
     // The value of a key; nullptr if it is absent or null.
     const JsonValue* find(std::string_view key) const;
     bool mentions(std::string_view key) const { return find_member(*object_, full(key)) != nullptr; } // if only as null

@@ -11,11 +11,15 @@ namespace {
 
 constexpr int most_positions = 1 << 30;
 
-// Keys that change what llama.cpp computes, and the value at which they change nothing.
-void refuse_what_we_cannot(const Config& c) {
-    for (const std::string_view key : {"residual_scale", "logit_scale", "embedding_scale", "expert_weights_scale"})
-        if (c.number(key, 1, -1e30, 1e30) != 0) c.only(key, 1.0); // 0 stands for none
-    c.only("expert_gating_func", 1.0);                            // softmax
+// Keys that change what llama.cpp computes, and the value at which they change nothing, or which the architecture's own page has followed.
+void refuse_what_we_cannot(const Config& c, const Blueprint& b) {
+    const std::pair<std::string_view, double> works[] = {{"residual_scale", 1},
+                                                         {"logit_scale", static_cast<double>(b.head_scale)},
+                                                         {"embedding_scale", 1},
+                                                         {"expert_weights_scale", 1}};
+    for (const auto& [key, value] : works)
+        if (c.number(key, value, -1e30, 1e30) != 0) c.only(key, value); // 0 stands for none
+    c.only("expert_gating_func", 1.0);                                  // softmax
 }
 
 bool has(const TensorStore& tensors, std::string_view name) {
@@ -110,7 +114,7 @@ void write_scaling(const Config& c, int context, SpecWriter& spec) {
 } // namespace
 
 void read_gguf_sizes(const Config& c, const TensorStore& tensors, Blueprint& b) {
-    refuse_what_we_cannot(c);
+    refuse_what_we_cannot(c, b);
     b.vocab_size = vocabulary_of(tensors, c.where());
     b.context = c.integer("context_length");
     b.n_layers = c.layers("block_count");
@@ -136,6 +140,22 @@ void read_gguf_sizes(const Config& c, const TensorStore& tensors, Blueprint& b) 
     if (b.experts != 0) c.only("expert_weights_norm", b.experts_renormalised);
     if (!c.flag("attention.causal", true)) b.mask = Mask::bidirectional;
     read_flags(tensors, b);
+}
+
+std::vector<bool> gguf_sliding_layers(const Config& c, int n_layers, int period) {
+    constexpr std::string_view key = "attention.sliding_window_pattern";
+    const JsonValue* const said = c.find(key);
+    const JsonValue::Array* const list = said == nullptr ? nullptr : said->array();
+    if (list == nullptr) period = c.integer(key, period, 1, 1024);
+    const std::string works = "true or false for each of " + std::to_string(n_layers) + " layers, or a number";
+    if (list != nullptr && list->size() != static_cast<std::size_t>(n_layers)) c.refuse(key, works);
+    std::vector<bool> sliding;
+    for (int i = 0; i < n_layers; ++i) {
+        const bool* const own = list == nullptr ? nullptr : (*list)[static_cast<std::size_t>(i)].boolean();
+        if (list != nullptr && own == nullptr) c.refuse(key, works);
+        sliding.push_back(own != nullptr ? *own : i % period < period - 1);
+    }
+    return sliding;
 }
 
 std::string gguf_rope_spec(const Config& c, const TensorStore& tensors, const Blueprint& b, std::string_view pairing) {
@@ -166,7 +186,7 @@ NameMap gguf_names(const Blueprint& b, const std::vector<NameRule>& own) {
     NameMap map{.rules = own,
                 .prefix = {},
                 .ignored = {"rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight",
-                            ".attn_rot_embd.weight"}};
+                            ".attn_rot_embd.weight", ".cross_attn_rel_b.weight"}};
     const NameRule shared[] = {{"embedding", "token_embd"},
                                {"embedding_norm", "token_embd_norm"},
                                {"encoding.learned", "position_embd"},
@@ -192,7 +212,13 @@ NameMap gguf_names(const Blueprint& b, const std::vector<NameRule>& own) {
                                {"head", "output"}};
     map.rules.insert(map.rules.end(), std::begin(shared), std::end(shared));
     // One name for two things: the half beside the gate, or the whole.
-    map.rules.push_back({b.gated ? "layers.#.feed_forward.up" : "layers.#.feed_forward.in", "blk.#.ffn_up"});
+    const std::string_view in = b.gated ? "layers.#.feed_forward.up" : "layers.#.feed_forward.in";
+    if (!b.encoder.empty()) // of two stacks each has names of its own
+        map.rules.insert(
+            map.rules.end(),
+            {{b.gated ? "encoder.layers.#.feed_forward.up" : "encoder.layers.#.feed_forward.in", "enc.blk.#.ffn_up"},
+             {in, "dec.blk.#.ffn_up"}});
+    map.rules.push_back({in, "blk.#.ffn_up"});
     return map;
 }
 

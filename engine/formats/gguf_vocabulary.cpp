@@ -109,6 +109,8 @@ TextSide read_gguf_text(const Gguf& file, int vocab_size) {
     text.tokenizer = tokenizer_from_gguf(vocabulary, file.where());
     const std::vector<Token> before = text.tokenizer->frame().before();
     if (!before.empty()) text.special.start = before.front();
+    const std::string decoder = std::string(file.text("general.architecture").value_or("")) + ".decoder_start_token_id";
+    if (const auto start = file.integer(decoder, 0, vocab_size - 1)) text.special.start = static_cast<Token>(*start);
     for (const char* key : {"eos_token_id", "eot_token_id", "eom_token_id"})
         if (const Token id = reader.id(key); id >= 0 && !text.special.ends_text(id)) text.special.end.push_back(id);
     text.special.padding = reader.id("padding_token_id");

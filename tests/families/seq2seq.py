@@ -220,5 +220,6 @@ FIXTURES = [
         unread=("decoder.block.N.layer.N.EncDecAttention.relative_attention_bias.weight",),
     ),
     Fixture("t5-gated", t5_tensors, t5, cases=translation_cases("t5-gated", 0, 1, 0)),
+    Fixture("t5-flan", t5_tensors, t5, cases=translation_cases("t5-flan", 0, 1, 0)),
     Fixture("marian", marian_tensors, marian, cases=translation_cases("marian", 63, 0, 63)),
 ]

@@ -2,71 +2,10 @@
 // The folders of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, T5 and Marian, against
 // the transcription in double precision that wrote their numbers (tests/families/README.md).
 #include "formats/source.h"
-#include "tests/json.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <fstream>
+#include "tests/formats/encoder_run.h"
 
 namespace ordo {
 namespace {
-
-using test::Json;
-using Rows = std::map<int, std::vector<float>>; // by token
-
-Json cases_of(const std::string& family) {
-    std::ifstream file("tests/families/" + family + "/expected.json");
-    return Json::parse(file).at("cases");
-}
-
-std::vector<int> ints(const Json& given, const char* key) {
-    return given.contains(key) ? given.at(key).get<std::vector<int>>() : std::vector<int>();
-}
-
-Rows rows_of_pass(Session& session, const Json& given, bool states, const std::vector<int>& positions) {
-    const std::vector<int> tokens = ints(given, "tokens"), segments = ints(given, "segments"),
-                           padding = ints(given, "padding");
-    Rows rows;
-    const auto keep = [&](int first, ConstView x) {
-        for (int i = 0; i < x.rows; ++i) rows[first + i].assign(x.row(i), x.row(i) + x.cols);
-    };
-    const TokenRows known{positions, segments, padding};
-    if (states)
-        session.feed_states(tokens, known, keep);
-    else
-        session.feed_all(tokens, known, keep);
-    return rows;
-}
-
-// Rows of the last tokens; null is of padding, for which there is no row.
-void expect_rows(const Rows& found, const Json& expected, int tokens) {
-    double worst = 0, error = 0, power = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        const int token = tokens - static_cast<int>(expected.size()) + static_cast<int>(i);
-        ASSERT_EQ(expected[i].is_null(), !found.contains(token)) << token;
-        if (expected[i].is_null()) continue;
-        const auto row = expected[i].get<std::vector<double>>();
-        const std::vector<float>& own = found.at(token);
-        ASSERT_EQ(own.size(), row.size());
-        for (std::size_t j = 0; j < row.size(); ++j) {
-            const double d = own[j] - row[j];
-            worst = std::max(worst, std::abs(d));
-            error += d * d;
-            power += row[j] * row[j];
-        }
-    }
-    EXPECT_LE(worst, 2e-4);
-    EXPECT_LE(error, 1e-9 * power);
-}
-
-// RoBERTa counts positions of what is no padding; BERT of all.
-std::vector<int> counted(const std::vector<int>& padding) {
-    std::vector<int> positions;
-    int next = 0;
-    for (const int padded : padding) positions.push_back(padded != 0 ? 0 : next++);
-    return positions;
-}
 
 class MaskedModels : public ::testing::TestWithParam<const char*> {};
 
@@ -75,14 +14,14 @@ TEST_P(MaskedModels, GiveTheLogitsAndStatesOfTheirTranscription) {
     const Model model = Model::load("tests/families/" + family);
     EXPECT_FALSE(model.has_encoder());
     int padded = 0;
-    for (const Json& given : cases_of(family)) {
+    for (const test::Json& given : test::read_cases(test::family(family))) {
         const auto tokens = static_cast<int>(given.at("tokens").size());
         SCOPED_TRACE(tokens);
-        const std::vector<int> positions = family == "roberta" ? counted(ints(given, "padding")) : std::vector<int>();
+        const std::vector<int> positions = test::positions_of(family, given);
         Session session(model, {.capacity = tokens});
-        expect_rows(rows_of_pass(session, given, false, positions), given.at("logits"), tokens);
+        test::expect_rows(test::rows_of_pass(session, given, false, positions), given.at("logits"), tokens);
         session.rewind(0);
-        expect_rows(rows_of_pass(session, given, true, positions), given.at("hidden"), tokens);
+        test::expect_rows(test::rows_of_pass(session, given, true, positions), given.at("hidden"), tokens);
         padded += given.contains("padding") ? 1 : 0;
     }
     EXPECT_EQ(padded, 2);
@@ -105,33 +44,15 @@ TEST_P(EncoderFamilies, GiveTheLogitsOfTheirTranscription) {
         const Model model = Model::load("tests/families/" + family, options);
         EXPECT_TRUE(model.has_encoder());
         EXPECT_TRUE(warnings.empty()) << warnings.front();
-        int padded = 0, greedy = 0;
-        for (const Json& given : cases_of(family)) {
-            const auto tokens = static_cast<int>(given.at("tokens").size());
-            SCOPED_TRACE(tokens);
-            const std::vector<int> padding = ints(given, "encoder_padding");
-            Session session(model, {.capacity = tokens + 12});
-            session.encode(ints(given, "encoder"), {{}, {}, padding});
-            expect_rows(rows_of_pass(session, given, false, {}), given.at("logits"), tokens);
-            padded += padding.empty() ? 0 : 1;
-            if (!given.contains("greedy")) continue;
-            ++greedy;
-            session.rewind(tokens - 1);
-            std::span<const float> logits = session.feed(std::vector<Token>{given.at("tokens").back().get<Token>()});
-            for (const Json& expected : given.at("greedy")) {
-                const auto best = static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-                ASSERT_EQ(best, expected.get<Token>());
-                logits = session.feed({&best, 1});
-            }
-        }
-        EXPECT_GE(padded, 1);
-        EXPECT_GE(greedy, 1);
+        test::expect_encoder_cases(model, family);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EncoderFamilies, ::testing::Values("t5", "t5-gated", "marian"),
+INSTANTIATE_TEST_SUITE_P(Families, EncoderFamilies, ::testing::Values("t5", "t5-gated", "t5-flan", "marian"),
                          [](const auto& each) {
-                             return each.param == std::string("t5-gated") ? "t5_gated" : each.param;
+                             std::string name = each.param;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
                          });
 
 } // namespace

@@ -2,7 +2,7 @@
 // GGUF files of families that Ordo writes none of, or writes under another name: made here from the tensors of
 // tests/families as llama.cpp's converter names and orders them, and held against the transcriptions beside those.
 #include "formats/source.h"
-#include "tests/formats/family_run.h"
+#include "tests/formats/gguf_fixture.h"
 
 #include <array>
 #include <cmath>
@@ -13,26 +13,12 @@ namespace {
 
 using test::Json;
 
-struct Values {
-    std::vector<std::int64_t> shape;
-    std::vector<float> all;
-};
-using Tensors = std::map<std::string, Values>;
+using test::Tensors;
+using test::Values;
 
-Tensors tensors_of(const std::string& family) {
-    const Safetensors file = Safetensors::open(test::family(family) / "model.safetensors");
-    Tensors tensors;
-    for (const TensorInfo& info : file.tensors()) {
-        Values& values = tensors[info.name];
-        values.shape = info.shape;
-        values.all.resize(info.elements);
-        file.read(info, values.all);
-    }
-    return tensors;
-}
-
-// gguf-py's table of names, for what the fixtures have. A layer's come behind "blk.#.".
-std::string gguf_name(const std::string& name) {
+// gguf-py's table of names, for what the fixtures have. A layer's come behind "blk.#.". sandwich: of Gemma 2 and 3, where a norm that
+// elsewhere stands before the feed-forward branch stands behind attention.
+std::string gguf_name(const std::string& name, bool sandwich) {
     static const std::map<std::string, std::string> all = {{"model.embed_tokens", "token_embd"},
                                                            {"model.norm", "output_norm"},
                                                            {"lm_head", "output"},
@@ -40,6 +26,8 @@ std::string gguf_name(const std::string& name) {
                                                            {"transformer.norm_f", "output_norm"}};
     static const std::map<std::string, std::string> of_layer = {{"input_layernorm", "attn_norm"},
                                                                 {"post_attention_layernorm", "ffn_norm"},
+                                                                {"pre_feedforward_layernorm", "ffn_norm"},
+                                                                {"post_feedforward_layernorm", "post_ffw_norm"},
                                                                 {"self_attn.q_proj", "attn_q"},
                                                                 {"self_attn.k_proj", "attn_k"},
                                                                 {"self_attn.v_proj", "attn_v"},
@@ -73,7 +61,9 @@ std::string gguf_name(const std::string& name) {
         const std::size_t end = base.find('.', prefix.size());
         const auto found = of_layer.find(base.substr(end + 1));
         if (found == of_layer.end()) return {};
-        return "blk." + base.substr(prefix.size(), end - prefix.size()) + "." + found->second + kind;
+        const bool behind = sandwich && base.ends_with("post_attention_layernorm");
+        return "blk." + base.substr(prefix.size(), end - prefix.size()) + "." +
+               (behind ? "post_attention_norm" : found->second) + kind;
     }
     return {};
 }
@@ -119,12 +109,11 @@ struct Case {
 
 class Writer {
 public:
-    Writer(const Case& each)
-        : case_(each), config_(Json::parse(std::ifstream(test::family(each.family) / "config.json"))) {
+    Writer(const Case& each) : case_(each), config_(test::config_of(each.family)) {
         metadata_.emplace_back("general.architecture", GgufValue::of(each.architecture));
-        const Tensors from = tensors_of(each.family);
+        const Tensors from = test::tensors_of(each.family);
         for (const auto& [name, values] : from)
-            if (const std::string theirs = gguf_name(name); !theirs.empty()) tensors_[theirs] = values;
+            if (const std::string theirs = gguf_name(name, sandwich()); !theirs.empty()) tensors_[theirs] = values;
         if (each.architecture == "mpt")
             put_mpt();
         else
@@ -135,13 +124,8 @@ public:
     void put(const std::string& key, T value) {
         metadata_.emplace_back(case_.architecture + "." + key, GgufValue::of(value));
     }
-    std::vector<std::byte> bytes() const {
-        std::vector<GgufStored> stored;
-        for (const auto& [name, values] : tensors_)
-            stored.push_back({name, values.shape, WeightType::f32,
-                              [&values = values](const auto& sink) { sink(std::as_bytes(std::span(values.all))); }});
-        return gguf_bytes(metadata_, stored, "mem");
-    }
+    GgufEntries& metadata() { return metadata_; }
+    std::vector<std::byte> bytes() const { return test::gguf_of(metadata_, tensors_); }
 
 private:
     void count(const std::string& key, const Json& value) { put(key, value.get<std::uint32_t>()); }
@@ -162,17 +146,44 @@ private:
         count("attention.value_length", d_head);
         const bool rms = config_.contains("rms_norm_eps");
         put(rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
-            config_.at(rms ? "rms_norm_eps" : "norm_epsilon").get<float>());
+            config_.at(rms                                  ? "rms_norm_eps"
+                       : config_.contains("layer_norm_eps") ? "layer_norm_eps"
+                                                            : "norm_epsilon")
+                .get<float>());
         put("rope.freq_base", config_.at("rope_theta").get<float>());
         count("rope.dimension_count", static_cast<int>(d_head * config_.value("partial_rotary_factor", 1.0)));
         const int window = config_.value("use_sliding_window", true) ? number("sliding_window", 0) : 0;
         if (window != 0) count("attention.sliding_window", window);
         if (config_.contains("num_experts_per_tok")) put_experts(from);
-        if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null()) put_longrope();
+        if (case_.architecture.starts_with("gemma"))
+            put_gemma(d_head);
+        else if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null())
+            put_longrope();
+        if (config_.contains("logit_scale")) put("logit_scale", config_.at("logit_scale").get<float>());
         for (auto& [name, values] : tensors_) {
             if (case_.permuted && name.find(".attn_q.") != name.npos) permute(values, heads);
             if (case_.permuted && name.find(".attn_k.") != name.npos) permute(values, kv);
         }
+    }
+    bool sandwich() const { return case_.architecture == "gemma2" || case_.architecture == "gemma3"; }
+    // GemmaModel and the two after it. There is no key for the scale of scores: here it goes into what queries are multiplied by, as
+    // 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). Those for layers that slide are llama.cpp's.
+    void put_gemma(int d_head) {
+        for (auto& [name, values] : tensors_)
+            if (name.ends_with("norm.weight"))
+                for (float& value : values.all) value += 1;
+        const double scalar = config_.value("query_pre_attn_scalar", static_cast<double>(d_head));
+        for (auto& [name, values] : tensors_)
+            if (name.ends_with(case_.architecture == "gemma3" ? ".attn_q_norm.weight" : ".attn_q.weight"))
+                for (float& value : values.all) value *= static_cast<float>(std::sqrt(d_head / scalar));
+        if (case_.architecture == "gemma2")
+            for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"})
+                put(key, config_.at(key).get<float>());
+        if (case_.architecture != "gemma3") return;
+        count("attention.sliding_window_pattern", config_.at("sliding_window_pattern"));
+        put("rope.freq_base_swa", config_.at("rope_local_base_freq").get<float>());
+        put("rope.scaling.type", "linear");
+        put("rope.scaling.factor", config_.at("rope_scaling").at("factor").get<float>());
     }
     // Qwen2MoeModel of the converter, and Mixtral's, which has one width alone.
     void put_experts(const Tensors& from) {
@@ -237,6 +248,51 @@ TEST(GgufExperts, WeightsNormIsThatOfTheArchitecture) {
         }
 }
 
+// Metadata that is not the converter's: what a plan becomes with it.
+Source changed(const Case& each, const std::string& key, const GgufValue& value, std::vector<std::byte>& bytes) {
+    Writer file(each);
+    std::erase_if(file.metadata(), [&](const auto& entry) { return entry.first == each.architecture + "." + key; });
+    if (value.size() != 0) file.metadata().emplace_back(each.architecture + "." + key, value);
+    bytes = file.bytes();
+    return gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem")));
+}
+
+// Which layers slide is said by a number or a list, and where neither is there by the architecture.
+TEST(GgufWindows, ThePatternIsANumberAListOrTheFamilys) {
+    const Case each{"gemma3", "gemma3"};
+    std::vector<std::byte> bytes;
+    const auto windows = [&](const GgufValue& value) {
+        const Source source = changed(each, "attention.sliding_window_pattern", value, bytes);
+        std::vector<int> all;
+        for (int i = 0; i < 3; ++i) all.push_back(source.blueprint.layer(i).window);
+        return all;
+    };
+    EXPECT_EQ(windows(GgufValue::of(std::uint32_t{3})), (std::vector<int>{12, 12, 0}));
+    EXPECT_EQ(windows(GgufValue(GgufKind::boolean, true, std::string("\1\0\1", 3))), (std::vector<int>{12, 0, 12}));
+    EXPECT_EQ(windows(GgufValue()), (std::vector<int>{12, 12, 12})); // five of six
+    try {
+        windows(GgufValue(GgufKind::boolean, true, std::string("\1\0", 2)));
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what())
+                      .find("mem: 'gemma3.attention.sliding_window_pattern': expected true or false "
+                            "for each of 3 layers, or a number, found "),
+                  0U)
+            << error.what();
+    }
+}
+
+// Gemma 2 and 3 of 27 billion parameters divide scores by the root of the width over the heads, and no key says so.
+TEST(GgufGemma, TheLargestScaleScoresByTheWidth) {
+    for (const auto& [architecture, layers] : {std::pair{"gemma2", 46}, {"gemma3", 62}, {"gemma2", 42}}) {
+        std::vector<std::byte> bytes;
+        const Source source = changed({architecture, architecture}, "block_count",
+                                      GgufValue::of(static_cast<std::uint32_t>(layers)), bytes);
+        const float expected = layers == 42 ? 0 : static_cast<float>(1 / std::sqrt(18.0)); // 36 / 2
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(source.blueprint.layer(i).score_scale, expected) << layers;
+    }
+}
+
 class GgufFamilies : public ::testing::TestWithParam<Case> {};
 
 TEST_P(GgufFamilies, GiveTheLogitsOfTheirTranscription) {
@@ -270,7 +326,9 @@ INSTANTIATE_TEST_SUITE_P(Files, GgufFamilies,
                                            Case{"smollm3", "smollm3", true}, Case{"mistral", "llama", true},
                                            Case{"mixtral", "llama", true}, Case{"qwen2", "qwen2"},
                                            Case{"qwen3", "qwen3"}, Case{"qwen2-moe", "qwen2moe"},
-                                           Case{"qwen3-moe-plain", "qwen3moe"}, Case{"mpt-clip", "mpt"}),
+                                           Case{"qwen3-moe-plain", "qwen3moe"}, Case{"mpt-clip", "mpt"},
+                                           Case{"gemma", "gemma"}, Case{"gemma2", "gemma2"}, Case{"gemma3", "gemma3"},
+                                           Case{"cohere2", "cohere2"}),
                          [](const auto& each) {
                              std::string name = each.param.family + "_as_" + each.param.architecture;
                              std::replace(name.begin(), name.end(), '-', '_');

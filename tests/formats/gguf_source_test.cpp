@@ -79,22 +79,21 @@ TEST_P(GgufRoundTrip, KeepsTheLogitsOfTheFixture) {
     EXPECT_EQ(gguf_bytes(twice.metadata, twice.tensors, "mem").size(), bytes.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GgufRoundTrip,
-                         ::testing::Values(Written{"gpt2", "gpt2"}, Written{"gpt2-bare", "gpt2"},
-                                           Written{"llama", "llama"}, Written{"llama1", "llama"},
-                                           Written{"smollm", "llama"}, Written{"llama3", "llama"},
-                                           Written{"llama-linear", "llama"}, Written{"qwen2-yarn", "llama"},
-                                           Written{"gpt-neox", "gptneox"}, Written{"phi", "phi2"},
-                                           Written{"falcon", "falcon"}, Written{"qwen2", "llama"},
-                                           Written{"qwen3", "qwen3"}, Written{"bloom", "bloom"},
-                                           Written{"bloom-prefixed", "bloom"}, Written{"mpt", "mpt"},
-                                           // Their windows are wider than their contexts.
-                                           Written{"phi3-longrope", "llama"}, Written{"phi4-mini", "llama"}),
-                         [](const auto& each) {
-                             std::string name = each.param.family;
-                             std::replace(name.begin(), name.end(), '-', '_');
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Families, GgufRoundTrip,
+    ::testing::Values(Written{"gpt2", "gpt2"}, Written{"gpt2-bare", "gpt2"}, Written{"llama", "llama"},
+                      Written{"llama1", "llama"}, Written{"smollm", "llama"}, Written{"llama3", "llama"},
+                      Written{"llama-linear", "llama"}, Written{"qwen2-yarn", "llama"}, Written{"gpt-neox", "gptneox"},
+                      Written{"phi", "phi2"}, Written{"falcon", "falcon"}, Written{"qwen2", "llama"},
+                      Written{"qwen3", "qwen3"}, Written{"bloom", "bloom"}, Written{"bloom-prefixed", "bloom"},
+                      Written{"mpt", "mpt"},
+                      // Their windows are wider than their contexts.
+                      Written{"phi3-longrope", "llama"}, Written{"phi4-mini", "llama"}),
+    [](const auto& each) {
+        std::string name = each.param.family;
+        std::replace(name.begin(), name.end(), '-', '_');
+        return name;
+    });
 
 // What GGUF has no architecture or no key for.
 TEST(GgufExport, RefusesByNameWhatTheFormatCannotSay) {
@@ -252,11 +251,8 @@ TEST(GgufSource, G21RefusesAPartOfAModel) {
 
 TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
     expect_refused_with("general.architecture", GgufValue::of("lama"), "(nearest: llama); found 'lama'");
-    for (const char* known : {"gemma", "gemma2", "gemma3", "cohere2", "bert", "t5", "gptj"})
-        expect_refused_with(
-            "general.architecture", GgufValue::of(known),
-            "'" + std::string(known) +
-                "' is not read from a GGUF file; the same model works as a directory of Hugging Face's");
+    expect_refused_with("general.architecture", GgufValue::of("gptj"),
+                        "'gptj' is not read from a GGUF file; the same model works as a directory of Hugging Face's");
     expect_refused_with("general.architecture", GgufValue::of(one), "expected a string, found u32 1");
     expect_refused_with("llama.block_count", GgufValue::of("2"), "llama.block_count");
     expect_refused_with("llama.block_count", GgufValue::of(none), "llama.block_count");

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Running the checkpoints of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, T5 and Marian.
+#pragma once
+
+#include "tests/formats/family_run.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace ordo::test {
+
+using Rows = std::map<int, std::vector<float>>; // by token
+
+inline std::vector<int> ints(const Json& given, const char* key) {
+    return given.contains(key) ? given.at(key).get<std::vector<int>>() : std::vector<int>();
+}
+
+// RoBERTa counts positions of what is no padding; BERT of all, which goes without saying.
+inline std::vector<int> positions_of(const std::string& family, const Json& given) {
+    std::vector<int> positions;
+    if (family != "roberta") return positions;
+    int next = 0;
+    for (const int padded : ints(given, "padding")) positions.push_back(padded != 0 ? 0 : next++);
+    return positions;
+}
+
+inline Rows rows_of_pass(Session& session, const Json& given, bool states, const std::vector<int>& positions) {
+    const std::vector<int> tokens = ints(given, "tokens"), segments = ints(given, "segments"),
+                           padding = ints(given, "padding");
+    Rows rows;
+    const auto keep = [&](int first, ConstView x) {
+        for (int i = 0; i < x.rows; ++i) rows[first + i].assign(x.row(i), x.row(i) + x.cols);
+    };
+    const TokenRows known{positions, segments, padding};
+    if (states)
+        session.feed_states(tokens, known, keep);
+    else
+        session.feed_all(tokens, known, keep);
+    return rows;
+}
+
+// Rows of the last tokens; null is of padding, for which there is no row.
+inline void expect_rows(const Rows& found, const Json& expected, int tokens) {
+    double worst = 0, error = 0, power = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const int token = tokens - static_cast<int>(expected.size()) + static_cast<int>(i);
+        ASSERT_EQ(expected[i].is_null(), !found.contains(token)) << token;
+        if (expected[i].is_null()) continue;
+        const auto row = expected[i].get<std::vector<double>>();
+        const std::vector<float>& own = found.at(token);
+        ASSERT_EQ(own.size(), row.size());
+        for (std::size_t j = 0; j < row.size(); ++j) {
+            const double d = own[j] - row[j];
+            worst = std::max(worst, std::abs(d));
+            error += d * d;
+            power += row[j] * row[j];
+        }
+    }
+    EXPECT_LE(worst, 2e-4);
+    EXPECT_LE(error, 1e-9 * power);
+}
+
+// Logits and greedy text of every case of a family with an encoder.
+inline void expect_encoder_cases(const Model& model, const std::string& family) {
+    int padded = 0, greedy = 0;
+    for (const Json& given : read_cases(test::family(family))) {
+        const auto tokens = static_cast<int>(given.at("tokens").size());
+        SCOPED_TRACE(tokens);
+        const std::vector<int> padding = ints(given, "encoder_padding");
+        Session session(model, {.capacity = tokens + 12});
+        session.encode(ints(given, "encoder"), {{}, {}, padding});
+        expect_rows(rows_of_pass(session, given, false, {}), given.at("logits"), tokens);
+        padded += padding.empty() ? 0 : 1;
+        if (!given.contains("greedy")) continue;
+        ++greedy;
+        session.rewind(tokens - 1);
+        std::span<const float> logits = session.feed(std::vector<Token>{given.at("tokens").back().get<Token>()});
+        for (const Json& expected : given.at("greedy")) {
+            const auto best = static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+            ASSERT_EQ(best, expected.get<Token>());
+            logits = session.feed({&best, 1});
+        }
+    }
+    EXPECT_GE(padded, 1);
+    EXPECT_GE(greedy, 1);
+}
+
+} // namespace ordo::test
