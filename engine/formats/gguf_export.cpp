@@ -7,6 +7,7 @@
 #include "model/model_file.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ordo {
 namespace {
@@ -56,6 +57,7 @@ std::vector<Slice> slices_of(const TensorSpec& spec, const Blueprint& b, const G
 // What a tensor is written as: its own type unless another is asked for.
 WeightType type_of(const TensorSpec& spec, const Assembly& from, std::optional<WeightType> asked) {
     if (spec.shape.size() == 1) return WeightType::f32;
+    if (spec.name.ends_with("feed_forward.router.weight")) return WeightType::f32; // as llama.cpp's own files have it
     return asked ? type_in_file(*asked, spec) : from.type();
 }
 
@@ -86,15 +88,22 @@ void write_slice(const Slice& slice, const Assembly& from, WeightType type, cons
     encode_values(type, ordered, what, sink);
 }
 
-GgufStored stored(const Source& source, const Slice& slice, std::optional<WeightType> asked, const GgufTarget& target) {
-    const Assembly from = source.assemble(slice.spec);
-    const WeightType type = type_of(slice.spec, from, asked);
-    std::vector<std::int64_t> shape = slice.spec.shape;
-    shape[0] = slice.rows;
-    const std::string what = source.where + ": tensor '" + printable(slice.spec.name) + "'";
-    return {slice.name, std::move(shape), type,
-            [slice, from, type, target, d_head = source.blueprint.d_head, what](const ByteSink& sink) {
-                write_slice(slice, from, type, target, d_head, what, sink);
+// One tensor of theirs: a slice of one of ours, or of each expert's, one after the other.
+GgufStored stored(const Source& source, const std::vector<Slice>& slices, std::optional<WeightType> asked,
+                  const GgufTarget& target) {
+    std::vector<Assembly> from;
+    for (const Slice& slice : slices) from.push_back(source.assemble(slice.spec));
+    WeightType type = type_of(slices[0].spec, from[0], asked);
+    for (std::size_t i = 1; i < from.size(); ++i)
+        if (type_of(slices[i].spec, from[i], asked) != type) type = WeightType::f32;
+    std::vector<std::int64_t> shape = slices[0].spec.shape;
+    shape[0] = slices[0].rows;
+    if (expert_in(slices[0].spec.name) >= 0) shape.insert(shape.begin(), static_cast<std::int64_t>(slices.size()));
+    return {slices[0].name, std::move(shape), type,
+            [slices, from, type, target, d_head = source.blueprint.d_head, where = source.where](const ByteSink& sink) {
+                for (std::size_t i = 0; i < slices.size(); ++i)
+                    write_slice(slices[i], from[i], type, target, d_head,
+                                where + ": tensor '" + printable(slices[i].spec.name) + "'", sink);
             }};
 }
 
@@ -127,7 +136,7 @@ void describe(const Source& source, const GgufExport& out, GgufEntries& metadata
         metadata.emplace_back("general.name", GgufValue::of(name->second));
     // That of a layer's last matrix, which all architectures have.
     for (const GgufStored& tensor : out.tensors)
-        if (tensor.name == "blk.0.ffn_down.weight")
+        if (tensor.name == "blk.0.ffn_down.weight" || tensor.name == "blk.0.ffn_down_exps.weight")
             if (const auto type = file_type(tensor.type))
                 metadata.emplace_back("general.file_type", GgufValue::of(*type));
     constexpr std::uint32_t version = 2;
@@ -140,12 +149,20 @@ void describe(const Source& source, const GgufExport& out, GgufEntries& metadata
 GgufExport gguf_export(const Source& source, std::optional<WeightType> type) {
     const std::string spec = source.trained_encodings().spec();
     const GgufTarget target = gguf_target(source.blueprint, spec, source.where);
-    const NameMap names = gguf_names(source.blueprint, {});
+    NameMap names = gguf_names(source.blueprint, {});
+    const std::vector<NameRule>& own = find_gguf(target.architecture, source.where).gguf.names;
+    names.rules.insert(names.rules.end(), own.begin(), own.end()); // for what the others have no line for
     GgufExport out{target.architecture, target.metadata, {}};
     for (const auto& [name, values] : target.factors) out.tensors.push_back(stored(name, values));
+    std::vector<std::vector<Slice>> all; // by the tensor of theirs that they become
+    std::map<std::string, std::size_t> places;
     for (const TensorSpec& tensor : source.specs())
-        for (const Slice& slice : slices_of(tensor, source.blueprint, target, names, source.where))
-            out.tensors.push_back(stored(source, slice, type, target));
+        for (Slice& slice : slices_of(tensor, source.blueprint, target, names, source.where)) {
+            const auto [place, added] = places.emplace(slice.name, all.size());
+            if (added) all.emplace_back();
+            all[place->second].push_back(std::move(slice));
+        }
+    for (const std::vector<Slice>& slices : all) out.tensors.push_back(stored(source, slices, type, target));
     describe(source, out, out.metadata);
     const GgufEntries vocabulary = source.gguf_vocabulary ? source.gguf_vocabulary()
                                                           : gguf_entries(source.text ? source.text() : TextSide(),

@@ -28,7 +28,9 @@ struct Trunk {
     NormPlace place = NormPlace::pre;
     std::optional<bool> own_head = {}; // none: either
     bool head_bias = false;
-    bool clips = false; // queries, keys and values may be clipped
+    bool clips = false;                    // queries, keys and values may be clipped
+    std::optional<bool> experts = {false}; // none: either
+    bool shared = false; // beside them an expert that all tokens pass, and shares that do not sum to one
 };
 
 // Refact is Llama's trunk with ALiBi; SmolLM3 leaves every fourth layer without positions.
@@ -38,7 +40,8 @@ constexpr Trunk trunks[] = {
      .norm = Norm::rms,
      .activation = Activation::silu,
      .gated = true,
-     .adjacent = true},
+     .adjacent = true,
+     .experts = {}},
     {.name = "qwen3",
      .encoding = "rope",
      .norm = Norm::rms,
@@ -46,6 +49,21 @@ constexpr Trunk trunks[] = {
      .gated = true,
      .biases = false,
      .qk_norm = QkNorm::head},
+    {.name = "qwen3moe",
+     .encoding = "rope",
+     .norm = Norm::rms,
+     .activation = Activation::silu,
+     .gated = true,
+     .biases = false,
+     .qk_norm = QkNorm::head,
+     .experts = true},
+    {.name = "qwen2moe",
+     .encoding = "rope",
+     .norm = Norm::rms,
+     .activation = Activation::silu,
+     .gated = true,
+     .experts = true,
+     .shared = true},
     {.name = "refact",
      .encoding = "alibi",
      .norm = Norm::rms,
@@ -152,12 +170,24 @@ std::string foreign(const Blueprint& b) {
     if (b.score_scale != 0) return "a score scale of " + decimal(static_cast<double>(b.score_scale));
     if (b.attention_softcap != 0 || b.final_softcap != 0) return "soft caps";
     if (b.embedding_scale != 1) return "an embedding scale of " + decimal(static_cast<double>(b.embedding_scale));
-    if (b.experts != 0) return "experts";
     return {};
 }
 
 std::string yes_no(const char* what, bool wanted) {
     return std::string(wanted ? "" : "no ") + what;
+}
+
+// Of the mixture, as above.
+std::string misfit_of_experts(const Trunk& t, const Blueprint& b) {
+    const bool any = b.experts != 0;
+    if (t.experts && any != *t.experts) return "expected " + yes_no("experts", *t.experts);
+    if (!any) return {};
+    if ((b.shared_expert != 0) != t.shared) return "expected " + yes_no("expert that all tokens pass", t.shared);
+    if (b.experts_renormalised == t.shared)
+        return std::string("expected shares of experts that ") + (t.shared ? "do not " : "") + "sum to one";
+    if (b.ffn_bias) return "expected no biases of experts";
+    if (t.shared && b.out_bias) return "expected no bias of attention's output";
+    return {};
 }
 
 // What keeps a trunk from being the blueprint's: "norm layer, not rms"; empty if it fits.
@@ -181,7 +211,7 @@ std::string misfit(const Trunk& t, const Blueprint& b) {
     if (b.head_bias != t.head_bias) return "expected " + yes_no("bias of the head", t.head_bias);
     if (!t.grouped && b.n_kv_heads != b.n_heads) return "expected as many heads of keys as of queries";
     if (!t.grouped && b.n_heads * b.d_head != b.d_model) return "expected heads that are as wide as the model";
-    return {};
+    return misfit_of_experts(t, b);
 }
 
 const Trunk& find_trunk(const Blueprint& b, const SpecItem& item, const std::string& where) {
@@ -328,6 +358,11 @@ void write_sizes(const Blueprint& b, int context, const Entries& put) {
     put.count("attention.value_length", b.d_head);
     put(b.norm == Norm::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon", b.norm_eps);
     if (b.qkv_clip != 0) put("attention.clamp_kqv", b.qkv_clip);
+    if (b.experts == 0) return;
+    put.count("expert_count", b.experts);
+    put.count("expert_used_count", b.experts_used);
+    put.count("expert_feed_forward_length", b.ffn_width != 0 ? b.ffn_width : b.d_ff);
+    if (b.shared_expert != 0) put.count("expert_shared_feed_forward_length", b.shared_expert);
 }
 
 } // namespace

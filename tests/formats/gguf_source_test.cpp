@@ -86,7 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Written{"llama-linear", "llama"}, Written{"qwen2-yarn", "llama"}, Written{"gpt-neox", "gptneox"},
                       Written{"phi", "phi2"}, Written{"falcon", "falcon"}, Written{"qwen2", "llama"},
                       Written{"qwen3", "qwen3"}, Written{"bloom", "bloom"}, Written{"bloom-prefixed", "bloom"},
-                      Written{"mpt", "mpt"},
+                      Written{"mpt", "mpt"}, Written{"mixtral", "llama"}, Written{"qwen2-moe", "qwen2moe"},
+                      Written{"qwen3-moe-plain", "qwen3moe"},
                       // Their windows are wider than their contexts.
                       Written{"phi3-longrope", "llama"}, Written{"phi4-mini", "llama"}),
     [](const auto& each) {
@@ -102,7 +103,7 @@ TEST(GgufExport, RefusesByNameWhatTheFormatCannotSay) {
         {"opt", "gpt2: expected activation gelu_tanh"},
         {"mistral", "a window of 12"},
         {"mistral", "; a .safetensors file has place for it"},
-        {"mixtral", "has experts; a .safetensors file"},
+        {"qwen3-moe", "layers that differ from each other; a .safetensors file"},
         {"gemma3", "layers that differ from each other; a .safetensors file"},
         {"opt-post-norm", "has an embedding of 16 columns"},
         {"smollm3", "pattern("},

@@ -48,5 +48,5 @@ for model in rope alibi; do
     for type in f32 f16 q8_0; do same_text "weights/$model.safetensors" $type; done
     for type in bf16 q4_0; do near_tokens "weights/$model.safetensors" $type; done
 done
-for family in gpt2 llama llama3 llama-linear smollm qwen2 qwen2-yarn qwen3 bloom mpt gpt-neox phi falcon; do same_tokens $family; done
+for family in gpt2 llama llama3 llama-linear smollm qwen2 qwen2-yarn qwen3 mixtral qwen2-moe qwen3-moe-plain bloom mpt gpt-neox phi falcon; do same_tokens $family; done
 echo "$passed passed, $failed failed"
