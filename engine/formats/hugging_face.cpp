@@ -171,12 +171,16 @@ TextSide read_text(const fs::path& directory, int vocab_size, std::string_view m
     const fs::path path = directory / "tokenizer.json", generation_path = directory / "generation_config.json";
     TextSide text;
     text.padded_vocabulary = true;
-    const bool marian = has_marian_files(directory, model_type);
-    text.tokenizer = is_there(path) ? tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path))
-                     : marian
-                         ? tokenizer_from_marian_files(directory)
-                         : tokenizer_from_gpt2_files(directory, read_json_file(directory / "tokenizer_config.json"),
-                                                     read_json_file(directory / "special_tokens_map.json"));
+    const JsonValue config = read_json_file(directory / "tokenizer_config.json");
+    if (is_there(path))
+        text.tokenizer = tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path));
+    else if (has_marian_files(directory, model_type))
+        text.tokenizer = tokenizer_from_marian_files(directory);
+    else if (has_gpt2_files(directory, config, model_type))
+        text.tokenizer =
+            tokenizer_from_gpt2_files(directory, config, read_json_file(directory / "special_tokens_map.json"));
+    else
+        text.tokenizer = tokenizer_from_sentence_piece_file(directory, config, model_type);
     const JsonValue generation = read_json_file(generation_path);
     text.special = SpecialTokensOf(directory, generation, *text.tokenizer, vocab_size).read();
     text.sampling = sampling_from(generation, printable_path(generation_path));
@@ -185,9 +189,10 @@ TextSide read_text(const fs::path& directory, int vocab_size, std::string_view m
 
 // The text side of a source, or a warning of what would be one.
 void add_text(Source& source, const fs::path& directory, const std::string& model_type) {
-    const fs::path config = directory / "tokenizer_config.json", generation = directory / "generation_config.json";
-    if (!is_there(directory / "tokenizer.json") && !has_gpt2_files(directory, read_json_file(config), model_type) &&
-        !has_marian_files(directory, model_type)) {
+    const fs::path generation = directory / "generation_config.json";
+    const JsonValue config = read_json_file(directory / "tokenizer_config.json");
+    if (!is_there(directory / "tokenizer.json") && !has_gpt2_files(directory, config, model_type) &&
+        !has_marian_files(directory, model_type) && !has_sentence_piece_file(directory, config, model_type)) {
         if (const std::string unread = unread_tokenizer_files(directory); !unread.empty())
             source.warnings.push_back("no tokenizer.json but " + unread +
                                       ", not read for this model: without text, tokens alone work (transformers' "

@@ -29,6 +29,30 @@ const std::string* text_of(const JsonValue& object, std::string_view key) {
     return value == nullptr ? nullptr : value->string();
 }
 
+bool flag_of(const JsonValue& object, std::string_view key, bool otherwise) {
+    const JsonValue* const flag = find_member(object, key);
+    return flag != nullptr && flag->boolean() ? *flag->boolean() : otherwise;
+}
+
+// added_tokens_decoder: {"50256": {"content": ..., "special": true}}
+struct AddedTokenEntry {
+    std::uint64_t id;
+    const std::string& content;
+    const JsonValue& token;
+};
+std::vector<AddedTokenEntry> added_token_entries(const JsonValue& decoder, const std::string& where) {
+    std::vector<AddedTokenEntry> entries;
+    for (const auto& [key, token] : *decoder.object()) {
+        const bool digits = !key.empty() && key.size() < 8 && key.find_first_not_of("0123456789") == key.npos;
+        const std::string* const content = token.object() ? text_of(token, "content") : nullptr;
+        if (!digits || content == nullptr)
+            fail(ErrorCode::model, where, ": 'added_tokens_decoder': '", printable(key),
+                 "': expected an id and a token with its content, found ", describe(token));
+        entries.push_back({std::stoul(key), *content, token});
+    }
+    return entries;
+}
+
 // Added tokens by id, as the members of a tokenizer.json.
 class AddedTokenList {
 public:
@@ -37,9 +61,8 @@ public:
     void add(std::uint64_t id, std::string_view content, const JsonValue* flags) {
         std::string text = "{\"id\":" + std::to_string(id) + ",\"content\":" + json_quoted(content);
         for (const char* key : {"single_word", "lstrip", "rstrip", "normalized", "special"}) {
-            const JsonValue* const flag = flags == nullptr ? nullptr : find_member(*flags, key);
             const bool usual = std::string_view(key) == "special";
-            const bool set = flag != nullptr && flag->boolean() ? *flag->boolean() : usual;
+            const bool set = flags == nullptr ? usual : flag_of(*flags, key, usual);
             text += std::string(",\"") + key + "\":" + (set ? "true" : "false");
         }
         tokens_.emplace(id, text + "}");
@@ -50,16 +73,9 @@ public:
         const JsonValue* const id = find_member(vocab_, *content);
         if (id != nullptr && id->unsigned_integer()) add(*id->unsigned_integer(), *content, nullptr);
     }
-    // added_tokens_decoder: {"50256": {"content": ..., "special": true}}
     void add_all(const JsonValue& decoder) {
-        for (const auto& [key, token] : *decoder.object()) {
-            const bool digits = !key.empty() && key.size() < 8 && key.find_first_not_of("0123456789") == key.npos;
-            const std::string* const content = token.object() ? text_of(token, "content") : nullptr;
-            if (!digits || content == nullptr)
-                fail(ErrorCode::model, where_, ": 'added_tokens_decoder': '", printable(key),
-                     "': expected an id and a token with its content, found ", describe(token));
-            add(std::stoul(key), *content, &token);
-        }
+        for (const AddedTokenEntry& each : added_token_entries(decoder, where_))
+            add(each.id, each.content, &each.token);
     }
     std::string json() const {
         std::string all;
@@ -139,16 +155,23 @@ bool has_marian_files(const fs::path& directory, std::string_view model_type) {
 namespace {
 
 // A model that cuts text as ours does.
-SentencePieceModel read_source(const fs::path& path) {
+SentencePieceModel read_model(const fs::path& path, SentencePieceModel::Kind kind) {
     const std::string where = printable_path(path);
     SentencePieceModel model = read_sentence_piece(read_file(path, json_tokenizer_limits.bytes), where);
-    if (model.kind != SentencePieceModel::unigram)
-        fail(ErrorCode::model, where, ": trainer_spec.model_type: expected 1, Unigram, found ", model.kind);
+    if (model.kind != kind)
+        fail(ErrorCode::model, where, ": trainer_spec.model_type: expected ", static_cast<int>(kind),
+             kind == SentencePieceModel::unigram ? ", Unigram" : ", BPE", ", found ", model.kind);
     if (!model.escape_whitespaces || model.whitespace_as_suffix)
         fail(ErrorCode::model, where, ": expected spaces as U+2581 in front of words, found escape_whitespaces ",
              model.escape_whitespaces ? 1 : 0, ", treat_whitespace_as_suffix ", model.whitespace_as_suffix ? 1 : 0);
+    return model;
+}
+
+SentencePieceModel read_source(const fs::path& path) {
+    SentencePieceModel model = read_model(path, SentencePieceModel::unigram);
     if (model.byte_fallback) // which vocab.json's ids are not made for, and which is not done here
-        fail(ErrorCode::model, where, ": trainer_spec.byte_fallback: expected 0, unknown characters as <unk>, found 1");
+        fail(ErrorCode::model, printable_path(path),
+             ": trainer_spec.byte_fallback: expected 0, unknown characters as <unk>, found 1");
     return model;
 }
 
@@ -208,6 +231,151 @@ std::unique_ptr<Tokenizer> tokenizer_from_marian_files(const fs::path& directory
     v.add_space_prefix = source.add_dummy_prefix;
     v.remove_extra_whitespaces = source.remove_extra_whitespaces;
     return tokenizer_from_gguf(v, printable_path(directory) + ": vocab.json and source.spm");
+}
+
+// ---- SentencePiece's alone -------------------------------------------------------------------------
+
+namespace {
+
+enum class PiecesFor { nobody, llama, t5 };
+
+PiecesFor pieces_for(const JsonValue& tokenizer_config, std::string_view model_type) {
+    const std::string* const named = text_of(tokenizer_config, "tokenizer_class");
+    std::string_view name = named == nullptr ? model_type : *named;
+    if (name.ends_with("Fast")) name.remove_suffix(4);
+    for (const std::string_view each :
+         {"LlamaTokenizer", "GemmaTokenizer", "llama", "mistral", "mixtral", "gemma", "gemma2", "gemma3_text", "phi3"})
+        if (name == each) return PiecesFor::llama;
+    for (const std::string_view each : {"T5Tokenizer", "MT5Tokenizer", "t5", "mt5"})
+        if (name == each) return PiecesFor::t5;
+    return PiecesFor::nobody;
+}
+
+fs::path sentence_piece_file(const fs::path& directory) {
+    for (const char* name : {"tokenizer.model", "spiece.model"})
+        if (is_there(directory / name)) return directory / name;
+    return {};
+}
+
+// Puts tokens beside the pieces.
+class MoreTokens {
+public:
+    MoreTokens(GgufVocabulary& to, std::string where) : to_(to), where_(std::move(where)) {}
+
+    void add(std::uint64_t id, const std::string& content, bool special) {
+        const auto type = special ? GgufVocabulary::control : GgufVocabulary::user_defined;
+        if (id < to_.tokens.size()) {
+            if (to_.tokens[id] != content)
+                fail(ErrorCode::model, where_, ": added token ", id, ": expected '", printable(to_.tokens[id]),
+                     "', as the pieces have it, found '", printable(content), "'");
+            if (to_.types[id] != GgufVocabulary::unknown_type) to_.types[id] = type;
+            return;
+        }
+        later_[id] = {content, type};
+    }
+    // Ids follow each other without a gap.
+    void put() {
+        for (const auto& [id, token] : later_) {
+            if (id != to_.tokens.size())
+                fail(ErrorCode::model, where_, ": added token '", printable(token.first), "': expected the id ",
+                     to_.tokens.size(), ", found ", id);
+            to_.tokens.push_back(token.first);
+            to_.types.push_back(token.second);
+            to_.scores.push_back(0);
+        }
+    }
+
+private:
+    GgufVocabulary& to_;
+    std::string where_;
+    std::map<std::uint64_t, std::pair<std::string, GgufVocabulary::Type>> later_;
+};
+
+// added_tokens.json: {"<pad>": 32000}, and added_tokens_decoder: {"32000": {"content": "<pad>", "special": true}}.
+void add_listed(const fs::path& directory, const JsonValue& tokenizer_config, MoreTokens& to) {
+    const fs::path path = directory / "added_tokens.json";
+    if (is_there(path)) {
+        const std::string where = printable_path(path);
+        const JsonValue list = parse_json(read_file(path, json_tokenizer_limits.bytes), where, json_tokenizer_limits);
+        if (!list.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(list));
+        for (const auto& [content, id] : *list.object()) {
+            if (!id.unsigned_integer() || content.empty())
+                fail(ErrorCode::model, where, ": '", printable(content), "': expected an id, found ", describe(id));
+            to.add(*id.unsigned_integer(), content, false);
+        }
+    }
+    const JsonValue* const decoder = find_member(tokenizer_config, "added_tokens_decoder");
+    if (decoder == nullptr || !decoder->object()) return;
+    for (const AddedTokenEntry& each :
+         added_token_entries(*decoder, printable_path(directory / "tokenizer_config.json")))
+        to.add(each.id, each.content, flag_of(each.token, "special", true));
+}
+
+// <extra_id_99> to <extra_id_0> behind the pieces, as many as extra_ids says; T5's default, and none of mT5's, whose pieces have them.
+void add_extra_ids(const JsonValue& tokenizer_config, std::string_view model_type, GgufVocabulary& v, MoreTokens& to) {
+    const JsonValue* const said = find_member(tokenizer_config, "extra_ids");
+    std::uint64_t count = model_type == "mt5" ? 0 : 100;
+    if (said != nullptr && said->unsigned_integer())
+        count = std::min<std::uint64_t>(*said->unsigned_integer(), 1 << 16);
+    const std::size_t first = v.tokens.size();
+    for (std::uint64_t i = 0; i < count; ++i)
+        to.add(first + i, "<extra_id_" + std::to_string(count - 1 - i) + ">", true);
+}
+
+// The id of what the configuration names, or else of what the file does.
+Token special_piece(const GgufVocabulary& v, const std::string* named, std::int32_t id) {
+    if (named != nullptr)
+        if (const auto found = std::find(v.tokens.begin(), v.tokens.end(), *named); found != v.tokens.end())
+            return static_cast<Token>(found - v.tokens.begin());
+    return id >= 0 && static_cast<std::size_t>(id) < v.tokens.size() ? id : -1;
+}
+
+GgufVocabulary vocabulary_of(SentencePieceModel model) {
+    const bool unigram = model.kind == SentencePieceModel::unigram;
+    GgufVocabulary v;
+    v.model = unigram ? "t5" : "llama";
+    for (SentencePieceModel::Piece& piece : model.pieces) {
+        const bool idle = piece.type == GgufVocabulary::byte || piece.type == GgufVocabulary::unused;
+        v.scores.push_back(unigram && idle ? static_cast<float>(never_taken) : piece.score);
+        v.tokens.push_back(std::move(piece.text));
+        v.types.push_back(piece.type);
+    }
+    v.unknown = special_piece(v, nullptr, model.unknown);
+    v.charsmap = std::move(model.charsmap);
+    v.byte_fallback = model.byte_fallback;
+    v.add_space_prefix = model.add_dummy_prefix;
+    v.remove_extra_whitespaces = model.remove_extra_whitespaces;
+    return v;
+}
+
+} // namespace
+
+bool has_sentence_piece_file(const fs::path& directory, const JsonValue& tokenizer_config,
+                             std::string_view model_type) {
+    return pieces_for(tokenizer_config, model_type) != PiecesFor::nobody && !sentence_piece_file(directory).empty();
+}
+
+std::unique_ptr<Tokenizer> tokenizer_from_sentence_piece_file(const fs::path& directory,
+                                                              const JsonValue& tokenizer_config,
+                                                              std::string_view model_type) {
+    const bool t5 = pieces_for(tokenizer_config, model_type) == PiecesFor::t5;
+    const fs::path path = sentence_piece_file(directory);
+    const std::string where = printable_path(path);
+    SentencePieceModel model = read_model(path, t5 ? SentencePieceModel::unigram : SentencePieceModel::bpe);
+    if (!t5 && (!model.charsmap.empty() || model.remove_extra_whitespaces))
+        fail(ErrorCode::model, where, ": normalizer_spec: expected a text that is left as it is, as Llama's, found ",
+             model.charsmap.empty() ? "remove_extra_whitespaces 1" : "a precompiled_charsmap");
+    const std::int32_t start = model.start, end = model.end;
+    GgufVocabulary v = vocabulary_of(std::move(model));
+    MoreTokens more(v, where);
+    add_listed(directory, tokenizer_config, more);
+    if (t5) add_extra_ids(tokenizer_config, model_type, v, more);
+    more.put();
+    v.bos = special_piece(v, text_of(tokenizer_config, "bos_token"), start);
+    v.eos = special_piece(v, text_of(tokenizer_config, "eos_token"), end);
+    v.add_bos = flag_of(tokenizer_config, "add_bos_token", !t5);
+    v.add_eos = flag_of(tokenizer_config, "add_eos_token", t5);
+    return tokenizer_from_gguf(v, where);
 }
 
 std::string unread_tokenizer_files(const fs::path& directory) {

@@ -164,6 +164,13 @@ TokenizerFile Writer::gpt2() {
     return made;
 }
 
+// Of SentencePiece where what has no token is bytes.
+std::string decoder_of_bytes(bool prefix) {
+    return R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":)" + json_quoted(mark) +
+           R"(},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"})" +
+           (prefix ? R"(,{"type":"Strip","content":" ","start":1,"stop":0}]})" : "]}");
+}
+
 TokenizerFile Writer::llama() {
     require_scores();
     for (std::size_t id = 0; id < v_.tokens.size(); ++id)
@@ -177,14 +184,11 @@ TokenizerFile Writer::llama() {
     const std::string normalizer =
         prefix ? R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":)" + space + "}," + replace + "]}"
                : replace;
-    const std::string decoder = R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":)" + space +
-                                R"(},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"})" +
-                                (prefix ? R"(,{"type":"Strip","content":" ","start":1,"stop":0}]})" : "]}");
     const std::string unknown = v_.unknown < 0 ? "null" : std::to_string(v_.unknown);
     TokenizerFile made =
         file(normalizer, "null",
-             frame(v_.add_bos.value_or(true) ? v_.bos : -1, v_.add_eos.value_or(false) ? v_.eos : -1, false), decoder,
-             R"({"type":"ScoredBPE","unk_id":)" + unknown + R"(,"vocab":[]})");
+             frame(v_.add_bos.value_or(true) ? v_.bos : -1, v_.add_eos.value_or(false) ? v_.eos : -1, false),
+             decoder_of_bytes(prefix), R"({"type":"ScoredBPE","unk_id":)" + unknown + R"(,"vocab":[]})");
     made.scores.assign(v_.scores.begin(), v_.scores.end());
     return made;
 }
@@ -233,7 +237,9 @@ TokenizerFile Writer::t5() {
     TokenizerFile made =
         file(R"({"type":"Sequence","normalizers":[)" + map + (map.empty() || steps.empty() ? "" : ",") + steps + "]}",
              metaspace, frame(v_.add_bos.value_or(false) ? v_.bos : -1, v_.add_eos.value_or(true) ? v_.eos : -1, false),
-             metaspace, R"({"type":"Unigram","unk_id":)" + std::to_string(v_.unknown) + R"(,"vocab":[]})");
+             v_.byte_fallback ? decoder_of_bytes(v_.add_space_prefix.value_or(true)) : metaspace,
+             R"({"type":"Unigram","unk_id":)" + std::to_string(v_.unknown) + R"(,"byte_fallback":)" +
+                 (v_.byte_fallback ? "true" : "false") + R"(,"vocab":[]})");
     made.scores.assign(v_.scores.begin(), v_.scores.end());
     return made;
 }

@@ -177,6 +177,8 @@ void Reader::read_llama(const std::vector<const JsonValue*>& cuts) {
 }
 
 void Reader::read_t5(const std::vector<const JsonValue*>& cuts) {
+    if (get_bool_or(model_, "byte_fallback", "tokenizer", false))
+        refuse("a Unigram whose unknown characters are bytes");
     v_.model = "t5";
     v_.pre = "default";
     v_.add_space_prefix = add_space_of_metaspace(cuts);

@@ -17,7 +17,15 @@ using Field = ProtobufField;
 // of how a text is normalised.
 enum Whole : std::uint32_t { pieces = 1, trainer = 2, normalizer = 3 };
 enum OfPiece : std::uint32_t { piece_text = 1, piece_score = 2, piece_type = 3 };
-enum OfTrainer : std::uint32_t { model_kind = 3, suffix = 24, byte_fallback = 35 };
+enum OfTrainer : std::uint32_t {
+    model_kind = 3,
+    suffix = 24,
+    byte_fallback = 35,
+    unknown_id = 40,
+    start_id = 41,
+    end_id = 42,
+    padding_id = 43
+};
 enum OfNormalizer : std::uint32_t { charsmap = 2, dummy_prefix = 3, extra_whitespaces = 4, escapes = 5 };
 
 class Reader {
@@ -54,6 +62,10 @@ private:
         return field.value;
     }
 
+    std::int32_t id_of(const Field& field) const { // in 32 bits, as the format has it
+        return static_cast<std::int32_t>(static_cast<std::uint32_t>(number_of(field)));
+    }
+
     void read_piece(std::string_view message) {
         SentencePieceModel::Piece piece;
         const auto at = [&] { return std::string(where_) + ": piece " + std::to_string(model_.pieces.size()); };
@@ -79,6 +91,10 @@ private:
             if (field.id == model_kind) model_.kind = number_of(field);
             if (field.id == suffix) model_.whitespace_as_suffix = number_of(field) != 0;
             if (field.id == byte_fallback) model_.byte_fallback = number_of(field) != 0;
+            if (field.id == unknown_id) model_.unknown = id_of(field);
+            if (field.id == start_id) model_.start = id_of(field);
+            if (field.id == end_id) model_.end = id_of(field);
+            if (field.id == padding_id) model_.padding = id_of(field);
         });
     }
     void read_normalizer(std::string_view message) {

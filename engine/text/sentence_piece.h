@@ -20,6 +20,8 @@ struct SentencePieceModel {
     std::string charsmap; // what normalises a text; empty: nothing does
     bool add_dummy_prefix = true, remove_extra_whitespaces = true, escape_whitespaces = true;
     bool byte_fallback = false, whitespace_as_suffix = false;
+    // Ids of the pieces that stand for what has none, and before, behind and beside a text; less than 0: there is none.
+    std::int32_t unknown = 0, start = 1, end = 2, padding = -1;
 };
 
 // bytes: of a file. Throws Error(model).
