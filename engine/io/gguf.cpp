@@ -6,40 +6,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace ordo {
 
 Gguf Gguf::open(const std::filesystem::path& path, const GgufLimits& limits) {
-    Gguf result;
-    result.file_.emplace(path);
-    result.where_ = result.file_->where();
-    result.size_ = result.file_->size();
-    result.parse_content(limits);
-    return result;
+    return {FileBytes(path), limits};
 }
 
 Gguf Gguf::parse(std::span<const std::byte> bytes, std::string_view where, const GgufLimits& limits) {
-    Gguf result;
-    result.bytes_ = bytes;
-    result.where_ = where;
-    result.size_ = bytes.size();
-    result.parse_content(limits);
-    return result;
-}
-
-void Gguf::read_at(std::uint64_t offset, std::span<std::byte> out) const {
-    if (!((Checked(offset) + Checked(out.size())) <= Checked(size_)))
-        fail(ErrorCode::failure, where_, ": reading past the end of the file");
-    if (file_)
-        file_->read(offset, out);
-    else if (!out.empty())
-        std::memcpy(out.data(), bytes_.data() + offset, out.size());
+    return {FileBytes(bytes, where), limits};
 }
 
 void Gguf::read(const GgufTensor& tensor, std::uint64_t first, std::span<std::byte> out) const {
     if (!((Checked(first) + Checked(out.size())) <= Checked(tensor.bytes)))
-        fail(ErrorCode::failure, where_, ": tensor '", printable(tensor.name), "': asked for ", out.size(),
+        fail(ErrorCode::failure, where(), ": tensor '", printable(tensor.name), "': asked for ", out.size(),
              " bytes from ", first, " on, of ", tensor.bytes);
     read_at(tensor.offset + first, out);
 }
@@ -58,7 +38,7 @@ const GgufValue* Gguf::find_value(std::string_view key) const {
 }
 
 void Gguf::unexpected(std::string_view key, const std::string& expected, const GgufValue& found) const {
-    fail(ErrorCode::model, where_, ": metadata '", key, "': expected ", expected, ", found ", found.describe());
+    fail(ErrorCode::model, where(), ": metadata '", key, "': expected ", expected, ", found ", found.describe());
 }
 
 std::optional<std::int64_t> Gguf::integer(std::string_view key, std::int64_t least, std::int64_t most) const {
@@ -104,7 +84,7 @@ const GgufValue* Gguf::numbers(std::string_view key) const {
     if (!value->is_array() || !value->is_number()) unexpected(key, "an array of numbers", *value);
     for (std::size_t i = 0; i < value->size(); ++i)
         if (!std::isfinite(value->number(i)))
-            fail(ErrorCode::model, where_, ": metadata '", key, "': element ", i, ": expected a finite number, found ",
+            fail(ErrorCode::model, where(), ": metadata '", key, "': element ", i, ": expected a finite number, found ",
                  value->number(i));
     return value;
 }

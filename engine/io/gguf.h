@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/weight_type.h"
-#include "io/file.h"
+#include "io/file_bytes.h"
 
 #include <map>
 #include <optional>
@@ -94,8 +94,8 @@ public:
     // Only checks what stands before so many bytes of data.
     static void check_header(std::span<const std::byte> bytes, std::uint64_t data_bytes, std::string_view where);
 
-    const std::string& where() const { return where_; } // the path, printable
-    std::uint64_t size() const { return size_; }        // of the file, in bytes
+    const std::string& where() const { return source_.where(); } // the path, printable
+    std::uint64_t size() const { return source_.size(); }        // of the file, in bytes
     std::uint64_t alignment() const { return alignment_; }
     const Metadata& metadata() const { return metadata_; }
     std::span<const GgufTensor> tensors() const { return tensors_; } // in the order of their data
@@ -113,18 +113,16 @@ public:
 
     // The bytes of a tensor from `first` on, as many as out has. Throws Error(io) if the file cannot be read any more.
     void read(const GgufTensor& tensor, std::uint64_t first, std::span<std::byte> out) const;
-    void read_at(std::uint64_t offset, std::span<std::byte> out) const; // of the file
+    void read_at(std::uint64_t offset, std::span<std::byte> out) const { source_.read(offset, out); } // of the file
 
 private:
     friend class GgufParser;
-    void parse_content(const GgufLimits& limits, std::uint64_t data_bytes = 0);
+    Gguf(FileBytes source, const GgufLimits& limits, std::uint64_t data_bytes = 0);
     const GgufValue* find_value(std::string_view key) const;
     [[noreturn]] void unexpected(std::string_view key, const std::string& expected, const GgufValue& found) const;
 
-    std::string where_;
-    std::optional<File> file_; // else bytes_
-    std::span<const std::byte> bytes_;
-    std::uint64_t size_ = 0, alignment_ = 32;
+    FileBytes source_;
+    std::uint64_t alignment_ = 32;
     Metadata metadata_;
     std::vector<GgufTensor> tensors_;
     std::vector<std::size_t> by_name_; // indices into tensors_

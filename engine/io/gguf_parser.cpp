@@ -32,15 +32,13 @@ class GgufParser {
 public:
     // data_bytes: what comes behind the bytes that there are.
     GgufParser(Gguf& file, const GgufLimits& limits, std::uint64_t data_bytes)
-        : file_(file), limits_(limits), readable_(file.size_) {
-        file_.size_ += data_bytes;
-    }
+        : file_(file), limits_(limits), readable_(file.size()), whole_(file.size() + data_bytes) {}
     void parse();
 
 private:
     template <class... Parts>
     [[noreturn]] void refuse(const Parts&... parts) const {
-        fail(ErrorCode::model, file_.where_, ": ", parts...);
+        fail(ErrorCode::model, file_.where(), ": ", parts...);
     }
     std::uint64_t left() const { return readable_ - at_; }
     void need(std::uint64_t n, std::string_view what) const;
@@ -70,6 +68,7 @@ private:
     Gguf& file_;
     const GgufLimits& limits_;
     std::uint64_t readable_;        // bytes
+    std::uint64_t whole_;           // with those behind them
     std::uint64_t at_ = 0;          // of the file, what comes next
     std::vector<std::byte> buffer_; // bytes of the file
     std::uint64_t buffer_at_ = 0;   // where in the file they begin
@@ -111,14 +110,14 @@ std::string GgufParser::string(std::string_view what, std::uint64_t most) {
 
 void GgufParser::check_start() {
     char start[file_kind_bytes] = {};
-    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(file_.size_, sizeof start));
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(readable_, sizeof start));
     if (n == 0) refuse("the file is empty");
     file_.read_at(0, std::as_writable_bytes(std::span(start, n)));
     const std::string_view text(start, n);
     if (!text.starts_with("GGUF")) {
         if (const FileKind* kind = binary_kind(text)) refuse("expected a GGUF file, found ", kind->text());
         if (like_safetensors(text)) refuse("expected a GGUF file, found what looks like a safetensors file");
-        if (const std::string_view kind = text_kind(text, n == file_.size_); !kind.empty())
+        if (const std::string_view kind = text_kind(text, n == readable_); !kind.empty())
             refuse("expected a GGUF file, found ", kind);
         refuse("expected 'GGUF' at byte 0, found '", printable(text.substr(0, 4)), "'");
     }
@@ -293,13 +292,13 @@ void GgufParser::place_data() {
                    ", where those before end, found ", tensor.offset);
         const Checked begin = data + next;
         end = begin + Checked(tensor.bytes);
-        if (!(end <= Checked(file_.size_)))
-            refuse(what, ": its ", tensor.bytes, " bytes of data end past the end of the file of ", file_.size_);
+        if (!(end <= Checked(whole_)))
+            refuse(what, ": its ", tensor.bytes, " bytes of data end past the end of the file of ", whole_);
         tensor.offset = begin.value();
         next = aligned(next + Checked(tensor.bytes));
     }
-    if (!(Checked(file_.size_) <= aligned(end)))
-        refuse("the data of the tensors ends at ", end.value(), ", but the file holds ", file_.size_, " bytes");
+    if (!(Checked(whole_) <= aligned(end)))
+        refuse("the data of the tensors ends at ", end.value(), ", but the file holds ", whole_, " bytes");
 }
 
 void GgufParser::parse() {
@@ -314,16 +313,12 @@ void GgufParser::parse() {
     place_data();
 }
 
-void Gguf::parse_content(const GgufLimits& limits, std::uint64_t data_bytes) {
+Gguf::Gguf(FileBytes source, const GgufLimits& limits, std::uint64_t data_bytes) : source_(std::move(source)) {
     GgufParser(*this, limits, data_bytes).parse();
 }
 
 void Gguf::check_header(std::span<const std::byte> bytes, std::uint64_t data_bytes, std::string_view where) {
-    Gguf head;
-    head.bytes_ = bytes;
-    head.where_ = where;
-    head.size_ = bytes.size();
-    head.parse_content({}, data_bytes);
+    const Gguf head(FileBytes(bytes, where), {}, data_bytes);
 }
 
 } // namespace ordo

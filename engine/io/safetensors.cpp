@@ -32,63 +32,44 @@ std::string shape_text(std::span<const std::int64_t> shape) {
 }
 
 Safetensors Safetensors::open(const std::filesystem::path& path, const SafetensorsLimits& limits) {
-    Safetensors result;
-    result.file_.emplace(path);
-    result.where_ = result.file_->where();
-    result.size_ = result.file_->size();
-    result.parse_header(limits);
-    return result;
+    return {FileBytes(path), limits};
 }
 
 Safetensors Safetensors::parse(std::span<const std::byte> bytes, std::string_view where,
                                const SafetensorsLimits& limits) {
-    Safetensors result;
-    result.bytes_ = bytes;
-    result.where_ = where;
-    result.size_ = bytes.size();
-    result.parse_header(limits);
-    return result;
-}
-
-void Safetensors::read_at(std::uint64_t offset, std::span<std::byte> out) const {
-    if (!((Checked(offset) + Checked(out.size())) <= Checked(size_)))
-        fail(ErrorCode::failure, where_, ": reading past the end of the file");
-    if (file_)
-        file_->read(offset, out);
-    else if (!out.empty())
-        std::memcpy(out.data(), bytes_.data() + offset, out.size());
+    return {FileBytes(bytes, where), limits};
 }
 
 // Returns N, having checked it and the byte after it.
 std::uint64_t Safetensors::header_length(const SafetensorsLimits& limits) const {
-    if (size_ == 0) fail(ErrorCode::model, where_, ": the file is empty");
+    if (size() == 0) fail(ErrorCode::model, where(), ": the file is empty");
     char start[file_kind_bytes] = {};
-    const std::size_t n = std::min<std::uint64_t>(size_, sizeof start);
+    const std::size_t n = std::min<std::uint64_t>(size(), sizeof start);
     read_at(0, std::as_writable_bytes(std::span(start, n)));
 
     std::uint64_t length = 0;
     std::memcpy(&length, start, sizeof length);
     const bool plausible =
-        size_ > 8 && length != 0 && length <= size_ - 8 && length <= limits.header_bytes && start[8] == '{';
+        size() > 8 && length != 0 && length <= size() - 8 && length <= limits.header_bytes && start[8] == '{';
     if (plausible) return length;
 
-    if (const std::string other = other_format({start, n}, n == size_); !other.empty())
-        fail(ErrorCode::model, where_, ": expected a safetensors file, found ", other);
-    if (size_ < 8) fail(ErrorCode::model, where_, ": file of ", size_, " bytes, too short for a safetensors header");
-    if (length == 0) fail(ErrorCode::model, where_, ": header length is 0");
-    if (length > size_ - 8)
-        fail(ErrorCode::model, where_, ": header length is ", length, ", but only ", size_ - 8, " bytes follow");
+    if (const std::string other = other_format({start, n}, n == size()); !other.empty())
+        fail(ErrorCode::model, where(), ": expected a safetensors file, found ", other);
+    if (size() < 8) fail(ErrorCode::model, where(), ": file of ", size(), " bytes, too short for a safetensors header");
+    if (length == 0) fail(ErrorCode::model, where(), ": header length is 0");
+    if (length > size() - 8)
+        fail(ErrorCode::model, where(), ": header length is ", length, ", but only ", size() - 8, " bytes follow");
     if (length > limits.header_bytes)
-        fail(ErrorCode::model, where_, ": header length is ", length, ", allowed are ", limits.header_bytes);
-    fail(ErrorCode::model, where_, ": expected '{' at byte 8, found '", printable({start + 8, 1}), "'");
+        fail(ErrorCode::model, where(), ": header length is ", length, ", allowed are ", limits.header_bytes);
+    fail(ErrorCode::model, where(), ": expected '{' at byte 8, found '", printable({start + 8, 1}), "'");
 }
 
-void Safetensors::parse_header(const SafetensorsLimits& limits) {
+Safetensors::Safetensors(FileBytes source, const SafetensorsLimits& limits) : source_(std::move(source)) {
     const std::uint64_t length = header_length(limits);
     const std::uint64_t data_begin = (Checked(8) + Checked(length)).value();
     std::string text(static_cast<std::size_t>(length), '\0');
     read_at(8, std::as_writable_bytes(std::span(text)));
-    SafetensorsContent content = read_safetensors_header(text, where_, limits, size_ - data_begin);
+    SafetensorsContent content = read_safetensors_header(text, where(), limits, size() - data_begin);
     tensors_ = std::move(content.tensors);
     by_name_ = std::move(content.by_name);
     metadata_ = std::move(content.metadata);
@@ -103,7 +84,7 @@ const TensorInfo* Safetensors::find(std::string_view name) const {
 
 void Safetensors::read_raw(const TensorInfo& tensor, std::span<std::byte> out) const {
     if (out.size() != tensor.bytes)
-        fail(ErrorCode::failure, where_, ": tensor '", printable(tensor.name), "': asked for ", out.size(),
+        fail(ErrorCode::failure, where(), ": tensor '", printable(tensor.name), "': asked for ", out.size(),
              " bytes of ", tensor.bytes);
     read_at(tensor.offset, out);
 }
@@ -112,7 +93,7 @@ void Safetensors::read_raw(const TensorInfo& tensor, std::span<std::byte> out) c
 // first, which takes longer than the copy: threads share both.
 void Safetensors::read(const TensorInfo& tensor, std::span<float> out) const {
     if (out.size() != tensor.elements)
-        fail(ErrorCode::failure, where_, ": tensor '", printable(tensor.name), "': asked for ", out.size(),
+        fail(ErrorCode::failure, where(), ": tensor '", printable(tensor.name), "': asked for ", out.size(),
              " values of ", tensor.elements);
     parallel_for_throwing(static_cast<std::ptrdiff_t>((out.size() + part - 1) / part), [&](std::ptrdiff_t i) {
         const std::size_t first = static_cast<std::size_t>(i) * part;
@@ -122,10 +103,10 @@ void Safetensors::read(const TensorInfo& tensor, std::span<float> out) const {
 
 void Safetensors::read_part(const TensorInfo& tensor, std::size_t first, std::span<float> out) const {
     if (!((Checked(first) + Checked(out.size())) <= Checked(tensor.elements)))
-        fail(ErrorCode::failure, where_, ": tensor '", printable(tensor.name), "': asked for ", out.size(),
+        fail(ErrorCode::failure, where(), ": tensor '", printable(tensor.name), "': asked for ", out.size(),
              " values from ", first, " on, of ", tensor.elements);
     if (tensor.dtype != "F32" && tensor.dtype != "F16" && tensor.dtype != "BF16")
-        fail(ErrorCode::model, where_, ": tensor '", printable(tensor.name),
+        fail(ErrorCode::model, where(), ": tensor '", printable(tensor.name),
              "': expected dtype F32, F16 or BF16, found ", tensor.dtype);
     if (tensor.dtype == "F32") return read_at(tensor.offset + 4 * first, std::as_writable_bytes(out));
     const bool f16 = tensor.dtype == "F16";

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/weight_type.h"
-#include "io/file.h"
+#include "io/file_bytes.h"
 
 #include <map>
 #include <optional>
@@ -46,8 +46,8 @@ public:
     static Safetensors parse(std::span<const std::byte> bytes, std::string_view where,
                              const SafetensorsLimits& limits = {});
 
-    const std::string& where() const { return where_; } // the path, printable
-    std::uint64_t size() const { return size_; }        // of the file, in bytes
+    const std::string& where() const { return source_.where(); } // the path, printable
+    std::uint64_t size() const { return source_.size(); }        // of the file, in bytes
     const std::map<std::string, std::string, std::less<>>& metadata() const { return metadata_; }
     std::span<const TensorInfo> tensors() const { return tensors_; } // in the order of their data
     const TensorInfo* find(std::string_view name) const;             // nullptr if absent
@@ -62,16 +62,13 @@ public:
     // The bytes as stored; out has tensor.bytes of them.
     void read_raw(const TensorInfo& tensor, std::span<std::byte> out) const;
     // Any bytes of the file.
-    void read_at(std::uint64_t offset, std::span<std::byte> out) const;
+    void read_at(std::uint64_t offset, std::span<std::byte> out) const { source_.read(offset, out); }
 
 private:
-    void parse_header(const SafetensorsLimits& limits);
+    Safetensors(FileBytes source, const SafetensorsLimits& limits);
     std::uint64_t header_length(const SafetensorsLimits& limits) const;
 
-    std::string where_;
-    std::optional<File> file_; // else bytes_
-    std::span<const std::byte> bytes_;
-    std::uint64_t size_ = 0;
+    FileBytes source_;
     std::map<std::string, std::string, std::less<>> metadata_;
     std::vector<TensorInfo> tensors_;
     std::vector<std::size_t> by_name_; // indices into tensors_
