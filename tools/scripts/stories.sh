@@ -119,12 +119,6 @@ fi
 code=0
 for file; do
     name=$(basename "$file")
-    case $file in
-    *.bin)
-        "$ordo" convert "$file" "$work/converted.safetensors" --tokenizer "$(dirname "$file")/tok512.bin" -q
-        file=$work/converted.safetensors
-        ;;
-    esac
     : >"$work/stories"
     for seed in $(seq 20); do
         "$ordo" generate -m "$file" -p "$(opening "$seed")" -n 400 -s "$seed" >"$work/story" 2>"$work/said"
