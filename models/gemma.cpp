@@ -129,7 +129,7 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     }
     const bool largest = (second_one && b.n_layers == 46) || (third_one && b.n_layers == 62);
     if (largest && b.score_scale == 0)
-        b.score_scale = static_cast<float>(1 / std::sqrt(static_cast<double>(b.d_model / b.n_heads)));
+        b.score_scale = static_cast<float>(1 / std::sqrt(static_cast<double>(b.d_model) / b.n_heads));
     plan.encoding = gguf_rope_spec(c, tensors, b, "halves");
     if (second_one || third_one) read_gguf_windows(c, plan, third_one);
     return plan;

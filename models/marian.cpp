@@ -54,7 +54,8 @@ void read_stack(const Config& c, const std::string& stack, Blueprint& b) {
 }
 
 ModelPlan plan_of_config(const Config& c, const TensorStore&) {
-    c.only("share_encoder_decoder_embeddings", true);
+    if (!c.flag("share_encoder_decoder_embeddings", true))
+        c.refuse("share_encoder_decoder_embeddings", "true, one vocabulary for both languages");
     c.only("static_position_embeddings", true);
     c.only("normalize_before", false);
     c.only("normalize_embedding", false);

@@ -116,6 +116,16 @@ TEST_F(HuggingFace, SizesOutOfRangeAreRefused) {
     expect_refused("model.embed_tokens.weight': expected [65, ");
 }
 
+TEST_F(HuggingFace, TwoVocabulariesOfMarianAreRefused) {
+    take("marian");
+    with("share_encoder_decoder_embeddings", false);
+    expect_refused("config.json: 'share_encoder_decoder_embeddings': expected true, one vocabulary for both languages, "
+                   "found false");
+    take("marian");
+    with("decoder_vocab_size", 65);
+    expect_refused("config.json: 'decoder_vocab_size': expected 64, found 65");
+}
+
 // C10
 TEST_F(HuggingFace, AlibiDecidesWhereAThetaIsNamedToo) {
     for (const char* family : {"falcon-alibi", "bloom"}) {

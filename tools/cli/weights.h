@@ -16,7 +16,8 @@ inline constexpr Option model_options[] = {
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "a weight file (safetensors, GGUF) or a Hugging Face directory; by default the shipped weights that were "
+     .help = "a weight file (safetensors, GGUF, llama2.c) or a Hugging Face directory; by default the shipped weights "
+             "that were "
              "trained with --encoding"},
     {.name = "encoding",
      .kind = Kind::text,
