@@ -19,7 +19,8 @@ struct GgufVocabulary {
     std::vector<std::int32_t> types; // empty: all normal
     std::vector<std::string> merges; // of gpt2: "left right"
     std::string charsmap;            // precompiled_charsmap, of t5
-    bool byte_fallback = false;      // of t5: what has no token becomes bytes. SentencePiece's own files say so; a GGUF has no key
+    bool byte_fallback =
+        false; // of t5: what has no token becomes bytes. SentencePiece's own files say so; a GGUF has no key
     // Ids; -1 where the file says none. bos is bert's [CLS], eos its [SEP].
     Token bos = -1, eos = -1, unknown = -1, separator = -1;
     // What goes without saying where the file does not: see the .cpp.
