@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // GGUF files of families that Ordo writes none of, or writes under another name: made here from the tensors of
 // tests/families as llama.cpp's converter names and orders them, and held against the transcriptions beside those.
+#include "formats/gguf_export.h"
 #include "formats/source.h"
 #include "tests/formats/gguf_fixture.h"
+#include "tests/temp_dir.h"
 
 #include <array>
 #include <cmath>
@@ -293,6 +295,20 @@ TEST(GgufGemma, TheLargestScaleScoresByTheWidth) {
     }
 }
 
+// The file for tests/llama_cpp/run.sh, which holds it against llama.cpp, if $ORDO_GGUF_OUT is a folder for it: with a tokenizer of two letters,
+// since that loads no model without one.
+void keep(const Case& each) {
+    const char* const folder = std::getenv("ORDO_GGUF_OUT");
+    if (folder == nullptr) return;
+    TextSide letters;
+    letters.tokenizer = tokenizer_from_json(test::file_content("tests/llama_cpp/two_letters.json"), "two_letters.json");
+    Writer file(each);
+    for (const auto& entry : gguf_entries(letters, 64, "two_letters.json")) file.metadata().push_back(entry);
+    const std::vector<std::byte> bytes = file.bytes();
+    test::put_file(std::filesystem::path(folder) / (each.family + "_as_" + each.architecture + ".gguf"),
+                   {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
 class GgufFamilies : public ::testing::TestWithParam<Case> {};
 
 TEST_P(GgufFamilies, GiveTheLogitsOfTheirTranscription) {
@@ -318,6 +334,7 @@ TEST_P(GgufFamilies, GiveTheLogitsOfTheirTranscription) {
         ++cases;
     }
     EXPECT_GT(cases, 0);
+    keep(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GgufFamilies,

@@ -44,9 +44,24 @@ same_tokens() { # FIXTURE
     count $? "$1: the tokens of its transcription"
 }
 
+# The same of the files that the unit tests write as llama.cpp's converter would, for families that Ordo reads and writes none of, or
+# writes under another name. Left out: Mistral's and Phi 3's windows, which llama.cpp does not follow, and LongRoPE, of whose lists it takes
+# one by the size of its own context.
+same_tokens_read() { # FAMILY ARCHITECTURE
+    node "$here/greedy.mjs" "$ORDO_LLAMA_CPP" tokens "$SCRATCH/read/$1_as_$2.gguf" "tests/families/$1/expected.json"
+    count $? "$1 as $2: the tokens of its transcription"
+}
+
 for model in rope alibi; do
     for type in f32 f16 q8_0; do same_text "weights/$model.safetensors" $type; done
     for type in bf16 q4_0; do near_tokens "weights/$model.safetensors" $type; done
 done
 for family in gpt2 llama llama3 llama-linear smollm qwen2 qwen2-yarn qwen3 mixtral qwen2-moe qwen3-moe-plain bloom mpt gpt-neox phi falcon; do same_tokens $family; done
+mkdir -p "$SCRATCH/read"
+ORDO_GGUF_OUT=$SCRATCH/read "$build/ordo_tests" --gtest_brief=1 --gtest_filter='*GgufFamilies*' >"$SCRATCH/read/log"
+for family in gemma gemma2 gemma3 cohere2 qwen2 qwen3 smollm3 starcoder2; do same_tokens_read $family $family; done
+same_tokens_read mixtral llama
+same_tokens_read mpt-clip mpt
+same_tokens_read qwen2-moe qwen2moe
+same_tokens_read qwen3-moe-plain qwen3moe
 echo "$passed passed, $failed failed"
