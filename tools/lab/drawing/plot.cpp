@@ -92,7 +92,8 @@ std::string map_script(const HeatMap& map) {
     }
     const double pad = range.high > range.low ? 0 : 0.5; // a map of one value
     out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) +
-           "\nset rmargin 15\nset cbrange [" + number(range.low - pad) + ":" + number(range.high + pad) + "]\n";
+           " offset 1,0\nset rmargin 15\nset cbrange [" + number(range.low - pad) + ":" + number(range.high + pad) +
+           "]\n";
     const double x = map.x_names.empty() ? map.first_x : 0, y = map.y_names.empty() ? map.first_y : 0;
     if (!map.x_names.empty()) out += tics("x", map.x_names);
     if (!map.y_names.empty()) out += tics("y", map.y_names);
@@ -119,11 +120,15 @@ std::string numbers_plot(const HeatMap& map, const std::string& at) {
                                              : "',7'"; // so that they stay in their cells
     const double size = std::max(std::abs(range.low), std::abs(range.high));
     const int decimals = std::clamp(1 - static_cast<int>(std::floor(std::log10(size))), 1, 4);
-    const std::string format = map.shares ? "%.2f" : columns <= 12 ? "%.3g" : "%." + std::to_string(decimals) + "f";
+    const int places = map.shares ? 2 : decimals;
+    const bool fixed = map.shares || columns > 12;
+    const std::string format = fixed ? "%." + std::to_string(places) + "f" : "%.3g";
+    // What is rounded to 0 is written without a sign.
+    const std::string value = fixed ? "(abs($3)<" + number(0.5 * std::pow(10, -places)) + "?0:$3)" : "$3";
     std::string out;
     for (const auto& [ink, condition] : {std::pair{"white", dark}, std::pair{"black", "!(" + dark + ")"}})
-        out += ", \\\n     $cells matrix using (" + condition + "?" + at + ":($3==$3?sprintf('" + format +
-               "',$3):'') with labels font " + font + " textcolor rgb '" + ink + "'";
+        out += ", \\\n     $cells matrix using (" + condition + "?" + at + ":($3==$3?sprintf('" + format + "'," +
+               value + "):'') with labels font " + font + " textcolor rgb '" + ink + "'";
     return out;
 }
 
@@ -136,13 +141,21 @@ std::string map_plot(const HeatMap& map, bool rectangles) {
            numbers_plot(map, places + ":NaN):" + rows) + "\n";
 }
 
+// A point that stands above its own name: a key would say it again, and twenty of them take the picture's room.
+bool named_by_axis(const Curves& curves, const Series& series) {
+    if (series.x.size() != 1 || !(series.x[0] >= 0)) return false;
+    const auto place = static_cast<std::size_t>(series.x[0]);
+    return place < curves.x_names.size() && curves.x_names[place] == series.label;
+}
+
 // One series as a plot element that reads the data block of its number.
 std::string element(const Curves& curves, const Series& series, const Look& look, std::size_t i) {
     const std::string data = "$series" + std::to_string(i);
     const std::string lines =
         " linecolor rgb " + color_text(look.color) + " dashtype " + std::to_string(look.dash) + " linewidth 2";
     const std::string mark = " pointtype " + std::to_string(look.mark) + " pointsize ";
-    const std::string title = series.label.empty() ? " notitle" : " title " + literal(series.label);
+    const bool untitled = series.label.empty() || named_by_axis(curves, series);
+    const std::string title = untitled ? " notitle" : " title " + literal(series.label);
     switch (series.style) {
     case Series::Style::arrows:
         return data + " using (" + number(curves.origin_x) + "):(" + number(curves.origin_y) + "):($1-" +
@@ -206,7 +219,8 @@ bool has_key(const Curves& curves) {
 std::size_t key_columns(const Curves& curves) {
     if (!has_key(curves)) return 0;
     int most = columns_of(curves.interval);
-    for (const Series& series : curves.series) most = std::max(most, columns_of(series.label));
+    for (const Series& series : curves.series)
+        if (!named_by_axis(curves, series)) most = std::max(most, columns_of(series.label));
     for (const Reference& reference : curves.references) most = std::max(most, columns_of(reference.label));
     return static_cast<std::size_t>(most);
 }

@@ -258,11 +258,15 @@ Figures documents(const std::vector<Group>& groups) {
     return figures;
 }
 
-// What the encoding of a row costs more than that of a column. pairs: what judge() found.
-Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
+// pairs: what judge() found.
+std::string decided_of(const Figures& pairs) {
     std::size_t decided = 0;
     for (const auto& pair : pairs.rows) decided += std::get<bool>(pair[4]);
+    return text(decided, " of ", pairs.rows.size(), " pairs differ by more than chance");
+}
 
+// What the encoding of a row costs more than that of a column.
+Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
     HeatMap map;
     map.value_label = "nats per token";
     map.blank = "no two runs of one seed";
@@ -277,8 +281,7 @@ Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
     }
     return {"differences",
             text("What a row costs more than a column on held-out text: ", groups.front().name, " least, ",
-                 groups.back().name, " most; ", decided, " of ", pairs.rows.size(),
-                 " pairs differ by more than chance"),
+                 groups.back().name, " most; ", decided_of(pairs)),
             "encoding", "encoding", std::move(map)};
 }
 
@@ -298,10 +301,12 @@ Result compare_losses(const Request& request) {
         for (const auto& [seed, one] : group.runs)
             if (!one.why_not.empty()) refusals.insert(one.why_not);
     result.found.insert(result.found.end(), refusals.begin(), refusals.end());
-    result.tables = {
-        {"loss", "Held-out nats per token, mean over the seeds and half of the 95 % interval", losses(groups)},
-        {"pairs", "Differences between runs of one seed, the better encoding first", std::move(pairs)},
-        {"runs", "Each run", runs(groups)}};
+    result.tables = {{"loss",
+                      text(groups.front().name, " loses least, ", groups.back().name,
+                           " most: held-out nats per token, mean over the seeds and half of the 95 % interval"),
+                      losses(groups)},
+                     {"pairs", decided_of(pairs) + ": runs of one seed, the better encoding first", std::move(pairs)},
+                     {"runs", "Each run", runs(groups)}};
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
     result.notes = {
         text(

@@ -34,7 +34,11 @@ std::string extremes_of(const Curves& curves) {
         if (!most || series.y.back() > most->y.back()) most = &series;
     }
     if (!least) return "nothing measured";
-    const auto shown = [](const Series& series) { return text(figure(series.y.back(), 2), " (", series.label, ")"); };
+    int digits = 2; // or as many as tell the two apart
+    while (digits < 4 && figure(least->y.back(), digits) == figure(most->y.back(), digits)) ++digits;
+    const auto shown = [digits](const Series& series) {
+        return text(figure(series.y.back(), digits), " (", series.label, ")");
+    };
     return least == most ? shown(*least) : text("from ", shown(*least), " to ", shown(*most));
 }
 

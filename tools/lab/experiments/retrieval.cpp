@@ -165,28 +165,47 @@ std::string shown(const std::string& encoding) {
     return encoding == "none" ? "`none`" : encoding;
 }
 
-// "solved at 64 (3 of 3 seeds, right 0.99), at 128 0.97, at 256 0.41, at 512 0.10"
+// "solved at 64 (3 of 3 seeds; 0.99 right); 0.97 at 128, 0.41 at 256, no positions beyond"
 std::string outcome_of(const Plan& plan, const std::vector<Grid>& seeds) {
     const int runs = solved_runs(plan, seeds);
     const std::string near = figure(share(plan, seeds, 0, depth_count), 2);
-    std::string out = plan.quick ? text("after a little training right at ", plan.length, " ", near)
+    std::string out = plan.quick ? text("after a little training ", near, " right at ", plan.length)
                                  : text(runs == plan.seeds ? "solved at "
                                         : runs == 0        ? "unsolved at "
                                                            : "solved by some seeds at ",
-                                        plan.length, " (", runs, " of ", plan.seeds, ", right ", near, ")");
+                                        plan.length, " (", runs, " of ", plan.seeds, " seeds; ", near, " right)");
     for (std::size_t t = 1; t < plan.times.size(); ++t) {
         const double right = share(plan, seeds, t, depth_count);
-        out += std::isnan(right) ? text(", no positions at ", plan.times[t] * plan.length)
-                                 : text(", at ", plan.times[t] * plan.length, " ", figure(right, 2));
+        if (std::isnan(right)) return out + ", no positions beyond";
+        out += text(t == 1 && !plan.quick ? "; " : ", ", figure(right, 2), " at ", plan.times[t] * plan.length);
     }
     return out;
 }
 
+// Which encodings solve it, and which of these find most of the needles in the longest texts.
+std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Grid>>& encodings) {
+    const std::size_t last = plan.times.size() - 1;
+    std::string solvers, carried;
+    for (std::size_t e = 0; e < encodings.size(); ++e) {
+        if (judge(plan, encodings[e], 0, solved_at) != Verdict::held) continue;
+        append(solvers, shown(plan.encodings[e]));
+        if (judge(plan, encodings[e], last, half) == Verdict::held) append(carried, shown(plan.encodings[e]));
+    }
+    return text(kinds[k].name, ", trained at ", plan.length, ": ",
+                plan.quick ? "undecided, since --quick trains too little to decide"
+                : solvers.empty()
+                    ? "no encoding is known to solve it there"
+                    : text("solved by ", solvers, "; most found at ", plan.times[last] * plan.length, " by ",
+                           carried.empty()      ? "no encoding"
+                           : carried == solvers ? "all of them"
+                                                : carried));
+}
+
 NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Grid>>& encodings) {
-    NamedFigures out{
-        kinds[k].name,
-        text("Right answers, ", kinds[k].what, ", by length and depth of the needle, with Wilson's interval"),
-        {{"encoding", "seed", "length", "depth", "right", "of", "share", "low", "high"}, {}, 3}};
+    NamedFigures out{kinds[k].name,
+                     text(finding_of(plan, k, encodings), " (right answers, ", kinds[k].what,
+                          ", by length and depth, with Wilson's interval)"),
+                     {{"encoding", "seed", "length", "depth", "right", "of", "share", "low", "high"}, {}, 3}};
     for (std::size_t e = 0; e < encodings.size(); ++e)
         for (std::size_t s = 0; s < encodings[e].size(); ++s)
             for (std::size_t t = 0; t < plan.times.size(); ++t)
@@ -232,22 +251,7 @@ Picture overview_of(const Plan& plan, std::size_t k, const std::vector<std::vect
         for (const auto& seeds : encodings) row.push_back(share(plan, seeds, t, depth_count));
     }
     map.x_names = plan.encodings;
-    const std::size_t last = plan.times.size() - 1;
-    std::string solvers, carried;
-    for (std::size_t e = 0; e < encodings.size(); ++e) {
-        if (judge(plan, encodings[e], 0, solved_at) != Verdict::held) continue;
-        append(solvers, plan.encodings[e]);
-        if (judge(plan, encodings[e], last, half) == Verdict::held) append(carried, plan.encodings[e]);
-    }
-    const std::string finding =
-        plan.quick        ? "undecided, since --quick trains too little to decide"
-        : solvers.empty() ? "no encoding is known to solve it there"
-                          : text("solved by ", solvers, "; most found at ", plan.times[last] * plan.length, " by ",
-                                 carried.empty()      ? "none of them"
-                                 : carried == solvers ? "all of them"
-                                                      : carried);
-    return {text(kinds[k].name, "-by-length"), text(kinds[k].name, ", trained at ", plan.length, ": ", finding),
-            "encoding", "tokens", std::move(map)};
+    return {text(kinds[k].name, "-by-length"), finding_of(plan, k, encodings), "encoding", "tokens", std::move(map)};
 }
 
 // ---- What was expected ------------------------------------------------------------------------
@@ -302,6 +306,7 @@ Result run(const Request& request) {
     const Grids all = train_all(plan, request);
     Result result;
     result.expected = expected;
+    for (std::size_t k = 0; k < std::size(kinds); ++k) result.found.push_back(finding_of(plan, k, all[k]) + ".");
     for (std::size_t k = 0; k < std::size(kinds); ++k) {
         result.tables.push_back(table_of(plan, k, all[k]));
         result.pictures.push_back(overview_of(plan, k, all[k]));

@@ -154,17 +154,18 @@ Result run(const Request& request) {
         text("Text: ", held.name,
              ", windows of the trained length, the same tokens for every pair; half: of the 95 % interval over "
              "documents.")};
-    result.tables.push_back({"matrix", "Nats per token: a row for the weights, a column for the encoding they run with",
-                             matrix_of(swaps.map)});
+    const std::string best = text(swaps.best_as_trained, " of ", models.size(),
+                                  " weights (rows) lose least with the encoding (columns) that they were trained with");
+    result.tables.push_back({"matrix", best + ": nats per token", matrix_of(swaps.map)});
     if (!swaps.refused.rows.empty())
-        result.tables.push_back({"refused", "Pairs that cannot run", std::move(swaps.refused)});
-    result.tables.push_back({"pairs", "All pairs, with the difference to the weights' own encoding on the same tokens",
-                             std::move(swaps.pairs)});
-    result.pictures.push_back(
-        {"heat-map",
-         text(swaps.best_as_trained, " of ", models.size(),
-              " weights (rows) lose least with the encoding (columns) that they were trained with"),
-         "run with", "trained with", std::move(swaps.map)});
+        result.tables.push_back(
+            {"refused", text(swaps.refused.rows.size(), " pairs cannot run"), std::move(swaps.refused)});
+    result.tables.push_back(
+        {"pairs",
+         text("Of ", swaps.swapped, " swaps ", swaps.dearer,
+              " cost more: nats per token, and the difference to the weights' own encoding on the same tokens"),
+         std::move(swaps.pairs)});
+    result.pictures.push_back({"heat-map", best, "run with", "trained with", std::move(swaps.map)});
     return result;
 }
 

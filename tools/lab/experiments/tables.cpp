@@ -57,6 +57,20 @@ std::string course_of(const std::vector<double>& row) {
                 ", at ", least - far.begin());
 }
 
+// "from 0.1 to 0.2", "0 throughout".
+std::string span_of(const Vector& values) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return *least == *most ? figure(*least) + " throughout" : text("from ", figure(*least), " to ", figure(*most));
+}
+
+// Of rows by position and pair, what the first and the last pair come to in a column.
+std::string extent_by_pair(const Table& table, std::size_t column) {
+    std::map<int, Vector> pairs;
+    for (const auto& row : table.rows) pairs[static_cast<int>(row[1])].push_back(row[column]);
+    const auto& [last, values] = *pairs.rbegin();
+    return text("pair 0 ", span_of(pairs.begin()->second), ", pair ", last, " ", span_of(values));
+}
+
 // A picture for every kind of number in a table: of a matrix one, otherwise one for each column after those that
 // say where its rows stand ("position", "pair"), over these.
 std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
@@ -101,9 +115,10 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
                 series.x.push_back(row[0]);
                 series.y.push_back(row[c]);
             }
+            const std::string finding = text(title, ", ", span_of(series.y));
             curves.series.push_back(std::move(series));
             pictures.push_back(
-                {stem, title, table.header[0], column + (column == "angle" ? ", radians" : ""), std::move(curves)});
+                {stem, finding, table.header[0], column + (column == "angle" ? ", radians" : ""), std::move(curves)});
             continue;
         }
         std::vector<std::vector<double>> values;
@@ -111,7 +126,8 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
             if (row[1] == 0) values.emplace_back();
             values.back().push_back(row[c]);
         }
-        pictures.push_back({stem, title + " and pair", "pair", table.header[0], heat_map(std::move(values), column)});
+        pictures.push_back({stem, text(title, " and pair: ", extent_by_pair(table, c)), "pair", table.header[0],
+                            heat_map(std::move(values), column)});
     }
     return pictures;
 }

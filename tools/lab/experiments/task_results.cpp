@@ -65,10 +65,12 @@ Picture picture_of(const TaskPlan& plan, std::size_t t, const std::vector<TaskRu
 }
 
 NamedFigures summary_of(const TaskPlan& plan, const AllRuns& all) {
+    int solved = 0, runs = 0;
+    for (const auto& task : all)
+        for (const TaskRuns& one : task) solved += solved_of(one), runs += plan.seeds;
     NamedFigures out{"summary",
-                     text("Seeds of ", plan.seeds,
-                          " that solved each task, steps until then, and the share of right symbols beyond the trained "
-                          "length"),
+                     text(solved, " of ", runs, " runs solved their task: seeds of ", plan.seeds,
+                          ", steps until then, and the share of right symbols beyond the trained length"),
                      {{"task", "encoding", "solved", "steps", "beyond", "beyond_low", "beyond_high"}, {}, 3}};
     for (std::size_t t = 0; t < plan.tasks.size(); ++t)
         for (std::size_t e = 0; e < plan.encodings.size(); ++e) {

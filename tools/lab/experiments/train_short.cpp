@@ -190,7 +190,7 @@ std::string sentence_of(const Plan& plan, const AllCosts& all, std::size_t a, st
     const std::string half = margin(difference.half) + " nats a letter ";
     if (verdict_of(plan, difference) == Verdict::undecided)
         return text("whether ", plan.name(a), " costs less than ", plan.name(b), " is undecided (",
-                    figure(difference.mean, 2), half, "more",
+                    figure(std::abs(difference.mean), 2), half, difference.mean < 0 ? "less" : "more",
                     plan.quick ? "; --quick trains too little to decide)" : ")");
     return text(plan.name(a), " costs ", figure(std::abs(difference.mean), 2), half, words_of(plan, difference),
                 " than ", plan.name(b));
@@ -270,7 +270,9 @@ void judge(const Plan& plan, const AllCosts& all, const StepCosts& steps, Result
     result.found.push_back(text("Expectation 3 ", came(faster), " for time; memory is counted, not drawn, and ",
                                 steps.bytes[0] < steps.bytes[1] ? "smaller." : "no smaller."));
     result.tables.push_back(
-        {"pairs", text("What one costs more than another in windows of ", 2 * plan.length, ", paired by seed"),
+        {"pairs",
+         text("In windows of ", 2 * plan.length, " ", sentence_of(plan, all, short_alibi, long_sinusoidal),
+              "; what one costs more than another, paired by seed"),
          std::move(pairs)});
     Figures costs{{"model", "milliseconds", "mebibytes"}, {}, 2};
     for (const std::size_t arm : {short_alibi, long_sinusoidal})

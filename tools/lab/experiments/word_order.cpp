@@ -149,10 +149,22 @@ void add_picture(std::vector<Picture>& pictures, const char* name, std::string t
         {name, std::move(title), "encoding", distance ? "Jensen-Shannon distance" : "P(food)", std::move(curves)});
 }
 
+// "0.53 to 1.00": the least and the greatest share of right answers.
+std::string accuracies_of(const std::vector<WordRow>& rows, std::size_t depth) {
+    double least = 1, most = 0;
+    for (const WordRow& row : rows) {
+        const double mean = accuracy_of(row.chase[depth]).mean;
+        least = std::min(least, mean), most = std::max(most, mean);
+    }
+    return fixed_text(least, 2) + " to " + fixed_text(most, 2);
+}
+
 NamedFigures chase_table(const std::vector<WordRow>& rows) {
     NamedFigures out{"order",
-                     "Who hunts, who is hunted: share of right answers on pairs kept back, and the largest change of a "
-                     "word's probability when the two animals change places",
+                     text("Who hunts, who is hunted: one layer has ", accuracies_of(rows, 0), " right, two have ",
+                          accuracies_of(rows, 1),
+                          "; share of right answers on pairs kept back, and the largest change of a word's probability "
+                          "when the two animals change places"),
                      {{"model"}, {}, 4}};
     for (const int layers : layer_counts) {
         add_columns(out.figures.columns, "accuracy", "_" + std::to_string(layers));
