@@ -26,6 +26,14 @@ TEST(LiveLine, TheScreenIsThatOfATerminal) {
     EXPECT_EQ(screen.history(), (Lines{"abc", "xyc", "12345", "6", "7"}));
 }
 
+// Of 30 of 120 in 10 seconds the other 90 take 30.
+TEST(LiveLine, TimeLeftIsThatOfWorkThatGoesOnAsItWent) {
+    EXPECT_DOUBLE_EQ(tools::seconds_left(10, 30, 120), 30);
+    EXPECT_DOUBLE_EQ(tools::seconds_left(10, 120, 120), 0);
+    EXPECT_EQ(tools::left_text(65.9), "1:05 left");
+    EXPECT_EQ(tools::left_text(3600), "60:00 left");
+}
+
 TEST(LiveLine, IsCutToTheTerminalAndGoneBeforeAnythingElseIsWritten) {
     const std::string wide(200, 'w'), accents = "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9";
     for (const int columns : {10, 40, 80}) {

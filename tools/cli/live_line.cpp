@@ -49,6 +49,16 @@ int terminal_columns() {
     return 80;
 }
 
+double seconds_left(double seconds, std::int64_t done, std::int64_t total) {
+    return seconds * static_cast<double>(total - done) / static_cast<double>(done);
+}
+
+std::string left_text(double seconds) {
+    const auto whole = static_cast<std::int64_t>(seconds);
+    const std::string rest = std::to_string(whole % 60);
+    return std::to_string(whole / 60) + (rest.size() < 2 ? ":0" : ":") + rest + " left";
+}
+
 LiveLine::LiveLine(bool active) : active_(active && ::isatty(STDERR_FILENO) == 1) {}
 
 LiveLine::~LiveLine() {

@@ -2,12 +2,19 @@
 // A line on the terminal of stderr that says how far something is and is overwritten by the next.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace ordo::tools {
 
 // The columns of stderr's terminal: what it says itself, else COLUMNS, else 80.
 int terminal_columns();
+
+// Of work that goes on as it went: what remains of `total` after so many seconds for `done`.
+double seconds_left(double seconds, std::int64_t done, std::int64_t total);
+// "1:05 left"
+std::string left_text(double seconds);
 
 // Nothing is shown where stderr is not a terminal. There is one such line at a time, whoever shows it.
 class LiveLine {

@@ -14,12 +14,6 @@ using tools::fixed_text;
 
 constexpr std::int64_t steps_before_estimate = 10;
 
-std::string left_text(double seconds) { // "1:05 left"
-    const auto whole = static_cast<std::int64_t>(seconds);
-    const std::string rest = std::to_string(whole % 60);
-    return std::to_string(whole / 60) + (rest.size() < 2 ? ":0" : ":") + rest + " left";
-}
-
 struct Part {
     std::string text;
     int worth; // the least goes first
@@ -38,7 +32,7 @@ std::string bar_text(const TrainingFigures& f, int columns) {
                             {"loss " + fixed_text(f.loss, 3), 3}};
     if (f.held_out) parts.push_back({"held-out " + fixed_text(*f.held_out, 3), 2});
     parts.push_back({fixed_text(f.rate, 0) + " tokens/s", 1});
-    parts.push_back({left_text(f.seconds_left), 4});
+    parts.push_back({tools::left_text(f.seconds_left), 4});
     const auto room = static_cast<std::size_t>(std::max(columns, 0));
     const auto worth_less = [](const Part& a, const Part& b) { return a.worth < b.worth; };
     while (parts.size() > 1 && joined(parts).size() > room)
@@ -70,7 +64,7 @@ void TrainingProgress::step(std::int64_t step, std::int64_t steps, std::int64_t 
     figures_.steps = steps;
     figures_.loss = loss;
     figures_.rate = static_cast<double>((step - first_step_) * step_tokens) / seconds;
-    figures_.seconds_left = static_cast<double>((steps - step) * step_tokens) / figures_.rate;
+    figures_.seconds_left = tools::seconds_left(seconds, step - first_step_, steps - first_step_);
     if (due(now) || step == steps) line_.show(bar_text(figures_, tools::LiveLine::width()));
     if (!said_ && step - first_step_ == steps_before_estimate && step < steps) say();
 }
@@ -82,7 +76,7 @@ void TrainingProgress::say() {
                        fixed_text(figures_.loss, 3);
     if (figures_.held_out) text += ", held-out " + fixed_text(*figures_.held_out, 3);
     if (figures_.rate > 0) text += ", " + fixed_text(figures_.rate, 0) + " tokens/s";
-    if (figures_.rate > 0 && figures_.step < figures_.steps) text += ", " + left_text(figures_.seconds_left);
+    if (figures_.rate > 0 && figures_.step < figures_.steps) text += ", " + tools::left_text(figures_.seconds_left);
     tools::write_message(text);
 }
 

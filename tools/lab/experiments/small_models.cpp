@@ -6,6 +6,7 @@
 #include "encoding/reach.h"
 #include "kernels/kernels.h"
 #include "layers/linear.h"
+#include "tools/cli/live_line.h"
 #include "training/network.h"
 #include "training/optimizer.h"
 #include "training/schedule.h"
@@ -60,10 +61,8 @@ void Meter::add(std::int64_t steps) {
     const auto now = Clock::now();
     if (now - shown_ < std::chrono::milliseconds(200)) return;
     shown_ = now;
-    const double seconds = seconds_since(start_);
-    const auto left =
-        static_cast<std::int64_t>(seconds * static_cast<double>(total_ - done) / static_cast<double>(done));
-    show_(what_ + ": " + std::to_string(100 * done / total_) + " %, " + std::to_string(left) + " s left");
+    const double left = tools::seconds_left(seconds_since(start_), done, total_);
+    show_(what_ + ": " + std::to_string(100 * done / total_) + " %, " + tools::left_text(left));
 }
 
 void check_recipe(const Recipe& recipe, const std::string& encoding) {
