@@ -136,4 +136,18 @@ TEST(LabDraw, TicksAreRoundNumbers) {
     EXPECT_EQ(texts({1.2, 2.9}, true), "20 50 100 200 500 "); // 16 to 794: one
 }
 
+// A key of twenty names would leave the plot a strip of the picture.
+TEST(LabPlot, PointsAboveTheirNamesNeedNoKey) {
+    const auto point = [](const char* label, double x) {
+        return Series{.label = label, .x = {x}, .y = {1}, .style = Series::Style::points};
+    };
+    const Curves curves{.series = {point("rope", 0), point("alibi", 1), point("published", 1)},
+                        .references = {{"chance", 0.5}},
+                        .x_names = {"rope", "alibi"}};
+    const std::string script = lab::plot_script({"n", "n", "x", "y", curves}, "n");
+    EXPECT_NE(script.find("set xtics ('rope' 0, 'alibi' 1)"), std::string::npos) << script;
+    for (const char* name : {" title 'rope'", " title 'alibi'"}) EXPECT_EQ(script.find(name), std::string::npos);
+    for (const char* name : {" title 'published'", " title 'chance'"}) EXPECT_NE(script.find(name), std::string::npos);
+}
+
 } // namespace

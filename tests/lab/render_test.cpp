@@ -315,6 +315,7 @@ TEST(LabPlot, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
     const std::string many = lab::plot_script({"m", "m", "x", "y", map}, "m");
     EXPECT_NE(many.find("with labels font ',7'"), std::string::npos);
     EXPECT_NE(many.find("'%.1f'"), std::string::npos); // of numbers up to 1
+    EXPECT_NE(many.find("abs($3)<0.05?0:$3"), std::string::npos) << "or -0.04 would be written as -0.0";
     for (auto& row : map.values) row.assign(20, 0.5);
     map.values[0][0] = 0.1;
     EXPECT_NE(lab::plot_script({"m", "m", "x", "y", map}, "m").find("'%.2f'"), std::string::npos);

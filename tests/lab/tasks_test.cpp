@@ -2,6 +2,7 @@
 // Training that ends when a task is solved, what is counted of an answer, and verdicts on made-up runs.
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
+#include "tools/lab/experiments/judgement.h"
 #include "tools/lab/experiments/task_results.h"
 
 #include <gtest/gtest.h>
@@ -141,6 +142,18 @@ TEST_F(LabTaskVerdicts, AreOfSeedsThatSolvedTheTask) {
               "copy: solved by no encoding in every seed; in part by `none` (2 of 3 seeds); UNSOLVED after " +
                   std::to_string(find_task("copy").steps) + " steps with alibi.");
     EXPECT_EQ(solvers_of(plan, 0, {bad, bad}), "copy: solved by `none` (1000 steps), alibi (1000 steps).");
+    plan.seeds = 1; // as many as others say that it takes
+    EXPECT_EQ(solvers_of(plan, 0, {{run_of(30)}, {run_of(30)}}),
+              "copy, one seed: solved by `none` (1000 steps), alibi (1000 steps).");
+}
+
+TEST(LabJudgement, ExtremesHaveAsManyDigitsAsTellThemApart) {
+    const auto curve = [](const char* label, double last) {
+        return Series{.label = label, .x = {0, 1}, .y = {9, last}};
+    };
+    EXPECT_EQ(extremes_of({.series = {curve("a", 0.51), curve("b", 0.27)}}), "from 0.27 (b) to 0.51 (a)");
+    EXPECT_EQ(extremes_of({.series = {curve("a", 0.5146), curve("b", 0.5109)}}), "from 0.511 (b) to 0.515 (a)");
+    EXPECT_EQ(extremes_of({.series = {curve("a", 0.5)}}), "0.5 (a)");
 }
 
 // Wilson's interval of 0 of 150 is below one half, that of 150 of 150 above it, that of 30, 25 and 20 of 50 around it.

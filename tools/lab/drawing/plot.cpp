@@ -71,7 +71,7 @@ std::string tics(const char* axis, const std::vector<std::string>& names) {
         longest = std::max(longest, names[i].size());
     }
     const bool crowded = *axis == 'x' && longest * named > row_columns;
-    return (crowded ? "set xtics rotate by -30\n" : "") + out + ")\n";
+    return (crowded ? "set xtics rotate by -45\n" : "") + out + ")\n";
 }
 
 std::string palette(bool diverging) {

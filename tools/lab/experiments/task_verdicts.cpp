@@ -126,7 +126,8 @@ std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector
             append(none, name(plan.encodings[e]));
     }
     const std::string most = text(plan.tasks[task]->steps, " steps");
-    std::string out = text(plan.tasks[task]->name, ": solved by ", all.empty() ? "no encoding in every seed" : all);
+    std::string out = text(plan.tasks[task]->name, plan.seeds == 1 ? ", one seed: solved by " : ": solved by ",
+                           all.empty() ? "no encoding in every seed" : all);
     if (!some.empty()) out += "; in part by " + some;
     if (!none.empty()) out += text("; UNSOLVED after ", most, " with ", none);
     return out + ".";

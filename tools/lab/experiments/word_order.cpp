@@ -299,8 +299,8 @@ const Experiment word_order_experiment = {
                "corpus itself answer. Then models of one and two layers learn \"cat chases mouse hunter cat\" and "
                "\"... prey mouse\" over ordered pairs of ten animals and are asked about pairs that they never saw.",
     .options = options,
-    .seconds = 90,
-    .quick_seconds = 30,
+    .seconds = 280,
+    .quick_seconds = 85,
     .run = run};
 
 } // namespace ordo::lab

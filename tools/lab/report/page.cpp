@@ -13,7 +13,8 @@ using tools::Cell;
 using tools::Figures;
 using tools::Format;
 
-constexpr std::size_t long_table = 30; // rows from which a table is folded
+constexpr std::size_t long_table = 30;   // rows from which a table is folded
+constexpr std::size_t many_columns = 13; // from which a table has smaller letters
 
 // Tables may be wider than the text, up to 1,240 pixels; pictures keep letters that can be read and scroll on a narrow screen.
 constexpr std::string_view style = R"(
@@ -21,7 +22,7 @@ constexpr std::string_view style = R"(
 @media (prefers-color-scheme: dark) {
   :root { --ink: #ddd; --dim: #aaa; --paper: #16181b; --line: #444; --box: #222529; --found: #1f2a1f; --link: #8ab4f8; }
 }
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink); background: var(--paper); }
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
 a { color: var(--link); } h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 pre { background: var(--box); padding: .6rem; overflow-x: auto; line-height: 1.25; } code { background: var(--box); padding: 0 .2em; }
 figure { margin: 1.5rem 0; } .picture { overflow-x: auto; } .picture img { width: 100%; min-width: 900px; background: #fff; }
@@ -29,6 +30,7 @@ figcaption { color: var(--dim); }
 .wide { overflow-x: auto; width: min(1240px, 100vw - 2rem); margin-left: calc((100% - min(1240px, 100vw - 2rem)) / 2); }
 table { border-collapse: collapse; margin: .5rem 0; font-size: 14px; } .wide table { margin-left: max(0px, (100% - 60rem) / 2); }
 th, td { border: 1px solid var(--line); padding: .15rem .5rem; text-align: left; } td.number { text-align: right; white-space: nowrap; }
+.many { font-size: 11px; } .many th, .many td { padding: .15rem .3rem; }
 .error { color: #d33; font-weight: bold; } .found { background: var(--found); padding: .3rem 1rem; }
 .answers li { margin: .6rem 0; } .question { color: var(--dim); }
 .live canvas { width: 100%; height: 300px; background: var(--box); } .live .key { display: flex; flex-wrap: wrap; gap: 0 1.2rem; } .live label { display: inline-block; margin-right: 1.5rem; }
@@ -99,7 +101,8 @@ std::string breakable(const std::string& name) {
 
 std::string table_html(const Experiment& experiment, const NamedFigures& table) {
     const Figures figures = for_readers(table.figures);
-    std::string out = "<div class=\"wide\"><table>\n<tr>";
+    const char* many = figures.columns.size() >= many_columns ? " class=\"many\"" : "";
+    std::string out = "<div class=\"wide\"><table" + std::string(many) + ">\n<tr>";
     for (const std::string& column : figures.columns) out += "<th>" + breakable(column) + "</th>";
     out += "</tr>\n";
     for (const auto& row : figures.rows) {
