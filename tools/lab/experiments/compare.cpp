@@ -336,7 +336,7 @@ std::vector<std::filesystem::path> task_files(const Request& request) {
 // Whether --model names nothing but folders without weights.
 bool only_tasks(const Request& request) {
     const auto given = request.arguments.all("model");
-    return std::all_of(given.begin(), given.end(), [](const std::filesystem::path path) {
+    return std::all_of(given.begin(), given.end(), [](const std::filesystem::path& path) {
         std::error_code error;
         return std::filesystem::is_directory(path, error) && !tools::holds_weights(path);
     });
