@@ -258,11 +258,15 @@ Figures documents(const std::vector<Group>& groups) {
     return figures;
 }
 
-// pairs: what judge() found.
+// pairs: what judge() found. One seed decides nothing.
 std::string decided_of(const Figures& pairs) {
-    std::size_t decided = 0;
-    for (const auto& pair : pairs.rows) decided += std::get<bool>(pair[4]);
-    return text(decided, " of ", pairs.rows.size(), " pairs differ by more than chance");
+    std::size_t decided = 0, of_seeds = 0;
+    for (const auto& pair : pairs.rows) {
+        decided += std::get<bool>(pair[4]);
+        of_seeds += std::get<std::int64_t>(pair[5]) > 1;
+    }
+    return of_seeds == 0 ? "no two encodings share two seeds"
+                         : text(decided, " of ", of_seeds, " pairs that share two seeds differ by more than chance");
 }
 
 // What the encoding of a row costs more than that of a column.
