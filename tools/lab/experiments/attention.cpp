@@ -298,8 +298,8 @@ const Experiment attention_experiment{
                "tokens that come twice, with intervals and a control without repetition. Olsson et al. 2022, arXiv "
                "2209.11895.",
     .options = options,
-    .seconds = 60,
-    .quick_seconds = 10,
+    .seconds = 15,
+    .quick_seconds = 5,
     .run = run};
 
 } // namespace ordo::lab

@@ -311,8 +311,8 @@ const Experiment extension_experiment{
         "and p-RoPE, perplexity of the same tokens, differences with intervals over documents. Chen et al. 2023, arXiv "
         "2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
     .options = options,
-    .seconds = 60,
-    .quick_seconds = 20,
+    .seconds = 40,
+    .quick_seconds = 15,
     .run = run};
 
 } // namespace ordo::lab

@@ -233,8 +233,8 @@ const Experiment nope_experiment{
                "layers whose earlier tokens are permuted; a probe for the position in each layer of every shipped "
                "model.",
     .options = options,
-    .seconds = 20,
-    .quick_seconds = 6,
+    .seconds = 10,
+    .quick_seconds = 4,
     .run = run};
 
 } // namespace ordo::lab

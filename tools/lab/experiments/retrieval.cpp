@@ -353,7 +353,7 @@ const Experiment retrieval_experiment{
         "times that, at five depths. After Mohtashami and Jaggi 2023, arXiv 2305.16300.",
     .options = options,
     .seconds = 500,
-    .quick_seconds = 50,
+    .quick_seconds = 25,
     .run = run};
 
 } // namespace ordo::lab

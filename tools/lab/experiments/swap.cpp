@@ -180,8 +180,8 @@ const Experiment swap_experiment{
     .details = "Every shipped weight file with the encoding of every other and with every registered one, forced; the "
                "loss on held-out text. Pairs that cannot run are named with the reason.",
     .options = options,
-    .seconds = 60,
-    .quick_seconds = 10,
+    .seconds = 40,
+    .quick_seconds = 8,
     .run = run};
 
 } // namespace ordo::lab

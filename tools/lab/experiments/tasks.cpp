@@ -74,8 +74,8 @@ const Experiment tasks_experiment = {
         "its rotary encoding turns a quarter of each head, so that rope stands here with its full width and "
         "with a quarter. Encodings of that paper's order and rope in full unless --encodings names others, 5 seeds.",
     .options = options,
-    .seconds = 1900,
-    .quick_seconds = 45,
+    .seconds = 2900,
+    .quick_seconds = 40,
     .run = run};
 
 } // namespace ordo::lab
