@@ -168,7 +168,7 @@ std::string shown(const std::string& encoding) {
 // "solved at 64 (3 of 3 seeds; 0.99 right); 0.97 at 128, 0.41 at 256, no positions beyond"
 std::string outcome_of(const Plan& plan, const std::vector<Grid>& seeds) {
     const int runs = solved_runs(plan, seeds);
-    const std::string near = figure(share(plan, seeds, 0, depth_count), 2);
+    const std::string near = tools::fixed_text(share(plan, seeds, 0, depth_count), 2);
     std::string out = plan.quick ? text("after a little training ", near, " right at ", plan.length)
                                  : text(runs == plan.seeds ? "solved at "
                                         : runs == 0        ? "unsolved at "
@@ -177,7 +177,8 @@ std::string outcome_of(const Plan& plan, const std::vector<Grid>& seeds) {
     for (std::size_t t = 1; t < plan.times.size(); ++t) {
         const double right = share(plan, seeds, t, depth_count);
         if (std::isnan(right)) return out + ", no positions beyond";
-        out += text(t == 1 && !plan.quick ? "; " : ", ", figure(right, 2), " at ", plan.times[t] * plan.length);
+        out +=
+            text(t == 1 && !plan.quick ? "; " : ", ", tools::fixed_text(right, 2), " at ", plan.times[t] * plan.length);
     }
     return out;
 }
