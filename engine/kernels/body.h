@@ -58,10 +58,16 @@ template <class B>
 inline void any_product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                         const B* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
     int i = 0;
-    for (; i + tiles.rows <= m; i += tiles.rows)
-        panel<tiles.rows, tiles.vectors>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
-    for (; i < m; ++i)
-        panel<1, tiles.row_vectors>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
+    const auto take = [&]<int ROWS, int VECTORS>() {
+        for (; i + ROWS <= m; i += ROWS)
+            panel<ROWS, VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
+    };
+    if constexpr (sizeof(B) < sizeof(float)) // of which each is made a float, once for all rows of a tile
+        take.template operator()<tiles.panel_rows, tiles.panel_vectors>();
+    take.template operator()<tiles.rows, tiles.vectors>();
+    if constexpr (tiles.rows > 4) take.template operator()<4, tiles.vectors>();
+    if constexpr (tiles.rows > 2) take.template operator()<2, 2 * tiles.vectors>();
+    take.template operator()<1, tiles.row_vectors>();
 }
 void product(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
              const float* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {

@@ -118,42 +118,102 @@ void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 
 // ---- Slabs --------------------------------------------------------------------------------------
 
-// The first ROWS rows of a by BLOCKS blocks of 32 columns of b, of which `cols` columns are wanted. Scales go to a's numbers, so
-// that a byte costs what it takes to make a float of it.
+constexpr int slab_depth = 64, slab_scales = 2 * slab_depth; // rows of b, and bytes before a block's values
+
+// Some of the weights of ROWS rows of a, up to 64 of a slab, each with the scale of its row of b, which thereby costs
+// nothing beside the values. What lies past them is 0 up to a whole vector.
+template <int ROWS, class Store>
+inline void scale_weights(const float* a, std::ptrdiff_t lda, int some, const std::byte* block, const Store& store_to) {
+    for (int i = 0; i < some; i += lanes) {
+        const floats scales = load(reinterpret_cast<const half_t*>(block) + i);
+        for (int r = 0; r < ROWS; ++r) {
+            const float* const from = a + r * lda + i;
+            store_to(r, i, (some - i < lanes ? load_part(from, some - i) : load(from)) * scales);
+        }
+    }
+}
+
+// The values of a row of a slab's block.
+inline const signed char* slab_values(const std::byte* block, int i) {
+    const std::byte* const row = block + slab_scales + 32 * i;
+    if (i % 2 == 0) prefetch<blocks_ahead, 64>(row);
+    return reinterpret_cast<const signed char*>(row);
+}
+
+#if defined(__AVX512BF16__)
+constexpr int slab_tile_rows = 12;
+
+// 16 values of two neighbouring rows as pairs of bf16, which a byte fits whole.
+inline __m512bh byte_pairs(const signed char* row) {
+    const auto floats_of = [](const signed char* p) { return _mm512_castps_si512(reinterpret_cast<__m512>(load(p))); };
+    return reinterpret_cast<__m512bh>(_mm512_or_si512(_mm512_srli_epi32(floats_of(row), 16), floats_of(row + 32)));
+}
+
+// The first ROWS rows of a by BLOCKS blocks of 32 columns of b, of which `cols` columns are wanted. Scaled weights are rounded
+// to bf16, so that two rows of b are met at once.
 template <int ROWS, int BLOCKS>
 inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
                       float* c, std::ptrdiff_t ldc, int cols) {
-    constexpr int rows = 64, vectors = 32 / lanes, scale_bytes = 2 * rows, bytes = scale_bytes + 32 * rows;
+    constexpr int vectors = 32 / lanes, bytes = slab_scales + 32 * slab_depth;
     alignas(64) floats acc[ROWS][BLOCKS * vectors] = {};
-    for (int first = 0; first < k; first += rows, b += slab_bytes) {
-        const int some = k - first < rows ? k - first : rows;
-        alignas(64) float scaled[ROWS][BLOCKS][rows];
-        for (int i = 0; i < some; i += lanes)
+    for (int first = 0; first < k; first += slab_depth, b += slab_bytes) {
+        const int some = k - first < slab_depth ? k - first : slab_depth;
+        alignas(64) std::uint16_t scaled[BLOCKS][ROWS][slab_depth];
+        for (int block = 0; block < BLOCKS; ++block)
+            scale_weights<ROWS>(a + first, lda, some, b + block * bytes, [&](int r, int i, floats weights) {
+                const auto rounded = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(weights));
+                __builtin_memcpy(scaled[block][r] + i, &rounded, sizeof rounded);
+            });
+        for (int i = 0; i < some; i += 2)
             for (int block = 0; block < BLOCKS; ++block) {
-                const floats scales = load(reinterpret_cast<const half_t*>(b + block * bytes) + i);
-                for (int r = 0; r < ROWS; ++r) {
-                    const float* const from = a + r * lda + first + i;
-                    const floats weights = some - i < lanes ? load_part(from, some - i) : load(from);
-                    store(scaled[r][block] + i, weights * scales);
-                }
-            }
-        for (int i = 0; i < some; ++i)
-            for (int block = 0; block < BLOCKS; ++block) {
-                const std::byte* const row = b + block * bytes + scale_bytes + 32 * i;
-                if (i % 2 == 0) prefetch<blocks_ahead, 64>(row);
+                const signed char* const row = slab_values(b + block * bytes, i);
                 for (int v = 0; v < vectors; ++v) {
-                    const floats value = load(reinterpret_cast<const signed char*>(row) + lanes * v);
-                    for (int r = 0; r < ROWS; ++r) acc[r][block * vectors + v] += splat(scaled[r][block][i]) * value;
+                    const __m512bh values = byte_pairs(row + lanes * v);
+                    for (int r = 0; r < ROWS; ++r) {
+                        int pair;
+                        __builtin_memcpy(&pair, scaled[block][r] + i, sizeof pair);
+                        floats& sum = acc[r][block * vectors + v];
+                        sum = reinterpret_cast<floats>(
+                            _mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), values,
+                                             reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair))));
+                    }
                 }
             }
     }
     for (int r = 0; r < ROWS; ++r) store_outputs(c + r * ldc, cols, acc[r]);
 }
+#else
+constexpr int slab_tile_rows = tiles.quant_rows;
+
+// The first ROWS rows of a by BLOCKS blocks of 32 columns of b, of which `cols` columns are wanted.
+template <int ROWS, int BLOCKS>
+inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
+                      float* c, std::ptrdiff_t ldc, int cols) {
+    constexpr int vectors = 32 / lanes, bytes = slab_scales + 32 * slab_depth;
+    alignas(64) floats acc[ROWS][BLOCKS * vectors] = {};
+    for (int first = 0; first < k; first += slab_depth, b += slab_bytes) {
+        const int some = k - first < slab_depth ? k - first : slab_depth;
+        alignas(64) float scaled[BLOCKS][ROWS][slab_depth];
+        for (int block = 0; block < BLOCKS; ++block)
+            scale_weights<ROWS>(a + first, lda, some, b + block * bytes,
+                                [&](int r, int i, floats weights) { store(scaled[block][r] + i, weights); });
+        for (int i = 0; i < some; ++i)
+            for (int block = 0; block < BLOCKS; ++block) {
+                const signed char* const row = slab_values(b + block * bytes, i);
+                for (int v = 0; v < vectors; ++v) {
+                    const floats values = load(row + lanes * v);
+                    for (int r = 0; r < ROWS; ++r) acc[r][block * vectors + v] += splat(scaled[block][r][i]) * values;
+                }
+            }
+    }
+    for (int r = 0; r < ROWS; ++r) store_outputs(c + r * ldc, cols, acc[r]);
+}
+#endif
 
 template <int ROWS, int BLOCKS>
 inline int slab_rows(int row, int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
                      std::ptrdiff_t ldc) {
-    constexpr std::ptrdiff_t bytes = 64 * 34; // of a block
+    constexpr std::ptrdiff_t bytes = slab_scales + 32 * slab_depth; // of a block
     const int blocks = (n + 31) / 32;
     for (; row + ROWS <= m; row += ROWS) {
         const float* const from = a + row * lda;
@@ -171,9 +231,9 @@ inline int slab_rows(int row, int m, int n, int k, const float* a, std::ptrdiff_
 // A row alone takes two blocks at once: additions of one chain wait for each other.
 void product_slabs(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
                    std::ptrdiff_t ldc) {
-    int row = slab_rows<tiles.quant_rows, 1>(0, m, n, k, a, lda, b, c, ldc);
-    if (tiles.quant_rows > 4) row = slab_rows<4, 1>(row, m, n, k, a, lda, b, c, ldc);
-    if (tiles.quant_rows > 2) row = slab_rows<2, 1>(row, m, n, k, a, lda, b, c, ldc);
+    int row = slab_rows<slab_tile_rows, 1>(0, m, n, k, a, lda, b, c, ldc);
+    if (slab_tile_rows > 4) row = slab_rows<4, 1>(row, m, n, k, a, lda, b, c, ldc);
+    if (slab_tile_rows > 2) row = slab_rows<2, 1>(row, m, n, k, a, lda, b, c, ldc);
     slab_rows<1, 2>(row, m, n, k, a, lda, b, c, ldc);
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/kernels.h"
 
 #include "core/random.h"
+#include "io/half.h"
 
 #include <algorithm>
 #include <cmath>
@@ -211,19 +212,20 @@ TEST_P(KernelSet, ProductsWithSlabsOfAnyShape) {
         const int blocks = (n + 31) / 32, slabs = (depth + 63) / 64, lda = depth, ldc = n + 1;
         std::vector<std::byte> b(static_cast<std::size_t>(blocks * slabs * block_bytes));
         std::vector<double> exact(static_cast<std::size_t>(slabs * 64 * n));
+        std::vector<int> exponents(static_cast<std::size_t>(slabs * 64 * blocks)); // of scales
         const Random random(9, 3);
         for (int row = 0; row < 64 * slabs; ++row)
             for (int block = 0; block < blocks; ++block) {
                 std::byte* const start = b.data() + (row / 64 * blocks + block) * block_bytes;
                 const int exponent = (row * 5 + block * 3) % 9 - 4;
+                exponents[static_cast<std::size_t>(row * blocks + block)] = exponent;
                 const auto scale = static_cast<std::uint16_t>(0x3c00 + 0x400 * exponent);
                 std::memcpy(start + 2 * (row % 64), &scale, sizeof scale);
                 for (int j = 0; j < 32; ++j) {
                     const auto at = static_cast<std::uint64_t>((row * blocks + block) * 32 + j);
                     const int value = static_cast<int>(random.four(at)[0] % 255) - 127;
                     start[128 + 32 * (row % 64) + j] = static_cast<std::byte>(value);
-                    if (32 * block + j < n)
-                        exact[static_cast<std::size_t>(row * n + 32 * block + j)] = std::ldexp(value, exponent);
+                    if (32 * block + j < n) exact[static_cast<std::size_t>(row * n + 32 * block + j)] = value;
                 }
             }
         const Floats a = random_floats(most * lda, 10);
@@ -238,7 +240,9 @@ TEST_P(KernelSet, ProductsWithSlabsOfAnyShape) {
                 for (int j = 0; j < n; ++j) {
                     double expected = 0, size = 0;
                     for (int l = 0; l < depth; ++l) {
-                        const double term = a.data()[i * lda + l] * exact.data()[l * n + j];
+                        float scaled = std::ldexp(a.data()[i * lda + l], exponents.data()[l * blocks + j / 32]);
+                        if (k.product_bf16_pairs) scaled = bf16_to_float(bf16_from_float(scaled));
+                        const double term = scaled * exact.data()[l * n + j];
                         expected += term;
                         size += std::abs(term);
                     }
