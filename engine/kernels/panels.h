@@ -18,10 +18,11 @@ inline void prefetch(const std::byte* p) {
 
 // ---- Floats and halves ------------------------------------------------------------------------
 
-constexpr std::ptrdiff_t floats_ahead = 2048; // bytes
+constexpr std::ptrdiff_t halves_ahead = 2048; // bytes
 
-struct F32Panel {                                // [k][32]
-    static constexpr int depth = 1, bytes = 128; // k taken at once, and their bytes
+struct F32Panel { // [k][32]
+    // k taken at once, their bytes, and how far ahead memory is asked for: eight rows take four times as long as one.
+    static constexpr int depth = 1, bytes = 128, ahead = 8192;
     // Of k, vector v of the 32 outputs' weights.
     static void load(const std::byte* step, int v, floats (&w)[1]) {
         w[0] = ::load(reinterpret_cast<const float*>(step) + lanes * v);
@@ -29,14 +30,14 @@ struct F32Panel {                                // [k][32]
 };
 
 struct F16Panel { // [k][32]
-    static constexpr int depth = 1, bytes = 64;
+    static constexpr int depth = 1, bytes = 64, ahead = halves_ahead;
     static void load(const std::byte* step, int v, floats (&w)[1]) {
         w[0] = ::load(reinterpret_cast<const half_t*>(step) + lanes * v);
     }
 };
 
 struct Bf16Panel { // [k / 2][32][2]
-    static constexpr int depth = 2, bytes = 128;
+    static constexpr int depth = 2, bytes = 128, ahead = halves_ahead;
     static void load(const std::byte* step, int v, floats (&w)[2]) {
         const words pair = *reinterpret_cast<const words*>(step + 4 * lanes * v);
         const words low = pair << 16, high = pair & 0xffff0000u;
@@ -73,7 +74,7 @@ inline void panel_tile(int k, const std::byte* w, int first, const float* x, std
     int l = 0;
     const auto steps = [&]<int N>() { // N at once: with one or two rows, counting would cost as much as a step
         for (; l + N * Panel::depth <= k; l += N * Panel::depth, w += N * Panel::bytes) {
-            prefetch<floats_ahead, N * Panel::bytes>(w);
+            prefetch<Panel::ahead, N * Panel::bytes>(w);
             for (int i = 0; i < N; ++i)
                 step.template operator()<Panel::depth>(l + i * Panel::depth, w + i * Panel::bytes);
         }
@@ -122,16 +123,16 @@ inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std
                       std::ptrdiff_t ldy, int outputs) {
     alignas(64) floats acc[ROWS][panel_vectors] = {};
     for (int l = 0; l < pairs; ++l, w += 128) {
-        prefetch<floats_ahead, 128>(w);
-        for (int v = 0; v < panel_vectors; ++v) {
-            const __m512i weights = _mm512_loadu_si512(w + 64 * v);
-            for (int r = 0; r < ROWS; ++r) {
-                int pair;
-                __builtin_memcpy(&pair, x + r * ldx + 2 * l, sizeof pair);
-                acc[r][v] = reinterpret_cast<floats>(
-                    _mm512_dpbf16_ps(reinterpret_cast<__m512>(acc[r][v]), reinterpret_cast<__m512bh>(weights),
-                                     reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair))));
-            }
+        prefetch<halves_ahead, 128>(w);
+        __m512bh weights[panel_vectors];
+        for (int v = 0; v < panel_vectors; ++v) weights[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + 64 * v));
+        for (int r = 0; r < ROWS; ++r) { // a row's pair is let go before the next one comes: registers hold no more
+            int pair;
+            __builtin_memcpy(&pair, x + r * ldx + 2 * l, sizeof pair);
+            const auto both = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+            for (int v = 0; v < panel_vectors; ++v)
+                acc[r][v] =
+                    reinterpret_cast<floats>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(acc[r][v]), weights[v], both));
         }
     }
     for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, acc[r]);

@@ -167,15 +167,16 @@ inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte
         for (int i = 0; i < some; i += 2)
             for (int block = 0; block < BLOCKS; ++block) {
                 const signed char* const row = slab_values(b + block * bytes, i);
-                for (int v = 0; v < vectors; ++v) {
-                    const __m512bh values = byte_pairs(row + lanes * v);
-                    for (int r = 0; r < ROWS; ++r) {
-                        int pair;
-                        __builtin_memcpy(&pair, scaled[block][r] + i, sizeof pair);
+                __m512bh values[vectors];
+                for (int v = 0; v < vectors; ++v) values[v] = byte_pairs(row + lanes * v);
+                for (int r = 0; r < ROWS; ++r) {
+                    int pair;
+                    __builtin_memcpy(&pair, scaled[block][r] + i, sizeof pair);
+                    const auto both = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+                    for (int v = 0; v < vectors; ++v) {
                         floats& sum = acc[r][block * vectors + v];
-                        sum = reinterpret_cast<floats>(
-                            _mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), values,
-                                             reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair))));
+                        sum =
+                            reinterpret_cast<floats>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), values[v], both));
                     }
                 }
             }
