@@ -61,7 +61,7 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
     const std::int64_t first = std::max<std::int64_t>(0, index(std::int64_t{tile.queries[0]} - tile.keys[0]));
     const std::int64_t end = std::min({first + scores.cols, first + 8 * line, width_});
     for (int next = row + 1; next <= row + std::min(detail::member.threads, 2); ++next) {
-        const float* const from = row_of(next % rows_);
+        const float* const from = row_of(next < rows_ ? next : std::min(next - rows_, rows_ - 1));
         for (std::int64_t i = first; i < end; i += line) __builtin_prefetch(from + i);
     }
 }
