@@ -25,7 +25,7 @@ constexpr int keys_at_once = 64, keys_of_run = 16;
 typedef float Four __attribute__((vector_size(16)));
 typedef int FourInts __attribute__((vector_size(16)));
 
-// at[j] = start + gates[j] + .. + gates[keys_of_run - 1]; returns the sum of the gates.
+// at[j] = start + gates[j] + .. + gates[keys_of_run - 1], which never falls with falling j; returns the sum of the gates.
 inline float add_up(const float* gates, float start, float* at) {
     const Four none{};
     float sum = 0;
@@ -34,6 +34,9 @@ inline float add_up(const float* gates, float start, float* at) {
         std::memcpy(&four, gates + j, sizeof four);
         four += __builtin_shufflevector(four, none, 1, 2, 3, 4);
         four += __builtin_shufflevector(four, none, 2, 3, 4, 5);
+        // Rounded, the first sum of two pairs may fall below the next; positions must not.
+        const Four next = __builtin_shufflevector(four, none, 1, 2, 3, 4);
+        four = four < next ? next : four;
         four += sum;
         sum = four[0];
         four += start;

@@ -2,7 +2,9 @@
 // Golovneva et al. 2024: g_ij = sigmoid(q_i.k_j), p_ij = sum_{k=j}^{i} g_ik, and e[p] between its whole neighbours.
 #include "tests/encoding/single_encoding.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ordo {
 namespace {
@@ -69,6 +71,35 @@ TEST(Cope, AScoreThatIsNoNumberEndsTheCount) {
         EXPECT_TRUE(std::isnan(row.scores.at(0, keys / 2)));
         for (int j = keys / 2 + 1; j < keys; ++j) EXPECT_EQ(row.scores.at(0, j), rest.scores.at(0, j)) << j;
     }
+}
+
+// What a function that has returned left on the stack, and whoever reads what it never wrote finds.
+[[gnu::noinline]] void leave_nothing_usable() {
+    volatile float left[40000];
+    for (volatile float& value : left) value = std::numeric_limits<float>::quiet_NaN();
+}
+
+// A sum that reaches the last position by rounding alone: the keys before the full ones are counted with neighbours that
+// exist. Gates of 1e-12 leave their neighbours' sums, which may round up, where they are.
+TEST(Cope, ACountThatRoundsUpToTheLastPositionIsFull) {
+    const auto score_of = [](double gate) { return static_cast<float>(std::log(gate / (1 - gate))); };
+    constexpr double gates[] = {0.15207464, 0.12842491, 0.71950042};
+    for (const int keys : {3, 4, 5, 7, 8, 15, 16, 17})
+        for (int ulps = -40; ulps <= 40; ++ulps) {
+            Single cope("cope:positions=2", dims());
+            Row row(keys);
+            std::vector<float>& scores = row.scores.values;
+            std::fill(scores.begin(), scores.end() - 3, score_of(1e-12));
+            std::transform(std::begin(gates), std::end(gates), scores.end() - 3, score_of);
+            for (int i = 0; i < std::abs(ulps); ++i)
+                scores.back() = std::nextafter(scores.back(), ulps > 0 ? 9.0f : -9.0f);
+            const auto expected = expected_row(doubles(row.scores), doubles(row.data.q), cope.tensor(1, 0));
+            const auto tile = row.data.tile(1, 2);
+            leave_nothing_usable();
+            cope.encoding->rescore(row.scores.view(), tile);
+            for (int j = 0; j < keys; ++j)
+                ASSERT_NEAR(row.scores.at(0, j), expected[static_cast<std::size_t>(j)], 5e-5) << keys << " " << ulps;
+        }
 }
 
 TEST(Cope, WithOpenGatesItCountsTheDistance) {
