@@ -121,11 +121,12 @@ void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 constexpr int slab_depth = 64, slab_scales = 2 * slab_depth; // rows of b, and bytes before a block's values
 
 // Some of the weights of ROWS rows of a, up to 64 of a slab, each with the scale of its row of b, which thereby costs
-// nothing beside the values. What lies past them is 0 up to a whole vector.
+// nothing beside the values. What lies past them is 0 up to a whole vector: no scale there is read, as it may be of a token that came later.
 template <int ROWS, class Store>
 inline void scale_weights(const float* a, std::ptrdiff_t lda, int some, const std::byte* block, const Store& store_to) {
     for (int i = 0; i < some; i += lanes) {
-        const floats scales = load(reinterpret_cast<const half_t*>(block) + i);
+        const half_t* const stored = reinterpret_cast<const half_t*>(block) + i;
+        const floats scales = some - i < lanes ? load_part(stored, some - i) : load(stored);
         for (int r = 0; r < ROWS; ++r) {
             const float* const from = a + r * lda + i;
             store_to(r, i, (some - i < lanes ? load_part(from, some - i) : load(from)) * scales);
