@@ -181,6 +181,20 @@ std::string margin(const Paired& pair) {
     return " +- " + figure(pair.by_document.half, 2) + " over documents, of one seed";
 }
 
+// pairs: better, worse, nll_less, half, beyond_chance, seeds, ... One seed decides nothing.
+std::string decided_of(const Figures& pairs) {
+    std::size_t decided = 0, of_seeds = 0;
+    for (const auto& pair : pairs.rows) {
+        decided += std::get<bool>(pair[4]);
+        of_seeds += std::get<std::int64_t>(pair[5]) > 1;
+    }
+    return of_seeds == 0
+               ? "no two encodings share two seeds, and nothing tells a difference from chance"
+               : text(
+                     decided, " of ", of_seeds,
+                     " pairs of encodings with two seeds or more differ by more than chance; the others are undecided");
+}
+
 // What was found of the ranking, and a row for each pair that shares a seed.
 Figures judge(const std::vector<Group>& groups, Result& result) {
     std::string ranking;
@@ -191,18 +205,15 @@ Figures judge(const std::vector<Group>& groups, Result& result) {
         {"better", "worse", "nll_less", "half", "beyond_chance", "seeds", "documents", "half_seeds", "half_documents"},
         {},
         3};
-    std::int64_t told_apart = 0, of_seeds = 0; // pairs; such as share two seeds or more
     for (std::size_t i = 0; i < groups.size(); ++i)
         for (std::size_t j = i + 1; j < groups.size(); ++j) {
             std::optional<Paired> pair = paired(groups[j], groups[i]);
             if (!pair) continue;
-            of_seeds += pair->seeds > 1;
             // Groups of other seeds, too, may rank otherwise than their common ones do.
             const bool swapped = pair->by_seed.mean < 0;
             if (swapped) pair = paired(groups[i], groups[j]);
             const std::string &better = groups[swapped ? j : i].name, &worse = groups[swapped ? i : j].name;
             const bool decided = above(pair->interval(), 0) == Verdict::held;
-            told_apart += decided;
             pairs.add(better, worse, pair->by_seed.mean, known(pair->half()), decided, std::int64_t{pair->seeds},
                       std::int64_t{pair->documents}, known(pair->by_seed.half),
                       pair->documents > 0 ? known(pair->by_document.half) : Cell());
@@ -210,10 +221,7 @@ Figures judge(const std::vector<Group>& groups, Result& result) {
                 result.found.push_back(text(better, " is ahead of ", worse, " by ", figure(pair->by_seed.mean),
                                             margin(*pair), decided ? ": more than chance." : ": undecided."));
         }
-    result.found.push_back(of_seeds == 0
-                               ? "No two encodings share two seeds: nothing tells a difference from chance."
-                               : text(told_apart, " of ", of_seeds,
-                                      " pairs of encodings differ by more than chance; the others are undecided."));
+    result.found.push_back("Decided: " + decided_of(pairs) + ".");
     return pairs;
 }
 
@@ -256,17 +264,6 @@ Figures documents(const std::vector<Group>& groups) {
                 figures.add(run.file, static_cast<std::int64_t>(d), run.documents[d].tokens,
                             std::round(run.documents[d].nll * 1e5) / 1e5);
     return figures;
-}
-
-// pairs: what judge() found. One seed decides nothing.
-std::string decided_of(const Figures& pairs) {
-    std::size_t decided = 0, of_seeds = 0;
-    for (const auto& pair : pairs.rows) {
-        decided += std::get<bool>(pair[4]);
-        of_seeds += std::get<std::int64_t>(pair[5]) > 1;
-    }
-    return of_seeds == 0 ? "no two encodings share two seeds"
-                         : text(decided, " of ", of_seeds, " pairs that share two seeds differ by more than chance");
 }
 
 // What the encoding of a row costs more than that of a column.

@@ -164,6 +164,9 @@ double share(const Plan& plan, const std::vector<Grid>& seeds, std::size_t times
 std::string shown(const std::string& encoding) {
     return encoding == "none" ? "`none`" : encoding;
 }
+std::string plain(const std::string& encoding) { // in pictures
+    return encoding;
+}
 
 // "solved at 64 (3 of 3 seeds; 0.99 right); 0.97 at 128, 0.41 at 256, no positions beyond"
 std::string outcome_of(const Plan& plan, const std::vector<Grid>& seeds) {
@@ -184,13 +187,16 @@ std::string outcome_of(const Plan& plan, const std::vector<Grid>& seeds) {
 }
 
 // Which encodings solve it, and which of these find most of the needles in the longest texts.
-std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Grid>>& encodings) {
+std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Grid>>& encodings,
+                       std::string (*shown)(const std::string&)) {
     const std::size_t last = plan.times.size() - 1;
-    std::string solvers, carried;
+    std::string solvers, carried, undecided;
     for (std::size_t e = 0; e < encodings.size(); ++e) {
         if (judge(plan, encodings[e], 0, solved_at) != Verdict::held) continue;
         append(solvers, shown(plan.encodings[e]));
-        if (judge(plan, encodings[e], last, half) == Verdict::held) append(carried, shown(plan.encodings[e]));
+        const Verdict found = judge(plan, encodings[e], last, half);
+        if (found == Verdict::held) append(carried, shown(plan.encodings[e]));
+        if (found == Verdict::undecided) append(undecided, shown(plan.encodings[e]));
     }
     return text(kinds[k].name, ", trained at ", plan.length, ": ",
                 plan.quick ? "undecided, since --quick trains too little to decide"
@@ -199,12 +205,13 @@ std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::v
                     : text("solved by ", solvers, "; most found at ", plan.times[last] * plan.length, " by ",
                            carried.empty()      ? "no encoding"
                            : carried == solvers ? "all of them"
-                                                : carried));
+                                                : carried,
+                           undecided.empty() ? "" : " (undecided for " + undecided + ")"));
 }
 
 NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Grid>>& encodings) {
     NamedFigures out{kinds[k].name,
-                     text(finding_of(plan, k, encodings), " (right answers, ", kinds[k].what,
+                     text(finding_of(plan, k, encodings, shown), " (right answers, ", kinds[k].what,
                           ", by length and depth, with Wilson's interval)"),
                      {{"encoding", "seed", "length", "depth", "right", "of", "share", "low", "high"}, {}, 3}};
     for (std::size_t e = 0; e < encodings.size(); ++e)
@@ -252,7 +259,8 @@ Picture overview_of(const Plan& plan, std::size_t k, const std::vector<std::vect
         for (const auto& seeds : encodings) row.push_back(share(plan, seeds, t, depth_count));
     }
     map.x_names = plan.encodings;
-    return {text(kinds[k].name, "-by-length"), finding_of(plan, k, encodings), "encoding", "tokens", std::move(map)};
+    return {text(kinds[k].name, "-by-length"), finding_of(plan, k, encodings, plain), "encoding", "tokens",
+            std::move(map)};
 }
 
 // ---- What was expected ------------------------------------------------------------------------
@@ -307,7 +315,7 @@ Result run(const Request& request) {
     const Grids all = train_all(plan, request);
     Result result;
     result.expected = expected;
-    for (std::size_t k = 0; k < std::size(kinds); ++k) result.found.push_back(finding_of(plan, k, all[k]) + ".");
+    for (std::size_t k = 0; k < std::size(kinds); ++k) result.found.push_back(finding_of(plan, k, all[k], shown) + ".");
     for (std::size_t k = 0; k < std::size(kinds); ++k) {
         result.tables.push_back(table_of(plan, k, all[k]));
         result.pictures.push_back(overview_of(plan, k, all[k]));

@@ -160,11 +160,11 @@ Result run(const Request& request) {
     if (!swaps.refused.rows.empty())
         result.tables.push_back(
             {"refused", text(swaps.refused.rows.size(), " pairs cannot run"), std::move(swaps.refused)});
-    result.tables.push_back(
-        {"pairs",
-         text("Of ", swaps.swapped, " swaps ", swaps.dearer,
-              " cost more: nats per token, and the difference to the weights' own encoding on the same tokens"),
-         std::move(swaps.pairs)});
+    result.tables.push_back({"pairs",
+                             text("Of ", swaps.swapped, " swaps ", swaps.dearer,
+                                  " cost more beyond the interval: nats per token, and the difference to the weights' "
+                                  "own encoding on the same tokens"),
+                             std::move(swaps.pairs)});
     result.pictures.push_back({"heat-map", best, "run with", "trained with", std::move(swaps.map)});
     return result;
 }

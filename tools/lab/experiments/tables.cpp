@@ -68,7 +68,9 @@ std::string extent_by_pair(const Table& table, std::size_t column) {
     std::map<int, Vector> pairs;
     for (const auto& row : table.rows) pairs[static_cast<int>(row[1])].push_back(row[column]);
     const auto& [last, values] = *pairs.rbegin();
-    return text("pair 0 ", span_of(pairs.begin()->second), ", pair ", last, " ", span_of(values));
+    const auto& [first, of_first] = *pairs.begin();
+    const std::string begin = text("pair ", first, " ", span_of(of_first));
+    return pairs.size() == 1 ? begin : text(begin, ", pair ", last, " ", span_of(values));
 }
 
 // A picture for every kind of number in a table: of a matrix one, otherwise one for each column after those that

@@ -127,7 +127,9 @@ std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector
     }
     const std::string most = text(plan.tasks[task]->steps, " steps");
     std::string out = text(plan.tasks[task]->name, plan.seeds == 1 ? ", one seed: solved by " : ": solved by ",
-                           all.empty() ? "no encoding in every seed" : all);
+                           !all.empty()      ? all
+                           : plan.seeds == 1 ? "no encoding"
+                                             : "no encoding in every seed");
     if (!some.empty()) out += "; in part by " + some;
     if (!none.empty()) out += text("; UNSOLVED after ", most, " with ", none);
     return out + ".";

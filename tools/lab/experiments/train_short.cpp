@@ -258,8 +258,8 @@ void judge(const Plan& plan, const AllCosts& all, const StepCosts& steps, Result
     const Verdict faster = below(ratio.interval(), 0);
     const auto percent = [](double log) { return figure(100 * (std::exp(log) - 1), 2); };
     result.found.push_back(
-        text("A step of ", rows, " tokens takes ", figure(steps.milliseconds[0]), " ms with ALiBi at ", plan.length,
-             " and ", figure(steps.milliseconds[1]), " ms with sinusoids at ", 2 * plan.length, " (",
+        text("A step of ", rows, " tokens takes ", figure(steps.milliseconds[0]), " ms of a processor with ALiBi at ",
+             plan.length, " and ", figure(steps.milliseconds[1]), " ms with sinusoids at ", 2 * plan.length, " (",
              percent(ratio.mean), " %, ", percent(ratio.low()), " to ", percent(ratio.high()), "): ",
              faster == Verdict::held     ? "ALiBi's is faster"
              : faster == Verdict::missed ? "ALiBi's is slower"
