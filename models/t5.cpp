@@ -141,7 +141,8 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     b.score_scale = 1;
     b.gated = tensors.find("dec.blk.0.ffn_gate.weight") != nullptr;
     b.activation = b.gated ? Activation::gelu_tanh : Activation::relu;
-    b.head_scale = b.tied_head ? tied_scale(b) : 1;
+    // Heads that are the embedding came with ReLU; a file may hold a copy of one.
+    b.head_scale = b.tied_head || !b.gated ? tied_scale(b) : 1;
     const int encoder_layers = b.n_layers;
     b.n_layers = c.integer("decoder_block_count", encoder_layers, 1, 1024);
     add_encoder(b, encoder_layers);

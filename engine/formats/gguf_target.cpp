@@ -182,7 +182,7 @@ std::string misfit_of_experts(const Trunk& t, const Blueprint& b) {
     const bool any = b.experts != 0;
     if (t.experts && any != *t.experts) return "expected " + yes_no("experts", *t.experts);
     if (!any) return {};
-    if ((b.shared_expert != 0) != t.shared) return "expected " + yes_no("expert that all tokens pass", t.shared);
+    if ((b.shared_expert != 0) != t.shared) return "expected " + yes_no("shared experts", t.shared);
     if (b.experts_renormalised == t.shared)
         return std::string("expected shares of experts that ") + (t.shared ? "do not " : "") + "sum to one";
     if (b.ffn_bias) return "expected no biases of experts";

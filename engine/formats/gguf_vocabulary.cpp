@@ -31,7 +31,8 @@ public:
         if (!v.types.empty()) check_size("token_type", v.types.size(), v.tokens.size());
         v.merges = texts("merges");
         v.charsmap = charsmap();
-        v.bos = id("bos_token_id");
+        const bool cls = v.model == "bert" && file_.metadata().contains(prefix + "cls_token_id");
+        v.bos = id(cls ? "cls_token_id" : "bos_token_id"); // a converter writes the first alone for BERT
         v.eos = id("eos_token_id");
         v.unknown = id("unknown_token_id");
         v.separator =

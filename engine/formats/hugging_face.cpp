@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, and, where they are
-// there, tokenizer.json (or vocab.json and merges.txt), tokenizer_config.json, special_tokens_map.json and generation_config.json.
+// there, tokenizer.json (or vocab.json and merges.txt, Marian's files or SentencePiece's), tokenizer_config.json,
+// special_tokens_map.json and generation_config.json.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "formats/architecture.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
+#include "formats/tokenizer_config.h"
 #include "formats/tokenizer_files.h"
 
 #include <set>
@@ -17,11 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_config = std::size_t{4} << 20, most_tokenizer = json_tokenizer_limits.bytes;
 constexpr std::string_view index_name = "model.safetensors.index.json";
-
-bool is_there(const fs::path& path) {
-    std::error_code error;
-    return fs::exists(path, error);
-}
 
 // A file of the directory as JSON; null if it is not there.
 JsonValue read_json_file(const fs::path& path, std::size_t most = most_config) {
@@ -187,6 +184,32 @@ TextSide read_text(const fs::path& directory, int vocab_size, std::string_view m
     return text;
 }
 
+// A model without text still takes tokens, so that a file of SentencePiece's that says something else than its class stands
+// for is no reason to refuse all of it.
+void add_sentence_piece_text(Source& source, const fs::path& directory, const JsonValue& config,
+                             const std::string& model_type) {
+    const auto read = [directory, model_type, vocab = source.blueprint.vocab_size] {
+        return read_text(directory, vocab, model_type);
+    };
+    TextSide first;
+    try {
+        first = read();
+        if (const int found = first.tokenizer->vocab_size(); found > source.blueprint.vocab_size)
+            fail(ErrorCode::model, printable_path(directory), ": tokenizer: expected at most ",
+                 source.blueprint.vocab_size, " tokens, as the model has rows for, found ", found);
+    } catch (const Error& error) {
+        source.warnings.push_back(std::string(error.what()) + "; without text, tokens alone work");
+        return;
+    }
+    source.text = [once = std::make_shared<TextSide>(std::move(first)), read] {
+        return once->tokenizer ? std::move(*once) : read();
+    };
+    const JsonValue* const legacy = find_member(config, "legacy");
+    if (legacy != nullptr && legacy->boolean() && !*legacy->boolean())
+        source.warnings.push_back("tokenizer_config.json: 'legacy': expected true, found false: text behind an added "
+                                  "token begins with a space all the same");
+}
+
 // The text side of a source, or a warning of what would be one.
 void add_text(Source& source, const fs::path& directory, const std::string& model_type) {
     const fs::path generation = directory / "generation_config.json";
@@ -199,6 +222,9 @@ void add_text(Source& source, const fs::path& directory, const std::string& mode
                                       "fast tokenizers save a tokenizer.json)");
         return;
     }
+    if (!is_there(directory / "tokenizer.json") && !has_gpt2_files(directory, config, model_type) &&
+        !has_marian_files(directory, model_type))
+        return add_sentence_piece_text(source, directory, config, model_type);
     source.text = [directory, model_type, vocab = source.blueprint.vocab_size] {
         return read_text(directory, vocab, model_type);
     };

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/utf8.h"
+#include "formats/tokenizer_config.h"
 #include "io/file.h"
 #include "io/json_writer.h"
 #include "text/sentence_piece.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace ordo {
 namespace {
@@ -17,41 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view vocab_name = "vocab.json", merges_name = "merges.txt", source_name = "source.spm";
-
-bool is_there(const fs::path& path) {
-    std::error_code error;
-    return fs::exists(path, error);
-}
-
-const std::string* text_of(const JsonValue& object, std::string_view key) {
-    const JsonValue* value = find_member(object, key);
-    if (value != nullptr && value->object()) value = find_member(*value, "content");
-    return value == nullptr ? nullptr : value->string();
-}
-
-bool flag_of(const JsonValue& object, std::string_view key, bool otherwise) {
-    const JsonValue* const flag = find_member(object, key);
-    return flag != nullptr && flag->boolean() ? *flag->boolean() : otherwise;
-}
-
-// added_tokens_decoder: {"50256": {"content": ..., "special": true}}
-struct AddedTokenEntry {
-    std::uint64_t id;
-    const std::string& content;
-    const JsonValue& token;
-};
-std::vector<AddedTokenEntry> added_token_entries(const JsonValue& decoder, const std::string& where) {
-    std::vector<AddedTokenEntry> entries;
-    for (const auto& [key, token] : *decoder.object()) {
-        const bool digits = !key.empty() && key.size() < 8 && key.find_first_not_of("0123456789") == key.npos;
-        const std::string* const content = token.object() ? text_of(token, "content") : nullptr;
-        if (!digits || content == nullptr)
-            fail(ErrorCode::model, where, ": 'added_tokens_decoder': '", printable(key),
-                 "': expected an id and a token with its content, found ", describe(token));
-        entries.push_back({std::stoul(key), *content, token});
-    }
-    return entries;
-}
 
 // Added tokens by id, as the members of a tokenizer.json.
 class AddedTokenList {
@@ -262,16 +229,23 @@ class MoreTokens {
 public:
     MoreTokens(GgufVocabulary& to, std::string where) : to_(to), where_(std::move(where)) {}
 
+    bool empty() const { return later_.empty(); }
+
     void add(std::uint64_t id, const std::string& content, bool special) {
         const auto type = special ? GgufVocabulary::control : GgufVocabulary::user_defined;
         if (id < to_.tokens.size()) {
             if (to_.tokens[id] != content)
                 fail(ErrorCode::model, where_, ": added token ", id, ": expected '", printable(to_.tokens[id]),
                      "', as the pieces have it, found '", printable(content), "'");
-            if (to_.types[id] != GgufVocabulary::unknown_type) to_.types[id] = type;
+            if (to_.types[id] != GgufVocabulary::unknown_type && (special || to_.types[id] != GgufVocabulary::control))
+                to_.types[id] = type;
             return;
         }
-        later_[id] = {content, type};
+        auto& [listed, kind] = later_.try_emplace(id, content, type).first->second;
+        if (listed != content)
+            fail(ErrorCode::model, where_, ": added token ", id, ": expected '", printable(listed),
+                 "', as it is listed before, found '", printable(content), "'");
+        if (special) kind = type;
     }
     // Ids follow each other without a gap.
     void put() {
@@ -291,6 +265,27 @@ private:
     std::map<std::uint64_t, std::pair<std::string, GgufVocabulary::Type>> later_;
 };
 
+// What a configuration names as its special tokens: added_tokens.json does not say which of its own are.
+std::set<std::string> special_names(const fs::path& directory, const JsonValue& tokenizer_config) {
+    std::set<std::string> names;
+    const fs::path path = directory / "special_tokens_map.json";
+    const JsonValue map = is_there(path) ? parse_json(read_file(path, json_tokenizer_limits.bytes),
+                                                      printable_path(path), json_tokenizer_limits)
+                                         : JsonValue();
+    for (const JsonValue* object : std::initializer_list<const JsonValue*>{&tokenizer_config, &map}) {
+        for (const char* key :
+             {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"})
+            if (const std::string* name = text_of(*object, key)) names.insert(*name);
+        const JsonValue* const more = find_member(*object, "additional_special_tokens");
+        if (more == nullptr || !more->array()) continue;
+        for (const JsonValue& each : *more->array()) {
+            const JsonValue* const content = each.object() ? find_member(each, "content") : &each;
+            if (content != nullptr && content->string()) names.insert(*content->string());
+        }
+    }
+    return names;
+}
+
 // added_tokens.json: {"<pad>": 32000}, and added_tokens_decoder: {"32000": {"content": "<pad>", "special": true}}.
 void add_listed(const fs::path& directory, const JsonValue& tokenizer_config, MoreTokens& to) {
     const fs::path path = directory / "added_tokens.json";
@@ -298,10 +293,11 @@ void add_listed(const fs::path& directory, const JsonValue& tokenizer_config, Mo
         const std::string where = printable_path(path);
         const JsonValue list = parse_json(read_file(path, json_tokenizer_limits.bytes), where, json_tokenizer_limits);
         if (!list.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(list));
+        const std::set<std::string> special = special_names(directory, tokenizer_config);
         for (const auto& [content, id] : *list.object()) {
             if (!id.unsigned_integer() || content.empty())
                 fail(ErrorCode::model, where, ": '", printable(content), "': expected an id, found ", describe(id));
-            to.add(*id.unsigned_integer(), content, false);
+            to.add(*id.unsigned_integer(), content, special.contains(content));
         }
     }
     const JsonValue* const decoder = find_member(tokenizer_config, "added_tokens_decoder");
@@ -311,12 +307,19 @@ void add_listed(const fs::path& directory, const JsonValue& tokenizer_config, Mo
         to.add(each.id, each.content, flag_of(each.token, "special", true));
 }
 
-// <extra_id_99> to <extra_id_0> behind the pieces, as many as extra_ids says; T5's default, and none of mT5's, whose pieces have them.
-void add_extra_ids(const JsonValue& tokenizer_config, std::string_view model_type, GgufVocabulary& v, MoreTokens& to) {
+// <extra_id_99> to <extra_id_0> behind the pieces, as many as extra_ids says; T5's default where no tokens are listed, and none
+// of mT5's, whose pieces have them.
+void add_extra_ids(const JsonValue& tokenizer_config, std::string_view model_type, const std::string& where,
+                   GgufVocabulary& v, MoreTokens& to) {
+    constexpr std::uint64_t most = 1 << 16;
     const JsonValue* const said = find_member(tokenizer_config, "extra_ids");
-    std::uint64_t count = model_type == "mt5" ? 0 : 100;
-    if (said != nullptr && said->unsigned_integer())
-        count = std::min<std::uint64_t>(*said->unsigned_integer(), 1 << 16);
+    std::uint64_t count = model_type == "mt5" || !to.empty() ? 0 : 100;
+    if (said != nullptr) {
+        if (!said->unsigned_integer() || *said->unsigned_integer() > most)
+            fail(ErrorCode::model, where, ": tokenizer_config.json: 'extra_ids': expected 0 to ", most, ", found ",
+                 describe(*said));
+        if (to.empty()) count = *said->unsigned_integer(); // or they are among what is listed
+    }
     const std::size_t first = v.tokens.size();
     for (std::uint64_t i = 0; i < count; ++i)
         to.add(first + i, "<extra_id_" + std::to_string(count - 1 - i) + ">", true);
@@ -365,11 +368,14 @@ std::unique_ptr<Tokenizer> tokenizer_from_sentence_piece_file(const fs::path& di
     if (!t5 && (!model.charsmap.empty() || model.remove_extra_whitespaces))
         fail(ErrorCode::model, where, ": normalizer_spec: expected a text that is left as it is, as Llama's, found ",
              model.charsmap.empty() ? "remove_extra_whitespaces 1" : "a precompiled_charsmap");
+    if (model.unknown < 0 || static_cast<std::size_t>(model.unknown) >= model.pieces.size())
+        fail(ErrorCode::model, where, ": trainer_spec.unk_id: expected the id of one of ", model.pieces.size(),
+             " pieces, found ", model.unknown);
     const std::int32_t start = model.start, end = model.end;
     GgufVocabulary v = vocabulary_of(std::move(model));
     MoreTokens more(v, where);
     add_listed(directory, tokenizer_config, more);
-    if (t5) add_extra_ids(tokenizer_config, model_type, v, more);
+    if (t5) add_extra_ids(tokenizer_config, model_type, where, v, more);
     more.put();
     v.bos = special_piece(v, text_of(tokenizer_config, "bos_token"), start);
     v.eos = special_piece(v, text_of(tokenizer_config, "eos_token"), end);

@@ -158,6 +158,26 @@ TEST(GgufBertTraps, SaysWhoseVectorIsMeant) {
     }
 }
 
+// A converter writes BERT's first token as cls_token_id, and no begin token.
+TEST(GgufBertTraps, ATextBeginsWithCls) {
+    File file = bert_file("bert");
+    std::vector<std::string> tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    std::vector<std::int32_t> types(5, 3);
+    while (tokens.size() < 64) {
+        tokens.push_back("\u2581" + std::to_string(tokens.size()));
+        types.push_back(1);
+    }
+    file.metadata.emplace_back("tokenizer.ggml.model", GgufValue::of("bert"));
+    file.metadata.emplace_back("tokenizer.ggml.tokens", GgufValue::of(std::span<const std::string>(tokens)));
+    file.metadata.emplace_back("tokenizer.ggml.token_type", GgufValue::of(std::span<const std::int32_t>(types)));
+    file.metadata.emplace_back("tokenizer.ggml.cls_token_id", GgufValue::of(std::uint32_t{2}));
+    file.metadata.emplace_back("tokenizer.ggml.seperator_token_id", GgufValue::of(std::uint32_t{3}));
+    file.metadata.emplace_back("tokenizer.ggml.unknown_token_id", GgufValue::of(std::uint32_t{1}));
+    const TextSide side = file.source().text();
+    EXPECT_EQ(side.special.first, 2);
+    EXPECT_EQ(encode_framed(*side.tokenizer, "7", false), (std::vector<Token>{2, 7, 3}));
+}
+
 TEST(GgufBertTraps, RefusesACausalOne) {
     File file = bert_file("bert");
     file.metadata.pop_back();
@@ -227,6 +247,14 @@ TEST_P(GgufT5, GivesTheLogitsOfItsTranscription) {
 // t5: a head that is the embedding, ReLU, and a table that nothing uses. t5-flan: a gate, a head of its own, fewer decoder layers.
 INSTANTIATE_TEST_SUITE_P(Families, GgufT5, ::testing::Values("t5", "t5-flan"),
                          [](const auto& each) { return each.param == std::string("t5") ? "t5" : "t5_flan"; });
+
+// Some checkpoints keep a copy of the embedding as their head, and a converter takes it along.
+TEST(GgufT5Traps, ACopyOfTheEmbeddingIsNoHeadOfItsOwn) {
+    File file = t5_file("t5");
+    file.tensors["output.weight"] = file.tensors.at("token_embd.weight");
+    std::vector<std::string> warnings;
+    test::expect_encoder_cases(file.load(warnings), "t5");
+}
 
 TEST(GgufT5Traps, RefusesATableOfEachLayer) { // UMT5, which the converter writes under the same name
     File file = t5_file("t5");

@@ -25,6 +25,27 @@ protected:
         EXPECT_TRUE(has_sentence_piece_file(folder_.path(), parsed, model_type));
         return tokenizer_from_sentence_piece_file(folder_.path(), parsed, model_type);
     }
+    // The model's embedding with so many rows, which are those that it has again.
+    void widen(std::int64_t vocabulary) {
+        const Safetensors whole = Safetensors::open(folder_ / "model.safetensors");
+        std::vector<RawTensor> tensors;
+        for (const TensorInfo& info : whole.tensors()) {
+            std::vector<std::byte> bytes(info.bytes);
+            whole.read_raw(info, bytes);
+            RawTensor to{info.name, info.dtype, info.shape, info.bytes, {}};
+            if (info.name == "shared.weight" || info.name == "lm_head.weight" ||
+                info.name.ends_with("embed_tokens.weight")) {
+                const std::size_t row = info.bytes / static_cast<std::size_t>(info.shape[0]);
+                to.shape[0] = vocabulary;
+                to.bytes = row * static_cast<std::size_t>(vocabulary);
+                for (std::size_t i = 0; bytes.size() < to.bytes; ++i) bytes.push_back(bytes[i]);
+            }
+            to.content = [bytes](const ByteSink& sink) { sink(bytes); };
+            tensors.push_back(std::move(to));
+        }
+        write_raw_safetensors(folder_ / "model.safetensors", tensors, {});
+        with("vocab_size", vocabulary);
+    }
     std::string refused(const std::string& model, std::string_view model_type, const std::string& config = "{}") {
         try {
             tokenizer(model, model_type, config);
@@ -138,12 +159,63 @@ TEST_F(SentencePieceFiles, OthersAreRefused) {
 TEST_F(SentencePieceFiles, ADirectoryIsReadWithThem) {
     take("t5");
     tokenizer("t5", "t5");
+    widen(264);
+    EXPECT_TRUE(warnings().empty());
+    EXPECT_FALSE(Model::load(folder_.path()).encode("x").empty());
     const Source source = hugging_face_source(folder_.path());
-    EXPECT_TRUE(source.warnings.empty());
-    const TextSide side = source.text();
-    EXPECT_EQ(side.special.start, 0);
-    EXPECT_EQ(side.special.end, Ids({1}));
-    EXPECT_EQ(encode_framed(*side.tokenizer, "x", true).back(), 1);
+    for (int again = 0; again < 2; ++again) { // who asks twice gets it twice
+        const TextSide side = source.text();
+        EXPECT_EQ(side.special.start, 0);
+        EXPECT_EQ(side.special.end, Ids({1}));
+        EXPECT_EQ(encode_framed(*side.tokenizer, "x", true).back(), 1);
+    }
+    put_file(folder_ / "tokenizer_config.json", R"({"legacy": false})");
+    ASSERT_EQ(warnings().size(), 1U);
+    EXPECT_NE(warnings()[0].find("'legacy': expected true, found false"), std::string::npos);
+}
+
+// Tokens alone need no text: what does not fit is said, and the weights load.
+TEST_F(SentencePieceFiles, AModelLoadsWithoutAFileThatDoesNotFit) {
+    take("t5");
+    tokenizer("t5", "t5"); // 260 tokens beside 64 rows
+    ASSERT_EQ(warnings().size(), 1U);
+    EXPECT_NE(warnings()[0].find("tokenizer: expected at most 64 tokens, as the model has rows for, found 260; "
+                                 "without text, tokens alone work"),
+              std::string::npos)
+        << warnings()[0];
+    take("llama");
+    std::filesystem::remove(folder_ / "spiece.model");
+    std::filesystem::copy_file(files / "t5.model", folder_ / "tokenizer.model");
+    ASSERT_EQ(warnings().size(), 1U);
+    EXPECT_NE(warnings()[0].find("tokenizer.model: trainer_spec.model_type: expected 2, BPE, found 1"),
+              std::string::npos)
+        << warnings()[0];
+    EXPECT_FALSE(hugging_face_source(folder_.path()).text);
+}
+
+// What added_tokens.json lists is special where the pieces or the configuration say so.
+TEST_F(SentencePieceFiles, AListedTokenIsAsSpecialAsItsNameIs) {
+    put_file(folder_ / "added_tokens.json", R"({"</s>": 2, "[PAD]": 400, "<|end|>": 401, "<x>": 402})");
+    put_file(folder_ / "special_tokens_map.json", R"({"additional_special_tokens": ["<|end|>"]})");
+    const auto made = tokenizer("llama", "llama", R"({"pad_token": "[PAD]"})");
+    EXPECT_TRUE(made->is_special(2));
+    EXPECT_TRUE(made->is_special(400));
+    EXPECT_TRUE(made->is_special(401));
+    EXPECT_FALSE(made->is_special(402));
+}
+
+TEST_F(SentencePieceFiles, ATokenIsListedUnderOneName) {
+    put_file(folder_ / "added_tokens.json", R"({"<a>": 400})");
+    EXPECT_NE(refused("llama", "llama", R"({"added_tokens_decoder": {"400": {"content": "<b>"}}})")
+                  .find("added token 400: expected '<a>', as it is listed before, found '<b>'"),
+              std::string::npos);
+    std::filesystem::remove(folder_ / "added_tokens.json");
+    // Tokens that are listed stand in the place of T5's own.
+    const auto made = tokenizer("t5", "t5", R"({"added_tokens_decoder": {"160": {"content": "<sep>"}}})");
+    EXPECT_EQ(made->find("<sep>"), 160);
+    EXPECT_EQ(made->vocab_size(), 161);
+    EXPECT_NE(refused("t5", "t5", R"({"extra_ids": 100000})").find("'extra_ids': expected 0 to 65536, found 100000"),
+              std::string::npos);
 }
 
 } // namespace

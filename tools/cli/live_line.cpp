@@ -50,6 +50,7 @@ int terminal_columns() {
 }
 
 double seconds_left(double seconds, std::int64_t done, std::int64_t total) {
+    if (done <= 0) return 0;
     return seconds * static_cast<double>(total - done) / static_cast<double>(done);
 }
 

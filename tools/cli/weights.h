@@ -17,8 +17,7 @@ inline constexpr Option model_options[] = {
      .kind = Kind::path,
      .value = "FILE",
      .help = "a weight file (safetensors, GGUF, llama2.c) or a Hugging Face directory; by default the shipped weights "
-             "that were "
-             "trained with --encoding"},
+             "that were trained with --encoding"},
     {.name = "encoding",
      .kind = Kind::text,
      .value = "SPEC",
