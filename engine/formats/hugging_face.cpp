@@ -164,20 +164,40 @@ private:
     int vocab_size_;
 };
 
+enum class TokenizerFiles { none, json, marian, gpt2, sentence_piece };
+
+// Those that a directory's tokenizer is read from.
+TokenizerFiles files_of(const fs::path& directory, const JsonValue& config, std::string_view model_type) {
+    if (is_there(directory / "tokenizer.json")) return TokenizerFiles::json;
+    if (has_marian_files(directory, model_type)) return TokenizerFiles::marian;
+    if (has_gpt2_files(directory, config, model_type)) return TokenizerFiles::gpt2;
+    if (has_sentence_piece_file(directory, config, model_type)) return TokenizerFiles::sentence_piece;
+    return TokenizerFiles::none;
+}
+
+std::unique_ptr<const Tokenizer> read_tokenizer(const fs::path& directory, std::string_view model_type) {
+    const JsonValue config = read_json_file(directory / "tokenizer_config.json");
+    const fs::path path = directory / "tokenizer.json";
+    switch (files_of(directory, config, model_type)) {
+    case TokenizerFiles::json:
+        return tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path));
+    case TokenizerFiles::marian:
+        return tokenizer_from_marian_files(directory);
+    case TokenizerFiles::gpt2:
+        return tokenizer_from_gpt2_files(directory, config, read_json_file(directory / "special_tokens_map.json"));
+    case TokenizerFiles::sentence_piece:
+        return tokenizer_from_sentence_piece_file(directory, config, model_type);
+    case TokenizerFiles::none:
+        break;
+    }
+    fail(ErrorCode::model, printable_path(directory), ": expected a tokenizer, found none");
+}
+
 TextSide read_text(const fs::path& directory, int vocab_size, std::string_view model_type) {
-    const fs::path path = directory / "tokenizer.json", generation_path = directory / "generation_config.json";
+    const fs::path generation_path = directory / "generation_config.json";
     TextSide text;
     text.padded_vocabulary = true;
-    const JsonValue config = read_json_file(directory / "tokenizer_config.json");
-    if (is_there(path))
-        text.tokenizer = tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path));
-    else if (has_marian_files(directory, model_type))
-        text.tokenizer = tokenizer_from_marian_files(directory);
-    else if (has_gpt2_files(directory, config, model_type))
-        text.tokenizer =
-            tokenizer_from_gpt2_files(directory, config, read_json_file(directory / "special_tokens_map.json"));
-    else
-        text.tokenizer = tokenizer_from_sentence_piece_file(directory, config, model_type);
+    text.tokenizer = read_tokenizer(directory, model_type);
     const JsonValue generation = read_json_file(generation_path);
     text.special = SpecialTokensOf(directory, generation, *text.tokenizer, vocab_size).read();
     text.sampling = sampling_from(generation, printable_path(generation_path));
@@ -214,17 +234,15 @@ void add_sentence_piece_text(Source& source, const fs::path& directory, const Js
 void add_text(Source& source, const fs::path& directory, const std::string& model_type) {
     const fs::path generation = directory / "generation_config.json";
     const JsonValue config = read_json_file(directory / "tokenizer_config.json");
-    if (!is_there(directory / "tokenizer.json") && !has_gpt2_files(directory, config, model_type) &&
-        !has_marian_files(directory, model_type) && !has_sentence_piece_file(directory, config, model_type)) {
+    const TokenizerFiles files = files_of(directory, config, model_type);
+    if (files == TokenizerFiles::none) {
         if (const std::string unread = unread_tokenizer_files(directory); !unread.empty())
             source.warnings.push_back("no tokenizer.json but " + unread +
                                       ", not read for this model: without text, tokens alone work (transformers' "
                                       "fast tokenizers save a tokenizer.json)");
         return;
     }
-    if (!is_there(directory / "tokenizer.json") && !has_gpt2_files(directory, config, model_type) &&
-        !has_marian_files(directory, model_type))
-        return add_sentence_piece_text(source, directory, config, model_type);
+    if (files == TokenizerFiles::sentence_piece) return add_sentence_piece_text(source, directory, config, model_type);
     source.text = [directory, model_type, vocab = source.blueprint.vocab_size] {
         return read_text(directory, vocab, model_type);
     };

@@ -42,23 +42,14 @@ inline Rows rows_of_pass(Session& session, const Json& given, bool states, const
 
 // Rows of the last tokens; null is of padding, for which there is no row.
 inline void expect_rows(const Rows& found, const Json& expected, int tokens) {
-    double worst = 0, error = 0, power = 0;
+    Gate gate;
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const int token = tokens - static_cast<int>(expected.size()) + static_cast<int>(i);
         ASSERT_EQ(expected[i].is_null(), !found.contains(token)) << token;
         if (expected[i].is_null()) continue;
-        const auto row = expected[i].get<std::vector<double>>();
-        const std::vector<float>& own = found.at(token);
-        ASSERT_EQ(own.size(), row.size());
-        for (std::size_t j = 0; j < row.size(); ++j) {
-            const double d = own[j] - row[j];
-            worst = std::max(worst, std::abs(d));
-            error += d * d;
-            power += row[j] * row[j];
-        }
+        gate.add(found.at(token), expected[i]);
     }
-    EXPECT_LE(worst, 2e-4);
-    EXPECT_LE(error, 1e-9 * power);
+    gate.expect_met();
 }
 
 // Logits and greedy text of every case of a family with an encoder.
