@@ -143,8 +143,8 @@ public:
 
 private:
     void add_products_of_keys(float alpha, View x, int query, Positions keys, float* to) const;
-    // A tile of one query, its keys in order and their rows in one span: what a decoded token asks for, to which
-    // RelativePairs would add half of the time.
+    // A tile of one query, its keys in order and their rows in one span: what a decoded token asks for, and for
+    // which no list of pairs is made.
     struct OneQuery {
         RelativeCut cut;
         std::int64_t first; // of the span

@@ -21,7 +21,7 @@ inline void prefetch(const std::byte* p) {
 constexpr std::ptrdiff_t halves_ahead = 2048; // bytes
 
 struct F32Panel { // [k][32]
-    // k taken at once, their bytes, and how far ahead memory is asked for: eight rows take four times as long as one.
+    // k taken at once, their bytes, and how far ahead memory is asked for.
     static constexpr int depth = 1, bytes = 128, ahead = 8192;
     // Of k, vector v of the 32 outputs' weights.
     static void load(const std::byte* step, int v, floats (&w)[1]) {
