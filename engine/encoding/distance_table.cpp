@@ -32,6 +32,22 @@ void DistanceTable::prepare(int n_positions) {
     });
 }
 
+// In decoding, a thread comes to the row of its next head next, which is the next one or, beside one other thread, that
+// after it (beside more it is a guess); what it reads would come from memory: the weights of a layer have been read since. A
+// few lines are enough: by then the machine sees by itself what is read. (GCC drops calls of functions that do nothing but
+// prefetch, unless they are inlined.)
+[[gnu::always_inline]] inline void DistanceTable::fetch_next(int row, std::int64_t at, std::int64_t n) const {
+    constexpr std::int64_t line = 64 / sizeof(float);
+    const int one = row + 1 < rows_ ? row + 1 : 0, two = one + 1 < rows_ ? one + 1 : 0;
+    const float* const next = row_of(one) + at;
+    const float* const after = row_of(detail::member.threads > 1 ? two : one) + at;
+    const std::int64_t end = std::min(n, 8 * line);
+    for (std::int64_t i = 0; i < end; i += line) {
+        __builtin_prefetch(next + i);
+        __builtin_prefetch(after + i);
+    }
+}
+
 void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive_keys) const {
     assert(row >= 0 && row < rows_);
     if (!consecutive_keys || tile.keys.empty()) {
@@ -44,6 +60,7 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
         const std::int64_t at = index(std::int64_t{tile.queries[static_cast<std::size_t>(i)]} - tile.keys[0]);
         if (at >= 0 && at + n <= width_) {
             kernels().add(scores.cols, row_of(row) + at, to);
+            if (scores.rows == 1) fetch_next(row, at, n);
             continue;
         }
         const std::int64_t first = std::clamp<std::int64_t>(-at, 0, n); // what the table has: [first, last)
@@ -51,18 +68,6 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
         add_one_by_one(to, row, tile, i, 0, first);
         if (last > first) kernels().add(static_cast<int>(last - first), row_of(row) + at + first, to + first);
         add_one_by_one(to, row, tile, i, last, n);
-    }
-    if (scores.rows != 1) return;
-    // In decoding, this thread comes to the row of its next head next, which is the next one or, beside one other thread, that
-    // after it (beside more it is a guess); what it reads would come from memory: the weights of a layer have been read since. A few lines are
-    // enough: by then the machine sees by itself what is read. (GCC drops calls of functions that do nothing but
-    // prefetch: the loops have to stand here.)
-    constexpr std::int64_t line = 64 / sizeof(float);
-    const std::int64_t first = std::max<std::int64_t>(0, index(std::int64_t{tile.queries[0]} - tile.keys[0]));
-    const std::int64_t end = std::min({first + scores.cols, first + 8 * line, width_});
-    for (int next = row + 1; next <= row + std::min(detail::member.threads, 2); ++next) {
-        const float* const from = row_of(next < rows_ ? next : std::min(next - rows_, rows_ - 1));
-        for (std::int64_t i = first; i < end; i += line) __builtin_prefetch(from + i);
     }
 }
 

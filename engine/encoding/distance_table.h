@@ -38,6 +38,7 @@ private:
     // Keys [first, last) of a tile's query, whatever their positions.
     void add_one_by_one(float* scores, int row, const Tile& tile, int query, std::int64_t first,
                         std::int64_t last) const;
+    void fetch_next(int row, std::int64_t at, std::int64_t n) const; // [at, at + n) of the rows that come after one
     const float* row_of(int row) const { return table_.data() + row * width_; }
 
     int rows_;
