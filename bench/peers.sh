@@ -69,13 +69,18 @@ def rates(command, speed):
 
 
 def process(command):
-    """Seconds and megabytes of a whole process."""
-    start = time.monotonic()
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(child.pid, 0)
-    if status:
-        sys.exit(f"peers: {' '.join(command)}: ended with {os.waitstatus_to_exitcode(status)}")
-    return {"process, s": time.monotonic() - start, "process, MB": used.ru_maxrss / 1024}
+    """Seconds and megabytes of a whole process, the second of two in a row.
+
+    The first leaves the file in the page cache, and memory that the system has at hand: the host of a virtual machine takes
+    back what is free for seconds, and then whoever asks for memory is timed for what the host does."""
+    for _ in range(2):
+        start = time.monotonic()
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(child.pid, 0)
+        seconds = time.monotonic() - start
+        if status:
+            sys.exit(f"peers: {' '.join(command)}: ended with {os.waitstatus_to_exitcode(status)}")
+    return {"process, s": seconds, "process, MB": used.ru_maxrss / 1024}
 
 
 def measured(engine):
