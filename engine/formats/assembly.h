@@ -42,8 +42,8 @@ public:
     std::size_t part_size() const;
     // Of rows that are moved as they are: their types from the first to the last, one or more; else none.
     std::vector<TypedRows> bands() const;
-    // Rows of blocks of one such band as they are stored, from row `first` on, by the calling thread alone. Throws
-    // Error(model) for a scale that is not finite.
+    // Rows of halves or blocks of one such band as they are stored, from row `first` on, by the calling thread alone.
+    // Throws Error(model) for a half or a scale that is not finite.
     void read_stored(std::int64_t first, std::span<std::byte> out) const;
     std::vector<std::byte> read_stored() const; // all rows, if there is but one band
 

@@ -65,7 +65,7 @@ WeightType without_filling(WeightType type, const TensorSpec& spec) {
     return packed_bytes(type, spec) > packed_bytes(WeightType::f32, spec) ? WeightType::f32 : type;
 }
 
-// What a tensor is in memory. With bands it is the blocks that its rows are stored in, as they are.
+// What a tensor is in memory. With bands it is the halves or blocks that its rows are stored in, as they are.
 struct Held {
     WeightType type;
     std::vector<TypedRows> bands;
@@ -79,18 +79,19 @@ Held in_memory(const Assembly& tensor, const TensorSpec& spec, const LoadOptions
     std::vector<TypedRows> bands = tensor.bands();
     const bool blocks =
         !bands.empty() && std::all_of(bands.begin(), bands.end(), [](TypedRows b) { return quantised(b.type); });
-    if (!options.dtype.empty()) {
-        const WeightType type = without_filling(type_within(writable_type(options.dtype), spec), spec);
-        const bool same = blocks && bands.size() == 1 && bands.front().type == type;
-        return {type, same ? bands : std::vector<TypedRows>()};
-    }
+    const auto held_as = [&](WeightType wanted) {
+        const WeightType type = without_filling(type_within(wanted, spec), spec);
+        const bool same = type != WeightType::f32 && bands.size() == 1 && bands.front().type == type;
+        return Held{type, same ? bands : std::vector<TypedRows>()};
+    };
+    if (!options.dtype.empty()) return held_as(writable_type(options.dtype));
     // As it is stored, with no second thoughts about the embedding.
     if (blocks && quantised(type_within(bands.front().type, spec))) {
         Held held{bands.front().type, std::move(bands)};
         if (held.bytes(spec) <= Held{WeightType::f32, {}}.bytes(spec)) return held;
         return {WeightType::f32, {}};
     }
-    return {without_filling(type_within(tensor.type(), spec), spec), {}};
+    return held_as(tensor.type());
 }
 
 // The file's word alone must not make tables larger than its weights: positions beyond still work. An item of a sum
@@ -101,7 +102,7 @@ int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodi
     return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(blueprint.context), affordable));
 }
 
-// A part of a tensor for one thread to read: values, or rows of a matrix that is packed in what it reads, blocks or f32.
+// A part of a tensor for one thread to read: values, or rows of a matrix that is packed in what it reads.
 struct Share {
     const Assembly* tensor;
     std::size_t first; // value, or row
@@ -115,10 +116,10 @@ struct Share {
         const auto memory = std::make_unique_for_overwrite<float[]>(n); // zeros would be written for nothing
         const std::span floats(memory.get(), n);
         const std::span rows = std::as_writable_bytes(floats).first(bytes);
-        if (quantised(matrix->type()))
-            tensor->read_stored(static_cast<std::int64_t>(first), rows);
-        else
+        if (matrix->type() == WeightType::f32) // whatever the file has
             tensor->read(first * static_cast<std::size_t>(matrix->cols()), floats);
+        else
+            tensor->read_stored(static_cast<std::int64_t>(first), rows);
         matrix->pack_blocks(static_cast<int>(first), rows);
     }
 };
@@ -144,7 +145,7 @@ void share_rows(const Assembly& tensor, const Matrix& matrix, std::vector<Share>
     }
 }
 
-// The weights, and beside() while those are read that stay floats or blocks: it reads the tokenizer, which waits for the
+// The weights, and beside() while those are read that stay what they are: it reads the tokenizer, which waits for the
 // processor where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose
 // heap has room from reading the header; another thread's would grow beside it.
 TensorMemory read_weights(const Source& source, const std::vector<TensorSpec>& specs, std::span<const Assembly> found,

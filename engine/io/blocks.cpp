@@ -134,10 +134,14 @@ void read_block(WeightType type, const std::byte* block, float* x) {
         return read_q45_k(block, block + 16, block + 48, x);
     case WeightType::q6_K:
         return read_q6_k(block, x);
-    case WeightType::f32:
     case WeightType::f16:
+        *x = half_at(block);
+        return;
     case WeightType::bf16:
-        break; // have no blocks
+        *x = bf16_to_float(half_bits(block));
+        return;
+    case WeightType::f32:
+        break;
     }
 }
 
@@ -145,6 +149,17 @@ bool has_wild_scale(WeightType type, const std::byte* block) {
     if (type == WeightType::q6_K) return !finite(half_bits(block + 208));
     const bool two = type == WeightType::q4_K || type == WeightType::q5_K;
     return !finite(half_bits(block)) || (two && !finite(half_bits(block + 2)));
+}
+
+// exponent: its bits, which are all set where a half is not finite.
+std::optional<std::size_t> wild_half(std::uint16_t exponent, std::span<const std::byte> halves) {
+    const auto wild = [&](std::size_t i) { return (half_bits(halves.data() + 2 * i) & exponent) == exponent; };
+    const std::size_t n = halves.size() / 2;
+    unsigned any = 0; // first without a branch, many at once
+    for (std::size_t i = 0; i < n; ++i) any |= unsigned{wild(i)};
+    for (std::size_t i = 0; any != 0 && i < n; ++i)
+        if (wild(i)) return i;
+    return std::nullopt;
 }
 
 } // namespace
@@ -161,6 +176,7 @@ bool write_blocks(WeightType type, std::span<const float> values, std::span<std:
 }
 
 std::optional<std::size_t> wild_block(WeightType type, std::span<const std::byte> blocks) {
+    if (!quantised(type)) return wild_half(type == WeightType::f16 ? 0x7c00 : 0x7f80, blocks);
     const std::size_t stride = row_bytes(type, block_size(type));
     for (std::size_t b = 0; b < blocks.size() / stride; ++b)
         if (has_wild_scale(type, blocks.data() + b * stride)) return b;

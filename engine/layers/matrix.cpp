@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <utility>
 
 namespace ordo {
 namespace {
@@ -45,15 +44,13 @@ bool pack_halves(WeightType type, int lane, std::span<const float> row, std::byt
 }
 
 // What a row's block in a file holds: halves, and words of four bytes. A panel's block holds the first halves of 32
-// outputs, then their second ones; then likewise the words. Floats are words.
+// outputs, then their second ones; then likewise the words.
 struct BlockLayout {
     int halves, halves_at, words, words_at; // where: bytes into the block
     int bytes() const { return 2 * halves + 4 * words; }
 };
 BlockLayout layout_of(WeightType type) {
     switch (type) {
-    case WeightType::f32:
-        return {0, 0, 1, 0};
     case WeightType::q4_K:
     case WeightType::q5_K:
         return {2, 0, static_cast<int>(row_bytes(type, block_size(type)) - 4) / 4, 4};
@@ -62,6 +59,12 @@ BlockLayout layout_of(WeightType type) {
     default:
         return {1, 0, static_cast<int>(row_bytes(type, block_size(type)) - 2) / 4, 2};
     }
+}
+
+// A row of floats or halves is one block. In bf16 two weights are a word, as panels have them; an odd one is left.
+BlockLayout layout_of_row(WeightType type, int cols) {
+    if (type == WeightType::f16) return {cols, 0, 0, 0};
+    return {0, 0, type == WeightType::bf16 ? cols / 2 : cols, 0};
 }
 
 std::uint32_t read_word(const std::byte* p) {
@@ -97,17 +100,41 @@ void scatter(WeightType type, const BlockLayout& layout, const std::byte* from, 
     if (type == WeightType::q5_0) write_word(to, to_planes(read_word(to)));
 }
 
-// The same of four rows to lanes that follow each other, four words of each at once: loading a file of blocks is this.
 typedef std::uint32_t four_words __attribute__((vector_size(16), aligned(1), may_alias)); // blocks lie anywhere
 four_words read_four(const std::byte* p) {
     return *reinterpret_cast<const four_words*>(p);
 }
+typedef std::uint16_t eight_halves __attribute__((vector_size(16), aligned(1), may_alias));
+eight_halves read_eight(const std::byte* p) {
+    return *reinterpret_cast<const eight_halves*>(p);
+}
+
+// n halves of each of four rows, `stride` apart, to four lanes that follow each other.
+void scatter_four_halves(int n, const std::byte* from, std::size_t stride, std::byte* to) {
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const std::byte* const at = from + 2 * i;
+        const eight_halves a = read_eight(at), b = read_eight(at + stride), c = read_eight(at + 2 * stride),
+                           d = read_eight(at + 3 * stride);
+        const auto ab = four_words(__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)),
+                   cd = four_words(__builtin_shufflevector(c, d, 0, 8, 1, 9, 2, 10, 3, 11)),
+                   AB = four_words(__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)),
+                   CD = four_words(__builtin_shufflevector(c, d, 4, 12, 5, 13, 6, 14, 7, 15));
+        const four_words columns[] = {
+            __builtin_shufflevector(ab, cd, 0, 4, 1, 5), __builtin_shufflevector(ab, cd, 2, 6, 3, 7),
+            __builtin_shufflevector(AB, CD, 0, 4, 1, 5), __builtin_shufflevector(AB, CD, 2, 6, 3, 7)};
+        for (int j = 0; j < 8; ++j) // two in each
+            std::memcpy(to + 2 * lanes * (i + j), reinterpret_cast<const std::byte*>(columns) + 8 * j, 8);
+    }
+    for (; i < n; ++i)
+        for (int row = 0; row < 4; ++row)
+            std::memcpy(to + 2 * (i * lanes + row), from + static_cast<std::size_t>(row) * stride + 2 * i, 2);
+}
+
+// scatter() of four rows to lanes that follow each other, four words of each at once: loading a file is this.
 void scatter_four(WeightType type, const BlockLayout& layout, const std::byte* from, std::size_t stride, int lane,
                   std::byte* block) {
-    for (int i = 0; i < layout.halves; ++i)
-        for (int row = 0; row < 4; ++row)
-            std::memcpy(block + 2 * (i * lanes + lane + row),
-                        from + static_cast<std::size_t>(row) * stride + layout.halves_at + 2 * i, 2);
+    scatter_four_halves(layout.halves, from + layout.halves_at, stride, block + 2 * lane);
     std::byte* const words = block + 2 * lanes * layout.halves + 4 * lane;
     const std::uint32_t offset = type == WeightType::q8_0 ? q8_offset : 0;
     const std::byte* const rows = from + layout.words_at;
@@ -228,9 +255,9 @@ bool Matrix::pack_row(int i, std::span<const float> values) const {
 void Matrix::pack_blocks(int first, std::span<const std::byte> rows) const {
     const Band& band = band_of(first);
     const std::size_t stride = row_bytes(band.type, cols_);
-    BlockLayout layout = layout_of(band.type);
-    int blocks = cols_ / block_size(band.type);
-    if (band.type == WeightType::f32) layout.words = std::exchange(blocks, 1); // a row of floats is one block
+    const BlockLayout layout = quantised(band.type) ? layout_of(band.type) : layout_of_row(band.type, cols_);
+    const int blocks = quantised(band.type) ? cols_ / block_size(band.type) : 1;
+    const int left = band.type == WeightType::bf16 ? cols_ % 2 : 0; // the last of a row
     const int begin = first - band.first, end = begin + static_cast<int>(rows.size() / stride);
     for (int top = begin / lanes * lanes; top < end; top += lanes) { // the rows of a panel, block by block
         std::byte* to = band.panels + top / lanes * band.panel_bytes;
@@ -245,6 +272,9 @@ void Matrix::pack_blocks(int first, std::span<const std::byte> rows) const {
                     scatter(band.type, layout, row + b * layout.bytes(), i % lanes, to);
                 i += four ? 4 : 1;
             }
+        for (int i = from; i < last && left != 0; ++i)
+            std::memcpy(band.panels + top / lanes * band.panel_bytes + half_offset(band.type, i % lanes, cols_ - 1),
+                        rows.data() + static_cast<std::size_t>(i - begin + 1) * stride - 2, 2);
     }
 }
 

@@ -44,7 +44,7 @@ public:
     // Writes the weights f32 [rows, cols], rows one after the other, into a packed matrix of a writable() type. False for
     // one that the type cannot hold.
     bool pack(View f32) const;
-    // The same with rows of blocks, or of f32, in this very type, row_bytes() each: they keep their scales and levels.
+    // The same with rows in this very type as a file has them, row_bytes() each, which are moved and not computed with.
     void pack_blocks(std::span<const std::byte> rows) const;
     // Only some of one band, from row `first` on, on the calling thread: others may write other panels meanwhile.
     void pack_blocks(int first, std::span<const std::byte> rows) const;

@@ -41,9 +41,9 @@ public:
     // Turns the values of tensor i into panels of its type, and frees them; nothing where packs() says no, or that is done.
     // Throws Error(model) for a weight that the type cannot hold.
     void pack(std::size_t i, const std::string& where);
-    // The same from rows of that type, blocks or f32, as a file holds them, which stay what they are.
+    // The same from rows of that type as a file holds them, which stay what they are.
     void pack_blocks(std::size_t i, std::span<const std::byte> rows);
-    // Memory for a tensor of blocks, of one type or several, or of f32, that Matrix::pack_blocks() then fills.
+    // Memory for a tensor of one type, or of blocks of several, that Matrix::pack_blocks() then fills.
     const Matrix& start_blocks(std::size_t i, const std::vector<TypedRows>& bands);
 
 private:

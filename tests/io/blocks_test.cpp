@@ -162,6 +162,18 @@ INSTANTIATE_TEST_SUITE_P(Types, ReadOnlyBlocks,
                          testing::Values(WeightType::q5_0, WeightType::q4_K, WeightType::q5_K, WeightType::q6_K),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
+TEST(Halves, NameTheFirstThatIsNotFinite) {
+    for (const auto& [type, wild] : {std::pair{WeightType::f16, std::uint16_t{0x7c00}}, // infinity
+                                     {WeightType::f16, std::uint16_t{0xfe00}},          // NaN
+                                     {WeightType::bf16, std::uint16_t{0xff80}},
+                                     {WeightType::bf16, std::uint16_t{0x7fc0}}}) {
+        std::vector<std::uint16_t> halves(77, type == WeightType::f16 ? 0x7bff : 0x7f7f); // the largest
+        EXPECT_EQ(wild_block(type, std::as_bytes(std::span(halves))), std::nullopt);
+        halves[53] = halves[70] = wild;
+        EXPECT_EQ(wild_block(type, std::as_bytes(std::span(halves))), 53u) << name_of(type);
+    }
+}
+
 // The sizes that ggml asserts of its structures.
 TEST(WeightTypes, RowsHaveTheSizesOfTheFormat) {
     const std::pair<WeightType, std::uint64_t> sizes[] = {
