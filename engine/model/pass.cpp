@@ -28,6 +28,11 @@ Widths widths(const Stack& model) {
     return w;
 }
 
+// Floats of a view of the pass's memory: the next one begins on a cache line.
+std::size_t padded(int rows, int cols) {
+    return (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) + 15) / 16 * 16;
+}
+
 } // namespace
 
 int embedding_stages(const Blueprint& blueprint, const EncodingStack& encodings) {
@@ -72,18 +77,24 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
     const Blueprint& b = model.blueprint;
     const Widths w = widths(model);
     const int rows = sizes.rows;
-    x_ = Tensor(rows, b.d_model);
-    normed_ = Tensor(rows, b.d_model);
-    branch_ = Tensor(rows, b.d_model);
-    narrow_ = Tensor(rows, b.embedding_width);
-    qkv_ = Tensor(rows, w.qkv);
-    attended_ = Tensor(rows, w.attended);
-    hidden_ = Tensor(rows, w.hidden);
-    logits_ = Tensor(sizes.head_rows, b.vocab_size);
+    const struct {
+        View& view;
+        int rows, cols;
+    } parts[] = {{x_, rows, b.d_model},      {normed_, rows, b.d_model},
+                 {branch_, rows, b.d_model}, {narrow_, rows, b.embedding_width},
+                 {qkv_, rows, w.qkv},        {attended_, rows, w.attended},
+                 {hidden_, rows, w.hidden},  {logits_, sizes.head_rows, b.vocab_size}};
+    std::size_t floats = 0;
+    for (const auto& part : parts) floats += padded(part.rows, part.cols);
+    memory_ = Buffer<float>(floats);
+    floats = 0;
+    for (const auto& part : parts) {
+        part.view = view(memory_.data() + floats, part.rows, part.cols);
+        floats += padded(part.rows, part.cols);
+    }
     for (const LayerProgram& program : model.programs)
-        values_.push_back(lay_out(
-            program, {x_.view(), normed_.view(), branch_.view(), qkv_.view(), attended_.view(), hidden_.view()}));
-    stages_.assign(static_cast<std::size_t>(embedding_stages(b, *encodings_)), x_.view());
+        values_.push_back(lay_out(program, {x_, normed_, branch_, qkv_, attended_, hidden_}));
+    stages_.assign(static_cast<std::size_t>(embedding_stages(b, *encodings_)), x_);
     attention_ =
         AttentionScratch(attention_shapes(model.programs), encodings_->reads(), std::max(sizes.capacity, sizes.memory));
     if (model.weights.convert_rows()) rows_scratch_ = RowScratch(rows, w.input);
@@ -141,10 +152,10 @@ void Pass::begin(int rows) {
 
 View Pass::forward(const PassRows& in, const Watch* watch) {
     const int n_layers = model_->blueprint.n_layers;
-    const View rows = x_.view(static_cast<int>(in.tokens.size()));
+    const View rows = rows_of(x_, 0, static_cast<int>(in.tokens.size()));
     begin(rows.rows);
     std::fill(stages_.begin(), stages_.end(), rows); // here, as a team may not write what it shares
-    if (model_->blueprint.embedding_width != 0) stages_.front() = narrow_.view(rows.rows);
+    if (model_->blueprint.embedding_width != 0) stages_.front() = rows_of(narrow_, 0, rows.rows);
     if (watch) {
         watched(in, rows, *watch);
     } else {
@@ -176,7 +187,7 @@ void Pass::watched(const PassRows& in, View rows, const Watch& watch) {
 View Pass::finish(View rows) {
     const Stack& m = *model_;
     if (!m.blueprint.final_norm) return rows;
-    const View out = normed_.view(rows.rows);
+    const View out = rows_of(normed_, 0, rows.rows);
     norm(m.blueprint.norm, rows, m.weights.final_norm.weight, m.weights.final_norm.bias, m.blueprint.norm_eps, out);
     return out;
 }
@@ -185,14 +196,14 @@ View Pass::before_head(View x) {
     const Stack& m = *model_;
     const Blueprint& b = m.blueprint;
     if (b.head_transform) {
-        const View dense = branch_.view(x.rows), out = normed_.view(x.rows);
+        const View dense = rows_of(branch_, 0, x.rows), out = rows_of(normed_, 0, x.rows);
         linear(x, m.weights.head_transform, rows_scratch_, dense, Bf16Rows::floats);
         activate(b.activation, dense, dense);
         norm(b.norm, dense, m.weights.head_norm.weight, m.weights.head_norm.bias, b.norm_eps, out);
         x = out;
     }
     if (b.head_scale != 1) {
-        const View out = normed_.view(x.rows);
+        const View out = rows_of(normed_, 0, x.rows);
         parallel_for(x.rows, std::max(1, 16384 / x.cols), [&](std::ptrdiff_t i) {
             const auto row = static_cast<int>(i);
             if (out.data != x.data) std::copy_n(x.row(row), x.cols, out.row(row));
@@ -201,14 +212,14 @@ View Pass::before_head(View x) {
         x = out;
     }
     if (b.embedding_width == 0) return x;
-    const View narrow = narrow_.view(x.rows);
+    const View narrow = rows_of(narrow_, 0, x.rows);
     linear(x, m.weights.head_projection, rows_scratch_, narrow, Bf16Rows::floats);
     return narrow;
 }
 
 View Pass::head(View rows) {
     const Stack& m = *model_;
-    const View out = logits_.view(rows.rows);
+    const View out = rows_of(logits_, 0, rows.rows);
     run([&] {
         // Rounded rows would show most here: half of what bf16 loses against the same weights in f32.
         linear(before_head(finish(rows)), m.weights.head, rows_scratch_, out, Bf16Rows::floats);
