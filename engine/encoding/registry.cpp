@@ -34,6 +34,8 @@ const EncodingInfo& find_encoding(std::string_view name) {
         if (info->name == name) return *info;
         names.push_back(info->name);
     }
+    if (const std::string likely = likely_name(name); likely != name)
+        fail(ErrorCode::usage, "unknown encoding '", printable(name), "'; did you mean ", likely, "?");
     fail(ErrorCode::usage, "unknown encoding '", printable(name), "': expected ", one_of(name, names));
 }
 

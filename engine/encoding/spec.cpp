@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace ordo {
 namespace {
@@ -122,11 +123,9 @@ SpecItem parse_item(std::string_view text, bool in_pattern) {
         fail(ErrorCode::usage, "encoding spec: expected the name of an encoding, found ",
              text.empty() ? "nothing" : "'" + printable(text) + "'");
     if (!is_word(name)) {
-        std::string lower(name);
-        for (char& c : lower)
-            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        const std::string likely = likely_name(name);
         fail(ErrorCode::usage, "encoding spec: expected a name of a-z, 0-9 and -, found '", printable(name), "'",
-             is_word(lower) ? "; did you mean " + lower + "?" : "");
+             is_word(name_of(likely)) ? "; did you mean " + likely + "?" : "");
     }
     text.remove_prefix(name.size());
     if (name == "pattern") {
@@ -250,6 +249,20 @@ std::string one_of(std::string_view found, std::span<const std::string_view> all
     const std::string_view best = nearest(found, allowed);
     if (!best.empty() && allowed.size() > 1) text.append(" (nearest: ").append(best).append(")");
     return text;
+}
+
+std::string likely_name(std::string_view word) {
+    static constexpr std::pair<std::string_view, std::string_view> elsewhere[] = {
+        {"nope", "none"},        {"rotary", "rope"}, {"sine", "sinusoidal"},       {"sin", "sinusoidal"},
+        {"absolute", "learned"}, {"t5-bias", "t5"},  {"yarn", "rope:scaling=yarn"}};
+    std::string name(word);
+    for (char& c : name) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        if (c == '_') c = '-';
+    }
+    for (const auto& [theirs, ours] : elsewhere)
+        if (name == theirs) return std::string(ours);
+    return name;
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {

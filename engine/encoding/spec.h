@@ -46,6 +46,10 @@ void check_spec_size(std::string_view spec, std::string_view what);
 // nothing, a pattern inside a pattern, over 4,096 bytes.
 std::vector<SpecItem> parse_spec(std::string_view spec);
 
+// What somebody who typed this may have meant: the name here of what the field calls otherwise (NoPE: none), or the word as names are
+// written.
+std::string likely_name(std::string_view word);
+
 // What comes before the keys of an item.
 inline std::string_view name_of(std::string_view item) {
     return item.substr(0, item.find(':'));

@@ -10,7 +10,10 @@
 #include "formats/tokenizer_config.h"
 #include "formats/tokenizer_files.h"
 
+#include <cerrno>
+#include <cstring>
 #include <set>
+#include <unistd.h>
 
 namespace ordo {
 namespace {
@@ -273,8 +276,11 @@ std::string chat_template(const fs::path& directory) {
 Source hugging_face_source(const fs::path& directory) {
     const fs::path path = directory / "config.json";
     const std::string where = printable_path(path);
-    if (!is_there(path))
+    if (!is_there(path)) {
+        if (::access(directory.c_str(), X_OK) != 0)
+            fail(ErrorCode::io, printable_path(directory), ": ", std::strerror(errno));
         fail(ErrorCode::model, printable_path(directory), ": expected a model, found a directory without config.json");
+    }
     const JsonValue object = read_json_file(path);
     const Config config(object, where);
     if (const std::optional<Config> quantised = config.object("quantization_config"))

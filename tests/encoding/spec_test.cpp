@@ -301,6 +301,17 @@ TEST(Spec, RefusesUnknownNamesAndNamesTheNearest) {
     EXPECT_EQ(refusal("xyzzyxyzzy").find("nearest"), std::string::npos);
 }
 
+TEST(Spec, KnowsTheFieldsOtherNames) {
+    const std::pair<const char*, const char*> names[] = {{"nope", "none"},   {"NoPE", "none"},
+                                                         {"rotary", "rope"}, {"sine", "sinusoidal"},
+                                                         {"RoPE", "rope"},   {"transformer_xl", "transformer-xl"},
+                                                         {"T5_bias", "t5"},  {"yarn", "rope:scaling=yarn"}};
+    for (const auto& [typed, meant] : names)
+        EXPECT_NE(refusal(typed).find(std::string("'; did you mean ") + meant + "?"), std::string::npos)
+            << refusal(typed);
+    EXPECT_EQ(refusal("r\xc3\xb6pe").find("did you mean"), std::string::npos);
+}
+
 TEST(Spec, MessagesAreSafeForATerminal) {
     const std::string escape = refusal("a\x1b[2J\r\n");
     EXPECT_EQ(escape.find_first_of("\x1b\r"), escape.npos);

@@ -169,8 +169,14 @@ TEST(CliReach, GoingBeyondTheTrainedLengthIsSaidBefore) {
         with({"-m", model_file("random"), "--rope-scale", "2"}).find(head + "the encoding has been stretched to 128"),
         std::string::npos);
     EXPECT_EQ(with({"-m", model_file("random"), "-q"}), "");
-    EXPECT_NE(said({"perplexity", model_file("alibi"), "--length", "50,100"}).find(head), std::string::npos);
-    EXPECT_EQ(said({"perplexity", model_file("alibi"), "--length", "50"}), "");
+    const TempDir dir;
+    const auto perplexity = [&](std::size_t letters, const char* lengths) {
+        put_file(dir / "text", std::string(letters, 'a'));
+        return said({"perplexity", model_file("alibi"), "-f", (dir / "text").string(), "--length", lengths});
+    };
+    EXPECT_NE(perplexity(150, "50,100").find(head), std::string::npos);
+    EXPECT_EQ(perplexity(150, "50"), "");
+    EXPECT_EQ(perplexity(50, "50,100"), ""); // no window is so long
     EXPECT_NE(said({"logits", model_file("alibi"), "-p", std::string(99, 'a')}).find(head), std::string::npos);
 }
 

@@ -66,4 +66,15 @@ TEST(CliTexts, AModelThatIsNotThereIsSaidToBeMissing) {
     expect_error(run_program({"info", "once upon"}), 5, "once upon: No such file"); // it takes no text
 }
 
+TEST(CliTexts, ATextInThePlaceOfAModelIsToldWhereItGoes) {
+    const TempDir dir;
+    const std::string text = (dir / "story.txt").string();
+    put_file(text, "Once upon a time there was a girl.\n");
+    for (const char* verb : {"generate", "tokenize", "logits", "embed", "perplexity"})
+        expect_error(run_program({verb, text}, {.input = "a"}), 3,
+                     "story.txt: expected a model, found a text; the file of a text goes after -f");
+    put_file(text, "");
+    expect_error(run_program({"generate", text, "-p", "a"}), 3, "story.txt: ");
+}
+
 } // namespace

@@ -75,6 +75,8 @@ TEST_F(CliTrain, ATextAloneIsEnough) {
 
     expect_error(run_program({"train", path("text.txt"), "--corpus", path("text.txt"), "--out", path("o")}), 2,
                  "expected one text");
+    expect_error(run_program({"train", path("text.txt"), "--out", path("o.gguf")}), 2,
+                 "o.gguf'; ordo convert writes a GGUF of it");
     put_file(dir_ / "short.txt", std::string(2000, 'a') + "\n<|endoftext|>\nend\n");
     expect_error(run_program({"train", path("short.txt"), "--out", path("o"), "--byte-tokenizer"}), 4, "--val");
 }
@@ -92,6 +94,11 @@ TEST_F(CliTrain, ACheckpointOfAnotherRunSaysWhatDiffers) {
     std::vector<std::string> deeper = words({"--lr", "0.01", "--checkpoint", path("c"), "--resume", "-q"});
     *(std::find(deeper.begin(), deeper.end(), "--layers") + 1) = "2";
     expect_error(run_program(deeper), 2, "its --layers: expected 2, found 1");
+    std::vector<std::string> wider = words({"--lr", "0.01", "--checkpoint", path("c"), "--resume", "-q"});
+    const auto width = std::find(wider.begin(), wider.end(), "--dim") + 1;
+    const std::string narrow = *width;
+    *width = std::to_string(2 * std::stoi(narrow)); // rope's own width follows from it
+    expect_error(run_program(wider), 2, "its --dim: expected " + *width + ", found " + narrow);
     const std::string text = file_content(path("text.txt"));
     put_file(path("text.txt"), text + text);
     expect_error(run({"--lr", "0.01"}), 2, "expected a checkpoint of this run; it was trained on another text");

@@ -48,15 +48,32 @@ std::string read_input(const std::string& path, std::size_t limit) {
     }
 }
 
+namespace {
+
+std::string first_bytes(const std::string& path) {
+    std::string start(file_kind_bytes, '\0');
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    const ssize_t n = file.get() < 0 ? 0 : ::read(file.get(), start.data(), start.size());
+    start.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    return start;
+}
+
+} // namespace
+
 void check_operand(const Arguments& arguments) {
     const bool takes_prompt = arguments.offers("prompt"), takes_text = takes_prompt || arguments.offers("file");
     if (arguments.verb().operand != "MODEL" || !takes_text || !arguments.has_operand()) return;
     if (arguments.has("file") || (takes_prompt && arguments.has("prompt"))) return;
     const std::string operand = arguments.operand();
-    std::error_code error;
-    if (std::filesystem::exists(operand, error) || error) return; // opening it says why
-    const bool like_a_file = operand.find(' ') == std::string::npos && operand.find_first_of("./") != std::string::npos;
     const char* where = takes_prompt ? "; a text goes after -p" : "; the file of a text goes after -f";
+    std::error_code error;
+    if (std::filesystem::exists(operand, error) || error) {
+        if (std::filesystem::is_regular_file(operand, error) && text_kind(first_bytes(operand), false) == "a text")
+            fail(ErrorCode::model, printable_path(operand),
+                 ": expected a model, found a text; the file of a text goes after -f");
+        return; // opening it says why
+    }
+    const bool like_a_file = operand.find(' ') == std::string::npos && operand.find_first_of("./") != std::string::npos;
     if (like_a_file) fail(ErrorCode::io, printable(operand), ": there is no such file", where);
     fail(ErrorCode::usage, arguments.verb().name, ": expected a model file, found '", printable(operand), "'", where);
 }

@@ -10,6 +10,8 @@
 #include "tools/cli/rope_options.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <dirent.h>
 
 namespace ordo::tools {
@@ -30,6 +32,7 @@ struct Search {
     std::optional<fs::path> found; // trained with what was asked for
     std::vector<Candidate> others;
     std::string refused, broken; // why one cannot hold it, or be read
+    bool trained = false;        // it has tensors that only training gives
 };
 
 struct CloseDirectory {
@@ -40,6 +43,7 @@ struct CloseDirectory {
 std::vector<fs::path> weight_files(const fs::path& directory) {
     std::vector<fs::path> files;
     const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
+    if (!open && errno == EACCES) fail(ErrorCode::io, printable_path(directory), ": ", std::strerror(errno));
     while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
         if (const fs::path name = entry->d_name; name.extension() == ".safetensors" && name != storyteller)
             files.push_back(directory / name);
@@ -96,10 +100,12 @@ Search search_weights(const std::string& spec) {
         for (const fs::path& file : weight_files(directory)) {
             try {
                 const ModelFacts facts = read_facts(file);
-                if (EncodingStack(spec, facts.blueprint.dims()).spec() == facts.encoding) {
+                const EncodingStack wanted(spec, facts.blueprint.dims());
+                if (wanted.spec() == facts.encoding) {
                     search.found = file;
                     return search;
                 }
+                search.trained = !wanted.tensors().empty();
                 search.others.push_back({file, facts.encoding});
             } catch (const Error& error) {
                 (error.code == ErrorCode::usage ? search.refused : search.broken) = error.what();
@@ -185,7 +191,8 @@ fs::path find_weights(const std::string& spec, bool force) {
         fail(ErrorCode::io, "no weights found in ", directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
     }
     fail(ErrorCode::usage, "encoding ", printable(spec), ": no shipped weights were trained with it, only with ",
-         trained_list(search.others, names_of(parse_spec(spec))), "; --force-encoding runs them with it");
+         trained_list(search.others, names_of(parse_spec(spec))),
+         search.trained ? "; ordo train --encoding makes such weights" : "; --force-encoding runs them with it");
 }
 
 fs::path model_path(const Arguments& arguments) {

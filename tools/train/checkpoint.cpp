@@ -152,10 +152,17 @@ public:
         return all;
     }
     void conditions(const RunConditions& run) {
-        for (const auto& [name, wanted] : run) {
+        const auto check = [&](const std::string& name, const std::string& wanted) {
             if (!file_.metadata().contains(prefix + name)) another(name, wanted, "none");
-            if (const std::string& found = text(prefix + name); found != wanted) another(name, wanted, found);
-        }
+            if (const std::string& found = file_.metadata().at(prefix + name); found != wanted)
+                another(name, wanted, found);
+        };
+        // What sizes of the model and of the encoding follow from comes before them.
+        if (const auto width = run.find("trunk.d_model"); width != run.end()) check(width->first, width->second);
+        for (const bool trunk : {true, false})
+            for (const auto& [name, wanted] : run)
+                if (name.starts_with("trunk.") == trunk) check(name, wanted);
+        read_ += run.size();
         for (const auto& [key, value] : file_.metadata())
             if (key.starts_with(prefix) && !run.contains(key.substr(prefix.size())))
                 another(key.substr(prefix.size()), "none", value);

@@ -109,7 +109,7 @@ std::vector<Cell> row_of(const Scores& scores, const std::string& position, cons
             tally.tokens,
             std::int64_t{scores.longest},
             tally.mean(),
-            tally.standard_error(),
+            tally.tokens > 1 ? Cell(tally.standard_error()) : Cell(),
             std::exp(tally.mean()),
             tally.sum / std::log(2.0) / static_cast<double>(tally.bytes)};
 }
@@ -150,7 +150,8 @@ void print(const Arguments& arguments, const Model& model, const std::string& te
     std::string head;
     if (format != Format::csv)
         head = "text: " + printable(name) + ", " + std::to_string(documents) +
-               " documents\nencoding: " + model.encoding() + "\nprotocol: " + std::string(protocol) + "\n\n";
+               (documents == 1 ? " document" : " documents") + "\nencoding: " + model.encoding() +
+               "\nprotocol: " + std::string(protocol) + "\n\n";
     const Display display = stdout_display();
     if (format == Format::text && display.terminal) head = wrapped(head, display.width);
     write_out(head + (format == Format::text ? for_stdout(figures) : render(figures, format)));
@@ -167,8 +168,12 @@ int run(const Arguments& arguments) {
         if (arguments.has("stride") && arguments.integer("stride") > length)
             fail(ErrorCode::usage, "option --stride: expected at most the length ", length, ", found ",
                  arguments.integer("stride"));
-    if (!lengths.empty()) warn_beyond(arguments, model, *std::max_element(lengths.begin(), lengths.end()));
     const std::vector<Document> documents = read_documents(read_input(file, most_text), model, file);
+    std::int64_t longest = 0; // window that there is
+    for (const Document& document : documents)
+        longest = std::max(longest, static_cast<std::int64_t>(document.tokens.size()));
+    if (!lengths.empty())
+        warn_beyond(arguments, model, std::min(longest, *std::max_element(lengths.begin(), lengths.end())));
 
     Figures figures{{"length", "stride", "protocol", "position", "tokens", "longest", "nll", "standard_error", "ppl",
                      "bits_per_byte"},

@@ -4,6 +4,7 @@
 #include "formats/architecture.h"
 
 #include "core/error.h"
+#include "formats/source.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 #include "tools/cli/signals.h"
@@ -111,6 +112,9 @@ train::Options read_options(const Arguments& arguments) {
     o.corpus = arguments.has_operand() ? arguments.operand() : arguments.text("corpus");
     o.validation = arguments.text("val");
     o.out = arguments.text("out");
+    if (names_gguf(o.out))
+        fail(ErrorCode::usage, "option --out: expected the name of a safetensors file, found '", printable_path(o.out),
+             "'; ordo convert writes a GGUF of it");
     o.encoding = arguments.has("encoding") ? arguments.text("encoding") : std::string(architecture.encoding);
     o.blueprint = read_blueprint(arguments, architecture);
     o.tokens = arguments.integer64("tokens");
