@@ -4,21 +4,30 @@
 # budget of the shipped files, which are the first seed of all, and takes bench/results/seeds* from what `ordo lab compare`
 # finds: of each run its losses by document, and what is made of all of them.
 #   [WORK=DIR] [SEEDS="2 3"] seeds.sh BUILD CORPUS_DIR [NAME ...]
-# The weights stay in WORK (build/weights/seeds), they are too many to be shipped; files of this budget that are
-# there already are not trained again. Runs of the same recipe that results has losses of, while WORK has no weights, stay.
+#   TOKENS=N [WORK=DIR] [SEEDS="1 2 3"] seeds.sh BUILD CORPUS_DIR NAME ...
+# With TOKENS, runs of that budget, of which the shipped files are none: they go to bench/results/tokens-N, and the README's
+# table stays as it is.
+# The weights stay in WORK (build/weights/seeds, with TOKENS build/weights/tokens-N), they are too many to be shipped; files
+# of this budget that are there already are not trained again. Runs of the same recipe that results has losses of, while WORK
+# has no weights, stay.
 set -eu
-[ $# -ge 2 ] || { sed -n '3,8p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,13p' "$0"; exit 2; }
 ordo=$(readlink -f "$1")/ordo
 corpus=$(readlink -f "$2")
 shift 2
 [ $# -gt 0 ] || set -- none sinusoidal learned rope alibi t5
 [ -z "${WORK:-}" ] || { mkdir -p "$WORK" && WORK=$(readlink -f "$WORK"); }
 cd "$(dirname "$0")/.."
-work=${WORK:-build/weights/seeds}
-SEEDS=${SEEDS:-2 3} WORK=$work/texts tools/scripts/weights.sh "$ordo" "$corpus" "$work" "$@"
-for file in weights/*.safetensors; do
+if [ -n "${TOKENS:-}" ]; then
+    seeds="1 2 3" part=/tokens-$TOKENS # of results
+else
+    seeds="2 3" part=
+fi
+work=${WORK:-build/weights${part:-/seeds}}
+SEEDS=${SEEDS:-$seeds} WORK=$work/texts tools/scripts/weights.sh "$ordo" "$corpus" "$work" "$@"
+for file in weights/*.safetensors; do # the first seed of the budget that is shipped
     name=$(basename "$file" .safetensors)
-    [ "$name" = storyteller ] || cp "$file" "$work/$name-1.safetensors"
+    [ -n "$part" ] || [ "$name" = storyteller ] || cp "$file" "$work/$name-1.safetensors"
 done
 
 held_out=$corpus/simple.val.txt
@@ -36,23 +45,24 @@ controlled() {
 }
 controlled "$work"
 
-results=bench/results
+results=bench/results$part
+mkdir -p "$results"
 kept=$scratch/bench/results # beside a folder of weights, where the program looks
 mkdir -p "$kept" "$scratch/weights"
 "$ordo" info "$2" | awk '$1 == "recipe.optimizer:" { name = $2 == "muon" ? "Muon" : "AdamW" } $1 == "lr:" { lr = $2 } $1 == "corpus:" { corpus = $2 }
     END { print name " at " lr " on " corpus }' >"$kept/seeds-recipe.txt" # $2: the first file
-for part in runs documents; do # the file is the first column
-    new=$scratch/compare-$part.csv
-    old=$results/seeds-$part.csv
-    if cmp -s "$kept/seeds-recipe.txt" $results/seeds-recipe.txt && [ -e "$old" ]; then
-        awk -F, 'NR == FNR { measured[$1] = 1; print; next } !($1 in measured)' "$new" "$old" >"$kept/seeds-$part.csv"
+for table in runs documents; do # the file is the first column
+    new=$scratch/compare-$table.csv
+    old=$results/seeds-$table.csv
+    if cmp -s "$kept/seeds-recipe.txt" "$results/seeds-recipe.txt" && [ -e "$old" ]; then
+        awk -F, 'NR == FNR { measured[$1] = 1; print; next } !($1 in measured)' "$new" "$old" >"$kept/seeds-$table.csv"
     else
-        cp "$new" "$kept/seeds-$part.csv"
+        cp "$new" "$kept/seeds-$table.csv"
     fi
 done
 ORDO_WEIGHTS=$scratch/weights "$ordo" lab compare -q --out "$scratch" >"$scratch/found" # of what is kept
 controlled "$results and $work"
-cp "$kept"/seeds-* $results
-cp "$scratch/compare-loss.csv" $results/seeds.csv
-cp "$scratch/compare-pairs.csv" $results/seeds-pairs.csv
-ORDO=$ordo tools/scripts/readme_table.sh
+cp "$kept"/seeds-* "$results"
+cp "$scratch/compare-loss.csv" "$results/seeds.csv"
+cp "$scratch/compare-pairs.csv" "$results/seeds-pairs.csv"
+[ -n "$part" ] || ORDO=$ordo tools/scripts/readme_table.sh
