@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/memory.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -24,24 +25,30 @@ std::atomic<std::size_t> mapped_now{0};
 // system 2 to 50 times as long, most in a virtual machine.
 constexpr std::size_t least_on_huge_pages = huge_page / 2;
 
+// How much of a piece is to lie on huge pages: what is left over of the last one only if it fills half of it.
+std::size_t on_huge_pages(std::size_t bytes) {
+    return (bytes + huge_page - least_on_huge_pages) / huge_page * huge_page;
+}
 std::size_t whole_pages(std::size_t bytes) {
-    return bytes < least_on_huge_pages ? bytes : (bytes + huge_page - 1) / huge_page * huge_page;
+    constexpr std::size_t page = std::size_t{64} << 10; // the largest that a system has for all else
+    return bytes < least_on_huge_pages ? bytes : std::max((bytes + page - 1) / page * page, on_huge_pages(bytes));
 }
 
 std::byte* map(std::size_t bytes) {
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    return static_cast<std::byte*>(memory);
+    return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
-std::byte* map_huge_pages(std::size_t size) {
+std::byte* map_huge_pages(std::size_t bytes) {
     // One page more than needed; what lies before and behind the aligned part goes back.
+    const std::size_t size = whole_pages(bytes);
     std::byte* const begin = map(size + huge_page);
+    if (begin == nullptr) return map(size); // for which there may be addresses
     const auto address = reinterpret_cast<std::uintptr_t>(begin);
     const std::size_t before = (huge_page - address % huge_page) % huge_page;
     if (before != 0) munmap(begin, before);
     munmap(begin + before + size, huge_page - before);
-    madvise(begin + before, size, MADV_HUGEPAGE); // a wish; small pages do too
+    madvise(begin + before, on_huge_pages(bytes), MADV_HUGEPAGE); // a wish; small pages do too
     return begin + before;
 }
 
@@ -49,7 +56,8 @@ std::byte* map_huge_pages(std::size_t size) {
 
 void* map_zeros(std::size_t bytes) {
     if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
-    void* const memory = bytes < least_on_huge_pages ? map(bytes) : map_huge_pages(whole_pages(bytes));
+    void* const memory = bytes < least_on_huge_pages ? map(bytes) : map_huge_pages(bytes);
+    if (memory == nullptr) throw std::bad_alloc();
     mapped_now += bytes;
     return memory;
 }

@@ -28,6 +28,13 @@ Widths widths(const Stack& model) {
     return w;
 }
 
+// One piece is more often large enough for huge pages; in pieces the address sanitizer sees what runs from one into the next.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool in_one_piece = false;
+#else
+constexpr bool in_one_piece = true;
+#endif
+
 // Floats of a view of the pass's memory: the next one begins on a cache line.
 std::size_t padded(int rows, int cols) {
     return (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) + 15) / 16 * 16;
@@ -84,13 +91,14 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
                  {branch_, rows, b.d_model}, {narrow_, rows, b.embedding_width},
                  {qkv_, rows, w.qkv},        {attended_, rows, w.attended},
                  {hidden_, rows, w.hidden},  {logits_, sizes.head_rows, b.vocab_size}};
-    std::size_t floats = 0;
+    std::size_t floats = 0, at = 0;
     for (const auto& part : parts) floats += padded(part.rows, part.cols);
-    memory_ = Buffer<float>(floats);
-    floats = 0;
+    if (in_one_piece) memory_.emplace_back(floats);
     for (const auto& part : parts) {
-        part.view = view(memory_.data() + floats, part.rows, part.cols);
-        floats += padded(part.rows, part.cols);
+        const std::size_t size = padded(part.rows, part.cols);
+        if (!in_one_piece) memory_.emplace_back(size), at = 0;
+        part.view = view(memory_.back().data() + at, part.rows, part.cols);
+        at += size;
     }
     for (const LayerProgram& program : model.programs)
         values_.push_back(lay_out(program, {x_, normed_, branch_, qkv_, attended_, hidden_}));

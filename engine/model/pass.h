@@ -62,9 +62,9 @@ private:
 
     const Stack* model_ = nullptr;
     std::shared_ptr<const EncodingStack> encodings_;
-    Buffer<float> memory_;     // of the views below, in one piece, which large enough is on huge pages
-    View x_, normed_, branch_; // [rows, d]: the residual stream, a branch's input and output
-    View narrow_;              // [rows, embedding_width]: of a projected embedding, and what a projected head reads
+    std::vector<Buffer<float>> memory_; // of the views below
+    View x_, normed_, branch_;          // [rows, d]: the residual stream, a branch's input and output
+    View narrow_; // [rows, embedding_width]: of a projected embedding, and what a projected head reads
     View qkv_, attended_, hidden_;
     View logits_;                           // [head_rows, vocab]
     std::vector<std::vector<View>> values_; // of each program, upon the memory above
