@@ -34,7 +34,7 @@ const EncodingInfo& find_encoding(std::string_view name) {
         if (info->name == name) return *info;
         names.push_back(info->name);
     }
-    if (const std::string likely = likely_name(name); likely != name)
+    if (const std::string likely = likely_name(name); !likely.empty())
         fail(ErrorCode::usage, "unknown encoding '", printable(name), "'; did you mean ", likely, "?");
     fail(ErrorCode::usage, "unknown encoding '", printable(name), "': expected ", one_of(name, names));
 }

@@ -2,6 +2,7 @@
 #include "encoding/spec.h"
 
 #include "core/error.h"
+#include "encoding/registry.h"
 
 #include <algorithm>
 #include <array>
@@ -125,7 +126,7 @@ SpecItem parse_item(std::string_view text, bool in_pattern) {
     if (!is_word(name)) {
         const std::string likely = likely_name(name);
         fail(ErrorCode::usage, "encoding spec: expected a name of a-z, 0-9 and -, found '", printable(name), "'",
-             is_word(name_of(likely)) ? "; did you mean " + likely + "?" : "");
+             likely.empty() ? "" : "; did you mean " + likely + "?");
     }
     text.remove_prefix(name.size());
     if (name == "pattern") {
@@ -262,7 +263,9 @@ std::string likely_name(std::string_view word) {
     }
     for (const auto& [theirs, ours] : elsewhere)
         if (name == theirs) return std::string(ours);
-    return name;
+    const auto encodings = registered_encodings();
+    const auto is_it = [&](const EncodingInfo* info) { return info->name == name; };
+    return std::any_of(encodings.begin(), encodings.end(), is_it) ? name : std::string();
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {

@@ -46,8 +46,8 @@ void check_spec_size(std::string_view spec, std::string_view what);
 // nothing, a pattern inside a pattern, over 4,096 bytes.
 std::vector<SpecItem> parse_spec(std::string_view spec);
 
-// What somebody who typed this may have meant: the name here of what the field calls otherwise (NoPE: none), or the word as names are
-// written.
+// The encoding that somebody who typed this may have meant: what the field calls otherwise (NoPE: none), or a name that is written
+// otherwise (RoPE, transformer_xl). Empty: none.
 std::string likely_name(std::string_view word);
 
 // What comes before the keys of an item.

@@ -277,8 +277,10 @@ Source hugging_face_source(const fs::path& directory) {
     const fs::path path = directory / "config.json";
     const std::string where = printable_path(path);
     if (!is_there(path)) {
-        if (::access(directory.c_str(), X_OK) != 0)
-            fail(ErrorCode::io, printable_path(directory), ": ", std::strerror(errno));
+        if (::access(directory.c_str(), X_OK) != 0) {
+            const int why = errno;
+            fail(ErrorCode::io, printable_path(directory), ": ", std::strerror(why));
+        }
         fail(ErrorCode::model, printable_path(directory), ": expected a model, found a directory without config.json");
     }
     const JsonValue object = read_json_file(path);

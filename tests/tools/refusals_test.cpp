@@ -73,6 +73,12 @@ TEST(CliTexts, ATextInThePlaceOfAModelIsToldWhereItGoes) {
     for (const char* verb : {"generate", "tokenize", "logits", "embed", "perplexity"})
         expect_error(run_program({verb, text}, {.input = "a"}), 3,
                      "story.txt: expected a model, found a text; the file of a text goes after -f");
+    const std::string pointer = (dir / "lfs").string();
+    put_file(pointer, "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 3\n");
+    expect_error(run_program({"perplexity", pointer}), 3, "found a Git LFS pointer");
+    const std::string named = (dir / "story.gguf").string();
+    put_file(named, "Once upon a time\n");
+    expect_error(run_program({"perplexity", named}), 3, "expected a GGUF file, found a text");
     put_file(text, "");
     expect_error(run_program({"generate", text, "-p", "a"}), 3, "story.txt: ");
 }

@@ -68,7 +68,11 @@ void check_operand(const Arguments& arguments) {
     const char* where = takes_prompt ? "; a text goes after -p" : "; the file of a text goes after -f";
     std::error_code error;
     if (std::filesystem::exists(operand, error) || error) {
-        if (std::filesystem::is_regular_file(operand, error) && text_kind(first_bytes(operand), false) == "a text")
+        const std::string start =
+            std::filesystem::is_regular_file(operand, error) ? first_bytes(operand) : std::string();
+        const std::string ending = std::filesystem::path(operand).extension();
+        const bool named_as_a_model = ending == ".safetensors" || ending == ".gguf" || ending == ".bin";
+        if (!named_as_a_model && binary_kind(start) == nullptr && text_kind(start, false) == "a text")
             fail(ErrorCode::model, printable_path(operand),
                  ": expected a model, found a text; the file of a text goes after -f");
         return; // opening it says why

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <dirent.h>
+#include <unistd.h>
 
 namespace ordo::tools {
 
@@ -43,12 +44,19 @@ struct CloseDirectory {
 std::vector<fs::path> weight_files(const fs::path& directory) {
     std::vector<fs::path> files;
     const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
-    if (!open && errno == EACCES) fail(ErrorCode::io, printable_path(directory), ": ", std::strerror(errno));
     while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
         if (const fs::path name = entry->d_name; name.extension() == ".safetensors" && name != storyteller)
             files.push_back(directory / name);
     std::sort(files.begin(), files.end());
     return files;
+}
+
+[[noreturn]] void no_weights_in(const std::string& where, const fs::path& directory) {
+    if (::access(directory.c_str(), R_OK | X_OK) != 0) {
+        const int why = errno;
+        fail(ErrorCode::io, where, printable_path(directory), ": ", std::strerror(why));
+    }
+    fail(ErrorCode::io, where, printable_path(directory), ": expected weights, *.safetensors, found none");
 }
 
 // "segment+pattern((rope),(none))": what a spec is about, its parameters apart.
@@ -89,7 +97,7 @@ void check_chosen_folder() {
     std::error_code error;
     if (!chosen || !*chosen || !fs::is_directory(chosen, error)) return; // weight_directories() says so
     if (weight_files(chosen).empty() && !fs::exists(fs::path(chosen) / storyteller, error))
-        fail(ErrorCode::io, "ORDO_WEIGHTS: ", printable_path(chosen), ": expected weights, *.safetensors, found none");
+        no_weights_in("ORDO_WEIGHTS: ", chosen);
 }
 
 // As far as the first that was trained with an encoding.
@@ -151,7 +159,7 @@ void check_loads(const Source& source) {
 
 std::vector<fs::path> weights_in(const fs::path& directory) {
     std::vector<fs::path> files = weight_files(directory);
-    if (files.empty()) fail(ErrorCode::io, printable_path(directory), ": expected weights, *.safetensors, found none");
+    if (files.empty()) no_weights_in("", directory);
     return files;
 }
 
@@ -190,9 +198,13 @@ fs::path find_weights(const std::string& spec, bool force) {
         if (!search.broken.empty()) fail(ErrorCode::model, search.broken);
         fail(ErrorCode::io, "no weights found in ", directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
     }
+    const bool of_its_kind = std::any_of(search.others.begin(), search.others.end(), [&](const Candidate& candidate) {
+        return names_of(parse_spec(candidate.trained)) == names_of(parse_spec(spec));
+    });
     fail(ErrorCode::usage, "encoding ", printable(spec), ": no shipped weights were trained with it, only with ",
          trained_list(search.others, names_of(parse_spec(spec))),
-         search.trained ? "; ordo train --encoding makes such weights" : "; --force-encoding runs them with it");
+         search.trained && !of_its_kind ? "; ordo train --encoding makes such weights"
+                                        : "; --force-encoding runs them with it");
 }
 
 fs::path model_path(const Arguments& arguments) {

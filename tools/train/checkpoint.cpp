@@ -157,11 +157,10 @@ public:
             if (const std::string& found = file_.metadata().at(prefix + name); found != wanted)
                 another(name, wanted, found);
         };
-        // What sizes of the model and of the encoding follow from comes before them.
-        if (const auto width = run.find("trunk.d_model"); width != run.end()) check(width->first, width->second);
-        for (const bool trunk : {true, false})
-            for (const auto& [name, wanted] : run)
-                if (name.starts_with("trunk.") == trunk) check(name, wanted);
+        // What the encoding's sizes follow from comes before them.
+        for (const char* size : {"trunk.d_model", "trunk.n_heads", "trunk.context"})
+            if (const auto own = run.find(size); own != run.end()) check(own->first, own->second);
+        for (const auto& [name, wanted] : run) check(name, wanted);
         read_ += run.size();
         for (const auto& [key, value] : file_.metadata())
             if (key.starts_with(prefix) && !run.contains(key.substr(prefix.size())))

@@ -172,8 +172,10 @@ int run(const Arguments& arguments) {
     std::int64_t longest = 0; // window that there is
     for (const Document& document : documents)
         longest = std::max(longest, static_cast<std::int64_t>(document.tokens.size()));
-    if (!lengths.empty())
-        warn_beyond(arguments, model, std::min(longest, *std::max_element(lengths.begin(), lengths.end())));
+    std::int64_t most = 0; // positions that are read
+    for (const std::int64_t length : lengths)
+        if (length <= model.max_position()) most = std::max(most, std::min(length, longest));
+    warn_beyond(arguments, model, most);
 
     Figures figures{{"length", "stride", "protocol", "position", "tokens", "longest", "nll", "standard_error", "ppl",
                      "bits_per_byte"},
