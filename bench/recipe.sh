@@ -51,6 +51,7 @@ muon-lr-quadruple@bf16 --optimizer muon --lr 0.012 --products bf16
 fast-batch-4@bf16 --optimizer muon --lr 0.006 --products bf16 --batch 4
 fast-stable@bf16 --optimizer muon --lr 0.006 --products bf16 --schedule stable --decay 0.25 --min-lr 0.02
 fast-qk-norm@bf16 --optimizer muon --lr 0.006 --products bf16 --qk-norm head
+fast-qk-norm-stable@bf16 --optimizer muon --lr 0.006 --products bf16 --qk-norm head --schedule stable --decay 0.25 --min-lr 0.02
 fast-embedding-scale@bf16 --optimizer muon --lr 0.006 --products bf16 --deviation 0 --embedding-scale 11.3137
 fast-deviation-width@bf16 --optimizer muon --lr 0.006 --products bf16 --deviation 0
 fast-full-branches@bf16 --optimizer muon --lr 0.006 --products bf16 --full-branches

@@ -151,8 +151,20 @@ TEST(LabJudgement, ExtremesHaveAsManyDigitsAsTellThemApart) {
     const auto curve = [](const char* label, double last) {
         return Series{.label = label, .x = {0, 1}, .y = {9, last}};
     };
-    EXPECT_EQ(extremes_of({.series = {curve("a", 0.51), curve("b", 0.27)}}), "from 0.27 (b) to 0.51 (a)");
-    EXPECT_EQ(extremes_of({.series = {curve("a", 0.5146), curve("b", 0.5109)}}), "from 0.511 (b) to 0.515 (a)");
+    EXPECT_EQ(extremes_of({.series = {curve("a", 0.51), curve("b", 0.27)}}),
+              "from 0.27 (b) to 0.51 (a), without an interval");
+    EXPECT_EQ(extremes_of({.series = {curve("a", 0.5146), curve("b", 0.5109)}}),
+              "from 0.511 (b) to 0.515 (a), without an interval");
+    const auto between = [&](const char* name, double least, double y, double most) {
+        Series one = curve(name, y);
+        one.low.assign(one.y.size(), least);
+        one.high.assign(one.y.size(), most);
+        return one;
+    };
+    EXPECT_EQ(extremes_of({.series = {between("a", 0.4, 0.5, 0.6), between("b", 0.1, 0.2, 0.3)}}),
+              "from 0.2 (b) to 0.5 (a)");
+    EXPECT_EQ(extremes_of({.series = {between("a", 0.25, 0.5, 0.6), between("b", 0.1, 0.2, 0.4)}}),
+              "from 0.2 (b) to 0.5 (a), which is undecided");
     EXPECT_EQ(extremes_of({.series = {curve("a", 0.5)}}), "0.5 (a)");
 }
 

@@ -98,7 +98,7 @@ cat <<EOF
 | SHA-256 | \`$(of sha256)\` |
 | tokens seen | $(seen) |
 | training loss | $(of train_loss) nats a token (mean of the last 50 steps) |
-| held-out loss | $(of validation_loss) nats a token on \`$(of validation)\` |
+| held-out loss | $(of validation_loss) nats a token on \`$(of validation)\` (windows that run on from one document into the next; \`ordo perplexity\`, as in the README's table, begins one with each document and gives more) |
 | corpus | \`$(of corpus)\`, SHA-256 \`$(of corpus.sha256)\` |
 $command
 

@@ -76,8 +76,10 @@ private:
     std::string numbers(int cell) const {
         std::string out = line_label(picture_.y_label);
         for (std::size_t c = 0; c < cols(); ++c) out += fitted(name_of(map_.x_names, map_.first_x, c), cell, true);
-        out += "  " + picture_.x_label;
-        out = fitted(out, std::min(screen_.width, columns_of(out))) + "\n"; // a long label is cut
+        if (columns_of(out) + 2 + columns_of(picture_.x_label) <= screen_.width)
+            out += "  " + picture_.x_label + "\n";
+        else
+            out = below(picture_.x_label) + out + "\n";
         for (std::size_t r = 0; r < map_.values.size(); ++r) {
             out += line_label(name_of(map_.y_names, map_.first_y, r));
             for (const double value : map_.values[r]) {
@@ -128,7 +130,7 @@ private:
     static std::string sequence(const std::vector<std::string>& names, int first, std::size_t stride,
                                 std::size_t count) {
         std::string out;
-        if (std::find(names.begin(), names.end(), "") != names.end()) return "one of " + std::to_string(stride);
+        if (std::find(names.begin(), names.end(), "") != names.end()) return "one in " + std::to_string(stride);
         for (std::size_t i = 0; i < std::min(count, 3 * stride); i += stride) out += name_of(names, first, i) + ", ";
         return out + "...";
     }

@@ -3,6 +3,7 @@
 
 #include "encoding/registry.h"
 
+#include <algorithm>
 #include <map>
 
 namespace ordo::lab {
@@ -14,8 +15,29 @@ namespace {
 constexpr std::array<int, 11> marks{7, 5, 9, 11, 13, 15, 6, 4, 8, 10, 12};
 constexpr int dashes = 5;
 
-// The place in list.def of the encoding that a label begins with, or -1. "rope-1" and "rope:theta=500" begin with rope, "ropes" does not.
+// Variants of an encoding that several pictures show, by how their labels begin, each with its own mark.
+struct Variant {
+    std::string_view label;
+    std::size_t number; // of the encoding's marks, the encoding itself having 0
+};
+constexpr Variant variants[] = {{"rope-none", 1},
+                                {"pattern(rope,none)", 1},
+                                {"rope:width", 2},
+                                {"rotate-stretch-36", 0},
+                                {"rotate-stretch:period=36", 0},
+                                {"rotate-stretch-6", 1},
+                                {"rotate-stretch:period=6", 1}};
+
+const Variant* variant_of(std::string_view label) {
+    for (const Variant& variant : variants)
+        if (label.starts_with(variant.label)) return &variant;
+    return nullptr;
+}
+
+// The place in list.def of the encoding that a label begins with, or -1. "rope-1" and "rope:theta=500" begin with rope, as does the first
+// of a pattern; "ropes" does not.
 int encoding_of(std::string_view label) {
+    if (label.starts_with("pattern(")) label.remove_prefix(8);
     int found = -1;
     std::size_t longest = 0;
     const auto encodings = registered_encodings();
@@ -38,7 +60,7 @@ Look look(std::size_t color, std::size_t mark, std::size_t dash) {
 std::vector<Look> looks_of(const Curves& curves) {
     const std::size_t colors = line_colors.size();
     std::vector<int> encodings;
-    std::map<int, std::size_t> seen; // how many series of an encoding there were
+    std::map<int, std::size_t> seen; // how many marks of an encoding are taken
     for (const Series& series : curves.series) encodings.push_back(encoding_of(series.label));
     // Beside rope itself, rope-none is another rope, whichever comes first.
     const auto registered = registered_encodings();
@@ -46,7 +68,8 @@ std::vector<Look> looks_of(const Curves& curves) {
         return encodings[i] >= 0 && curves.series[i].label == registered[static_cast<std::size_t>(encodings[i])]->name;
     };
     for (std::size_t i = 0; i < encodings.size(); ++i)
-        if (is_itself(i)) seen[encodings[i]] = 1;
+        if (const Variant* known = variant_of(curves.series[i].label); known || is_itself(i))
+            seen[encodings[i]] = std::max(seen[encodings[i]], (known ? known->number : 0) + 1);
     const bool named = std::any_of(encodings.begin(), encodings.end(), [](int i) { return i >= 0; });
     std::size_t other = named ? registered_encodings().size() : 0; // behind the encodings, so that none has their look
     std::vector<Look> looks;
@@ -57,7 +80,9 @@ std::vector<Look> looks_of(const Curves& curves) {
             ++other;
             continue;
         }
-        const auto at = static_cast<std::size_t>(encoding), again = is_itself(i) ? 0 : seen[encoding]++;
+        const Variant* const known = variant_of(curves.series[i].label);
+        const auto at = static_cast<std::size_t>(encoding);
+        const std::size_t again = is_itself(i) ? 0 : known ? known->number : seen[encoding]++;
         // The first of the list, none, has the last colour, which is grey.
         looks.push_back(look(at + colors - 1, at + 3 * again, at / colors + again));
     }

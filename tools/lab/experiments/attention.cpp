@@ -75,6 +75,26 @@ std::string with_article(HeadKind kind) {
     return text(kind == HeadKind::induction ? "an " : "a ", name_of(kind));
 }
 
+// The head with the highest score of a kind, and those that the sequences do not tell from it.
+std::string highest(const HeadScores& scores, HeadKind kind) {
+    const auto count = static_cast<std::size_t>(scores.count());
+    std::size_t best = 0;
+    for (std::size_t head = 1; head < count; ++head)
+        if (mean_of(over_control(scores, kind, head)).mean > mean_of(over_control(scores, kind, best)).mean)
+            best = head;
+    const Vector most = over_control(scores, kind, best);
+    std::string names;
+    std::size_t ties = 0;
+    for (std::size_t head = 0; head < count; ++head) {
+        Vector less = over_control(scores, kind, head);
+        for (std::size_t i = 0; i < less.size(); ++i) less[i] = most[i] - less[i];
+        if (head != best && above(mean_of(less).interval(), 0) == Verdict::held) continue;
+        append(names, head_name(scores, head), " or ");
+        ++ties;
+    }
+    return ties == 1 ? names : text(names, " (undecided which)");
+}
+
 // ---- Tables and pictures ----------------------------------------------------------------------
 
 void add_heads(Figures& figures, const Measured& one) {
@@ -103,22 +123,40 @@ Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
     int heads = 0, layers = 0;
     for (const Measured& one : all)
         heads = std::max(heads, one.scores.heads), layers = std::max(layers, one.scores.layers);
-    std::string best;
-    double most = -HUGE_VAL;
+    struct Highest {
+        std::string name;
+        Mean score;
+    };
+    std::vector<Highest> highest_of_models;
     for (const Measured& one : all) {
+        Highest highest{{}, {-HUGE_VAL, 0}};
         Vector& row = map.values.emplace_back(static_cast<std::size_t>(layers * heads), std::nan(""));
         map.y_names.push_back(one.file.name);
         for (int head = 0; head < one.scores.count(); ++head) {
             const auto i = static_cast<std::size_t>(head);
-            const double mean = mean_of(over_control(one.scores, kind, i)).mean;
-            row[static_cast<std::size_t>(head / one.scores.heads * heads + head % one.scores.heads)] = mean;
-            if (mean > most) most = mean, best = head_name(one.scores, i) + " of " + one.file.name;
+            const Mean score = mean_of(over_control(one.scores, kind, i));
+            row[static_cast<std::size_t>(head / one.scores.heads * heads + head % one.scores.heads)] = score.mean;
+            if (score.mean > highest.score.mean) highest = {head_name(one.scores, i) + " of " + one.file.name, score};
         }
+        highest_of_models.push_back(std::move(highest));
     }
+    const Mean most =
+        std::max_element(highest_of_models.begin(), highest_of_models.end(), [](const Highest& a, const Highest& b) {
+            return a.score.mean < b.score.mean;
+        })->score;
+    std::string best;
+    std::size_t ties = 0;
+    for (const Highest& one : highest_of_models) {
+        const double less = most.mean - one.score.mean, half = std::hypot(most.half, one.score.half);
+        if (less > 0 && above({less - half, less + half}, 0) == Verdict::held) continue;
+        append(best, one.name, " or ");
+        ++ties;
+    }
+    if (ties > 1) best += " (undecided which)";
     for (int i = 0; i < layers * heads; ++i)
         map.x_names.push_back(i % heads == 0 ? text("layer ", i / heads) : std::string());
     return {text(name_of(kind), "-heads"),
-            text("Nearest to ", with_article(kind), " head is ", best, ": ", figure(most, 2), " of its weight",
+            text("Nearest to ", with_article(kind), " head is ", best, ": ", figure(most.mean, 2), " of its weight",
                  kind == HeadKind::previous ? "" : " over the control's",
                  ", the most of all (table best measures it on other sequences)"),
             text("head, ", heads, " of each layer"), "weights", std::move(map)};
@@ -184,6 +222,7 @@ void judge(const std::vector<Measured>& all, Result& result) {
     Figures table{
         {"model", "kind", "layer", "head", "score", "low", "high", "over_control", "half", "most_of_weight"}, {}, 3};
     Judgement previous, repeats;
+    std::size_t before = 0, induction = 0;
     for (const Measured& one : all) {
         std::string sentence;
         for (const HeadKind kind : head_kinds) {
@@ -194,6 +233,8 @@ void judge(const std::vector<Measured>& all, Result& result) {
                       static_cast<std::int64_t>(best.head % heads), best.score.mean, best.score.interval.low,
                       best.score.interval.high, best.over.mean, best.over.half, std::string(name_of(verdict)));
             append(sentence, clause_of(one.scores, kind, best), "; ");
+            if (kind == HeadKind::previous) before += verdict == Verdict::held;
+            if (kind == HeadKind::induction) induction += above(best.over.interval(), 0) == Verdict::held;
             if (kind == HeadKind::previous && one.file.encoding != "none") previous.add(verdict, one.file.name);
         }
         const Mean gain = mean_of(one.scores.gain);
@@ -203,6 +244,11 @@ void judge(const std::vector<Measured>& all, Result& result) {
                                     above(gain.interval(), 0) == Verdict::undecided ? ": undecided." : "."));
         repeats.add(above(gain.interval(), 0), one.file.name);
     }
+    result.found.insert(
+        result.found.begin(),
+        text("Of ", all.size(), " models ", before,
+             " have a head that gives most of its weight to the token before, and ", induction,
+             " one that looks at what came after the same token more than chance (an induction head)."));
     result.found.push_back(previous.sentence(1));
     result.found.push_back(repeats.sentence(2));
     result.tables.insert(result.tables.begin(),
@@ -219,11 +265,11 @@ struct Shown {
 void show(const Measured& one, const Model& model, const std::vector<Token>& tokens, std::array<Shown, 3>& shown,
           Result& result) {
     const std::vector<AttentionMap> maps = attention_maps(model, tokens);
-    const Best previous = best_of(one.scores, HeadKind::previous);
     result.pictures.push_back(
         tiles_of(one.file.name, one.scores, maps,
-                 text(one.file.name, ": what each head attends to; of all, ", head_name(one.scores, previous.head),
-                      " looks most at the token before (random tokens: ", figure(previous.score.mean, 2), ")")));
+                 text(one.file.name, ": what each head attends to; of all, ", highest(one.scores, HeadKind::previous),
+                      " looks most at the token before (random tokens: ",
+                      figure(best_of(one.scores, HeadKind::previous).score.mean, 2), ")")));
     std::vector<std::string> labels;
     for (const Token token : tokens) labels.push_back(label_of(model, token));
     for (const HeadKind kind : head_kinds) {

@@ -266,6 +266,23 @@ Figures documents(const std::vector<Group>& groups) {
     return figures;
 }
 
+// "shaw loses least (undecided against 12 of 14), none most (undecided against 2 of 14)"
+std::string extremes_of(const std::vector<Group>& groups) {
+    const auto undecided = [&](const Group& one) {
+        std::size_t count = 0;
+        for (const Group& other : groups) {
+            if (&other == &one) continue;
+            std::optional<Paired> pair = paired(one, other);
+            if (pair && pair->by_seed.mean < 0) pair = paired(other, one);
+            count += !pair || above(pair->interval(), 0) != Verdict::held;
+        }
+        return count == 0 ? std::string() : text(" (undecided against ", count, " of ", groups.size() - 1, ")");
+    };
+    if (groups.size() == 1) return text("only ", groups.front().name, " was measured");
+    return text(groups.front().name, " loses least", undecided(groups.front()), ", ", groups.back().name, " most",
+                undecided(groups.back()));
+}
+
 // What the encoding of a row costs more than that of a column.
 Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
     HeatMap map;
@@ -280,10 +297,10 @@ Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
         map.x_names.push_back(row.name);
         map.y_names.push_back(row.name);
     }
-    return {"differences",
-            text("What a row costs more than a column on held-out text: ", groups.front().name, " least, ",
-                 groups.back().name, " most; ", decided_of(pairs)),
-            "encoding", "encoding", std::move(map)};
+    return {
+        "differences",
+        text("What a row costs more than a column on held-out text: ", extremes_of(groups), "; ", decided_of(pairs)),
+        "encoding", "encoding", std::move(map)};
 }
 
 Result compare_losses(const Request& request) {
@@ -302,12 +319,12 @@ Result compare_losses(const Request& request) {
         for (const auto& [seed, one] : group.runs)
             if (!one.why_not.empty()) refusals.insert(one.why_not);
     result.found.insert(result.found.end(), refusals.begin(), refusals.end());
-    result.tables = {{"loss",
-                      text(groups.front().name, " loses least, ", groups.back().name,
-                           " most: held-out nats per token, mean over the seeds and half of the 95 % interval"),
-                      losses(groups)},
-                     {"pairs", decided_of(pairs) + ": runs of one seed, the better encoding first", std::move(pairs)},
-                     {"runs", "Each run", runs(groups)}};
+    result.tables = {
+        {"loss",
+         text(extremes_of(groups), ": held-out nats per token, mean over the seeds and half of the 95 % interval"),
+         losses(groups)},
+        {"pairs", decided_of(pairs) + ": runs of one seed, the better encoding first", std::move(pairs)},
+        {"runs", "Each run", runs(groups)}};
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
     result.notes = {
         text(

@@ -163,6 +163,11 @@ Result run(const Request& request) {
          std::move(lengths)}};
     result.pictures = {picture_of(all, false), picture_of(all, true)};
     judge(all, result);
+    if (std::any_of(all.begin(), all.end(), [](const Extrapolation& one) {
+            return one.last.contains(one.context) && one.last.rbegin()->first > one.context;
+        }))
+        result.found.insert(result.found.begin(),
+                            text("Perplexity of the last tokens of a window is ", who_rises(all, true), "."));
     result.notes = {
         "nll: mean negative log-likelihood, in nats per token; ppl: perplexity, e^nll; of_trained: the window's length "
         "over the trained one.",

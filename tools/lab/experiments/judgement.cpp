@@ -3,6 +3,8 @@
 
 #include "tools/lab/math/numbers.h"
 
+#include <cmath>
+
 namespace ordo::lab {
 
 void Judgement::add(Verdict verdict, const std::string& name) {
@@ -39,7 +41,16 @@ std::string extremes_of(const Curves& curves) {
     const auto shown = [digits](const Series& series) {
         return text(figure(series.y.back(), digits), " (", series.label, ")");
     };
-    return least == most ? shown(*least) : text("from ", shown(*least), " to ", shown(*most));
+    if (least == most) return shown(*least);
+    const bool intervals = !least->high.empty() && !most->low.empty();
+    // The interval of a difference of two shares (Newcombe 1998, method 10).
+    const bool decided =
+        intervals && most->y.back() - least->y.back() >
+                         std::hypot(least->high.back() - least->y.back(), most->y.back() - most->low.back());
+    return text("from ", shown(*least), " to ", shown(*most),
+                decided     ? ""
+                : intervals ? ", which is undecided"
+                            : ", without an interval");
 }
 
 } // namespace ordo::lab

@@ -22,7 +22,8 @@ private:
     std::string missed_, undecided_;
 };
 
-// The least and the greatest of the curves' last values: "from 0.12 (sinusoidal) to 0.56 (alibi)".
+// The least and the greatest of the curves' last values, and whether their intervals tell them apart: "from 0.12 (sinusoidal) to 0.56
+// (alibi), which is undecided".
 std::string extremes_of(const Curves& curves);
 
 } // namespace ordo::lab

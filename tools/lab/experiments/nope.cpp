@@ -5,6 +5,7 @@
 #include "tools/lab/experiments/permutation.h"
 #include "tools/lab/experiments/probe.h"
 #include "tools/lab/math/numbers.h"
+#include "tools/lab/math/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -147,18 +148,34 @@ Probes run_probes(const Request& request) {
     return probes;
 }
 
-// Of the curves: whose position is read best, and what is read of the model without encoding.
+// Of the curves: whose position is read best, or which of them are not told apart, and what is read of the model without encoding.
 std::string who_is_read_best(const Curves& curves) {
-    std::string best, none;
-    double least = HUGE_VAL;
+    struct Layer {
+        const Series* model;
+        std::ptrdiff_t layer;
+        double error, standard_error;
+    };
+    std::vector<Layer> all; // of each model the layer from which most is read
+    std::string none, best;
     for (const Series& curve : curves.series) {
-        const auto at = std::min_element(curve.y.begin(), curve.y.end());
-        const std::string what = text(figure(*at, 2), " positions off in layer ", at - curve.y.begin());
-        if (curve.label == "none") none = text(", without encoding ", what);
-        if (*at < least) least = *at, best = text(curve.label, ", ", what);
+        const auto at = std::min_element(curve.y.begin(), curve.y.end()) - curve.y.begin();
+        const auto i = static_cast<std::size_t>(at);
+        all.push_back({&curve, at, curve.y[i], curve.high[i] - curve.y[i]});
+        if (curve.label == "none")
+            none = text(", without encoding ", figure(curve.y[i], 2), " positions off in layer ", at);
     }
-    return text("A linear probe reads the position best from ", best, none, "; guessing is ",
-                figure(curves.references.at(0).y, 2), " off");
+    const auto least =
+        std::min_element(all.begin(), all.end(), [](const Layer& a, const Layer& b) { return a.error < b.error; });
+    std::size_t ties = 0;
+    for (const Layer& one : all) {
+        const double half = 1.96 * std::hypot(one.standard_error, least->standard_error); // of the difference
+        if (one.model != least->model && above({one.error - least->error - half, HUGE_VAL}, 0) == Verdict::held)
+            continue;
+        append(best, text(one.model->label, ", ", figure(one.error, 2), " positions off in layer ", one.layer), " or ");
+        ++ties;
+    }
+    return text("A linear probe reads the position best from ", best, ties > 1 ? " (undecided which)" : "", none,
+                "; guessing is ", figure(curves.references.at(0).y, 2), " off");
 }
 
 Result run(const Request& request) {

@@ -27,10 +27,11 @@ model that was trained on 2,048 positions. <span id="rope-says"></span></figcapt
 </figure>
 <figure class="live">
 <label>heads <input type="range" id="alibi-heads" min="1" max="32" step="1" value="8"><output></output></label>
+<label>slope of a head of its own, 2^-x, x = <input type="range" id="alibi-slope" min="0" max="12" step="0.5" value="4"><output></output></label>
 <label>up to distance <input type="range" id="alibi-most" min="3" max="12" step="1" value="7"><output></output></label>
 <canvas id="alibi"></canvas>
 <div class="key" id="alibi-key"></div>
-<figcaption><strong>ALiBi</strong>: what a softmax over equal scores leaves of a key's weight, exp(-slope &times; distance), for every head.
+<figcaption><strong>ALiBi</strong>: what a softmax over equal scores leaves of a key's weight, exp(-slope &times; distance), for every head and for a slope of one's own.
 <span id="alibi-says"></span></figcaption>
 </figure>
 <script>
@@ -119,9 +120,10 @@ if (typeof document !== "undefined") (() => {
   }
   function drawAlibi() {
     const heads = input("alibi-heads", v => v), most = input("alibi-most", v => Math.pow(2, v)), slopes = alibiSlopes(heads);
-    curves("alibi", most, 0, 1, slopes.map((m, h) => ({name: `head ${h}: ${round(m)}`, of: distance => Math.exp(-m * distance)})));
+    const own = Math.pow(2, -input("alibi-slope", v => v)), decay = m => distance => Math.exp(-m * distance);
+    curves("alibi", most, 0, 1, slopes.map((m, h) => ({name: `head ${h}: ${round(m)}`, of: decay(m)})).concat({name: `slope ${round(own)}`, of: decay(own)}));
     const half = slopes.map(m => Math.log(2) / m);
-    $("alibi-says").textContent = `Weights are halved every ${round(Math.min(...half))} to ${round(Math.max(...half))} tokens.`;
+    $("alibi-says").textContent = `The heads' weights are halved every ${round(Math.min(...half))} to ${round(Math.max(...half))} tokens, at a slope of ${round(own)} every ${round(Math.log(2) / own)}.`;
   }
   function all() { drawSinusoidal(); drawRope(); drawAlibi(); }
   for (const [start, draw] of [["sin-", drawSinusoidal], ["rope-", drawRope], ["alibi-", drawAlibi]])
