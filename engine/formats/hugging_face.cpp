@@ -10,10 +10,8 @@
 #include "formats/tokenizer_config.h"
 #include "formats/tokenizer_files.h"
 
-#include <cerrno>
-#include <cstring>
 #include <set>
-#include <unistd.h>
+#include <system_error>
 
 namespace ordo {
 namespace {
@@ -277,10 +275,9 @@ Source hugging_face_source(const fs::path& directory) {
     const fs::path path = directory / "config.json";
     const std::string where = printable_path(path);
     if (!is_there(path)) {
-        if (::access(directory.c_str(), X_OK) != 0) {
-            const int why = errno;
-            fail(ErrorCode::io, printable_path(directory), ": ", std::strerror(why));
-        }
+        std::error_code error;
+        if (!fs::exists(path, error) && error == std::errc::permission_denied)
+            fail(ErrorCode::io, printable_path(directory), ": ", error.message());
         fail(ErrorCode::model, printable_path(directory), ": expected a model, found a directory without config.json");
     }
     const JsonValue object = read_json_file(path);

@@ -266,23 +266,6 @@ Figures documents(const std::vector<Group>& groups) {
     return figures;
 }
 
-// "shaw loses least (undecided against 12 of 14), none most (undecided against 2 of 14)"
-std::string extremes_of(const std::vector<Group>& groups) {
-    const auto undecided = [&](const Group& one) {
-        std::size_t count = 0;
-        for (const Group& other : groups) {
-            if (&other == &one) continue;
-            std::optional<Paired> pair = paired(one, other);
-            if (pair && pair->by_seed.mean < 0) pair = paired(other, one);
-            count += !pair || above(pair->interval(), 0) != Verdict::held;
-        }
-        return count == 0 ? std::string() : text(" (undecided against ", count, " of ", groups.size() - 1, ")");
-    };
-    if (groups.size() == 1) return text("only ", groups.front().name, " was measured");
-    return text(groups.front().name, " loses least", undecided(groups.front()), ", ", groups.back().name, " most",
-                undecided(groups.back()));
-}
-
 // What the encoding of a row costs more than that of a column.
 Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
     HeatMap map;

@@ -4,6 +4,7 @@
 #include "tools/cli/inputs.h"
 #include "tools/cli/weights.h"
 #include "tools/lab/experiments/csv.h"
+#include "tools/lab/math/numbers.h"
 
 #include "core/error.h"
 
@@ -96,6 +97,22 @@ std::vector<std::filesystem::path> kept_folders() {
     for (const std::filesystem::path& weights : tools::weight_directories())
         folders.push_back(std::filesystem::absolute(weights / ".." / "bench" / "results").lexically_normal());
     return folders;
+}
+
+std::string extremes_of(const std::vector<Group>& groups) {
+    const auto undecided = [&](const Group& one) {
+        std::size_t count = 0;
+        for (const Group& other : groups) {
+            if (&other == &one) continue;
+            std::optional<Paired> pair = paired(one, other);
+            if (pair && pair->by_seed.mean < 0) pair = paired(other, one);
+            count += !pair || above(pair->interval(), 0) != Verdict::held;
+        }
+        return count == 0 ? std::string() : text(" (undecided against ", count, " of ", groups.size() - 1, ")");
+    };
+    if (groups.size() == 1) return text("only ", groups.front().name, " was measured");
+    return text(groups.front().name, " loses least", undecided(groups.front()), ", ", groups.back().name, " most",
+                undecided(groups.back()));
 }
 
 std::optional<KeptRuns> find_kept_runs() {

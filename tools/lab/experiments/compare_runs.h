@@ -47,6 +47,9 @@ struct Paired {
 // None if they share no seed.
 std::optional<Paired> paired(const Group& a, const Group& b);
 
+// Of groups, the best first: "shaw loses least (undecided against 12 of 14), none most (undecided against 2 of 14)".
+std::string extremes_of(const std::vector<Group>& groups);
+
 // What bench/seeds.sh keeps of runs whose weights are too many to be shipped.
 struct KeptRuns {
     std::filesystem::path folder;
