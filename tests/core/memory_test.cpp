@@ -22,11 +22,5 @@ TEST(Memory, WhatIsAtLeastHalfAHugePageCanLieOnHugePages) {
     EXPECT_EQ(mapped_bytes(), before);
 }
 
-TEST(Memory, LessIsWholePages) {
-    void* const memory = map_zeros(huge_page / 2 - 1);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 4096, 0u);
-    unmap(memory, huge_page / 2 - 1);
-}
-
 } // namespace
 } // namespace ordo

@@ -108,9 +108,9 @@ END {
     budget = budget " million tokens" (recipe == "" ? "" : " (" recipe ")")
     if (seeds)
         notes = "\nLoss: nats per token on simple.val.txt, stories kept out of the corpus, as the difference from a run of the same seed without an encoding (" sprintf("%.3f", none) "); negative is better. " \
-            (seeds > 1 ? "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs (seeds) of " budget " each ± the half-width of its 95 % confidence interval" (once ? "; a figure without ± is of a single run, which another seed would move by up to 0.02" : "") \
+            (seeds > 1 ? "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs (seeds) of " budget " each ± the half-width of its 95 % confidence interval" (once ? "; a figure without ± is of a single run, and says nothing of another seed" : "") \
                               ". Where ± is larger than the difference, the difference may be chance" \
-                       : "One run each of " budget "; the spread between seeds is not known yet") ". On another text small differences change order, and the one between `sinusoidal` and `none` its sign ([heldout.csv](bench/results/heldout.csv))."
+                       : "One run each of " budget "; the spread between seeds is not known yet") ". On another text small differences change order, or their sign ([heldout.csv](bench/results/heldout.csv))."
     if (cpu)
         notes = notes "\nCost: the time of the encoding itself in reading a prompt of " prompt " tokens, relative to reading it without one; median of " rounds " rounds; " cpu ", " \
             threads " threads (`moments %` of `ordo bench --encodings all -v -r " rounds "`). [encodings.csv](bench/results/encodings.csv) has decoding too."
