@@ -92,7 +92,7 @@ endif
 x86_kernels := $(wildcard $(addprefix engine/kernels/,baseline.cpp avx*.cpp amx.cpp tile_permission.cpp))
 arm64_kernels := $(addprefix engine/kernels/,neon.cpp dotprod.cpp)
 OTHER_KERNELS := $(if $(filter aarch64,$(MACHINE)),$(x86_kernels),$(arm64_kernels))
-LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp models/*.cpp))
+LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp engine/formats/*/*.cpp models/*.cpp))
 TOOL_SOURCES := $(filter-out %_mpi.cpp,$(wildcard tools/*/*.cpp tools/*/*/*.cpp bench/*.cpp)) bench/programs/program.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 ifeq ($(MACHINE),aarch64) # who may use tiles
@@ -126,7 +126,7 @@ endif
 %/engine/kernels/amx.o %/engine/kernels/amx.cpp: FILE_FLAGS := -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16 $(INTRINSICS)
 $(BUILD)/engine/kernels/neon.o: FILE_FLAGS := -ffp-contract=fast
 $(BUILD)/engine/kernels/dotprod.o: FILE_FLAGS := -march=armv8.2-a+dotprod -ffp-contract=fast
-$(foreach f,io text encoding,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
+$(foreach f,io text encoding formats/gguf formats/sentence_piece,$(BUILD)/engine/$f/%.o): FILE_FLAGS := -Wconversion
 $(BUILD)/tools/cli/line_reader.o: FILE_FLAGS := $(if $(EDIT_LIBS),-DORDO_LIBEDIT)
 ifeq ($(MODE),asan)
 WARNINGS += -Wno-maybe-uninitialized # with sanitizers g++ 12 sees some that are none, in std::regex and std::optional

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "formats/config_values.h"
-#include "formats/gguf_values.h"
+#include "formats/gguf/keys.h"
 
 namespace ordo {
 

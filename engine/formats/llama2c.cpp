@@ -2,8 +2,8 @@
 #include "formats/llama2c.h"
 
 #include "core/error.h"
+#include "formats/gguf/vocabulary.h"
 #include "io/checked.h"
-#include "text/gguf_vocabulary.h"
 
 #include <cmath>
 #include <cstring>

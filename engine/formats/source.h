@@ -4,7 +4,7 @@
 #pragma once
 
 #include "formats/assembly.h"
-#include "io/gguf.h"
+#include "formats/gguf/file.h"
 #include "model/model.h"
 #include "model/text_side.h"
 

@@ -3,10 +3,10 @@
 
 #include "core/error.h"
 #include "core/utf8.h"
+#include "formats/sentence_piece/model.h"
 #include "formats/tokenizer_config.h"
 #include "io/file.h"
 #include "io/json_writer.h"
-#include "text/sentence_piece.h"
 #include "text/token_model.h"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // A file of mixed blocks, as llama-quantize makes of "Q4_K_M": the values of a layer's v in another type than those of q
 // and k. Held as stored, it computes what its decoded weights do, but for the rounding of activations to blocks.
 #include "core/random.h"
+#include "formats/gguf/file.h"
 #include "formats/source.h"
 #include "io/blocks.h"
-#include "io/gguf.h"
 #include "io/half.h"
 #include "model/model.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // GGUF files of families that Ordo writes none of, or writes under another name: made here from the tensors of
 // tests/families as llama.cpp's converter names and orders them, and held against the transcriptions beside those.
-#include "formats/gguf_export.h"
+#include "formats/gguf/export.h"
 #include "formats/source.h"
 #include "tests/formats/gguf_fixture.h"
 #include "tests/temp_dir.h"

@@ -2,7 +2,7 @@
 // The tensors of a checkpoint of tests/families, to be written as a GGUF the way llama.cpp's converter names and changes them.
 #pragma once
 
-#include "io/gguf.h"
+#include "formats/gguf/file.h"
 #include "io/safetensors.h"
 #include "tests/formats/family_run.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Models through GGUF: what is written and read again computes what it did; what GGUF cannot say is refused by name; and
 // the damage above the container: G21, G22, G28, G29. That llama.cpp reads the same is tests/llama_cpp to prove.
-#include "formats/gguf_export.h"
+#include "formats/gguf/export.h"
 #include "tests/json.h"
 #include "tests/temp_dir.h"
 

@@ -2,7 +2,7 @@
 // The files of llama2.c: a tiny one laid out here by hand, and the damage that its readers have not looked for.
 #include "formats/llama2c.h"
 
-#include "tests/io/gguf_bytes.h"
+#include "tests/formats/gguf_bytes.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 

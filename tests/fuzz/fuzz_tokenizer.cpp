@@ -2,8 +2,8 @@
 // Any bytes four times: as text, which must come back from its tokens; as a corpus, of which a tokenizer
 // must be learned; as a tokenizer.json: an Error(model) of one line, or a
 // tokenizer that works; and as a model file of SentencePiece's, likewise.
+#include "formats/sentence_piece/model.h"
 #include "text/bpe_trainer.h"
-#include "text/sentence_piece.h"
 #include "text/tokenizer.h"
 
 #include <cstdlib>

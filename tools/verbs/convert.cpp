@@ -2,7 +2,7 @@
 // ordo convert: the same model with its weights in another type, tensor by tensor.
 #include "bench/accuracy.h"
 #include "core/error.h"
-#include "formats/gguf_export.h"
+#include "formats/gguf/export.h"
 #include "formats/llama2c.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"

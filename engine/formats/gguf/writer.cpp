@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
+#include "formats/gguf/file.h"
 #include "io/atomic_file.h"
 #include "io/checked.h"
-#include "io/gguf.h"
 
 #include <cstring>
 

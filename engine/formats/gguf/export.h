@@ -2,8 +2,8 @@
 // Any model as a GGUF that llama.cpp runs.
 #pragma once
 
+#include "formats/gguf/file.h"
 #include "formats/source.h"
-#include "io/gguf.h"
 
 namespace ordo {
 

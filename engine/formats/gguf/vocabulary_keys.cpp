@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Between tokenizer.ggml.* of a GGUF's metadata and a tokenizer (text/gguf_vocabulary.h).
-#include "text/gguf_vocabulary.h"
+// Between tokenizer.ggml.* of a GGUF's metadata and a tokenizer (formats/gguf/vocabulary.h).
+#include "formats/gguf/vocabulary.h"
 
 #include "core/error.h"
-#include "formats/gguf_export.h"
+#include "formats/gguf/export.h"
 
 namespace ordo {
 namespace {

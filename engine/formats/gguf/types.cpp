@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The types of ggml's tensors: enum ggml_type, and the sizes of its blocks.
 #include "core/error.h"
-#include "io/gguf.h"
+#include "formats/gguf/file.h"
 
 #include <algorithm>
 

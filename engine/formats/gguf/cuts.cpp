@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The patterns by name. The names are llama.cpp's (tokenizer.ggml.pre), the patterns those of the models' own
 // tokenizer.json, where llama.cpp may spell them another way.
-#include "text/gguf_vocabulary.h"
+#include "formats/gguf/vocabulary.h"
 
 #include <algorithm>
 

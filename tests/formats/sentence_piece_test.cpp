@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SentencePiece's files: one that its own program wrote (tests/text/marian/make.py), and messages that are spoiled.
 #include "core/error.h"
-#include "io/protobuf.h"
+#include "formats/sentence_piece/model.h"
+#include "formats/sentence_piece/protobuf.h"
 #include "tests/temp_dir.h"
-#include "text/sentence_piece.h"
 
 #include <gtest/gtest.h>
 

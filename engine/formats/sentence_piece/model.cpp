@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "text/sentence_piece.h"
+#include "formats/sentence_piece/model.h"
 
 #include "core/error.h"
 #include "core/utf8.h"
-#include "io/protobuf.h"
+#include "formats/sentence_piece/protobuf.h"
 #include "text/tokenizer_file.h"
 
 #include <cmath>

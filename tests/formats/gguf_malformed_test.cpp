@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The damage that readers of GGUF have fallen for: G1 to G20.
-#include "tests/io/gguf_bytes.h"
+#include "tests/formats/gguf_bytes.h"
 
 namespace {
 

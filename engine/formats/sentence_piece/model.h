@@ -3,7 +3,7 @@
 // sentencepiece_model.proto.
 #pragma once
 
-#include "text/gguf_vocabulary.h"
+#include "formats/gguf/vocabulary.h"
 
 namespace ordo {
 

@@ -2,7 +2,7 @@
 // GGUF files put together by hand, as the format's documentation lays them out, without the project's writer.
 #pragma once
 
-#include "io/gguf.h"
+#include "formats/gguf/file.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
-#include "io/gguf.h"
+#include "formats/gguf/file.h"
 
 #include <bit>
 #include <cstring>

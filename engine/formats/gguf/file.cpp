@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "io/gguf.h"
+#include "formats/gguf/file.h"
 
 #include "core/error.h"
 #include "io/checked.h"

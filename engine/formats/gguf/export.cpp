@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "formats/gguf_export.h"
+#include "formats/gguf/export.h"
 
 #include "core/error.h"
-#include "formats/gguf_target.h"
-#include "formats/gguf_values.h"
+#include "formats/gguf/keys.h"
+#include "formats/gguf/target.h"
 #include "model/model_file.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // models by four names, patterns by llama.cpp's. A component that neither says is refused by its name, but for
 // normal forms, which llama.cpp leaves out for the models that ask for them.
 #include "core/error.h"
-#include "text/gguf_vocabulary.h"
+#include "formats/gguf/vocabulary.h"
 #include "text/normalizer.h"
 #include "text/pipeline.h"
 

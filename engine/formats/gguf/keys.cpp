@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "formats/gguf_values.h"
+#include "formats/gguf/keys.h"
 
 #include "encoding/spec.h"
 

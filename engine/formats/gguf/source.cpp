@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A GGUF file: keys of its architecture, tensors by llama.cpp's names, the tokenizer's arrays among the metadata.
+#include "formats/source.h"
 #include "core/error.h"
 #include "core/utf8.h"
-#include "formats/gguf_export.h"
-#include "formats/gguf_values.h"
-#include "formats/source.h"
-#include "io/gguf.h"
+#include "formats/gguf/export.h"
+#include "formats/gguf/file.h"
+#include "formats/gguf/keys.h"
 
 #include <array>
 #include <cstdio>

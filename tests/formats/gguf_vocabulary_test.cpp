@@ -2,8 +2,8 @@
 // Tokenizers from the metadata of GGUF files: small ones worked by hand, and the three vocabularies that llama.cpp's
 // project publishes with 47 strings and their ids each (not part of the repository; see $ORDO_CONFORMANCE).
 #include "core/error.h"
-#include "io/gguf.h"
-#include "text/gguf_vocabulary.h"
+#include "formats/gguf/file.h"
+#include "formats/gguf/vocabulary.h"
 
 #include "text_samples.h"
 

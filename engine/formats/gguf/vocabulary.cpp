@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "text/gguf_vocabulary.h"
+#include "formats/gguf/vocabulary.h"
 
 #include "core/error.h"
 #include "core/utf8.h"

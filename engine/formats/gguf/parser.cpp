@@ -2,9 +2,9 @@
 // A GGUF file from its first byte to its data. What it says of lengths is compared with the bytes that are left before
 // anything is allocated for it.
 #include "core/error.h"
+#include "formats/gguf/file.h"
 #include "io/checked.h"
 #include "io/file_kind.h"
-#include "io/gguf.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "formats/gguf_target.h"
+#include "formats/gguf/target.h"
 
 #include "core/error.h"
 #include "encoding/rope_scaling.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Files made by hand, read; files written, byte by byte.
-#include "tests/io/gguf_bytes.h"
+#include "tests/formats/gguf_bytes.h"
 #include "tests/temp_dir.h"
 
 namespace {

@@ -3,7 +3,7 @@
 // architecture's name: what none of them has cannot be written.
 #pragma once
 
-#include "io/gguf.h"
+#include "formats/gguf/file.h"
 #include "model/blueprint.h"
 
 namespace ordo {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "io/protobuf.h"
+#include "formats/sentence_piece/protobuf.h"
 
 #include "core/error.h"
 
