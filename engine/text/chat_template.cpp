@@ -5,6 +5,7 @@
 #include "core/trimmed.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace ordo {
@@ -147,33 +148,64 @@ bool sets_system(std::string_view text) {
     return text.find("Cutting Knowledge Date") != text.npos || text.find("Reasoning Mode: ") != text.npos;
 }
 
-// On what the text at a place of a template hangs.
-enum class Hangs { on_messages, on_tools, on_more };
-Hangs hangs(std::string_view text, std::size_t place) {
-    struct If {
-        std::string_view condition;
-        bool otherwise = false; // behind its else
-    };
-    std::vector<If> open;
-    for (std::size_t at = text.find("{%"); at < place; at = text.find("{%", at + 2)) {
-        std::string_view tag = text.substr(at + 2, text.find("%}", at) - at - 2);
+// The next occurrence of a mark from places that only grow. Each byte is searched once, however often it is asked.
+class Next {
+public:
+    Next(std::string_view text, std::string_view mark) : text_(text), mark_(mark), found_(text.find(mark)) {}
+    std::size_t from(std::size_t place) {
+        if (found_ < place) found_ = text_.find(mark_, place);
+        return found_;
+    }
+
+private:
+    std::string_view text_, mark_;
+    std::size_t found_; // npos is behind every place
+};
+
+// The conditions that enclose a place of a template, for places that only grow.
+class Conditions {
+public:
+    enum class On { messages, tools, more };
+
+    explicit Conditions(std::string_view text) : text_(text), ends_(text, "%}"), at_(text.find("{%")) {}
+
+    // What decides whether the text at that place is written.
+    On at(std::size_t place) {
+        while (at_ < place) {
+            const std::size_t begin = at_ + 2, end = std::min(ends_.from(begin), text_.size());
+            read(text_.substr(begin, end - begin));
+            at_ = text_.find("{%", end);
+        }
+        return n_[index(On::more)] > 0 ? On::more : n_[index(On::tools)] > 0 ? On::tools : On::messages;
+    }
+
+private:
+    static std::size_t index(On on) { return static_cast<std::size_t>(on); }
+
+    void read(std::string_view tag) {
         tag.remove_prefix(std::min(tag.find_first_not_of("-+ \t\r\n"), tag.size()));
-        if (tag.starts_with("if "))
-            open.push_back({tag});
-        else if (!open.empty() && tag.starts_with("el"))
-            open.back().otherwise = true;
-        else if (!open.empty() && tag.starts_with("endif"))
-            open.pop_back();
+        const auto tests = [&](std::string_view name) { return tag.find(name) != tag.npos; };
+        if (tag.starts_with("if ")) {
+            open_.push_back(tests("messages") || tests("system") ? On::messages
+                            : tests("tools")                     ? On::tools
+                                                                 : On::more);
+            ++n_[index(open_.back())];
+        } else if (!open_.empty() && tag.starts_with("el") && open_.back() == On::tools) {
+            --n_[index(On::tools)]; // the else of a test for tools is what is written without them
+            open_.back() = On::messages;
+            ++n_[index(On::messages)];
+        } else if (!open_.empty() && tag.starts_with("endif")) {
+            --n_[index(open_.back())];
+            open_.pop_back();
+        }
     }
-    Hangs found = Hangs::on_messages;
-    for (const If& each : open) {
-        const auto tests = [&](std::string_view name) { return each.condition.find(name) != text.npos; };
-        if (tests("messages") || tests("system")) continue;
-        if (!tests("tools")) return Hangs::on_more;
-        if (!each.otherwise) found = Hangs::on_tools;
-    }
-    return found;
-}
+
+    std::string_view text_;
+    Next ends_;
+    std::size_t at_; // of the next tag
+    std::vector<On> open_;
+    std::array<std::size_t, 3> n_{}; // of open_, by kind
+};
 
 } // namespace
 
@@ -205,25 +237,28 @@ ChatForm recognise_chat(std::string_view text, std::string_view where) {
 DefaultSystem default_system(ChatForm form, std::string_view text) {
     DefaultSystem found{{}, sets_system(text)};
     if (form != ChatForm::chatml && form != ChatForm::phi4) return found;
+    using On = Conditions::On;
     const Marks marks = marks_of(form);
     const std::string head = std::string(marks.before) + "system";
-    const std::string_view end = marks.after.substr(0, marks.after.find('\n'));
-    for (std::size_t at = text.find(head); at != text.npos; at = text.find(head, at + 1)) {
-        std::string_view body = text.substr(at + head.size());
+    Next heads(text, head), ends(text, marks.after.substr(0, marks.after.find('\n')));
+    Conditions conditions(text);
+    for (std::size_t at = heads.from(0); at != text.npos; at = heads.from(at + 1)) {
+        const std::string_view rest = text.substr(at + head.size());
         const std::string_view breaks[] = {marks.after_role, "\\n"};
         const auto* const after = std::find_if(std::begin(breaks), std::end(breaks),
-                                               [&](std::string_view each) { return body.starts_with(each); });
+                                               [&](std::string_view each) { return rest.starts_with(each); });
         if (after == std::end(breaks)) continue;
-        body = body.substr(after->size(), body.find(end) == body.npos ? 0 : body.find(end) - after->size());
-        if (body.empty() || body[0] == '\'' || body[0] == '"') continue; // the end of a literal
-        const Hangs on = hangs(text, at);
-        if (on == Hangs::on_tools) continue; // which nobody gives here
-        const bool plain = on == Hangs::on_messages && body.find_first_of("'\"{}\\") == body.npos &&
-                           (found.text.empty() || found.text == body);
-        if (plain)
-            found.text = body;
-        else
-            found.unread = true;
+        const std::size_t begin = at + head.size() + after->size(), end = ends.from(begin);
+        if (end == text.npos || end == begin) continue;
+        const std::string_view body = text.substr(begin, end - begin);
+        if (body[0] == '\'' || body[0] == '"') continue; // the end of a literal
+        const On on = conditions.at(at);
+        if (on == On::tools) continue; // which nobody gives here
+        // A second head before the end of the first is no prompt.
+        const bool plain = on == On::messages && heads.from(begin) > end &&
+                           body.find_first_of("'\"{}\\") == body.npos && (found.text.empty() || found.text == body);
+        if (!plain) return {{}, true};
+        found.text = body;
     }
     if (found.unread) found.text.clear();
     return found;

@@ -5,7 +5,7 @@
 #include "formats/gguf/file.h"
 #include "formats/gguf/vocabulary.h"
 
-#include "text_samples.h"
+#include "tests/text/text_samples.h"
 
 #include <gtest/gtest.h>
 

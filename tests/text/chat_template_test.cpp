@@ -135,6 +135,23 @@ TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
     EXPECT_FALSE(own("{%- set system_message = \"\" %}<|start_header_id|><|end_header_id|>").unread);
 }
 
+// Each mark of these was once searched from the start again, or to the end: more than 30 seconds.
+TEST(ChatTemplate, TimeGrowsWithTheTextAlone) {
+    const auto many = [](std::string_view part) {
+        std::string text;
+        while (text.size() < 2'000'000) text += part;
+        return text;
+    };
+    const std::string head = "<|im_start|>system\n";
+    EXPECT_FALSE(default_system(ChatForm::chatml, many(head)).unread); // no end
+    EXPECT_TRUE(default_system(ChatForm::chatml, many(head) + "<|im_end|>").unread);
+    EXPECT_TRUE(default_system(ChatForm::chatml, many("{% if x %}" + head + "a<|im_end|>")).unread);
+    EXPECT_EQ(default_system(ChatForm::chatml, many("{% if messages %}" + head + "a<|im_end|>")).text, "a");
+    EXPECT_EQ(default_system(ChatForm::chatml, many("{% if tools %}" + head + "a<|im_end|>")).text, "");
+    EXPECT_EQ(default_system(ChatForm::chatml, many("{% if tools ") + many(head + "a<|im_end|>")).text, "");
+    EXPECT_EQ(recognise_chat("<|assistant|>" + many("<|end|>'"), "test"), ChatForm::phi4_mini);
+}
+
 TEST(ChatTemplate, RefusesOthersByName) {
     try {
         recognise_chat("{{ 'Human: ' + m }}\n", "model/tokenizer_config.json");
