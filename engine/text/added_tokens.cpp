@@ -63,12 +63,16 @@ const AddedTokens::Set::Entry& AddedTokens::Set::longest_at(std::string_view tex
 
 // ---- All ------------------------------------------------------------------------------------
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalize) : tokens_(std::move(tokens)) {
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalize, const std::string& where)
+    : tokens_(std::move(tokens)) {
     std::sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.content < b.content; });
+    std::size_t bytes = 0;
+    for (const AddedToken& token : tokens_) bytes += token.content.size();
+    Allowance allowance(where, bytes); // of all together
     for (const AddedToken& token : tokens_) {
         if (!token.normalized) continue;
         normalized_.push_back(token.content);
-        if (normalize) normalize(normalized_.back(), most_normalized(token.content.size()));
+        if (normalize) normalize(normalized_.back(), allowance);
     }
     for (const bool normalized : {false, true})
         for (const bool special : {false, true}) {

@@ -32,8 +32,10 @@ public:
     static constexpr std::size_t max_length = 256;
 
     AddedTokens() = default;
-    // Those marked normalized are looked for as the normalizer leaves them.
-    explicit AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalize = {});
+    // Those marked normalized are looked for as the normalizer leaves them; where names them in errors: Error(limit) if it
+    // makes too much of them.
+    explicit AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalize = {},
+                         const std::string& where = {});
     AddedTokens(AddedTokens&&) = default; // the sets point into the tokens, which a copy would leave behind
     AddedTokens& operator=(AddedTokens&&) = default;
 

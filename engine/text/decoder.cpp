@@ -14,8 +14,13 @@ namespace ordo {
 namespace {
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
-    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size()))
-        text.replace(at, what.size(), with);
+    std::string out;
+    std::size_t done = 0;
+    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, done)) {
+        out.append(text, done, at - done).append(with);
+        done = at + what.size();
+    }
+    if (done > 0) text = out.append(text, done);
 }
 
 // BERT's spaces before punctuation and contractions.
@@ -29,7 +34,7 @@ void clean_up(std::string& token) {
 Decoder make_word_piece_decoder(const JsonValue& c, const std::string& where) {
     check_keys(c, where, {"type", "prefix", "cleanup"});
     const bool cleans = get_bool(c, "cleanup", where);
-    return [cleans, prefix = get_string(c, "prefix", where)](std::string& token, bool first) {
+    return [cleans, prefix = get_string(c, "prefix", where)](std::string& token, bool first, Allowance&) {
         if (!first && token.starts_with(prefix)) {
             token.erase(0, prefix.size());
         } else if (!first) {
@@ -42,7 +47,7 @@ Decoder make_word_piece_decoder(const JsonValue& c, const std::string& where) {
 Decoder make_metaspace_decoder(const JsonValue& c, const std::string& where) {
     const MetaspaceOptions options = metaspace_options(c, where);
     const bool drops = options.scheme != MetaspaceOptions::Scheme::never;
-    return [drops, mark = options.mark](std::string& token, bool first) {
+    return [drops, mark = options.mark](std::string& token, bool first, Allowance&) {
         replace_all(token, mark, first && drops ? "" : " ");
     };
 }
@@ -55,7 +60,7 @@ Decoder make_strip(const JsonValue& c, const std::string& where, bool fused) {
     const auto start = get_int(c, "start", where, 0, most), stop = get_int(c, "stop", where, 0, most);
     if (content.empty()) fail(ErrorCode::model, where, ": content: expected a character, found none");
     if (fused && stop > 0) fail(ErrorCode::model, where, ": stop: expected 0 after Fuse, found ", stop);
-    return [=](std::string& token, bool first) {
+    return [=](std::string& token, bool first, Allowance&) {
         std::string_view kept = token;
         for (auto n = fused && !first ? 0 : start; n > 0 && kept.starts_with(content); --n)
             kept.remove_prefix(content.size());
@@ -69,30 +74,22 @@ Decoder make_replacing(const JsonValue& c, const std::string& where, bool fused)
     const JsonValue* text = find_member(pattern, "String");
     if (fused && (text == nullptr || !text->string() || unicode::count_chars(*text->string()) != 1))
         fail(ErrorCode::model, where, ": pattern: expected one character after Fuse, found ", describe(pattern));
-    return
-        [replace = make_replace(c, where)](std::string& token, bool) { replace(token, most_normalized(token.size())); };
+    return [replace = make_replace(c, where)](std::string& token, bool, Allowance& allowance) {
+        replace(token, allowance);
+    };
 }
 
-void decode_byte_level(std::string& token, bool) {
+void decode_byte_level(std::string& token, bool, Allowance&) {
     if (auto bytes = unspell_bytes(token)) token = std::move(*bytes);
 }
 
-void decode_byte(std::string& token, bool) {
+void decode_byte(std::string& token, bool, Allowance&) {
     if (const int byte = byte_of_spelling(token); byte >= 0) token.assign(1, static_cast<char>(byte));
 }
 
 // fused: the tokens that come in are parts of one text; and those that go out.
 Decoder make_component(const JsonValue& c, const std::string& where, bool& fused) {
     const std::string& type = type_of(c, where);
-    if (type == "Sequence") {
-        std::vector<Decoder> parts;
-        for_each_member(c, "decoders", where, [&](const JsonValue& part, const std::string& name) {
-            parts.push_back(make_component(part, name, fused));
-        });
-        return [parts = std::move(parts)](std::string& token, bool first) {
-            for (const Decoder& part : parts) part(token, first);
-        };
-    }
     if (type == "Strip") return make_strip(c, where, fused);
     if (type == "Replace") return make_replacing(c, where, fused);
     if (fused && type != "Fuse")
@@ -114,18 +111,30 @@ Decoder make_component(const JsonValue& c, const std::string& where, bool& fused
              "are");
     check_keys(c, where, {"type"});
     fused = true;
-    return [](std::string&, bool) {};
+    return [](std::string&, bool, Allowance&) {};
 }
 
 } // namespace
 
 Decoder make_decoder(const JsonValue& component, const std::string& where) {
     if (component.is_null())
-        return [](std::string& token, bool first) {
-            if (!first) token.insert(0, " ");
+        return [](std::string& token, bool first, Allowance& allowance) {
+            if (first) return;
+            token.insert(0, " ");
+            allowance.grow(0, 1);
         };
     bool fused = false;
-    return make_component(component, where, fused);
+    std::vector<Decoder> parts;
+    for (const Component& c : components_of(component, "decoders", where))
+        parts.push_back(make_component(c.value, c.where, fused));
+    return [parts = std::move(parts), where](std::string& token, bool first, Allowance& allowance) {
+        for (const Decoder& part : parts) {
+            const std::size_t before = token.size();
+            part(token, first, allowance);
+            allowance.grow(before, token.size());
+        }
+        allowance.check_time(where);
+    };
 }
 
 } // namespace ordo

@@ -5,13 +5,15 @@
 #pragma once
 
 #include "io/json.h"
+#include "text/allowance.h"
 
 #include <functional>
 
 namespace ordo {
 
-// Turns the spelling of a token into its text; first: no token stands before it.
-using Decoder = std::function<void(std::string& token, bool first)>;
+// Turns the spelling of a token into its text; first: no token stands before it. The allowance is for all tokens
+// together: Error(limit).
+using Decoder = std::function<void(std::string& token, bool first, Allowance& allowance)>;
 
 // Of the member of that name, null (spaces between the tokens) or a component. Throws Error(model).
 Decoder make_decoder(const JsonValue& component, const std::string& where);

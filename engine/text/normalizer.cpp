@@ -17,26 +17,27 @@ using unicode::Form;
 
 // Rewrites the text a character at a time; write(point, bytes, out) appends what becomes of one.
 template <class Write>
-void map_chars(std::string& text, const Write& write) {
+void map_chars(std::string& text, const Allowance& allowance, const Write& write) {
     std::string out;
     out.reserve(text.size());
     for (std::string_view rest = text; !rest.empty();) {
         const unicode::Char next = unicode::first_char(rest);
         write(next.point, rest.substr(0, next.length), out);
+        allowance.check_growth(text.size(), out.size());
         rest.remove_prefix(next.length);
     }
     text = std::move(out);
 }
 
 template <class Drop>
-void drop_chars(std::string& text, const Drop& drop) {
-    map_chars(text, [&](char32_t point, std::string_view bytes, std::string& out) {
+void drop_chars(std::string& text, const Allowance& allowance, const Drop& drop) {
+    map_chars(text, allowance, [&](char32_t point, std::string_view bytes, std::string& out) {
         if (!drop(point)) out += bytes;
     });
 }
 
-void lower(std::string& text) {
-    map_chars(text, [](char32_t point, std::string_view bytes, std::string& out) {
+void lower(std::string& text, const Allowance& allowance) {
+    map_chars(text, allowance, [](char32_t point, std::string_view bytes, std::string& out) {
         if (point == unicode::replacement) {
             out += bytes;
         } else {
@@ -56,24 +57,24 @@ bool is_chinese(char32_t point) {
     return false;
 }
 
-void clean(std::string& text) {
-    map_chars(text, [](char32_t point, std::string_view bytes, std::string& out) {
+void clean(std::string& text, const Allowance& allowance) {
+    map_chars(text, allowance, [](char32_t point, std::string_view bytes, std::string& out) {
         const bool kept_control = point == '\t' || point == '\n' || point == '\r';
         if (!kept_control && (point == unicode::replacement || unicode::is_other(point))) return;
         out += unicode::is_white_space(point) ? " " : bytes;
     });
 }
 
-void space_chinese(std::string& text) {
-    map_chars(text, [](char32_t point, std::string_view bytes, std::string& out) {
+void space_chinese(std::string& text, const Allowance& allowance) {
+    map_chars(text, allowance, [](char32_t point, std::string_view bytes, std::string& out) {
         const std::string_view space = is_chinese(point) ? " " : "";
         out.append(space).append(bytes).append(space);
     });
 }
 
-void strip_accents(std::string& text) {
-    text = unicode::normalize(text, Form::nfd);
-    drop_chars(text, unicode::is_nonspacing_mark);
+void strip_accents(std::string& text, const Allowance& allowance) {
+    text = unicode::normalize(text, Form::nfd, &allowance);
+    drop_chars(text, allowance, unicode::is_nonspacing_mark);
 }
 
 Normalizer make_bert(const JsonValue& c, const std::string& where) {
@@ -81,18 +82,18 @@ Normalizer make_bert(const JsonValue& c, const std::string& where) {
     const bool cleans = get_bool(c, "clean_text", where), spaces = get_bool(c, "handle_chinese_chars", where),
                lowers = get_bool(c, "lowercase", where);
     const bool strips = is_null(c, "strip_accents") ? lowers : get_bool(c, "strip_accents", where);
-    return [=](std::string& text, std::size_t) {
-        if (cleans) clean(text);
-        if (spaces) space_chinese(text);
-        if (strips) strip_accents(text);
-        if (lowers) lower(text);
+    return [=](std::string& text, Allowance& allowance) {
+        if (cleans) clean(text, allowance);
+        if (spaces) space_chinese(text, allowance);
+        if (strips) strip_accents(text, allowance);
+        if (lowers) lower(text, allowance);
     };
 }
 
 // ---- SentencePiece's older one ---------------------------------------------------------------
 
-void nmt(std::string& text) {
-    map_chars(text, [](char32_t c, std::string_view bytes, std::string& out) {
+void nmt(std::string& text, const Allowance& allowance) {
+    map_chars(text, allowance, [](char32_t c, std::string_view bytes, std::string& out) {
         const bool dropped =
             (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f;
         const bool space = c == 9 || c == 0xa || c == 0xc || c == 0xd || c == 0x1680 || (c >= 0x200b && c <= 0x200f) ||
@@ -110,7 +111,7 @@ void nmt(std::string& text) {
 Normalizer make_strip(const JsonValue& c, const std::string& where) {
     check_keys(c, where, {"type", "strip_left", "strip_right"});
     const bool left = get_bool(c, "strip_left", where), right = get_bool(c, "strip_right", where);
-    return [=](std::string& text, std::size_t) {
+    return [=](std::string& text, Allowance&) {
         std::string_view kept = text;
         while (left && !kept.empty() && unicode::is_white_space(unicode::first_char(kept).point))
             kept.remove_prefix(unicode::first_char(kept).length);
@@ -122,53 +123,42 @@ Normalizer make_strip(const JsonValue& c, const std::string& where) {
 
 Normalizer make_prepend(const JsonValue& c, const std::string& where) {
     check_keys(c, where, {"type", "prepend"});
-    return [prefix = get_string(c, "prepend", where)](std::string& text, std::size_t) {
-        if (!text.empty()) text.insert(0, prefix);
+    return [prefix = get_string(c, "prepend", where)](std::string& text, Allowance& allowance) {
+        if (text.empty()) return;
+        allowance.check_growth(text.size(), text.size() + prefix.size());
+        text.insert(0, prefix);
     };
 }
 
 Normalizer make_form(Form form) {
-    return [form](std::string& text, std::size_t) { text = unicode::normalize(text, form); };
+    return [form](std::string& text, Allowance& allowance) { text = unicode::normalize(text, form, &allowance); };
 }
 
 constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-Normalizer make_sequence(const JsonValue& c, const std::string& where) {
-    std::vector<Normalizer> parts;
-    for_each_member(c, "normalizers", where, [&](const JsonValue& part, const std::string& name) {
-        parts.push_back(make_normalizer(part, name));
-    });
-    return [parts = std::move(parts)](std::string& text, std::size_t most) {
-        for (const Normalizer& part : parts) {
-            part(text, most);
-            check_normalized(text.size(), most);
-        }
-    };
-}
 
 Normalizer make_plain(const std::string& type) {
     if (type == "NFC") return make_form(Form::nfc);
     if (type == "NFD") return make_form(Form::nfd);
     if (type == "NFKC") return make_form(Form::nfkc);
     if (type == "NFKD") return make_form(Form::nfkd);
-    if (type == "Lowercase") return [](std::string& text, std::size_t) { lower(text); };
-    if (type == "StripAccents") return [](std::string& text, std::size_t) { drop_chars(text, unicode::is_mark); };
-    if (type == "Nmt") return [](std::string& text, std::size_t) { nmt(text); };
-    if (type == "ByteLevel") return [](std::string& text, std::size_t) { text = spell_bytes(text); };
+    if (type == "Lowercase") return lower;
+    if (type == "StripAccents")
+        return [](std::string& text, Allowance& allowance) { drop_chars(text, allowance, unicode::is_mark); };
+    if (type == "Nmt") return nmt;
+    if (type == "ByteLevel")
+        return [](std::string& text, Allowance& allowance) {
+            allowance.check_growth(text.size(), 2 * text.size());
+            text = spell_bytes(text);
+        };
     return {};
 }
 
 } // namespace
 
-void check_normalized(std::size_t size, std::size_t most) {
-    if (size > most)
-        fail(ErrorCode::limit, "text to encode: expected at most ", most, " bytes once it is normalized, found ", size);
-}
-
 Normalizer make_replace(const JsonValue& c, const std::string& where) {
     check_keys(c, where, {"type", "pattern", "content"});
     const auto regex = std::make_shared<Regex>(pattern_of(c, where), where);
-    return [regex, content = get_string(c, "content", where)](std::string& text, std::size_t most) {
+    return [regex, content = get_string(c, "content", where)](std::string& text, Allowance& allowance) {
         std::string out;
         // Stretches of UTF-8 apart from what lies between them.
         for (std::string_view rest = text; !rest.empty();) {
@@ -176,9 +166,9 @@ Normalizer make_replace(const JsonValue& c, const std::string& where) {
             while (const std::size_t length = utf8_length(rest.substr(valid))) valid += length;
             const std::string_view part = rest.substr(0, valid);
             if (valid > 0)
-                regex->each(part, [&](std::size_t begin, std::size_t end) {
+                regex->each(part, allowance, [&](std::size_t begin, std::size_t end) {
+                    allowance.check_growth(text.size(), out.size() + (begin - done) + content.size());
                     out.append(part.substr(done, begin - done)).append(content);
-                    check_normalized(out.size(), most);
                     done = end;
                 });
             const std::size_t step = std::min(valid + 1, rest.size());
@@ -189,10 +179,10 @@ Normalizer make_replace(const JsonValue& c, const std::string& where) {
     };
 }
 
-Normalizer make_normalizer(const JsonValue& c, const std::string& where) {
-    if (c.is_null()) return {};
+namespace {
+
+Normalizer make_component(const JsonValue& c, const std::string& where) {
     const std::string& type = type_of(c, where);
-    if (type == "Sequence") return make_sequence(c, where);
     if (type == "BertNormalizer") return make_bert(c, where);
     if (type == "Strip") return make_strip(c, where);
     if (type == "Prepend") return make_prepend(c, where);
@@ -210,6 +200,23 @@ Normalizer make_normalizer(const JsonValue& c, const std::string& where) {
              "Precompiled, Prepend, Replace, Sequence, Strip and StripAccents are");
     check_keys(c, where, {"type"});
     return plain;
+}
+
+} // namespace
+
+Normalizer make_normalizer(const JsonValue& component, const std::string& where) {
+    std::vector<Normalizer> parts;
+    for (const Component& c : components_of(component, "normalizers", where))
+        if (Normalizer part = make_component(c.value, c.where)) parts.push_back(std::move(part));
+    if (parts.empty()) return {};
+    return [parts = std::move(parts), where](std::string& text, Allowance& allowance) {
+        for (const Normalizer& part : parts) {
+            const std::size_t before = text.size();
+            part(text, allowance);
+            allowance.grow(before, text.size());
+            allowance.check_time(where);
+        }
+    };
 }
 
 std::string from_base64(std::string_view text, const std::string& where) {
@@ -248,12 +255,28 @@ const std::string& type_of(const JsonValue& component, const std::string& where)
     return get_string(component, "type", where);
 }
 
-void for_each_member(const JsonValue& sequence, std::string_view key, const std::string& where,
-                     const std::function<void(const JsonValue&, const std::string&)>& use) {
-    check_keys(sequence, where, {"type", key});
-    const JsonValue::Array& parts = get_array(sequence, key, where);
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        use(parts[i], where + "." + std::string(key) + "[" + std::to_string(i) + "]");
+namespace {
+
+void add_components(const JsonValue& c, std::string_view key, const std::string& where, std::vector<Component>& out) {
+    if (c.is_null()) return;
+    if (type_of(c, where) == "Sequence") {
+        const JsonValue::Array& parts = get_array(c, key, where);
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            add_components(parts[i], key, where + "." + std::string(key) + "[" + std::to_string(i) + "]", out);
+        return;
+    }
+    if (out.size() == max_components)
+        fail(ErrorCode::model, where, ": expected at most ", max_components, " components, found more");
+    out.push_back({c, where});
+}
+
+} // namespace
+
+// Arrays nest no deeper than JSON's limit.
+std::vector<Component> components_of(const JsonValue& component, std::string_view key, const std::string& where) {
+    std::vector<Component> components;
+    add_components(component, key, where, components);
+    return components;
 }
 
 bool is_null(const JsonValue& object, std::string_view key) {

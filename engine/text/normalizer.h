@@ -4,20 +4,14 @@
 #pragma once
 
 #include "io/json.h"
+#include "text/allowance.h"
 
 #include <functional>
 
 namespace ordo {
 
-// An empty one changes nothing. Throws Error(limit) once the text would have more than so many bytes.
-using Normalizer = std::function<void(std::string& text, std::size_t most)>;
-
-// What a text of that size may become: NFKC makes 11 times as much of one character, no real tokenizer much more of a
-// whole text, and a hostile file's would fill the memory.
-inline std::size_t most_normalized(std::size_t size) {
-    return 32 * size + (std::size_t{1} << 16);
-}
-void check_normalized(std::size_t size, std::size_t most);
+// An empty one changes nothing. The allowance is asked before the text grows: Error(limit).
+using Normalizer = std::function<void(std::string& text, Allowance& allowance)>;
 
 // Of the member of that name, null or a component. Throws Error(model) naming a component that is not known.
 Normalizer make_normalizer(const JsonValue& component, const std::string& where);
@@ -37,9 +31,15 @@ std::string pattern_of(const JsonValue& component, const std::string& where);
 
 // What a component calls itself.
 const std::string& type_of(const JsonValue& component, const std::string& where);
-// The members of a Sequence, each with its own name for errors.
-void for_each_member(const JsonValue& sequence, std::string_view key, const std::string& where,
-                     const std::function<void(const JsonValue&, const std::string&)>& use);
+// A component in its order, with its own name for errors.
+struct Component {
+    const JsonValue& value;
+    std::string where;
+};
+// A component, or the members of a Sequence, which stand in its member `key`, and of the Sequences in it. Null does
+// nothing and is left out. Throws Error(model) for more than max_components.
+inline constexpr std::size_t max_components = 64;
+std::vector<Component> components_of(const JsonValue& component, std::string_view key, const std::string& where);
 bool get_bool_or(const JsonValue& object, std::string_view key, const std::string& where, bool otherwise);
 bool is_null(const JsonValue& object, std::string_view key); // or absent
 

@@ -53,16 +53,20 @@ private:
 
 class PipelineTokenizer final : public Tokenizer {
 public:
-    explicit PipelineTokenizer(Pipeline pipeline) : p_(std::move(pipeline)) {
+    PipelineTokenizer(Pipeline pipeline, const std::string& where) : p_(std::move(pipeline)) {
         special_.resize(static_cast<std::size_t>(p_.n_tokens));
         std::vector<const AddedToken*> added(special_.size());
         for (const AddedToken& token : p_.added.all()) {
             special_[static_cast<std::size_t>(token.id)] = token.special;
             added[static_cast<std::size_t>(token.id)] = &token;
         }
-        for (std::size_t id = 0; id < special_.size(); ++id)
-            add_text(added[id] != nullptr ? std::string_view(added[id]->content) : (*p_.vocabulary)[id],
-                     added[id] != nullptr);
+        const auto spelling = [&](std::size_t id) {
+            return added[id] != nullptr ? std::string_view(added[id]->content) : (*p_.vocabulary)[id];
+        };
+        std::size_t bytes = 0;
+        for (std::size_t id = 0; id < special_.size(); ++id) bytes += 2 * spelling(id).size();
+        Allowance allowance(where, bytes); // of all tokens together, each first and not
+        for (std::size_t id = 0; id < special_.size(); ++id) add_text(spelling(id), added[id] != nullptr, allowance);
         if (texts_ == first_texts_) first_texts_ = {};
     }
 
@@ -75,6 +79,7 @@ public:
         if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
             fail(ErrorCode::limit, "text to encode: expected at most ", std::numeric_limits<std::int32_t>::max(),
                  " bytes, found ", text.size());
+        Allowance allowance("text to encode", text.size());
         PieceCache cache(text.size());
         TokenModel::Scratch scratch;
         const auto on_token = [&](Token token) { out.push_back(token); };
@@ -90,13 +95,13 @@ public:
             std::string changed;
             if (p_.normalize) {
                 changed = part;
-                p_.normalize(changed, most_normalized(changed.size()));
+                p_.normalize(changed, allowance);
                 part = changed;
             }
             const char* const begin = part.data();
             const auto on_text = [&](std::string_view rest) {
                 const Piece piece{rest, first && rest.data() == begin};
-                p_.cut ? p_.cut(piece, on_piece) : on_piece(piece);
+                p_.cut ? p_.cut(piece, allowance, on_piece) : on_piece(piece);
             };
             p_.added.split(part, special, true, on_text, on_token);
         };
@@ -122,10 +127,10 @@ public:
 
 private:
     // An added token reads as it stands in the text, but for the spaces that a decoder may put before it.
-    void add_text(std::string_view spelling, bool added) {
+    void add_text(std::string_view spelling, bool added, Allowance& allowance) {
         std::string text(spelling), first_text(spelling);
-        p_.decode(text, false);
-        p_.decode(first_text, true);
+        p_.decode(text, false, allowance);
+        p_.decode(first_text, true, allowance);
         if (added && first_text != spelling) text = first_text = spelling;
         longest_ = std::max({longest_, text.size(), first_text.size()});
         texts_.add(text);
@@ -182,8 +187,8 @@ std::vector<Token> encode_framed(const Tokenizer& tokenizer, std::string_view te
     return put_together(tokenizer, tokenizer.frame().two, text, second, special, segments);
 }
 
-std::unique_ptr<Tokenizer> make_tokenizer(Pipeline pipeline) {
-    return std::make_unique<PipelineTokenizer>(std::move(pipeline));
+std::unique_ptr<Tokenizer> make_tokenizer(Pipeline pipeline, const std::string& where) {
+    return std::make_unique<PipelineTokenizer>(std::move(pipeline), where);
 }
 
 } // namespace ordo

@@ -23,7 +23,8 @@ struct Pipeline {
     int n_tokens = 0; // of the vocabulary and those added
 };
 
-std::unique_ptr<Tokenizer> make_tokenizer(Pipeline pipeline);
+// where names the decoder in errors: Error(limit) if it makes too much of the tokens.
+std::unique_ptr<Tokenizer> make_tokenizer(Pipeline pipeline, const std::string& where);
 
 // A file that has been taken apart, checked and put together; where names it in errors. Throws Error(model).
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view where);

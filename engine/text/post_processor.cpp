@@ -4,10 +4,16 @@
 #include "core/error.h"
 #include "text/normalizer.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace ordo {
 namespace {
 
-constexpr int max_segment = 255; // far above any model's
+// Far above any model's.
+constexpr int max_segment = 255;
+constexpr std::size_t max_parts = 64; // of a template
+constexpr std::size_t max_ids = 64;   // of a special token
 
 class FrameReader {
 public:
@@ -29,7 +35,12 @@ public:
 
     std::vector<Token> special(const JsonValue& all, const std::string& name) const {
         std::vector<Token> ids;
-        for (const JsonValue& each : get_array(get_object(all, name, where_), "ids", where_)) ids.push_back(id(each));
+        for (const JsonValue& each : get_array(get_object(all, name, where_), "ids", where_)) {
+            if (ids.size() == max_ids)
+                fail(ErrorCode::model, where_, ": special_tokens: \"", printable(name), "\": expected at most ",
+                     max_ids, " ids, found more");
+            ids.push_back(id(each));
+        }
         return ids;
     }
 
@@ -38,6 +49,8 @@ public:
         std::vector<Frame::Part> parts;
         for (const JsonValue& piece : get_array(c, key, where_)) {
             check_keys(piece, where_, {"SpecialToken", "Sequence"});
+            if (parts.size() == max_parts)
+                fail(ErrorCode::model, where_, ": ", key, ": expected at most ", max_parts, " parts, found more");
             const bool is_text = find_member(piece, "Sequence") != nullptr;
             const JsonValue& inner = get_object(piece, is_text ? "Sequence" : "SpecialToken", where_);
             const std::string& name = get_string(inner, "id", where_);
@@ -47,6 +60,9 @@ public:
                 part.tokens = special(special_tokens, name);
             } else if (name == "A" || (name == "B" && texts == 2)) {
                 part.text = name == "A" ? 0 : 1;
+                const auto same = [&](const Frame::Part& other) { return other.text == part.text; };
+                if (std::any_of(parts.begin(), parts.end(), same))
+                    fail(ErrorCode::model, where_, ": ", key, ": text ", name, " twice is not supported");
             } else {
                 fail(ErrorCode::model, where_, ": ", key, ": \"", printable(name), "\" is not supported");
             }
@@ -85,34 +101,26 @@ Frame make_template(const JsonValue& c, const FrameReader& reader, const std::st
     return {reader.read(c, "single", 1), reader.read(c, "pair", 2)};
 }
 
-bool frames(const JsonValue& c, const std::string& where) {
-    return type_of(c, where) != "ByteLevel";
-}
-
-} // namespace
-
-Frame make_frame(const JsonValue& c, std::size_t vocab_size, const std::string& where) {
-    if (c.is_null()) return {};
+Frame make_component(const JsonValue& c, std::size_t vocab_size, const std::string& where) {
     const FrameReader reader(vocab_size, where);
     const std::string& type = type_of(c, where);
     if (type == "BertProcessing") return make_bert(c, reader, where);
     if (type == "RobertaProcessing") return make_roberta(c, reader, where);
     if (type == "TemplateProcessing") return make_template(c, reader, where);
-    if (type == "ByteLevel") { // it trims offsets, no more
-        check_keys(c, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
-        return {};
-    }
-    if (type != "Sequence")
-        fail(ErrorCode::model, where, ": \"", printable(type),
-             "\" is not supported; BertProcessing, ByteLevel, RobertaProcessing, Sequence and TemplateProcessing are");
+    fail(ErrorCode::model, where, ": \"", printable(type),
+         "\" is not supported; BertProcessing, ByteLevel, RobertaProcessing, Sequence and TemplateProcessing are");
+}
+
+} // namespace
+
+Frame make_frame(const JsonValue& component, std::size_t vocab_size, const std::string& where) {
     Frame frame;
     bool framed = false;
-    for_each_member(c, "processors", where, [&](const JsonValue& part, const std::string& name) {
-        if (framed && frames(part, name)) fail(ErrorCode::model, name, ": a second frame is not supported");
-        Frame made = make_frame(part, vocab_size, name);
-        if (frames(part, name)) frame = std::move(made);
-        framed = framed || frames(part, name);
-    });
+    for (const Component& c : components_of(component, "processors", where)) {
+        if (type_of(c.value, c.where) == "ByteLevel") continue; // it trims offsets, no more
+        if (std::exchange(framed, true)) fail(ErrorCode::model, c.where, ": a second frame is not supported");
+        frame = make_component(c.value, vocab_size, c.where);
+    }
     return frame;
 }
 

@@ -10,6 +10,7 @@
 #include "text/unicode.h"
 
 #include <memory>
+#include <span>
 
 namespace ordo {
 namespace {
@@ -29,17 +30,24 @@ const Regex& gpt2_regex() {
 
 // ---- What segments a text into matches and what lies between ----------------------------------
 
+void match_gpt2(std::string_view text, Allowance& allowance,
+                const std::function<void(std::size_t, std::size_t)>& found) {
+    gpt2_regex().each(text, allowance, found);
+}
+
 // Calls found(begin, end) for each match of a stretch of UTF-8.
-using Matcher = std::function<void(std::string_view, const std::function<void(std::size_t, std::size_t)>&)>;
+using Matcher = std::function<void(std::string_view, Allowance&, const std::function<void(std::size_t, std::size_t)>&)>;
 
 Matcher match_regex(std::string_view pattern, const std::string& where) {
     const auto regex = std::make_shared<Regex>(pattern, where);
-    return [regex](std::string_view text, const auto& found) { regex->each(text, found); };
+    return [regex](std::string_view text, Allowance& allowance, const auto& found) {
+        regex->each(text, allowance, found);
+    };
 }
 
 template <class Is>
 Matcher match_chars(Is is) {
-    return [is](std::string_view text, const std::function<void(std::size_t, std::size_t)>& found) {
+    return [is](std::string_view text, Allowance&, const std::function<void(std::size_t, std::size_t)>& found) {
         for (std::size_t at = 0; at < text.size();) {
             const unicode::Char next = unicode::first_char(text.substr(at));
             if (is(next.point)) found(at, at + next.length);
@@ -49,10 +57,11 @@ Matcher match_chars(Is is) {
 }
 
 // Cuts one stretch of UTF-8.
-void split_valid(const Matcher& match, Behaviour behaviour, bool invert, const Piece& piece, const PieceSink& sink) {
+void split_valid(const Matcher& match, Behaviour behaviour, bool invert, const Piece& piece, Allowance& allowance,
+                 const PieceSink& sink) {
     Splitter splitter(behaviour, piece, sink);
     std::size_t done = 0;
-    match(piece.text, [&](std::size_t begin, std::size_t end) {
+    match(piece.text, allowance, [&](std::size_t begin, std::size_t end) {
         if (begin > done) splitter.segment(done, begin, invert);
         splitter.segment(begin, end, !invert);
         done = end;
@@ -61,13 +70,14 @@ void split_valid(const Matcher& match, Behaviour behaviour, bool invert, const P
     splitter.finish();
 }
 
-void split(const Matcher& match, Behaviour behaviour, bool invert, const Piece& piece, const PieceSink& sink) {
+void split(const Matcher& match, Behaviour behaviour, bool invert, const Piece& piece, Allowance& allowance,
+           const PieceSink& sink) {
     const std::string_view text = piece.text;
     for (std::size_t at = 0; at < text.size();) {
         std::size_t end = at;
         while (const std::size_t length = utf8_length(text.substr(end))) end += length;
         if (end > at) {
-            split_valid(match, behaviour, invert, {text.substr(at, end - at), piece.first && at == 0}, sink);
+            split_valid(match, behaviour, invert, {text.substr(at, end - at), piece.first && at == 0}, allowance, sink);
         } else {
             while (end < text.size() && utf8_length(text.substr(end)) == 0) ++end;
             sink({text.substr(at, end - at), piece.first && at == 0});
@@ -77,16 +87,22 @@ void split(const Matcher& match, Behaviour behaviour, bool invert, const Piece& 
 }
 
 PreTokenizer make_splitting(const Matcher& match, Behaviour behaviour, bool invert = false) {
-    return [=](const Piece& piece, const PieceSink& sink) { split(match, behaviour, invert, piece, sink); };
+    return [=](const Piece& piece, Allowance& allowance, const PieceSink& sink) {
+        split(match, behaviour, invert, piece, allowance, sink);
+    };
 }
 
 // ---- Components -------------------------------------------------------------------------------
 
-// Each piece of the one goes through the other.
-PreTokenizer chain(PreTokenizer one, PreTokenizer other) {
-    if (!one) return other;
-    return [one = std::move(one), other = std::move(other)](const Piece& piece, const PieceSink& sink) {
-        one(piece, [&](const Piece& part) { other(part, sink); });
+// Each piece that one makes goes through the next: no deeper than max_components and two.
+void run(std::span<const PreTokenizer> parts, const Piece& piece, Allowance& allowance, const PieceSink& sink) {
+    if (parts.size() == 1) return parts[0](piece, allowance, sink);
+    parts[0](piece, allowance, [&](const Piece& part) { run(parts.subspan(1), part, allowance, sink); });
+}
+PreTokenizer chain(std::vector<PreTokenizer> parts) {
+    if (parts.size() < 2) return parts.empty() ? PreTokenizer() : std::move(parts[0]);
+    return [parts = std::move(parts)](const Piece& piece, Allowance& allowance, const PieceSink& sink) {
+        run(parts, piece, allowance, sink);
     };
 }
 
@@ -109,17 +125,18 @@ PreTokenizer make_punctuation(const JsonValue& c, const std::string& where) {
 }
 
 PreTokenizer make_bert() {
-    return chain(make_splitting(match_chars(unicode::is_white_space), Behaviour::removed),
-                 make_splitting(match_chars(unicode::is_punctuation), Behaviour::isolated));
+    return chain({make_splitting(match_chars(unicode::is_white_space), Behaviour::removed),
+                  make_splitting(match_chars(unicode::is_punctuation), Behaviour::isolated)});
 }
 
 PreTokenizer make_metaspace(const JsonValue& c, const std::string& where) {
     const MetaspaceOptions options = metaspace_options(c, where);
     const char32_t mark = unicode::first_char(options.mark).point;
     const Matcher marks = match_chars([mark](char32_t point) { return point == mark; });
-    return [=](const Piece& piece, const PieceSink& sink) {
+    return [=](const Piece& piece, Allowance& allowance, const PieceSink& sink) {
         std::string text;
         for (const char byte : piece.text) {
+            allowance.check_growth(piece.text.size(), text.size());
             if (byte == ' ') {
                 text += options.mark;
             } else {
@@ -129,42 +146,37 @@ PreTokenizer make_metaspace(const JsonValue& c, const std::string& where) {
         const bool prepends = options.scheme == MetaspaceOptions::Scheme::always ||
                               (options.scheme == MetaspaceOptions::Scheme::first && piece.first);
         if (prepends && !text.starts_with(options.mark)) text.insert(0, options.mark);
+        allowance.grow(piece.text.size(), text.size());
         if (!options.split) return sink({text, piece.first});
-        split(marks, Behaviour::merged_with_next, false, {text, piece.first}, sink);
+        split(marks, Behaviour::merged_with_next, false, {text, piece.first}, allowance, sink);
     };
 }
 
 PreTokenizer make_byte_level(const JsonValue& c, const std::string& where) {
     check_keys(c, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
     const bool prefix = get_bool(c, "add_prefix_space", where), cuts = get_bool_or(c, "use_regex", where, true);
-    const Matcher match = [](std::string_view text, const auto& found) { gpt2_regex().each(text, found); };
-    return [=](const Piece& piece, const PieceSink& sink) {
+    return [=](const Piece& piece, Allowance& allowance, const PieceSink& sink) {
         const auto cut = [&](const Piece& part) {
-            cuts ? split(match, Behaviour::isolated, false, part, sink) : sink(part);
+            cuts ? split(match_gpt2, Behaviour::isolated, false, part, allowance, sink) : sink(part);
         };
         if (!prefix || piece.text.starts_with(' ')) return cut(piece);
+        allowance.grow(piece.text.size(), piece.text.size() + 1);
         const std::string with_space = " " + std::string(piece.text);
         cut({with_space, piece.first});
     };
 }
 
 PreTokenizer make_spelling() {
-    return [](const Piece& piece, const PieceSink& sink) {
+    return [](const Piece& piece, Allowance& allowance, const PieceSink& sink) {
+        allowance.check_growth(piece.text.size(), 2 * piece.text.size());
         const std::string spelled = spell_bytes(piece.text);
+        allowance.grow(piece.text.size(), spelled.size());
         sink({spelled, piece.first});
     };
 }
 
 PreTokenizer make_component(const JsonValue& c, const std::string& where, bool& byte_level) {
     const std::string& type = type_of(c, where);
-    if (type == "Sequence") {
-        PreTokenizer all;
-        for_each_member(c, "pretokenizers", where, [&](const JsonValue& part, const std::string& name) {
-            if (std::exchange(byte_level, false)) all = chain(std::move(all), make_spelling());
-            all = chain(std::move(all), make_component(part, name, byte_level));
-        });
-        return all;
-    }
     if (type == "Split") return make_split(c, where);
     if (type == "Digits") return make_digits(c, where);
     if (type == "Punctuation") return make_punctuation(c, where);
@@ -189,12 +201,18 @@ PreTokenizer make_component(const JsonValue& c, const std::string& where, bool& 
 
 PreTokenizer make_pre_tokenizer(const JsonValue& component, const std::string& where, bool& byte_level) {
     byte_level = false;
-    return component.is_null() ? PreTokenizer() : make_component(component, where, byte_level);
+    std::vector<PreTokenizer> parts;
+    for (const Component& c : components_of(component, "pretokenizers", where)) {
+        if (std::exchange(byte_level, false)) parts.push_back(make_spelling());
+        parts.push_back(make_component(c.value, c.where, byte_level));
+    }
+    return chain(std::move(parts));
 }
 
 void cut_gpt2(std::string_view text, const std::function<void(std::string_view)>& on_piece) {
-    const Matcher match = [](std::string_view part, const auto& found) { gpt2_regex().each(part, found); };
-    split(match, Behaviour::isolated, false, {text, true}, [&](const Piece& piece) { on_piece(piece.text); });
+    Allowance allowance("text to cut", text.size());
+    split(match_gpt2, Behaviour::isolated, false, {text, true}, allowance,
+          [&](const Piece& piece) { on_piece(piece.text); });
 }
 
 } // namespace ordo

@@ -66,23 +66,24 @@ private:
     std::size_t n_units_ = 0;
 };
 
-void apply(const CharacterMap& map, std::string& text, std::size_t most) {
+void apply(const CharacterMap& map, std::string& text, const Allowance& allowance) {
     constexpr std::size_t longest_chunk = 5; // in bytes, of a cluster that is looked up as a whole
     std::string out;
     out.reserve(text.size());
     for (std::string_view rest = text; !rest.empty();) {
-        check_normalized(out.size(), most);
         std::string_view cluster = rest.substr(0, unicode::grapheme_length(rest));
         rest.remove_prefix(cluster.size());
         if (cluster.size() <= longest_chunk)
             if (const auto found = map.find(cluster)) {
+                allowance.check_growth(text.size(), out.size() + found->size());
                 out += *found;
                 continue;
             }
         while (!cluster.empty()) {
             const std::string_view part = cluster.substr(0, unicode::first_char(cluster).length);
-            out += map.find(part).value_or(part);
-            check_normalized(out.size(), most);
+            const std::string_view put = map.find(part).value_or(part);
+            allowance.check_growth(text.size(), out.size() + put.size());
+            out += put;
             cluster.remove_prefix(part.size());
         }
     }
@@ -94,7 +95,7 @@ void apply(const CharacterMap& map, std::string& text, std::size_t most) {
 Normalizer make_precompiled(std::string map, const std::string& where) {
     if (map.empty()) return {};
     const auto shared = std::make_shared<const CharacterMap>(std::move(map), where);
-    return [shared](std::string& text, std::size_t most) { apply(*shared, text, most); };
+    return [shared](std::string& text, Allowance& allowance) { apply(*shared, text, allowance); };
 }
 
 } // namespace ordo

@@ -17,9 +17,19 @@ namespace {
 struct FreeMatch {
     void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
 };
+struct FreeMatchContext {
+    void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+};
 struct FreeContext {
     void operator()(pcre2_compile_context* context) const { pcre2_compile_context_free(context); }
 };
+
+// Of the interpreter, which takes over where the compiled code needs more than its 32 KiB of stack.
+constexpr std::uint32_t heap_kilobytes = 16 << 10, deepest = 1 << 18;
+// Steps from one place of the text. PCRE2 does not say how many it took, so that more are granted in doubling portions
+// that count in full.
+constexpr std::uint32_t first_steps = 4096, most_steps = std::uint32_t{1} << 30;
+constexpr std::size_t first_stride = 64; // bytes of places that one call tries
 
 std::string message_of(int code) {
     std::array<unsigned char, 128> text{};
@@ -37,13 +47,14 @@ Regex::Regex(std::string_view pattern, std::string_view where) : where_(where) {
     const std::unique_ptr<pcre2_compile_context, FreeContext> context(pcre2_compile_context_create(nullptr));
     if (!context) throw std::bad_alloc();
     pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
-    pcre2_set_max_pattern_length(context.get(), 1 << 16);
+    pcre2_set_max_pattern_length(context.get(), longest_pattern);
     pcre2_set_parens_nest_limit(context.get(), 50);
     int error = 0;
     std::size_t offset = 0;
-    code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                              PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
-                              context.get()));
+    code_.reset(
+        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+                      &error, &offset, context.get()));
     if (!code_ && error == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
     if (!code_)
         fail(ErrorCode::model, where_, ": pattern '", printable(pattern), "': ", message_of(error), " at byte ",
@@ -52,28 +63,101 @@ Regex::Regex(std::string_view pattern, std::string_view where) : where_(where) {
     pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
 }
 
-void Regex::each(std::string_view text, const std::function<void(std::size_t, std::size_t)>& found) const {
-    const std::unique_ptr<pcre2_match_data, FreeMatch> match(pcre2_match_data_create(1, nullptr));
-    if (!match) throw std::bad_alloc();
-    const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+// ---- Searching ----------------------------------------------------------------------------------
+
+namespace {
+
+// The searches of one text. A call of PCRE2's tries the places of a stride, each with few steps; where these do not
+// suffice, the places of the stride are tried one by one.
+class Search {
+public:
+    Search(const pcre2_code* code, std::string_view text, std::string_view where, Allowance& allowance)
+        : code_(code), text_(text), where_(where), allowance_(allowance), match_(pcre2_match_data_create(1, nullptr)),
+          context_(pcre2_match_context_create(nullptr)) {
+        if (!match_ || !context_) throw std::bad_alloc();
+        pcre2_set_match_limit(context_.get(), first_steps);
+        pcre2_set_depth_limit(context_.get(), deepest);
+        pcre2_set_heap_limit(context_.get(), heap_kilobytes);
+    }
+
+    // The first match from a place on; false if there is none.
+    bool next(std::size_t from) {
+        for (std::size_t stride = first_stride; from <= text_.size(); stride *= 2) {
+            const std::size_t last = from + std::min(stride, text_.size() - from);
+            allowance_.check_time(where_);
+            int rc = run(from, last);
+            if (rc == PCRE2_ERROR_MATCHLIMIT) {
+                rc = one_by_one(from, std::min(last, from + first_stride));
+                stride = first_stride;
+            }
+            if (rc > 0) return true;
+            from = after(searched_);
+        }
+        return false;
+    }
+    std::size_t begin() const { return pcre2_get_ovector_pointer(match_.get())[0]; }
+    std::size_t end() const { return pcre2_get_ovector_pointer(match_.get())[1]; }
+
+private:
+    // A match that begins at one of these places. The caller has checked the UTF-8: PCRE2 would check it for every call.
+    int run(std::size_t from, std::size_t last) {
+        pcre2_set_offset_limit(context_.get(), last);
+        searched_ = last;
+        int rc = call(from, PCRE2_NO_UTF_CHECK);
+        if (rc == PCRE2_ERROR_JIT_STACKLIMIT) rc = call(from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT);
+        if (rc < 0 && rc != PCRE2_ERROR_NOMATCH && rc != PCRE2_ERROR_MATCHLIMIT)
+            fail(ErrorCode::limit, where_, ": a pattern on a text of ", text_.size(), " bytes: ", message_of(rc));
+        return rc;
+    }
+    int call(std::size_t from, std::uint32_t options) {
+        return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), from, options, match_.get(),
+                           context_.get());
+    }
+    // Where the next character begins.
+    std::size_t after(std::size_t place) const {
+        do ++place;
+        while (place < text_.size() && (static_cast<unsigned char>(text_[place]) & 0xc0) == 0x80);
+        return place;
+    }
+    int one_by_one(std::size_t from, std::size_t last) {
+        int rc = PCRE2_ERROR_NOMATCH;
+        for (; from <= last && rc == PCRE2_ERROR_NOMATCH; from = after(from)) {
+            rc = run(from, from);
+            for (std::uint32_t steps = first_steps; rc == PCRE2_ERROR_MATCHLIMIT;) {
+                steps = std::min(2 * steps, most_steps);
+                allowance_.step(steps, where_);
+                allowance_.check_time(where_);
+                pcre2_set_match_limit(context_.get(), steps);
+                rc = run(from, from);
+            }
+            pcre2_set_match_limit(context_.get(), first_steps);
+        }
+        return rc;
+    }
+
+    const pcre2_code* code_;
+    std::string_view text_, where_;
+    Allowance& allowance_;
+    std::unique_ptr<pcre2_match_data, FreeMatch> match_;
+    std::unique_ptr<pcre2_match_context, FreeMatchContext> context_;
+    std::size_t searched_ = 0; // the last place that was tried
+};
+
+} // namespace
+
+void Regex::each(std::string_view text, Allowance& allowance,
+                 const std::function<void(std::size_t, std::size_t)>& found) const {
+    Search search(code_.get(), text, where_, allowance);
     std::size_t last_end = text.npos;
-    for (std::size_t at = 0; at <= text.size();) {
-        // The caller has checked the UTF-8: PCRE2 would check it afresh for every match.
-        int rc = pcre2_match(code_.get(), subject, text.size(), at, PCRE2_NO_UTF_CHECK, match.get(), nullptr);
-        if (rc == PCRE2_ERROR_JIT_STACKLIMIT) // the interpreter has more room
-            rc = pcre2_match(code_.get(), subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match.get(),
-                             nullptr);
-        if (rc == PCRE2_ERROR_NOMATCH) return;
-        if (rc < 0)
-            fail(ErrorCode::limit, where_, ": a pattern on a text of ", text.size(), " bytes: ", message_of(rc));
-        const std::size_t* ends = pcre2_get_ovector_pointer(match.get());
-        if (ends[0] > ends[1]) fail(ErrorCode::model, where_, ": a pattern whose match ends before it begins");
-        if (ends[0] == ends[1] && ends[1] == last_end) {
+    for (std::size_t at = 0; search.next(at);) {
+        const std::size_t begin = search.begin(), end = search.end();
+        if (begin > end) fail(ErrorCode::model, where_, ": a pattern whose match ends before it begins");
+        if (begin == end && end == last_end) {
             at += at == text.size() ? 1 : utf8_length(text.substr(at));
             continue;
         }
-        at = last_end = ends[1];
-        found(ends[0], ends[1]);
+        at = last_end = end;
+        found(begin, end);
     }
 }
 

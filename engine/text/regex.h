@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Regular expressions. PCRE2 runs them (regex.cpp is its only door), with its limits, so that no pattern takes
-// exponential time or memory: a search that would is an Error(limit).
+// Regular expressions. PCRE2 runs them (regex.cpp is its only door), with limits of steps, depth and memory for a match
+// and an allowance for the text: a search that exceeds them is an Error(limit).
 #pragma once
+
+#include "text/allowance.h"
 
 #include <cstddef>
 #include <functional>
@@ -20,7 +22,8 @@ public:
 
     // Calls found(begin, end) for the matches in a text that is UTF-8, from left to right. They do not overlap, and
     // one that is empty does not touch the one before.
-    void each(std::string_view text, const std::function<void(std::size_t, std::size_t)>& found) const;
+    void each(std::string_view text, Allowance& allowance,
+              const std::function<void(std::size_t, std::size_t)>& found) const;
 
 private:
     struct FreeCode {
@@ -29,6 +32,8 @@ private:
     std::string where_;
     std::unique_ptr<pcre2_real_code_8, FreeCode> code_; // read-only once compiled: shared by threads
 };
+
+inline constexpr std::size_t longest_pattern = std::size_t{1} << 16; // bytes
 
 // A pattern as tokenizer.json has it, in Oniguruma's syntax for Ruby, in PCRE2's words: \s is White_Space (PCRE2
 // adds U+180E), \w takes marks, \h is a hexadecimal digit, a class may hold classes. What has no equal there

@@ -237,6 +237,9 @@ private:
 } // namespace
 
 std::string pattern_from_oniguruma(std::string_view pattern, std::string_view where) {
+    if (pattern.size() > longest_pattern)
+        fail(ErrorCode::model, where, ": pattern: expected at most ", longest_pattern, " bytes, found ",
+             pattern.size());
     return Translation(pattern, where).run();
 }
 

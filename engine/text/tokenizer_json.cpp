@@ -165,11 +165,11 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view i
         make_model(kind, {file, *p.vocabulary, special_ids(added, p.vocabulary->size()), bytes, where + ": model"});
     p.decode = make_decoder(component("decoder"), where + ": decoder");
     p.frame = make_frame(component("post_processor"), static_cast<std::size_t>(p.n_tokens), where + ": post_processor");
-    p.added = AddedTokens(std::move(added), p.normalize);
+    p.added = AddedTokens(std::move(added), p.normalize, where + ": added_tokens");
     p.file = std::move(file);
     p.file.vocab = {};
     p.file.ids = {};
-    return make_tokenizer(std::move(p));
+    return make_tokenizer(std::move(p), where + ": decoder");
 }
 
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, std::string_view where) {

@@ -20,14 +20,16 @@ int combining_class(utf8proc_int32_t point) {
 }
 
 // The decomposition of a stretch of UTF-8, each character's own; marks are not yet in order.
-std::vector<utf8proc_int32_t> decompose(std::string_view text, bool compatible) {
+std::vector<utf8proc_int32_t> decompose(std::string_view text, bool compatible, const Allowance* allowance) {
     const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE |
                                                         (compatible ? static_cast<int>(UTF8PROC_COMPAT) : 0));
     std::vector<utf8proc_int32_t> points;
     points.reserve(text.size());
     utf8proc_int32_t parts[32]; // the longest decomposition of a character has 18 (U+FDFA)
     int boundary = 0;
+    const std::size_t bytes = text.size();
     while (!text.empty()) {
+        if (allowance != nullptr) allowance->check_growth(bytes, points.size());
         const Char next = first_char(text);
         const auto n = utf8proc_decompose_char(number(next.point), parts, std::size(parts), options, &boundary);
         for (utf8proc_ssize_t i = 0; i < n; ++i) points.push_back(parts[i]);
@@ -49,8 +51,8 @@ void order_marks(std::vector<utf8proc_int32_t>& points) {
     }
 }
 
-void append_normalized(std::string_view text, Form form, std::string& out) {
-    auto points = decompose(text, form == Form::nfkc || form == Form::nfkd);
+void append_normalized(std::string_view text, Form form, const Allowance* allowance, std::string& out) {
+    auto points = decompose(text, form == Form::nfkc || form == Form::nfkd, allowance);
     order_marks(points);
     auto n = static_cast<utf8proc_ssize_t>(points.size());
     if (form == Form::nfc || form == Form::nfkc)
@@ -101,14 +103,14 @@ void append(char32_t point, std::string& out) {
     out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
 }
 
-std::string normalize(std::string_view text, Form form) {
+std::string normalize(std::string_view text, Form form, const Allowance* allowance) {
     if (is_ascii(text)) return std::string(text);
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
         std::size_t valid = 0;
         while (const std::size_t length = utf8_length(text.substr(valid))) valid += length;
-        append_normalized(text.substr(0, valid), form, out);
+        append_normalized(text.substr(0, valid), form, allowance, out);
         text.remove_prefix(valid);
         if (text.empty()) break;
         out += text.front();

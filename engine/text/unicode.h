@@ -4,6 +4,8 @@
 // sequence counts as a character of its own that stands for U+FFFD, and no function here changes it.
 #pragma once
 
+#include "text/allowance.h"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -23,8 +25,9 @@ std::size_t count_chars(std::string_view text);
 void append(char32_t point, std::string& out);
 
 // Unicode Standard Annex 15, in time linear in the text but for O(n log n) in a run of combining marks.
+// allowance: asked before the text grows; its Error(limit) passes through.
 enum class Form { nfc, nfd, nfkc, nfkd };
-std::string normalize(std::string_view text, Form form);
+std::string normalize(std::string_view text, Form form, const Allowance* allowance = nullptr);
 
 // Appends the lower case of one character: without regard to its neighbours, and one character but for
 // U+0130, which becomes two.

@@ -15,7 +15,9 @@ using Matches = std::vector<std::string>;
 Matches matches(std::string_view pattern, std::string_view text) {
     Matches found;
     const Regex regex(pattern_from_oniguruma(pattern, "test"), "test");
-    regex.each(text, [&](std::size_t begin, std::size_t end) { found.emplace_back(text.substr(begin, end - begin)); });
+    Allowance allowance("test", text.size());
+    regex.each(text, allowance,
+               [&](std::size_t begin, std::size_t end) { found.emplace_back(text.substr(begin, end - begin)); });
     return found;
 }
 
@@ -33,6 +35,14 @@ TEST(Regex, MeansWhatOnigurumaMeans) {
     EXPECT_EQ(matches("(?m:a.b)", "a\nb"), Matches{"a\nb"});
     EXPECT_EQ(matches(R"([[:space:]]x[[:digit:]])", " x7"), Matches{" x7"});
     EXPECT_EQ(matches("x*", "axb"), (Matches{"", "x", ""})); // no empty one touches the one before
+    // Far from the last one, among characters of more than a byte.
+    const std::string gap = [] {
+        std::string text;
+        for (int i = 0; i < 500; ++i) text += "\u6587";
+        return text;
+    }();
+    EXPECT_EQ(matches("x", gap + "x" + gap + "x"), (Matches{"x", "x"}));
+    EXPECT_EQ(matches("(?<=\u6587)x|x\\z", gap + "xx"), (Matches{"x", "x"}));
 }
 
 TEST(Regex, RefusesByName) {
@@ -54,16 +64,46 @@ TEST(Regex, RefusesByName) {
         EXPECT_NE(refusal(broken), "accepted") << broken;
 }
 
-// Family T2: exponential where nothing holds it back.
+// Family T2: exponential, or quadratic, where nothing bounds it.
 TEST(Regex, EndsWhatWouldNotEnd) {
-    const std::string text = std::string(100'000, 'a') + "b";
-    try {
-        matches("(a+)+$", text);
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, ErrorCode::limit);
-        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    const auto refusal = [](std::string_view pattern, const std::string& text) -> std::string {
+        try {
+            matches(pattern, text);
+            return "none";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::limit);
+            return error.what();
+        }
+    };
+    const std::string letters(2000, 'a');
+    for (const char* pattern : {"(?:a|a){22}[bc]", "(a+)+$", "(?:a{1,9}){1,9}[bc]", "(a|aa)+\\1[bc]", "(a*)*[bc]"}) {
+        const std::string found = refusal(pattern, letters + "d");
+        EXPECT_TRUE(found.find("steps, found more") != found.npos || found.find("limit exceeded") != found.npos)
+            << pattern << ": " << found;
+        EXPECT_EQ(found.find('\n'), std::string::npos);
     }
+    EXPECT_NE(refusal("(?:(a)|(a)(a)|b)+", std::string(1 << 20, 'a')).find("heap limit exceeded"), std::string::npos);
+}
+
+TEST(Allowance, EndsWorkThatTakesTooLong) {
+    Allowance allowance("text", 0);
+    EXPECT_THROW(
+        {
+            while (true) allowance.check_time("test"); // a second
+        },
+        Error);
+}
+
+// The limits are far from what published patterns need: a megabyte of blanks is one match.
+TEST(Regex, LongRunsMatch) {
+    const std::string blanks(1 << 20, ' ');
+    const char* cl100k =
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    EXPECT_EQ(matches(cl100k, blanks + "a"), (Matches{blanks.substr(1), " a"}));
+    EXPECT_EQ(matches(cl100k, std::string(1 << 20, 'a')).size(), 1u);
+    std::string lines;
+    for (int i = 0; i < 1 << 18; ++i) lines += " \n a";
+    EXPECT_EQ(matches(cl100k, lines).size(), std::size_t{2} << 18);
 }
 
 TEST(Regex, QuotedPatternsMatchThemselves) {

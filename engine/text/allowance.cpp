@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "text/allowance.h"
+
+#include "core/error.h"
+
+#include <ctime>
+
+namespace ordo {
+namespace {
+
+// NFKC makes 11 times as much of one character, and published tokenizers at most 5 times of a whole text.
+constexpr std::size_t growth_per_byte = 31, least_growth = std::size_t{1} << 16;
+// A published pattern backtracks through a run of blanks once or twice.
+constexpr std::uint64_t steps_per_byte = 256, least_steps = std::uint64_t{1} << 24;
+// GPT-2's pattern takes 0.02 s a MiB.
+constexpr double seconds_per_byte = 2.0 / (1 << 20), least_seconds = 1;
+
+double thread_seconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+} // namespace
+
+Allowance::Allowance(std::string_view what, std::size_t bytes)
+    : what_(what), bytes_(bytes), growth_(growth_per_byte * bytes + least_growth),
+      steps_(steps_per_byte * bytes + least_steps), begin_(thread_seconds()),
+      next_look_(std::chrono::steady_clock::now()) {}
+
+void Allowance::refuse_growth(std::size_t by) const {
+    const std::size_t most = bytes_ + growth_per_byte * bytes_ + least_growth;
+    fail(ErrorCode::limit, what_, ": expected ", bytes_, " bytes to become at most ", most, ", found ",
+         most - growth_ + by);
+}
+
+void Allowance::step(std::uint64_t n, std::string_view where) {
+    if (n > steps_)
+        fail(ErrorCode::limit, where, ": a pattern on a text of ", bytes_, " bytes: expected at most ",
+             steps_per_byte * bytes_ + least_steps, " steps, found more");
+    steps_ -= n;
+}
+
+// The clock of the processor is a call of the system: it is read at most 50 times a second.
+void Allowance::check_time(std::string_view where) {
+    if (++asked_ % 4 != 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_) return;
+    next_look_ = now + std::chrono::milliseconds(20);
+    const double most = seconds_per_byte * static_cast<double>(bytes_) + least_seconds;
+    if (thread_seconds() - begin_ > most)
+        fail(ErrorCode::limit, where, ": a text of ", bytes_, " bytes: expected at most ", most,
+             " seconds of work, found more");
+}
+
+} // namespace ordo
