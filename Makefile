@@ -291,33 +291,44 @@ lint: ## format, clang-tidy, floors, sizes, README
 format: ## clang-format everything
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
 
+# White space would make several paths of one, and a quote would end the quotes of the commands below.
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+$(foreach v,PREFIX DESTDIR,$(if $(filter-out 1,$(words x$($v)x))$(findstring ',$($v)),$(error \
+  $v: expected a path without white space and quotes, found "$($v)"; nothing was done)))
+endif
 prefix := $(DESTDIR)$(PREFIX)
+at = $(foreach path,$(1),'$(prefix)/$(path)')
 SHIPPED := $(wildcard weights/*.safetensors weights/*.md weights/heldout.txt)
 KEPT := $(wildcard bench/results/seeds-runs.csv bench/results/seeds-documents.csv bench/results/seeds-recipe.txt)
-shell_files := $(addprefix $(prefix)/share/,bash-completion/completions/ordo zsh/site-functions/_ordo \
+HEADERS := $(addprefix engine/,ordo.h encoding.h training.h ordo_c.h)
+SHELL_FILES := $(addprefix share/,bash-completion/completions/ordo zsh/site-functions/_ordo \
   fish/vendor_completions.d/ordo.fish man/man1/ordo.1)
+PACKAGE_FILES := lib/pkgconfig/ordo.pc lib/cmake/ordo/ordo-config.cmake lib/cmake/ordo/ordo-config-version.cmake
+# What uninstall removes: files by their names, and folders of our own once they are empty.
+LAID_DOWN = bin/ordo lib/libordo.a $(SHELL_FILES) $(PACKAGE_FILES) \
+  $(addprefix include/ordo/,$(notdir $(HEADERS))) $(addprefix share/ordo/,$(SHIPPED) $(KEPT))
+OWN_FOLDERS := include/ordo lib/cmake/ordo share/ordo/weights share/ordo/bench/results share/ordo/bench share/ordo
 filled_in = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|'
 install: all ## PREFIX=/usr/local DESTDIR=
-	install -d $(addprefix $(prefix)/,bin lib/pkgconfig lib/cmake/ordo include/ordo share/ordo/weights share/ordo/bench/results) \
-	  $(dir $(shell_files))
-	install -m 755 $(BUILD)/ordo $(prefix)/bin/ordo
-	$(BUILD)/ordo --completion bash > $(prefix)/share/bash-completion/completions/ordo
-	$(BUILD)/ordo --completion zsh > $(prefix)/share/zsh/site-functions/_ordo
-	$(BUILD)/ordo --completion fish > $(prefix)/share/fish/vendor_completions.d/ordo.fish
-	$(BUILD)/ordo --man > $(prefix)/share/man/man1/ordo.1
-	install -m 644 $(BUILD)/libordo.a $(prefix)/lib/libordo.a
-	install -m 755 $(BUILD)/libordo.so $(prefix)/lib/libordo.so.$(VERSION)
-	ln -sfn libordo.so.$(VERSION) $(prefix)/lib/$(SONAME)
-	ln -sfn $(SONAME) $(prefix)/lib/libordo.so
-	install -m 644 engine/ordo.h engine/encoding.h engine/training.h engine/ordo_c.h $(prefix)/include/ordo
-	$(filled_in) tools/scripts/ordo.pc.in > $(prefix)/lib/pkgconfig/ordo.pc
-	$(filled_in) tools/scripts/ordo-config.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config.cmake
-	$(filled_in) tools/scripts/ordo-config-version.cmake.in > $(prefix)/lib/cmake/ordo/ordo-config-version.cmake
-	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(prefix)/share/ordo/weights)
-	$(if $(KEPT),install -m 644 $(KEPT) $(prefix)/share/ordo/bench/results)
+	install -d $(call at,bin lib/pkgconfig lib/cmake/ordo include/ordo share/ordo/weights share/ordo/bench/results $(dir $(SHELL_FILES)))
+	install -m 755 $(BUILD)/ordo $(call at,bin/ordo)
+	$(BUILD)/ordo --completion bash > $(call at,share/bash-completion/completions/ordo)
+	$(BUILD)/ordo --completion zsh > $(call at,share/zsh/site-functions/_ordo)
+	$(BUILD)/ordo --completion fish > $(call at,share/fish/vendor_completions.d/ordo.fish)
+	$(BUILD)/ordo --man > $(call at,share/man/man1/ordo.1)
+	install -m 644 $(BUILD)/libordo.a $(call at,lib/libordo.a)
+	install -m 755 $(BUILD)/libordo.so $(call at,lib/libordo.so.$(VERSION))
+	ln -sfn libordo.so.$(VERSION) $(call at,lib/$(SONAME))
+	ln -sfn $(SONAME) $(call at,lib/libordo.so)
+	install -m 644 $(HEADERS) $(call at,include/ordo)
+	$(filled_in) tools/scripts/ordo.pc.in > $(call at,lib/pkgconfig/ordo.pc)
+	$(filled_in) tools/scripts/ordo-config.cmake.in > $(call at,lib/cmake/ordo/ordo-config.cmake)
+	$(filled_in) tools/scripts/ordo-config-version.cmake.in > $(call at,lib/cmake/ordo/ordo-config-version.cmake)
+	$(if $(SHIPPED),install -m 644 $(SHIPPED) $(call at,share/ordo/weights))
+	$(if $(KEPT),install -m 644 $(KEPT) $(call at,share/ordo/bench/results))
 uninstall: ## what install laid down
-	rm -rf $(shell_files) $(prefix)/bin/ordo $(prefix)/lib/libordo.a $(prefix)/lib/libordo.so* $(prefix)/include/ordo \
-	  $(prefix)/lib/pkgconfig/ordo.pc $(prefix)/lib/cmake/ordo $(prefix)/share/ordo
+	rm -f $(call at,$(LAID_DOWN)) $(call at,lib)/libordo.so*
+	for folder in $(call at,$(OWN_FOLDERS)); do [ ! -d "$$folder" ] || rmdir --ignore-fail-on-non-empty "$$folder"; done
 
 clean: ## remove build/
 	rm -rf build

@@ -216,7 +216,23 @@ check 'and the storyteller' same told storyteller
 kept() { (cd / && env -i "$prefix/bin/ordo" lab compare -q) | grep -q '^  - Kept losses of '; }
 check 'and the losses kept of seed runs' kept
 
-gone() { make uninstall PREFIX="$prefix" && [ -z "$(find "$prefix" ! -type d)" ]; }
+# A path with white space would be two, and the first of them somebody's folder.
+spaced() {
+    mkdir "$SCRATCH/pre" && touch "$SCRATCH/pre/mine" || return 1
+    for words in "PREFIX=$SCRATCH/pre fix" "DESTDIR=$SCRATCH/pre fix" "PREFIX=$SCRATCH/pre'fix" "PREFIX=$SCRATCH/pre "; do
+        for target in install uninstall; do
+            make "$target" "$words" && return 1
+        done
+    done
+    [ "$(cd "$SCRATCH" && find pre* ! -type d ! -path 'prefix/*')" = pre/mine ]
+}
+check 'make install and uninstall refuse white space' spaced
+# What somebody else put into our folders stays.
+gone() {
+    own=$prefix/share/ordo/weights/own.safetensors
+    touch "$own" && make uninstall PREFIX="$prefix" && [ "$(find "$prefix" ! -type d)" = "$own" ] &&
+        rm "$own" && make uninstall PREFIX="$prefix" && [ ! -e "$prefix/share/ordo" ] && [ ! -e "$prefix/include/ordo" ]
+}
 check 'make uninstall' gone
 
 echo "$passed passed, $failed failed"
