@@ -172,9 +172,10 @@ $(BUILD)/%.a:
 link = $(Q)$(CXX) $(MODE_FLAGS) -fopenmp $(LDFLAGS) $(filter %.o %.a,$^)
 
 EXPORTS := tools/scripts/libordo.map
+# It stays after dlclose(): OpenMP's threads go on waiting in its code.
 $(BUILD)/libordo.so: $(call objects,$(LIB_SOURCES)) $(EXPORTS)
 	@echo "  LINK  $@"
-	$(link) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) -Wl,--no-undefined $(LIBS) -o $@
+	$(link) -shared -Wl,-z,nodelete -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) -Wl,--no-undefined $(LIBS) -o $@
 
 $(BUILD)/ordo: $(call objects,tools/main.cpp) $(BUILD)/libtools.a $(BUILD)/libordo.a
 	@echo "  LINK  $@"

@@ -128,8 +128,14 @@ check 'batch.cpp builds' build batch
 check 'threads.cpp builds' build threads -fopenmp
 check 'generate.cpp builds with the static library' build_static generate
 check 'generate.c builds' build_c generate
-cp tests/install/api.c "$outside"
+cp tests/install/api.c tests/install/unload.c "$outside"
 check 'api.c builds' build_c api
+unloads() { # opened while a program runs, the library can be closed after it has had threads at work
+    # shellcheck disable=SC2046
+    (cd "$outside" && ${CC:-cc} -std=c99 -Wall -Wextra -pedantic -Werror unload.c -o unload $(pkg --cflags) -ldl) &&
+        for _ in 1 2 3 4 5; do OMP_NUM_THREADS=2 "$outside/unload" "$prefix/lib/libordo.so" "$model" || return 1; done
+}
+check 'libordo.so can be closed' unloads
 check 'generate.c builds with the static library' build_static_c generate
 
 # The same words from the installed program, the examples, and the encoding written again.
