@@ -89,15 +89,16 @@ public:
     }
 
     void rescore(View scores, const Tile& tile) const override {
-        alignas(64) float z[most_positions + relative_vector], steps[most_positions];
+        alignas(64) float z[most_positions + relative_vector]; // half of the smallest stack that a thread may have
         // A sum of n gates is at most n, and its neighbour is read.
         const int reached = std::min(positions_, scores.cols + 2);
         layer_of(tile).turned.multiply(1, tile.q, 0, reached, view(z, 1, reached));
-        for (int p = 0; p + 1 < reached; ++p) steps[p] = z[p + 1] - z[p];
         float* s = scores.row(0);
         const int full = count(scores, [&](const Counted& keys) {
-            for (int i = 0; i < keys.n; ++i)
-                s[keys.first + i] += z[keys.floor[i]] + keys.fraction[i] * steps[keys.floor[i]];
+            for (int i = 0; i < keys.n; ++i) {
+                const float low = z[keys.floor[i]], high = z[keys.floor[i] + 1];
+                s[keys.first + i] += low + keys.fraction[i] * (high - low);
+            }
         });
         if (full > 0) kernels().add_value(full, z[reached - 1], s);
     }

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t max_table_floats = std::size_t{1} << 26; // 256 MiB of r, in all layers
 constexpr int ahead = 64;            // later keys, of a causal model: those that a tile computes and masks
-constexpr int scratch_floats = 8192; // of an array on the stack
+constexpr int scratch_floats = 2048; // of an array on the stack, which may be one of 64 KiB
 constexpr int slab = TurnedRows::slab;
 constexpr int sinusoid_columns = 256; // whose gradients are taken at once
 
