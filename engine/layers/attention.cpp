@@ -70,8 +70,11 @@ AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsig
     scores_ = Buffer<float>(columns * tile);
     if (reads & reads_keys) keys_ = Buffer<float>(columns * static_cast<std::size_t>(d_head_));
     queries_ = Buffer<std::byte>(slots * query_bytes_);
-    averages_ =
-        Buffer<float>(slots * static_cast<std::size_t>(rows_of_slot(shapes)) * static_cast<std::size_t>(row_floats()));
+    rows_ = slots_ * rows_of_slot(shapes);
+    const std::size_t rows = slots * static_cast<std::size_t>(rows_of_slot(shapes)),
+                      of_spans = rows * static_cast<std::size_t>(spans_);
+    averages_ = Buffer<float>(of_spans * static_cast<std::size_t>(d_head_));
+    weights_ = Buffer<float>(of_spans);
 }
 
 std::uint64_t AttentionScratch::floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity) {
@@ -85,19 +88,15 @@ std::uint64_t AttentionScratch::floats(std::span<const AttentionShape> shapes, u
 }
 
 View AttentionScratch::averages(int first, int rows, int span) {
-    return {averages_.data() + first * row_floats() + std::ptrdiff_t{span} * d_head_, rows, d_head_, row_floats()};
+    return view(averages_.data() + (std::ptrdiff_t{span} * rows_ + first) * d_head_, rows, d_head_);
 }
 float* AttentionScratch::weights(int row) {
-    return averages(row, 1, spans_).data;
+    return weights_.data() + std::ptrdiff_t{row} * spans_;
 }
 View AttentionScratch::scores(int slot, int rows, int keys) {
-    return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, columns_};
-}
-// Closer to each other, and not a power of two apart: such rows would share a few sets of a cache.
-View AttentionScratch::span_scores(int slot, int rows, int keys) {
-    View v = scores(slot, rows, keys);
-    v.stride = std::min(columns_, keys_of_span + 16);
-    return v;
+    // An odd number of lines apart, not a power of two: such rows would share a few sets of a cache.
+    const int apart = std::min(columns_, ((keys + 15) / 16 | 1) * 16);
+    return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, apart};
 }
 View AttentionScratch::keys(int slot, int keys) {
     if (keys_.size() == 0) return {};

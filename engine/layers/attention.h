@@ -58,24 +58,24 @@ public:
     static std::uint64_t floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity);
 
     int slots() const { return slots_; }
-    View scores(int slot, int rows, int keys);
-    View span_scores(int slot, int rows, int keys); // the same memory, of keys in one span
-    View keys(int slot, int keys);                  // [keys, d_head]; no data if nobody reads them
-    std::byte* queries(int slot);                   // for multiply_keys() of `tile` queries
+    View scores(int slot, int rows, int keys); // rows of `keys` in whole vectors
+    View keys(int slot, int keys);             // [keys, d_head]; no data if nobody reads them
+    std::byte* queries(int slot);              // for multiply_keys() of `tile` queries
     // What some rows gather from a span [rows, d_head], and what each of the spans of a row weighs. A thread's own are
     // `tile` rows from slot * tile on.
     View averages(int first, int rows, int span);
     float* weights(int row);
 
 private:
-    std::ptrdiff_t row_floats() const { return std::ptrdiff_t{spans_} * (d_head_ + 1); }
-
+    // Rows of scores lie as far apart as the keys ask for, and spans further than rows: a long context that a text does
+    // not fill is not touched.
     Buffer<float> scores_;        // [slots, tile, columns]
     Buffer<float> keys_;          // [slots, columns, d_head]
     Buffer<std::byte> queries_;   // [slots, query_bytes]
-    Buffer<float> averages_;      // [slots * tile or more, spans * (d_head + 1)]
+    Buffer<float> averages_;      // [spans, rows, d_head]
+    Buffer<float> weights_;       // [rows, spans]
     std::size_t query_bytes_ = 0; // in whole lines of a cache
-    int slots_ = 1, columns_ = 0, spans_ = 0, d_head_ = 0;
+    int slots_ = 1, columns_ = 0, spans_ = 0, d_head_ = 0, rows_ = 0;
 };
 
 // qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds queries, then keys, then values of the rows of the

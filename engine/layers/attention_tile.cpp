@@ -140,7 +140,7 @@ void TileJob::average(const Queries& some, int span, int first, AttentionScratch
     const int n = keys.last - keys.first, count = some.count();
     const View scores = layer.watch // who is shown whole rows, so that they have to stay
                             ? cols_of(scratch.scores(slot, count, all.last - all.first), keys.first - all.first, n)
-                            : scratch.span_scores(slot, count, n);
+                            : scratch.scores(slot, count, n);
     const View averages = scratch.averages(first, count, span);
     products(some, keys, scratch.queries(slot), scores);
     const View k = gather_keys(some.head, keys, scratch, slot);
@@ -173,8 +173,8 @@ void TileJob::combine(const Queries& some, int i, int of, AttentionScratch& scra
     for (int span = 0; span < spans; ++span)
         k.axpy(shape().d_head, weights[span], scratch.averages(of, 1, before + span).row(0), to);
     if (!layer.watch) return;
-    const int first = slabs_of(some.row, 1).first;
-    float* const shares = scratch.scores(slot, i + 1, own.last - first).row(i); // of the keys from first on
+    const auto [first, end] = slabs_of(some.row, some.rows);
+    float* const shares = scratch.scores(slot, i + 1, end - first).row(i); // of the keys from first on
     for (int key = own.first, last; key < own.last; key = last) {
         last = std::min(own.last, (key / keys_of_span + 1) * keys_of_span);
         k.scale(last - key, weights[key / keys_of_span - first_span(own)], shares + key - first);

@@ -2,6 +2,7 @@
 #include "layers/kv_cache.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ordo {
 namespace {
@@ -42,24 +43,77 @@ KvCache::KvCache(const KvCacheShape& s)
     : shape_(s), format_(&cache_format(s.type)), token_bytes_(format_->token_bytes(s.d_head)),
       positions_(static_cast<std::size_t>(s.capacity) * static_cast<std::size_t>(s.axes)),
       states_(static_cast<std::size_t>(state_elements(s))) {
-    std::size_t n = 0; // bytes
+    std::size_t slots = 0;
     for (int layer = 0; layer < s.n_layers; ++layer) {
-        const int slots = slots_of(s, layer);
-        layers_.push_back({n, slots, s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)]});
-        n += static_cast<std::size_t>(slots) * static_cast<std::size_t>(s.n_kv_heads) * token_bytes_;
+        layers_.push_back(
+            {.most = slots_of(s, layer), .window = s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)]});
+        slots += static_cast<std::size_t>(layers_.back().most);
     }
-    keys_ = Buffer<std::byte>(n);
-    values_ = Buffer<std::byte>(n);
-    std::size_t at = 0;
-    for (const int floats : s.state_floats) {
-        state_starts_.push_back(at);
-        at += static_cast<std::size_t>(floats) * static_cast<std::size_t>(s.capacity);
+    const std::size_t bytes = slots * static_cast<std::size_t>(s.n_kv_heads) * token_bytes_;
+    keys_ = Buffer<std::byte>(bytes);
+    values_ = Buffer<std::byte>(bytes);
+    runs_.reserve(static_cast<std::size_t>(s.n_layers) * static_cast<std::size_t>(std::max(s.n_kv_heads, 1)));
+    if (!s.grows) reserve(s.capacity);
+}
+
+// ---- Growing ----------------------------------------------------------------------------------
+
+// Half as many again, so that runs move seldom; all that there may be, once a head fills a huge page of its own.
+int KvCache::grown(int tokens) const {
+    const int all = round_up(shape_.capacity, slab);
+    const std::int64_t more = std::int64_t{tokens} + tokens / 2;
+    if (more >= all || static_cast<std::size_t>(tokens) * token_bytes_ >= huge_page) return all;
+    return round_up(static_cast<int>(more), slab);
+}
+
+// From the last on, each to a place that none of those before it has left.
+void KvCache::spread(std::byte* memory, std::span<const Run> runs) {
+    const std::size_t end = runs.empty() ? 0 : runs.back().from + runs.back().before; // behind it all is zero
+    for (std::size_t i = runs.size(); i-- > 0;) {
+        const Run& run = runs[i];
+        std::memmove(memory + run.to, memory + run.from, run.before);
+        const std::size_t filled = run.to + run.before;
+        if (filled < end) std::memset(memory + filled, 0, std::min(end, run.to + run.after) - filled);
     }
+}
+
+void KvCache::reserve(int tokens) {
+    if (tokens <= room_) return;
+    const std::size_t heads = static_cast<std::size_t>(shape_.n_kv_heads);
+    const int before = room_;
+    room_ = tokens >= shape_.capacity ? round_up(shape_.capacity, slab) : grown(tokens);
+    runs_.clear();
+    std::size_t start = 0;
+    for (Layer& layer : layers_) {
+        const int slots = std::min(layer.most, room_);
+        const std::size_t old = static_cast<std::size_t>(layer.slots) * token_bytes_,
+                          now = static_cast<std::size_t>(slots) * token_bytes_;
+        for (std::size_t head = 0; head < heads; ++head)
+            runs_.push_back({layer.start + head * old, start + head * now, old, now});
+        layer.slots = slots;
+        layer.start = start;
+        start += heads * now;
+    }
+    spread(keys_.data(), runs_);
+    spread(values_.data(), runs_);
+    if (shape_.state_floats.empty()) return;
+    runs_.clear();
+    start = 0;
+    const auto held = [&](int slots) { return static_cast<std::size_t>(std::min(slots, shape_.capacity)); };
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        const auto floats = static_cast<std::size_t>(shape_.state_floats[i]);
+        runs_.push_back({sizeof(float) * layers_[i].state_start, sizeof(float) * start,
+                         sizeof(float) * held(before) * floats, sizeof(float) * held(room_) * floats});
+        layers_[i].state_start = start;
+        start += held(room_) * floats;
+    }
+    spread(reinterpret_cast<std::byte*>(states_.data()), runs_);
 }
 
 // ---- What is forgotten ------------------------------------------------------------------------
 
 void KvCache::make_room(int first, int rows) {
+    reserve(first + rows);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         Layer& layer = layers_[i];
         if (first == 0) layer.base = layer.floor = 0;
@@ -147,7 +201,7 @@ View KvCache::state(int layer, int first, int count) {
     const auto i = static_cast<std::size_t>(layer);
     const int floats = shape_.state_floats[i];
     if (floats == 0) return {};
-    return rows_of(view(states_.data() + state_starts_[i], shape_.capacity, floats), first, count);
+    return rows_of(view(states_.data() + layers_[i].state_start, shape_.capacity, floats), first, count);
 }
 
 std::size_t KvCache::head_start(int layer, int kv_head) const {

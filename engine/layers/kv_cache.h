@@ -17,7 +17,8 @@ struct KvCacheShape {
     std::vector<int> state_floats = {}; // of each layer, a token; empty: none
     // Of each layer, the keys that a query sees, of which no more are kept; 0: all. Empty: all are kept in every layer.
     std::vector<int> windows = {};
-    int chunk = 0; // tokens that come at once, where windows are given
+    int chunk = 0;      // tokens that come at once, where windows are given
+    bool grows = false; // from nothing, by reserve()
 };
 
 // A token's slot in the cache is its index in the sequence, which masks and windows go by; what its
@@ -33,6 +34,10 @@ public:
 
     int capacity() const { return shape_.capacity; }
 
+    // Makes room for the first tokens of a sequence, at most capacity() of them. What a head keeps lies in one run, and
+    // the runs of all heads side by side, so that a short text in a cache of a large capacity fills few pages, which
+    // may be huge. The runs move apart where the text has outgrown them. Allocates nothing.
+    void reserve(int tokens);
     // Lets layers with a window forget what none of the tokens from slot `first` on sees, if that takes to hold them.
     void make_room(int first, int rows);
     // The first token that queries of a layer with a window may see: evict() found those before it forgotten.
@@ -68,10 +73,18 @@ private:
     // Of one layer: kept are the tokens from base on, a multiple of the slab, so that all slabs are what they would be
     // if nothing were forgotten.
     struct Layer {
-        std::size_t start = 0; // in bytes of keys_ or of values_
-        int slots = 0, window = 0, base = 0, floor = 0;
+        int most = 0, window = 0;               // slots that it may come to
+        int slots = 0;                          // that there is room for now
+        std::size_t start = 0, state_start = 0; // in bytes of keys_ or of values_; in floats of states_
+        int base = 0, floor = 0;
         int first_held() const { return std::max(base, floor); }
     };
+    // A run of bytes that moves: `before` of them from one place to another, where it has room for `after`.
+    struct Run {
+        std::size_t from, to, before, after;
+    };
+    static void spread(std::byte* memory, std::span<const Run> runs);
+    int grown(int tokens) const;
     static int slots_of(const KvCacheShape& shape, int layer);
     const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(layer)]; }
     std::size_t head_start(int layer, int kv_head) const;                                    // as Layer::start
@@ -82,11 +95,12 @@ private:
     const CacheFormat* format_ = nullptr;
     std::size_t token_bytes_ = 0; // of a head's key, or value
     std::vector<Layer> layers_;
+    int room_ = 0;                    // tokens that layers without a window have room for
     Buffer<std::byte> keys_, values_; // of each layer [kv_heads, slabs]
     Buffer<int> positions_;           // [slots, axes]
     int consecutive_ = 0;             // so many slots from the first on have positions that follow each other
-    Buffer<float> states_;            // of each layer [slots, state_floats]
-    std::vector<std::size_t> state_starts_;
+    Buffer<float> states_;            // of each layer [room_, state_floats]
+    std::vector<Run> runs_;           // working memory of reserve()
 };
 
 } // namespace ordo

@@ -124,6 +124,43 @@ TEST_P(KvCaches, RoundOnceAndByNoMoreThanTheirType) {
     }
 }
 
+// The runs of heads move apart where a text has outgrown them, and slots never filled hold zeros.
+TEST_P(KvCaches, GrowWithoutChangingWhatTheyHold) {
+    KvCacheShape growing = shape;
+    growing.capacity = 1000;
+    growing.grows = true;
+    growing.state_floats = {2, 3};
+    for (const int step : {1, 50, 200}) {
+        KvCache small(growing);
+        Tensor k(1, heads * e), v(1, heads * e), out(1, e), rest(64, e);
+        for (int slot = 0; slot < 1000; ++slot) {
+            if (slot % step == 0) small.reserve(std::min(1000, slot + step));
+            for (int layer = 0; layer < layers; ++layer) {
+                for (int c = 0; c < heads * e; ++c) {
+                    k.data()[c] = value(layer, slot, c, 0);
+                    v.data()[c] = value(layer, slot, c, 1);
+                }
+                small.store(layer, 0, slot, k.view(), v.view());
+                for (int i = 0; i < 2 + layer; ++i)
+                    small.state(layer, slot, 1).row(0)[i] = static_cast<float>(slot + i);
+            }
+            if (slot % 111 != 0 && slot != 999) continue;
+            for (int layer = 0; layer < layers; ++layer)
+                for (int head = 0; head < heads; ++head)
+                    for (const int at : {0, slot / 2, slot}) {
+                        small.keys(layer, head, at, out.view());
+                        for (int c = 0; c < e; ++c) ASSERT_EQ(out.data()[c], value(layer, at, head * e + c, 0));
+                        small.values(layer, head, at, out.view());
+                        for (int c = 0; c < e; ++c) ASSERT_EQ(out.data()[c], value(layer, at, head * e + c, 1));
+                        ASSERT_EQ(small.state(layer, at, 1).row(0)[1], static_cast<float>(at + 1));
+                    }
+            const int behind = (slot + 1 + 63) / 64 * 64 - (slot + 1); // in the last slab
+            small.values(layers - 1, heads - 1, slot + 1, rest.view(behind));
+            for (int i = 0; i < behind * e; ++i) ASSERT_EQ(rest.data()[i], 0);
+        }
+    }
+}
+
 // A value that is not finite is not lost, whatever lies beside it.
 TEST_P(KvCaches, WhatIsNotFiniteStaysSo) {
     Tensor k(1, heads * e), v(1, heads * e), q(1, e), scores(1, 1), weights(1, 1), out(1, e);
