@@ -31,6 +31,7 @@ public:
         std::unique_ptr<Encoding> instead = inner_->at_length(tokens);
         return instead ? std::make_unique<Timed>(std::move(instead), clock_) : nullptr;
     }
+    int changes_beyond() const override { return inner_->changes_beyond(); }
     int state_floats() const override { return inner_->state_floats(); }
     Operations operations(Moment moment, const Work& work) const override { return inner_->operations(moment, work); }
 

@@ -47,7 +47,8 @@ public:
     Positions(std::span<const int> ids, int axes = 1) : ids_(ids), axes_(axes) {} // NOLINT: a list of ids is one
     Positions(const std::vector<int>& ids) : ids_(ids) {}                         // NOLINT: likewise
 
-    std::size_t size() const { return ids_.size() / static_cast<std::size_t>(axes_); } // rows
+    // Rows; none where the number of axes makes no sense, which whoever takes positions refuses.
+    std::size_t size() const { return axes_ < 1 ? 0 : ids_.size() / static_cast<std::size_t>(axes_); }
     bool empty() const { return ids_.empty(); }
     int axes() const { return axes_; }
     // The same, where it is known that each is the one before plus one, as in plain text: nobody has to look again.
@@ -81,6 +82,8 @@ struct TokenRows {
     // Likewise, not 0 for padding, or empty: none is. A padded row takes its position, and is otherwise as if it were not there:
     // it is neither computed nor kept.
     std::span<const int> padding = {};
+    // Rows that later calls bring: where angles depend on the length of the text (LongRoPE), these rows count already.
+    int to_come = 0;
 };
 
 enum class Role { query, key };
@@ -249,10 +252,14 @@ public:
     // Build tables for positions 0 .. n_positions - 1, from the tensors too: called again when training has changed
     // them. Positions beyond still work, more slowly.
     virtual void prepare(int /*n_positions*/) {}
-    // What stands in for this encoding in sessions of that many tokens, where angles depend on the length (dynamic NTK,
+    // What stands in for this encoding at a length of that many tokens, where angles depend on the length (dynamic NTK,
     // LongRoPE); null: this one does. It is bound and prepared like this one, and shared by sessions for which
     // its spec is the same.
     virtual std::unique_ptr<Encoding> at_length(int /*tokens*/) const { return nullptr; }
+    // Which length that is. By default the capacity of the session, which stays. An encoding that has one stand-in for
+    // texts of up to so many tokens and another for longer ones goes by the length of the text: where a text passes
+    // this, its session computes all tokens again (LongRoPE: the original context).
+    virtual int changes_beyond() const { return std::numeric_limits<int>::max(); }
 
     // None of the moments may throw; each may be called for some of a pass's rows or heads at a time, by several
     // threads at once.

@@ -89,7 +89,7 @@ struct Sampling {
     std::uint64_t seed = 0;
 };
 
-// Weights and tokenizer.
+// Weights and tokenizer. Calls with a model that was moved from throw Error(usage).
 class Model {
 public:
     // Reads an Ordo safetensors file, or a directory as Hugging Face has it (config.json, safetensors, tokenizer.json).
@@ -133,7 +133,9 @@ private:
 enum class CacheType { f32, f16, q8_0 };
 
 struct SessionOptions {
-    int capacity = 0; // tokens that fit; 0: the trained context, or what the encoding has left of it
+    // Tokens that fit; 0: the trained context, or what the encoding has left of it. The angles of dynamic NTK depend on
+    // it.
+    int capacity = 0;
     // Tokens processed at once in prefill. The logits are the same to the bit for any number.
     int chunk = 256;
     int first_position = 0; // position id of the first token
@@ -145,7 +147,8 @@ struct SessionOptions {
     bool forget_past_windows = false;
 };
 
-// Who looks on while a session computes, and can change nothing, not a bit of the logits. Either may be empty.
+// Observers of a session. They cannot affect the result. Either may be empty. They see each token once: tokens that a
+// session computes again, because the text has become longer than the original context of LongRoPE, are not shown.
 struct Watch {
     // Hidden states [n, d_model] of the tokens of a chunk, the first of which has that index: what the first layer reads (layer -1), and
     // what each layer leaves.
@@ -155,10 +158,10 @@ struct Watch {
     std::function<void(int layer, int head, int query, int first_key, std::span<const float> weights)> weights;
 };
 
-// One sequence: its key/value cache and scratch. All memory is allocated by the constructor. A session takes one call
-// at a time: while one lasts, in what it calls back and on other threads, feed(), feed_all(), rewind() and a Batch's
-// feed() are refused with Error(usage), as they are for a session that was moved from. A callback may move or
-// destroy its session; the call ends on what it began with.
+// One sequence: its key/value cache and scratch. The constructor reserves all memory; the system provides it as the
+// text grows. A session takes one call at a time: while one lasts, in what it calls back and on other threads, feed(),
+// feed_all(), rewind() and a Batch's feed() are refused with Error(usage), as they are for a session that was moved
+// from. A callback may move or destroy its session; the call ends on what it began with.
 class Session {
 public:
     // The model must outlive the session; it may be moved. Throws Error(limit) if the encoding cannot reach the
@@ -176,6 +179,10 @@ public:
     // yields values that are not finite; the session is then as before the call. A bidirectional model takes its whole input in one
     // call, whatever the chunk: Error(usage) if the session is not empty. Padding is left out; a token that is none is
     // expected, and the logits are those after the last such.
+    //   Where angles depend on the length of the text (LongRoPE), its length is the greatest position after the call,
+    // counted from first_position, and rows.to_come. Once it passes the original context, all tokens are computed
+    // again, and once rewind() has made it shorter, likewise. After evict() the angles stay as they are until the text
+    // passes it.
     std::span<const float> feed(std::span<const Token> tokens, const TokenRows& rows = {});
     std::span<const float> feed(std::span<const Token> tokens, std::span<const int> segments) {
         return feed(tokens, TokenRows{{}, segments});
@@ -188,7 +195,8 @@ public:
                   const std::function<void(int first, View logits)>& on_logits) {
         feed_all(tokens, TokenRows{{}, segments}, on_logits);
     }
-    // The same with what the head reads of every token, states [n, d_model] after the final norm, in the place of logits.
+    // The same with what the head reads of every token, states [n, d_model] after the final norm, in the place of
+    // logits: Error(model) if they are not finite.
     void feed_states(std::span<const Token> tokens, const TokenRows& rows,
                      const std::function<void(int first, ConstView states)>& on_states);
 
@@ -238,7 +246,7 @@ public:
 
     // Appends tokens[i] to *sessions[i] and returns the logits after each, [n, vocab_size], valid until
     // the next call: what sessions[i]->feed() would have returned, up to the order of sums. The sessions
-    // are distinct, causal, of this model, and of one length if its encodings turn by it. rows: as for feed(), of each
+    // are distinct, causal, and of this model. rows: as for feed(), of each
     // token, none of which may be padding. Nobody who watches a session sees this. Throws what feed() throws; all sessions are then as before the call.
     View feed(std::span<Session* const> sessions, std::span<const Token> tokens, const TokenRows& rows = {});
     View feed(std::span<Session* const> sessions, std::span<const Token> tokens, std::span<const int> segments) {
@@ -272,7 +280,7 @@ private:
 struct GenerateOptions {
     int max_tokens = 128; // -1: until the end of text or a full context, if that does not shift
     Sampling sampling;
-    SessionOptions session;
+    SessionOptions session;        // a capacity of 0: the prompt and max_tokens, at most the trained context
     std::vector<std::string> stop; // texts at which to stop; they are not emitted
     bool special = false;          // let special tokens in the prompt be written as text
     // When the context is full, go on: the first `keep` tokens stay (-1: the prompt), and half of the others are
@@ -330,7 +338,7 @@ struct EmbedOptions {
 };
 // A vector [d_model] for a text: the states of its tokens that the head reads, or what an encoder makes of them, pooled.
 // The tokens are what the tokenizer puts around the text, too. Throws Error(usage) for a text without tokens,
-// Error(limit) for one that is too long, Error(model) without a tokenizer.
+// Error(limit) for one that is too long, Error(model) without a tokenizer, or if the states are not finite.
 std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options = {});
 
 // Of the library, "0.1.0"; the macros above are that of the header.

@@ -31,7 +31,8 @@ struct TrainingOptions {
 
 // A copy of a model's weights in f32 that is trained by AdamW (Loshchilov and Hutter 2019; beta 0.9 and 0.95), or Muon, whatever
 // type the model holds them in, with gradients, the averages of AdamW and activations: at least 16 bytes a parameter. It belongs to
-// one thread at a time, and does not need the model any more once it is made.
+// one thread at a time, and does not need the model any more once it is made. Calls of one that was moved from throw
+// Error(usage).
 //   Every call takes batch * length tokens, sequence after sequence; targets says what shall follow each of them (in a causal
 // model the token after it, in a bidirectional one the token that stands masked there), and a target < 0 is not
 // scored. So a text that is shorter than length is filled up with any token that has such a target. rows: segments, one for each

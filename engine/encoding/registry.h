@@ -101,6 +101,13 @@ private:
     int state_floats_ = 0;
 };
 
+// What angles may depend on, in tokens: the room of a session, and the text in it.
+struct Lengths {
+    Lengths(int both) : session(both), text(both) {} // NOLINT: sessions that are as long as their text
+    Lengths(int of_session, int of_text) : session(of_session), text(of_text) {}
+    int session, text;
+};
+
 // One summand of a spec: an encoding, or a pattern, of which layer i has element i modulo their number.
 struct EncodingSum {
     std::vector<std::vector<int>> elements; // indices of encodings; not a pattern: one element of one encoding
@@ -140,9 +147,11 @@ public:
     std::vector<TensorSpec> tensors() const;
     void bind(std::span<const View> tensors); // in the order of tensors()
     void prepare(int n_positions);
-    // The same with what stands in for some of them in sessions of that many tokens: bound, and prepared for n_positions. Empty if
-    // none asks for it.
-    std::optional<EncodingStack> at_length(int tokens, int n_positions) const;
+    // The same with what stands in for some of them at a length: bound, and prepared for n_positions. Empty if none
+    // asks for it.
+    std::optional<EncodingStack> at_length(Lengths lengths, int n_positions) const;
+    // The lengths of a text beyond which at_length() differs, ascending; none if it depends on the session's alone.
+    std::vector<int> changes_beyond() const;
     // After bind(). Throws Error(usage) naming an encoding, and a tensor if it is about one, that has no gradient where
     // it needs one.
     void check_trainable() const;

@@ -80,6 +80,8 @@ public:
         return std::make_unique<Rope>(std::move(other));
     }
 
+    int changes_beyond() const override { return shape_.scaling.changes_beyond(); }
+
     void rotate(View x, const HeadRows& rows) const override {
         rotation_.apply(x, rows.n_heads, rows.positions, false);
     }
@@ -193,7 +195,7 @@ const EncodingInfo rope_encoding = {
                    {"high", "4", "llama3: turns from which on they are kept"},
                    {"short", "", "longrope: divisors of the frequencies up to the original context, a/b/c"},
                    {"long", "", "longrope: divisors beyond it"},
-                   {"factors", "by length", "longrope: short or long, whatever the session's length"},
+                   {"factors", "by length", "longrope: short or long, whatever the length of the text"},
                    {"attention", "by factor", "yarn, longrope: what queries and keys are multiplied by"},
                    {"keep", "1", "share of the pairs that turn, the fastest first"},
                    {"sections", "", "pairs that turn by each axis of a position, 16/24/24"},

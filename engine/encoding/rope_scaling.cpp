@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 
 namespace ordo {
 namespace {
@@ -96,12 +97,14 @@ RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double the
     s.factor = item.number("factor", s.law == Law::llama3 ? 8 : 1, 0.001, 1000000);
     if (s.law != Law::linear && s.law != Law::ntk)
         s.original = item.integer("original", s.law == Law::llama3 ? 8192 : dims.context, 1, most);
-    s.length = s.usual_length = std::max(dims.context, s.original);
+    s.length = std::max(dims.context, s.original);
+    s.told = std::any_of(item.values.begin(), item.values.end(),
+                         [](const auto& value) { return value.first == "length" || value.first == "factors"; });
     if ((s.law == Law::ntk || s.law == Law::dynamic) && width < 4)
         fail(ErrorCode::usage, "rope: scaling=", name, ": expected a width of at least 4, found ", width);
     switch (s.law) {
     case Law::dynamic:
-        s.length = item.integer("length", s.usual_length, s.original, most);
+        s.length = item.integer("length", s.length, s.original, most);
         break;
     case Law::yarn:
         if (theta <= 1)
@@ -122,8 +125,7 @@ RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double the
         s.short_factors = factors_of_pairs(item, "short", width);
         s.long_factors = factors_of_pairs(item, "long", width);
         s.attention = item.number("attention", longrope_attention(s.factor, s.original), 0, 1000000);
-        s.usual_length = s.usual_length <= s.original ? s.original : s.original + 1; // which list is all that counts
-        const char* usual = s.usual_length == s.original ? "short" : "long";
+        const char* usual = s.length <= s.original ? "short" : "long"; // which list is all that counts
         s.length = item.choice("factors", usual, {"short", "long"}) == "short" ? s.original : s.original + 1;
         break;
     }
@@ -141,7 +143,7 @@ void RopeScaling::write(SpecWriter& spec) const {
     switch (law) {
     case Law::dynamic:
         spec("original", original);
-        if (length != usual_length) spec("length", length);
+        if (told) spec("length", length);
         break;
     case Law::yarn:
         spec("original", original)("beta-fast", beta_fast)("beta-slow", beta_slow)("attention", attention);
@@ -154,7 +156,7 @@ void RopeScaling::write(SpecWriter& spec) const {
     case Law::longrope:
         spec("short", std::span<const double>(short_factors))("long", std::span<const double>(long_factors));
         spec("attention", attention);
-        if (length != usual_length) spec("factors", length == original ? "short" : "long");
+        if (told) spec("factors", length == original ? "short" : "long");
         break;
     default:
         break;
@@ -189,10 +191,16 @@ std::vector<double> RopeScaling::frequencies(double theta, int width) const {
 
 RopeScaling RopeScaling::at_length(int tokens) const {
     RopeScaling out = *this;
-    if (length != usual_length) return out; // the spec says for which
+    if (told) return out;
     if (law == Law::dynamic) out.length = std::max(tokens, original);
-    if (law == Law::longrope) out.length = tokens <= original ? original : original + 1;
+    if (changes_beyond() == original) out.length = tokens <= original ? original : original + 1;
+    out.told = out.length != length;
     return out;
+}
+
+int RopeScaling::changes_beyond() const {
+    const bool changes = law == Law::longrope && !told && short_factors != long_factors;
+    return changes ? original : std::numeric_limits<int>::max();
 }
 
 } // namespace ordo

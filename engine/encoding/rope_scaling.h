@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The frequency laws of RoPE for contexts longer than the one that a model was trained on. w_k = theta^(-2k/width) is the
-// frequency of pair k, s a factor, L0 (original) the trained context in tokens, L the length of the session.
+// frequency of pair k, s a factor, L0 (original) the trained context in tokens, L the length: of the session under
+// dynamic, of the text under longrope, whose session computes all keys again where the text passes L0.
 //   linear    w_k / s: positions are interpolated. Chen et al. 2023, arXiv 2306.15595
 //   ntk       theta' = theta s^(width/(width-2)), so that the slowest pair is divided by s, and the fastest by 1.
 //             bloc97 2023, r/LocalLLaMA, "NTK-Aware Scaled RoPE"
@@ -23,13 +24,13 @@ struct RopeScaling {
     enum class Law { none, linear, ntk, dynamic, yarn, llama3, longrope };
     Law law = Law::none;
     double factor = 1;
-    int original = 0;                     // L0
-    int length = 0, usual_length = 0;     // L, at least L0, and what it is when not said: the model's context. longrope
-                                          // knows L0 and L0 + 1 only
-    double beta_fast = 32, beta_slow = 1; // yarn
-    double extrapolation = 1;             // yarn
-    bool truncate = true;                 // yarn: the ramp begins and ends at whole pairs
-    double low = 1, high = 4;             // llama3
+    int original = 0;  // L0
+    int length = 0;    // L, at least L0; the model's context until at_length(). longrope knows L0 and L0 + 1 only
+    bool told = false; // the spec says the length, which no session then changes
+    double beta_fast = 32, beta_slow = 1;            // yarn
+    double extrapolation = 1;                        // yarn
+    bool truncate = true;                            // yarn: the ramp begins and ends at whole pairs
+    double low = 1, high = 4;                        // llama3
     std::vector<double> short_factors, long_factors; // longrope: of each pair
     double attention = 1;                            // what cosines and sines are multiplied by
 
@@ -39,8 +40,10 @@ struct RopeScaling {
     void write(SpecWriter& spec) const;
 
     std::vector<double> frequencies(double theta, int width) const;
-    // In sessions of that many tokens, unless the spec says a length.
+    // At a length of that many tokens, which its spec says, unless this one's does.
     RopeScaling at_length(int tokens) const;
+    // As of an Encoding.
+    int changes_beyond() const;
 };
 
 // What queries and keys are multiplied by under yarn, unless somebody says otherwise.

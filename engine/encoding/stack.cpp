@@ -61,8 +61,12 @@ void EncodingStack::place() {
     int tensors = 0;
     for (std::size_t i = 0; i < items_.size(); ++i) {
         placed_.push_back({layers_of(sums_, static_cast<int>(i), dims_.n_layers), tensors});
-        for (const TensorSpec& spec : items_[i]->tensors())
+        for (const TensorSpec& spec : items_[i]->tensors()) {
+            if (spec.shape.empty() || spec.shape.size() > 2)
+                fail(ErrorCode::usage, "encoding ", printable(items_[i]->spec()), ": tensor '", printable(spec.name),
+                     "': expected a shape of rank 1 or 2, found ", spec.shape.size());
             tensors += spec.per_layer ? static_cast<int>(placed_[i].layers.size()) : 1;
+        }
     }
     layers_.assign(static_cast<std::size_t>(dims_.n_layers), {});
     std::vector<int> slots(items_.size()); // of the next layer that each acts in
@@ -197,10 +201,22 @@ void EncodingStack::prepare(int n_positions) {
     for (const auto& item : items_) item->prepare(n_positions);
 }
 
-std::optional<EncodingStack> EncodingStack::at_length(int tokens, int n_positions) const {
+std::vector<int> EncodingStack::changes_beyond() const {
+    std::vector<int> lengths;
+    for (const auto& item : items_)
+        if (const int length = item->changes_beyond(); length != std::numeric_limits<int>::max())
+            lengths.push_back(length);
+    std::sort(lengths.begin(), lengths.end());
+    lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+    return lengths;
+}
+
+std::optional<EncodingStack> EncodingStack::at_length(Lengths lengths, int n_positions) const {
     EncodingStack other = *this;
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < items_.size(); ++i) {
+        const bool by_text = items_[i]->changes_beyond() != std::numeric_limits<int>::max();
+        const int tokens = by_text ? lengths.text : lengths.session;
         std::unique_ptr<Encoding> instead = items_[i]->at_length(tokens);
         if (!instead) continue;
         if (instead->moments() != items_[i]->moments() || instead->tensors().size() != items_[i]->tensors().size() ||

@@ -9,10 +9,15 @@ namespace ordo {
 struct Batch::Impl {
     Impl(const Model::Impl* of, int n_sessions, int capacity)
         : model(of), max_sessions(n_sessions), max_tokens(capacity),
-          pass(*of, of->encodings_for(capacity), sizes(*of, n_sessions, capacity)) {
-        parts.reserve(static_cast<std::size_t>(n_sessions));
-        calls.reserve(static_cast<std::size_t>(n_sessions));
+          pass(*of, of->encodings_for(capacity), sizes(*of, n_sessions, capacity)),
+          states(n_sessions, of->blueprint.d_model) {
+        const auto n = static_cast<std::size_t>(n_sessions);
+        calls.reserve(n);
+        together.reserve(n);
     }
+
+    // The sessions from the first-th on that have not been through, and whose angles are that one's: a pass.
+    void forward_with(std::size_t first, std::span<const Token> tokens, std::span<const int> segments);
 
     static PassSizes sizes(const Model::Impl& of, int n_sessions, int capacity) {
         return {n_sessions, n_sessions, capacity, most_memory(of)};
@@ -23,11 +28,55 @@ struct Batch::Impl {
     const Model::Impl* model;
     int max_sessions, max_tokens;
     Pass pass;
-    std::vector<int> positions; // of the tokens of one call; its memory stays from call to call
-    std::vector<Part> parts;
+    Tensor states;                  // [sessions, d]: what the last layer leaves
     std::vector<SessionCall> calls; // one for each session, while a call lasts
+    // The rows of one pass; their memory stays from call to call.
+    struct Rows {
+        void reserve(std::size_t n);
+        void clear();
+        std::vector<std::size_t> sessions;
+        std::vector<Token> tokens;
+        std::vector<int> segments, positions;
+        std::vector<Part> parts;
+    } together;
     std::atomic<bool> busy = false;
 };
+
+void Batch::Impl::Rows::reserve(std::size_t n) {
+    sessions.reserve(n);
+    tokens.reserve(n);
+    segments.reserve(n);
+    positions.reserve(n);
+    parts.reserve(n);
+}
+
+void Batch::Impl::Rows::clear() {
+    sessions.clear();
+    tokens.clear();
+    segments.clear();
+    positions.clear();
+    parts.clear();
+}
+
+void Batch::Impl::forward_with(std::size_t first, std::span<const Token> tokens, std::span<const int> segments) {
+    const std::shared_ptr<const EncodingStack>& encodings = calls[first]->encodings;
+    together.clear();
+    for (std::size_t i = first; i < calls.size(); ++i) {
+        SessionCall& s = calls[i];
+        if (s->encodings != encodings) continue;
+        together.sessions.push_back(i);
+        together.tokens.push_back(tokens[i]);
+        if (!segments.empty()) together.segments.push_back(segments[i]);
+        for (const int id : s->cache.positions(s->size, 1).ids()) together.positions.push_back(id);
+        together.parts.push_back(s->part(1));
+    }
+    pass.use(encodings);
+    const View out =
+        pass.forward({together.tokens, {{together.positions, calls[first]->axes}, together.segments}, together.parts});
+    for (int row = 0; row < out.rows; ++row)
+        std::copy_n(out.row(row), out.cols,
+                    states.view().row(static_cast<int>(together.sessions[static_cast<std::size_t>(row)])));
+}
 
 namespace {
 
@@ -92,8 +141,6 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
         (positions.axes() < 1 || positions.ids().size() != tokens.size() * static_cast<std::size_t>(positions.axes())))
         fail(ErrorCode::usage, "batch: expected ", positions.axes(), " position ids for each of ", tokens.size(),
              " tokens, found ", positions.ids().size());
-    b.positions.clear();
-    b.parts.clear();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
         if (!sessions[i]) fail(ErrorCode::usage, "batch: session ", i, ": expected one, found a null pointer");
         if (std::find(sessions.begin(), sessions.begin() + static_cast<std::ptrdiff_t>(i), sessions[i]) !=
@@ -110,17 +157,15 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
         if (s->axes != b.calls.front()->axes)
             fail(ErrorCode::usage, "batch: session ", i, ": expected positions of ", b.calls.front()->axes,
                  " axes as session 0 has, found ", s->axes);
-        if (s->encodings != b.calls.front()->encodings)
-            fail(ErrorCode::usage, "batch: session ", i, ": expected the capacity of session 0, by which ",
-                 s->encodings->spec(), " turns, found ", s->capacity);
         s->begin(tokens.subspan(i, 1), {positions.empty() ? positions : positions.subspan(i, 1),
                                         segments.empty() ? segments : segments.subspan(i, 1)});
-        for (const int id : s->cache.positions(s->size, 1).ids()) b.positions.push_back(id);
-        b.parts.push_back(s->part(1));
     }
-    b.pass.use(b.calls.front()->encodings);
-    const View stream = b.pass.forward({tokens, {{b.positions, b.calls.front()->axes}, segments}, b.parts});
-    const View logits = b.pass.head(stream);
+    // One pass for all, or where angles depend on lengths, for those of the same angles.
+    for (std::size_t i = 0; i < b.calls.size(); ++i)
+        if (std::none_of(b.calls.begin(), b.calls.begin() + static_cast<std::ptrdiff_t>(i),
+                         [&](SessionCall& s) { return s->encodings == b.calls[i]->encodings; }))
+            b.forward_with(i, tokens, segments);
+    const View logits = b.pass.head(rows_of(b.states.view(), 0, static_cast<int>(b.calls.size())));
     for (SessionCall& s : b.calls) {
         ++s->size;
         s.done();

@@ -59,8 +59,14 @@ std::vector<Token> never_drawn(const Model::Impl& m, const Options& options) {
     return tokens;
 }
 
-Session new_session(const Model& model, const Options& options, std::size_t input) {
+// Unless the options say how much, room for the text that is asked for: of a long context most would stay empty, and
+// the angles of dynamic NTK depend on it.
+Session new_session(const Model& model, const Options& options, std::size_t tokens, std::size_t input) {
     SessionOptions sizes = options.session;
+    const std::int64_t wanted = static_cast<std::int64_t>(tokens) + options.max_tokens;
+    const int most = std::min(model.context(), model.max_position() - std::max(0, sizes.first_position));
+    if (sizes.capacity == 0 && options.max_tokens >= 0 && wanted < most)
+        sizes.capacity = static_cast<int>(wanted);
     if (model.has_encoder() && sizes.input == 0)
         sizes.input = std::max(impl_of(model).encoder->blueprint.context, static_cast<int>(input));
     return Session(model, sizes);
@@ -75,7 +81,8 @@ Continuation::Continuation(const Model& model, std::string_view prompt, const Op
       input_(input_of(model, prompt, options)), left_out_(never_drawn(impl_of(model), options)),
       tokens_(start_of(model, prompt, options)), first_(tokens_.size()),
       stream_(options.stop, on_text_, impl_of(model).tokenizer->longest()),
-      session_(before && input_.empty() ? std::move(before->session) : new_session(model, options, input_.size())) {
+      session_(before && input_.empty() ? std::move(before->session)
+                                        : new_session(model, options, first_, input_.size())) {
     const auto capacity = static_cast<std::size_t>(session_.capacity());
     keep_ = options.keep < 0 ? first_ : static_cast<std::size_t>(options.keep);
     if (first_ > capacity) {
@@ -120,7 +127,8 @@ bool Continuation::feed_prompt(int most) {
     if (fed_ == keep_) fed_ += evicted_;
     const std::size_t end = evicted_ > 0 && fed_ < keep_ ? keep_ : first_;
     const std::size_t count = std::min(end - fed_, static_cast<std::size_t>(most));
-    logits_ = session_.feed(std::span(tokens_).subspan(fed_, count));
+    const std::size_t later = (end < first_ ? first_ - end - evicted_ : 0) + end - fed_ - count; // of the prompt
+    logits_ = session_.feed(std::span(tokens_).subspan(fed_, count), TokenRows{{}, {}, {}, static_cast<int>(later)});
     fed_ += count;
     result_.prefill_seconds += seconds_since(start);
     return fed_ < first_;
@@ -165,8 +173,9 @@ bool Continuation::make_room() {
         return true;
     }
     session_.rewind(0);
-    if (keep_ > 0) session_.feed(std::span(tokens_).first(keep_));
-    session_.feed(std::span(tokens_).subspan(keep_ + evicted_, size - keep_ - gone));
+    const std::size_t later = size - keep_ - gone;
+    if (keep_ > 0) session_.feed(std::span(tokens_).first(keep_), TokenRows{{}, {}, {}, static_cast<int>(later)});
+    session_.feed(std::span(tokens_).subspan(keep_ + evicted_, later));
     return true;
 }
 

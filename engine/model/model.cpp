@@ -241,6 +241,7 @@ void build(Stack& stack, const std::string& prefix, TensorMemory& tensors, int p
     for (const TensorSpec& spec : stack.encodings.tensors()) bound.push_back(tensors.view(prefix + spec.name));
     stack.encodings.bind(bound);
     stack.encodings.prepare(positions);
+    stack.prepared = positions;
 }
 
 void check_vocabulary(const Tokenizer& tokenizer, const Blueprint& blueprint, bool padded, const std::string& where) {
@@ -313,9 +314,9 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
                       blueprint.context);
 }
 
-std::shared_ptr<const EncodingStack> Stack::encodings_for(int tokens) const {
+std::shared_ptr<const EncodingStack> Stack::encodings_for(Lengths lengths) const {
     const auto borrowed = [&] { return std::shared_ptr<const EncodingStack>(std::shared_ptr<void>(), &encodings); };
-    std::optional<EncodingStack> other = encodings.at_length(tokens, std::max(tokens, blueprint.context));
+    std::optional<EncodingStack> other = encodings.at_length(lengths, prepared);
     if (!other) return borrowed();
     const std::lock_guard lock(stand_ins_guard);
     std::erase_if(stand_ins, [](const auto& entry) { return entry.second.expired(); });

@@ -128,8 +128,11 @@ struct Stack {
     EncodingStack encodings;
 
     const LayerProgram& program(int layer) const { return programs[static_cast<std::size_t>(layer) % programs.size()]; }
-    // Encodings for sessions of that many tokens: those above, or what stands in for them, shared where they are the same.
-    std::shared_ptr<const EncodingStack> encodings_for(int tokens) const;
+    // Encodings for sessions and texts of those lengths: those above, or what stands in for them, shared where they are
+    // the same.
+    std::shared_ptr<const EncodingStack> encodings_for(Lengths lengths) const;
+
+    int prepared = 0; // positions that the encodings are prepared for
 
     mutable std::mutex stand_ins_guard;                                          // of:
     mutable std::map<std::string, std::weak_ptr<const EncodingStack>> stand_ins; // by spec
@@ -146,7 +149,8 @@ struct Model::Impl : Stack {
 
 // What a Model is made of: for the library's own parts, and for programs beside it.
 struct ModelAccess {
-    static const Model::Impl& of(const Model& model) { return *model.impl_; }
+    // Throws Error(usage) for a model that was moved from.
+    static const Model::Impl& of(const Model& model);
 };
 inline const Model::Impl& impl_of(const Model& model) {
     return ModelAccess::of(model);

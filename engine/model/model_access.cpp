@@ -10,48 +10,55 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
+const Model::Impl& ModelAccess::of(const Model& model) {
+    if (!model.impl_) fail(ErrorCode::usage, "model: expected one that holds weights, found one that was moved from");
+    return *model.impl_;
+}
+
 int Model::vocab_size() const {
-    return impl_->blueprint.vocab_size;
+    return impl_of(*this).blueprint.vocab_size;
 }
 int Model::context() const {
-    return impl_->blueprint.context;
+    return impl_of(*this).blueprint.context;
 }
 int Model::max_position() const {
-    return impl_->encodings.max_position();
+    return impl_of(*this).encodings.max_position();
 }
 std::string Model::encoding() const {
-    return impl_->encodings.spec();
+    return impl_of(*this).encodings.spec();
 }
 std::string Model::metadata(std::string_view key) const {
-    const auto found = impl_->metadata.find(key);
-    return found == impl_->metadata.end() ? std::string() : found->second;
+    const Metadata& metadata = impl_of(*this).metadata;
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? std::string() : found->second;
 }
 bool Model::has_encoder() const {
-    return impl_->encoder != nullptr;
+    return impl_of(*this).encoder != nullptr;
 }
 Token Model::end_of_text() const {
-    return impl_->special.end.empty() ? -1 : impl_->special.end.front();
+    return impl_of(*this).special.end.empty() ? -1 : impl_of(*this).special.end.front();
 }
 Token Model::start_of_text() const {
-    return impl_->special.start;
+    return impl_of(*this).special.start;
 }
 Sampling Model::sampling() const {
-    return impl_->sampling.value_or(Sampling{});
+    return impl_of(*this).sampling.value_or(Sampling{});
 }
 
 std::vector<Token> Model::encode(std::string_view text, bool special) const {
-    if (!impl_->tokenizer) fail(ErrorCode::model, impl_->where, ": has no tokenizer");
+    if (!impl_of(*this).tokenizer) fail(ErrorCode::model, impl_of(*this).where, ": has no tokenizer");
     std::vector<Token> tokens;
-    impl_->tokenizer->encode(text, special, tokens);
+    impl_of(*this).tokenizer->encode(text, special, tokens);
     return tokens;
 }
 
 std::string Model::decode(std::span<const Token> tokens) const {
-    if (!impl_->tokenizer) fail(ErrorCode::model, impl_->where, ": has no tokenizer");
+    if (!impl_of(*this).tokenizer) fail(ErrorCode::model, impl_of(*this).where, ": has no tokenizer");
     std::string text;
     for (const Token& token : tokens)
-        if (token < 0 || token >= vocab_size() || token < impl_->tokenizer->vocab_size())
-            impl_->tokenizer->append(token, text, &token == tokens.data()); // others fill up the vocabulary: no text
+        if (token < 0 || token >= vocab_size() || token < impl_of(*this).tokenizer->vocab_size())
+            impl_of(*this).tokenizer->append(token, text,
+                                             &token == tokens.data()); // others fill up the vocabulary: no text
     return text;
 }
 

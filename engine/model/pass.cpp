@@ -200,6 +200,12 @@ View Pass::finish(View rows) {
     return out;
 }
 
+View Pass::states(View rows) {
+    const View out = finish(rows);
+    if (!all_finite(out)) not_finite("the final norm");
+    return out;
+}
+
 View Pass::before_head(View x) {
     const Stack& m = *model_;
     const Blueprint& b = m.blueprint;

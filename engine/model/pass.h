@@ -41,6 +41,8 @@ public:
     View forward(const PassRows& rows, const Watch* watch = nullptr);
     // Some of those rows after the final norm, if there is one: [n, d].
     View finish(View rows);
+    // The same for a caller. Throws Error(model) if they are not finite.
+    View states(View rows);
     // The logits [n, vocab] of some of those rows, at most head_rows.
     View head(View rows);
 

@@ -57,6 +57,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
     if (of.encodings.moments() & moment_observe)
         for (int i = 0; i < b.n_layers; ++i) shape.state_floats.push_back(of.encodings.layer(i).state_floats());
     shape.chunk = chunk;
+    shape.grows = true;
     if (wanted.forget_past_windows)
         for (int i = 0; i < b.n_layers; ++i) shape.windows.push_back(b.layer(i).window);
     const PassSizes sizes{chunk, head_rows(), capacity, most_memory};
@@ -65,7 +66,14 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
         fail(ErrorCode::limit, what, ": ", capacity, " tokens take ", bytes, " bytes, more than the ",
              default_memory_limit(), " that may be used");
     try {
-        encodings = of.encodings_for(capacity);
+        changes_ = of.encodings.changes_beyond();
+        by_length_.push_back(of.encodings_for({capacity, changes_.empty() ? capacity : changes_.front()}));
+        for (const int length : changes_) by_length_.push_back(of.encodings_for({capacity, length + 1}));
+        encodings = by_length_.front();
+        if (!changes_.empty()) {
+            cached_tokens_ = Buffer<Token>(static_cast<std::size_t>(capacity));
+            cached_segments_ = Buffer<int>(static_cast<std::size_t>(capacity));
+        }
         cache = KvCache(shape);
         pass = Pass(of, encodings, sizes);
     } catch (const std::bad_alloc&) {
@@ -84,6 +92,7 @@ void Sequence::check(std::span<const Token> tokens, const TokenRows& rows) const
     const Blueprint& b = model->blueprint;
     const std::span<const int> segments = rows.segments;
     if (tokens.empty()) fail(ErrorCode::usage, what, ": expected at least one token, found none");
+    if (rows.to_come < 0) fail(ErrorCode::usage, what, ": tokens to come: expected 0 or more, found ", rows.to_come);
     if (!segments.empty() && segments.size() != tokens.size())
         fail(ErrorCode::usage, what, ": expected a segment for each of ", tokens.size(), " tokens, found ",
              segments.size());
@@ -153,6 +162,13 @@ void Sequence::place(std::size_t tokens, const TokenRows& rows) {
 Sequence::Fed Sequence::begin(std::span<const Token> tokens, const TokenRows& rows) {
     check(tokens, rows);
     place(tokens.size(), rows);
+    const Fed fed = without_padding(tokens, rows);
+    cache.reserve(static_cast<int>(std::min<std::int64_t>(capacity, size + std::ssize(fed.tokens) + rows.to_come)));
+    go_by_length(fed, rows.to_come);
+    return fed;
+}
+
+Sequence::Fed Sequence::without_padding(std::span<const Token> tokens, const TokenRows& rows) {
     if (rows.padding.empty()) return {tokens, rows.segments, {}};
     kept_.clear();
     kept_segments_.clear();
@@ -164,6 +180,43 @@ Sequence::Fed Sequence::begin(std::span<const Token> tokens, const TokenRows& ro
         indices_.push_back(static_cast<int>(i));
     }
     return {kept_, kept_segments_, indices_};
+}
+
+// The greatest position of the first tokens in the cache, counted from the first, and one more.
+std::int64_t Sequence::length_of(int tokens) const {
+    const Positions all = cache.positions(0, tokens);
+    const std::span<const int> ids = all.ids();
+    const bool rising = all.known_consecutive() && axes == 1;
+    return std::int64_t{rising ? ids.back() : *std::max_element(ids.begin(), ids.end())} - first_position + 1;
+}
+
+void Sequence::go_by_length(const Fed& fed, int to_come) {
+    if (changes_.empty()) return;
+    if (size == 0) {
+        least_ = 0;
+        stale_ = false;
+    }
+    std::copy(fed.tokens.begin(), fed.tokens.end(), cached_tokens_.begin() + size);
+    if (fed.segments.empty())
+        std::fill_n(cached_segments_.begin() + size, fed.tokens.size(), 0);
+    else
+        std::copy(fed.segments.begin(), fed.segments.end(), cached_segments_.begin() + size);
+    const std::int64_t length = length_of(size + static_cast<int>(fed.tokens.size())) + to_come;
+    const auto beyond = std::lower_bound(changes_.begin(), changes_.end(), length); // the first that is not passed
+    const std::size_t wanted = std::max(least_, static_cast<std::size_t>(beyond - changes_.begin()));
+    if (wanted == now_ && !stale_) return;
+    now_ = wanted;
+    encodings = by_length_[now_];
+    pass.use(encodings);
+    if (size > 0) compute_again();
+}
+
+void Sequence::compute_again() {
+    const auto n = static_cast<std::size_t>(size);
+    const Fed all{{cached_tokens_.data(), n}, {cached_segments_.data(), n}, {}};
+    stale_ = true;
+    for (size = 0; static_cast<std::size_t>(size) < n;) forward(all, static_cast<std::size_t>(size), nullptr);
+    stale_ = false;
 }
 
 View Sequence::forward(const Fed& fed, std::size_t first, const Watch* watch) {
@@ -236,6 +289,13 @@ void Sequence::evict(int first, int count) {
         const int id = cache.positions(slot, 1)[0] - by;
         cache.set_position(slot - count, {&id, 1});
     }
+    if (!changes_.empty()) {
+        std::copy(cached_tokens_.begin() + first + count, cached_tokens_.begin() + size,
+                  cached_tokens_.begin() + first);
+        std::copy(cached_segments_.begin() + first + count, cached_segments_.begin() + size,
+                  cached_segments_.begin() + first);
+        least_ = now_;
+    }
     size -= count;
 }
 
@@ -252,7 +312,9 @@ SessionOptions of_input(const SessionOptions& wanted) {
 }
 
 KvCacheShape memory_shape(const Blueprint& b, int capacity, CacheType type) {
-    return {b.n_layers, b.n_kv_heads, b.d_head, capacity, type};
+    KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, capacity, type};
+    shape.grows = true;
+    return shape;
 }
 
 } // namespace
@@ -278,8 +340,9 @@ EncoderInput::EncoderInput(const Model::Impl& of, const SessionOptions& wanted)
 View EncoderInput::encode(std::span<const Token> tokens, const TokenRows& rows) {
     sequence.size = 0;
     const Sequence::Fed fed = sequence.begin(tokens, rows);
-    const View encoded = sequence.pass.finish(sequence.forward(fed, 0, nullptr));
+    const View encoded = sequence.pass.states(sequence.forward(fed, 0, nullptr));
     const Model::Impl& m = *model;
+    memory.reserve(encoded.rows);
     team(thread_count(), [&] {
         for (int i = 0; i < m.blueprint.n_layers; ++i)
             remember({m.program(i), m.weights.layers[static_cast<std::size_t>(i)], m.encodings.layer(i), i}, encoded,

@@ -21,7 +21,8 @@ struct Sequence {
         std::span<const int> indices; // of the tokens in what was given; empty: all of it
         int index(std::size_t i) const { return indices.empty() ? static_cast<int>(i) : indices[i]; }
     };
-    // Checks tokens and places them: their positions go to the cache, those given, or the successors of the last.
+    // Checks tokens and places them: their positions go to the cache, those given, or the successors of the last. Where
+    // the text is as long then as other angles are for, all that is cached is computed again.
     Fed begin(std::span<const Token> tokens, const TokenRows& rows);
     // A chunk of what was begun, at most chunk tokens from `first` on; the sequence grows by it. What the last layer leaves, [n, d].
     View forward(const Fed& fed, std::size_t first, const Watch* watch);
@@ -42,7 +43,7 @@ struct Sequence {
     const char* what;   // in messages
     int capacity, chunk, axes, first_position;
     int size = 0;                                   // tokens in the cache
-    std::shared_ptr<const EncodingStack> encodings; // of sessions of this capacity
+    std::shared_ptr<const EncodingStack> encodings; // of sessions of this capacity, and texts of this length
     KvCache cache;
     Pass pass;
     KvCache* memory = nullptr; // of an encoder's input
@@ -55,6 +56,21 @@ private:
     int next_position() const;
     int moved_by(int first, int count) const;
     void place(std::size_t tokens, const TokenRows& rows);
+    Fed without_padding(std::span<const Token> tokens, const TokenRows& rows);
+    std::int64_t length_of(int tokens) const;
+    void go_by_length(const Fed& fed, int to_come);
+    void compute_again();
+
+    // Where angles go by the length of the text: lengths beyond which they change, ascending, and the encodings before
+    // the first of them, between them, and after the last.
+    std::vector<int> changes_;
+    std::vector<std::shared_ptr<const EncodingStack>> by_length_;
+    std::size_t now_ = 0;   // of by_length_
+    std::size_t least_ = 0; // likewise: after evict() no shorter text's
+    bool stale_ = false;    // what is cached is partly of other angles, after a call that failed
+    // Of the tokens in the cache. A session that computes nothing again keeps none.
+    Buffer<Token> cached_tokens_;
+    Buffer<int> cached_segments_;
 
     // Of the last feed with padding.
     std::vector<Token> kept_;

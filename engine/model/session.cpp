@@ -102,7 +102,7 @@ void Session::feed_states(std::span<const Token> tokens, const TokenRows& rows,
                           const std::function<void(int first, ConstView states)>& on_states) {
     SessionCall s(impl_);
     feed_rows(
-        s, tokens, rows, s->chunk, [&](View x) { return s->pass.finish(x); }, on_states);
+        s, tokens, rows, s->chunk, [&](View x) { return s->pass.states(x); }, on_states);
 }
 
 ConstView Session::encode(std::span<const Token> tokens, const TokenRows& rows) {

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "encoding/reach.h"
+#include "model/sequence.h"
 #include "training/loss.h"
 
 #include <algorithm>
@@ -94,8 +95,8 @@ void Network::check(const Sequences& in) const {
     expect("tokens", in.tokens.size(), false);
     expect("targets", in.targets.size(), false);
     expect("segments", in.segments.size(), true);
-    if (in.positions.axes() > range_.axes)
-        fail(ErrorCode::usage, "training: expected positions of at most ", range_.axes, " axes, found ",
+    if (in.positions.axes() < 1 || in.positions.axes() > range_.axes)
+        fail(ErrorCode::usage, "training: expected positions of at least 1 and at most ", range_.axes, " axes, found ",
              in.positions.axes());
     expect("positions", in.positions.size(), true);
     constexpr int least = std::numeric_limits<int>::min();
@@ -137,6 +138,9 @@ void Network::take(std::span<const Token> input) {
 
 void check_training_memory(const Blueprint& b, const EncodingStack& encodings, int batch, int length, int copies,
                            int input) {
+    if (const int longest = std::max(length, input); longest > most_session_tokens)
+        fail(ErrorCode::limit, "training: expected sequences of at most ", most_session_tokens, " tokens, found ",
+             longest);
     const auto parameters = static_cast<double>(Parameters::floats(b, encodings));
     const double bytes = sizeof(float) * (copies * parameters + Network::floats(b, encodings, batch, length, input));
     const std::int64_t tokens = static_cast<std::int64_t>(batch) * std::max(length, input);

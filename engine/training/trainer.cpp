@@ -4,6 +4,7 @@
 #include "core/blas.h"
 #include "core/error.h"
 #include "model/model_file.h"
+#include "model/sequence.h"
 #include "training/network.h"
 #include "training/optimizer.h"
 
@@ -42,6 +43,7 @@ TrainingOptions checked(TrainingOptions o, const Model::Impl& model) {
     whole("batch", o.batch);
     whole("length", o.length);
     whole("axes", o.axes);
+    if (o.axes > most_axes) fail(ErrorCode::usage, "training: axes: expected at most ", most_axes, ", found ", o.axes);
     const auto number = [](const char* name, double value, double most) {
         if (!(value >= 0 && value <= most))
             fail(ErrorCode::usage, "training: ", name, ": expected a number from 0 to ", most, ", found ", value);
@@ -108,13 +110,13 @@ void Trainer::Impl::check(const Sequences& in) const {
         fail(ErrorCode::usage, "training: expected ", rows, " ", what, ", ", options.batch, " sequences of ",
              options.length, ", found ", found);
     };
+    if (in.positions.axes() < 1 || in.positions.axes() > options.axes)
+        fail(ErrorCode::usage, "training: expected positions of at least 1 and at most ", options.axes, " axes, found ",
+             in.positions.axes());
     count("tokens", in.tokens.size(), false);
     count("targets", in.targets.size(), false);
     count("segments", in.segments.size(), true);
     count("positions", in.positions.size(), true);
-    if (in.positions.axes() > options.axes)
-        fail(ErrorCode::usage, "training: expected positions of at most ", options.axes, " axes, found ",
-             in.positions.axes());
     const auto range = [](const char* what, std::span<const int> values, int least, int end) {
         for (std::size_t i = 0; i < values.size(); ++i)
             if (values[i] < least || values[i] >= end)
@@ -169,9 +171,18 @@ Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
+namespace {
+
+Trainer::Impl& of(const std::unique_ptr<Trainer::Impl>& impl) {
+    if (!impl) fail(ErrorCode::usage, "training: expected a trainer with weights, found one that was moved from");
+    return *impl;
+}
+
+} // namespace
+
 double Trainer::step(std::span<const Token> tokens, std::span<const Token> targets, double lr, const TokenRows& rows,
                      std::span<const Token> input) {
-    Impl& t = *impl_;
+    Impl& t = of(impl_);
     const Sequences in = sequences(tokens, targets, rows, input);
     t.check(in);
     if (!(lr >= 0 && lr <= 1e30)) fail(ErrorCode::usage, "training: lr: expected a finite number >= 0, found ", lr);
@@ -193,18 +204,19 @@ double Trainer::step(std::span<const Token> tokens, std::span<const Token> targe
 double Trainer::loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows,
                      std::span<const Token> input) {
     const Sequences in = sequences(tokens, targets, rows, input);
-    impl_->check(in);
-    const double loss = impl_->network.loss(in);
+    Impl& t = of(impl_);
+    t.check(in);
+    const double loss = t.network.loss(in);
     if (!std::isfinite(loss)) fail(ErrorCode::failure, "training: the loss is not finite");
     return loss;
 }
 
 std::int64_t Trainer::steps() const {
-    return impl_->optimizer.steps;
+    return of(impl_).optimizer.steps;
 }
 
 Model Trainer::model() const {
-    Impl& t = *impl_;
+    Impl& t = of(impl_);
     t.check_finite();
     EncodingStack encodings(t.encodings.spec(), t.blueprint.dims());
     TensorMemory tensors(model_tensors(t.blueprint, encodings));
@@ -218,7 +230,7 @@ Model Trainer::model() const {
 }
 
 void Trainer::save(const std::filesystem::path& file, std::string_view dtype) const {
-    Impl& t = *impl_;
+    Impl& t = of(impl_);
     ModelFile out{t.blueprint, t.encodings.spec(), t.tokenizer, t.record(), {}, {}, writable_type(dtype)};
     t.check_finite();
     for (int i = 0; i < t.parameters.count(); ++i) {

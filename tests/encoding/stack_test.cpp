@@ -305,6 +305,55 @@ private:
     View weight_;
 };
 
+// As long as a text of that many tokens, and longer.
+class Switching final : public Encoding {
+public:
+    explicit Switching(int beyond, int at = 0) : beyond_(beyond), at_(at) {}
+    std::string spec() const override { return "switching:at=" + std::to_string(at_); }
+    unsigned moments() const override { return moment_bias; }
+    std::unique_ptr<Encoding> at_length(int tokens) const override {
+        return std::make_unique<Switching>(beyond_, tokens);
+    }
+    int changes_beyond() const override { return beyond_; }
+
+private:
+    int beyond_, at_;
+};
+
+TEST(EncodingStack, TellsLengthsOfTheTextFromThatOfTheSession) {
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(std::make_unique<Switching>(50));
+    items.push_back(std::make_unique<Long>(0));
+    items.push_back(std::make_unique<Switching>(20));
+    items.push_back(std::make_unique<Switching>(50));
+    EncodingStack stack(std::move(items), 2);
+    float weight = 3;
+    stack.bind(std::vector<View>{view(&weight, 1, 1)});
+    EXPECT_EQ(stack.changes_beyond(), (std::vector<int>{20, 50}));
+    EXPECT_EQ(stack.at_length({500, 30}, 10)->spec(), "switching:at=30+long:at=500+switching:at=30+switching:at=30");
+}
+
+TEST(EncodingStack, RefusesTensorsThatAreNeitherVectorsNorMatrices) {
+    class Shaped final : public Encoding {
+    public:
+        explicit Shaped(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {}
+        std::string spec() const override { return "shaped"; }
+        unsigned moments() const override { return moment_bias; }
+        std::vector<TensorSpec> tensors() const override { return {{.name = "w", .shape = shape_}}; }
+
+    private:
+        std::vector<std::int64_t> shape_;
+    };
+    for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {2, 2, 2}}) try {
+            Model::load("weights/none.safetensors", std::make_unique<Shaped>(shape));
+            ADD_FAILURE() << "expected an error";
+        } catch (const Error& error) {
+            EXPECT_NE(std::string(error.what()).find("shaped: tensor 'w': expected a shape of rank 1 or 2"),
+                      std::string::npos)
+                << error.what();
+        }
+}
+
 TEST(EncodingStack, AtALengthSharesWhatStaysAndBindsWhatChanges) {
     std::vector<std::unique_ptr<Encoding>> items;
     items.push_back(std::make_unique<Probe>("plain", moment_embed, 0));

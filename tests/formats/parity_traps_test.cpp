@@ -68,6 +68,24 @@ TEST(ParityTraps, DynamicThetaIsOneForAllKeysOfASession) {
     EXPECT_LT(difference(logits_of(model, tokens), logits_of(model, tokens, {}, 1)), 1e-4);
 }
 
+// Six tokens take the short factors in a session of any capacity, forty the long ones, as in the reference
+// implementation.
+TEST(ParityTraps, LongRopeGoesByTheLengthOfTheTextAndNotOfTheSession) {
+    for (const std::string name : {"phi3-longrope", "phi4-mini"}) {
+        const Model model = load(family(name));
+        for (const test::Json& one : test::read_cases(family(name))) {
+            const auto tokens = one.at("tokens").get<std::vector<Token>>();
+            for (const int capacity : {0, static_cast<int>(tokens.size())}) {
+                Session session(model, {.capacity = capacity});
+                const std::span<const float> last = session.feed(tokens);
+                test::Gate gate;
+                gate.add({last.begin(), last.end()}, one.at("logits").back());
+                gate.expect_met();
+            }
+        }
+    }
+}
+
 TEST(ParityTraps, AlibiSlopesForHeadsThatAreNoPowerOfTwo) {
     const Blueprint b = open_source(family("bloom")).blueprint;
     ASSERT_EQ(b.n_heads, 12);

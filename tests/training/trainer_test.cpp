@@ -239,7 +239,10 @@ TEST(Trainer, OptionsOutOfRangeAreRefused) {
     refuses({.clip = std::nan("")}, ErrorCode::usage, "clip");
     refuses({.dropout = 1}, ErrorCode::usage, "dropout");
     refuses({.muon = -1}, ErrorCode::usage, "muon");
+    refuses({.axes = 17}, ErrorCode::usage, "axes: expected at most 16, found 17");
     refuses({.length = 97}, ErrorCode::limit, "learned");
+    refuses({.length = std::numeric_limits<int>::max()}, ErrorCode::limit, "sequences of at most 4194304 tokens");
+    refuses({.length = (1 << 22) + 1}, ErrorCode::limit, "sequences of at most 4194304 tokens");
     refuses({.batch = 1 << 30}, ErrorCode::limit, "bytes");
 }
 
@@ -277,6 +280,10 @@ TEST(Trainer, InputOutOfRangeIsRefused) {
     expect_error(ErrorCode::usage, "at most 1 axes, found 2", [&] {
         trainer.loss(good.tokens, good.targets, {Positions(planes, 2), {}});
     });
+    for (const int axes : {0, -1})
+        expect_error(ErrorCode::usage, "at least 1", [&] {
+            trainer.loss(good.tokens, good.targets, {Positions(planes, axes), {}});
+        });
     EXPECT_EQ(trainer.steps(), 0);
     EXPECT_EQ(weights_of(trainer.model()), weights);
 }
@@ -298,6 +305,19 @@ TEST(Trainer, ALossThatIsNotFiniteChangesNothing) {
     EXPECT_EQ(weights_of(Model::load(directory / "model")), weights_of(model));
     expect_error(ErrorCode::usage, "found 'f64'", [&] { trainer.save(directory / "model", "f64"); });
     expect_error(ErrorCode::io, "absent", [&] { trainer.save(directory / "absent" / "model"); });
+}
+
+TEST(Trainer, IsRefusedAfterItWasMovedFrom) {
+    const Model model = random_model(small_blueprint(), "rope", 3);
+    const Text text(1, 12, 101);
+    Trainer trainer(model, {.length = 12}), other = std::move(trainer);
+    const auto refused = [](const std::function<void()>& call) { expect_error(ErrorCode::usage, "moved from", call); };
+    refused([&] { trainer.step(text.tokens, text.targets, 1); });
+    refused([&] { trainer.loss(text.tokens, text.targets); });
+    refused([&] { trainer.steps(); });
+    refused([&] { trainer.model(); });
+    refused([&] { trainer.save("never"); });
+    EXPECT_EQ(other.steps(), 0);
 }
 
 // An encoding of the caller's own has one set of tables, which the model keeps; it may call itself what it likes.

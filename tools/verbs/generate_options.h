@@ -50,7 +50,8 @@ inline constexpr Option length_options[] = {
      .fallback = "0",
      .least = 0,
      .most = 1 << 22,
-     .help = "size of the context in tokens, the prompt's included; 0: the length that the model was trained with"},
+     .help = "size of the context in tokens, the prompt's included; 0: as many as the prompt and -n take, at most the "
+             "length that the model was trained with"},
     {.name = "context-shift",
      .help = "go on when the context is full: the first --keep tokens stay, half of the others go, and the cache "
              "does not grow; cached keys are renumbered (StreamingLLM), or, where the encoding does not allow that, "

@@ -115,10 +115,13 @@ private:
         model_.emplace(std::move(opened));
         choice_ = choice;
         request_ = std::move(request);
+        // The text grows from turn to turn in one session.
+        if (arguments_.integer("ctx-size") == 0)
+            request_.options.session.capacity = std::min(model_->context(), model_->max_position());
         chat_ = std::move(chat);
         choose_threads(arguments_, *model_);
         take_recommended(arguments_, *model_, request_.options.sampling);
-        warn_beyond(arguments_, *model_, request_.options.session.capacity);
+        warn_beyond(arguments_, *model_, arguments_.integer("ctx-size"));
     }
 
     // A question that cannot be answered, such as one that does not fit the context, was not asked.

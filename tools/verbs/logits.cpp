@@ -28,6 +28,14 @@ constexpr Option options[] = {
      .least = 1,
      .most = 1 << 22,
      .help = "feed N tokens at a time; 1: token by token; by default 256, and all if the model is bidirectional"},
+    {.letter = 'c',
+     .name = "ctx-size",
+     .kind = Kind::integer,
+     .value = "N",
+     .fallback = "0",
+     .least = 0,
+     .most = 1 << 22,
+     .help = "make room for N tokens, by which the frequencies of rope:scaling=dynamic go; 0: for those that are fed"},
     {.name = "shift",
      .kind = Kind::integer,
      .value = "C",
@@ -90,16 +98,19 @@ std::string logits_of(Session& session, std::span<const Token> tokens, std::span
     for (std::size_t at = 0; at < tokens.size(); at += chunk) {
         const std::size_t n = std::min(chunk, tokens.size() - at);
         const auto part = tokens.subspan(at, n);
-        const auto part_segments = segments.empty() ? segments : segments.subspan(at, n);
+        const TokenRows rows{{},
+                             segments.empty() ? segments : segments.subspan(at, n),
+                             {},
+                             static_cast<int>(tokens.size() - at - n)}; // whatever the --chunk
         if (all) {
-            session.feed_all(part, part_segments, [&](int, View logits) {
+            session.feed_all(part, rows, [&](int, View logits) {
                 for (int i = 0; i < logits.rows; ++i) {
                     if (out.size() > 1) out += ',';
                     out += list(std::span<const float>(logits.row(i), static_cast<std::size_t>(logits.cols)));
                 }
             });
         } else {
-            const std::span<const float> last = session.feed(part, part_segments);
+            const std::span<const float> last = session.feed(part, rows);
             if (at + n == tokens.size()) out += list(last);
         }
     }
@@ -115,7 +126,10 @@ int run(const Arguments& arguments) {
     const int count = static_cast<int>(tokens.size());
     const int wanted = impl_of(model).blueprint.bidirectional() ? count : 256;
     const int chunk = std::min(arguments.has("chunk") ? arguments.integer("chunk") : wanted, count);
-    Session session(model, {.capacity = count, .chunk = chunk, .first_position = shift});
+    const int room = arguments.integer("ctx-size");
+    if (room != 0 && room < count)
+        fail(ErrorCode::limit, "option --ctx-size: expected room for ", count, " tokens, found ", room);
+    Session session(model, {.capacity = std::max(room, count), .chunk = chunk, .first_position = shift});
     const bool by_distance = impl_of(model).encodings.shift_invariant(); // where a shift changes nothing
     warn_beyond(arguments, model, by_distance ? count : std::int64_t{shift} + count);
 
