@@ -74,7 +74,7 @@ struct LoadOptions {
     bool force_encoding = false; // allow another one than that, if only by a parameter
     std::string dtype;           // of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
     int context = 0;             // positions to prepare tables for; 0: the trained context. Others work, more slowly
-    std::size_t max_memory = 0;  // bytes that weights may take; 0: four fifths of physical memory
+    std::size_t max_memory = 0;  // bytes that weights may take; 0: four fifths of what this process may use
     std::function<void(std::string_view)> on_warning;
 };
 

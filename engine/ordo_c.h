@@ -57,7 +57,7 @@ typedef struct ordo_load_options {
     const char* encoding;   /* a spec; NULL: the one that the weights were trained with */
     int32_t force_encoding; /* 1: allow another one than that */
     const char* dtype;      /* of the matrices, "q8_0" ...; NULL: as stored */
-    uint64_t max_memory;    /* bytes that weights may take; 0: four fifths of physical memory */
+    uint64_t max_memory;    /* bytes that weights may take; 0: four fifths of what this process may use */
 } ordo_load_options;
 ORDO_API void ordo_load_options_defaults(ordo_load_options* options);
 

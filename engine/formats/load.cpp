@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "formats/source.h"
+#include "io/control_group.h"
 #include "model/model_file.h"
 
 #include <algorithm>
@@ -94,6 +95,52 @@ Held in_memory(const Assembly& tensor, const TensorSpec& spec, const LoadOptions
     return held_as(tensor.type());
 }
 
+// The bytes of all weights in memory, and of the floats by way of which the largest of them gets its type.
+struct MemoryNeed {
+    std::uint64_t weights = 0, passing = 0;
+};
+
+MemoryNeed memory_need(std::span<const TensorSpec> specs, std::span<const Assembly> found, const LoadOptions& options) {
+    MemoryNeed need;
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+        const Held held = in_memory(found[i], specs[i], options);
+        need.weights += held.bytes(specs[i]);
+        const bool in_rows = !held.bands.empty() || (held.type == WeightType::f32 && found[i].divisible());
+        if (!in_rows && packs(held.type, specs[i]))
+            need.passing = std::max(need.passing, TensorMemory::bytes(specs.subspan(i, 1)));
+    }
+    return need;
+}
+
+// The widest type in which the weights fit, for the end of an error: on the way from this file, or from one in that type.
+std::string type_that_fits(std::span<const TensorSpec> specs, std::span<const Assembly> found, LoadOptions options,
+                           std::uint64_t limit, bool passing) {
+    std::string file;
+    for (const WeightType type : {WeightType::f16, WeightType::q8_0, WeightType::q4_0}) {
+        options.dtype = name_of(type);
+        const MemoryNeed need = memory_need(specs, found, options);
+        const std::uint64_t bytes = need.weights + (passing ? need.passing : 0);
+        if (bytes <= limit) return "; dtype " + options.dtype + " takes " + std::to_string(bytes);
+        if (file.empty() && (need.weights <= limit || type == WeightType::q4_0))
+            file = (need.weights <= limit ? "; a file in " : "; a smaller model is needed: even a file in ") +
+                   options.dtype + " takes " + std::to_string(need.weights);
+    }
+    return file;
+}
+
+// The caller's limit is one of the weights alone.
+void check_memory(const std::string& where, std::span<const TensorSpec> specs, std::span<const Assembly> found,
+                  const LoadOptions& options) {
+    const bool ours = options.max_memory == 0;
+    const std::uint64_t limit = ours ? default_memory_limit() : options.max_memory;
+    const MemoryNeed need = memory_need(specs, found, options);
+    const std::uint64_t bytes = need.weights + (ours ? need.passing : 0);
+    if (bytes <= limit) return;
+    const std::string of_all = ours ? " of the " + std::to_string(usable_memory()) + " there are" : "";
+    fail(ErrorCode::limit, where, ": the weights take ", bytes, " bytes, more than the ", limit, " that may be used",
+         of_all, type_that_fits(specs, found, options, limit, ours));
+}
+
 // The file's word alone must not make tables larger than its weights: positions beyond still work. An item of a sum
 // has at most a row of the model's width, or of a head's, for each position.
 int positions_to_prepare(const Blueprint& blueprint, const EncodingStack& encodings, std::uint64_t bytes) {
@@ -180,15 +227,8 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
     const std::vector<Assembly> found = find_tensors(source, specs, encodings, as_trained);
     const std::uint64_t bytes = TensorMemory::bytes(specs);
     std::vector<Held> held;
-    std::uint64_t needed = 0;
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-        held.push_back(in_memory(found[i], specs[i], options));
-        needed += held.back().bytes(specs[i]);
-    }
-    const std::uint64_t limit = options.max_memory != 0 ? options.max_memory : default_memory_limit();
-    if (needed > limit)
-        fail(ErrorCode::limit, source.where, ": the weights take ", needed, " bytes, more than the ", limit,
-             " that may be used");
+    for (std::size_t i = 0; i < specs.size(); ++i) held.push_back(in_memory(found[i], specs[i], options));
+    check_memory(source.where, specs, found, options);
 
     TextSide text;
     TensorMemory tensors = read_weights(source, specs, found, held, [&] {

@@ -4,10 +4,10 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "encoding/initial.h"
+#include "io/control_group.h"
 #include "model/random_weights.h"
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace ordo {
 namespace {
@@ -333,9 +333,7 @@ Model random_model(const Blueprint& blueprint, std::string_view encoding, std::u
 }
 
 std::uint64_t default_memory_limit() {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0) return std::numeric_limits<std::int64_t>::max();
-    return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 5 * 4;
+    return usable_memory() / 5 * 4;
 }
 
 } // namespace ordo

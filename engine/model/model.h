@@ -175,7 +175,7 @@ Model random_model(const Blueprint& blueprint, EncodingStack encodings, std::uin
 Model random_model(const Blueprint& blueprint, std::string_view encoding, std::uint64_t seed,
                    WeightType type = WeightType::f32);
 
-// Four fifths of the machine's memory, in bytes.
+// Four fifths of the memory that this process may use (io/control_group.h), in bytes.
 std::uint64_t default_memory_limit();
 
 } // namespace ordo

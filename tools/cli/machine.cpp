@@ -5,6 +5,7 @@
 #include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "io/control_group.h"
 #include "kernels/kernels.h"
 #include "model/model.h"
 #include "tools/cli/output.h"
@@ -19,14 +20,6 @@
 namespace ordo::tools {
 
 namespace {
-
-// "max 100000" or "200000 100000": microseconds that may be used in each period.
-int quota_of_group() {
-    std::ifstream file("/sys/fs/cgroup/cpu.max");
-    double quota = 0, period = 0;
-    if (!(file >> quota >> period) || quota <= 0 || period <= 0) return max_threads;
-    return std::max(1, static_cast<int>(std::min(quota / period + 0.5, double{max_threads})));
-}
 
 // OMP_NUM_THREADS, if it is a number (or a list, whose first counts); 0 if not.
 int threads_of_environment() {
@@ -48,7 +41,7 @@ int default_threads() {
 
 } // namespace
 
-int physical_cores() {
+int physical_cores(const std::filesystem::path& root) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
@@ -56,11 +49,12 @@ int physical_cores() {
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (!CPU_ISSET(cpu, &allowed)) continue;
         const std::string number = std::to_string(cpu);
-        std::ifstream file("/sys/devices/system/cpu/cpu" + number + "/topology/thread_siblings_list");
+        std::ifstream file(root / ("sys/devices/system/cpu/cpu" + number + "/topology/thread_siblings_list"));
         std::string siblings;
         cores.insert(file >> siblings ? siblings : "cpu" + number);
     }
-    return std::clamp(static_cast<int>(cores.size()), 1, quota_of_group());
+    const double quota = std::min(group_limits(root).processors + 0.5, double{max_threads});
+    return std::clamp(static_cast<int>(cores.size()), 1, std::max(1, static_cast<int>(quota)));
 }
 
 void apply_common(const Arguments& arguments) {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// A model whose weights do not fit is refused before they are read, with what would fit.
+#include "formats/llama2c.h"
+#include "io/control_group.h"
+#include "tests/model/small_models.h"
+#include "tests/temp_dir.h"
+#include "tests/tools/program.h"
+#include "training.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace ordo {
+namespace {
+
+std::string refusal(const std::filesystem::path& file, const LoadOptions& options) {
+    try {
+        Model::load(file, options);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::limit) << error.what();
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST(MemoryLimit, NamesTheWidestTypeThatFits) {
+    const test::TempDir dir;
+    Blueprint b = small_blueprint();
+    b.d_model = 64; // whole blocks in each row
+    b.d_head = 16;
+    b.d_ff = 128;
+    const Model model = random_model(b, "rope", 12);
+    Trainer(model, {}).save(dir / "m", "f32");
+    LoadOptions options;
+    std::size_t before = 0;
+    for (const WeightType type : {WeightType::f16, WeightType::q8_0, WeightType::q4_0}) {
+        const std::string name(name_of(type));
+        SCOPED_TRACE(name);
+        const std::uint64_t bytes = packed_bytes(impl_of(model).tensors.specs(), type);
+        options.dtype.clear();
+        options.max_memory = bytes;
+        const std::string text = refusal(dir / "m", options);
+        EXPECT_TRUE(text.starts_with((dir / "m").string() + ": the weights take ")) << text;
+        EXPECT_TRUE(text.ends_with(" bytes, more than the " + std::to_string(bytes) + " that may be used; dtype " +
+                                   name + " takes " + std::to_string(bytes)))
+            << text;
+        options.dtype = name;
+        EXPECT_NO_THROW(Model::load(dir / "m", options));
+        --options.max_memory;
+        EXPECT_NE(refusal(dir / "m", options), "accepted");
+        before = bytes;
+    }
+    options.max_memory = before - 1; // of q4_0
+    EXPECT_TRUE(refusal(dir / "m", options)
+                    .ends_with("; a smaller model is needed: even a file in q4_0 takes " + std::to_string(before)));
+}
+
+// More bytes than any machine has, in a file that has no blocks on the disk: llama2.c's layout is a header and floats.
+TEST(MemoryLimit, OfThisMachineIsKnownToTheProgram) {
+    const test::TempDir dir;
+    const std::int32_t header[] = {65536, 1, 1, 1024, 1, 1 << 22, 1};
+    std::string start(sizeof header, '\0');
+    std::memcpy(start.data(), header, sizeof header);
+    test::put_file(dir / "m.bin", start);
+    test::put_file(dir / "tokenizer.bin", "");
+    const std::uint64_t size = llama2c_header(std::as_bytes(std::span(start)), "m").bytes;
+    std::error_code error;
+    std::filesystem::resize_file(dir / "m.bin", size, error);
+    if (error) GTEST_SKIP() << "no file of " << size << " bytes here: " << error.message();
+    if (usable_memory() > size / 8) GTEST_SKIP() << "a machine of " << usable_memory() << " bytes";
+    const std::string most = std::to_string(default_memory_limit());
+    for (const char* verb : {"generate", "logits", "perplexity"}) {
+        std::vector<std::string> words{verb, "-m", (dir / "m.bin").string()};
+        if (verb != std::string("perplexity")) words.insert(words.end(), {"-p", "abc"});
+        const test::Outcome outcome = test::run_program(words);
+        test::expect_error(outcome, 4, "m.bin: the weights take ");
+        EXPECT_NE(outcome.err.find("more than the " + most + " that may be used of the " +
+                                   std::to_string(usable_memory()) +
+                                   " there are; a smaller model is needed: even a file in q4_0 takes "),
+                  std::string::npos)
+            << outcome.err;
+        EXPECT_LT(outcome.peak_kilobytes, 100'000);
+    }
+}
+
+} // namespace
+} // namespace ordo
