@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "formats/source.h"
+#include "formats/special_tokens.h"
 #include "io/control_group.h"
 #include "model/model_file.h"
 
@@ -235,8 +236,10 @@ Model build(const Source& source, EncodingStack encodings, bool as_trained, cons
         if (source.text) text = source.text();
     });
     const int positions = positions_to_prepare(blueprint, encodings, bytes);
-    Metadata metadata = source.metadata;
-    metadata.try_emplace(std::string(key_encoding), source.encoding); // as our own files say it
+    Metadata metadata = source.metadata; // and what our own files say beside it, so that a trainer can write it
+    metadata.try_emplace(std::string(key_encoding), source.encoding);
+    if (text.tokenizer) metadata.try_emplace(std::string(key_special_tokens), to_json(text.special));
+    if (text.sampling) metadata.try_emplace(std::string(key_sampling), to_json(*text.sampling));
     Model model = make_model(source.where, blueprint, std::move(encodings), std::move(tensors), std::move(text),
                              std::move(metadata), options.context > 0 ? options.context : positions);
     warn(source, found, as_trained, options); // not of a file that is then refused
@@ -278,6 +281,13 @@ Model load_model(const Source& source, const LoadOptions& options) {
         options.on_warning(source.where + ": trained with the encoding '" + trained_spec + "', running with '" + spec +
                            "'");
     return model;
+}
+
+void check_opens(const std::filesystem::path& path) {
+    const Source source = open_source(path);
+    const EncodingStack encodings = source.trained_encodings();
+    find_tensors(source, model_tensors(source.blueprint, encodings), encodings, true);
+    if (source.text) check_vocabulary(source.text(), source.blueprint, source.where);
 }
 
 Model load_model(const Safetensors& file, const LoadOptions& options) {

@@ -57,9 +57,10 @@ std::vector<TensorSpec> known_specs(const Source& source) {
     }
 }
 
-TextSide text_of(const std::string& json, const Metadata& metadata, const std::string& where) {
+// vocab: rows of the embedding, which a token may be one of that the tokenizer does not have.
+TextSide text_of(const std::string& json, const Metadata& metadata, const std::string& where, int vocab) {
     TextSide text(tokenizer_from_json(json, where + ": tokenizer"));
-    const int vocab = text.tokenizer->vocab_size();
+    text.padded_vocabulary = true; // of a model that was converted
     if (const auto found = metadata.find(key_special_tokens); found != metadata.end())
         text.special = special_tokens_from_json(found->second, where + ": metadata 'special_tokens'", vocab);
     if (const auto found = metadata.find(key_sampling); found != metadata.end())
@@ -86,7 +87,9 @@ Source ordo_source(const std::shared_ptr<const Safetensors>& file) {
         name_blocks(source.tensors, specs, &named);
     }
     if (const auto json = file->metadata().find(key_tokenizer); json != file->metadata().end())
-        source.text = [file, text = &json->second] { return text_of(*text, file->metadata(), file->where()); };
+        source.text = [file, text = &json->second, vocab = source.blueprint.vocab_size] {
+            return text_of(*text, file->metadata(), file->where(), vocab);
+        };
     return source;
 }
 

@@ -2,6 +2,7 @@
 #include "io/atomic_file.h"
 
 #include "core/error.h"
+#include "io/opened_files.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -45,11 +46,13 @@ void remove_leftovers_of(const std::filesystem::path& target) {
 
 } // namespace
 
-AtomicFile::AtomicFile(const std::filesystem::path& target, const FileCalls& calls)
-    : where_(printable_path(target)), target_(follow_links(target)), calls_(&calls) {
+AtomicFile::AtomicFile(const std::filesystem::path& target, const FileCalls& calls, Links links)
+    : where_(printable_path(target)), target_(links == Links::follow ? follow_links(target) : target), calls_(&calls) {
     struct stat old {};
-    const bool exists = ::stat(target_.c_str(), &old) == 0;
+    const bool exists = ::lstat(target_.c_str(), &old) == 0 && !S_ISLNK(old.st_mode);
     if (exists && !S_ISREG(old.st_mode)) fail(ErrorCode::io, where_, ": exists and is not a regular file");
+    if (exists && OpenedFiles::contain(old))
+        fail(ErrorCode::usage, where_, ": expected another file than those that are read, found one of them");
     if (!target_.has_filename()) fail(ErrorCode::io, where_, ": expected the name of a file");
     remove_leftovers_of(target_);
     fd_ = Descriptor(calls.open_unnamed(directory_of(target_).c_str()));
@@ -126,9 +129,19 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
     }
 }
 
-void AtomicFile::commit() {
+// A file without a name has one in /proc: otherwise there would be none without a name (io/file.cpp).
+void AtomicFile::check_content(const FileCheck& check) const {
+    try {
+        check(!temporary_.empty() ? temporary_ : std::filesystem::path("/proc/self/fd") / std::to_string(fd_.get()));
+    } catch (const Error& error) {
+        fail(ErrorCode::failure, where_, ": expected to write what can be read, found: ", error.what());
+    }
+}
+
+void AtomicFile::commit(const FileCheck& check) {
     write_through(buffer_);
     buffer_.clear();
+    if (check) check_content(check);
     while (calls_->fsync(fd_.get()) != 0)
         if (errno != EINTR) refuse("bringing it to the disk", errno);
     if (temporary_.empty()) name();
@@ -141,8 +154,8 @@ void AtomicFile::commit() {
     if (directory.get() >= 0) calls_->fsync(directory.get());
 }
 
-void write_file(const std::filesystem::path& target, std::string_view content) {
-    AtomicFile file(target);
+void write_file(const std::filesystem::path& target, std::string_view content, Links links) {
+    AtomicFile file(target, system_calls, links);
     file.write(content);
     file.commit();
 }

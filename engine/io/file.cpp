@@ -2,6 +2,7 @@
 #include "io/file.h"
 
 #include "core/error.h"
+#include "io/opened_files.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -97,6 +98,7 @@ File::File(const std::filesystem::path& path, const FileCalls& calls) : where_(p
     fd_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (fd_.get() < 0 || ::fstat(fd_.get(), &status) != 0) fail(ErrorCode::io, where_, ": ", reason(errno));
     check_regular(status, where_);
+    OpenedFiles::note(status);
     size_ = static_cast<std::uint64_t>(status.st_size);
 }
 

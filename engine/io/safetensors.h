@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/weight_type.h"
+#include "io/atomic_file.h"
 #include "io/file_bytes.h"
 
 #include <map>
@@ -88,9 +89,10 @@ struct StoredTensor {
 // only on the arguments, whatever the order of tensors: the widest elements first (F32, the halves, U8),
 // then by name. Throws Error(io), and Error(failure) for what the reader would refuse (a name twice or too
 // long, text that is not UTF-8), a shape that does not fit its values, or a value that the type cannot
-// hold: a finite one in a half, any that is not finite or has no scale in blocks.
+// hold: a finite one in a half, any that is not finite or has no scale in blocks. check: of AtomicFile::commit().
 void write_safetensors(const std::filesystem::path& path, std::vector<StoredTensor> tensors,
-                       const std::map<std::string, std::string, std::less<>>& metadata);
+                       const std::map<std::string, std::string, std::less<>>& metadata,
+                       const FileCheck& check = {});
 
 using ByteSink = std::function<void(std::span<const std::byte>)>;
 
@@ -104,7 +106,8 @@ struct RawTensor {
     std::function<void(const ByteSink&)> content;
 };
 void write_raw_safetensors(const std::filesystem::path& path, std::vector<RawTensor> tensors,
-                           const std::map<std::string, std::string, std::less<>>& metadata);
+                           const std::map<std::string, std::string, std::less<>>& metadata,
+                           const FileCheck& check = {});
 // The same file in memory; where names it in messages.
 std::vector<std::byte> safetensors_bytes(std::vector<RawTensor> tensors,
                                          const std::map<std::string, std::string, std::less<>>& metadata,

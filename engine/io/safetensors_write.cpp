@@ -152,8 +152,8 @@ RawTensor raw_tensor(std::string name, std::vector<std::int64_t> shape, WeightTy
     return {std::move(name), std::string(dtype_name(type)), std::move(shape), bytes, {}};
 }
 
-void write_raw_safetensors(const std::filesystem::path& path, std::vector<RawTensor> tensors,
-                           const Metadata& metadata) {
+void write_raw_safetensors(const std::filesystem::path& path, std::vector<RawTensor> tensors, const Metadata& metadata,
+                           const FileCheck& check) {
     std::optional<AtomicFile> file; // once the header has proved sound
     write_to(
         [&](std::span<const std::byte> bytes) {
@@ -161,7 +161,7 @@ void write_raw_safetensors(const std::filesystem::path& path, std::vector<RawTen
             file->write(bytes);
         },
         tensors, metadata, printable_path(path));
-    file->commit();
+    file->commit(check);
 }
 
 std::vector<std::byte> safetensors_bytes(std::vector<RawTensor> tensors, const Metadata& metadata,
@@ -175,7 +175,8 @@ std::vector<std::byte> safetensors_bytes(std::vector<RawTensor> tensors, const M
     return all;
 }
 
-void write_safetensors(const std::filesystem::path& path, std::vector<StoredTensor> tensors, const Metadata& metadata) {
+void write_safetensors(const std::filesystem::path& path, std::vector<StoredTensor> tensors, const Metadata& metadata,
+                       const FileCheck& check) {
     const std::string where = printable_path(path);
     std::vector<RawTensor> raw;
     for (StoredTensor& tensor : tensors) {
@@ -188,7 +189,7 @@ void write_safetensors(const std::filesystem::path& path, std::vector<StoredTens
             encode_values(type, values, what, sink);
         };
     }
-    write_raw_safetensors(path, std::move(raw), metadata);
+    write_raw_safetensors(path, std::move(raw), metadata, check);
 }
 
 } // namespace ordo

@@ -5,6 +5,7 @@
 #include "core/parallel.h"
 #include "encoding/initial.h"
 #include "io/control_group.h"
+#include "model/model_file.h"
 #include "model/random_weights.h"
 
 #include <algorithm>
@@ -244,19 +245,20 @@ void build(Stack& stack, const std::string& prefix, TensorMemory& tensors, int p
     stack.prepared = positions;
 }
 
-void check_vocabulary(const Tokenizer& tokenizer, const Blueprint& blueprint, bool padded, const std::string& where) {
-    const int found = tokenizer.vocab_size();
-    if (found == blueprint.vocab_size || (padded && found < blueprint.vocab_size)) return;
-    fail(ErrorCode::model, where, ": expected ", padded ? "at most " : "",
+} // namespace
+
+void check_vocabulary(const TextSide& text, const Blueprint& blueprint, const std::string& where) {
+    if (!text.tokenizer) return;
+    const int found = text.tokenizer->vocab_size();
+    if (found == blueprint.vocab_size || (text.padded_vocabulary && found < blueprint.vocab_size)) return;
+    fail(ErrorCode::model, where, ": expected ", text.padded_vocabulary ? "at most " : "",
          "as many tokens in the tokenizer as vocab_size = ", blueprint.vocab_size, ", found ", found);
 }
-
-} // namespace
 
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions) {
     check(blueprint, where);
-    if (text.tokenizer) check_vocabulary(*text.tokenizer, blueprint, text.padded_vocabulary, where);
+    check_vocabulary(text, blueprint, where);
     auto impl = std::make_unique<Model::Impl>();
     impl->where = std::move(where);
     impl->blueprint = blueprint;

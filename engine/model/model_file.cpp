@@ -54,7 +54,7 @@ std::map<std::string, WeightType, std::less<>> weight_types_from_json(std::strin
     return types;
 }
 
-void write_model(const std::filesystem::path& path, const ModelFile& model) {
+void write_model(const std::filesystem::path& path, const ModelFile& model, const FileCheck& check) {
     Metadata metadata = model.metadata;
     metadata[std::string(key_format)] = model_format;
     metadata[std::string(key_blueprint)] = to_json(model.blueprint);
@@ -74,7 +74,7 @@ void write_model(const std::filesystem::path& path, const ModelFile& model) {
     }
     if (const std::string json = weight_types_json(types); !json.empty())
         metadata[std::string(key_weight_types)] = json;
-    write_safetensors(path, std::move(tensors), metadata);
+    write_safetensors(path, std::move(tensors), metadata, check);
 }
 
 } // namespace ordo

@@ -3,7 +3,7 @@
 //   ordo.format     the version of this layout, "1"
 //   blueprint       blueprint.h
 //   encoding        a canonical spec
-//   tokenizer       the text of a tokenizer.json
+//   tokenizer       the text of a tokenizer.json, whose ids may be fewer than the rows of the embedding
 //   special_tokens  {"start": 1, "end": [2], "padding": 0, ...}; without it the token <|endoftext|> begins and ends a text
 //   sampling        {"temperature": 0.6, "top_k": 50, "top_p": 0.9}, if its makers recommend one
 //   weight_types    {"layers.0.attention.qkv.weight": "q4_0", ...} of the tensors that are blocks in bytes. Files of before
@@ -32,8 +32,15 @@ struct ModelFile {
     WeightType type = WeightType::f32; // of the matrices, see type_in_file()
 };
 
-// Replaces the file as a whole or not at all. Throws Error.
-void write_model(const std::filesystem::path& path, const ModelFile& model);
+// Opens a model, all but the values of its weights, as loading it does. Throws Error. (formats/load.cpp)
+void check_opens(const std::filesystem::path& path);
+
+// Replaces the file as a whole or not at all, and only by one that passes the check. Throws Error.
+void write_model(const std::filesystem::path& path, const ModelFile& model, const FileCheck& check = check_opens);
+
+// Throws Error(model) unless the embedding has a row for each id of the tokenizer, and no others where the text's side
+// does not allow them.
+void check_vocabulary(const TextSide& text, const Blueprint& blueprint, const std::string& where);
 
 // What the metadata says of the architecture. Throws Error(model).
 Blueprint read_blueprint(const Safetensors& file);

@@ -72,7 +72,8 @@ std::string text_of(double value) {
 struct Trainer::Impl {
     Impl(const Model::Impl& model, const TrainingOptions& given)
         : options(checked(given, model)), blueprint(model.blueprint), where(model.where), metadata(model.metadata),
-          tokenizer(model.tokenizer ? model.tokenizer->to_json() : ""), encodings(encodings_again(model)),
+          tokenizer(model.tokenizer ? model.tokenizer->to_json() : ""), special(model.special),
+          sampling(model.sampling), encodings(encodings_again(model)),
           parameters((check_blas(),
                       check_training_memory(blueprint, encodings, options.batch, options.length,
                                             options.muon > 0 ? 6 : 4, options.input),
@@ -89,6 +90,7 @@ struct Trainer::Impl {
     static std::size_t elements(View v) { return static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols); }
     void check(const Sequences& in) const;
     void check_finite();
+    TextSide text() const;
     Metadata record() const;
 
     TrainingOptions options;
@@ -96,6 +98,8 @@ struct Trainer::Impl {
     std::string where;
     Metadata metadata;
     std::string tokenizer; // as JSON; empty: none
+    SpecialTokens special;
+    std::optional<Sampling> sampling;
     EncodingStack encodings;
     Parameters parameters;
     Network network;
@@ -140,6 +144,16 @@ void Trainer::Impl::check_finite() {
                  printable(parameters.specs()[static_cast<std::size_t>(i)].name), "' is not finite after ",
                  optimizer.steps, " steps; a lower learning rate may help");
     }
+}
+
+// That of the model from which the training starts.
+TextSide Trainer::Impl::text() const {
+    if (tokenizer.empty()) return {};
+    TextSide text(tokenizer_from_json(tokenizer, where + ": tokenizer"));
+    text.padded_vocabulary = true;
+    text.special = special;
+    text.sampling = sampling;
+    return text;
 }
 
 // Fine-tuned weights stay comparable only with those that went through the same.
@@ -224,9 +238,8 @@ Model Trainer::model() const {
         const std::span<float> to = tensors.values(static_cast<std::size_t>(i));
         std::copy_n(t.parameters.value(i).data, to.size(), to.data());
     }
-    return make_model(t.where, t.blueprint, std::move(encodings), std::move(tensors),
-                      t.tokenizer.empty() ? nullptr : tokenizer_from_json(t.tokenizer, t.where + ": tokenizer"),
-                      t.record(), t.blueprint.context);
+    return make_model(t.where, t.blueprint, std::move(encodings), std::move(tensors), t.text(), t.record(),
+                      t.blueprint.context);
 }
 
 void Trainer::save(const std::filesystem::path& file, std::string_view dtype) const {

@@ -91,6 +91,21 @@ TEST(AtomicSave, FollowsLinksThatLeadToNoFileYet) {
     EXPECT_EQ(names_in(dir.path()), (Names{"circle", "d", "f", "first", "round"}));
 }
 
+TEST(AtomicSave, ReplacesALinkRatherThanTheFileBehindIt) {
+    const TempDir dir;
+    put_file(dir / "theirs", "old");
+    std::filesystem::create_symlink("theirs", dir / "link");
+    std::filesystem::create_symlink("nowhere", dir / "dangling");
+    std::filesystem::create_symlink("circle", dir / "circle");
+    for (const char* name : {"link", "dangling", "circle"}) {
+        write_file(dir / name, "new", Links::replace);
+        EXPECT_FALSE(std::filesystem::is_symlink(dir / name)) << name;
+        EXPECT_EQ(file_content(dir / name), "new") << name;
+    }
+    EXPECT_EQ(file_content(dir / "theirs"), "old");
+    EXPECT_EQ(names_in(dir.path()), (Names{"circle", "dangling", "link", "theirs"}));
+}
+
 TEST(AtomicSave, RefusesTargetsThatAreNotFiles) {
     const TempDir dir;
     std::filesystem::create_directory(dir / "d");
@@ -183,6 +198,29 @@ TEST_P(AtomicSaveOn, OldFileSurvivesEveryFailure) {
         return -1;
     };
     expect_untouched(calls, 0, "naming a temporary file beside it: Permission denied");
+}
+
+// The content is read under a name of its own, before the old file goes.
+TEST_P(AtomicSaveOn, ContentThatFailsItsCheckIsDropped) {
+    const TempDir dir;
+    put_file(dir / "f", "old");
+    for (const bool good : {false, true}) {
+        AtomicFile file(dir / "f", calls_);
+        file.write("new");
+        try {
+            file.commit([&](const std::filesystem::path& written) {
+                EXPECT_EQ(file_content(written), "new");
+                EXPECT_EQ(file_content(dir / "f"), "old");
+                if (!good) throw Error(ErrorCode::model, "bad");
+            });
+            EXPECT_TRUE(good);
+        } catch (const Error& error) {
+            EXPECT_FALSE(good);
+            EXPECT_EQ(error.what(), (dir / "f").string() + ": expected to write what can be read, found: bad");
+        }
+        EXPECT_EQ(file_content(dir / "f"), good ? "new" : "old");
+    }
+    EXPECT_EQ(names_in(dir.path()), Names{"f"});
 }
 
 TEST(AtomicSave, ShortAndInterruptedWritesAreFinished) {

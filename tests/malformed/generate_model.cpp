@@ -205,10 +205,10 @@ void add_texts(Files& files) {
     for (const auto& [name, text] : {std::pair("empty", ""s), std::pair("not-json", "bytes"s),
                                      std::pair("cut", "{\"version\":"s), std::pair("deep", std::string(100'000, '['))})
         add(files, "m05-tokenizer-"s + name, [text = text](Parts& p) { p.metadata["tokenizer"] = text; });
-    add(files, "m05-tokenizer-smaller", [](Parts& p) {
-        p.set_blueprint("vocab_size", 258);
-        p.tensor(embedding).shape = {258, 8};
-        p.tensor(embedding).data.append(32, '\0');
+    add(files, "m05-tokenizer-larger", [](Parts& p) {
+        p.set_blueprint("vocab_size", 256);
+        p.tensor(embedding).shape = {256, 8};
+        p.tensor(embedding).data.resize(256 * 32);
     });
     // As much as the caps allow, for the bound on memory: a large text, and one that a tree makes larger.
     add(files, "m06-tokenizer-15-MiB-of-spaces",

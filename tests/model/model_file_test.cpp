@@ -142,7 +142,7 @@ TEST_F(ModelFiles, TheTokenizerComesAlong) {
     EXPECT_EQ(read.encode("<|endoftext|>", true), std::vector<Token>{256});
     EXPECT_THROW(read.decode(std::vector<Token>{257}), Error);
     file.tokenizer = "{}";
-    write_model(path_, file);
+    write_model(path_, file, {});
     expect_load_error(ErrorCode::model, "tokenizer");
 }
 
@@ -150,8 +150,18 @@ TEST_F(ModelFiles, ATokenizerOfAnotherSizeIsRefused) {
     const Model model = random_model(small_blueprint(), "rope", 4);
     ModelFile file = content(model);
     file.tokenizer = make_byte_tokenizer()->to_json();
-    write_model(path_, file);
+    write_model(path_, file, {});
     expect_load_error(ErrorCode::model, "vocab_size = 101, found 257");
+}
+
+TEST_F(ModelFiles, AFileThatDoesNotOpenTakesNoPlace) {
+    const Model model = random_model(small_blueprint(), "rope", 4);
+    write_model(path_, content(model));
+    const std::string before = test::file_content(path_);
+    ModelFile file = content(model);
+    file.tokenizer = make_byte_tokenizer()->to_json();
+    EXPECT_THROW(write_model(path_, file), Error);
+    EXPECT_TRUE(test::file_content(path_) == before);
 }
 
 TEST_F(ModelFiles, WithoutATokenizerTextIsRefused) {
@@ -293,26 +303,26 @@ TEST_F(ModelFiles, MissingMisshapenAndUnknownTensors) {
     ModelFile file = content(model);
     const std::size_t at = index_of(file, "layers.0.feed_forward.out.weight");
     file.specs[at].name = "layers.0.feed_forward.out.weights";
-    write_model(path_, file);
+    write_model(path_, file, {});
     expect_load_error(ErrorCode::model, "tensor 'layers.0.feed_forward.out.weight': expected [40, 52], found none");
 
     file = content(model); // transposed
     file.specs[at].shape = {52, 40};
     std::swap(file.values[at].rows, file.values[at].cols);
     file.values[at].stride = file.values[at].cols;
-    write_model(path_, file);
+    write_model(path_, file, {});
     expect_load_error(ErrorCode::model, "expected [40, 52], found [52, 40]");
 
     file = content(model);
     file.specs[index_of(file, "encoding.learned.weight")].name = "encoding.learnt.weight";
-    write_model(path_, file);
+    write_model(path_, file, {});
     expect_load_error(ErrorCode::model, "encoding.learned.weight");
 
     file = content(model);
     float extra[] = {1, 2};
     file.specs.push_back({"layers.0.attention.rel", {2}});
     file.values.push_back(view(extra, 1, 2));
-    write_model(path_, file);
+    write_model(path_, file, {});
     Model::load(path_, asking(""));
     ASSERT_EQ(warnings_.size(), 1u);
     EXPECT_NE(warnings_[0].find("layers.0.attention.rel"), std::string::npos) << warnings_[0];

@@ -43,7 +43,7 @@ TEST(ReadInParts, OnAnyNumberOfThreads) {
     embedding.data[part + 3] = embedding.data[2 * part] = std::nanf("");
     write_model(two_wrong, file);
     file.tokenizer = "{}";
-    write_model(all_wrong, file);
+    write_model(all_wrong, file, {});
 
     const int before = thread_count();
     for (const int threads : {1, 2, 3, 8}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Training separates documents by the token of the end of a text: a tokenizer without one is refused.
+#include "model/model_file.h"
 #include "tests/temp_dir.h"
 #include "tests/train/training.h"
 #include "text/tokenizer.h"
@@ -58,6 +59,30 @@ TEST_F(Training, ACorpusHasNoTokenOutsideItsVocabulary) {
         EXPECT_NE(std::string(e.what()).find("token 0: expected an id from 0 to 256, found -1"), std::string::npos)
             << e.what();
     }
+}
+
+// As converted models have it: the rows behind the tokenizer's are trained as those of tokens that no text has.
+TEST_F(Training, AnEmbeddingWithMoreRowsThanTokensIsGoneOnWith) {
+    Options o = options("run");
+    Blueprint b = o.blueprint;
+    b.vocab_size = 264;
+    const Model model = random_model(b, o.encoding, 5);
+    ModelFile file{b, model.encoding(), make_byte_tokenizer()->to_json(), {}, {}, {}};
+    std::vector<std::vector<float>> values;
+    for (const TensorSpec& spec : impl_of(model).tensors.specs()) {
+        std::size_t n = 1;
+        for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
+        impl_of(model).tensors.read(file.specs.size(), values.emplace_back(n));
+        file.specs.push_back(spec);
+        file.values.push_back(view(values.back().data(),
+                                   static_cast<int>(n / static_cast<std::size_t>(spec.shape.back())),
+                                   static_cast<int>(spec.shape.back())));
+    }
+    o.init = dir_ / "init.safetensors";
+    o.byte_tokenizer = false;
+    write_model(o.init, file);
+    run(o);
+    EXPECT_EQ(Model::load(o.out).vocab_size(), 264);
 }
 
 } // namespace

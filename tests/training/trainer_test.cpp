@@ -213,6 +213,31 @@ TEST(Trainer, LossesOfOtherWeightsAreNotTakenOver) {
     EXPECT_EQ(tuned.encode("a cat"), model.encode("a cat"));
 }
 
+// A tokenizer of fewer tokens than the embedding has rows, and what the model's files say of tokens and of sampling.
+TEST(Trainer, KeepsTheTextSideOfItsModel) {
+    const TempDir directory;
+    std::filesystem::create_directory(directory / "model");
+    for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+        std::filesystem::copy_file(std::filesystem::path("tests/hostile/convert-padded") / name,
+                                   directory / "model" / name);
+    test::put_file(directory / "model/generation_config.json",
+                   R"({"eos_token_id": 3, "do_sample": true, "temperature": 0.5})");
+    const Model model = Model::load(directory / "model");
+    ASSERT_EQ(model.end_of_text(), 3);
+    ASSERT_EQ(model.sampling().temperature, 0.5f);
+    const std::vector<Token> text = model.encode("abba");
+    Trainer trainer(model, {.length = static_cast<int>(text.size()) - 1});
+    trainer.step(std::span(text).first(text.size() - 1), std::span(text).subspan(1), 1e-4);
+    trainer.save(directory / "tuned", "f32");
+    const Model saved = Model::load(directory / "tuned"), made = trainer.model();
+    for (const Model* tuned : {&saved, &made}) {
+        EXPECT_EQ(tuned->encode("abba"), text);
+        EXPECT_EQ(tuned->end_of_text(), 3);
+        EXPECT_EQ(tuned->sampling().temperature, 0.5f);
+        EXPECT_EQ(tuned->vocab_size(), 64); // of the embedding
+    }
+}
+
 // ---- What is refused ----------------------------------------------------------------------------
 
 template <class Call>

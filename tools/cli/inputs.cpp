@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "io/file.h"
 #include "io/file_kind.h"
+#include "io/opened_files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -27,6 +28,7 @@ std::string read_input(const std::string& path, std::size_t limit) {
     const Descriptor opened(is_stdin ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!is_stdin && opened.get() < 0) fail(ErrorCode::io, where, ": ", std::strerror(errno));
     const int fd = is_stdin ? STDIN_FILENO : opened.get();
+    if (struct stat status{}; ::fstat(fd, &status) == 0) OpenedFiles::note(status);
 
     std::string text;
     while (true) {

@@ -2,6 +2,7 @@
 #include "tools/cli/program.h"
 
 #include "core/error.h"
+#include "io/opened_files.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
@@ -47,6 +48,7 @@ int dispatch(std::span<const char* const> args) {
         write_out(arguments.has("help") ? help_of(verb, arguments) : version_text());
         return 0;
     }
+    const OpenedFiles opened; // onto which no verb writes
     apply_common(arguments);
     check_operand(arguments);
     return verb.run(arguments);

@@ -122,6 +122,8 @@ Options resolved(Options o) {
 Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     Blueprint b = o.blueprint;
     b.vocab_size = tokenizer.vocab_size();
+    if (!o.init.empty() && o.tokenizer.empty()) // the file's own, whose ids may be fewer than its rows
+        b.vocab_size = std::max(b.vocab_size, read_blueprint(Safetensors::open(o.init)).vocab_size);
     check(b, "model");
     // Values, gradients, the optimiser's two averages, and the best; what Muon computes with is up to four times one of a layer's matrices.
     const int copies = 4 + (o.keep == Keep::best ? 1 : 0) + (o.method == Method::muon ? 2 : 0);

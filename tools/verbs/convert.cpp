@@ -75,13 +75,14 @@ std::string text_path(const Arguments& arguments) {
 void check_paths(const Arguments& arguments, const fs::path& in, const fs::path& out) {
     refuse_other_formats(out);
     const NamedFile written[] = {{"convert: OUT", out}};
-    const NamedFile read[] = {{"IN", in}, {"the text", text_path(arguments)}};
+    const NamedFile read[] = {
+        {"IN", in}, {"the text", text_path(arguments)}, {"--tokenizer", arguments.text("tokenizer")}};
     check_written(written, read);
     const fs::path target = follow_links(out), directory = directory_of(target);
     std::error_code error;
     if (!fs::is_directory(directory, error))
         fail(ErrorCode::io, printable_path(out), ": ", printable_path(directory), " is not a directory");
-    const AtomicFile writable(out); // and dropped
+    AtomicFile{out}; // and dropped
 }
 
 // ---- Tensors ----------------------------------------------------------------------------------
@@ -153,21 +154,17 @@ RawTensor converted(const Source& source, const Part& part, const std::string& w
     return tensor;
 }
 
-std::vector<RawTensor> converted(const Source& source, std::span<const Part> parts, const std::string& where,
-                                 Progress& progress) {
-    std::vector<RawTensor> tensors;
+// Their contents, before each of which a signal is looked for and its name shown.
+template <class Tensor>
+void announce(std::vector<Tensor>& tensors, Progress& progress) {
     std::size_t done = 0;
-    for (const Part& part : parts) {
-        RawTensor tensor = converted(source, part, where);
-        tensor.content = [&progress, name = printable(tensor.name), count = ++done, of = parts.size(),
+    for (Tensor& tensor : tensors)
+        tensor.content = [&progress, name = printable(tensor.name), count = ++done, of = tensors.size(),
                           write = std::move(tensor.content)](const ByteSink& sink) {
             stop_if_asked();
             progress.show("tensor " + std::to_string(count) + " of " + std::to_string(of) + ": " + name);
             write(sink);
         };
-        tensors.push_back(std::move(tensor));
-    }
-    return tensors;
 }
 
 // ---- Accuracy ---------------------------------------------------------------------------------
@@ -233,7 +230,7 @@ void copy(const Source& source, const fs::path& in, const fs::path& out) {
         from.read(at, bytes);
         target.write(bytes);
     }
-    target.commit();
+    target.commit(check_opens);
 }
 
 // What the new file says of itself: what the old one did, in our terms.
@@ -289,9 +286,11 @@ std::optional<Measured> convert(const Arguments& arguments, const Source& source
     const std::string where = printable_path(out);
     Metadata metadata = metadata_of(source, parts);
     Progress progress(arguments.has("quiet"));
-    std::vector<RawTensor> tensors = converted(source, parts, where, progress);
+    std::vector<RawTensor> tensors;
+    for (const Part& part : parts) tensors.push_back(converted(source, part, where));
+    announce(tensors, progress);
     if (!type || arguments.has("no-accuracy")) {
-        write_raw_safetensors(out, std::move(tensors), metadata);
+        write_raw_safetensors(out, std::move(tensors), metadata, check_opens);
         return std::nullopt;
     }
     std::uint64_t size = 0;
@@ -309,7 +308,7 @@ std::optional<Measured> convert(const Arguments& arguments, const Source& source
                             result->read_raw(info, content);
                             sink(content);
                         }});
-    write_raw_safetensors(out, std::move(done), metadata);
+    write_raw_safetensors(out, std::move(done), metadata, check_opens);
     return measured;
 }
 
@@ -318,16 +317,9 @@ std::optional<Measured> convert_to_gguf(const Arguments& arguments, const Source
     if (arguments.has("dtype")) type = writable_type(arguments.text("dtype"));
     Progress progress(arguments.has("quiet"));
     GgufExport file = gguf_export(source, type);
-    std::size_t done = 0;
-    for (GgufStored& tensor : file.tensors)
-        tensor.content = [&progress, name = printable(tensor.name), count = ++done, of = file.tensors.size(),
-                          write = std::move(tensor.content)](const ByteSink& sink) {
-            stop_if_asked();
-            progress.show("tensor " + std::to_string(count) + " of " + std::to_string(of) + ": " + name);
-            write(sink);
-        };
+    announce(file.tensors, progress);
     if (!type || arguments.has("no-accuracy")) {
-        write_gguf(out, file.metadata, file.tensors);
+        write_gguf(out, file.metadata, file.tensors, check_opens);
         return std::nullopt;
     }
     check_memory(source, packed_bytes(source.specs(), *type));
@@ -337,7 +329,7 @@ std::optional<Measured> convert_to_gguf(const Arguments& arguments, const Source
     const std::optional<Measured> measured = try_to_measure(arguments, source, gguf_source(result), progress);
     AtomicFile target(out);
     target.write(bytes);
-    target.commit();
+    target.commit(check_opens);
     return measured;
 }
 
@@ -350,6 +342,7 @@ int convert_and_tell(const Arguments& arguments) {
     const Source source =
         arguments.has("tokenizer") ? llama2c_source(in, arguments.text("tokenizer")) : open_source(in);
     check_loads(source);
+    AtomicFile{out}; // which is none of the files that have been read by now
     stop_if_asked();
     std::optional<Measured> measured;
     if (names_gguf(out)) {

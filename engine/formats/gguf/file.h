@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/weight_type.h"
+#include "io/atomic_file.h"
 #include "io/file_bytes.h"
 
 #include <map>
@@ -152,7 +153,9 @@ using GgufEntries = std::vector<std::pair<std::string, GgufValue>>;
 
 // Writes a file in the place of the old one, which stays as it was if anything fails. The bytes depend only on the
 // arguments, whose order the file keeps. Throws Error(io), and Error(failure) for what the reader would refuse.
-void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata, const std::vector<GgufStored>& tensors);
+// check: of AtomicFile::commit().
+void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
+                const FileCheck& check = {});
 // The same file in memory; where names it in messages.
 std::vector<std::byte> gguf_bytes(const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
                                   const std::string& where);

@@ -108,7 +108,7 @@ void write_to(const Sink& sink, const GgufEntries& metadata, const std::vector<G
 } // namespace
 
 void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata,
-                const std::vector<GgufStored>& tensors) {
+                const std::vector<GgufStored>& tensors, const FileCheck& check) {
     std::optional<AtomicFile> file; // once the header has proved sound
     write_to(
         [&](std::span<const std::byte> bytes) {
@@ -116,7 +116,7 @@ void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata,
             file->write(bytes);
         },
         metadata, tensors, printable_path(path));
-    file->commit();
+    file->commit(check);
 }
 
 std::vector<std::byte> gguf_bytes(const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
