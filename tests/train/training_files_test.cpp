@@ -150,6 +150,7 @@ TEST_F(TrainingFiles, ALogThatIsNotTheCheckpointsIsRefused) {
     EXPECT_EQ(bytes(o.out), bytes(dir_ / "whole.safetensors"));
 }
 
+// Without a log the checkpoint says nothing of one: one with rows is another run's.
 TEST_F(TrainingFiles, ALogThatStartsLateHasAHeader) {
     Options o = with_checkpoint("run");
     o.log.clear();
@@ -159,7 +160,11 @@ TEST_F(TrainingFiles, ALogThatStartsLateHasAHeader) {
     EXPECT_TRUE(run(o).interrupted);
     o.on_step = {};
     o.log = dir_ / "late.csv";
-    put_file(o.log, csv_header() + "1,72,0.1,5,1,0,\n"); // of a run that was begun and has left no checkpoint
+    const std::string rows = csv_header() + "1,72,0.1,5,1,0,\n";
+    put_file(o.log, rows);
+    expect_refused(o, ErrorCode::io, "late.csv: expected a log without rows");
+    EXPECT_EQ(bytes(o.log), rows);
+    put_file(o.log, csv_header()); // of a run that was begun and has left no checkpoint
     run(o);
     const std::string log = bytes(o.log);
     EXPECT_TRUE(log.starts_with(csv_header() + "8,")) << log;
@@ -206,9 +211,13 @@ TEST_F(TrainingFiles, AResumedRunCutsNoFileThatIsNotALog) {
     put_file(o.log, "my notes");
     expect_refused(o, ErrorCode::io, "run.csv");
     EXPECT_EQ(bytes(o.log), "my notes");
-    put_file(o.log, csv_header() + "1,72,0.1,5,1,0,\n");
+    put_file(o.log, csv_header() + "1,72,0.1,5,1,0,\n"); // of a run whose checkpoint has another name, or is lost
+    const std::string rows = bytes(o.log);
+    expect_refused(o, ErrorCode::io, "run.csv: expected a log without rows");
+    EXPECT_EQ(bytes(o.log), rows);
+    put_file(o.log, "");
     run(o);
-    EXPECT_EQ(bytes(o.log).find("0.1,5,1"), std::string::npos);
+    EXPECT_TRUE(bytes(o.log).starts_with(csv_header() + "1,"));
 }
 
 // A run that goes on, or begins anew, clears what it left when it was killed, and nobody else's.

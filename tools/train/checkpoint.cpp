@@ -2,12 +2,14 @@
 #include "tools/train/checkpoint.h"
 
 #include "core/error.h"
+#include "io/opened_files.h"
 #include "io/safetensors.h"
 #include "tools/cli/sha256.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 namespace ordo::train {
@@ -259,8 +261,21 @@ void save_checkpoint(const std::filesystem::path& file, const RunConditions& run
     write_safetensors(file, std::move(tensors), metadata);
 }
 
+// The metadata come first, by key: the losses and then the format.
+bool is_checkpoint(const std::filesystem::path& file) {
+    constexpr std::size_t most = 4096, length = 8;
+    std::ifstream in(file, std::ios::binary);
+    std::string begin(most, '\0');
+    in.read(begin.data(), most);
+    begin.resize(static_cast<std::size_t>(in.gcount()));
+    if (begin.empty()) return in.eof();
+    const std::string_view header = std::string_view(begin).substr(std::min(length, begin.size()));
+    return header.starts_with("{\"__metadata__\":{") && header.find("\"ordo.checkpoint\":\"") != header.npos;
+}
+
 State load_checkpoint(const std::filesystem::path& file, const RunConditions& run, std::int64_t steps,
                       const Floats& floats) {
+    const OpenedFiles apart; // it is read, and replaced by the next one
     const Safetensors saved = Safetensors::open(file);
     const std::string& where = saved.where();
     Reader reader(saved);

@@ -43,6 +43,9 @@ void save_checkpoint(const std::filesystem::path& file, const RunConditions& run
 State load_checkpoint(const std::filesystem::path& file, const RunConditions& run, std::int64_t steps,
                       const Floats& floats);
 
+// Whether a file begins as save_checkpoint() begins one, of whatever version, or is empty. False if it cannot be read.
+bool is_checkpoint(const std::filesystem::path& file);
+
 // The index of the first number that is not finite; values.size() if there is none.
 std::size_t first_not_finite(std::span<const float> values);
 

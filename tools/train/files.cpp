@@ -3,26 +3,37 @@
 
 #include "core/error.h"
 #include "io/atomic_file.h"
-#include "tools/train/log.h"
+#include "tools/train/checkpoint.h"
 
 namespace ordo::train {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The work of an earlier run. Its weights are replaced at the end, by others that are whole.
-void check_overwriting(const Options& o) {
-    if (o.overwrite) return;
+// The work of an earlier run, and what is none of its work. Its weights are replaced at the end, by others that are whole.
+void check_existing(const Options& o) {
     std::error_code error;
-    if (!o.resume && fs::exists(o.checkpoint, error))
-        fail(ErrorCode::usage, "option --checkpoint: ", printable_path(o.checkpoint),
-             ": exists; --resume goes on from it, --overwrite replaces it");
+    const auto expect = [](const fs::path& file, bool is_one, const char* what) {
+        if (!is_one)
+            fail(ErrorCode::io, printable_path(file), ": expected the ", what, " of a training, found another file");
+    };
+    if (!o.resume && fs::exists(o.checkpoint, error)) {
+        if (!o.overwrite)
+            fail(ErrorCode::usage, "option --checkpoint: ", printable_path(o.checkpoint),
+                 ": exists; --resume goes on from it, --overwrite replaces it");
+        expect(o.checkpoint, is_checkpoint(o.checkpoint), "checkpoint");
+    }
     if (!fs::exists(o.log, error)) return;
-    if (!o.resume)
+    if (!o.resume && !o.overwrite)
         fail(ErrorCode::usage, "option --log: ", printable_path(o.log),
              ": exists; --resume goes on with it, --overwrite replaces it");
-    if (!is_log(o.log))
-        fail(ErrorCode::io, printable_path(o.log), ": expected the log of a training, found another file");
+    expect(o.log, is_log(o.log), "log");
+}
+
+// Clears what a run that was killed left beside these files, too.
+void try_to_write(const Options& o) {
+    for (const fs::path& file : {o.out, o.checkpoint, o.log})
+        if (!file.empty()) AtomicFile{file};
 }
 
 } // namespace
@@ -49,9 +60,13 @@ void check_files(const Options& o) {
     }
     for (const Named& file : read)
         if (!file.path.empty()) File{file.path};
-    check_overwriting(o);
-    for (const Named& file : written) // clears what a run that was killed left beside it, and tries to write
-        if (!file.path.empty()) AtomicFile{file.path};
+    check_existing(o);
+    try_to_write(o);
+}
+
+Log open_log(const Options& o, std::int64_t keep) {
+    try_to_write(o);
+    return o.log.empty() ? Log() : Log(o.log, keep, o.overwrite ? OldRows::replace : OldRows::refuse);
 }
 
 } // namespace ordo::train

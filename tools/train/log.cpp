@@ -11,17 +11,39 @@
 
 namespace ordo::train {
 
-Log::Log(const std::filesystem::path& file, std::int64_t keep) : where_(printable_path(file)) {
+namespace {
+
+// Whether the file is empty or begins with the header of a log; false if it cannot be read.
+bool begins_as_log(int fd) {
+    std::string begin = csv_header();
+    const ssize_t n = ::pread(fd, begin.data(), begin.size(), 0);
+    return n == 0 || (n == static_cast<ssize_t>(begin.size()) && begin == csv_header());
+}
+
+} // namespace
+
+Log::Log(const std::filesystem::path& file, std::int64_t keep, OldRows old_rows) : where_(printable_path(file)) {
     std::error_code error;
     if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
         fail(ErrorCode::io, where_, ": exists and is not a regular file");
-    const int create = O_CREAT | O_TRUNC; // a log to go on with must be there
-    fd_ = Descriptor(::open(file.c_str(), O_RDWR | O_CLOEXEC | (keep > 0 ? 0 : create), 0666));
+    const int create = keep > 0 ? 0 : O_CREAT; // a log to go on with must be there
+    fd_ = Descriptor(::open(file.c_str(), O_RDWR | O_CLOEXEC | create, 0666));
     if (!is_open()) refuse("opening");
     if (keep > 0)
         go_on(keep);
     else
-        add(csv_header());
+        start(old_rows);
+}
+
+void Log::start(OldRows old_rows) {
+    if (!begins_as_log(fd_.get())) fail(ErrorCode::io, where_, ": expected the log of a training, found another file");
+    const off_t size = ::lseek(fd_.get(), 0, SEEK_END);
+    if (size > static_cast<off_t>(csv_header().size()) && old_rows == OldRows::refuse)
+        fail(ErrorCode::io, where_,
+             ": expected a log without rows, as there is no checkpoint that goes on with it, found ", size,
+             " bytes; --overwrite begins anew");
+    if (::ftruncate(fd_.get(), 0) != 0 || ::lseek(fd_.get(), 0, SEEK_SET) < 0) refuse("emptying it");
+    add(csv_header());
 }
 
 void Log::go_on(std::int64_t keep) {
@@ -73,9 +95,7 @@ std::int64_t Log::flush() {
 
 bool is_log(const std::filesystem::path& file) {
     const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    std::string begin = csv_header();
-    const ssize_t n = ::read(fd.get(), begin.data(), begin.size());
-    return n >= 0 && csv_header().starts_with(std::string_view(begin).substr(0, static_cast<std::size_t>(n)));
+    return begins_as_log(fd.get());
 }
 
 std::string csv_header() {

@@ -7,12 +7,15 @@
 
 namespace ordo::train {
 
+// What to do with the rows of a log that a run does not go on with.
+enum class OldRows { refuse, replace };
+
 class Log {
 public:
     Log() = default; // without a file; rows go nowhere
-    // Replaces the file, or with keep > 0 goes on after its first keep bytes, which must be there. Throws
-    // Error(io), as all methods do.
-    Log(const std::filesystem::path& file, std::int64_t keep);
+    // Starts the file, or with keep > 0 goes on after its first keep bytes, which must be there. A file that no Log
+    // wrote is refused and left as it is. Throws Error(io), as all methods do.
+    Log(const std::filesystem::path& file, std::int64_t keep, OldRows old_rows);
 
     bool is_open() const { return fd_.get() >= 0; }
     void add(std::string_view row); // held back until there are many
@@ -21,6 +24,7 @@ public:
 
 private:
     void write_rows();
+    void start(OldRows old_rows);
     void go_on(std::int64_t keep);
     [[noreturn]] void refuse(std::string_view doing) const;
 
@@ -30,7 +34,8 @@ private:
     std::string rows_;         // not written yet
 };
 
-// True for a file that a run may have written, if only begun; false if it cannot be read.
+// True for a file that a run may have written, if only begun: an empty one, or one that begins with csv_header().
+// False if it cannot be read.
 bool is_log(const std::filesystem::path& file);
 
 std::string csv_header();

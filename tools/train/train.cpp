@@ -7,7 +7,7 @@
 #include "tools/cli/sha256.h"
 #include "tools/train/checkpoint.h"
 #include "tools/train/data.h"
-#include "tools/train/log.h"
+#include "tools/train/files.h"
 #include "tools/train/progress.h"
 #include "tools/train/ranks.h"
 #include "tools/train/record.h"
@@ -134,7 +134,7 @@ Run::Run(const Options& options)
         if (state_.evaluated > 0) progress_.know(state_.validation_loss);
     }
     check_ranks(); // when all have read what is written from now on
-    if (!o_.log.empty() && ranks::rank() == 0) log_ = Log(o_.log, state_.log_bytes);
+    if (ranks::rank() == 0) log_ = open_log(o_, state_.log_bytes);
 }
 
 Schedule Run::schedule() const {

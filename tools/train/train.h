@@ -50,8 +50,8 @@ struct Options {
     bool resume = false;    // go on from the checkpoint if it exists
     bool overwrite = false; // replace a checkpoint and a log that exist; without either they are refused
     // CSV: step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss. A run that goes on cuts the
-    // log to its length at the checkpoint, and ends with Error(io) before the first step if that is not there;
-    // one whose checkpoint knows of no log starts a new one.
+    // log to its length at the checkpoint, and ends with Error(io) before the first step if that is not there.
+    // One whose checkpoint knows of no log, or that has none, starts a log, and refuses one with rows.
     std::filesystem::path log;
     int eval_every = 200;              // steps between held-out losses, the last of them after the last step
     std::int64_t eval_tokens = 65'536; // held-out tokens scored each time, the same ones

@@ -47,13 +47,13 @@ inline constexpr Option file_options[] = {
      .most = 1 << 30,
      .help = "steps between checkpoints; Ctrl-C saves one too"},
     {.name = "resume", .help = "go on from the checkpoint if there is one, bit for bit"},
-    {.name = "overwrite", .help = "begin anew, replacing a checkpoint and a log that exist"},
+    {.name = "overwrite", .help = "begin anew, replacing the checkpoint and the log of an earlier training"},
     {.name = "log",
      .kind = Kind::path,
      .value = "FILE",
      .help =
          "CSV of step, tokens, lr, loss, grad_norm, tokens_per_second, validation_loss; a resumed run goes on with it, "
-         "a new one refuses one that exists as it does a checkpoint"},
+         "a new one refuses one that exists as it does a checkpoint, and either one with rows of another run"},
     {.name = "eval-every",
      .kind = Kind::integer,
      .value = "N",
