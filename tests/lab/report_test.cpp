@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -79,15 +80,60 @@ TEST(LabReport, ADirectoryThatCannotBeIsAnError) {
     EXPECT_EQ(runs, 0); // found out before minutes of work
 }
 
-// The experiments that follow the first do not start, and the page has what was done.
+// The experiments that follow the first do not start, and a page has what was done; that of an earlier run stays.
 TEST(LabReport, CtrlCEndsItWithWhatIsDone) {
     const TempDir directory;
+    put_file(directory / "index.html", "complete");
+    put_file(directory / "report.md", "complete");
     const Outcome outcome =
         run_program({"lab", "report", directory.path().string(), "--quick"},
                     {.signal = SIGINT, .signal_file = (directory / "data/heat-map-128x8.csv").string()});
     EXPECT_EQ(outcome.code, 130) << outcome.err;
     EXPECT_FALSE(outcome.died);
-    EXPECT_NE(file_content(directory / "index.html").find("stopped by a signal"), std::string::npos);
+    for (const char* name : {"index.partial.html", "report.partial.md"}) {
+        EXPECT_NE(file_content(directory / name).find("stopped by a signal"), std::string::npos) << name;
+        EXPECT_NE(outcome.out.find(name), std::string::npos) << outcome.out;
+    }
+    EXPECT_EQ(file_content(directory / "index.html"), "complete");
+    EXPECT_EQ(file_content(directory / "report.md"), "complete");
+}
+
+// A whole report takes the place of one that was stopped.
+TEST(LabReport, LeavesNoPartOfAnEarlierRun) {
+    const TempDir directory;
+    put_file(directory / "index.partial.html", "part");
+    put_file(directory / "report.partial.md", "part");
+    const lab::Experiment* const list[] = {&good_experiment};
+    EXPECT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), list), 0);
+    EXPECT_FALSE(std::filesystem::exists(directory / "index.partial.html"));
+    EXPECT_FALSE(std::filesystem::exists(directory / "report.partial.md"));
+}
+
+TEST(LabReport, WritesThroughNoLink) {
+    namespace fs = std::filesystem;
+    const TempDir directory, theirs;
+    fs::create_directory(directory / "data");
+    fs::create_directory(directory / "pictures");
+    const std::string names[] = {".ordo-report",    "index.html",      "report.md",
+                                 "data/good-t.csv", "data/good-p.csv", "pictures/good-p.gp"};
+    for (std::size_t i = 0; i < std::size(names); ++i) {
+        put_file(theirs / std::to_string(i), "theirs");
+        fs::create_symlink(theirs / std::to_string(i), directory / names[i]);
+    }
+    const lab::Experiment* const list[] = {&good_experiment};
+    EXPECT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), list), 0);
+    for (std::size_t i = 0; i < std::size(names); ++i) {
+        EXPECT_EQ(file_content(theirs / std::to_string(i)), "theirs") << names[i];
+        EXPECT_EQ(fs::is_symlink(directory / names[i]), i == 0) << names[i]; // the first is none of its files
+    }
+    fs::remove_all(directory / "pictures");
+    fs::create_directory_symlink(theirs.path(), directory / "pictures");
+    try {
+        lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), list);
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.what(), (directory / "pictures").string() + ": expected a folder, found a link");
+    }
 }
 
 TEST(LabReport, TakesOnlyTwoOptions) {
@@ -128,12 +174,58 @@ TEST(LabFiles, AFailingGnuplotIsAnError) {
                  "circle-arrows.gp: cannot plot ./circle-arrows.gp");
 }
 
-TEST(LabFiles, GnuplotRunsWhereTheFilesAre) {
+// What a gnuplot leaves behind that draws both pictures, the second by `png`.
+std::string drawing(const std::string& png) {
+    return "[ -e ./circle-arrows.gp ] && [ \"$1\" = -d ] && echo '<svg></svg>' >circle-arrows.svg && " + png;
+}
+const std::string whole_png = "printf '\\211PNG...\\0\\0\\0\\0IEND\\256B`\\202' >circle-arrows.png";
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+TEST(LabFiles, GnuplotRunsInAFolderThatIsGoneAfterwards) {
     const TempDir directory;
-    const Outcome outcome = plot(directory, "[ -e ./circle-arrows.gp ] && [ \"$1\" = -d ] && echo done >ran");
+    const Outcome outcome = plot(directory, drawing(whole_png));
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(file_content(directory / "o u't/ran"), "done\n");
+    EXPECT_EQ(file_content(directory / "o u't/circle-arrows.svg"), "<svg></svg>\n");
+    EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.png").starts_with("\x89PNG..."));
+    EXPECT_EQ(names_in(directory / "o u't"),
+              (std::vector<std::string>{"circle-arrows.csv", "circle-arrows.gp", "circle-arrows.png",
+                                        "circle-arrows.svg", "circle-tips.csv"}));
+}
+
+// As on a full disk, of which gnuplot says nothing, or without a disk's fault.
+TEST(LabFiles, AHalfPictureTakesThePlaceOfNone) {
+    for (const char* png : {"printf '\\211PNG...' >circle-arrows.png", ": >circle-arrows.png", ":"}) {
+        const TempDir directory;
+        std::filesystem::create_directory(directory / "o u't");
+        for (const char* name : {"circle-arrows.svg", "circle-arrows.png"}) put_file(directory / "o u't" / name, "old");
+        expect_error(plot(directory, drawing(png)), 5, "circle-arrows.png: expected a whole picture of gnuplot's");
+        for (const char* name : {"circle-arrows.svg", "circle-arrows.png"})
+            EXPECT_EQ(file_content(directory / "o u't" / name), "old");
+        EXPECT_EQ(names_in(directory / "o u't").size(), 3u); // with the table
+    }
+}
+
+TEST(LabFiles, CtrlCLeavesNoHalfPicture) {
+    const TempDir directory;
+    const std::filesystem::path bin = directory / "bin", started = directory / "started";
+    std::filesystem::create_directory(bin);
+    put_file(bin / "gnuplot",
+             "#!/bin/sh\necho '<svg>' >circle-arrows.svg; echo >" + started.string() + "\nsleep 1; exit 0\n");
+    chmod((bin / "gnuplot").c_str(), 0755);
+    const Outcome outcome = run_program({"lab", "circle", "--out", (directory / "out").string(), "-q"},
+                                        {.environment = {{"PATH", bin.string() + ":/usr/bin:/bin"}},
+                                         .signal = SIGINT,
+                                         .signal_file = started.string()});
+    EXPECT_EQ(outcome.code, 130) << outcome.err;
+    EXPECT_FALSE(outcome.died);
+    EXPECT_EQ(names_in(directory / "out"), std::vector<std::string>{"circle-tips.csv"});
 }
 
 // With the real one, where it is installed.

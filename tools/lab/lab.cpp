@@ -169,7 +169,8 @@ int report(const Arguments& arguments) {
     const std::filesystem::path directory = arguments.operand(1);
     stop_softly();
     const int code = lab::write_report(arguments, directory, lab::experiments());
-    write_out((directory / "index.html").string() + "\n" + (directory / "report.md").string() + "\n");
+    const auto [html, markdown] = lab::page_names(code == stop_code());
+    write_out((directory / html).string() + "\n" + (directory / markdown).string() + "\n");
     return code;
 }
 
@@ -218,6 +219,24 @@ std::string help(const Arguments& arguments) {
         Verb{.name = name, .operand = {}, .summary = experiment.summary, .details = details, .groups = shown});
 }
 
+// Ctrl-C then ends it between two files, or while gnuplot draws, and leaves no half of one.
+bool write_files(const Experiment& experiment, const lab::Result& result, const std::filesystem::path& directory,
+                 const std::function<void(const std::string&)>& progress) {
+    struct Stopped {};
+    stop_softly();
+    try {
+        return lab::write_files(experiment, result, {directory, directory}, [&](const std::string& line) {
+            if (stop_signal() != 0) throw Stopped{};
+            progress(line);
+        });
+    } catch (const Stopped&) {
+        return true;
+    } catch (const Error&) { // the signal may have ended gnuplot, too
+        if (stop_signal() == 0) throw;
+        return true;
+    }
+}
+
 int run(const Arguments& arguments) {
     if (!arguments.has_operand()) return list_experiments(arguments);
     if (arguments.operand() == "report") return report(arguments);
@@ -235,10 +254,9 @@ int run(const Arguments& arguments) {
         Progress progress(arguments.has("quiet"));
         request.progress = [&](const std::string& line) { progress.show(std::string(experiment.name) + ": " + line); };
         result = lab::run(experiment, request);
-        const std::filesystem::path directory = arguments.text("out");
-        if (arguments.has("out"))
-            drawn = lab::write_files(experiment, result, {directory, directory}, request.progress);
+        if (arguments.has("out")) drawn = write_files(experiment, result, arguments.text("out"), request.progress);
     }
+    if (stop_signal() != 0) return stop_code();
     if (!drawn) write_message(lab::no_gnuplot);
     write_out(shown(experiment, result, arguments));
     return 0;
@@ -256,7 +274,8 @@ const Verb lab_verb{
         "two cores; ordo lab NAME --help explains one. An experiment prints what it computes, what was "
         "expected, tables, pictures, and what was found. ordo lab "
         "report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
-        "DIR/report.md, DIR/pictures and DIR/data; it takes --seed and --quick. ordo lab jobs DIR prints a "
+        "DIR/report.md, DIR/pictures and DIR/data; it takes --seed and --quick. Ctrl-C stops it, with what is done in "
+        "DIR/index.partial.html and DIR/report.partial.md. ordo lab jobs DIR prints a "
         "sweep over --encodings and --seeds as one command a line, training on --corpus or the tasks of --tasks: for "
         "GNU parallel (ordo lab jobs DIR ... | parallel) or Slurm (sed -n ${SLURM_ARRAY_TASK_ID}p JOBS | sh); ordo lab "
         "compare --model DIR puts together what they left.",

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <spawn.h>
@@ -95,26 +96,85 @@ bool run_gnuplot(const fs::path& script) {
     return true;
 }
 
+namespace {
+
+// A folder for gnuplot's files, gone at the end.
+class Scratch {
+public:
+    explicit Scratch(const fs::path& beside) {
+        std::string name = (beside / ".ordo-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr)
+            fail(ErrorCode::io, printable(beside.string()), ": making a folder in it: ", std::strerror(errno));
+        path_ = name;
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    ~Scratch() {
+        std::error_code error;
+        fs::remove_all(path_, error);
+    }
+    fs::path operator/(const std::string& name) const { return path_ / name; }
+
+private:
+    fs::path path_;
+};
+
+constexpr const char* suffixes[] = {".svg", ".png"};
+
+// gnuplot does not say that a disk is full: whether a picture has the end that its format gives it.
+bool is_whole(const std::string& picture, std::string_view suffix) {
+    if (suffix == ".png")
+        return picture.ends_with(std::string_view("\0\0\0\0IEND\xae"
+                                                  "B`\x82",
+                                                  12));
+    const std::size_t last = picture.find_last_not_of(" \r\n");
+    return last != std::string::npos && std::string_view(picture).substr(0, last + 1).ends_with("</svg>");
+}
+
+// Draws in a folder of its own and returns the pictures, in the order of the suffixes; none if there is no gnuplot.
+std::vector<std::string> drawn_pictures(const fs::path& folder, const std::string& stem, const std::string& script) {
+    const Scratch scratch(folder);
+    write_file(scratch / (stem + ".gp"), script);
+    std::vector<std::string> pictures;
+    if (!run_gnuplot(scratch / (stem + ".gp"))) return pictures;
+    for (const char* suffix : suffixes) {
+        pictures.push_back(file_text(scratch / (stem + suffix)));
+        if (!is_whole(pictures.back(), suffix))
+            fail(ErrorCode::io, printable((folder / (stem + suffix)).string()),
+                 ": expected a whole picture of gnuplot's, found ", pictures.back().size(),
+                 " bytes without its end (is the disk full?)");
+    }
+    return pictures;
+}
+
+} // namespace
+
 bool write_files(const Experiment& experiment, const Result& result, const Folders& folders,
                  const std::function<void(const std::string&)>& progress) {
     make_directory(folders.data);
     make_directory(folders.pictures);
     const auto csv = [&](std::string_view name, const tools::Figures& figures) {
-        write_file(folders.data / (file_stem(experiment, name) + ".csv"), tools::render(figures, tools::Format::csv));
+        write_file(folders.data / (file_stem(experiment, name) + ".csv"), tools::render(figures, tools::Format::csv),
+                   Links::replace);
     };
     bool drawn = true;
     for (const NamedFigures& table : result.tables) csv(table.name, table.figures);
     for (const Picture& picture : result.pictures) {
         progress("picture " + picture.name);
+        const std::string stem = file_stem(experiment, picture.name), script = plot_script(picture, stem);
+        std::vector<std::string> pictures;
+        if (drawn) pictures = drawn_pictures(folders.pictures, stem, script);
+        drawn = !pictures.empty();
         csv(picture.name, figures_of(picture));
-        const std::string stem = file_stem(experiment, picture.name);
-        const fs::path script = folders.pictures / (stem + ".gp");
-        write_file(script, plot_script(picture, stem));
-        for (const char* suffix : {".svg", ".png"}) { // of another run: they must not pass for this one's
+        write_file(folders.pictures / (stem + ".gp"), script, Links::replace);
+        for (std::size_t i = 0; i < std::size(suffixes); ++i) {
+            const fs::path file = folders.pictures / (stem + suffixes[i]);
             std::error_code error;
-            fs::remove(folders.pictures / (stem + suffix), error);
+            if (drawn)
+                write_file(file, pictures[i], Links::replace);
+            else
+                fs::remove(file, error); // of another run: it must not pass for this one's
         }
-        drawn = drawn && run_gnuplot(script);
     }
     return drawn;
 }

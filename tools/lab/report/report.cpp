@@ -126,6 +126,10 @@ std::string machine_text() {
            "\nsystem: " + bench::system_name() + "\ncompiler: " + bench::compiler_name() + "\ndate: " + buffer + "\n";
 }
 
+void try_to_write(const fs::path& file) {
+    const AtomicFile dropped(file, system_calls, Links::replace);
+}
+
 } // namespace
 
 std::string command_of(std::string_view experiment, const tools::Arguments& arguments) {
@@ -173,12 +177,14 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
                           command_of("report", arguments) + " " + path_word(directory.string())};
     std::vector<Outcome> outcomes;
     // A place that cannot be written to is found out before the minutes that follow; what is there stays until then.
-    for (const fs::path& folder : {directory, directory / "data", directory / "pictures"}) {
-        make_directory(folder);
-        const fs::path probe = folder / ".ordo-report";
-        write_file(probe, "");
-        fs::remove(probe);
+    make_directory(directory);
+    for (const char* name : {"data", "pictures"}) {
+        if (fs::is_symlink(directory / name))
+            fail(ErrorCode::io, printable_path(directory / name), ": expected a folder, found a link");
+        make_directory(directory / name);
+        try_to_write(directory / name / "probe");
     }
+    for (const char* name : {page_names(false).html, page_names(false).markdown}) try_to_write(directory / name);
     {
         Run run(arguments, directory, list);
         if (!quiet)
@@ -187,9 +193,15 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
         outcomes = run.all();
         if (!run.drawn()) tools::write_message(no_gnuplot);
     }
-    write_file(directory / "index.html", page_html(outcomes, setting, directory / "pictures"));
-    write_file(directory / "report.md", page_markdown(outcomes, setting, directory / "pictures"));
-    if (tools::stop_signal()) return tools::stop_code();
+    const bool partial = tools::stop_signal() != 0;
+    const PageNames names = page_names(partial), others = page_names(!partial);
+    write_file(directory / names.html, page_html(outcomes, setting, directory / "pictures"), Links::replace);
+    write_file(directory / names.markdown, page_markdown(outcomes, setting, directory / "pictures"), Links::replace);
+    if (partial) return tools::stop_code();
+    for (const char* name : {others.html, others.markdown}) {
+        std::error_code error;
+        fs::remove(directory / name, error); // of a run that was stopped: there is a better one now
+    }
     bool failed = false;
     for (const Outcome& outcome : outcomes) {
         if (outcome.error.empty()) continue;

@@ -30,9 +30,18 @@ std::string page_markdown(std::span<const Outcome> outcomes, const Setting& sett
 // Text as HTML shows it.
 std::string escaped_html(std::string_view text);
 
-// Runs experiments and writes index.html, report.md, pictures/ and data/ into a directory; files of other names
-// there stay as they are. Returns the exit code, which is not 0 if an experiment failed. That loses none of the
-// others, nor does Ctrl-C those that are done. Throws Error if a page cannot be written.
+// The names of the pages. A run that was stopped writes pages of other names, and leaves those of an earlier one.
+struct PageNames {
+    const char *html, *markdown;
+};
+constexpr PageNames page_names(bool partial) {
+    return partial ? PageNames{"index.partial.html", "report.partial.md"} : PageNames{"index.html", "report.md"};
+}
+
+// Runs experiments and writes the pages, pictures/ and data/ into a directory. Files of other names there stay as they
+// are, and so does the file behind a link of one of these names. Returns the exit code: not 0 if an experiment failed,
+// tools::stop_code() for a partial report. A failure loses none of the other experiments, nor does Ctrl-C those that
+// are done. Throws Error if a page cannot be written.
 int write_report(const tools::Arguments& arguments, const std::filesystem::path& directory,
                  std::span<const Experiment* const> list);
 
