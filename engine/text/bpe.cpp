@@ -67,20 +67,14 @@ private:
     bool wanted_;
 };
 
-// On bytes: a piece starts as its bytes, each of which has a token.
+// On bytes, each of which has a token: a piece starts as its bytes.
 class ByteBpe final : public TokenModel {
 public:
-    ByteBpe(const JsonValue& model, const ModelParts& parts) : vocabulary_(parts.vocabulary), whole_(model, parts) {
-        const std::string& where = parts.where;
-        for (std::size_t byte = 0; byte < byte_ids_.size(); ++byte) {
-            const std::string spelling = spell_bytes(std::string(1, static_cast<char>(byte)));
-            byte_ids_[byte] = vocabulary_.find(spelling);
-            if (byte_ids_[byte] == Vocabulary::absent)
-                fail(ErrorCode::model, where, ".vocab: expected a token for each byte, found none for byte ", byte,
-                     ", spelled ", spelling);
-        }
-        merges_ = MergeTable(read_merges(parts.file.merges, vocabulary_, "", where + ".merges"), vocabulary_.size());
-        check_repeats(merges_, where + ".merges");
+    ByteBpe(const JsonValue& model, const ModelParts& parts, const std::array<Token, 256>& byte_ids)
+        : vocabulary_(parts.vocabulary),
+          merges_(read_merges(parts.file.merges, vocabulary_, "", parts.where + ".merges"), vocabulary_.size()),
+          byte_ids_(byte_ids), whole_(model, parts) {
+        check_repeats(merges_, parts.where + ".merges");
     }
 
     void encode(std::string_view piece, std::vector<Token>& out, Scratch& scratch) const override {
@@ -93,7 +87,7 @@ public:
 private:
     const Vocabulary& vocabulary_;
     MergeTable merges_;
-    std::array<Token, 256> byte_ids_{};
+    std::array<Token, 256> byte_ids_;
     WholePieces whole_;
 };
 
@@ -151,24 +145,43 @@ private:
     Token unknown_ = Vocabulary::absent;
 };
 
+// On the characters that spell bytes, some of which have no token: those that training never met.
+class SpelledBpe final : public TokenModel {
+public:
+    SpelledBpe(const JsonValue& model, const ModelParts& parts) : characters_(model, parts) {}
+
+    void encode(std::string_view piece, std::vector<Token>& out, Scratch& scratch) const override {
+        characters_.encode(spell_bytes(piece), out, scratch);
+    }
+
+private:
+    CharBpe characters_;
+};
+
+// The token of each byte, absent where there is none.
+std::array<Token, 256> find_bytes(const Vocabulary& vocabulary) {
+    std::array<Token, 256> ids{};
+    for (std::size_t byte = 0; byte < ids.size(); ++byte)
+        ids[byte] = vocabulary.find(spell_bytes(std::string(1, static_cast<char>(byte))));
+    return ids;
+}
+
 } // namespace
 
 std::unique_ptr<TokenModel> make_bpe(const ModelParts& parts) {
     const std::string& where = parts.where;
     const JsonValue& model = get_object(parts.file.rest, "model", where);
-    check_keys(model, where,
-               {"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
-                "byte_fallback", "ignore_merges", "vocab", "merges"});
     get_array(model, "merges", where);
     if (!is_null(model, "dropout") && get_number(model, "dropout", where, 0, 1) > 0)
         fail(ErrorCode::model, where, ": dropout: expected null, found ", describe(get_member(model, "dropout", where)),
              ", which is not supported");
     if (!parts.bytes) return std::make_unique<CharBpe>(model, parts);
-    for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"})
-        if (!text_or_none(model, key, where).empty())
-            fail(ErrorCode::model, where, ": ", key, ": expected null beside ByteLevel, found ",
-                 describe(get_member(model, key, where)), ", which is not supported");
-    return std::make_unique<ByteBpe>(model, parts);
+    const std::array<Token, 256> byte_ids = find_bytes(parts.vocabulary);
+    const bool whole = std::find(byte_ids.begin(), byte_ids.end(), Vocabulary::absent) == byte_ids.end();
+    const bool affixed = !text_or_none(model, "continuing_subword_prefix", where).empty() ||
+                         !text_or_none(model, "end_of_word_suffix", where).empty();
+    if (!whole || affixed) return std::make_unique<SpelledBpe>(model, parts);
+    return std::make_unique<ByteBpe>(model, parts, byte_ids);
 }
 
 ByteFallback::ByteFallback(const Vocabulary& vocabulary, bool wanted) {

@@ -8,6 +8,7 @@
 #include "text/unicode.h"
 #include "text/vocabulary.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace ordo {
@@ -32,7 +33,6 @@ void clean_up(std::string& token) {
 }
 
 Decoder make_word_piece_decoder(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "prefix", "cleanup"});
     const bool cleans = get_bool(c, "cleanup", where);
     return [cleans, prefix = get_string(c, "prefix", where)](std::string& token, bool first, Allowance&) {
         if (!first && token.starts_with(prefix)) {
@@ -54,7 +54,6 @@ Decoder make_metaspace_decoder(const JsonValue& c, const std::string& where) {
 
 // Once the tokens are one text, only its beginning is in sight.
 Decoder make_strip(const JsonValue& c, const std::string& where, bool fused) {
-    check_keys(c, where, {"type", "content", "start", "stop"});
     const std::string content = get_string(c, "content", where);
     constexpr auto most = std::numeric_limits<std::int32_t>::max();
     const auto start = get_int(c, "start", where, 0, most), stop = get_int(c, "stop", where, 0, most);
@@ -96,12 +95,8 @@ Decoder make_component(const JsonValue& c, const std::string& where, bool& fused
         fail(ErrorCode::model, where, ": \"", printable(type), "\" after Fuse is not supported");
     if (type == "WordPiece") return make_word_piece_decoder(c, where);
     if (type == "Metaspace") return make_metaspace_decoder(c, where);
-    if (type == "ByteFallback") {
-        check_keys(c, where, {"type"});
-        return decode_byte;
-    }
+    if (type == "ByteFallback") return decode_byte;
     if (type == "ByteLevel") {
-        check_keys(c, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
         fused = true;
         return decode_byte_level;
     }
@@ -109,7 +104,6 @@ Decoder make_component(const JsonValue& c, const std::string& where, bool& fused
         fail(ErrorCode::model, where, ": \"", printable(type),
              "\" is not supported; ByteFallback, ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip and WordPiece "
              "are");
-    check_keys(c, where, {"type"});
     fused = true;
     return [](std::string&, bool, Allowance&) {};
 }
@@ -135,6 +129,12 @@ Decoder make_decoder(const JsonValue& component, const std::string& where) {
         }
         allowance.check_time(where);
     };
+}
+
+bool decodes_bytes(const JsonValue& component, const std::string& where) {
+    const std::vector<Component> parts = components_of(component, "decoders", where);
+    return std::any_of(parts.begin(), parts.end(),
+                       [](const Component& c) { return type_of(c.value, c.where) == "ByteLevel"; });
 }
 
 } // namespace ordo

@@ -18,4 +18,7 @@ using Decoder = std::function<void(std::string& token, bool first, Allowance& al
 // Of the member of that name, null (spaces between the tokens) or a component. Throws Error(model).
 Decoder make_decoder(const JsonValue& component, const std::string& where);
 
+// Whether it takes spellings for bytes in GPT-2's alphabet: ByteLevel, alone or in a Sequence.
+bool decodes_bytes(const JsonValue& component, const std::string& where);
+
 } // namespace ordo

@@ -78,7 +78,6 @@ void strip_accents(std::string& text, const Allowance& allowance) {
 }
 
 Normalizer make_bert(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
     const bool cleans = get_bool(c, "clean_text", where), spaces = get_bool(c, "handle_chinese_chars", where),
                lowers = get_bool(c, "lowercase", where);
     const bool strips = is_null(c, "strip_accents") ? lowers : get_bool(c, "strip_accents", where);
@@ -109,7 +108,6 @@ void nmt(std::string& text, const Allowance& allowance) {
 // ---- The rest --------------------------------------------------------------------------------
 
 Normalizer make_strip(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "strip_left", "strip_right"});
     const bool left = get_bool(c, "strip_left", where), right = get_bool(c, "strip_right", where);
     return [=](std::string& text, Allowance&) {
         std::string_view kept = text;
@@ -122,7 +120,6 @@ Normalizer make_strip(const JsonValue& c, const std::string& where) {
 }
 
 Normalizer make_prepend(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "prepend"});
     return [prefix = get_string(c, "prepend", where)](std::string& text, Allowance& allowance) {
         if (text.empty()) return;
         allowance.check_growth(text.size(), text.size() + prefix.size());
@@ -156,7 +153,6 @@ Normalizer make_plain(const std::string& type) {
 } // namespace
 
 Normalizer make_replace(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "pattern", "content"});
     const auto regex = std::make_shared<Regex>(pattern_of(c, where), where);
     return [regex, content = get_string(c, "content", where)](std::string& text, Allowance& allowance) {
         std::string out;
@@ -188,17 +184,18 @@ Normalizer make_component(const JsonValue& c, const std::string& where) {
     if (type == "Prepend") return make_prepend(c, where);
     if (type == "Replace") return make_replace(c, where);
     if (type == "Precompiled") {
-        check_keys(c, where, {"type", "precompiled_charsmap"});
         if (is_null(c, "precompiled_charsmap")) return {};
         const std::string name = where + ": precompiled_charsmap";
-        return make_precompiled(from_base64(get_string(c, "precompiled_charsmap", where), name), name);
+        // Ours, for maps from SentencePiece's own files and GGUF; Hugging Face's library ignores it.
+        const bool longest = !is_null(c, "match") && get_string(c, "match", where) == "longest";
+        return make_precompiled(from_base64(get_string(c, "precompiled_charsmap", where), name), name,
+                                longest ? MapMatch::longest : MapMatch::shortest);
     }
     Normalizer plain = make_plain(type);
     if (!plain)
         fail(ErrorCode::model, where, ": \"", printable(type),
              "\" is not supported; BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, "
              "Precompiled, Prepend, Replace, Sequence, Strip and StripAccents are");
-    check_keys(c, where, {"type"});
     return plain;
 }
 

@@ -16,8 +16,11 @@ using Normalizer = std::function<void(std::string& text, Allowance& allowance)>;
 // Of the member of that name, null or a component. Throws Error(model) naming a component that is not known.
 Normalizer make_normalizer(const JsonValue& component, const std::string& where);
 
+// Which entry of a character map a text is changed by: SentencePiece takes the longest that the text begins with,
+// Hugging Face's library the shortest.
+enum class MapMatch { shortest, longest };
 // The character map of a SentencePiece model (precompiled_charsmap, not in base 64). Throws Error(model).
-Normalizer make_precompiled(std::string map, const std::string& where);
+Normalizer make_precompiled(std::string map, const std::string& where, MapMatch which = MapMatch::shortest);
 
 std::string to_base64(std::string_view bytes);
 std::string from_base64(std::string_view text, const std::string& where); // throws Error(model)

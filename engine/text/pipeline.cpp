@@ -61,18 +61,21 @@ public:
             added[static_cast<std::size_t>(token.id)] = &token;
         }
         const auto spelling = [&](std::size_t id) {
-            return added[id] != nullptr ? std::string_view(added[id]->content) : (*p_.vocabulary)[id];
+            if (added[id] != nullptr) return std::string_view(added[id]->content);
+            return id < p_.vocabulary->size() ? (*p_.vocabulary)[id] : std::string_view();
         };
         std::size_t bytes = 0;
         for (std::size_t id = 0; id < special_.size(); ++id) bytes += 2 * spelling(id).size();
         Allowance allowance(where, bytes); // of all tokens together, each first and not
-        for (std::size_t id = 0; id < special_.size(); ++id) add_text(spelling(id), added[id] != nullptr, allowance);
+        for (std::size_t id = 0; id < special_.size(); ++id)
+            add_text(spelling(id), added[id] != nullptr && (added[id]->special || p_.decodes_bytes), allowance);
         if (texts_ == first_texts_) first_texts_ = {};
     }
 
     int vocab_size() const override { return p_.n_tokens; }
     const Frame& frame() const override { return p_.frame; }
     std::size_t longest() const override { return longest_; }
+    const std::vector<std::string>& ignored() const override { return p_.ignored; }
     std::string to_json() const override { return write_tokenizer(p_); }
 
     void encode(std::string_view text, bool special, std::vector<Token>& out) const override {
@@ -126,12 +129,15 @@ public:
     }
 
 private:
-    // An added token reads as it stands in the text, but for the spaces that a decoder may put before it.
-    void add_text(std::string_view spelling, bool added, Allowance& allowance) {
+    // exact: it reads as it is spelled, but for the spaces that a decoder may put before it. So does a special token,
+    // whose name it is, and an added one where others spell bytes.
+    void add_text(std::string_view spelling, bool exact, Allowance& allowance) {
         std::string text(spelling), first_text(spelling);
-        p_.decode(text, false, allowance);
-        p_.decode(first_text, true, allowance);
-        if (added && first_text != spelling) text = first_text = spelling;
+        if (!spelling.empty()) { // nothing comes of an id that no token has
+            p_.decode(text, false, allowance);
+            p_.decode(first_text, true, allowance);
+        }
+        if (exact && first_text != spelling) text = first_text = spelling;
         longest_ = std::max({longest_, text.size(), first_text.size()});
         texts_.add(text);
         first_texts_.add(first_text);

@@ -19,8 +19,10 @@ struct Pipeline {
     PreTokenizer cut;
     std::unique_ptr<const TokenModel> model;
     Decoder decode;
+    bool decodes_bytes = false;
     Frame frame;
     int n_tokens = 0; // of the vocabulary and those added
+    std::vector<std::string> ignored;
 };
 
 // where names the decoder in errors: Error(limit) if it makes too much of the tokens.

@@ -81,32 +81,29 @@ Frame::Part tokens(std::vector<Token> ids, int segment = 0) {
 }
 
 // [CLS] A [SEP] B [SEP], B and what follows of segment 1
-Frame make_bert(const JsonValue& c, const FrameReader& reader, const std::string& where) {
-    check_keys(c, where, {"type", "sep", "cls"});
+Frame make_bert(const JsonValue& c, const FrameReader& reader) {
     const Token sep = reader.named(c, "sep"), cls = reader.named(c, "cls");
     return {{tokens({cls}), {0, {}, 0}, tokens({sep})},
             {tokens({cls}), {0, {}, 0}, tokens({sep}), {1, {}, 1}, tokens({sep}, 1)}};
 }
 
 // <s> A </s> </s> B </s>, all of segment 0
-Frame make_roberta(const JsonValue& c, const FrameReader& reader, const std::string& where) {
-    check_keys(c, where, {"type", "sep", "cls", "trim_offsets", "add_prefix_space"});
+Frame make_roberta(const JsonValue& c, const FrameReader& reader) {
     const Token sep = reader.named(c, "sep"), cls = reader.named(c, "cls");
     return {{tokens({cls}), {0, {}, 0}, tokens({sep})},
             {tokens({cls}), {0, {}, 0}, tokens({sep, sep}), {1, {}, 0}, tokens({sep})}};
 }
 
-Frame make_template(const JsonValue& c, const FrameReader& reader, const std::string& where) {
-    check_keys(c, where, {"type", "single", "pair", "special_tokens"});
+Frame make_template(const JsonValue& c, const FrameReader& reader) {
     return {reader.read(c, "single", 1), reader.read(c, "pair", 2)};
 }
 
 Frame make_component(const JsonValue& c, std::size_t vocab_size, const std::string& where) {
     const FrameReader reader(vocab_size, where);
     const std::string& type = type_of(c, where);
-    if (type == "BertProcessing") return make_bert(c, reader, where);
-    if (type == "RobertaProcessing") return make_roberta(c, reader, where);
-    if (type == "TemplateProcessing") return make_template(c, reader, where);
+    if (type == "BertProcessing") return make_bert(c, reader);
+    if (type == "RobertaProcessing") return make_roberta(c, reader);
+    if (type == "TemplateProcessing") return make_template(c, reader);
     fail(ErrorCode::model, where, ": \"", printable(type),
          "\" is not supported; BertProcessing, ByteLevel, RobertaProcessing, Sequence and TemplateProcessing are");
 }

@@ -107,19 +107,16 @@ PreTokenizer chain(std::vector<PreTokenizer> parts) {
 }
 
 PreTokenizer make_split(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "pattern", "behavior", "invert"});
     return make_splitting(match_regex(pattern_of(c, where), where), behaviour_of(c, where),
                           get_bool(c, "invert", where));
 }
 
 PreTokenizer make_digits(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "individual_digits"});
     return make_splitting(match_chars(unicode::is_number),
                           get_bool(c, "individual_digits", where) ? Behaviour::isolated : Behaviour::contiguous);
 }
 
 PreTokenizer make_punctuation(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "behavior"});
     return make_splitting(match_chars(unicode::is_punctuation),
                           is_null(c, "behavior") ? Behaviour::isolated : behaviour_of(c, where));
 }
@@ -153,7 +150,6 @@ PreTokenizer make_metaspace(const JsonValue& c, const std::string& where) {
 }
 
 PreTokenizer make_byte_level(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
     const bool prefix = get_bool(c, "add_prefix_space", where), cuts = get_bool_or(c, "use_regex", where, true);
     return [=](const Piece& piece, Allowance& allowance, const PieceSink& sink) {
         const auto cut = [&](const Piece& part) {
@@ -193,7 +189,6 @@ PreTokenizer make_component(const JsonValue& c, const std::string& where, bool& 
         fail(ErrorCode::model, where, ": \"", printable(type),
              "\" is not supported; ByteLevel, BertPreTokenizer, Digits, Metaspace, Punctuation, Sequence, Split, "
              "Whitespace and WhitespaceSplit are");
-    check_keys(c, where, {"type"});
     return plain;
 }
 

@@ -24,28 +24,36 @@ public:
         n_units_ = bytes / 4;
     }
 
-    // What stands in the place of a chunk: that of the shortest of its beginnings which has one. So it is in the
-    // library that the models' tokenizers were converted with, where SentencePiece itself takes the longest.
-    std::optional<std::string_view> find(std::string_view chunk) const {
+    struct Match {
+        std::size_t length; // bytes of the text
+        std::string_view replacement;
+    };
+    // The shortest beginning of a text that has a replacement, or the longest.
+    std::optional<Match> find(std::string_view text, MapMatch which) const {
+        std::optional<Match> found;
         std::size_t at = 0;
         std::uint32_t unit = 0;
         const auto follow = [&] { at ^= std::size_t{unit >> 10} << ((unit & (1u << 9)) >> 6); };
-        if (!read(at, unit)) return {};
+        if (!read(at, unit)) return found;
         follow();
-        for (const char c : chunk) {
-            const auto byte = static_cast<unsigned char>(c);
-            if (byte == 0) break;
+        for (std::size_t i = 0; i < text.size() && i < longest_key; ++i) {
+            const auto byte = static_cast<unsigned char>(text[i]);
             at ^= byte;
-            if (!read(at, unit) || (unit & (1u << 31 | 0xffu)) != byte) return {};
+            if (byte == 0 || !read(at, unit) || (unit & (1u << 31 | 0xffu)) != byte) break;
             follow();
             if ((unit >> 8 & 1) == 0) continue;
             std::uint32_t leaf = 0;
-            return read(at, leaf) ? replacement(leaf & ~(1u << 31)) : std::nullopt;
+            if (const auto with = read(at, leaf) ? replacement(leaf & ~(1u << 31)) : std::nullopt)
+                found = {i + 1, *with};
+            if (which == MapMatch::shortest) break;
         }
-        return {};
+        return found;
     }
 
 private:
+    // In bytes, far above what one character decomposes to: a map that leads back into itself ends here.
+    static constexpr std::size_t longest_key = 64;
+
     std::uint32_t word(std::size_t at) const {
         std::uint32_t value = 0;
         for (std::size_t i = 0; i < 4; ++i) value |= std::uint32_t{static_cast<unsigned char>(map_[at + i])} << 8 * i;
@@ -66,7 +74,23 @@ private:
     std::size_t n_units_ = 0;
 };
 
-void apply(const CharacterMap& map, std::string& text, const Allowance& allowance) {
+// As SentencePiece does: from left to right, the longest beginning that has a replacement.
+void replace_longest(const CharacterMap& map, std::string& text, const Allowance& allowance) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::size_t one = unicode::first_char(rest).length;
+        const auto found = map.find(rest, MapMatch::longest).value_or(CharacterMap::Match{one, rest.substr(0, one)});
+        allowance.check_growth(text.size(), out.size() + found.replacement.size());
+        out += found.replacement;
+        rest.remove_prefix(found.length);
+    }
+    text = std::move(out);
+}
+
+// As the library that the models' tokenizers were converted with does: a short cluster as a whole becomes the
+// replacement of its shortest beginning that has one; of others, each character.
+void replace_clusters(const CharacterMap& map, std::string& text, const Allowance& allowance) {
     constexpr std::size_t longest_chunk = 5; // in bytes, of a cluster that is looked up as a whole
     std::string out;
     out.reserve(text.size());
@@ -74,14 +98,15 @@ void apply(const CharacterMap& map, std::string& text, const Allowance& allowanc
         std::string_view cluster = rest.substr(0, unicode::grapheme_length(rest));
         rest.remove_prefix(cluster.size());
         if (cluster.size() <= longest_chunk)
-            if (const auto found = map.find(cluster)) {
-                allowance.check_growth(text.size(), out.size() + found->size());
-                out += *found;
+            if (const auto found = map.find(cluster, MapMatch::shortest)) {
+                allowance.check_growth(text.size(), out.size() + found->replacement.size());
+                out += found->replacement;
                 continue;
             }
         while (!cluster.empty()) {
             const std::string_view part = cluster.substr(0, unicode::first_char(cluster).length);
-            const std::string_view put = map.find(part).value_or(part);
+            const std::string_view put =
+                map.find(part, MapMatch::shortest).value_or(CharacterMap::Match{0, part}).replacement;
             allowance.check_growth(text.size(), out.size() + put.size());
             out += put;
             cluster.remove_prefix(part.size());
@@ -92,10 +117,13 @@ void apply(const CharacterMap& map, std::string& text, const Allowance& allowanc
 
 } // namespace
 
-Normalizer make_precompiled(std::string map, const std::string& where) {
+Normalizer make_precompiled(std::string map, const std::string& where, MapMatch which) {
     if (map.empty()) return {};
     const auto shared = std::make_shared<const CharacterMap>(std::move(map), where);
-    return [shared](std::string& text, Allowance& allowance) { apply(*shared, text, allowance); };
+    return [shared, which](std::string& text, Allowance& allowance) {
+        which == MapMatch::longest ? replace_longest(*shared, text, allowance)
+                                   : replace_clusters(*shared, text, allowance);
+    };
 }
 
 } // namespace ordo

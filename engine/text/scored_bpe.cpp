@@ -109,7 +109,6 @@ private:
 
 std::unique_ptr<TokenModel> make_scored_bpe(const ModelParts& parts) {
     const JsonValue& model = get_object(parts.file.rest, "model", parts.where);
-    check_keys(model, parts.where, {"type", "unk_id", "vocab"});
     return std::make_unique<ScoredBpe>(model, parts);
 }
 

@@ -52,7 +52,6 @@ void Splitter::emit(const Segment& segment) {
 }
 
 MetaspaceOptions metaspace_options(const JsonValue& c, const std::string& where) {
-    check_keys(c, where, {"type", "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep"});
     MetaspaceOptions options;
     options.mark = get_string(c, "replacement", where);
     if (options.mark.empty() || unicode::first_char(options.mark).length != options.mark.size())

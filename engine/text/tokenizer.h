@@ -51,6 +51,8 @@ public:
     // The token of that spelling, as in the file: <s>, [MASK]; -1 if there is none.
     virtual Token find(std::string_view spelling) const = 0;
     virtual bool is_special(Token token) const = 0;
+    // What its file has and the tokenizer ignores, a line each; each begins with the file's name.
+    virtual const std::vector<std::string>& ignored() const = 0;
     // The same tokenizer as a tokenizer.json.
     virtual std::string to_json() const = 0;
 
@@ -70,8 +72,8 @@ std::vector<Token> encode_framed(const Tokenizer& tokenizer, std::string_view te
 // 257 entries: ids 0..255 are the bytes, 256 is <|endoftext|>. It is a BPE without merges.
 std::unique_ptr<Tokenizer> make_byte_tokenizer();
 
-// Reads a tokenizer.json; where names it in errors. A component that is not known is refused by name, never guessed.
-// Members for truncation and padding are kept and not followed: how long an input may be is the caller's to say.
+// Reads a tokenizer.json; where names it in errors. A component that is not known is refused by name, never
+// guessed; a key that is not known is ignored. Members for truncation and padding are kept and not followed: how long an input may be is the caller's to say.
 // Throws Error(model).
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, std::string_view where);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Tokenizers from tokenizer.json, version 1.0 of Hugging Face's format. That library keeps members it does not know
-// out of the result; here each is an error, since tokens that are nearly right ruin a model.
+// Tokenizers from tokenizer.json, version 1.0 of Hugging Face's format. A type that is not known is an error, since
+// tokens that are nearly right ruin a model. A key that is not known is ignored, as that library ignores it.
 #include "core/error.h"
 #include "text/byte_alphabet.h"
+#include "text/foreign_keys.h"
 #include "text/pipeline.h"
 
 #include <algorithm>
@@ -11,9 +12,6 @@ namespace ordo {
 namespace {
 
 void check_top(const JsonValue& root, std::string_view where) {
-    check_keys(root, where,
-               {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
-                "decoder", "model"});
     if (const std::string& version = get_string(root, "version", where); version != "1.0")
         fail(ErrorCode::model, where, ": version: expected 1.0, found ", printable(version));
     for (const std::string_view key : {"truncation", "padding"})
@@ -21,7 +19,6 @@ void check_top(const JsonValue& root, std::string_view where) {
 }
 
 AddedToken read_added_token(const JsonValue& object, const std::string& where) {
-    check_keys(object, where, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
     AddedToken token;
     token.content = get_string(object, "content", where);
     if (token.content.empty() || token.content.size() > AddedTokens::max_length)
@@ -51,10 +48,13 @@ std::vector<AddedToken> read_added_tokens(const JsonValue& root, std::string_vie
     return tokens;
 }
 
-// Ids to the file's own spelling of them: an id that the vocabulary leaves out is an added token's, or there is none
-// so high. The file says nothing of how many there are, so that the memory is what it has entries for.
+// Ids that no token has, far more than in any published vocabulary (gpt-4o's leaves out 17). The file does not say how
+// many ids there are, so that the memory depends on its entries.
+constexpr std::size_t max_unused = 1 << 16;
+
+// Ids to the file's own spelling of them. An id that the vocabulary leaves out is an added token's, or nobody's.
 PackedStrings read_vocab(const TokenizerFile& file, std::size_t n_added, const std::string& where) {
-    std::vector<std::string_view> spelled(file.vocab.size() + n_added);
+    std::vector<std::string_view> spelled(file.vocab.size() + n_added + max_unused);
     std::size_t n = 0;
     for (std::size_t i = 0; i < file.vocab.size(); ++i) {
         const std::string_view key = file.vocab[i];
@@ -74,10 +74,10 @@ PackedStrings read_vocab(const TokenizerFile& file, std::size_t n_added, const s
     return packed;
 }
 
-// Each added token repeats an entry of the vocabulary or has an id that the vocabulary leaves free, and together
-// they leave none out. Returns how many ids there are.
+// Each added token repeats an entry of the vocabulary or has an id that the vocabulary leaves free. Returns how many
+// ids there are.
 int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::string_view where) {
-    std::vector<std::string_view> names(vocabulary.size() + added.size());
+    std::vector<std::string_view> names(vocabulary.size() + added.size() + max_unused);
     std::size_t n = vocabulary.size();
     for (std::size_t id = 0; id < vocabulary.size(); ++id) names[id] = vocabulary[id];
     for (std::size_t i = 0; i < added.size(); ++i) {
@@ -94,8 +94,7 @@ int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary
         names[id] = token.content;
         n = std::max(n, id + 1);
     }
-    for (std::size_t id = 0; id < n; ++id)
-        if (names[id].empty()) fail(ErrorCode::model, where, ": id ", id, ": expected a token, found none");
+    if (n == 0) fail(ErrorCode::model, where, ": model.vocab: expected tokens, found none");
     return static_cast<int>(n);
 }
 
@@ -108,10 +107,28 @@ void check_spellings(const std::vector<AddedToken>& added, const Vocabulary& voc
                      "\" is the vocabulary's spelling of other bytes");
 }
 
+// The type of a model whose file names none, as the first files did: the one that the members belong to.
+std::string unnamed_kind(const JsonValue& model, const std::string& where) {
+    const JsonValue* const vocab = find_member(model, "vocab");
+    if (vocab != nullptr && vocab->array()) return "Unigram";
+    if (find_member(model, "merges") != nullptr) return "BPE";
+    if (find_member(model, "continuing_subword_prefix") != nullptr) return "WordPiece";
+    fail(ErrorCode::model, where, ": type: expected BPE, Unigram or WordPiece, found none, and neither merges nor ",
+         "continuing_subword_prefix");
+}
+
+// Makes the file name the type of its model, so that only this place has to guess it.
+void name_kind(JsonValue& root, const std::string& where) {
+    const JsonValue& model = get_object(root, "model", where);
+    if (find_member(model, "type") != nullptr) return;
+    std::string kind = unnamed_kind(model, where + ": model");
+    for (JsonValue::Member& member : *root.object())
+        if (member.key == "model") member.value.object()->push_back({"type", JsonValue(std::move(kind))});
+}
+
 // The type of a model, whose vocabulary has the form that goes with it.
 std::string kind_of(const JsonValue& model, const std::string& where) {
-    const JsonValue* type = find_member(model, "type");
-    const std::string kind = type == nullptr ? "BPE" : get_string(model, "type", where); // GPT-2's own file has none
+    std::string kind = get_string(model, "type", where);
     const bool scored = kind == "Unigram" || kind == "ScoredBPE";
     if (!scored && kind != "BPE" && kind != "WordPiece")
         fail(ErrorCode::model, where, ": type: \"", printable(kind),
@@ -143,15 +160,16 @@ std::vector<bool> special_ids(const std::vector<AddedToken>& added, std::size_t 
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view in) {
     const std::string where(in);
     check_top(file.rest, where);
+    name_kind(file.rest, where);
     static const JsonValue null;
     const auto component = [&](std::string_view key) -> const JsonValue& {
         const JsonValue* found = find_member(file.rest, key);
         return found != nullptr ? *found : null;
     };
     Pipeline p;
+    for (const std::string& line : foreign_keys(file.rest)) p.ignored.push_back(where + ": " + line);
     std::vector<AddedToken> added = read_added_tokens(file.rest, where);
-    const JsonValue& model = get_object(file.rest, "model", where);
-    const std::string kind = kind_of(model, where + ": model");
+    const std::string kind = kind_of(get_object(file.rest, "model", where), where + ": model");
     p.vocabulary = std::make_unique<const Vocabulary>(read_vocab(file, added.size(), where + ": model.vocab"),
                                                       where + ": model.vocab");
     p.n_tokens = check_ids(added, *p.vocabulary, where);
@@ -164,6 +182,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view i
     p.model =
         make_model(kind, {file, *p.vocabulary, special_ids(added, p.vocabulary->size()), bytes, where + ": model"});
     p.decode = make_decoder(component("decoder"), where + ": decoder");
+    p.decodes_bytes = decodes_bytes(component("decoder"), where + ": decoder");
     p.frame = make_frame(component("post_processor"), static_cast<std::size_t>(p.n_tokens), where + ": post_processor");
     p.added = AddedTokens(std::move(added), p.normalize, where + ": added_tokens");
     p.file = std::move(file);

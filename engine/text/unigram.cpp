@@ -112,7 +112,6 @@ private:
 
 std::unique_ptr<TokenModel> make_unigram(const ModelParts& parts) {
     const JsonValue& model = get_object(parts.file.rest, "model", parts.where);
-    check_keys(model, parts.where, {"type", "unk_id", "vocab", "byte_fallback"});
     return std::make_unique<Unigram>(model, parts);
 }
 

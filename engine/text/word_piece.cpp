@@ -65,8 +65,6 @@ private:
 
 std::unique_ptr<TokenModel> make_word_piece(const ModelParts& parts) {
     const JsonValue& model = get_object(parts.file.rest, "model", parts.where);
-    check_keys(model, parts.where,
-               {"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"});
     return std::make_unique<WordPiece>(model, parts.vocabulary, parts.where);
 }
 
