@@ -191,7 +191,9 @@ std::unique_ptr<const Tokenizer> read_tokenizer(const fs::path& directory, std::
     case TokenizerFiles::none:
         break;
     }
-    fail(ErrorCode::model, printable_path(directory), ": expected a tokenizer, found none");
+    const std::string unread = unread_tokenizer_files(directory);
+    fail(ErrorCode::model, printable_path(directory), ": expected a tokenizer, found none",
+         unread.empty() ? "" : " but " + unread + ", not read for this model");
 }
 
 TextSide read_text(const fs::path& directory, int vocab_size, std::string_view model_type) {
@@ -270,6 +272,12 @@ std::string chat_template(const fs::path& directory) {
 }
 
 } // namespace
+
+std::unique_ptr<const Tokenizer> hugging_face_tokenizer(const fs::path& directory) {
+    const JsonValue config = read_json_file(directory / "config.json");
+    const std::string* const type = text_of(config, "model_type");
+    return read_tokenizer(directory, type != nullptr ? *type : "");
+}
 
 Source hugging_face_source(const fs::path& directory) {
     const fs::path path = directory / "config.json";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
+#include "formats/gguf/export.h"
 #include "formats/llama2c.h"
 #include "formats/source.h"
 #include "io/file_kind.h"
+#include "io/json.h"
 #include "model/model_file.h"
 
 #include <algorithm>
@@ -43,6 +45,18 @@ Source open_source(const std::filesystem::path& path) {
              ": expected an Ordo safetensors file, found one of a model in a directory; give ",
              printable_path(directory_of(path)));
     return ordo_source(file);
+}
+
+std::unique_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return hugging_face_tokenizer(path);
+    if (is_gguf(path)) return gguf_tokenizer(Gguf::open(path));
+    if (const std::string start = start_of(path); !like_safetensors(start) && text_kind(start, false) == "JSON")
+        return tokenizer_from_json(read_file(path, json_tokenizer_limits.bytes), printable_path(path));
+    const Source source = open_source(path);
+    TextSide text = source.text ? source.text() : nullptr;
+    if (!text.tokenizer) fail(ErrorCode::model, source.where, ": has no tokenizer");
+    return std::move(text.tokenizer);
 }
 
 } // namespace ordo

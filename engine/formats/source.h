@@ -37,9 +37,14 @@ struct Source {
 Source open_source(const std::filesystem::path& path);
 bool names_gguf(const std::filesystem::path& path); // whether it ends in .gguf, in letters of any case
 
+// The tokenizer at a path, where nothing else has to be: a tokenizer.json or its directory, a GGUF with or without
+// tensors, whatever open_source() takes. No weights are read. Throws Error.
+std::unique_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& path);
+
 // The formats, one file each.
 Source ordo_source(const std::shared_ptr<const Safetensors>& file);
 Source hugging_face_source(const std::filesystem::path& directory);
+std::unique_ptr<const Tokenizer> hugging_face_tokenizer(const std::filesystem::path& directory);
 Source gguf_source(const std::filesystem::path& path);
 // parts: what follows a file that is the first of a model in several, in their order.
 Source gguf_source(const std::shared_ptr<const Gguf>& file, std::span<const std::shared_ptr<const Gguf>> parts = {});

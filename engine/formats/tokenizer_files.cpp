@@ -346,6 +346,7 @@ GgufVocabulary vocabulary_of(SentencePieceModel model) {
     v.unknown = special_piece(v, nullptr, model.unknown);
     v.charsmap = std::move(model.charsmap);
     v.byte_fallback = model.byte_fallback;
+    v.escaped_symbols = !unigram && !model.add_dummy_prefix; // a prefix would come before each of them, too
     v.add_space_prefix = model.add_dummy_prefix;
     v.remove_extra_whitespaces = model.remove_extra_whitespaces;
     return v;

@@ -4,6 +4,8 @@
 #include "core/error.h"
 #include "formats/gguf/file.h"
 #include "formats/gguf/vocabulary.h"
+#include "formats/source.h"
+#include "tests/temp_dir.h"
 
 #include "tests/text/text_samples.h"
 
@@ -230,6 +232,61 @@ TEST(GgufTokenizer, EncodesAMebibyteOfOneLetter) {
     std::string marks; // all of them stripped
     while (marks.size() < n) marks += "\u0301\u0323";
     EXPECT_EQ(encode(*bert, "a" + marks), Ids{1});
+}
+
+// Whether a BERT lower-cases is told by its words, and not by names such as Chinese BERT's <S>.
+TEST(GgufTokenizer, BertIsCasedIfItsWordsAre) {
+    GgufVocabulary v;
+    v.model = "bert";
+    v.tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "\u2581<S>", "\u2581<T>", "[unused1]", "\u2581hello"};
+    v.unknown = 1;
+    EXPECT_EQ(encode(*tokenizer_from_gguf(v, "test"), "Hello"), Ids{7});
+    for (const char* word : {"\u2581Hello", "H"}) { // at the beginning of a word, and in one
+        GgufVocabulary cased = v;
+        cased.tokens.emplace_back(word);
+        EXPECT_EQ(encode(*tokenizer_from_gguf(cased, "test"), "HELLO hello"), (Ids{1, 7})) << word;
+    }
+}
+
+// DeepSeek-Coder's: what was added reads as the spelling of a byte that has no token.
+TEST(GgufTokenizer, AddedTokensMayReadAsSpellingsOfOtherBytes) {
+    GgufVocabulary v;
+    v.model = "gpt2";
+    v.pre = "gpt-2";
+    v.tokens = {"a", "b", "ab", "\u00f5", "\u00c3"};
+    v.types = {1, 1, 1, Type::user_defined, 1};
+    v.merges = {"a b"};
+    const auto tokenizer = tokenizer_from_gguf(v, "test");
+    EXPECT_EQ(encode(*tokenizer, "ab\u00f5b"), (Ids{2, 3, 1}));
+    EXPECT_EQ(encode(*tokenizer, "\xf5z"), Ids{}); // bytes without a token
+    EXPECT_EQ(decode(*tokenizer, {2, 3}), "ab\u00f5");
+    EXPECT_EQ(encode(*tokenizer_from_gguf(gguf_vocabulary(*tokenizer), "back"), "\u00f5a"), (Ids{3, 0}));
+}
+
+// A file of a vocabulary alone, whose special tokens have the ids that llama.cpp takes where there are none.
+TEST(GgufTokenizer, IdsThatAFileLeavesOutAreLlamaCpps) {
+    const test::TempDir folder;
+    const auto open = [&](const std::string& model, const std::vector<std::string>& tokens,
+                          const std::vector<std::int32_t>& types) {
+        const std::vector<float> scores(tokens.size());
+        const std::string key = "tokenizer.ggml.";
+        write_gguf(folder / "v.gguf",
+                   {{key + "model", GgufValue::of(model)},
+                    {key + "tokens", GgufValue::of(tokens)},
+                    {key + "token_type", GgufValue::of(types)},
+                    {key + "scores", GgufValue::of(scores)}},
+                   {});
+        return open_tokenizer(folder / "v.gguf");
+    };
+    const auto t5 = open("t5", {"<pad>", "</s>", "<unk>", "\u2581", "a"}, {3, 3, 2, 1, 1});
+    EXPECT_EQ(encode_framed(*t5, "ax", false), (Ids{3, 4, 2, 1}));
+    const auto llama = open("llama", {"<unk>", "<s>", "</s>", "\u2581", "a"}, {2, 3, 3, 1, 1});
+    EXPECT_EQ(encode_framed(*llama, "ax", false), (Ids{1, 3, 4, 0}));
+    std::vector<std::string> words;
+    for (int i = 0; i < 104; ++i) words.push_back("[unused" + std::to_string(i) + "]");
+    words[100] = "[UNK]", words[101] = "[CLS]", words[102] = "[SEP]", words[103] = "\u2581a";
+    EXPECT_EQ(encode_framed(*open("bert", words, std::vector<std::int32_t>(104, 1)), "a x", false),
+              (Ids{101, 103, 100, 102}));
 }
 
 std::string refusal(const GgufVocabulary& v) {

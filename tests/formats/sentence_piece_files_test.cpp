@@ -66,7 +66,12 @@ Ids without_frame(const Tokenizer& tokenizer, const std::string& text) {
 
 TEST_F(SentencePieceFiles, GiveTheIdsOfSpmEncode) {
     std::map<std::string, std::unique_ptr<Tokenizer>> all;
-    for (const auto& [model, type] : {std::pair{"llama", "llama"}, {"gemma", "gemma2"}, {"t5", "t5"}, {"bytes", "t5"}})
+    for (const auto& [model, type] : {std::pair{"llama", "llama"},
+                                      {"gemma", "gemma2"},
+                                      {"t5", "t5"},
+                                      {"bytes", "t5"},
+                                      {"spaces", "llama"},
+                                      {"accents", "t5"}})
         all[model] = tokenizer(model, type);
     int cases = 0;
     for (const Json& each : Json::parse(test::file_content(files / "expected.json"))) {
@@ -74,7 +79,7 @@ TEST_F(SentencePieceFiles, GiveTheIdsOfSpmEncode) {
         EXPECT_EQ(without_frame(*all.at(model), text), each.at("ids").get<Ids>()) << model << ": " << text;
         ++cases;
     }
-    EXPECT_EQ(cases, 4 * 7 + 1);
+    EXPECT_EQ(cases, 6 * 7 + 4);
 }
 
 TEST_F(SentencePieceFiles, FramesAreThoseOfTheirClasses) {

@@ -23,6 +23,8 @@ GgufExport gguf_export(Source&&, std::optional<WeightType>) = delete;
 // The tokenizer of a model as GGUF's arrays, tokenizer.ggml.*. vocab_size: of the model, which may have ids that no text
 // has. Throws Error(usage) for a tokenizer that llama.cpp has not.
 GgufEntries gguf_entries(const TextSide& text, int vocab_size, const std::string& where);
+// The tokenizer of a file that may hold nothing else. Throws Error(model).
+std::unique_ptr<Tokenizer> gguf_tokenizer(const Gguf& file);
 // And back. Throws Error(model) for one that we have not, or that is not vocab_size tokens.
 TextSide read_gguf_text(const Gguf& file, int vocab_size);
 

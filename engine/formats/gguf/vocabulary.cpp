@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/utf8.h"
 #include "io/json_writer.h"
+#include "text/byte_alphabet.h"
 #include "text/normalizer.h"
 #include "text/pipeline.h"
 
@@ -30,6 +31,10 @@ public:
 private:
     void check() const;
     Type type(std::size_t id) const { return v_.types.empty() ? Type::normal : static_cast<Type>(v_.types[id]); }
+    bool is_added(std::size_t id) const {
+        return type(id) == Type::control || type(id) == Type::unknown_type || type(id) == Type::user_defined;
+    }
+    bool only_added(std::size_t id) const;
     void check_id(Token id, std::string_view name) const;
 
     std::string spelled(Token id) const { return spellings_[static_cast<std::size_t>(id)]; }
@@ -76,15 +81,24 @@ void Writer::require_scores() const {
         if (!std::isfinite(score)) fail(ErrorCode::model, where_, ": tokenizer.ggml.scores: expected finite ones");
 }
 
+// A token that was added to a byte-level vocabulary and reads as the spelling of other bytes, such as DeepSeek-Coder's
+// "\u00f5": no bytes of a text become it.
+bool Writer::only_added(std::size_t id) const {
+    if (v_.model != "gpt2" || !is_added(id)) return false;
+    const auto bytes = unspell_bytes(spellings_[id]);
+    return bytes && *bytes != spellings_[id];
+}
+
 std::string Writer::added_tokens() const {
     std::string out;
     for (std::size_t id = 0; id < spellings_.size(); ++id) {
-        const bool special = type(id) == Type::control || type(id) == Type::unknown_type;
-        if (!special && type(id) != Type::user_defined) continue;
+        if (!is_added(id)) continue;
+        const bool special = type(id) != Type::user_defined;
+        const bool normalized = v_.escaped_symbols && !special && spellings_[id].find(mark) != std::string::npos;
         out += (out.empty() ? "" : ",") + ("{\"id\":" + std::to_string(id)) +
                ",\"content\":" + json_quoted(spellings_[id]) +
                ",\"single_word\":false,\"lstrip\":false,\"rstrip\":false," +
-               "\"normalized\":false,\"special\":" + (special ? "true}" : "false}");
+               "\"normalized\":" + (normalized ? "true" : "false") + ",\"special\":" + (special ? "true}" : "false}");
     }
     return "[" + out + "]";
 }
@@ -126,6 +140,7 @@ TokenizerFile Writer::file(const std::string& normalizer, const std::string& cut
                              ",\"post_processor\":" + frame + ",\"decoder\":" + decoder + ",\"model\":" + model + "}";
     file.rest = parse_json(text, where_, json_tokenizer_limits);
     for (std::size_t id = 0; id < spellings_.size(); ++id) {
+        if (only_added(id)) continue;
         file.vocab.add(spellings_[id]);
         file.ids.push_back(static_cast<int>(id));
     }
@@ -193,20 +208,24 @@ TokenizerFile Writer::llama() {
     return made;
 }
 
+// [UNK] and Chinese BERT's <S>, which are names and not words.
+bool is_bracketed(std::string_view token) {
+    return token.size() > 2 &&
+           ((token.starts_with('[') && token.ends_with(']')) || (token.starts_with('<') && token.ends_with('>')));
+}
+
 // The files hold the tokens that begin a word with U+2581 before them, and those that go on in one as they are.
-// llama.cpp lower-cases every text; a vocabulary with capitals would have no use for them.
+// llama.cpp lower-cases every text; a vocabulary whose words have capitals would have no use for them.
 TokenizerFile Writer::bert() {
     bool capitals = false;
     for (std::size_t id = 0; id < v_.tokens.size(); ++id) {
         const std::string& token = v_.tokens[id];
-        const bool bracketed = token.starts_with('[') && token.ends_with(']') && token.size() > 2;
-        if (token.starts_with(mark) && token.size() > mark.size()) {
-            spellings_.push_back(token.substr(mark.size()));
-        } else {
-            spellings_.push_back(bracketed || type(id) != Type::normal ? token : "##" + token);
-        }
-        capitals = capitals || (!bracketed && type(id) == Type::normal &&
-                                std::any_of(token.begin(), token.end(), [](char c) { return c >= 'A' && c <= 'Z'; }));
+        const bool begins = token.starts_with(mark) && token.size() > mark.size();
+        const std::string word = begins ? token.substr(mark.size()) : token;
+        const bool plain = type(id) == Type::normal && !is_bracketed(word);
+        spellings_.push_back(begins || !plain ? word : "##" + word);
+        capitals =
+            capitals || (plain && std::any_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; }));
     }
     if (v_.unknown < 0) fail(ErrorCode::model, where_, ": tokenizer.ggml.unknown_token_id: expected an id, found none");
     const std::string lower = capitals ? "false" : "true";
@@ -229,7 +248,9 @@ TokenizerFile Writer::t5() {
                              R"(,{"type":"Replace","pattern":{"Regex":" {2,}"},"content":" "})";
     const std::string steps = v_.remove_extra_whitespaces.value_or(false) ? trim : "";
     const std::string map =
-        v_.charsmap.empty() ? "" : R"({"type":"Precompiled","precompiled_charsmap":")" + to_base64(v_.charsmap) + "\"}";
+        v_.charsmap.empty()
+            ? ""
+            : R"({"type":"Precompiled","match":"longest","precompiled_charsmap":")" + to_base64(v_.charsmap) + "\"}";
     const std::string space = json_quoted(mark);
     const std::string metaspace = R"({"type":"Metaspace","replacement":)" + space + R"(,"prepend_scheme":)" +
                                   (v_.add_space_prefix.value_or(true) ? R"("always")" : R"("never")") +

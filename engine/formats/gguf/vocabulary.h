@@ -21,6 +21,9 @@ struct GgufVocabulary {
     std::string charsmap;            // precompiled_charsmap, of t5
     bool byte_fallback =
         false; // of t5: what has no token becomes bytes. SentencePiece's own files say so; a GGUF has no key
+    // The user's tokens are looked for in a text whose spaces have become U+2581, if they have one: so do
+    // SentencePiece's own files, where llama.cpp looks for them in the text as it comes.
+    bool escaped_symbols = false;
     // Ids; -1 where the file says none. bos is bert's [CLS], eos its [SEP].
     Token bos = -1, eos = -1, unknown = -1, separator = -1;
     // What goes without saying where the file does not: see the .cpp.

@@ -12,6 +12,18 @@ const std::string prefix = "tokenizer.ggml.";
 
 // ---- Reading --------------------------------------------------------------------------------------
 
+// The ids that llama.cpp takes where a file names none.
+struct Defaults {
+    Token bos = -1, eos = -1, unknown = -1, separator = -1, padding = -1, mask = -1;
+};
+
+Defaults defaults_of(std::string_view model) {
+    if (model == "llama") return {.bos = 1, .eos = 2, .unknown = 0};
+    if (model == "bert") return {.bos = 101, .unknown = 100, .separator = 102, .padding = 0, .mask = 103};
+    if (model == "t5") return {.eos = 1, .unknown = 2, .padding = 0};
+    return {};
+}
+
 class Reader {
 public:
     Reader(const Gguf& file, int vocab_size) : file_(file), vocab_size_(vocab_size) {}
@@ -32,12 +44,13 @@ public:
         v.merges = texts("merges");
         v.charsmap = charsmap();
         const bool cls = v.model == "bert" && file_.metadata().contains(prefix + "cls_token_id");
-        v.bos = id(cls ? "cls_token_id" : "bos_token_id"); // a converter writes the first alone for BERT
-        v.eos = id("eos_token_id");
-        v.unknown = id("unknown_token_id");
-        v.separator =
-            id(file_.metadata().contains(prefix + "seperator_token_id") ? "seperator_token_id" // as llama.cpp reads
-                                                                        : "separator_token_id");
+        const Defaults usual = defaults_of(v.model);
+        v.bos = id(cls ? "cls_token_id" : "bos_token_id", usual.bos); // a converter writes the first alone for BERT
+        v.eos = id("eos_token_id", usual.eos);
+        v.unknown = id("unknown_token_id", usual.unknown);
+        v.separator = id(file_.metadata().contains(prefix + "seperator_token_id") ? "seperator_token_id" // so in files
+                                                                                  : "separator_token_id",
+                         usual.separator);
         v.add_bos = file_.truth(prefix + "add_bos_token");
         v.add_eos = file_.truth(prefix + "add_eos_token");
         v.add_space_prefix = file_.truth(prefix + "add_space_prefix");
@@ -45,9 +58,12 @@ public:
         return v;
     }
 
-    Token id(const std::string& key) const {
-        return static_cast<Token>(file_.integer(prefix + key, 0, vocab_size_ - 1).value_or(-1));
+    Token id(const std::string& key, Token usual = -1) const {
+        if (usual >= vocab_size_) usual = -1;
+        return static_cast<Token>(file_.integer(prefix + key, 0, vocab_size_ - 1).value_or(usual));
     }
+    Token padding(std::string_view model) const { return id("padding_token_id", defaults_of(model).padding); }
+    Token mask(std::string_view model) const { return id("mask_token_id", defaults_of(model).mask); }
 
 private:
     void check_size(const std::string& key, std::size_t found, std::size_t expected) const {
@@ -103,6 +119,12 @@ GgufEntries entries_of(const GgufVocabulary& v) {
 
 } // namespace
 
+std::unique_ptr<Tokenizer> gguf_tokenizer(const Gguf& file) {
+    const GgufValue* const tokens = file.strings(prefix + "tokens");
+    if (tokens == nullptr) fail(ErrorCode::model, file.where(), ": has no tokenizer");
+    return tokenizer_from_gguf(Reader(file, static_cast<int>(tokens->size())).vocabulary(), file.where());
+}
+
 TextSide read_gguf_text(const Gguf& file, int vocab_size) {
     const Reader reader(file, vocab_size);
     const GgufVocabulary vocabulary = reader.vocabulary();
@@ -112,11 +134,11 @@ TextSide read_gguf_text(const Gguf& file, int vocab_size) {
     if (!before.empty()) text.special.start = before.front();
     const std::string decoder = std::string(file.text("general.architecture").value_or("")) + ".decoder_start_token_id";
     if (const auto start = file.integer(decoder, 0, vocab_size - 1)) text.special.start = static_cast<Token>(*start);
-    for (const char* key : {"eos_token_id", "eot_token_id", "eom_token_id"})
-        if (const Token id = reader.id(key); id >= 0 && !text.special.ends_text(id)) text.special.end.push_back(id);
-    text.special.padding = reader.id("padding_token_id");
+    for (const Token id : {vocabulary.eos, reader.id("eot_token_id"), reader.id("eom_token_id")})
+        if (id >= 0 && !text.special.ends_text(id)) text.special.end.push_back(id);
+    text.special.padding = reader.padding(vocabulary.model);
     text.special.unknown = vocabulary.unknown;
-    text.special.mask = reader.id("mask_token_id");
+    text.special.mask = reader.mask(vocabulary.model);
     if (vocabulary.model == "bert") {
         text.special.first = vocabulary.bos;
         text.special.separator = vocabulary.separator >= 0 ? vocabulary.separator : vocabulary.eos;

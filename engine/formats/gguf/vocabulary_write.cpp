@@ -41,8 +41,7 @@ public:
 
     GgufVocabulary read() {
         read_tokens();
-        const JsonValue* type = find_member(model_, "type");
-        const std::string kind = type == nullptr ? "BPE" : *type->string();
+        const std::string& kind = get_string(model_, "type", "tokenizer");
         const auto cuts = flat(file_.rest, "pre_tokenizer", "pretokenizers");
         if (kind == "WordPiece") {
             read_bert();
@@ -81,11 +80,17 @@ void Reader::read_tokens() {
         v_.tokens[id] = file_.vocab[i];
         if (byte_of_spelling(file_.vocab[i]) >= 0) v_.types[id] = Type::byte;
     }
-    if (find_member(file_.rest, "added_tokens") == nullptr) return;
-    for (const JsonValue& token : get_array(file_.rest, "added_tokens", "tokenizer")) {
+    const JsonValue* const added = find_member(file_.rest, "added_tokens");
+    static const JsonValue none = JsonValue::empty_array();
+    for (const JsonValue& token : *(added != nullptr ? *added : none).array()) {
         const auto id = static_cast<std::size_t>(get_int(token, "id", "tokenizer", 0, tokenizer_.vocab_size() - 1));
         v_.tokens[id] = get_string(token, "content", "tokenizer");
         v_.types[id] = get_bool(token, "special", "tokenizer") ? Type::control : Type::user_defined;
+    }
+    for (std::size_t id = 0; id < v_.tokens.size(); ++id) {
+        if (!v_.tokens[id].empty()) continue;
+        v_.tokens[id] = "[PAD" + std::to_string(id) + "]"; // as converters fill up
+        v_.types[id] = Type::unused;
     }
 }
 

@@ -7,7 +7,8 @@ SentencePiece's own program cuts texts into. Needs spm_train and spm_encode (Deb
 
 llama.model is a BPE whose unknown characters are bytes, gemma.model the same without a space in front of a text and with other ids
 of the special pieces and a piece of the user's; t5.model is a Unigram that normalises, bytes.model one whose unknown characters
-are bytes. expected.json has texts and the ids of each file's pieces, without a frame.
+are bytes. spaces.model is of Yi's kind, with runs of spaces as the user's pieces; in accents.model one rule is the beginning of
+another. expected.json has texts and the ids of each file's pieces, without a frame.
 """
 import json
 import pathlib
@@ -27,6 +28,14 @@ MODELS = {
     "bytes": ["--model_type=unigram", "--byte_fallback=true", "--vocab_size=400", "--normalization_rule_tsv=rules.tsv",
               "--pad_id=0", "--eos_id=1", "--unk_id=2", "--bos_id=-1"],
 }  # fmt: skip
+MODELS["spaces"] = [*MODELS["llama"], "--add_dummy_prefix=false", "--user_defined_symbols=\u2581\u2581,\u2581\u2581\u2581"]
+MODELS["accents"] = ["--model_type=unigram", "--vocab_size=100", "--normalization_rule_tsv=accents.tsv"]
+ACCENTS = "6F 302\tF4\n6F 302 301\t1ED1\n"  # o with one accent and with two, composed
+MORE = {
+    "gemma": ["<turn>user one<turn> two"],
+    "spaces": ["\u2581\u2581 _", "if:     five   three  two"],
+    "accents": ["o\u0302 and o\u0302\u0301"],
+}
 TEXTS = [
     "Once upon a time, there was a little girl.",
     "  two   spaces, and a tail  ",
@@ -42,6 +51,7 @@ def train(name, options, lines):
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "text").write_text("\n".join(lines))
         (pathlib.Path(folder) / "rules.tsv").write_text(RULES)
+        (pathlib.Path(folder) / "accents.tsv").write_text(ACCENTS)
         subprocess.run(
             ["spm_train", "--input=text", "--model_prefix=m", "--num_threads=1", "--character_coverage=1.0", *options],
             check=True, capture_output=True, cwd=folder,
@@ -63,9 +73,8 @@ def main():
     lines = [line for line in text.splitlines() if len(line) > 20][:600]
     cases = []
     for name, options in MODELS.items():
-        train(name, options, lines)
-        turns = ["<turn>user one<turn> two"] if name == "gemma" else []
-        cases += [{"model": name, "text": text, "ids": ids(name, text)} for text in TEXTS + turns]
+        train(name, options, lines + (["ph\u00f4 c\u1ed1 and others of the kind"] if name == "accents" else []))
+        cases += [{"model": name, "text": text, "ids": ids(name, text)} for text in TEXTS + MORE.get(name, [])]
     (HERE / "expected.json").write_text("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")
 
 
