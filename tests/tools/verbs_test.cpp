@@ -2,9 +2,11 @@
 // tokenize, logits, encodings, info and perplexity. What the alphabet model must say follows from its definition
 // (models.h).
 #include "encoding/registry.h"
+#include "formats/gguf/file.h"
 #include "model/model_file.h"
 #include "tests/json.h"
 #include "tests/model/small_models.h"
+#include "tests/temp_dir.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 #include "text/bpe_tokenizer.h"
@@ -75,6 +77,34 @@ TEST(CliTokenize, TwentyThousandAddedTokensAreNoMatter) {
         EXPECT_EQ(static_cast<std::size_t>(std::count(outcome.out.begin(), outcome.out.end(), ' ')) + 1, text.size());
         expect_in_time(outcome, 2);
     }
+}
+
+// A tokenizer and nothing else: in a folder, by itself, as a GGUF without tensors.
+TEST(CliTokenize, NeedsATokenizerAlone) {
+    const TempDir dir;
+    test::put_file(dir / "tokenizer.json",
+                   test::file_content("tests/text/tokenizers/template-with-foreign-keys/tokenizer.json"));
+    std::filesystem::copy_file(dir / "tokenizer.json", dir / "renamed");
+    for (const std::string& path :
+         {dir.path().string(), (dir / "tokenizer.json").string(), (dir / "renamed").string()}) {
+        EXPECT_EQ(out_of({"tokenize", path, "-p", "ab<s>", "--special"}), "97 98 256\n");
+        EXPECT_EQ(out_of({"tokenize", path, "--decode", "97 98"}), "ab");
+    }
+    const Outcome said = run_program({"tokenize", dir.path().string(), "-p", "ab", "-v"});
+    EXPECT_NE(said.err.find("'use_regex', which are ignored"), std::string::npos) << said.err;
+    EXPECT_EQ(run_program({"tokenize", dir.path().string(), "-p", "ab"}).err, "");
+    const std::vector<std::string> tokens = {"<unk>", "<s>", "</s>", "\u2581", "a", "b"};
+    write_gguf(dir / "v.gguf",
+               {{"tokenizer.ggml.model", GgufValue::of("llama")},
+                {"tokenizer.ggml.tokens", GgufValue::of(tokens)},
+                {"tokenizer.ggml.scores", GgufValue::of(std::vector<float>(tokens.size()))}},
+               {});
+    EXPECT_EQ(out_of({"tokenize", (dir / "v.gguf").string(), "-p", "ab"}), "3 4 5\n");
+    write_gguf(dir / "none.gguf", {{"general.architecture", GgufValue::of("llama")}}, {});
+    expect_error(run_program({"tokenize", (dir / "none.gguf").string(), "-p", "ab"}), 3, "has no tokenizer");
+    std::filesystem::create_directory(dir / "empty");
+    expect_error(run_program({"tokenize", (dir / "empty").string(), "-p", "ab"}), 3,
+                 "expected a tokenizer, found none");
 }
 
 // ---- logits -------------------------------------------------------------------------------------------

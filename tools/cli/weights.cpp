@@ -288,8 +288,15 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     if (!arguments.has("quiet"))
         options.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
     Model model = load_or_say_how(choice.file, options);
-    if (arguments.has("verbose")) show_model(choice.file, model);
+    if (arguments.has("verbose")) {
+        show_model(choice.file, model);
+        if (const auto& tokenizer = impl_of(model).tokenizer) show_ignored(*tokenizer);
+    }
     return model;
+}
+
+void show_ignored(const Tokenizer& tokenizer) {
+    for (const std::string& line : tokenizer.ignored()) write_message("warning: " + line);
 }
 
 void show_model(const fs::path& file, const Model& model) {

@@ -7,7 +7,8 @@
 
 namespace ordo {
 struct Source;
-}
+class Tokenizer;
+} // namespace ordo
 
 namespace ordo::tools {
 
@@ -81,6 +82,8 @@ struct ModelChoice {
     int context = 0;
 };
 Model open_model(const Arguments& arguments, const ModelChoice& choice);
+// What the tokenizer's file has and the tokenizer ignores, on stderr.
+void show_ignored(const Tokenizer& tokenizer);
 // "model: FILE, encoding: SPEC" on stderr.
 void show_model(const std::filesystem::path& file, const Model& model);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo tokenize: text to token ids and back.
 #include "core/error.h"
+#include "formats/source.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
@@ -28,13 +29,27 @@ constexpr Option tokenizer_options[] = {
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "the model whose tokenizer is used; by default the shipped weights"},
+     .help = "a tokenizer.json, or a model or a directory whose tokenizer is used; by default the shipped weights"},
 };
 constexpr OptionGroup groups[] = {
     {"Text", prompt_options}, {"Result", options}, {"Model", tokenizer_options}, plain_group};
 
-Model open_tokenizer(const Arguments& arguments) {
-    return open_model(arguments, {.file = model_path(arguments)});
+using Tokens = std::span<const Token>;
+
+std::unique_ptr<const Tokenizer> open_tokenizer(const Arguments& arguments) {
+    const std::filesystem::path path = model_path(arguments);
+    std::unique_ptr<const Tokenizer> tokenizer = ordo::open_tokenizer(path);
+    if (arguments.has("verbose")) {
+        write_message("tokenizer: " + printable_path(path));
+        show_ignored(*tokenizer);
+    }
+    return tokenizer;
+}
+
+std::string text_of(const Tokenizer& tokenizer, Tokens ids) {
+    std::string text;
+    for (const Token& id : ids) tokenizer.append(id, text, &id == ids.data());
+    return text;
 }
 
 int decode(const Arguments& arguments, bool json) {
@@ -42,7 +57,7 @@ int decode(const Arguments& arguments, bool json) {
         fail(ErrorCode::usage, "expected a text to encode or --decode, found both");
     std::vector<Token> ids;
     for (const std::int64_t id : arguments.integers("decode")) ids.push_back(static_cast<Token>(id));
-    const std::string text = open_tokenizer(arguments).decode(ids);
+    const std::string text = text_of(*open_tokenizer(arguments), ids);
     if (json) {
         JsonWriter out;
         out.begin_object();
@@ -60,12 +75,14 @@ int run(const Arguments& arguments) {
     const bool json = arguments.text("format") == "json";
     if (arguments.has("decode")) return decode(arguments, json);
     const std::string text = read_prompt(arguments, FinalNewline::keep, 64u << 20);
-    const Model model = open_tokenizer(arguments);
-    const std::vector<Token> ids = model.encode(text, arguments.has("special"));
+    const std::unique_ptr<const Tokenizer> tokenizer = open_tokenizer(arguments);
+    std::vector<Token> ids;
+    tokenizer->encode(text, arguments.has("special"), ids);
     std::string out, pieces;
     for (std::size_t i = 0; i < ids.size(); ++i) {
         out += (i == 0 ? "" : json ? "," : " ") + std::to_string(ids[i]);
-        if (json) pieces += (i == 0 ? "" : ",") + json_quoted(escaped_bytes(model.decode({&ids[i], 1})));
+        if (json)
+            pieces += (i == 0 ? "" : ",") + json_quoted(escaped_bytes(text_of(*tokenizer, Tokens(ids).subspan(i, 1))));
     }
     write_out(json ? "{\"ids\":[" + out + "],\"pieces\":[" + pieces + "]}\n" : out + "\n");
     return 0;
