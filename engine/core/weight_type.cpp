@@ -14,53 +14,34 @@ std::string names_of(const WeightType (&types)[N]) {
     return names;
 }
 
-int block_bytes(WeightType type) {
-    switch (type) {
-    case WeightType::f32:
-        return 4;
-    case WeightType::f16:
-    case WeightType::bf16:
-        return 2;
-    case WeightType::q8_0:
-        return 2 + 32;
-    case WeightType::q4_0:
-        return 2 + 16;
-    case WeightType::q5_0:
-        return 2 + 4 + 16;
-    case WeightType::q4_K:
-        return 2 * 2 + 12 + 128;
-    case WeightType::q5_K:
-        return 2 * 2 + 12 + 32 + 128;
-    case WeightType::q6_K:
-        return 128 + 64 + 16 + 2;
-    }
-    return 0;
-}
+// In the order of WeightType. The sizes are those that ggml asserts of its structures (ggml-common.h).
+constexpr WeightFormat formats[] = {
+    {"f32", 1, 4},
+    {"f16", 1, 2},
+    {"bf16", 1, 2},
+    {"q8_0", 32, 2 + 32, 1},
+    {"q4_0", 32, 2 + 16, 1},
+    {"q4_1", 32, 2 * 2 + 16, 2},
+    {"q5_0", 32, 2 + 4 + 16, 1},
+    {"q5_1", 32, 2 * 2 + 4 + 16, 2},
+    {"iq4_nl", 32, 2 + 16, 1},
+    {"q2_K", 256, 16 + 64 + 2 * 2, 2, 80},
+    {"q3_K", 256, 32 + 64 + 12 + 2, 1, 108},
+    {"q4_K", 256, 2 * 2 + 12 + 128, 2},
+    {"q5_K", 256, 2 * 2 + 12 + 32 + 128, 2},
+    {"q6_K", 256, 128 + 64 + 16 + 2, 1, 208},
+    {"iq4_xs", 256, 2 + 2 + 4 + 128, 1},
+};
+static_assert(std::size(formats) == std::size(weight_types));
 
 } // namespace
 
+const WeightFormat& format_of(WeightType type) {
+    return formats[static_cast<std::size_t>(type)];
+}
+
 std::string_view name_of(WeightType type) {
-    switch (type) {
-    case WeightType::f32:
-        return "f32";
-    case WeightType::f16:
-        return "f16";
-    case WeightType::bf16:
-        return "bf16";
-    case WeightType::q8_0:
-        return "q8_0";
-    case WeightType::q4_0:
-        return "q4_0";
-    case WeightType::q5_0:
-        return "q5_0";
-    case WeightType::q4_K:
-        return "q4_K";
-    case WeightType::q5_K:
-        return "q5_K";
-    case WeightType::q6_K:
-        return "q6_K";
-    }
-    return "";
+    return format_of(type).name;
 }
 
 WeightType weight_type(std::string_view name) {
@@ -80,7 +61,8 @@ WeightType writable_type(std::string_view name) {
 }
 
 std::uint64_t row_bytes(WeightType type, std::int64_t cols) {
-    return static_cast<std::uint64_t>(cols / block_size(type)) * static_cast<std::uint64_t>(block_bytes(type));
+    const WeightFormat& format = format_of(type);
+    return static_cast<std::uint64_t>(cols / format.weights) * static_cast<std::uint64_t>(format.bytes);
 }
 
 } // namespace ordo

@@ -8,17 +8,26 @@
 namespace ordo {
 
 // f16: IEEE 754 binary16; bf16: the upper half of a float. The others are blocks of a row's weights with
-// scales of their own, as GGUF stores them (io/blocks.h): q8_0, q4_0 and q5_0 of 32, q4_K, q5_K and q6_K of 256.
-enum class WeightType { f32, f16, bf16, q8_0, q4_0, q5_0, q4_K, q5_K, q6_K };
+// scales of their own, as GGUF stores them (io/blocks.h).
+enum class WeightType { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, iq4_nl, q2_K, q3_K, q4_K, q5_K, q6_K, iq4_xs };
 
-inline constexpr WeightType weight_types[] = {WeightType::f32,  WeightType::f16,  WeightType::bf16,
-                                              WeightType::q8_0, WeightType::q4_0, WeightType::q5_0,
-                                              WeightType::q4_K, WeightType::q5_K, WeightType::q6_K};
+inline constexpr WeightType weight_types[] = {WeightType::f32,  WeightType::f16,    WeightType::bf16,  WeightType::q8_0,
+                                              WeightType::q4_0, WeightType::q4_1,   WeightType::q5_0,  WeightType::q5_1,
+                                              WeightType::q2_K, WeightType::q3_K,   WeightType::q4_K,  WeightType::q5_K,
+                                              WeightType::q6_K, WeightType::iq4_nl, WeightType::iq4_xs};
 // What floats are turned into. The others are read from files, and multiplied with, as they are.
 inline constexpr WeightType writable_types[] = {WeightType::f32, WeightType::f16, WeightType::bf16, WeightType::q8_0,
                                                 WeightType::q4_0};
 inline constexpr int quant_block = 32; // the fewest weights of a block; activations are quantised by as many
 inline constexpr int largest_quant_block = 256;
+
+// How a file stores the weights of a type: in blocks of so many weights and bytes. Of a block's bytes, `scales` halves from
+// byte `scales_at` on are its scale and, of two, what is added to or subtracted from its weights.
+struct WeightFormat {
+    std::string_view name;
+    int weights, bytes, scales = 0, scales_at = 0;
+};
+const WeightFormat& format_of(WeightType type);
 
 constexpr bool quantised(WeightType type) {
     return type != WeightType::f32 && type != WeightType::f16 && type != WeightType::bf16;
@@ -28,7 +37,7 @@ constexpr bool writable(WeightType type) {
 }
 // Weights of a block; 1 where there are none. Rows of a type are whole blocks.
 constexpr int block_size(WeightType type) {
-    return !quantised(type) ? 1 : type < WeightType::q4_K ? quant_block : largest_quant_block;
+    return !quantised(type) ? 1 : type < WeightType::q2_K ? quant_block : largest_quant_block;
 }
 std::string_view name_of(WeightType type);
 // Throws Error(usage) for a name that is none.

@@ -66,21 +66,66 @@ void read_q8_0(const std::byte* block, float* x) {
     for (int i = 0; i < quant_block; ++i) x[i] = d * static_cast<float>(static_cast<signed char>(block[2 + i]));
 }
 
-void read_q4_0(const std::byte* block, float* x) {
+// The levels of q4_0, q4_1, and with fifth bits in four bytes of q5_0 and q5_1.
+int four_bits(const std::byte* low, int i) {
+    return byte_at(low, i % half_block) >> (i / half_block * 4) & 15;
+}
+int five_bits(const std::byte* fifth, int i) {
+    return four_bits(fifth + 4, i) | (byte_at(fifth, i / 8) >> (i % 8) & 1) << 4;
+}
+
+// x = d (l - offset)
+template <class Level>
+void read_centred(const std::byte* block, int offset, const Level& level, float* x) {
     const float d = half_at(block);
-    for (int i = 0; i < half_block; ++i) {
-        const int byte = byte_at(block, 2 + i);
-        x[i] = d * static_cast<float>((byte & 15) - 8);
-        x[i + half_block] = d * static_cast<float>((byte >> 4) - 8);
+    for (int i = 0; i < quant_block; ++i) x[i] = d * static_cast<float>(level(block + 2, i) - offset);
+}
+
+// x = d l + m
+template <class Level>
+void read_raised(const std::byte* block, const Level& level, float* x) {
+    const float d = half_at(block), m = half_at(block + 2);
+    for (int i = 0; i < quant_block; ++i) x[i] = d * static_cast<float>(level(block + 4, i)) + m;
+}
+
+// The 16 levels of iq4_nl and iq4_xs (kvalues_iq4nl in ggml-common.h).
+constexpr int uneven_levels[] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+void read_uneven(float scale, const std::byte* low, float* x) {
+    for (int i = 0; i < quant_block; ++i) x[i] = scale * static_cast<float>(uneven_levels[four_bits(low, i)]);
+}
+
+void read_iq4_xs(const std::byte* block, float* x) {
+    const float d = half_at(block);
+    const int upper = half_bits(block + 2);
+    for (int i = 0; i < 8; ++i) {
+        const int s = (byte_at(block, 4 + i / 2) >> (i % 2 * 4) & 15) | (upper >> 2 * i & 3) << 4;
+        read_uneven(d * static_cast<float>(s - 32), block + 8 + half_block * i, x + quant_block * i);
     }
 }
 
-void read_q5_0(const std::byte* block, float* x) {
-    const float d = half_at(block);
-    for (int i = 0; i < quant_block; ++i) {
-        const int byte = byte_at(block, 6 + i % half_block), low = i < half_block ? byte & 15 : byte >> 4;
-        const int fifth = byte_at(block, 2 + i / 8) >> (i % 8) & 1;
-        x[i] = d * static_cast<float>((low | fifth << 4) - 16);
+// The lower bits of q2_K and q3_K.
+int two_bits(const std::byte* low, int k) {
+    return byte_at(low, k / 128 * 32 + k % 32) >> (k % 128 / 32 * 2) & 3;
+}
+
+void read_q2_k(const std::byte* block, float* x) {
+    const float d = half_at(block + 80), dmin = half_at(block + 82);
+    for (int k = 0; k < largest_quant_block; ++k) {
+        const int scales = byte_at(block, k / 16);
+        x[k] = d * static_cast<float>(scales & 15) * static_cast<float>(two_bits(block + 16, k)) -
+               dmin * static_cast<float>(scales >> 4);
+    }
+}
+
+void read_q3_k(const std::byte* block, float* x) {
+    const std::byte *const low = block + 32, *const scales = block + 96;
+    const float d = half_at(block + 108);
+    for (int k = 0; k < largest_quant_block; ++k) {
+        const int i = k / 16, level = two_bits(low, k) | (byte_at(block, k % 32) >> (k / 32) & 1) << 2;
+        const int s = (byte_at(scales, i % 8) >> (i / 8 * 4) & 15) | (byte_at(scales, 8 + i % 4) >> (i / 4 * 2) & 3)
+                                                                         << 4;
+        x[k] = d * static_cast<float>(s - 32) * static_cast<float>(level - 4);
     }
 }
 
@@ -125,15 +170,27 @@ void read_block(WeightType type, const std::byte* block, float* x) {
     case WeightType::q8_0:
         return read_q8_0(block, x);
     case WeightType::q4_0:
-        return read_q4_0(block, x);
+        return read_centred(block, 8, four_bits, x);
+    case WeightType::q4_1:
+        return read_raised(block, four_bits, x);
     case WeightType::q5_0:
-        return read_q5_0(block, x);
+        return read_centred(block, 16, five_bits, x);
+    case WeightType::q5_1:
+        return read_raised(block, five_bits, x);
+    case WeightType::iq4_nl:
+        return read_uneven(half_at(block), block + 2, x);
+    case WeightType::q2_K:
+        return read_q2_k(block, x);
+    case WeightType::q3_K:
+        return read_q3_k(block, x);
     case WeightType::q4_K:
         return read_q45_k(block, nullptr, block + 16, x);
     case WeightType::q5_K:
         return read_q45_k(block, block + 16, block + 48, x);
     case WeightType::q6_K:
         return read_q6_k(block, x);
+    case WeightType::iq4_xs:
+        return read_iq4_xs(block, x);
     case WeightType::f16:
         *x = half_at(block);
         return;
@@ -145,10 +202,10 @@ void read_block(WeightType type, const std::byte* block, float* x) {
     }
 }
 
-bool has_wild_scale(WeightType type, const std::byte* block) {
-    if (type == WeightType::q6_K) return !finite(half_bits(block + 208));
-    const bool two = type == WeightType::q4_K || type == WeightType::q5_K;
-    return !finite(half_bits(block)) || (two && !finite(half_bits(block + 2)));
+bool has_wild_scale(const WeightFormat& format, const std::byte* block) {
+    bool wild = false;
+    for (int i = 0; i < format.scales; ++i) wild |= !finite(half_bits(block + format.scales_at + 2 * i));
+    return wild;
 }
 
 // exponent: its bits, which are all set where a half is not finite.
@@ -179,7 +236,7 @@ std::optional<std::size_t> wild_block(WeightType type, std::span<const std::byte
     if (!quantised(type)) return wild_half(type == WeightType::f16 ? 0x7c00 : 0x7f80, blocks);
     const std::size_t stride = row_bytes(type, block_size(type));
     for (std::size_t b = 0; b < blocks.size() / stride; ++b)
-        if (has_wild_scale(type, blocks.data() + b * stride)) return b;
+        if (has_wild_scale(format_of(type), blocks.data() + b * stride)) return b;
     return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/body.h"
 #include "kernels/panels.h"
 #include "kernels/quant_panels.h"
+#include "kernels/rare_panels.h"
 #include "kernels/super_panels.h"
 
 namespace ordo {

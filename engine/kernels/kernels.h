@@ -32,6 +32,11 @@ struct QuantRows {
 //   q4_K  [k / 256] blocks of d f16[32], dmin f16[32], and [35][32][4] bytes: a block of a file, of which each output's
 //   q5_K  follow each other by four: 3 of scales, 32 of levels; q5_K: 3, 8 of fifth bits, 32
 //   q6_K  [k / 256] blocks of d f16[32] and [52][32][4] bytes: 32 of low bits, 16 of high bits, 4 of scales
+//   q4_1, q5_1  as q4_0 and q5_0 with two f16[32], d and m
+//   iq4_nl      as q4_0
+//   q2_K        [k / 256] blocks of d f16[32], dmin f16[32], and [20][32][4] bytes: 4 of scales, 16 of levels
+//   q3_K        [k / 256] blocks of d f16[32] and [27][32][4] bytes: 8 of third bits, 16 of levels, 3 of scales
+//   iq4_xs      [k / 256] blocks of d f16[32], scales' upper bits [32][2] bytes, and [33][32][4] bytes: 1 of scales, 32 of levels
 // The layout is the same for every instruction set.
 inline constexpr int panel_outputs = 32;
 
@@ -74,6 +79,7 @@ struct Kernels {
     PairProduct product_bf16_pairs;
     void (*round_to_bf16)(int n, const float* x, std::uint16_t* y); // to the nearest; null where the product is
     QuantProduct product_q8_0, product_q4_0, product_q5_0, product_q4_K, product_q5_K, product_q6_K;
+    QuantProduct product_q4_1, product_q5_1, product_iq4_nl, product_q2_K, product_q3_K, product_iq4_xs;
     // n a multiple of 32. A value that is not finite makes its block's scale NaN.
     void (*quantise_row)(int n, const float* x, signed char* values, float* scales, int* sums, int* first_sums);
     // x[i] = exp(x[i] - largest x). n > 0; -inf gives 0.

@@ -13,6 +13,10 @@ inline words load_words(const std::byte* p) {
     return *reinterpret_cast<const words*>(p);
 }
 
+inline floats as_floats(words w) { // of numbers with a sign
+    return __builtin_convertvector(reinterpret_cast<ints>(w), floats);
+}
+
 inline int four_bytes(const signed char* p) {
     int x;
     __builtin_memcpy(&x, p, sizeof x);
@@ -23,15 +27,22 @@ inline Bytes splat_four(const signed char* p) {
     return splat_word(four_bytes(p));
 }
 
+// Products of 32 weights of each output, bytes [8][32][4] that are 128 too large.
+template <int ROWS>
+inline void dot_levels(const std::byte* levels, const signed char* const (&x)[ROWS],
+                       Bytes (&acc)[ROWS][panel_vectors]) {
+    for (int g = 0; g < 8; ++g)
+        for (int v = 0; v < panel_vectors; ++v) {
+            const auto w = prepare_q8(load_bytes(levels + 128 * g + 4 * lanes * v));
+            for (int r = 0; r < ROWS; ++r) acc[r][v] = dot4_q8(acc[r][v], w, splat_four(x[r] + 4 * g));
+        }
+}
+
 struct Q8Block { // scales f16[32], then [8][32][4], each byte 128 too large
     static constexpr int bytes = 64 + 1024, offset = q8_offset;
     template <int ROWS>
     static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
-        for (int g = 0; g < 8; ++g)
-            for (int v = 0; v < panel_vectors; ++v) {
-                const auto w = prepare_q8(load_bytes(block + 64 + 128 * g + 4 * lanes * v));
-                for (int r = 0; r < ROWS; ++r) acc[r][v] = dot4_q8(acc[r][v], w, splat_four(x[r] + 4 * g));
-            }
+        dot_levels(block + 64, x, acc);
     }
 };
 
@@ -51,6 +62,16 @@ struct Q4Block { // scales f16[32], then [4][32][4]: k = 4 g + i in the low half
     }
 };
 
+constexpr unsigned low_nibbles = 0x0f0f0f0fu;
+
+// Levels 4 g + i of q5_0 and q5_1, whose fifth bits are bit g of byte i, and those 16 above.
+inline words five_bits_below(words w, words fifth, int g) {
+    return (w & low_nibbles) | ((fifth << 4 >> g) & 0x10101010u);
+}
+inline words five_bits_above(words w, words fifth, int g) {
+    return (w >> 4 & low_nibbles) | ((fifth >> g) & 0x10101010u);
+}
+
 struct Q5Block { // scales f16[32], fifth bits [32][4]: bit g of byte i for k = 4 g + i; then as Q4Block
     static constexpr int bytes = 64 + 128 + 512, offset = 16;
     template <int ROWS>
@@ -59,8 +80,7 @@ struct Q5Block { // scales f16[32], fifth bits [32][4]: bit g of byte i for k = 
             for (int v = 0; v < panel_vectors; ++v) {
                 const auto w = load_words(block + 64 + 128 * (g + 1) + 4 * lanes * v);
                 const auto fifth = load_words(block + 64 + 4 * lanes * v);
-                const auto low = (w & 0x0f0f0f0fu) | ((fifth << 4 >> g) & 0x10101010u);
-                const auto high = (w >> 4 & 0x0f0f0f0fu) | ((fifth >> g) & 0x10101010u);
+                const auto low = five_bits_below(w, fifth, g), high = five_bits_above(w, fifth, g);
                 for (int r = 0; r < ROWS; ++r) {
                     acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(low), splat_four(x[r] + 4 * g));
                     acc[r][v] = dot4_unsigned(acc[r][v], reinterpret_cast<Bytes>(high), splat_four(x[r] + 4 * g + 16));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Products with weights in blocks of 256 (q4_K, q5_K, q6_K), included by one file per instruction set after
-// quant_panels.h. A panel's block is the blocks of 32 rows of a file (io/blocks.h), of which words of four bytes lie side
+// rare_panels.h. A panel's block is the blocks of 32 rows of a file (io/blocks.h), of which words of four bytes lie side
 // by side: word(block, i, v) is the i-th word of as many outputs as a vector has.
 
 namespace {
@@ -31,11 +31,6 @@ struct Activations {
     }
 };
 
-constexpr unsigned low_nibbles = 0x0f0f0f0fu;
-
-inline floats as_floats(words w) { // of numbers with a sign
-    return __builtin_convertvector(reinterpret_cast<ints>(w), floats);
-}
 // All bits moved so that the one at FROM gets to TO.
 template <int FROM, int TO>
 inline words moved(words w) {
@@ -205,6 +200,9 @@ void super_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
         name, product, product_halves, product_slabs, dots, panel_product<F32Panel>, panel_product<F16Panel>,          \
             panel_product<Bf16Panel>, pair_product, round_to_bf16, quant_product<Q8Block>, quant_product<Q4Block>,     \
             quant_product<Q5Block>, super_product<K45Block<false>>, super_product<K45Block<true>>,                     \
-            super_product<K6Block>, quantise_row, exp_row, scale, add, add_value, sum_row, axpy, dot, rotate_adjacent, \
-            rotate_halves, subtract_distance, consecutive, sigmoid, silu, gelu_tanh, silu_grad, gelu_tanh_grad, adamw  \
+            super_product<K6Block>, unpacked_product<Q1Block<false>>, unpacked_product<Q1Block<true>>,                 \
+            unpacked_product<Iq4NlBlock>, unpacked_product<K2Block>, unpacked_product<K3Block>,                        \
+            unpacked_product<Iq4XsBlock>, quantise_row, exp_row, scale, add, add_value, sum_row, axpy, dot,            \
+            rotate_adjacent, rotate_halves, subtract_distance, consecutive, sigmoid, silu, gelu_tanh, silu_grad,       \
+            gelu_tanh_grad, adamw                                                                                      \
     }

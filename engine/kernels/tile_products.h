@@ -130,9 +130,6 @@ void tiled_pair_product(int rows, int outputs, int k, const std::byte* w, std::p
 
 constexpr int block_words = 8; // of four bytes: a block's 32 weights of each output
 
-typedef unsigned char level_bytes
-    __attribute__((vector_size(4 * lanes), aligned(1), may_alias)); // of a vector of words
-
 inline void store_levels(std::byte* room, int word, int v, words levels, unsigned char offset) {
     *reinterpret_cast<level_bytes*>(room + panel_row_bytes * word + 4 * lanes * v) =
         reinterpret_cast<const level_bytes&>(levels) - offset;
@@ -167,8 +164,8 @@ struct Q5Levels {
             const words fifth = load_words(block + 64 + 4 * lanes * v);
             for (int g = 0; g < 4; ++g) {
                 const words w = load_words(block + 64 + panel_row_bytes * (g + 1) + 4 * lanes * v);
-                store_levels(room, g, v, (w & low_nibbles) | ((fifth << 4 >> g) & 0x10101010u), 16);
-                store_levels(room, g + 4, v, (w >> 4 & low_nibbles) | ((fifth >> g) & 0x10101010u), 16);
+                store_levels(room, g, v, five_bits_below(w, fifth, g), 16);
+                store_levels(room, g + 4, v, five_bits_above(w, fifth, g), 16);
             }
         }
     }

@@ -26,6 +26,9 @@ inline Bytes load_bytes(const std::byte* p) {
 inline Bytes nibbles(Bytes v, int shift) {
     return reinterpret_cast<Bytes>((reinterpret_cast<words>(v) >> shift) & 0x0f0f0f0fu);
 }
+inline Bytes look_up(const std::uint8_t (&table)[16], Bytes i) {
+    return vreinterpretq_s32_u8(vqtbl1q_u8(vld1q_u8(table), vreinterpretq_u8_s32(i)));
+}
 inline Bytes splat_word(int s) {
     return vdupq_n_s32(s);
 }

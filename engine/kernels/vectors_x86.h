@@ -48,6 +48,10 @@ inline Bytes load_bytes(const std::byte* p) {
 inline Bytes nibbles(Bytes v, int shift) {
     return _mm512_and_si512(_mm512_srli_epi16(v, static_cast<unsigned>(shift)), _mm512_set1_epi8(15));
 }
+inline Bytes look_up(const std::uint8_t (&table)[16], Bytes i) {
+    const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(sixteen), i);
+}
 inline Bytes splat_word(int s) {
     return _mm512_set1_epi32(s);
 }
@@ -80,6 +84,10 @@ inline Bytes load_bytes(const std::byte* p) {
 inline Bytes nibbles(Bytes v, int shift) {
     return _mm256_and_si256(_mm256_srli_epi16(v, shift), _mm256_set1_epi8(15));
 }
+inline Bytes look_up(const std::uint8_t (&table)[16], Bytes i) {
+    const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(sixteen), i);
+}
 inline Bytes splat_word(int s) {
     return _mm256_set1_epi32(s);
 }
@@ -111,6 +119,10 @@ inline Bytes load_bytes(const std::byte* p) {
 }
 inline Bytes nibbles(Bytes v, int shift) {
     return _mm_and_si128(_mm_srli_epi16(v, shift), _mm_set1_epi8(15));
+}
+inline Bytes look_up(const std::uint8_t (&table)[16], Bytes i) {
+    const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+    return _mm_shuffle_epi8(sixteen, i);
 }
 inline Bytes splat_word(int s) {
     return _mm_set1_epi32(s);

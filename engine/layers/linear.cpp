@@ -37,14 +37,26 @@ QuantProduct quant_product(const Kernels& k, WeightType type) {
         return k.product_q8_0;
     case WeightType::q4_0:
         return k.product_q4_0;
+    case WeightType::q4_1:
+        return k.product_q4_1;
     case WeightType::q5_0:
         return k.product_q5_0;
+    case WeightType::q5_1:
+        return k.product_q5_1;
+    case WeightType::iq4_nl:
+        return k.product_iq4_nl;
+    case WeightType::q2_K:
+        return k.product_q2_K;
+    case WeightType::q3_K:
+        return k.product_q3_K;
     case WeightType::q4_K:
         return k.product_q4_K;
     case WeightType::q5_K:
         return k.product_q5_K;
     case WeightType::q6_K:
         return k.product_q6_K;
+    case WeightType::iq4_xs:
+        return k.product_iq4_xs;
     case WeightType::f32:
     case WeightType::f16:
     case WeightType::bf16:

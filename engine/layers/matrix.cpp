@@ -50,15 +50,10 @@ struct BlockLayout {
     int bytes() const { return 2 * halves + 4 * words; }
 };
 BlockLayout layout_of(WeightType type) {
-    switch (type) {
-    case WeightType::q4_K:
-    case WeightType::q5_K:
-        return {2, 0, static_cast<int>(row_bytes(type, block_size(type)) - 4) / 4, 4};
-    case WeightType::q6_K:
-        return {1, 208, 52, 0};
-    default:
-        return {1, 0, static_cast<int>(row_bytes(type, block_size(type)) - 2) / 4, 2};
-    }
+    const WeightFormat& format = format_of(type);
+    // iq4_xs: the bits next to its scale, which fill no word.
+    const int halves = format.scales + (format.bytes / 2 - format.scales) % 2;
+    return {halves, format.scales_at, (format.bytes - 2 * halves) / 4, format.scales_at == 0 ? 2 * halves : 0};
 }
 
 // A row of floats or halves is one block. In bf16 two weights are a word, as panels have them; an odd one is left.
@@ -76,7 +71,7 @@ void write_word(std::byte* p, std::uint32_t word) {
     std::memcpy(p, &word, sizeof word);
 }
 
-// The fifth bits of q5_0: bit j of the file's word is bit j / 4 of byte j % 4 in a panel.
+// The fifth bits of q5_0 and q5_1 are their first word: bit j of the file's word is bit j / 4 of byte j % 4 in a panel.
 std::uint32_t to_planes(std::uint32_t bits) {
     std::uint32_t planes = 0;
     for (int g = 0; g < 8; ++g) planes |= ((bits >> 4 * g & 15) * 0x00204081u & 0x01010101u) << g;
@@ -86,6 +81,9 @@ std::uint32_t from_planes(std::uint32_t planes) {
     std::uint32_t bits = 0;
     for (int g = 0; g < 8; ++g) bits |= ((planes >> g & 0x01010101u) * 0x01020408u >> 24 & 15) << 4 * g;
     return bits;
+}
+bool has_planes(WeightType type) {
+    return type == WeightType::q5_0 || type == WeightType::q5_1;
 }
 constexpr std::uint32_t q8_offset = 0x80808080u; // q8_0 is kept 128 too large
 
@@ -97,7 +95,7 @@ void scatter(WeightType type, const BlockLayout& layout, const std::byte* from, 
     const std::uint32_t offset = type == WeightType::q8_0 ? q8_offset : 0;
     for (int i = 0; i < layout.words; ++i)
         write_word(to + 4 * lanes * i, read_word(from + layout.words_at + 4 * i) ^ offset);
-    if (type == WeightType::q5_0) write_word(to, to_planes(read_word(to)));
+    if (has_planes(type)) write_word(to, to_planes(read_word(to)));
 }
 
 typedef std::uint32_t four_words __attribute__((vector_size(16), aligned(1), may_alias)); // blocks lie anywhere
@@ -154,7 +152,7 @@ void scatter_four(WeightType type, const BlockLayout& layout, const std::byte* f
         for (int row = 0; row < 4; ++row)
             write_word(words + 4 * (lanes * i + row),
                        read_word(rows + static_cast<std::size_t>(row) * stride + 4 * i) ^ offset);
-    if (type == WeightType::q5_0)
+    if (has_planes(type))
         for (int row = 0; row < 4; ++row) write_word(words + 4 * row, to_planes(read_word(words + 4 * row)));
 }
 
@@ -166,7 +164,7 @@ void gather(WeightType type, const BlockLayout& layout, const std::byte* block, 
     for (int i = 0; i < layout.words; ++i)
         write_word(to + layout.words_at + 4 * i, read_word(from + 4 * lanes * i) ^ offset);
     std::byte* const fifth = to + layout.words_at;
-    if (type == WeightType::q5_0) write_word(fifth, from_planes(read_word(fifth)));
+    if (has_planes(type)) write_word(fifth, from_planes(read_word(fifth)));
 }
 
 std::ptrdiff_t panel_bytes(WeightType type, int cols) {

@@ -168,6 +168,29 @@ void TensorMemory::pack(std::size_t i, const std::string& where) {
     entry.staged = {};
 }
 
+namespace {
+
+// What llama.cpp's quantiser takes for rows that blocks of 256 do not divide.
+WeightType in_small_blocks(WeightType type) {
+    switch (type) {
+    case WeightType::q2_K:
+    case WeightType::q3_K:
+        return WeightType::q4_0;
+    case WeightType::iq4_xs:
+        return WeightType::iq4_nl;
+    case WeightType::q4_K:
+        return WeightType::q5_0;
+    case WeightType::q5_K:
+        return WeightType::q5_1;
+    case WeightType::q6_K:
+        return WeightType::q8_0;
+    default:
+        return type;
+    }
+}
+
+} // namespace
+
 WeightType type_within(WeightType wanted, const TensorSpec& spec) {
     if (spec.shape.size() != 2 || of_encoding(spec.name)) return WeightType::f32;
     if (!quantised(wanted)) return wanted;
@@ -175,7 +198,7 @@ WeightType type_within(WeightType wanted, const TensorSpec& spec) {
     const bool large_blocks = block_size(wanted) > quant_block, whole = spec.shape[1] % block_size(wanted) == 0;
     const bool outer = spec.name == "embedding.weight" || spec.name == "head.weight";
     if (outer) return large_blocks && whole ? WeightType::q6_K : WeightType::q8_0;
-    if (!whole) return wanted == WeightType::q4_K ? WeightType::q5_0 : WeightType::q8_0;
+    if (!whole) return in_small_blocks(wanted);
     return wanted;
 }
 

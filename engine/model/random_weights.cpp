@@ -23,26 +23,57 @@ void fill_uniform(std::span<float> out, const Random& random, double mean, doubl
     });
 }
 
+namespace {
+
+// Of a block of random bits: the deviation of a weight over d, and the second half over d that makes weights' mean 0, if the
+// type has one.
+struct Spread {
+    double deviation, second = 0;
+};
+
+Spread spread_of(WeightType type) {
+    switch (type) {
+    case WeightType::q4_1:
+        return {4.610, -7.5};
+    case WeightType::q5_0:
+        return {9.233};
+    case WeightType::q5_1:
+        return {9.233, -15.5};
+    case WeightType::iq4_nl:
+        return {67.44};
+    case WeightType::q2_K:
+        return {13.87, 1.5};
+    case WeightType::q3_K:
+        return {43.34};
+    case WeightType::q4_K:
+        return {258.3, 7.5};
+    case WeightType::q5_K:
+        return {526.9, 15.5};
+    case WeightType::q6_K:
+        return {1365.7};
+    case WeightType::iq4_xs:
+        return {1246.3};
+    default: // writable()
+        return {1};
+    }
+}
+
+} // namespace
+
 void fill_blocks(std::span<std::byte> out, WeightType type, const Random& random, double deviation) {
-    struct Shape {
-        int at;            // the byte that d is at
-        double size, mean; // deviation of a weight over d; mean of l, which dmin / d cancels
-    };
-    const Shape shape = type == WeightType::q5_0   ? Shape{0, 9.233, 0}
-                        : type == WeightType::q4_K ? Shape{0, 258.3, 7.5}
-                        : type == WeightType::q5_K ? Shape{0, 526.9, 15.5}
-                                                   : Shape{208, 1365.7, 0};
-    const std::uint16_t d = f16_from_float(static_cast<float>(deviation / shape.size));
-    const std::uint16_t dmin = f16_from_float(static_cast<float>(deviation / shape.size * shape.mean));
-    const std::size_t stride = row_bytes(type, block_size(type));
+    const WeightFormat& format = format_of(type);
+    const Spread spread = spread_of(type);
+    const double d = deviation / spread.deviation;
+    const std::uint16_t halves[] = {f16_from_float(static_cast<float>(d)),
+                                    f16_from_float(static_cast<float>(d * spread.second))};
+    const auto stride = static_cast<std::size_t>(format.bytes);
     parallel_for(static_cast<std::ptrdiff_t>(out.size() / stride), 64, [&](std::ptrdiff_t b) {
         std::byte* const block = out.data() + static_cast<std::size_t>(b) * stride;
         for (std::size_t i = 0; i < stride; i += 16) {
             const auto bits = random.four((static_cast<std::uint64_t>(b) << 8) + i);
             std::memcpy(block + i, bits.data(), std::min<std::size_t>(16, stride - i));
         }
-        std::memcpy(block + shape.at, &d, 2);
-        if (shape.mean != 0) std::memcpy(block + 2, &dmin, 2);
+        std::memcpy(block + format.scales_at, halves, 2 * static_cast<std::size_t>(format.scales));
     });
 }
 

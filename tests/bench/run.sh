@@ -87,7 +87,7 @@ ok "nothing to feed is usage" exits 2 "$build/ordo" bench -p 0 -n 0
 ok "no rounds is usage" exits 2 bench -r 0
 "$build/ordo" bench -q -p 8 -n 2 -r 1 -t 1 --layers 1 --encodings none --dtype f32,q8_0 --format csv >"$scratch/csv"
 ok "a list of types: each in turn" [ "$(grep -o ',ordo,[a-z0-9_]*,' "$scratch/csv" | tr -d '\n')" = ,ordo,f32,,ordo,f32,,ordo,q8_0,,ordo,q8_0, ]
-ok "an unknown type is usage, before anything runs" exits 2 "$build/ordo" bench --dtype f32,q4_1
+ok "an unknown type is usage, before anything runs" exits 2 "$build/ordo" bench --dtype f32,q4_2
 ok "a bidirectional shape is usage" exits 2 "$build/ordo" bench --shape bert
 ok "and not among those that are offered" [ -z "$(grep -o 'one of .*\bbert' "$scratch/err")" ]
 ok "a file that is not there" exits 5 "$build/ordo" bench -m "$scratch/absent.safetensors"

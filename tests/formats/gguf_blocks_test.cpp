@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A file of mixed blocks, as llama-quantize makes of "Q4_K_M": the values of a layer's v in another type than those of q
-// and k. Held as stored, it computes what its decoded weights do, but for the rounding of activations to blocks.
+// Files of mixed blocks, as llama-quantize makes of "Q4_K_M" and others: the values of a layer's v in another type than those
+// of q and k. Held as stored, it computes what its decoded weights do, but for the rounding of activations to blocks.
 #include "core/random.h"
 #include "formats/gguf/file.h"
 #include "formats/source.h"
@@ -11,49 +11,61 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace ordo {
 namespace {
 
 constexpr int width = 256, d_ff = 512, vocabulary = 64, heads = 4;
 
-// Where the scales in f16 lie in a block, by ggml's layouts.
-std::vector<std::size_t> scales_of(WeightType type) {
-    if (type == WeightType::q4_K || type == WeightType::q5_K) return {0, 2};
-    if (type == WeightType::q6_K) return {208};
-    return {0};
-}
-
 // Random bits, and scales of a size that keeps activations near 1.
 std::vector<std::byte> random_blocks(WeightType type, int rows, int cols, std::uint64_t seed) {
     const Random random(seed, 1);
     std::vector<std::byte> bytes(static_cast<std::size_t>(rows) * row_bytes(type, cols));
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(random.below(i, 256));
-    const std::size_t block = row_bytes(type, block_size(type));
-    // A k-quant's scale stands before six or eight more bits of scale.
-    const float scale = type == WeightType::q5_0 ? 0.006f : type == WeightType::q6_K ? 0.00004f : 0.0001f;
-    for (std::size_t at = 0; at < bytes.size(); at += block)
-        for (const std::size_t place : scales_of(type)) {
-            const std::uint16_t half = f16_from_float(scale);
-            std::memcpy(bytes.data() + at + place, &half, sizeof half);
-        }
+    // A k-quant's scale stands before four to eight more bits of scale; iq4's levels reach 127.
+    const std::map<WeightType, float> scales{{WeightType::q8_0, 0.0008f},  {WeightType::q4_0, 0.012f},
+                                             {WeightType::q4_1, 0.012f},   {WeightType::q5_0, 0.006f},
+                                             {WeightType::q5_1, 0.006f},   {WeightType::iq4_nl, 0.0009f},
+                                             {WeightType::q2_K, 0.004f},   {WeightType::q3_K, 0.0014f},
+                                             {WeightType::q6_K, 0.00004f}, {WeightType::iq4_xs, 0.00005f}};
+    const float scale = scales.contains(type) ? scales.at(type) : 0.0001f;
+    const WeightFormat& format = format_of(type);
+    // m of q4_1 and q5_1, dmin of k-quants
+    const float second = type == WeightType::q4_1 ? -7.5f : type == WeightType::q5_1 ? -15.5f : 1.0f;
+    const std::uint16_t halves[] = {f16_from_float(scale), f16_from_float(scale * second)};
+    for (std::size_t at = 0; at < bytes.size(); at += static_cast<std::size_t>(format.bytes))
+        std::memcpy(bytes.data() + at + static_cast<std::size_t>(format.scales_at), halves,
+                    2 * static_cast<std::size_t>(format.scales));
     return bytes;
 }
 
+// The types of a layer's matrices; k has q's.
+struct Mix {
+    const char* name;
+    WeightType embedding, q, v, output, gate, up, down;
+};
+using enum WeightType;
+constexpr Mix mixes[] = {{"Q4_K_M", q6_K, q4_K, q6_K, q5_K, q4_K, q5_0, q6_K},
+                         {"Q5_K_M_OfASmallModel", q8_0, q5_1, q6_K, q5_1, q5_K, q5_1, q8_0},
+                         {"Q4_0_WithAnImatrix", q6_K, q4_0, q4_1, q4_0, q4_0, q4_0, q4_1},
+                         {"Q2_K", q6_K, q2_K, q4_K, q3_K, q2_K, q2_K, q3_K},
+                         {"IQ4_XS", q6_K, iq4_xs, q5_K, iq4_xs, iq4_xs, iq4_nl, iq4_xs}};
+
 class MixedFile {
 public:
-    MixedFile() {
-        add("token_embd.weight", WeightType::q6_K, vocabulary, width);
+    explicit MixedFile(const Mix& mix) {
+        add("token_embd.weight", mix.embedding, vocabulary, width);
         for (const std::string layer : {"blk.0.", "blk.1."}) {
             ones(layer + "attn_norm.weight");
-            add(layer + "attn_q.weight", WeightType::q4_K, width, width);
-            add(layer + "attn_k.weight", WeightType::q4_K, width, width);
-            add(layer + "attn_v.weight", WeightType::q6_K, width, width);
-            add(layer + "attn_output.weight", WeightType::q5_K, width, width);
+            add(layer + "attn_q.weight", mix.q, width, width);
+            add(layer + "attn_k.weight", mix.q, width, width);
+            add(layer + "attn_v.weight", mix.v, width, width);
+            add(layer + "attn_output.weight", mix.output, width, width);
             ones(layer + "ffn_norm.weight");
-            add(layer + "ffn_gate.weight", WeightType::q4_K, d_ff, width);
-            add(layer + "ffn_up.weight", WeightType::q5_0, d_ff, width);
-            add(layer + "ffn_down.weight", WeightType::q6_K, width, d_ff);
+            add(layer + "ffn_gate.weight", mix.gate, d_ff, width);
+            add(layer + "ffn_up.weight", mix.up, d_ff, width);
+            add(layer + "ffn_down.weight", mix.down, width, d_ff);
         }
         ones("output_norm.weight");
         const auto count = [](int n) { return GgufValue::of(static_cast<std::uint32_t>(n)); };
@@ -97,8 +109,12 @@ std::vector<float> logits_of(const Model& model, int chunk) {
     return {last.begin(), last.end()};
 }
 
-TEST(GgufBlocks, OfSeveralTypesComputeWhatTheirDecodedWeightsDo) {
-    const MixedFile file;
+class GgufBlocks : public testing::TestWithParam<Mix> {};
+INSTANTIATE_TEST_SUITE_P(Mixes, GgufBlocks, testing::ValuesIn(mixes),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(GgufBlocks, OfSeveralTypesComputeWhatTheirDecodedWeightsDo) {
+    const MixedFile file(GetParam());
     const auto load = [&](const std::string& dtype) {
         LoadOptions options;
         options.dtype = dtype;
@@ -110,7 +126,7 @@ TEST(GgufBlocks, OfSeveralTypesComputeWhatTheirDecodedWeightsDo) {
     const auto& layer = impl_of(stored).weights.layers.front();
     std::vector<WeightType> types;
     for (const Matrix::Band& band : layer.linears.front().weight.bands()) types.push_back(band.type);
-    EXPECT_EQ(types, (std::vector{WeightType::q4_K, WeightType::q6_K}));
+    EXPECT_EQ(types, (std::vector{GetParam().q, GetParam().v}));
 
     const std::vector<float> blocks = logits_of(stored, 256), floats = logits_of(decoded, 256);
     double error = 0, energy = 0;

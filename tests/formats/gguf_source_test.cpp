@@ -304,7 +304,8 @@ TEST(GgufSource, RefusesTypesByNameWithThoseThatWork) {
     ASSERT_EQ(*type, std::byte{0});
     *type = std::byte{26};
     const std::string text = refusal([&] { load_model(gguf_source(parsed(bytes)), {}); }, ErrorCode::model);
-    EXPECT_NE(text.find("F32, F16, BF16, Q8_0, Q4_0, Q5_0, Q4_K, Q5_K or Q6_K (llama-quantize writes them), found I32"),
+    EXPECT_NE(text.find("F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL or IQ4_XS "
+                        "(llama-quantize writes them), found I32"),
               std::string::npos)
         << text;
 }

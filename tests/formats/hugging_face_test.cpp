@@ -286,7 +286,7 @@ TEST(WeightTypes, AreNamedInTheMetadata) {
     EXPECT_EQ(read.at("a"), WeightType::q4_K);
     EXPECT_EQ(read.size(), 2U);
     EXPECT_EQ(weight_types_json({{"c", WeightType::f16}}), "");
-    for (const char* wrong : {"[]", R"({"a": 1})", R"({"a": "q3_K"})", "x"})
+    for (const char* wrong : {"[]", R"({"a": 1})", R"({"a": "q8_K"})", "x"})
         EXPECT_THROW(weight_types_from_json(wrong, "file"), Error) << wrong;
 }
 

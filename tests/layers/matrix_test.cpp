@@ -29,12 +29,13 @@ std::vector<std::byte> random_blocks(WeightType type, int rows, int cols, std::u
     std::vector<std::byte> blocks(stride_of(type, cols) * static_cast<std::size_t>(rows));
     for (std::size_t i = 0; i < blocks.size(); ++i)
         blocks[i] = static_cast<std::byte>(Random(31, stream).four(i / 4)[i % 4] >> 9);
-    const bool two = type == WeightType::q4_K || type == WeightType::q5_K || type == WeightType::f32;
-    for (std::size_t at = 0; at < blocks.size(); at += stride) {
-        const std::size_t half = at + (type == WeightType::q6_K ? 208 : 0);
-        blocks[half + 1] = (blocks[half + 1] & std::byte{0x83}) | std::byte{0x28};
-        if (two) blocks[half + 3] = (blocks[half + 3] & std::byte{0x83}) | std::byte{0x28};
-    }
+    const WeightFormat& format = format_of(type);
+    const int halves = type == WeightType::f32 ? 2 : std::max(format.scales, 1);
+    for (std::size_t at = 0; at < blocks.size(); at += stride)
+        for (int i = 0; i < halves; ++i) {
+            std::byte& top = blocks[at + static_cast<std::size_t>(format.scales_at + 2 * i + 1)];
+            top = (top & std::byte{0x83}) | std::byte{0x28};
+        }
     return blocks;
 }
 

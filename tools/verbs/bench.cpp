@@ -114,8 +114,8 @@ constexpr Option shape_options[] = {
      .kind = Kind::text,
      .value = "TYPES",
      .fallback = "f32",
-     .help = "types of the weights in memory: some of f32, f16, bf16, q8_0, q4_0 and, for random weights, q5_0, q4_K, "
-             "q5_K, q6_K; with --model by default as stored"},
+     .help = "types of the weights in memory: some of f32, f16, bf16, q8_0, q4_0 and, for random weights, q4_1, q5_0, "
+             "q5_1, q2_K, q3_K, q4_K, q5_K, q6_K, iq4_nl, iq4_xs; with --model by default as stored"},
     {.name = "layers",
      .kind = Kind::integer,
      .value = "N",

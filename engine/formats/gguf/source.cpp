@@ -45,7 +45,8 @@ void add_tensors(TensorStore& store, const std::shared_ptr<const Gguf>& file) {
     const std::size_t index = store.add_file(
         file->where(), file->size(),
         [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); },
-        "F32, F16, BF16, Q8_0, Q4_0, Q5_0, Q4_K, Q5_K or Q6_K (llama-quantize writes them)");
+        "F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL or IQ4_XS (llama-quantize "
+        "writes them)");
     for (const GgufTensor& tensor : file->tensors())
         store.add({.name = tensor.name,
                    .dtype = std::string(tensor.type_name),

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Products with weights of types that files rarely have, included by one file per instruction set after quant_panels.h: each
+// block is unpacked to bytes of q8_0's kind for up to 32 rows at once, and all these types share one loop over them. A
+// type is thereby a few lines, compiled once, and not for every number of rows.
+
+namespace {
+
+// Up to 256 weights of each output of a panel.
+struct Unpacked {
+    static constexpr int most_groups = 8; // of 32 weights
+
+    alignas(64) std::byte levels[most_groups][1024]; // [8][32][4] of a group, each 128 too large
+    alignas(64) floats scale[most_groups][panel_vectors];
+    alignas(
+        64) floats least[2 * most_groups][panel_vectors]; // comes off the weights of a group, or of each half of one
+};
+
+typedef unsigned char level_bytes
+    __attribute__((vector_size(4 * lanes), aligned(1), may_alias)); // of a vector of words
+
+inline void store_word(std::byte* levels, int i, int v, words w) {
+    *reinterpret_cast<words*>(levels + 128 * i + 4 * lanes * v) = w;
+}
+inline void store_raised(std::byte* levels, int i, int v, words w) { // of levels below 128
+    store_word(levels, i, v, w | 0x80808080u);
+}
+inline floats load_halves(const std::byte* block, int i, int v) {
+    return load(reinterpret_cast<const half_t*>(block) + panel_outputs * i + lanes * v);
+}
+inline words load_word(const std::byte* from, int i, int v) {
+    return load_words(from + 128 * i + 4 * lanes * v);
+}
+
+// unpack(block, g, to): a panel's block becomes group g, and of 256 weights it and the next seven.
+
+// q4_1 and q5_1: x = d l + m.
+template <bool FIVE>
+struct Q1Block {
+    static constexpr int halves = 128, fifths = FIVE ? 128 : 0, bytes = halves + fifths + 512, groups = 1, minima = 1;
+    static void unpack(const std::byte* block, int group, Unpacked& to) {
+        for (int v = 0; v < panel_vectors; ++v) {
+            to.scale[group][v] = load_halves(block, 0, v);
+            to.least[group][v] = -load_halves(block, 1, v);
+            const words fifth = FIVE ? load_word(block + halves, 0, v) : words{};
+            for (int g = 0; g < 4; ++g) {
+                const words w = load_word(block + halves + fifths, g, v);
+                store_raised(to.levels[group], g, v, five_bits_below(w, fifth, g));
+                store_raised(to.levels[group], g + 4, v, five_bits_above(w, fifth, g));
+            }
+        }
+    }
+};
+
+// The 16 levels of iq4_nl and iq4_xs, each 128 too large (kvalues_iq4nl in ggml-common.h).
+constexpr std::uint8_t uneven_levels[] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
+
+inline void unpack_uneven(const std::byte* from, std::byte* levels) {
+    for (int g = 0; g < 4; ++g)
+        for (int v = 0; v < panel_vectors; ++v) {
+            const words w = load_word(from, g, v);
+            const auto level = [&](words i) {
+                return reinterpret_cast<words>(look_up(uneven_levels, reinterpret_cast<Bytes>(i & low_nibbles)));
+            };
+            store_word(levels, g, v, level(w));
+            store_word(levels, g + 4, v, level(w >> 4));
+        }
+}
+
+struct Iq4NlBlock {
+    static constexpr int bytes = 64 + 512, groups = 1, minima = 0;
+    static void unpack(const std::byte* block, int group, Unpacked& to) {
+        for (int v = 0; v < panel_vectors; ++v) to.scale[group][v] = load_halves(block, 0, v);
+        unpack_uneven(block + 64, to.levels[group]);
+    }
+};
+
+typedef std::uint16_t half_words __attribute__((vector_size(2 * lanes), aligned(2), may_alias));
+
+struct Iq4XsBlock { // x = d (s - 32) c[l], s of each 32
+    static constexpr int halves = 128, levels = halves + 128, bytes = levels + 8 * 512, groups = 8, minima = 0;
+    static void unpack(const std::byte* block, int first, Unpacked& to) {
+        for (int v = 0; v < panel_vectors; ++v) {
+            const floats d = load_halves(block, 0, v);
+            const words low = load_word(block + halves, 0, v);
+            const words high =
+                __builtin_convertvector(*reinterpret_cast<const half_words*>(block + 64 + 2 * lanes * v), words);
+            for (int g = 0; g < groups; ++g) {
+                const words s = ((low >> 4 * g) & 15u) | ((high >> 2 * g & 3u) << 4);
+                to.scale[first + g][v] = d * as_floats(s - 32u);
+            }
+        }
+        for (int g = 0; g < groups; ++g) unpack_uneven(block + levels + 512 * g, to.levels[first + g]);
+    }
+};
+
+// Four levels of two bits, i-th of the group's eight, in q2_K and q3_K.
+inline words two_bits(const std::byte* from, int group, int i, int v) {
+    return (load_word(from, group / 4 * 8 + i, v) >> 2 * (group % 4)) & 0x03030303u;
+}
+
+// x = d s l - dmin m, s and m of each 16. s l is a whole number of up to 45, so that d scales all 256.
+struct K2Block {
+    static constexpr int halves = 128, levels = halves + 4 * 128, bytes = halves + 20 * 128, groups = 8, minima = 2;
+    static void unpack(const std::byte* block, int first, Unpacked& to) {
+        for (int v = 0; v < panel_vectors; ++v) {
+            const floats d = load_halves(block, 0, v), dmin = load_halves(block, 1, v);
+            for (int i = 0; i < 2 * groups; ++i) {
+                const words scales = load_word(block + halves, i / 4, v) >> 8 * (i % 4), s = scales & 15u;
+                to.least[2 * first + i][v] = dmin * as_floats(scales >> 4 & 15u);
+                for (int g = i % 2 * 4; g < i % 2 * 4 + 4; ++g)
+                    store_raised(to.levels[first + i / 2], g, v, two_bits(block + levels, i / 2, g, v) * s);
+            }
+            for (int g = 0; g < groups; ++g) to.scale[first + g][v] = d;
+        }
+    }
+};
+
+// x = d (s - 32) (l - 4), s of each 16. (32 - s) (l - 4) is a whole number from -128 to 124, so that -d scales all 256.
+struct K3Block {
+    static constexpr int halves = 64, levels = halves + 8 * 128, scales = levels + 16 * 128, bytes = halves + 27 * 128;
+    static constexpr int groups = 8, minima = 0;
+    static void unpack(const std::byte* block, int first, Unpacked& to) {
+        for (int v = 0; v < panel_vectors; ++v) {
+            const floats d = load_halves(block, 0, v);
+            for (int i = 0; i < 2 * groups; ++i) {
+                const words four = load_word(block + scales, i / 4 % 2, v) >> 4 * (i / 8) >> 8 * (i % 4);
+                const words two = load_word(block + scales, 2, v) >> 2 * (i / 4) >> 8 * (i % 4);
+                const words s = (four & 15u) | ((two & 3u) << 4), factor = ((32u - s) & 255u) * 0x01010101u;
+                for (int g = i % 2 * 4; g < i % 2 * 4 + 4; ++g) {
+                    const words third = (load_word(block + halves, g, v) >> (i / 2) << 2) & 0x04040404u;
+                    const words level = two_bits(block + levels, i / 2, g, v) | third;
+                    const level_bytes product = (reinterpret_cast<const level_bytes&>(level) - 4) *
+                                                reinterpret_cast<const level_bytes&>(factor);
+                    store_word(to.levels[first + i / 2], g, v, reinterpret_cast<const words&>(product) ^ 0x80808080u);
+                }
+            }
+            for (int g = 0; g < groups; ++g) to.scale[first + g][v] = -d;
+        }
+    }
+};
+
+constexpr int rows_at_once = 32; // that a block is unpacked for: their totals fit the nearest cache
+
+// total [rows][32] += rows of x by the groups of `block`, the first of which meets the activations' block b.
+template <int ROWS>
+inline int add_unpacked(int row, int rows, const Unpacked& block, int groups, int minima, const QuantRows& x, int from,
+                        int b, floats (&total)[rows_at_once][panel_vectors]) {
+    for (; row + ROWS <= rows; row += ROWS)
+        for (int g = 0; g < groups; ++g) {
+            std::ptrdiff_t at[ROWS];
+            const signed char* q[ROWS];
+            Bytes acc[ROWS][panel_vectors];
+            for (int r = 0; r < ROWS; ++r) {
+                at[r] = static_cast<std::ptrdiff_t>(from + row + r) * (x.cols / 32) + b + g;
+                q[r] = x.values + 32 * at[r];
+                for (int v = 0; v < panel_vectors; ++v) acc[r][v] = splat_word(-q8_offset * x.sums[at[r]]);
+            }
+            dot_levels(block.levels[g], q, acc);
+            for (int r = 0; r < ROWS; ++r) {
+                const float scale = x.scales[at[r]];
+                for (int v = 0; v < panel_vectors; ++v)
+                    total[row + r][v] += to_floats(acc[r][v]) * (block.scale[g][v] * scale);
+                for (int i = 0; i < minima; ++i) {
+                    const int all = x.sums[at[r]], first = x.first_sums[at[r]];
+                    const float sum = scale * static_cast<float>(minima == 1 ? all : i == 0 ? first : all - first);
+                    for (int v = 0; v < panel_vectors; ++v) total[row + r][v] -= block.least[minima * g + i][v] * sum;
+                }
+            }
+        }
+    return row;
+}
+[[gnu::noinline]] void add_unpacked(int rows, const Unpacked& block, int groups, int minima, const QuantRows& x,
+                                    int from, int b, floats (&total)[rows_at_once][panel_vectors]) {
+    const int row = add_unpacked<tiles.quant_rows>(0, rows, block, groups, minima, x, from, b, total);
+    add_unpacked<1>(row, rows, block, groups, minima, x, from, b, total);
+}
+
+template <class Block>
+void unpacked_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const QuantRows& x,
+                      float* y, std::ptrdiff_t ldy) {
+    alignas(64) floats total[rows_at_once][panel_vectors];
+    Unpacked unpacked;
+    for (int at = 0; at < outputs; at += panel_outputs, w += panel_bytes)
+        for (int from = 0; from < rows; from += rows_at_once) {
+            const int some = rows - from < rows_at_once ? rows - from : rows_at_once;
+            for (int r = 0; r < some; ++r)
+                for (int v = 0; v < panel_vectors; ++v) total[r][v] = floats{};
+            const std::byte* block = w;
+            for (int b = 0; b < k / 32;) {
+                int groups = 0;
+                for (; groups < Unpacked::most_groups && b + groups < k / 32; groups += Block::groups) {
+                    prefetch<blocks_ahead, Block::bytes>(block);
+                    Block::unpack(block, groups, unpacked);
+                    block += Block::bytes;
+                }
+                add_unpacked(some, unpacked, groups, Block::minima, x, from, b, total);
+                b += groups;
+            }
+            for (int r = 0; r < some; ++r)
+                store_outputs(y + (from + r) * ldy + at, outputs - at < panel_outputs ? outputs - at : panel_outputs,
+                              total[r]);
+        }
+}
+
+} // namespace
