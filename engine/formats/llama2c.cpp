@@ -5,17 +5,24 @@
 #include "formats/gguf/vocabulary.h"
 #include "io/checked.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 namespace ordo {
 namespace {
 
-constexpr std::uint32_t magic_of_versions = 0x616b3432; // "ak42", before the header of later layouts
+constexpr std::int32_t magic_of_versions = 0x616b3432; // "ak42", before the header of later layouts
 constexpr std::size_t most_vocabulary = std::size_t{64} << 20;
 
 std::uint64_t size_of(int n) {
     return static_cast<std::uint64_t>(n);
+}
+
+std::int32_t int_at(std::span<const std::byte> bytes, std::size_t at) {
+    std::int32_t value;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
 }
 
 // What run.c calls them.
@@ -36,63 +43,106 @@ NameMap names() {
             .ignored = {}};
 }
 
-// A run of matrices of all layers, one after the other, as a tensor each.
-class Layout {
-public:
-    Layout(TensorStore& store, std::size_t file) : store_(store), file_(file) {}
+// Tensors that follow each other in a file, of each layer or one alone; without a name numbers that are skipped.
+struct Run {
+    const char* name;
+    std::vector<std::int64_t> shape;
+    bool of_layers = true;
 
-    void add(const std::string& name, std::vector<std::int64_t> shape) {
-        std::uint64_t bytes = sizeof(float);
-        for (const std::int64_t n : shape) bytes *= static_cast<std::uint64_t>(n); // the header's check covers them
-        store_.add({.name = name,
-                    .dtype = "F32",
-                    .type = WeightType::f32,
-                    .shape = std::move(shape),
-                    .bytes = bytes,
-                    .offset = at_,
-                    .file = file_});
-        at_ += bytes;
+    Checked numbers() const { // of one
+        Checked n(1);
+        for (const std::int64_t size : shape) n = n * Checked(static_cast<std::uint64_t>(size));
+        return n;
     }
-    void add_layers(int n_layers, const std::string& name, const std::vector<std::int64_t>& shape) {
-        for (int i = 0; i < n_layers; ++i) add("layers." + std::to_string(i) + "." + name + ".weight", shape);
+    bool in_groups(int group) const { return group > 0 && shape.size() == 2; }
+    Checked bytes(int group) const { // of one
+        const Checked n = numbers();
+        if (!in_groups(group)) return Checked(sizeof(float)) * n;
+        return n + Checked(sizeof(float)) * Checked(n.value() / static_cast<std::uint64_t>(group));
     }
-    void skip(std::uint64_t floats) { at_ += floats * sizeof(float); }
-
-private:
-    TensorStore& store_;
-    std::size_t file_;
-    std::uint64_t at_ = llama2c_header_bytes;
 };
 
-void add_tensors(TensorStore& store, const std::shared_ptr<const File>& file, const Blueprint& b) {
-    const std::size_t index = store.add_file(
+std::vector<Run> runs_of(const Llama2cHeader& header) {
+    const Blueprint& b = header.blueprint;
+    const std::int64_t d = b.d_model, kv = std::int64_t{b.n_kv_heads} * b.d_head, hidden = b.d_ff;
+    const Run embedding{"token_embedding_table", {b.vocab_size, d}, false}, attention_norm{"rms_att_weight", {d}},
+        ffn_norm{"rms_ffn_weight", {d}}, final_norm{"rms_final_weight", {d}, false};
+    std::vector<Run> runs;
+    if (header.version == 0)
+        runs = {embedding, attention_norm};
+    else
+        runs = {attention_norm, ffn_norm, final_norm, embedding};
+    runs.insert(runs.end(), {{"wq", {d, d}}, {"wk", {kv, d}}, {"wv", {kv, d}}, {"wo", {d, d}}});
+    if (header.version == 0) runs.push_back(ffn_norm);
+    runs.insert(runs.end(), {{"w1", {hidden, d}}, {"w2", {d, hidden}}, {"w3", {hidden, d}}});
+    if (header.version == 0) runs.insert(runs.end(), {final_norm, {"", {b.context, b.d_head / 2, 2}, false}});
+    if (!b.tied_head) runs.push_back({"wcls", {b.vocab_size, d}, false});
+    return runs;
+}
+
+// Floats from `first` on of numbers that lie as bytes at one place of a file and have their scales, a float each, at another.
+void read_groups(const File& file, std::uint64_t levels_at, std::uint64_t scales_at, std::uint64_t group,
+                 std::uint64_t first, std::span<std::byte> out) {
+    const std::uint64_t n = out.size() / sizeof(float), first_group = first / group;
+    if (n == 0) return;
+    std::vector<signed char> levels(static_cast<std::size_t>(n));
+    std::vector<float> scales(static_cast<std::size_t>((first + n - 1) / group - first_group + 1));
+    file.read(levels_at + first, std::as_writable_bytes(std::span(levels)));
+    file.read(scales_at + first_group * sizeof(float), std::as_writable_bytes(std::span(scales)));
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+        const float scale = scales[static_cast<std::size_t>((first + i) / group - first_group)];
+        const float value = static_cast<float>(levels[i]) * scale;
+        std::memcpy(out.data() + sizeof(float) * i, &value, sizeof value);
+    }
+}
+
+void add_tensors(TensorStore& store, const std::shared_ptr<const File>& file, const Llama2cHeader& header) {
+    const std::size_t floats = store.add_file(
         file->where(), file->size(),
         [file](std::uint64_t offset, std::span<std::byte> out) { file->read(offset, out); }, "F32");
-    Layout layout(store, index);
-    const int d = b.d_model, kv = b.n_kv_heads * b.d_head;
-    layout.add("token_embedding_table.weight", {b.vocab_size, d});
-    layout.add_layers(b.n_layers, "rms_att_weight", {d});
-    layout.add_layers(b.n_layers, "wq", {d, d});
-    layout.add_layers(b.n_layers, "wk", {kv, d});
-    layout.add_layers(b.n_layers, "wv", {kv, d});
-    layout.add_layers(b.n_layers, "wo", {d, d});
-    layout.add_layers(b.n_layers, "rms_ffn_weight", {d});
-    layout.add_layers(b.n_layers, "w1", {b.d_ff, d});
-    layout.add_layers(b.n_layers, "w2", {d, b.d_ff});
-    layout.add_layers(b.n_layers, "w3", {b.d_ff, d});
-    layout.add("rms_final_weight.weight", {d});
-    layout.skip(size_of(b.context) * size_of(b.d_head / 2) * 2);
-    if (!b.tied_head) layout.add("wcls.weight", {b.vocab_size, d});
+    std::uint64_t at = header.header_bytes();
+    const auto add = [&](const std::string& name, const Run& run) {
+        const std::uint64_t n = run.numbers().value();
+        FileTensor tensor{.name = name + ".weight",
+                          .dtype = "F32",
+                          .type = WeightType::f32,
+                          .shape = run.shape,
+                          .bytes = n * sizeof(float),
+                          .offset = at,
+                          .file = floats};
+        if (run.in_groups(header.group)) { // a file of floats to whoever reads it
+            const auto group = static_cast<std::uint64_t>(header.group);
+            tensor.dtype = "I8";
+            tensor.offset = 0;
+            tensor.file = store.add_file(
+                file->where(), 0,
+                [file, at, n, group](std::uint64_t offset, std::span<std::byte> out) {
+                    read_groups(*file, at, at + n, group, offset / sizeof(float), out);
+                },
+                "I8");
+        }
+        store.add(std::move(tensor));
+    };
+    for (const Run& run : runs_of(header))
+        for (int i = 0; i < (run.of_layers ? header.blueprint.n_layers : 1); ++i) {
+            if (*run.name != '\0')
+                add(run.of_layers ? "layers." + std::to_string(i) + "." + run.name : std::string(run.name), run);
+            at += run.bytes(header.group).value();
+        }
 }
 
 // Of a header whose numbers are in range; none that wraps around is valid.
-Checked file_bytes(const Blueprint& b) {
-    const auto n = [](int size) { return Checked(size_of(size)); };
-    const Checked d = n(b.d_model), kv = n(b.n_kv_heads * b.d_head), matrix = n(b.vocab_size) * d;
-    const Checked layer = d + d + d * d + kv * d + kv * d + d * d + Checked(3) * n(b.d_ff) * d;
-    const Checked floats = matrix + n(b.n_layers) * layer + d + n(b.context) * n(b.d_head / 2) * Checked(2) +
-                           (b.tied_head ? Checked(0) : matrix);
-    return Checked(llama2c_header_bytes) + Checked(sizeof(float)) * floats;
+Checked file_bytes(const Llama2cHeader& header, const std::string& where) {
+    Checked bytes(header.header_bytes());
+    for (const Run& run : runs_of(header)) {
+        const Checked n = run.numbers();
+        if (!n.valid()) return n;
+        if (run.in_groups(header.group) && n.value() % static_cast<std::uint64_t>(header.group) != 0)
+            fail(ErrorCode::model, where, ": header field 'group_size': expected one that divides the ", n.value(),
+                 " numbers of '", run.name, "', found ", header.group);
+        bytes = bytes + run.bytes(header.group) * Checked(size_of(run.of_layers ? header.blueprint.n_layers : 1));
+    }
+    return bytes;
 }
 
 // run.c begins with token 1, which also stands between texts.
@@ -114,28 +164,47 @@ T number_at(std::string_view bytes, std::size_t at) {
     return value;
 }
 
+// The version of a file, and where its sizes stand.
+std::size_t read_version(std::span<const std::byte> start, const std::string& where, Llama2cHeader& header) {
+    const auto check_size = [&](std::size_t expected) {
+        if (start.size() < expected)
+            fail(ErrorCode::model, where, ": expected the ", expected, " bytes of a header of llama2.c's, found ",
+                 start.size());
+    };
+    check_size(llama2c_header_bytes);
+    if (int_at(start, 0) != magic_of_versions) return 0;
+    header.version = int_at(start, 4);
+    if (header.version != 1 && header.version != 2)
+        fail(ErrorCode::model, where,
+             ": version of llama2.c's layout: expected 1 or 2, or the layout without one (export.py "
+             "--version 0), found ",
+             header.version);
+    check_size(llama2c_version_header_bytes);
+    return 8;
+}
+
 } // namespace
 
 Llama2cHeader llama2c_header(std::span<const std::byte> start, const std::string& where) {
-    std::int32_t field[7] = {};
-    if (start.size() < sizeof field)
-        fail(ErrorCode::model, where, ": expected the ", sizeof field, " bytes of a header of llama2.c's, found ",
-             start.size());
-    std::memcpy(field, start.data(), sizeof field);
-    if (static_cast<std::uint32_t>(field[0]) == magic_of_versions)
-        fail(ErrorCode::model, where, ": version ", field[1],
-             " of llama2.c's layout, which is not supported; its legacy layout (export.py --version 0) works");
+    Llama2cHeader header;
+    const std::size_t at = read_version(start, where, header);
     static constexpr struct {
         const char* name;
         std::int32_t least, most;
     } allowed[] = {{"dim", 2, 65536},      {"hidden_dim", 1, 1 << 20}, {"n_layers", 1, 1024},
                    {"n_heads", 1, 1024},   {"n_kv_heads", 1, 1024},    {"vocab_size", -(1 << 22), 1 << 22},
                    {"seq_len", 1, 1 << 22}};
-    for (std::size_t i = 0; i < std::size(field); ++i)
-        if (field[i] < allowed[i].least || field[i] > allowed[i].most || field[i] == 0)
-            fail(ErrorCode::model, where, ": header field '", allowed[i].name, "': expected ", allowed[i].least, " to ",
-                 allowed[i].most, ", found ", field[i]);
-    Llama2cHeader header;
+    std::int32_t field[std::size(allowed)] = {};
+    const auto check_field = [&](const char* name, std::int32_t found, std::int32_t least, std::int32_t most) {
+        if (found < least || found > most || found == 0)
+            fail(ErrorCode::model, where, ": header field '", name, "': expected ", least, " to ", most, ", found ",
+                 found);
+    };
+    for (std::size_t i = 0; i < std::size(field); ++i) {
+        field[i] = int_at(start, at + 4 * i);
+        check_field(allowed[i].name, field[i], header.version == 0 ? allowed[i].least : std::max(allowed[i].least, 1),
+                    allowed[i].most);
+    }
     Blueprint& b = header.blueprint;
     b.architecture = "llama";
     b.d_model = field[0];
@@ -144,17 +213,25 @@ Llama2cHeader llama2c_header(std::span<const std::byte> start, const std::string
     b.n_heads = field[3];
     b.n_kv_heads = field[4];
     b.vocab_size = std::abs(field[5]);
-    b.tied_head = field[5] > 0;
     b.context = field[6];
+    b.tied_head = header.version == 0 ? field[5] > 0 : start[at + sizeof field] != std::byte{0};
+    if (header.version == 2) {
+        header.group = int_at(start, at + sizeof field + 1);
+        check_field("group_size", header.group, 1, 1 << 20);
+    }
     if (b.d_model % b.n_heads != 0 || b.d_model / b.n_heads % 2 != 0)
         fail(ErrorCode::model, where, ": header fields 'dim' and 'n_heads': expected heads of an even size, found ",
              b.d_model, " for ", b.n_heads, " heads");
     b.d_head = b.d_model / b.n_heads;
     check(b, where);
-    const Checked bytes = file_bytes(b);
+    const Checked bytes = file_bytes(header, where);
     if (!bytes.valid()) fail(ErrorCode::model, where, ": the size that the header speaks of exceeds 64 bits");
     header.bytes = bytes.value();
     return header;
+}
+
+std::size_t Llama2cHeader::header_bytes() const {
+    return version == 0 ? llama2c_header_bytes : llama2c_version_header_bytes;
 }
 
 bool is_llama2c(const std::filesystem::path& path) {
@@ -162,9 +239,7 @@ bool is_llama2c(const std::filesystem::path& path) {
     std::byte start[llama2c_header_bytes];
     if (file.size() < sizeof start) return false;
     file.read(0, start);
-    std::uint32_t magic = 0;
-    std::memcpy(&magic, start, sizeof magic);
-    if (magic == magic_of_versions) return true;
+    if (int_at(start, 0) == magic_of_versions) return true;
     try {
         llama2c_header(start, file.where());
         return true;
@@ -204,7 +279,7 @@ Llama2cVocabulary llama2c_vocabulary(const std::filesystem::path& path, int voca
 
 Source llama2c_source(const std::filesystem::path& path, const std::filesystem::path& tokenizer) {
     const auto file = std::make_shared<const File>(path);
-    std::byte start[llama2c_header_bytes];
+    std::byte start[llama2c_version_header_bytes];
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), sizeof start));
     file->read(0, std::span(start).first(n));
     const Llama2cHeader header = llama2c_header(std::span(start).first(n), file->where());
@@ -218,7 +293,7 @@ Source llama2c_source(const std::filesystem::path& path, const std::filesystem::
     source.encoding = "rope:theta=10000,pairing=adjacent";
     source.metadata["source"] = "llama2.c";
     source.names = names();
-    add_tensors(source.tensors, file, source.blueprint);
+    add_tensors(source.tensors, file, header);
     if (!tokenizer.empty())
         source.text = [tokenizer, vocab = source.blueprint.vocab_size] { return read_text(tokenizer, vocab); };
     return source;

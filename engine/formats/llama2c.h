@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The files of llama2.c (Karpathy 2023): weights in its first, "legacy" layout, and vocabularies.
+// The files of llama2.c (Karpathy 2023): weights in the three layouts of its export.py, and vocabularies. The first, "legacy":
 //   int32 dim, hidden, layers, heads, kv_heads, vocab, seq_len; vocab below zero: the head is not the embedding
 //   f32   embedding [vocab, dim], rms_att [layers, dim], wq [layers, dim, dim], wk, wv [layers, kv, dim], wo [layers, dim, dim],
 //         rms_ffn [layers, dim], w1 [layers, hidden, dim], w2 [layers, dim, hidden], w3 [layers, hidden, dim], rms_final [dim],
 //         cosines and sines [seq_len, head / 2] each, which are computed here, and the head [vocab, dim]
+// Versions 1 and 2:
+//   int32 "ak42", version, the seven sizes; u8, whether the head is the embedding; of version 2 int32, the size of a group; zeros
+//         up to byte 256
+//   f32   rms_att, rms_ffn, rms_final
+//   then embedding, wq, wk, wv, wo, w1, w2, w3 and the head, of version 1 f32, of version 2 each matrix as its numbers in signed
+//   bytes and then a scale in f32 for each group of them, by which they are multiplied (runq.c)
 // Pairs of rope are adjacent.
 #pragma once
 
@@ -11,7 +17,7 @@
 
 namespace ordo {
 
-// Whether a file begins as such a file does, whatever its size, or as one of a later layout, which is then refused by name.
+// Whether a file begins as such a file does, whatever its size, or as one that names a version.
 bool is_llama2c(const std::filesystem::path& path);
 
 // tokenizer: a vocabulary, as llama2c_vocabulary() reads it; empty: none. Throws Error.
@@ -33,8 +39,12 @@ Llama2cVocabulary llama2c_vocabulary(std::string_view bytes, int vocab_size, con
 struct Llama2cHeader {
     Blueprint blueprint;
     std::uint64_t bytes = 0;
+    int version = 0, group = 0; // group: numbers that share a scale, of version 2
+
+    std::size_t header_bytes() const;
 };
-inline constexpr std::size_t llama2c_header_bytes = 28;
+// start: the first llama2c_version_header_bytes of a file, or all of a smaller one.
+inline constexpr std::size_t llama2c_header_bytes = 28, llama2c_version_header_bytes = 256;
 Llama2cHeader llama2c_header(std::span<const std::byte> start, const std::string& where);
 
 } // namespace ordo

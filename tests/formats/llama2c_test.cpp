@@ -34,6 +34,29 @@ std::string counting(int n = floats) {
     return bytes;
 }
 
+// As version1_export and version2_export of llama2.c's export.py begin.
+std::string version_header(int version, std::vector<std::int32_t> sizes, int shared, int group) {
+    std::string bytes = le<std::int32_t>(0x616b3432) + le<std::int32_t>(version) + header(std::move(sizes));
+    bytes += static_cast<char>(shared);
+    if (version == 2) bytes += le<std::int32_t>(group);
+    return bytes + std::string(256 - bytes.size(), '\0');
+}
+
+// Norms of 1, 2, 3 ..., then of each matrix levels -127, -126, ... and around, and for each four a scale of 0.5, 0.25, 1, 0.5, ...
+std::string version_2() {
+    std::string bytes = version_header(2, {dim, hidden, layers, heads, kv_heads, vocab, context}, 0, 4);
+    for (int i = 0; i < (2 * layers + 1) * dim; ++i) bytes += test::le_float(static_cast<float>(i + 1));
+    const auto matrix = [&](int n) {
+        for (int i = 0; i < n; ++i) bytes += static_cast<char>(i % 255 - 127);
+        for (int g = 0; g < n / 4; ++g) bytes += test::le_float(g % 3 == 0 ? 0.5f : g % 3 == 1 ? 0.25f : 1.0f);
+    };
+    matrix(vocab * dim);
+    for (const int n : {dim * dim, kv * dim, kv * dim, dim * dim, hidden * dim, dim * hidden, hidden * dim})
+        for (int i = 0; i < layers; ++i) matrix(n);
+    matrix(vocab * dim);
+    return bytes;
+}
+
 std::string message(const std::function<void()>& act, ErrorCode code = ErrorCode::model) {
     try {
         act();
@@ -44,6 +67,16 @@ std::string message(const std::function<void()>& act, ErrorCode code = ErrorCode
     return "accepted";
 }
 
+std::map<std::string, std::vector<float>> values_of(const Source& source) {
+    std::map<std::string, std::vector<float>> found;
+    for (const TensorSpec& spec : source.specs()) {
+        std::size_t size = 1;
+        for (const std::int64_t n : spec.shape) size *= static_cast<std::size_t>(n);
+        source.assemble(spec).read(found[spec.name] = std::vector<float>(size));
+    }
+    return found;
+}
+
 TEST(Llama2c, FindsEachTensorInItsPlace) {
     const test::TempDir dir;
     put_file(dir / "a.bin", counting());
@@ -52,12 +85,7 @@ TEST(Llama2c, FindsEachTensorInItsPlace) {
     EXPECT_EQ(source.blueprint.d_head, 2);
     EXPECT_TRUE(source.blueprint.tied_head);
     EXPECT_EQ(source.encoding, "rope:theta=10000,pairing=adjacent");
-    std::map<std::string, std::vector<float>> found;
-    for (const TensorSpec& spec : source.specs()) {
-        std::size_t size = 1;
-        for (const std::int64_t n : spec.shape) size *= static_cast<std::size_t>(n);
-        source.assemble(spec).read(found[spec.name] = std::vector<float>(size));
-    }
+    const auto found = values_of(source);
     // Where each begins, counted from the layout in run.c: arrays of all layers, one after the other.
     const int att = vocab * dim, wq = att + layers * dim, wk = wq + layers * dim * dim, wv = wk + layers * kv * dim,
               wo = wv + layers * kv * dim, ffn = wo + layers * dim * dim, w1 = ffn + layers * dim,
@@ -131,8 +159,16 @@ TEST(Llama2c, CallsAFileOfAnotherLengthByItsName) {
                                                            " bytes, as its header of llama2.c's calls for, found " +
                                                            std::to_string(bytes.size()));
     }
-    put_file(path, header({0x616b3432, 1, 4, 6, 2, 2, 1}));
-    EXPECT_NE(message([&] { open_source(path); }).find("version 1 of llama2.c's layout"), std::string::npos);
+    put_file(path, header({0x616b3432, 3, 4, 6, 2, 2, 1}));
+    EXPECT_EQ(message([&] { open_source(path); }),
+              path +
+                  ": version of llama2.c's layout: expected 1 or 2, or the layout without one (export.py --version 0), "
+                  "found 3");
+    const std::string versioned = version_2();
+    put_file(path, versioned + "tail");
+    EXPECT_EQ(message([&] { open_source(path); }), path + ": expected " + std::to_string(versioned.size()) +
+                                                       " bytes, as its header of llama2.c's calls for, found " +
+                                                       std::to_string(versioned.size() + 4));
 }
 
 TEST(Llama2c, ReadsAHeadOfItsOwnBehindTheRest) {
@@ -145,6 +181,64 @@ TEST(Llama2c, ReadsAHeadOfItsOwnBehindTheRest) {
     std::vector<float> head(vocab * dim);
     source.assemble({.name = "head.weight", .shape = {vocab, dim}}).read(head);
     EXPECT_EQ(head[0], static_cast<float>(floats));
+}
+
+TEST(Llama2c, ReadsVersion1AsTheSameNumbersInAnotherOrder) {
+    const test::TempDir dir;
+    std::string bytes = version_header(1, {dim, hidden, layers, heads, kv_heads, vocab, context}, 1, 0);
+    const int matrices = vocab * dim + layers * (layer_floats - 2 * dim), norms = (2 * layers + 1) * dim;
+    for (int i = 0; i < norms + matrices; ++i) bytes += test::le_float(static_cast<float>(i));
+    put_file(dir / "a.bin", bytes);
+    const auto found = values_of(llama2c_source(dir / "a.bin"));
+    // The order of version1_export: attention's norms, the feed-forward's, the last, the embedding, wq of all layers ...
+    EXPECT_EQ(found.at("layers.1.attention_norm.weight")[0], dim);
+    EXPECT_EQ(found.at("layers.0.feed_forward_norm.weight")[1], layers * dim + 1);
+    EXPECT_EQ(found.at("final_norm.weight")[0], 2 * layers * dim);
+    EXPECT_EQ(found.at("embedding.weight")[0], norms);
+    EXPECT_EQ(found.at("layers.1.attention.qkv.weight")[0], norms + vocab * dim + dim * dim);
+    EXPECT_EQ(found.at("layers.1.feed_forward.in.weight").back(), norms + matrices - 1); // the end of w3
+}
+
+// What dequantize() of llama2.c's runq.c makes of them: level times the scale of its group.
+TEST(Llama2c, ReadsVersion2AsItsLevelsTimesTheirScales) {
+    const test::TempDir dir;
+    put_file(dir / "a.bin", version_2());
+    EXPECT_TRUE(is_llama2c(dir / "a.bin"));
+    const Source source = llama2c_source(dir / "a.bin");
+    EXPECT_FALSE(source.blueprint.tied_head);
+    const auto found = values_of(source);
+    EXPECT_EQ(found.at("layers.1.attention_norm.weight")[0], dim + 1);
+    EXPECT_EQ(found.at("final_norm.weight")[0], 2 * layers * dim + 1);
+    // -127 to -124 by 0.5, -123 to -120 by 0.25, -119 to -116 by 1, and again.
+    const std::vector<float> row{-63.5f, -63,  -62.5f, -62,  -30.75f, -30.5f, -30.25f, -30,
+                                 -119,   -118, -117,   -116, -57.5f,  -57,    -56.5f,  -56};
+    const auto begins = [&](const std::string& name, std::size_t at, std::size_t n) {
+        const std::vector<float>& values = found.at(name);
+        EXPECT_EQ(std::vector<float>(values.begin() + static_cast<std::ptrdiff_t>(at),
+                                     values.begin() + static_cast<std::ptrdiff_t>(at + n)),
+                  std::vector<float>(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(n)))
+            << name << " from " << at;
+    };
+    begins("embedding.weight", 0, 16);
+    begins("head.weight", 0, 16);
+    for (const std::string layer : {"layers.0.", "layers.1."}) {
+        begins(layer + "attention.qkv.weight", 0, dim * dim);
+        begins(layer + "attention.qkv.weight", dim * dim, kv * dim);
+        begins(layer + "attention.qkv.weight", dim * dim + kv * dim, kv * dim);
+        begins(layer + "attention.out.weight", 0, dim * dim);
+        begins(layer + "feed_forward.in.weight", 0, 16);
+        begins(layer + "feed_forward.in.weight", hidden * dim, 16);
+        begins(layer + "feed_forward.out.weight", 0, 16);
+    }
+    // Every float of a matrix alone, from the middle of a group on too.
+    std::vector<float> one(3);
+    const FileTensor& w1 = *source.tensors.find("layers.1.w1.weight");
+    source.tensors.read(w1, 4 * 6, std::as_writable_bytes(std::span(one)));
+    EXPECT_EQ(one, (std::vector<float>{-30.25f, -30, -119}));
+    for (std::size_t n = 0; n < version_2().size(); n += 13) {
+        put_file(dir / "cut.bin", version_2().substr(0, n));
+        EXPECT_NE(message([&] { llama2c_source(dir / "cut.bin"); }), "accepted") << n;
+    }
 }
 
 TEST(Llama2c, RefusesHeadersByTheirField) {
@@ -163,7 +257,18 @@ TEST(Llama2c, RefusesHeadersByTheirField) {
     EXPECT_NE(refused({4, 6, 2, 2, 1, 0, 3}).find("'vocab_size'"), std::string::npos);
     EXPECT_NE(refused({4, 6, 2, 2, 1, -2147483647 - 1, 3}).find("'vocab_size'"), std::string::npos);
     EXPECT_NE(refused({4, 6, 2, 2, 1, 5, -3}).find("'seq_len'"), std::string::npos);
-    EXPECT_NE(refused({0x616b3432, 1, 4, 6, 2, 2, 1}).find("version 1 of llama2.c's layout"), std::string::npos);
+    EXPECT_NE(refused({0x616b3432, 1, 4, 6, 2, 2, 1}).find("expected the 256 bytes"), std::string::npos);
+    EXPECT_NE(refused({0x616b3432, 0, 4, 6, 2, 2, 1}).find("expected 1 or 2"), std::string::npos);
+    const auto refused_version = [](int version, std::vector<std::int32_t> sizes, int group) {
+        const std::string bytes = version_header(version, std::move(sizes), 1, group);
+        return message([&] { llama2c_header(std::as_bytes(std::span(bytes)), "mem"); });
+    };
+    EXPECT_NE(refused_version(1, {4, 6, 2, 2, 1, -5, 3}, 0).find("'vocab_size': expected 1 to"), std::string::npos);
+    EXPECT_NE(refused_version(2, {4, 6, 2, 2, 1, 5, 3}, 0).find("'group_size': expected 1 to"), std::string::npos);
+    EXPECT_NE(refused_version(2, {4, 6, 2, 2, 1, 5, 3}, -4).find("'group_size': expected 1 to"), std::string::npos);
+    EXPECT_EQ(
+        refused_version(2, {4, 6, 2, 2, 1, 5, 3}, 8),
+        "mem: header field 'group_size': expected one that divides the 20 numbers of 'token_embedding_table', found 8");
 }
 
 TEST(Llama2c, ReadsAVocabulary) {

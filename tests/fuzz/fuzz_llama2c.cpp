@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto bytes = std::as_bytes(std::span(data, size));
     attempt([&] {
         const Llama2cHeader header = llama2c_header(bytes, "fuzz");
-        require(header.bytes > llama2c_header_bytes && header.blueprint.d_head > 0);
+        require(header.bytes > header.header_bytes() && header.blueprint.d_head > 0);
     });
     if (size == 0) return 0;
     const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
