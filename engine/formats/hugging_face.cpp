@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, and, where they are
-// there, tokenizer.json (or vocab.json and merges.txt, Marian's files or SentencePiece's), tokenizer_config.json,
+// A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, or pytorch_model.bin or
+// its shards, and, where they are there, tokenizer.json (or vocab.json and merges.txt, Marian's files or SentencePiece's), tokenizer_config.json,
 // special_tokens_map.json and generation_config.json.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "formats/architecture.h"
+#include "formats/pytorch_store.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "formats/tokenizer_config.h"
@@ -19,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_config = std::size_t{4} << 20, most_tokenizer = json_tokenizer_limits.bytes;
-constexpr std::string_view index_name = "model.safetensors.index.json";
 
 // A file of the directory as JSON; null if it is not there.
 JsonValue read_json_file(const fs::path& path, std::size_t most = most_config) {
@@ -40,9 +40,25 @@ void check_shard_name(const std::string& name, const std::string& where) {
              printable(name), "'");
 }
 
-void add_shards(TensorStore& store, const fs::path& directory) {
-    const std::string where = printable_path(directory / index_name);
-    const JsonValue index = read_json_file(directory / index_name, json_header_limits.bytes);
+// The files of weights that a directory may have, the first first.
+struct WeightFiles {
+    std::string_view one, index;
+    void (*add)(TensorStore& store, const fs::path& path);
+};
+constexpr WeightFiles weight_files[] = {
+    {"model.safetensors", "model.safetensors.index.json",
+     [](TensorStore& store, const fs::path& path) {
+         add_safetensors(store, std::make_shared<const Safetensors>(Safetensors::open(path)));
+     }},
+    {"pytorch_model.bin", "pytorch_model.bin.index.json",
+     [](TensorStore& store, const fs::path& path) {
+         add_pytorch(store, std::make_shared<const PytorchFile>(PytorchFile::open(path)));
+     }},
+};
+
+void add_shards(TensorStore& store, const fs::path& directory, const WeightFiles& files) {
+    const std::string where = printable_path(directory / files.index);
+    const JsonValue index = read_json_file(directory / files.index, json_header_limits.bytes);
     const JsonValue& map = get_object(index, "weight_map", where);
     std::set<std::string> names;
     for (const auto& [tensor, file] : *map.object()) {
@@ -52,8 +68,7 @@ void add_shards(TensorStore& store, const fs::path& directory) {
         const std::string& name = *file.string();
         if (names.insert(name).second) check_shard_name(name, where);
     }
-    for (const std::string& name : names)
-        add_safetensors(store, std::make_shared<const Safetensors>(Safetensors::open(directory / name)));
+    for (const std::string& name : names) files.add(store, directory / name);
     for (const auto& [tensor, file] : *map.object()) {
         const FileTensor* found = store.find(tensor);
         const std::string expected = printable_path(directory / *file.string());
@@ -64,14 +79,19 @@ void add_shards(TensorStore& store, const fs::path& directory) {
 }
 
 void add_weights(TensorStore& store, const fs::path& directory) {
-    const fs::path one = directory / "model.safetensors";
-    if (is_there(one)) return add_safetensors(store, std::make_shared<const Safetensors>(Safetensors::open(one)));
-    if (is_there(directory / index_name)) return add_shards(store, directory);
-    const char* more = "";
-    for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json", "consolidated.00.pth"})
-        if (is_there(directory / pickle)) more = " but PyTorch's pickles, which are never loaded: convert them";
-    fail(ErrorCode::model, printable_path(directory), ": expected model.safetensors or ", index_name, ", found none",
-         more);
+    for (const WeightFiles& files : weight_files) {
+        if (is_there(directory / files.one)) return files.add(store, directory / files.one);
+        if (is_there(directory / files.index)) return add_shards(store, directory, files);
+    }
+    std::string expected;
+    for (const WeightFiles& files : weight_files)
+        for (const std::string_view name : {files.one, files.index})
+            expected += (expected.empty() ? "" : name == weight_files[1].index ? " or " : ", ") + std::string(name);
+    const bool original = is_there(directory / "consolidated.00.pth");
+    fail(ErrorCode::model, printable_path(directory), ": expected ", expected, ", found none",
+         original
+             ? " but Llama's original consolidated.00.pth; download the directory of the same model for transformers"
+             : "");
 }
 
 // ---- Text ---------------------------------------------------------------------------------------

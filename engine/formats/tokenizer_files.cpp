@@ -87,7 +87,7 @@ std::string merges(const fs::path& path) {
 bool has_gpt2_files(const fs::path& directory, const JsonValue& tokenizer_config, std::string_view model_type) {
     if (!is_there(directory / vocab_name) || !is_there(directory / merges_name)) return false;
     const std::string* name = text_of(tokenizer_config, "tokenizer_class");
-    if (name == nullptr) return model_type == "gpt2" || model_type == "opt";
+    if (name == nullptr) return model_type == "gpt2" || model_type == "opt" || model_type == "gpt_neo";
     return *name == "GPT2Tokenizer" || *name == "GPT2TokenizerFast";
 }
 

@@ -106,6 +106,48 @@ def gpt_bigcode_tensors(c):
     return t | pairs(p, ("ln_f", norm(d), bias(d)))
 
 
+# --- GPT-Neo --------------------------------------------------------------------------------------------
+
+
+def gpt_neo_kinds(c):
+    """[[["global", "local"], 2]] -> global, local, global, local"""
+    return [kind for kinds, times in c["attention_types"] for _ in range(times) for kind in kinds]
+
+
+def gpt_neo(c, w, case):
+    w = w.under("transformer.")
+    n, eps, count = len(case["tokens"]), epsilon(c["layer_norm_epsilon"]), c["num_heads"]
+    x = w["wte.weight"][case["tokens"]] + w["wpe.weight"][np.arange(n)]
+    scale = (c["hidden_size"] // count) ** -0.5 if broken("scores scaled by 1/sqrt(e)") else 1
+    other = broken("the layers with a window the other way round")
+    for layer, kind in enumerate(gpt_neo_kinds(c)):
+        h, window = w.under(f"h.{layer}."), c["window_size"] if (kind == "local") != other else None
+        a, normed = h.under("attn.attention."), h.layer_norm("ln_1", x, eps)
+        q, k, v = (heads(a.linear(f"{name}_proj", normed), count) for name in "qkv")
+        x = x + a.linear("out_proj", attention(q, k, v, causal(n, window), scale))
+        x = x + h.linear("mlp.c_proj", gelu_tanh(h.linear("mlp.c_fc", h.layer_norm("ln_2", x, eps))))
+    return w.layer_norm("ln_f", x, eps) @ w["wte.weight"].T
+
+
+def gpt_neo_tensors(c, masks=False):
+    d, ff, p = c["hidden_size"], c["intermediate_size"] or 4 * c["hidden_size"], "transformer."
+    size = c["max_position_embeddings"]
+    t = {p + "wte.weight": table(c["vocab_size"], d), p + "wpe.weight": table(size, d, 0.4)}
+    for layer, kind in enumerate(gpt_neo_kinds(c)):
+        h = f"{p}h.{layer}."
+        a = h + "attn.attention."
+        t |= pairs(h, ("ln_1", norm(d), bias(d)), ("ln_2", norm(d), bias(d)))
+        t |= {f"{a}{name}_proj.weight": linear((d, d), 0.9 if name != "v" else 1) for name in "qkv"}
+        t |= pairs(a, ("out_proj", linear((d, d)), bias(d)))
+        t |= pairs(h + "mlp.", ("c_fc", linear((ff, d), 1.3), bias(ff)), ("c_proj", linear((d, ff), 1.3), bias(d)))
+        if masks:
+            seen = np.tril(np.ones((1, 1, size, size), np.uint8))
+            t[a + "bias"], t[a + "masked_bias"] = seen, np.array(-1e9, np.float32)
+    return t | pairs(p, ("ln_f", norm(d), bias(d)))
+
+
+NEO_BUFFERS = tuple(f"transformer.h.N.attn.attention.{name}" for name in ("bias", "masked_bias"))
+
 # --- OPT ------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +261,9 @@ FIXTURES = [
     Fixture("gpt2-bare", lambda c: gpt2_tensors(c, "", masks=True), gpt2, long=24, unread=("h.N.attn.bias",)),
     Fixture("gpt-bigcode", gpt_bigcode_tensors, gpt_bigcode),
     Fixture("gpt-bigcode-heads", gpt_bigcode_tensors, gpt_bigcode),
+    Fixture("gpt-neo", lambda c: gpt_neo_tensors(c, masks=True), gpt_neo, unread=NEO_BUFFERS),
+    Fixture("gpt-neo-bin", gpt_neo_tensors, gpt_neo, "F32", bins=1, unread=("lm_head.weight",)),
+    Fixture("gpt-neo-shards", gpt_neo_tensors, gpt_neo, "BF16", bins=2),
     Fixture("opt", opt_tensors, opt, long=48),
     Fixture("opt-post-norm", opt_tensors, opt, long=48),
     Fixture("xglm", xglm_tensors, xglm),

@@ -8,6 +8,8 @@ from typing import Callable, Optional
 
 import numpy as np
 
+import pytorch
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 # --- random numbers, the same in every version of every library -----------------------------------------
@@ -83,6 +85,7 @@ class Fixture:
     greedy: int = 12  # tokens to go on with after the first case; 0 where nothing is generated
     seed: Optional[str] = None  # whose random numbers: the name's, or those of a fixture with the same weights
     hidden: Optional[Callable] = None  # (config, weights, case) -> [tokens, d] in front of the head
+    bins: int = 0  # how many files of PyTorch's there are in place of model.safetensors
     unread: tuple = ()  # tensors that the file has and no logit depends on: patterns with N for a layer
 
     def __post_init__(self):
@@ -157,11 +160,46 @@ def read_safetensors(path):
         if name == "__metadata__":
             continue
         begin, end = (8 + length + offset for offset in entry["data_offsets"])
-        raw, kind = data[begin:end], entry["dtype"]
-        if kind == "BF16":
-            array = (np.frombuffer(raw, "<u2").astype("<u4") << 16).view("<f4").astype(float)
-        else:
-            array = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2", "I64": "<i8", "U8": "u1"}[kind])
-            array = array.astype(float) if kind in ("F32", "F16") else array
-        arrays[name] = array.reshape(entry["shape"])
+        arrays[name] = as_array(entry["dtype"], data[begin:end]).reshape(entry["shape"])
+    return arrays
+
+
+def as_array(kind, raw):
+    if kind == "BF16":
+        return (np.frombuffer(raw, "<u2").astype("<u4") << 16).view("<f4").astype(float)
+    array = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2", "I64": "<i8", "U8": "u1"}[kind])
+    return array.astype(float) if kind in ("F32", "F16") else array
+
+
+# --- a fixture's files ----------------------------------------------------------------------------------
+
+
+def bin_names(fixture):
+    if fixture.bins == 1:
+        return ["pytorch_model.bin"]
+    return [f"pytorch_model-{i + 1:05}-of-{fixture.bins:05}.bin" for i in range(fixture.bins)]
+
+
+def write_weights(fixture, arrays):
+    """PyTorch's files have what a state dictionary may: a tied head, a matrix with strides, and vectors on one storage."""
+    if not fixture.bins:
+        return write_safetensors(fixture.folder / "model.safetensors", arrays, fixture.dtype)
+    names, count, index = list(arrays), fixture.bins, {}
+    for i, file in enumerate(bin_names(fixture)):
+        mine = {name: arrays[name] for name in names[i * len(names) // count : (i + 1) * len(names) // count]}
+        square = [name for name, array in mine.items() if array.ndim == 2][1:2]
+        tied = ("transformer.wte.weight", "lm_head.weight") if count == 1 else None
+        pytorch.write(fixture.folder / file, mine, lambda array: as_bytes(array, fixture.dtype), square, tied)
+        index |= dict.fromkeys(mine, file)
+    if count > 1:
+        text = json.dumps({"metadata": {"total_size": 0}, "weight_map": index}, indent=2)
+        (fixture.folder / "pytorch_model.bin.index.json").write_text(text + "\n")
+
+
+def read_weights(fixture):
+    if not fixture.bins:
+        return read_safetensors(fixture.folder / "model.safetensors")
+    arrays = {}
+    for file in bin_names(fixture):
+        arrays |= pytorch.read(fixture.folder / file, as_array)
     return arrays

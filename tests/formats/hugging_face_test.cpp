@@ -71,9 +71,12 @@ TEST_F(HuggingFace, WhatIsNotThereIsSaid) {
     expect_refused("without config.json");
     take("llama");
     fs::remove(folder_ / "model.safetensors");
-    expect_refused("expected model.safetensors or model.safetensors.index.json, found none");
+    expect_refused("expected model.safetensors, model.safetensors.index.json, pytorch_model.bin or "
+                   "pytorch_model.bin.index.json, found none");
+    put_file(folder_ / "consolidated.00.pth", "PK");
+    expect_refused("found none but Llama's original consolidated.00.pth");
     put_file(folder_ / "pytorch_model.bin", "PK");
-    expect_refused("PyTorch's pickles, which are never loaded");
+    expect_refused("pytorch_model.bin: zip archive: expected its directory");
 }
 
 // ---- C: hyperparameters ---------------------------------------------------------------------------

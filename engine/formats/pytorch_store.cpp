@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "formats/pytorch_store.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace ordo {
+namespace {
+
+std::optional<WeightType> float_type(std::string_view dtype) {
+    if (dtype == "F32") return WeightType::f32;
+    if (dtype == "F16") return WeightType::f16;
+    if (dtype == "BF16") return WeightType::bf16;
+    return std::nullopt;
+}
+
+} // namespace
+
+void add_pytorch(TensorStore& store, const std::shared_ptr<const PytorchFile>& file) {
+    constexpr std::string_view types = "F32, F16 or BF16";
+    const std::size_t index = store.add_file(
+        file->where(), file->size(),
+        [file](std::uint64_t offset, std::span<std::byte> out) { file->read_at(offset, out); }, types);
+    for (const PytorchTensor& tensor : file->tensors()) {
+        FileTensor added{tensor.name,   tensor.dtype, float_type(tensor.dtype), tensor.shape, tensor.bytes,
+                         tensor.offset, index};
+        if (!tensor.strides.empty()) { // a place of its own, where its elements follow each other once it is read
+            struct Elements {
+                std::once_flag once;
+                std::vector<std::byte> bytes;
+            };
+            added.offset = 0;
+            added.file = store.add_file(
+                file->where(), 0,
+                [file, &tensor, elements = std::make_shared<Elements>()](std::uint64_t offset,
+                                                                         std::span<std::byte> out) {
+                    std::call_once(elements->once, [&] { elements->bytes = file->gathered(tensor); });
+                    std::copy_n(elements->bytes.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+                },
+                types);
+        }
+        store.add(std::move(added));
+    }
+}
+
+} // namespace ordo
