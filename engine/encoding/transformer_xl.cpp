@@ -111,7 +111,7 @@ private:
                                 : static_cast<float>(component(row, c));
     }
 
-    void vectors(const Layer& layer, int head, std::int64_t row, int count, float* out, int stride) const;
+    void vectors(const Layer& layer, int head, std::int64_t row, int count, View columns, float* out, int stride) const;
     void products(float alpha, const Layer& layer, int head, View q, std::int64_t row, int count, View out) const;
     void add_sinusoids(float alpha, const float* weights, std::int64_t row, int count, int column, View to) const;
     int queries_at_once() const { return std::min(relative_tile, scratch_floats / dims_.d_head); }
@@ -126,16 +126,17 @@ private:
     int prepared_ = 0;
 };
 
-// r_h of some rows, at most a slab: out [d_head, count], stride apart. Every r comes from here.
-void TransformerXl::vectors(const Layer& layer, int head, std::int64_t row, int count, float* out, int stride) const {
+// r_h of some rows: out [d_head, count], stride apart. Every r comes from here. columns [slab, count or more]: working
+// memory, for columns of s, one below the other.
+void TransformerXl::vectors(const Layer& layer, int head, std::int64_t row, int count, View columns, float* out,
+                            int stride) const {
     const View w = projection_of(layer, head);
-    float columns[slab * slab]; // of s, one below the other
     for (int first = 0; first < width_; first += slab) {
         const int some = std::min(slab, width_ - first);
         for (int j = 0; j < count; ++j)
-            for (int c = 0; c < some; ++c) columns[c * slab + j] = stored(row + j, first + c);
-        kernels().product(w.rows, count, some, 1, w.data + first, w.stride, 1, columns, slab, first == 0 ? 0.0f : 1.0f,
-                          out, stride);
+            for (int c = 0; c < some; ++c) columns.row(c)[j] = stored(row + j, first + c);
+        kernels().product(w.rows, count, some, 1, w.data + first, w.stride, 1, columns.data, columns.stride,
+                          first == 0 ? 0.0f : 1.0f, out, stride);
     }
 }
 
@@ -163,7 +164,8 @@ void TransformerXl::prepare(int n_positions) {
     parallel_for(std::ssize(layers_) * heads * slabs, grain, [&](std::ptrdiff_t i) {
         Layer& layer = layers_[static_cast<std::size_t>(i / slabs / heads)];
         const int head = static_cast<int>(i / slabs % heads), row = static_cast<int>(i % slabs) * slab;
-        vectors(layer, head, first_ + row, std::min(slab, rows - row),
+        float columns[slab * slab];
+        vectors(layer, head, first_ + row, std::min(slab, rows - row), view(columns, slab, slab),
                 layer.vectors[static_cast<std::size_t>(head)].slab_of(row), slab);
     });
 }
@@ -181,8 +183,8 @@ void TransformerXl::products(float alpha, const Layer& layer, int head, View q, 
             continue;
         }
         some = std::min(some, most);
-        alignas(64) float r[scratch_floats];
-        vectors(layer, head, at, some, r, most);
+        alignas(64) float r[scratch_floats], columns[slab * relative_vector];
+        vectors(layer, head, at, some, view(columns, slab, relative_vector), r, most);
         kernels().product(q.rows, some, e, alpha, q.data, q.stride, 1, r, most, 0, to.data, to.stride);
     }
 }
