@@ -21,8 +21,8 @@ inline constexpr WeightType writable_types[] = {WeightType::f32, WeightType::f16
 inline constexpr int quant_block = 32; // the fewest weights of a block; activations are quantised by as many
 inline constexpr int largest_quant_block = 256;
 
-// How a file stores the weights of a type: in blocks of so many weights and bytes. Of a block's bytes, `scales` halves from
-// byte `scales_at` on are its scale and, of two, what is added to or subtracted from its weights.
+// How a file stores a type: in blocks of so many weights and bytes. From byte `scales_at` of a block on, the first of
+// `scales` halves is its scale; a second one is added to its weights or subtracted from them.
 struct WeightFormat {
     std::string_view name;
     int weights, bytes, scales = 0, scales_at = 0;

@@ -80,7 +80,8 @@ std::vector<Run> runs_of(const Llama2cHeader& header) {
     return runs;
 }
 
-// Floats from `first` on of numbers that lie as bytes at one place of a file and have their scales, a float each, at another.
+// Floats of numbers, from `first` on, that lie as bytes at one place of a file. Their groups' scales lie at another, a
+// float each.
 void read_groups(const File& file, std::uint64_t levels_at, std::uint64_t scales_at, std::uint64_t group,
                  std::uint64_t first, std::span<std::byte> out) {
     const std::uint64_t n = out.size() / sizeof(float), first_group = first / group;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The files of llama2.c (Karpathy 2023): weights in the three layouts of its export.py, and vocabularies. The first, "legacy":
+// The files of llama2.c (Karpathy 2023): vocabularies, and weights in the three layouts of its export.py.
+// The first, "legacy":
 //   int32 dim, hidden, layers, heads, kv_heads, vocab, seq_len; vocab below zero: the head is not the embedding
-//   f32   embedding [vocab, dim], rms_att [layers, dim], wq [layers, dim, dim], wk, wv [layers, kv, dim], wo [layers, dim, dim],
-//         rms_ffn [layers, dim], w1 [layers, hidden, dim], w2 [layers, dim, hidden], w3 [layers, hidden, dim], rms_final [dim],
-//         cosines and sines [seq_len, head / 2] each, which are computed here, and the head [vocab, dim]
+//   f32   embedding [vocab, dim], rms_att [layers, dim], wq [layers, dim, dim], wk, wv [layers, kv, dim],
+//         wo [layers, dim, dim], rms_ffn [layers, dim], w1 [layers, hidden, dim], w2 [layers, dim, hidden],
+//         w3 [layers, hidden, dim], rms_final [dim], cosines and sines [seq_len, head / 2] each, which are computed
+//         here, and the head [vocab, dim]
 // Versions 1 and 2:
-//   int32 "ak42", version, the seven sizes; u8, whether the head is the embedding; of version 2 int32, the size of a group; zeros
-//         up to byte 256
+//   int32 "ak42", the version, the seven sizes; u8, whether the head is the embedding; in version 2 int32, the numbers
+//         of a group; zeros up to byte 256
 //   f32   rms_att, rms_ffn, rms_final
-//   then embedding, wq, wk, wv, wo, w1, w2, w3 and the head, of version 1 f32, of version 2 each matrix as its numbers in signed
-//   bytes and then a scale in f32 for each group of them, by which they are multiplied (runq.c)
+//   then the embedding, wq, wk, wv, wo, w1, w2, w3 and the head: in version 1 f32, in version 2 each matrix as signed
+//         bytes, then a scale in f32 for each group of them (runq.c)
 // Pairs of rope are adjacent.
 #pragma once
 

@@ -36,7 +36,7 @@ struct QuantRows {
 //   iq4_nl      as q4_0
 //   q2_K        [k / 256] blocks of d f16[32], dmin f16[32], and [20][32][4] bytes: 4 of scales, 16 of levels
 //   q3_K        [k / 256] blocks of d f16[32] and [27][32][4] bytes: 8 of third bits, 16 of levels, 3 of scales
-//   iq4_xs      [k / 256] blocks of d f16[32], scales' upper bits [32][2] bytes, and [33][32][4] bytes: 1 of scales, 32 of levels
+//   iq4_xs      [k / 256] blocks of d f16[32], [32][2] bytes of scales, [33][32][4] bytes: 1 of scales, 32 of levels
 // The layout is the same for every instruction set.
 inline constexpr int panel_outputs = 32;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products with weights of types that files rarely have, included by one file per instruction set after quant_panels.h: each
-// block is unpacked to bytes of q8_0's kind for up to 32 rows at once, and all these types share one loop over them. A
-// type is thereby a few lines, compiled once, and not for every number of rows.
+// Products with weights of types that files rarely have, included by one file per instruction set after quant_panels.h.
+// Each block is unpacked to bytes of q8_0's kind for up to 32 rows at once, and all these types share one loop over
+// them. A type is thereby a few lines, which are compiled once and not for every number of rows.
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products with weights in blocks of 256 (q4_K, q5_K, q6_K), included by one file per instruction set after
-// rare_panels.h. A panel's block is the blocks of 32 rows of a file (io/blocks.h), of which words of four bytes lie side
-// by side: word(block, i, v) is the i-th word of as many outputs as a vector has.
+// rare_panels.h. A panel's block is the blocks of 32 rows of a file (io/blocks.h), of which words of four bytes lie
+// side by side: word(block, i, v) is the i-th word of as many outputs as a vector has.
 
 namespace {
 

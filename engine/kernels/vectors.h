@@ -67,8 +67,9 @@ typedef std::uint16_t half_t __attribute__((may_alias)); // an f16
 } // namespace
 
 // What takes an instruction that these types have no name for, one file for each family of processors: f16 and bytes to
-// floats (load), and of Bytes [lanes][4], or as many sums, load_bytes, nibbles, look_up (bytes below 16 in a table), splat_word, to_floats, dot4_unsigned, and for
-// q8_0, stored as weight + 128, prepare_q8 and dot4_q8, whose sums are too large by q8_offset times that of x.
+// floats (load), and of Bytes [lanes][4], or as many sums, load_bytes, nibbles, look_up (bytes below 16 in a table),
+// splat_word, to_floats, dot4_unsigned, and for q8_0, stored as weight + 128, prepare_q8 and dot4_q8, whose sums are
+// too large by q8_offset times that of x.
 #if defined(__aarch64__)
 #include "kernels/vectors_arm64.h"
 #else

@@ -65,9 +65,9 @@ private:
 
 // The type that a tensor gets in a model of weights of the type asked for: vectors and an encoding's own
 // stay f32; rows that blocks of 32 do not divide are f16 instead; beside types in blocks of 32 the embedding and the
-// head, which matter most and are a small part of a large model, are q8_0, beside those of 256 q6_K. Where blocks of 256 do not
-// divide rows, the type that llama.cpp's quantiser takes instead stands in: q4_0 for q2_K and q3_K, q5_0
-// for q4_K, q5_1 for q5_K, q8_0 for q6_K, iq4_nl for iq4_xs.
+// head, which matter most and are a small part of a large model, are q8_0, beside those of 256 q6_K. Where blocks of
+// 256 do not divide rows, the type that llama.cpp's quantiser takes instead stands in: q4_0 for q2_K and q3_K, q5_0 for
+// q4_K, q5_1 for q5_K, q8_0 for q6_K, iq4_nl for iq4_xs.
 WeightType type_within(WeightType wanted, const TensorSpec& spec);
 // Whether a tensor of that type is packed in panels: all that is not f32, and of f32 the matrices that fill one. What an
 // encoding owns it reads row by row.

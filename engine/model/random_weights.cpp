@@ -25,8 +25,8 @@ void fill_uniform(std::span<float> out, const Random& random, double mean, doubl
 
 namespace {
 
-// Of a block of random bits: the deviation of a weight over d, and the second half over d that makes weights' mean 0, if the
-// type has one.
+// Of a block of random bits: the deviation of a weight over d, and if the type has a second half, this half over d that
+// makes the mean of the weights 0.
 struct Spread {
     double deviation, second = 0;
 };

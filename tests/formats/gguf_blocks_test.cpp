@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Files of mixed blocks, as llama-quantize makes of "Q4_K_M" and others: the values of a layer's v in another type than those
-// of q and k. Held as stored, it computes what its decoded weights do, but for the rounding of activations to blocks.
+// Files of mixed blocks, as llama-quantize makes of "Q4_K_M" and others: the values of a layer's v in another type than
+// those of q and k. Held as stored, they compute what their decoded weights do, but for the rounding of activations to
+// blocks.
 #include "core/random.h"
 #include "formats/gguf/file.h"
 #include "formats/source.h"

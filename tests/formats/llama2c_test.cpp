@@ -42,7 +42,8 @@ std::string version_header(int version, std::vector<std::int32_t> sizes, int sha
     return bytes + std::string(256 - bytes.size(), '\0');
 }
 
-// Norms of 1, 2, 3 ..., then of each matrix levels -127, -126, ... and around, and for each four a scale of 0.5, 0.25, 1, 0.5, ...
+// Norms of 1, 2, 3 ..., then of each matrix levels -127, -126, ... and around, and for each four of them a scale: 0.5,
+// 0.25, 1, 0.5, ...
 std::string version_2() {
     std::string bytes = version_header(2, {dim, hidden, layers, heads, kv_heads, vocab, context}, 0, 4);
     for (int i = 0; i < (2 * layers + 1) * dim; ++i) bytes += test::le_float(static_cast<float>(i + 1));
@@ -190,7 +191,7 @@ TEST(Llama2c, ReadsVersion1AsTheSameNumbersInAnotherOrder) {
     for (int i = 0; i < norms + matrices; ++i) bytes += test::le_float(static_cast<float>(i));
     put_file(dir / "a.bin", bytes);
     const auto found = values_of(llama2c_source(dir / "a.bin"));
-    // The order of version1_export: attention's norms, the feed-forward's, the last, the embedding, wq of all layers ...
+    // As version1_export writes them: attention's norms, the feed-forward's, the last, the embedding, wq of all layers
     EXPECT_EQ(found.at("layers.1.attention_norm.weight")[0], dim);
     EXPECT_EQ(found.at("layers.0.feed_forward_norm.weight")[1], layers * dim + 1);
     EXPECT_EQ(found.at("final_norm.weight")[0], 2 * layers * dim);

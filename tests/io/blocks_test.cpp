@@ -263,8 +263,8 @@ INSTANTIATE_TEST_SUITE_P(Types, ReadOnlyBlocks,
                                          WeightType::iq4_nl, WeightType::iq4_xs),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
-// What ggml's own dequantize_row_* (libggml-base of llama.cpp, 2026) makes of 256 weights of bytes (31 i i + 89 i + 7) / 8, the
-// b-th block with the halves 0.0125 b and -0.375 b: eight weights, and the sum of (k + 1) times the k-th.
+// What ggml's own dequantize_row_* (libggml-base of llama.cpp, 2026) makes of 256 weights of bytes (31 i i + 89 i + 7)
+// / 8, the b-th block with the halves 0.0125 b and -0.375 b: eight weights, and the sum of (k + 1) times the k-th.
 struct Decoded {
     WeightType type;
     float some[8];
