@@ -32,8 +32,8 @@ public:
     static constexpr std::size_t max_length = 256;
 
     AddedTokens() = default;
-    // Those marked normalized are looked for as the normalizer leaves them; where names them in errors: Error(limit) if it
-    // makes too much of them.
+    // Those marked normalized are looked for as the normalizer leaves them. Throws Error(limit), with where before it,
+    // if it makes too much of them.
     explicit AddedTokens(std::vector<AddedToken> tokens, const Normalizer& normalize = {},
                          const std::string& where = {});
     AddedTokens(AddedTokens&&) = default; // the sets point into the tokens, which a copy would leave behind

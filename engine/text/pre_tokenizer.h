@@ -18,7 +18,8 @@ struct Piece {
 using PieceSink = std::function<void(const Piece&)>;
 using PreTokenizer = std::function<void(const Piece&, Allowance&, const PieceSink&)>; // hands on no empty piece
 
-// Of the member of that name, null or a component; an empty one cuts nothing. byte_level: whether the pieces are what the model gets as bytes,
+// Of the member of that name, null or a component; an empty one cuts nothing. byte_level: whether the pieces are what
+// the model gets as bytes,
 // for a ByteLevel that stands last; any other one spells them in GPT-2's alphabet (byte_alphabet.h). Throws
 // Error(model) naming a component that is not known.
 PreTokenizer make_pre_tokenizer(const JsonValue& component, const std::string& where, bool& byte_level);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The spellings of a vocabulary in their order, for those with which a text begins: those that begin with what has
-// been read of it so far are a range, which each byte narrows.
+// The spellings of a vocabulary in their order, for those with which a text begins. The longest of them is found by a
+// binary search; the others are its beginnings, and each spelling knows the longest of its own.
 #pragma once
 
 #include "text/vocabulary.h"
@@ -11,28 +11,31 @@ namespace ordo {
 
 class PrefixIndex {
 public:
-    // Longer ones are refused: a place in a text may cost a step for each byte of the longest.
+    // Longer spellings are refused: a place in a text may cost a step for each byte of the longest.
     static constexpr std::size_t max_length = 512;
 
-    PrefixIndex(const Vocabulary& vocabulary, const std::string& where); // which must outlive it
+    // Of the spellings that begin with a prefix, which is then left out of them. The vocabulary must outlive the index.
+    // Throws Error(model).
+    PrefixIndex(const Vocabulary& vocabulary, const std::string& where, std::string_view prefix = {});
 
-    struct Range {
-        std::uint32_t begin, end; // of order_
-        std::uint32_t depth;      // bytes that they share
+    struct Entry {
+        Token token;
+        std::uint32_t shorter; // the longest entry that this one begins with, or none
+        std::uint32_t size;    // bytes
     };
-    Range all() const { return {0, static_cast<std::uint32_t>(order_.size()), 0}; }
-    // Those of a range whose next byte this is; false if there is none, and the range is spoiled.
-    bool extend(Range& range, unsigned char byte) const;
-    // The one of a range that has no further byte; Vocabulary::absent if there is none.
-    Token whole(const Range& range) const {
-        const Token first = order_[range.begin];
-        return vocabulary_[first].size() == range.depth ? first : Vocabulary::absent;
-    }
+    // The longest entry with which a text that is not empty begins; nullptr if there is none.
+    const Entry* longest(std::string_view text) const;
+    const Entry* shorter(const Entry& entry) const { return at(entry.shorter); }
 
 private:
+    static constexpr std::uint32_t none = 0xffffffff;
+    const Entry* at(std::uint32_t i) const { return i == none ? nullptr : &entries_[i]; }
+    std::string_view text(const Entry& entry) const { return vocabulary_[entry.token].substr(prefix_bytes_); }
+
     const Vocabulary& vocabulary_;
-    std::vector<Token> order_;
-    std::array<std::uint32_t, 257> first_of_{}; // the ranges of the first byte
+    std::size_t prefix_bytes_;
+    std::vector<Entry> entries_;                // by text
+    std::array<std::uint32_t, 257> first_of_{}; // where those begin that begin with a byte
 };
 
 } // namespace ordo

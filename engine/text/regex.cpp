@@ -99,7 +99,7 @@ public:
     std::size_t end() const { return pcre2_get_ovector_pointer(match_.get())[1]; }
 
 private:
-    // A match that begins at one of these places. The caller has checked the UTF-8: PCRE2 would check it for every call.
+    // A match that begins at one of these places. The caller has checked the UTF-8, which PCRE2 would do at each call.
     int run(std::size_t from, std::size_t last) {
         pcre2_set_offset_limit(context_.get(), last);
         searched_ = last;

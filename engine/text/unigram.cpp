@@ -70,14 +70,12 @@ private:
                 node = {score, static_cast<std::uint32_t>(begin), token};
             };
             bool has_one = false; // a token of a single character
-            PrefixIndex::Range range = index_.all();
-            for (std::size_t end = begin + 1;
-                 end <= text.size() && index_.extend(range, static_cast<unsigned char>(text[end - 1])); ++end) {
-                const Token token = index_.whole(range);
-                const auto at = static_cast<std::size_t>(token);
-                if (token == Vocabulary::absent || special_[at] || scores_[at] <= never_taken) continue;
-                reach(end, token, scores_[at]);
-                has_one = has_one || end - begin == one;
+            for (const auto* entry = index_.longest(text.substr(begin)); entry != nullptr;
+                 entry = index_.shorter(*entry)) {
+                const auto at = static_cast<std::size_t>(entry->token);
+                if (special_[at] || scores_[at] <= never_taken) continue;
+                reach(begin + entry->size, entry->token, scores_[at]);
+                has_one = has_one || entry->size == one;
             }
             if (!has_one) reach(begin + one, unknown_, unknown_score_);
             begin += one;

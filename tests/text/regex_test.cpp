@@ -97,8 +97,8 @@ TEST(Allowance, EndsWorkThatTakesTooLong) {
 // The limits are far from what published patterns need: a megabyte of blanks is one match.
 TEST(Regex, LongRunsMatch) {
     const std::string blanks(1 << 20, ' ');
-    const char* cl100k =
-        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    const char* cl100k = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+                         R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
     EXPECT_EQ(matches(cl100k, blanks + "a"), (Matches{blanks.substr(1), " a"}));
     EXPECT_EQ(matches(cl100k, std::string(1 << 20, 'a')).size(), 1u);
     std::string lines;
