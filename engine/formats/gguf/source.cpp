@@ -13,7 +13,8 @@
 namespace ordo {
 namespace {
 
-constexpr std::size_t most_numbers = 65'536; // of a list among the hyperparameters
+// Of the lists among the hyperparameters, one and all: a number of a byte takes 16 in memory.
+constexpr std::size_t most_numbers = 65'536, most_numbers_in_all = 4 * most_numbers;
 
 JsonValue number_of(const GgufValue& value, std::size_t i) {
     if (value.kind() == GgufKind::boolean) return JsonValue(value.integer(i) != 0);
@@ -33,10 +34,15 @@ JsonValue json_of(const GgufValue& value) {
 // The hyperparameters as the members of an object: single values and short lists of numbers.
 JsonValue hyperparameters(const Gguf& file, const std::string& prefix) {
     JsonValue object = JsonValue::empty_object();
+    std::size_t left = most_numbers_in_all;
     for (const auto& [key, value] : file.metadata()) {
         if (!key.starts_with(prefix)) continue;
-        const bool list = value.is_array() && (value.kind() == GgufKind::string || value.size() > most_numbers);
-        if (!list) object.object()->push_back({key, json_of(value)});
+        if (value.is_array() && (value.kind() == GgufKind::string || value.size() > most_numbers)) continue;
+        if (value.is_array() && value.size() > left)
+            fail(ErrorCode::model, file.where(), ": metadata '", printable(key), "': expected at most ",
+                 most_numbers_in_all, " numbers in all lists of \"", prefix, "\", found more");
+        left -= value.is_array() ? value.size() : 0;
+        object.object()->push_back({key, json_of(value)});
     }
     return object;
 }
