@@ -19,17 +19,33 @@ struct Word {
     std::int64_t count = 0;
 };
 
+// Far above any word, and any language's worth of them. What is longer is cut: each merge goes through its words whole.
+constexpr std::size_t longest_word = std::size_t{1} << 16; // bytes
+constexpr std::size_t most_words = std::size_t{1}
+                                   << 28; // bytes of different words; those that come later are not counted
+
 std::vector<Word> count_words(std::string_view corpus) {
     const AddedTokens separator({{0, std::string(end_of_text_name)}});
     std::unordered_map<std::string_view, std::size_t> index;
     std::vector<Word> words; // in the order of their first occurrence
-    const auto on_piece = [&](std::string_view piece) {
+    std::size_t bytes = 0;
+    const auto on_word = [&](std::string_view piece) {
+        if (bytes + piece.size() > most_words) {
+            if (const auto known = index.find(piece); known != index.end()) ++words[known->second].count;
+            return;
+        }
         const auto [at, is_new] = index.try_emplace(piece, words.size());
         if (is_new) {
             Word& word = words.emplace_back();
+            word.ids.reserve(piece.size());
             for (const char c : piece) word.ids.push_back(static_cast<unsigned char>(c));
+            bytes += piece.size();
         }
         ++words[at->second].count;
+    };
+    const auto on_piece = [&](std::string_view piece) {
+        for (; piece.size() > longest_word; piece.remove_prefix(longest_word)) on_word(piece.substr(0, longest_word));
+        on_word(piece);
     };
     separator.split(
         corpus, true, false, [&](std::string_view text) { cut_gpt2(text, on_piece); }, [](Token) {});
@@ -43,6 +59,7 @@ public:
         for (std::size_t w = 0; w < words_.size(); ++w) {
             const Word& word = words_[w];
             for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], word.count, w);
+            if (changed_.size() > longest_word) queue_changed();
         }
         queue_changed();
     }
@@ -63,7 +80,7 @@ public:
 
     // Puts product in the place of the pair, from left to right in each word that holds it.
     void merge(Token left, Token right, Token product) {
-        const std::vector<std::size_t> where = std::move(pairs_.at(key(left, right)).words);
+        const std::vector<std::uint32_t> where = std::move(pairs_.at(key(left, right)).words);
         for (const std::size_t w : where) {
             Word& word = words_[w];
             merged_.clear();
@@ -83,8 +100,8 @@ public:
 private:
     struct Pair {
         std::int64_t count = 0;
-        std::int64_t queued = 0;        // the count of its newest entry in the queue
-        std::vector<std::size_t> words; // that hold it, or once did
+        std::int64_t queued = 0;          // the count of its newest entry in the queue
+        std::vector<std::uint32_t> words; // that hold it, or once did
     };
     struct Candidate {
         std::int64_t count;
@@ -98,7 +115,8 @@ private:
         return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint64_t>(right);
     }
 
-    void change(Token left, Token right, std::int64_t by, std::size_t word) {
+    void change(Token left, Token right, std::int64_t by, std::size_t at) {
+        const auto word = static_cast<std::uint32_t>(at); // fewer than most_words
         const std::uint64_t k = key(left, right);
         Pair& pair = pairs_[k];
         pair.count += by;

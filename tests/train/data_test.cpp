@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which documents of a text are learned and which are held out, where there is no second text.
 #include "tests/temp_dir.h"
+#include "text/bpe_trainer.h"
 #include "tools/train/data.h"
 
 #include <gtest/gtest.h>
@@ -52,6 +53,38 @@ TEST_F(Parts, OfFewDocumentsTheEndIs) {
     test::put_file(file_, std::string(900, 'a') + "\n<|endoftext|>\n" + std::string(10, 'b')); // the last 18 bytes
     EXPECT_EQ(tokens(Part::held_out), 2 + 18);
     EXPECT_EQ(tokens(Part::most), 1 + 892);
+}
+
+// In portions of a MiB, cut before a blank: the same tokens.
+TEST_F(Parts, LongDocumentsAreEncodedInPortions) {
+    std::string text = "once";
+    for (int i = 0; text.size() < 2'500'000; ++i)
+        text += (i % 9 == 0 ? "\n\n" : "  ") + std::to_string(i * 7919 % 1009);
+    test::put_file(file_, text);
+    const auto learned = train_bpe(text.substr(0, 20'000), 500);
+    std::vector<Token> expected{learned->end_of_text()}, found, in(8), out(8);
+    learned->encode(text, false, expected);
+    const Corpus corpus(file_, *learned, 8);
+    for (std::int64_t i = 0; i < corpus.windows(); ++i) {
+        corpus.window(i, in, out);
+        found.insert(found.end(), in.begin(), in.end());
+    }
+    EXPECT_EQ(corpus.tokens(), static_cast<std::int64_t>(expected.size()));
+    expected.resize(found.size());
+    EXPECT_EQ(found, expected);
+}
+
+TEST_F(Parts, NulBytesAreNoText) {
+    test::put_file(file_, std::string("once upon\0a time", 16));
+    try {
+        read_part(file_, Part::all);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::usage);
+        EXPECT_NE(std::string_view(error.what()).find("text.txt: expected a text, found a NUL byte at byte 9"),
+                  std::string_view::npos)
+            << error.what();
+    }
 }
 
 // Not inside of a character.

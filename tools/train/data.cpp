@@ -53,7 +53,24 @@ std::vector<std::string_view> part_of(const std::vector<std::string_view>& all, 
 std::string read_text(const std::filesystem::path& file) {
     std::string text = read_file(file, most_bytes);
     tools::expect_text(text, printable_path(file));
+    if (const std::size_t at = text.find('\0'); at != text.npos)
+        fail(ErrorCode::usage, printable_path(file), ": expected a text, found a NUL byte at byte ", at);
     return text;
+}
+
+// A tokenizer's working memory grows with its text: a document of many megabytes goes through it in portions, each but
+// the last ended before a blank, or else at a character.
+constexpr std::size_t portion = std::size_t{1} << 20;
+
+void encode_in_portions(const Tokenizer& tokenizer, std::string_view document, std::vector<Token>& out) {
+    while (document.size() > portion) {
+        std::size_t end = document.find_last_of("\n ", portion);
+        if (end == document.npos || end < portion / 2) end = portion;
+        while (end > 1 && (static_cast<unsigned char>(document[end]) & 0xc0) == 0x80) --end;
+        tokenizer.encode(document.substr(0, end), false, out);
+        document.remove_prefix(end);
+    }
+    tokenizer.encode(document, false, out);
 }
 
 } // namespace
@@ -63,7 +80,7 @@ std::string read_part(const std::filesystem::path& file, Part part) {
     if (part == Part::all) return text;
     std::string some;
     for (const std::string_view document : part_of(tools::split_documents(text), part))
-        some += std::string(document) + "\n" + std::string(end_of_text_name) + "\n";
+        some.append(document).append("\n").append(end_of_text_name).append("\n");
     return some;
 }
 
@@ -76,7 +93,7 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
         text_bytes_ += document.size();
         const auto first = static_cast<std::int64_t>(tokens_.size());
         tokens_.push_back(tokenizer.end_of_text());
-        tokenizer.encode(document, false, tokens_);
+        encode_in_portions(tokenizer, document, tokens_);
         const auto last = static_cast<std::int64_t>(tokens_.size());
         for (std::int64_t i = first; i < last; ++i)
             if (const Token id = tokens_[static_cast<std::size_t>(i)]; id < 0 || id >= tokenizer.vocab_size())
