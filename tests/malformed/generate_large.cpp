@@ -81,6 +81,39 @@ void add_large_files(std::vector<MalformedFile>& files) {
     add_tokens("a-million-strings", 1'000'000, "\"\"");
     add_tokens("600000-long-strings", 600'000, "\"sixteen letters.\""); // just within what a tree may take
     add_tokens("600000-objects", 600'000, "{}");
+    // A member of the tokenizer that multiplies what it is given, or that has no end.
+    const auto with_tokenizer = [&](const std::string& name, const auto& change) {
+        add("t1-" + name, [change](Parts& p) {
+            Json json = Json::parse(p.metadata["tokenizer"]);
+            change(json);
+            p.metadata["tokenizer"] = json.dump();
+        });
+    };
+    const auto sequence = [](const char* key, const Json& part, int n) {
+        return Json{{"type", "Sequence"}, {key, std::vector<Json>(static_cast<std::size_t>(n), part)}};
+    };
+    const Json doubling = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(20, 'a')}};
+    with_tokenizer("25000-pre-tokenizers", [=](Json& t) {
+        t["pre_tokenizer"] = sequence("pretokenizers", Json{{"type", "WhitespaceSplit"}}, 25'000);
+    });
+    with_tokenizer("10000-decoders", [=](Json& t) {
+        t["decoder"] = sequence("decoders", Json{{"type", "Fuse"}}, 10'000);
+    });
+    with_tokenizer("decoders-that-lengthen", [=](Json& t) { t["decoder"] = sequence("decoders", doubling, 8); });
+    with_tokenizer("added-token-that-lengthens", [=](Json& t) {
+        t["normalizer"] = {{"type", "Prepend"}, {"prepend", std::string(1'000'000, 'a')}};
+        t["added_tokens"][0]["normalized"] = true;
+    });
+    with_tokenizer("template-that-lengthens", [=](Json& t) {
+        const std::vector<Json> parts(10'000, Json{{"SpecialToken", {{"id", "x"}, {"type_id", 0}}}});
+        const Json x = {{"id", "x"}, {"tokens", {"a"}}, {"ids", std::vector<int>(10'000)}};
+        t["post_processor"] = {
+            {"type", "TemplateProcessing"}, {"single", parts}, {"pair", parts}, {"special_tokens", {{"x", x}}}};
+    });
+    with_tokenizer("null-components", [=](Json& t) {
+        t["normalizer"] = sequence("normalizers", nullptr, 2);
+        t["normalizer"]["normalizers"][0] = {{"type", "Precompiled"}, {"precompiled_charsmap", nullptr}};
+    });
     add("m07-tensors-of-rank-64", [](Parts& p) {
         const std::vector<std::int64_t> shape(64, 1);
         for (int i = 0; i < 50'000; ++i) p.tensors.push_back({"x" + std::to_string(i), "U8", shape, "x"});

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// A chat template, and after each byte 30 a message, whose first letter is its role: an Error of one line, or a form
+// that writes the messages.
+#include "text/chat_template.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace {
+
+using namespace ordo;
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+std::vector<ChatMessage> messages_of(std::string_view text) {
+    std::vector<ChatMessage> messages;
+    while (!text.empty()) {
+        const std::string_view message = text.substr(0, text.find(char{30}));
+        text.remove_prefix(std::min(text.size(), message.size() + 1));
+        const char role = message.empty() ? 'x' : message[0];
+        messages.push_back({role == 's'   ? "system"
+                            : role == 'u' ? "user"
+                            : role == 'a' ? "assistant"
+                                          : "x",
+                            std::string(message.substr(std::min<std::size_t>(1, message.size())))});
+    }
+    return messages;
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view all(reinterpret_cast<const char*>(data), size);
+    const std::string_view text = all.substr(0, all.find(char{30}));
+    try {
+        const ChatForm form = recognise_chat(text, "fuzz");
+        require(!name_of(form).empty() && !end_of_message(form).empty());
+        const DefaultSystem system = default_system(form, text);
+        require(system.text.empty() || (!system.unread && text.find(system.text) != text.npos));
+        const auto messages = messages_of(all.substr(std::min(all.size(), text.size() + 1)));
+        std::size_t bytes = 0;
+        for (const ChatMessage& message : messages) bytes += message.text.size() + 64;
+        for (const bool answer : {false, true})
+            require(write_chat(form, messages, answer).size() <= bytes + all.size() + 1024);
+    } catch (const Error& error) {
+        const std::string_view what = error.what();
+        require(error.code == ErrorCode::model || error.code == ErrorCode::usage);
+        require(what.size() < 1000 && what.find('\n') == what.npos);
+    }
+    return 0;
+}
