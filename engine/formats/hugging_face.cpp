@@ -10,6 +10,7 @@
 #include "formats/special_tokens.h"
 #include "formats/tokenizer_config.h"
 #include "formats/tokenizer_files.h"
+#include "io/file_kind.h"
 
 #include <set>
 #include <system_error>
@@ -21,10 +22,18 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_config = std::size_t{4} << 20, most_tokenizer = json_tokenizer_limits.bytes;
 
+// The text of a file of the directory. Some are kept as pointers to what is stored elsewhere.
+std::string read_text_file(const fs::path& path, std::size_t most) {
+    std::string text = read_file(path, most);
+    if (const FileKind* kind = binary_kind(std::string_view(text).substr(0, file_kind_bytes)))
+        fail(ErrorCode::model, printable_path(path), ": expected JSON, found ", kind->text());
+    return text;
+}
+
 // A file of the directory as JSON; null if it is not there.
 JsonValue read_json_file(const fs::path& path, std::size_t most = most_config) {
     if (!is_there(path)) return {};
-    const std::string text = read_file(path, most);
+    const std::string text = read_text_file(path, most);
     JsonValue value = parse_json(text, printable_path(path));
     if (!value.object())
         fail(ErrorCode::model, printable_path(path), ": expected a JSON object, found ", describe(value));
@@ -201,7 +210,7 @@ std::unique_ptr<const Tokenizer> read_tokenizer(const fs::path& directory, std::
     const fs::path path = directory / "tokenizer.json";
     switch (files_of(directory, config, model_type)) {
     case TokenizerFiles::json:
-        return tokenizer_from_json(read_file(path, most_tokenizer), printable_path(path));
+        return tokenizer_from_json(read_text_file(path, most_tokenizer), printable_path(path));
     case TokenizerFiles::marian:
         return tokenizer_from_marian_files(directory);
     case TokenizerFiles::gpt2:
@@ -216,14 +225,31 @@ std::unique_ptr<const Tokenizer> read_tokenizer(const fs::path& directory, std::
          unread.empty() ? "" : " but " + unread + ", not read for this model");
 }
 
+// What a file recommends that cannot be read is no reason to refuse the model. null: nothing.
+JsonValue read_generation(const fs::path& directory, std::vector<std::string>* warnings = nullptr) {
+    try {
+        return read_json_file(directory / "generation_config.json");
+    } catch (const Error& error) {
+        if (warnings) warnings->push_back(std::string(generation_warning) + "not read: " + error.what());
+        return {};
+    }
+}
+
+void add_generation_warnings(Source& source, const fs::path& directory) {
+    const JsonValue generation = read_generation(directory, &source.warnings);
+    for (const std::string& warning : recommended_sampling(generation).warnings)
+        source.warnings.push_back(std::string(generation_warning) + warning);
+    if (const std::string idle = not_applied(generation); !idle.empty())
+        source.warnings.push_back(std::string(generation_warning) + "not applied: " + idle);
+}
+
 TextSide read_text(const fs::path& directory, int vocab_size, std::string_view model_type) {
-    const fs::path generation_path = directory / "generation_config.json";
     TextSide text;
     text.padded_vocabulary = true;
     text.tokenizer = read_tokenizer(directory, model_type);
-    const JsonValue generation = read_json_file(generation_path);
+    const JsonValue generation = read_generation(directory);
     text.special = SpecialTokensOf(directory, generation, *text.tokenizer, vocab_size).read();
-    text.sampling = sampling_from(generation, printable_path(generation_path));
+    text.sampling = recommended_sampling(generation).sampling;
     return text;
 }
 
@@ -255,7 +281,6 @@ void add_sentence_piece_text(Source& source, const fs::path& directory, const Js
 
 // The text side of a source, or a warning of what would be one.
 void add_text(Source& source, const fs::path& directory, const std::string& model_type) {
-    const fs::path generation = directory / "generation_config.json";
     const JsonValue config = read_json_file(directory / "tokenizer_config.json");
     const TokenizerFiles files = files_of(directory, config, model_type);
     if (files == TokenizerFiles::none) {
@@ -265,12 +290,11 @@ void add_text(Source& source, const fs::path& directory, const std::string& mode
                                       "fast tokenizers save a tokenizer.json)");
         return;
     }
+    add_generation_warnings(source, directory);
     if (files == TokenizerFiles::sentence_piece) return add_sentence_piece_text(source, directory, config, model_type);
     source.text = [directory, model_type, vocab = source.blueprint.vocab_size] {
         return read_text(directory, vocab, model_type);
     };
-    if (const std::string idle = not_applied(read_json_file(generation)); !idle.empty())
-        source.warnings.push_back("generation_config.json: not applied: " + idle);
 }
 
 // A template of chats: in a file of its own, or in tokenizer_config.json. Empty: none.
@@ -291,6 +315,44 @@ std::string chat_template(const fs::path& directory) {
     return {};
 }
 
+// What a directory without a config.json is.
+[[noreturn]] void refuse_without_config(const fs::path& directory) {
+    const std::string where = printable_path(directory);
+    std::error_code error;
+    if (!fs::exists(directory / "config.json", error) && error == std::errc::permission_denied)
+        fail(ErrorCode::io, where, ": ", error.message());
+    if (is_there(directory / "adapter_config.json"))
+        fail(ErrorCode::model, where, ": expected a model, found an adapter (LoRA) for one; ",
+             "merge it into its base model and give the directory of the result");
+    for (const char* inner : {"0_Transformer", "0_BERT", "0_RoBERTa", "0_DistilBERT"})
+        if (is_there(directory / "modules.json") && is_there(directory / inner / "config.json"))
+            fail(ErrorCode::model, where,
+                 ": expected config.json, found an old directory of sentence-transformers; give ",
+                 printable_path(directory / inner));
+    std::set<std::string> models;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
+        if (const fs::path& file = entry.path(); file.extension() == ".safetensors" || names_gguf(file))
+            models.insert(file.filename().string());
+    std::string names;
+    for (const std::string& name : models) names.append(names.empty() ? "" : ", ").append(name);
+    fail(ErrorCode::model, where, ": expected a model, found a directory without config.json",
+         names.empty() ? "" : "; give one of its files: ", printable(names, 200));
+}
+
+// Weights in blocks of others' making. MLX names no method.
+void refuse_quantised(const Config& config) {
+    constexpr const char* works =
+        "none, and weights in F32, F16 or BF16 (a GGUF file of the same model may have blocks)";
+    for (const char* key : {"quantization_config", "quantization"}) {
+        const std::optional<Config> blocks = config.object(key);
+        if (!blocks) continue;
+        if (blocks->has("quant_method")) blocks->refuse("quant_method", works);
+        if (!blocks->has("group_size") || !blocks->has("bits")) config.refuse(key, works);
+        fail(ErrorCode::model, config.where(), ": '", key, "': expected ", works, ", found MLX's blocks of ",
+             blocks->integer("bits"), " bits");
+    }
+}
+
 } // namespace
 
 std::unique_ptr<const Tokenizer> hugging_face_tokenizer(const fs::path& directory) {
@@ -302,17 +364,10 @@ std::unique_ptr<const Tokenizer> hugging_face_tokenizer(const fs::path& director
 Source hugging_face_source(const fs::path& directory) {
     const fs::path path = directory / "config.json";
     const std::string where = printable_path(path);
-    if (!is_there(path)) {
-        std::error_code error;
-        if (!fs::exists(path, error) && error == std::errc::permission_denied)
-            fail(ErrorCode::io, printable_path(directory), ": ", error.message());
-        fail(ErrorCode::model, printable_path(directory), ": expected a model, found a directory without config.json");
-    }
+    if (!is_there(path)) refuse_without_config(directory);
     const JsonValue object = read_json_file(path);
     const Config config(object, where);
-    if (const std::optional<Config> quantised = config.object("quantization_config"))
-        quantised->refuse("quant_method",
-                          "none, and weights in F32, F16 or BF16 (a GGUF file of the same model may have blocks)");
+    refuse_quantised(config);
     const std::string& type = get_string(object, "model_type", where);
     const HuggingFaceFamily& family = find_hugging_face(type, where).hugging_face;
 

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 
 namespace ordo {
 namespace {
@@ -26,6 +28,19 @@ bool is_gguf(const std::filesystem::path& path) {
     return start.starts_with("GGUF") || (names_gguf(path) && !like_safetensors(start));
 }
 
+// A name of a model on a server, "gpt2" or "openai-community/gpt2", or its address, where no file is.
+[[noreturn]] void refuse_missing(const std::filesystem::path& path) {
+    constexpr std::string_view what_to_do = "; Ordo loads local files: download the directory first";
+    const std::string name = path.string();
+    if (name.find("://") != name.npos)
+        fail(ErrorCode::io, printable_path(path), ": expected a file or a directory, found an address", what_to_do);
+    const std::string ending = path.extension();
+    const bool of_a_file = ending == ".safetensors" || ending == ".bin" || ending == ".pth" || names_gguf(path);
+    const bool like_a_name = name.find(' ') == name.npos && !name.starts_with('.') && !name.starts_with('/') &&
+                             !name.starts_with('~') && std::count(name.begin(), name.end(), '/') <= 1 && !of_a_file;
+    fail(ErrorCode::io, printable_path(path), ": ", std::strerror(ENOENT), like_a_name ? what_to_do : "");
+}
+
 } // namespace
 
 bool names_gguf(const std::filesystem::path& path) {
@@ -37,6 +52,8 @@ bool names_gguf(const std::filesystem::path& path) {
 Source open_source(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return hugging_face_source(path);
+    if (std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::not_found)
+        refuse_missing(path);
     if (is_gguf(path)) return gguf_source(path);
     if (is_llama2c(path)) return llama2c_source_and_tokenizer(path);
     auto file = std::make_shared<const Safetensors>(Safetensors::open(path));

@@ -41,6 +41,9 @@ bool names_gguf(const std::filesystem::path& path); // whether it ends in .gguf,
 // tensors, whatever open_source() takes. No weights are read. Throws Error.
 std::unique_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
+// In the warnings that are of generation_config.json: they concern those alone who draw tokens.
+inline constexpr std::string_view generation_warning = "generation_config.json: ";
+
 // The formats, one file each.
 Source ordo_source(const std::shared_ptr<const Safetensors>& file);
 Source hugging_face_source(const std::filesystem::path& directory);

@@ -2,7 +2,10 @@
 #include "formats/special_tokens.h"
 
 #include "core/error.h"
+#include "encoding/spec.h"
 #include "io/json_writer.h"
+
+#include <cmath>
 
 namespace ordo {
 namespace {
@@ -57,29 +60,67 @@ std::string to_json(const Sampling& sampling) {
     return out.take();
 }
 
-std::optional<Sampling> sampling_from(const JsonValue& object, std::string_view where) {
-    Sampling sampling;
-    sampling.min_p = 0; // what others do not know
-    bool any = false;
-    const auto number = [&](const char* name, float& value, double least, double most) {
-        const JsonValue* member = find_member(object, name);
-        if (member == nullptr || member->is_null()) return;
-        value = static_cast<float>(get_number(object, name, where, least, most));
-        any = true;
-    };
-    number("temperature", sampling.temperature, 0, 1e4);
-    number("top_p", sampling.top_p, 1e-6, 1);
-    number("min_p", sampling.min_p, 0, 1);
-    number("repetition_penalty", sampling.repeat_penalty, 1e-6, 1e4);
-    if (const JsonValue* k = find_member(object, "top_k"); k != nullptr && !k->is_null()) {
-        sampling.top_k = static_cast<int>(get_int(object, "top_k", where, 0, std::numeric_limits<int>::max()));
-        any = true;
+namespace {
+
+// A number within [least, most]; a whole one may be written as a fraction.
+std::optional<double> usable(const JsonValue& value, double least, double most) {
+    double number = 0;
+    if (const auto* n = value.unsigned_integer())
+        number = static_cast<double>(*n);
+    else if (const auto* i = value.integer())
+        number = static_cast<double>(*i);
+    else if (const auto* f = value.fraction())
+        number = *f;
+    else
+        return {};
+    return number >= least && number <= most ? std::optional(number) : std::nullopt;
+}
+
+// Members of a generation_config.json.
+class RecommendedReader {
+public:
+    explicit RecommendedReader(const JsonValue& object) : object_(object) {}
+
+    // The number of a key; otherwise if it has none, off for null.
+    double number(std::string_view key, double otherwise, double off, double least, double most, bool whole = false) {
+        const JsonValue* const member = find_member(object_, key);
+        if (member == nullptr) return otherwise;
+        named_ = true;
+        if (member->is_null()) return off;
+        const std::optional<double> value = usable(*member, least, most);
+        if (!value || (whole && member->fraction()))
+            warnings.push_back("'" + std::string(key) + "': expected a " + (whole ? "whole " : "") + "number from " +
+                               decimal(least) + " to " + decimal(most) + ", found " + describe(*member));
+        if (!value || (whole && *value != std::floor(*value))) {
+            warnings.back() += "; not applied";
+            return off;
+        }
+        return *value;
     }
-    if (const JsonValue* sample = find_member(object, "do_sample");
-        sample != nullptr && sample->boolean() && !*sample->boolean())
-        sampling.temperature = 0, any = true;
-    if (!any) return std::nullopt;
-    return sampling;
+    bool named() const { return named_; }
+
+    std::vector<std::string> warnings;
+
+private:
+    const JsonValue& object_;
+    bool named_ = false;
+};
+
+} // namespace
+
+Recommended recommended_sampling(const JsonValue& object) {
+    const JsonValue* const sample = find_member(object, "do_sample");
+    if (sample == nullptr || !sample->boolean()) return {};
+    RecommendedReader read(object);
+    Sampling sampling;
+    sampling.temperature = static_cast<float>(read.number("temperature", 1, 1, 0, 1e4));
+    sampling.top_k = static_cast<int>(read.number("top_k", 50, 0, 0, 1 << 30, true));
+    sampling.top_p = static_cast<float>(read.number("top_p", 1, 1, 1e-6, 1));
+    sampling.min_p = static_cast<float>(read.number("min_p", 0, 0, 0, 1));
+    sampling.repeat_penalty = static_cast<float>(read.number("repetition_penalty", 1, 1, 1e-6, 1e4));
+    if (!*sample->boolean()) sampling.temperature = 0;
+    if (!read.named() && *sample->boolean()) return {};
+    return {sampling, std::move(read.warnings)};
 }
 
 std::string not_applied(const JsonValue& object) {
@@ -103,7 +144,18 @@ std::string not_applied(const JsonValue& object) {
 Sampling sampling_from_json(std::string_view json, std::string_view where) {
     const JsonValue object = parse_json(json, where);
     if (!object.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(object));
-    return sampling_from(object, where).value_or(Sampling{});
+    Sampling sampling;
+    sampling.min_p = 0;
+    const auto number = [&](const char* name, float& value, double least, double most) {
+        if (find_member(object, name)) value = static_cast<float>(get_number(object, name, where, least, most));
+    };
+    number("temperature", sampling.temperature, 0, 1e4);
+    number("top_p", sampling.top_p, 1e-6, 1);
+    number("min_p", sampling.min_p, 0, 1);
+    number("repetition_penalty", sampling.repeat_penalty, 1e-6, 1e4);
+    if (find_member(object, "top_k"))
+        sampling.top_k = static_cast<int>(get_int(object, "top_k", where, 0, std::numeric_limits<int>::max()));
+    return sampling;
 }
 
 } // namespace ordo

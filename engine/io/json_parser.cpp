@@ -13,8 +13,8 @@ namespace {
 // nlohmann's SAX interface, which keeps its own stack and does not recurse, with the bounds added.
 class Guard final : public nlohmann::json_sax<nlohmann::json> {
 public:
-    Guard(std::string_view where, const JsonLimits& limits, JsonEvents& events)
-        : where_(where), limits_(limits), events_(events) {}
+    Guard(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events)
+        : text_(text), where_(where), limits_(limits), events_(events) {}
 
     bool null() override {
         events_.value(JsonValue());
@@ -54,6 +54,11 @@ public:
 
     // The parser's text is "[json.exception.parse_error.101] parse error at line 1, column 2: ...".
     bool parse_error(std::size_t byte, const std::string&, const nlohmann::json::exception& error) override {
+        const std::string_view found = text_.substr(std::min(byte - std::min<std::size_t>(byte, 1), text_.size()));
+        for (const std::string_view word : {"Infinity", "NaN"})
+            if (found.starts_with(word))
+                fail(ErrorCode::model, where_, ": invalid JSON at byte ", byte, ": expected a number, found ", word,
+                     ", which Python's json module writes and JSON does not have; write null or a number in its place");
         std::string_view what = error.what();
         if (const auto at = what.find(": "); at != std::string_view::npos) what.remove_prefix(at + 2);
         fail(ErrorCode::model, where_, ": invalid JSON at byte ", byte, ": ", printable(what, 160));
@@ -69,7 +74,7 @@ private:
         return true;
     }
 
-    std::string_view where_;
+    std::string_view text_, where_;
     const JsonLimits& limits_;
     JsonEvents& events_;
     int depth_ = 0;
@@ -149,7 +154,7 @@ void parse_json(std::string_view text, std::string_view where, const JsonLimits&
     // The grammar has no NUL anywhere; nlohmann's lexer takes one for the end of the text.
     if (const auto at = text.find('\0'); at != std::string_view::npos)
         fail(ErrorCode::model, where, ": invalid JSON at byte ", at, ": a NUL byte");
-    Guard guard(where, limits, events);
+    Guard guard(text, where, limits, events);
     nlohmann::json::sax_parse(text.begin(), text.end(), &guard);
 }
 

@@ -20,7 +20,7 @@ TEST_F(HuggingFace, SpecialTokensComeFromTheFiles) {
 
     put_file(folder_ / "tokenizer_config.json", R"({"add_bos_token": true, "pad_token": {"content": "<pad>"}})");
     put_file(folder_ / "generation_config.json",
-             R"({"eos_token_id": [3, 2, 900], "bos_token_id": 1, "temperature": 0.6, "top_k": 20})");
+             R"({"eos_token_id": [3, 2, 900], "bos_token_id": 1, "do_sample": true, "temperature": 0.6, "top_k": 20})");
     model = Model::load(folder_.path());
     EXPECT_EQ(model.start_of_text(), 1);
     EXPECT_EQ(impl_of(model).special.end, (std::vector<Token>{3, 2})); // 900 is no token of this model
@@ -43,6 +43,55 @@ TEST_F(HuggingFace, WhatSamplingDoesNotDoIsSaid) {
     const std::string found = warnings().front();
     EXPECT_TRUE(found.ends_with("not applied: num_beams, no_repeat_ngram_size, forced_eos_token_id, bad_words_ids"))
         << found;
+}
+
+// As transformers' GenerationConfig has it: its defaults are temperature 1, top_k 50, top_p 1, no min_p and no penalty.
+TEST_F(HuggingFace, AFileThatNamesASamplingValueGivesAllOfThem) {
+    take("llama");
+    put_tokenizer();
+    const auto sampling = [&](const char* file) {
+        put_file(folder_ / "generation_config.json", file);
+        EXPECT_TRUE(warnings().empty()) << file;
+        return Model::load(folder_.path()).sampling();
+    };
+    const auto expect = [](const Sampling& found, float temperature, int top_k, float top_p, float min_p,
+                           float penalty) {
+        EXPECT_FLOAT_EQ(found.temperature, temperature);
+        EXPECT_EQ(found.top_k, top_k);
+        EXPECT_FLOAT_EQ(found.top_p, top_p);
+        EXPECT_FLOAT_EQ(found.min_p, min_p);
+        EXPECT_FLOAT_EQ(found.repeat_penalty, penalty);
+    };
+    expect(sampling(R"({"do_sample": true, "temperature": 0.6})"), 0.6f, 50, 1, 0, 1);
+    expect(sampling(R"({"do_sample": true, "top_p": 0.9, "repetition_penalty": 1.1})"), 1, 50, 0.9f, 0, 1.1f);
+    expect(sampling(R"({"do_sample": true, "temperature": null, "top_k": null, "top_p": null})"), 1, 0, 1, 0, 1);
+    expect(sampling(R"({"do_sample": false, "temperature": 0.6})"), 0, 50, 1, 0, 1);
+    const Sampling ours;
+    for (const char* nothing : {"{}", R"({"do_sample": true})", R"({"temperature": 0.6, "top_k": 20})",
+                                R"({"do_sample": null, "temperature": 0.6})", R"({"eos_token_id": 2})"})
+        expect(sampling(nothing), ours.temperature, ours.top_k, ours.top_p, ours.min_p, ours.repeat_penalty);
+}
+
+TEST_F(HuggingFace, ASamplingValueThatCannotBeUsedIsAWarning) {
+    take("llama");
+    put_tokenizer();
+    const auto sampling = [&](const std::string& file, const std::string& phrase) {
+        put_file(folder_ / "generation_config.json", file);
+        const std::vector<std::string> said = warnings();
+        EXPECT_EQ(said.size(), 1U) << file;
+        EXPECT_TRUE(!said.empty() && said[0].find("generation_config.json: ") != std::string::npos &&
+                    said[0].find(phrase) != std::string::npos)
+            << file << ": " << (said.empty() ? "nothing" : said[0]);
+        return Model::load(folder_.path()).sampling();
+    };
+    EXPECT_EQ(sampling(R"({"do_sample": true, "top_k": -1})", "'top_k': expected a whole number from 0").top_k, 0);
+    EXPECT_EQ(sampling(R"({"do_sample": true, "top_p": 0.0})", "'top_p': expected a number").top_p, 1);
+    EXPECT_EQ(sampling(R"({"do_sample": true, "top_k": 30.0})", "'top_k': expected a whole number").top_k, 30);
+    EXPECT_EQ(sampling(R"({"do_sample": true, "top_k": 3.5})", "; not applied").top_k, 0);
+    EXPECT_EQ(sampling(R"({"do_sample": true, "temperature": "hot"})", "'temperature': expected").temperature, 1);
+    EXPECT_EQ(sampling("", "not read: ").top_k, Sampling().top_k);
+    EXPECT_EQ(sampling("[]", "not read: ").top_k, Sampling().top_k);
+    EXPECT_EQ(sampling("{\"top_k\": Infinity}", "found Infinity").top_k, Sampling().top_k);
 }
 
 // What GPT-2's files call a byte: those that print as themselves, the others from U+0100 on in their order.
