@@ -5,8 +5,8 @@
 #include "core/trimmed.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+#include <vector>
 
 namespace ordo {
 namespace {
@@ -15,14 +15,9 @@ constexpr std::string_view names[] = {"ChatML",     "Llama 2",         "Llama 3"
                                       "Phi 4",      "Phi 4 mini",      "Mistral", "Mistral v3", "Mistral Nemo",
                                       "Mistral v7", "Mistral Small 3", "Zephyr"};
 
-// The forms that name the role before each message.
-struct Marks {
-    std::string_view before, after_role, after; // before ROLE after_role TEXT after
-    std::string_view assistant;                 // the name of that role
-    bool trims;                                 // white space around a text
-};
+} // namespace
 
-Marks marks_of(ChatForm form) {
+ChatMarks marks_of(ChatForm form) {
     switch (form) {
     case ChatForm::llama3:
         return {"<|start_header_id|>", "<|end_header_id|>\n\n", "<|eot_id|>", "assistant", true};
@@ -41,23 +36,50 @@ Marks marks_of(ChatForm form) {
     }
 }
 
-std::string write_marked(ChatForm form, std::span<const ChatMessage> messages, bool answer) {
-    const Marks marks = marks_of(form);
+namespace {
+
+// What an earlier answer says after its thoughts.
+std::string_view without_thoughts(std::string_view text) {
+    constexpr std::string_view end = "</think>";
+    const std::size_t at = text.rfind(end);
+    if (at == text.npos) return text;
+    text.remove_prefix(at + end.size());
+    text.remove_prefix(std::min(text.find_first_not_of('\n'), text.size()));
+    return text;
+}
+
+std::string write_marked(const ChatTemplate& chat, std::span<const ChatMessage> messages, bool answer) {
+    ChatMarks marks = marks_of(chat.form);
+    if (chat.marked) marks.after_role = chat.marked->before, marks.after = chat.marked->after;
+    const bool trims = chat.marked ? chat.marked->trims : marks.trims, merges = chat.form == ChatForm::gemma;
     std::string out, system;
     const auto head = [&](std::string_view role) {
         out.append(marks.before).append(role == "assistant" ? marks.assistant : role).append(marks.after_role);
     };
+    if (!chat.dated.empty()) {
+        head("system");
+        out += chat.dated;
+        if (!messages.empty() && messages.front().role == "system") {
+            out += trimmed(messages.front().text);
+            messages = messages.subspan(1);
+        }
+        out += marks.after;
+    }
     for (const ChatMessage& message : messages) {
-        const std::string_view text = marks.trims ? trimmed(message.text) : std::string_view(message.text);
-        if (form == ChatForm::gemma && message.role == "system") { // it has no such role
-            system = std::string(text) + "\n\n";
+        if (merges && message.role == "system") { // it has no such role
+            system = message.text + "\n\n";
             continue;
         }
+        std::string_view text = message.text;
+        if (chat.drops_thoughts && message.role == "assistant") text = without_thoughts(text);
         head(message.role);
         if (message.role == "user") out += std::exchange(system, {});
-        out.append(text).append(marks.after);
+        out.append(trims ? trimmed(text) : text).append(marks.after);
     }
-    if (answer) head("assistant");
+    if (answer) {
+        head("assistant");
+        out += chat.opening;
+    }
     return out;
 }
 
@@ -66,25 +88,36 @@ struct InstMarks {
     std::string_view before, after, before_answer, after_answer;
     std::string_view before_system, after_system;
     enum class System { first, last, apart } system; // in the first or the last of the user's messages, or before them
-    bool trims;
+    bool trims_user, trims_answer;
 };
 
-InstMarks inst_marks_of(ChatForm form) {
+InstMarks marks_of_form(ChatForm form) {
     using System = InstMarks::System;
     switch (form) {
     case ChatForm::llama2:
-        return {"[INST] ", " [/INST]", " ", " </s>", "<<SYS>>\n", "\n<</SYS>>\n\n", System::first, true};
+        return {"[INST] ", " [/INST]", " ", " </s>", "<<SYS>>\n", "\n<</SYS>>\n\n", System::first, true, true};
     case ChatForm::mistral_v3:
-        return {"[INST] ", "[/INST]", " ", "</s>", "", "\n\n", System::last, true};
+        return {"[INST] ", "[/INST]", " ", "</s>", "", "\n\n", System::last, true, true};
     case ChatForm::mistral_nemo:
-        return {"[INST]", "[/INST]", "", "</s>", "", "\n\n", System::last, false};
+        return {"[INST]", "[/INST]", "", "</s>", "", "\n\n", System::last, false, false};
     case ChatForm::mistral_v7:
-        return {"[INST] ", "[/INST]", " ", "</s>", "[SYSTEM_PROMPT] ", "[/SYSTEM_PROMPT]", System::apart, false};
+        return {"[INST] ", "[/INST]", " ", "</s>", "[SYSTEM_PROMPT] ", "[/SYSTEM_PROMPT]", System::apart, false, false};
     case ChatForm::mistral_small3:
-        return {"[INST]", "[/INST]", "", "</s>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", System::apart, false};
+        return {"[INST]", "[/INST]", "", "</s>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", System::apart, false, false};
     default:
-        return {"[INST] ", " [/INST]", " ", "</s>", "", "\n\n", System::first, true};
+        return {"[INST] ", " [/INST]", " ", "</s>", "", "\n\n", System::first, true, true};
     }
+}
+
+InstMarks inst_marks_of(const ChatTemplate& chat) {
+    InstMarks marks = marks_of_form(chat.form);
+    if (chat.user)
+        marks.before = chat.user->before, marks.after = chat.user->after, marks.trims_user = chat.user->trims;
+    if (!chat.answer) return marks;
+    marks.before_answer = chat.answer->before;
+    marks.after_answer = chat.answer->after;
+    marks.trims_answer = chat.answer->trims;
+    return marks;
 }
 
 bool by_turns(ChatForm form) {
@@ -92,120 +125,37 @@ bool by_turns(ChatForm form) {
 }
 
 // The user's and the assistant's messages by turns.
-std::string write_inst(ChatForm form, std::span<const ChatMessage> messages) {
+std::string write_inst(const ChatTemplate& chat, std::span<const ChatMessage> messages) {
     using System = InstMarks::System;
-    const InstMarks marks = inst_marks_of(form);
+    const InstMarks marks = inst_marks_of(chat);
     std::string out, system;
     const auto append = [&](const auto&... parts) { (out.append(parts), ...); };
+    const auto shown = [](const std::string& text, bool trims) { return std::string(trims ? trimmed(text) : text); };
     bool users_turn = true;
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const ChatMessage& message = messages[i];
-        const std::string_view text = marks.trims ? trimmed(message.text) : std::string_view(message.text);
         if (message.role == "system") {
-            system = std::string(marks.before_system).append(text).append(marks.after_system);
+            system = std::string(marks.before_system).append(message.text).append(marks.after_system);
             if (marks.system == System::apart) append(std::exchange(system, {}));
             continue;
         }
         if ((message.role == "user") != users_turn)
-            fail(ErrorCode::usage, "messages: expected user and assistant by turns for ", name_of(form),
+            fail(ErrorCode::usage, "messages: expected user and assistant by turns for ", name_of(chat.form),
                  ", found two of \"", message.role, '"');
         if (users_turn) {
             // From the second on, Llama's turns begin as a text does.
-            append(form == ChatForm::llama2 && !out.empty() ? "<s>" : "", marks.before);
-            if (marks.system == System::first || i + 1 == messages.size()) append(std::exchange(system, {}));
-            append(text, marks.after);
+            const bool begins = chat.user ? chat.user->begins : chat.form == ChatForm::llama2;
+            append(begins && !out.empty() ? "<s>" : "", marks.before);
+            const bool here = marks.system == System::first || i + 1 == messages.size();
+            const std::string before = here ? std::exchange(system, {}) : std::string();
+            append(shown(before + message.text, marks.trims_user), marks.after);
         } else {
-            append(marks.before_answer, text, marks.after_answer);
+            append(marks.before_answer, shown(message.text, marks.trims_answer), marks.after_answer);
         }
         users_turn = !users_turn;
     }
     return out;
 }
-
-// Whether a line feed follows some mark, in its literal or in the next one: '<|end|>\n', '<|end|>' + '\n'.
-bool line_feed_after(std::string_view text, std::string_view mark) {
-    for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
-        const std::size_t next = text.find_first_not_of("'\"+ ", at + mark.size());
-        if (next != text.npos && (text[next] == '\n' || text.substr(next).starts_with("\\n"))) return true;
-    }
-    return false;
-}
-
-ChatForm mistral_form(std::string_view text) {
-    const bool spaces = text.find("[INST] ") != text.npos;
-    if (text.find("[SYSTEM_PROMPT]") != text.npos) return spaces ? ChatForm::mistral_v7 : ChatForm::mistral_small3;
-    if (text.find(" [/INST]") != text.npos) return ChatForm::mistral;
-    return spaces ? ChatForm::mistral_v3 : ChatForm::mistral_nemo;
-}
-
-// A variable that is set to a literal which is not empty, or words that only a template's own system prompt has.
-bool sets_system(std::string_view text) {
-    for (const std::string_view variable : {"system_message = ", "system_prompt = "})
-        for (std::size_t at = text.find(variable); at != text.npos; at = text.find(variable, at + 1)) {
-            const std::string_view value = text.substr(at + variable.size());
-            if (value.size() > 1 && (value[0] == '\'' || value[0] == '"') && value[1] != value[0]) return true;
-        }
-    return text.find("Cutting Knowledge Date") != text.npos || text.find("Reasoning Mode: ") != text.npos;
-}
-
-// The next occurrence of a mark from places that only grow. Each byte is searched once, however often it is asked.
-class Next {
-public:
-    Next(std::string_view text, std::string_view mark) : text_(text), mark_(mark), found_(text.find(mark)) {}
-    std::size_t from(std::size_t place) {
-        if (found_ < place) found_ = text_.find(mark_, place);
-        return found_;
-    }
-
-private:
-    std::string_view text_, mark_;
-    std::size_t found_; // npos is behind every place
-};
-
-// The conditions that enclose a place of a template, for places that only grow.
-class Conditions {
-public:
-    enum class On { messages, tools, more };
-
-    explicit Conditions(std::string_view text) : text_(text), ends_(text, "%}"), at_(text.find("{%")) {}
-
-    // What decides whether the text at that place is written.
-    On at(std::size_t place) {
-        while (at_ < place) {
-            const std::size_t begin = at_ + 2, end = std::min(ends_.from(begin), text_.size());
-            read(text_.substr(begin, end - begin));
-            at_ = text_.find("{%", end);
-        }
-        return n_[index(On::more)] > 0 ? On::more : n_[index(On::tools)] > 0 ? On::tools : On::messages;
-    }
-
-private:
-    static std::size_t index(On on) { return static_cast<std::size_t>(on); }
-
-    void read(std::string_view tag) {
-        tag.remove_prefix(std::min(tag.find_first_not_of("-+ \t\r\n"), tag.size()));
-        const auto tests = [&](std::string_view name) { return tag.find(name) != tag.npos; };
-        if (tag.starts_with("if ")) {
-            open_.push_back(tests("messages") || tests("system") ? On::messages
-                            : tests("tools")                     ? On::tools
-                                                                 : On::more);
-            ++n_[index(open_.back())];
-        } else if (!open_.empty() && tag.starts_with("el") && open_.back() == On::tools) {
-            --n_[index(On::tools)]; // the else of a test for tools is what is written without them
-            open_.back() = On::messages;
-            ++n_[index(On::messages)];
-        } else if (!open_.empty() && tag.starts_with("endif")) {
-            --n_[index(open_.back())];
-            open_.pop_back();
-        }
-    }
-
-    std::string_view text_;
-    Next ends_;
-    std::size_t at_; // of the next tag
-    std::vector<On> open_;
-    std::array<std::size_t, 3> n_{}; // of open_, by kind
-};
 
 } // namespace
 
@@ -219,57 +169,17 @@ std::string_view end_of_message(ChatForm form) {
     return after.substr(0, after.find('\n'));
 }
 
-ChatForm recognise_chat(std::string_view text, std::string_view where) {
-    const auto has = [&](std::string_view mark) { return text.find(mark) != text.npos; };
-    if (has("<|im_start|>")) return has("<|im_sep|>") ? ChatForm::phi4 : ChatForm::chatml;
-    if (has("<|start_header_id|>") && has("<|end_header_id|>")) return ChatForm::llama3;
-    if (has("<start_of_turn>")) return ChatForm::gemma;
-    if (has("[INST]")) return has("<<SYS>>") ? ChatForm::llama2 : mistral_form(text);
-    if (has("<|assistant|>") && has("<|end|>"))
-        return line_feed_after(text, "<|end|>") ? ChatForm::phi3 : ChatForm::phi4_mini;
-    if (has("<|assistant|>") && has("<|user|>") && (has("</s>") || has("eos_token"))) return ChatForm::zephyr;
-    std::string known;
-    for (const std::string_view name : names) known.append(known.empty() ? "" : ", ").append(name);
-    fail(ErrorCode::model, where, ": the chat template '", printable(trimmed(text), 60),
-         "' is not supported: known are ", known);
-}
-
-DefaultSystem default_system(ChatForm form, std::string_view text) {
-    DefaultSystem found{{}, sets_system(text)};
-    if (form != ChatForm::chatml && form != ChatForm::phi4) return found;
-    using On = Conditions::On;
-    const Marks marks = marks_of(form);
-    const std::string head = std::string(marks.before) + "system";
-    Next heads(text, head), ends(text, marks.after.substr(0, marks.after.find('\n')));
-    Conditions conditions(text);
-    for (std::size_t at = heads.from(0); at != text.npos; at = heads.from(at + 1)) {
-        const std::string_view rest = text.substr(at + head.size());
-        const std::string_view breaks[] = {marks.after_role, "\\n"};
-        const auto* const after = std::find_if(std::begin(breaks), std::end(breaks),
-                                               [&](std::string_view each) { return rest.starts_with(each); });
-        if (after == std::end(breaks)) continue;
-        const std::size_t begin = at + head.size() + after->size(), end = ends.from(begin);
-        if (end == text.npos || end == begin) continue;
-        const std::string_view body = text.substr(begin, end - begin);
-        if (body[0] == '\'' || body[0] == '"') continue; // the end of a literal
-        const On on = conditions.at(at);
-        if (on == On::tools) continue; // which nobody gives here
-        // A second head before the end of the first is no prompt.
-        const bool plain = on == On::messages && heads.from(begin) > end &&
-                           body.find_first_of("'\"{}\\") == body.npos && (found.text.empty() || found.text == body);
-        if (!plain) return {{}, true};
-        found.text = body;
-    }
-    if (found.unread) found.text.clear();
-    return found;
-}
-
-std::string write_chat(ChatForm form, std::span<const ChatMessage> messages, bool answer) {
-    for (const ChatMessage& message : messages)
+std::string write_chat(const ChatTemplate& chat, std::span<const ChatMessage> messages, bool answer) {
+    std::vector<ChatMessage> written;
+    for (const ChatMessage& message : messages) {
         if (message.role != "system" && message.role != "user" && message.role != "assistant")
             fail(ErrorCode::usage, "messages: expected a role system, user or assistant, found \"",
                  printable(message.role), '"');
-    return by_turns(form) ? write_inst(form, messages) : write_marked(form, messages, answer);
+        if (message.role == "system" && chat.system == ChatTemplate::System::refused)
+            fail(ErrorCode::usage, "messages: expected no system message, which this chat template refuses, found one");
+        if (message.role != "system" || chat.system == ChatTemplate::System::written) written.push_back(message);
+    }
+    return by_turns(chat.form) ? write_inst(chat, written) : write_marked(chat, written, answer);
 }
 
 } // namespace ordo

@@ -6,7 +6,7 @@
 
 namespace ordo::tools {
 
-Chat::Chat(ChatForm form, std::string system) : form_(form), system_(std::move(system)) {
+Chat::Chat(ChatTemplate form, std::string system) : form_(std::move(form)), system_(std::move(system)) {
     begin_anew();
 }
 
@@ -22,17 +22,28 @@ void Chat::begin_anew() {
 
 namespace {
 
-ChatForm known_form(const std::string& chat_template, const std::string& where) {
+ChatTemplate known_form(const std::string& chat_template, const std::string& where) {
     try {
-        return recognise_chat(chat_template, where);
+        return read_chat(chat_template, where);
     } catch (const Error& error) {
         fail(error.code, error.what(), "; --raw continues a prompt as it is");
     }
 }
 
 // What was asked for, or the template's own.
-std::string system_prompt(const Arguments& arguments, ChatForm form, const std::string& chat_template, bool quiet) {
-    if (arguments.has("system")) return arguments.text("system");
+std::string system_prompt(const Arguments& arguments, const ChatTemplate& form, const std::string& chat_template,
+                          bool quiet) {
+    using System = ChatTemplate::System;
+    if (arguments.has("system")) {
+        std::string given = arguments.text("system");
+        if (given.empty() || form.system == System::written) return given;
+        if (form.system == System::refused)
+            fail(ErrorCode::usage,
+                 "option --system: expected none, since the model's chat template refuses a system message; "
+                 "put it into the prompt");
+        if (!quiet) write_message("warning: option --system changes nothing: the model's chat template drops it");
+        return {};
+    }
     DefaultSystem own = default_system(form, chat_template);
     if (!own.text.empty() && !quiet)
         write_message("system prompt of the model's template: \"" + printable(own.text, 200) +
@@ -51,8 +62,8 @@ std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, G
     const std::string& where = impl_of(model).where;
     if (chat_template.empty())
         fail(ErrorCode::usage, "option --chat: expected a model with a chat template, found none in ", where);
-    const ChatForm form = known_form(chat_template, where);
-    const std::string end(end_of_message(form));
+    ChatTemplate form = known_form(chat_template, where);
+    const std::string end(end_of_message(form.form));
     const Token token = impl_of(model).tokenizer ? impl_of(model).tokenizer->find(end) : -1;
     if (token >= 0)
         request.options.also_end = {token};
@@ -60,7 +71,8 @@ std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, G
         request.options.stop.push_back(end);
     request.options.special = true;
     request.show_prompt = false;
-    return Chat(form, system_prompt(arguments, form, chat_template, request.quiet));
+    std::string system = system_prompt(arguments, form, chat_template, request.quiet);
+    return Chat(std::move(form), std::move(system));
 }
 
 void note_chat(const Arguments& arguments, const Model& model, const GenerateRequest& request) {

@@ -10,7 +10,7 @@ namespace ordo::tools {
 // A conversation with a model, in the form that it was trained with.
 class Chat {
 public:
-    Chat(ChatForm form, std::string system);
+    Chat(ChatTemplate form, std::string system);
 
     void say(std::string text) { messages_.push_back({"user", std::move(text)}); }
     void answered(std::string text) { messages_.push_back({"assistant", std::move(text)}); }
@@ -21,7 +21,7 @@ public:
     std::string text() const { return write_chat(form_, messages_); }
 
 private:
-    ChatForm form_;
+    ChatTemplate form_;
     std::string system_;
     std::vector<ChatMessage> messages_;
 };
