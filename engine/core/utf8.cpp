@@ -76,4 +76,20 @@ bool utf8_valid(std::string_view text) {
     return true;
 }
 
+std::size_t utf8_unprintable(std::string_view text) {
+    if (text.empty()) return 0;
+    const std::size_t length = utf8_length(text);
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    if (length == 0) return 1;
+    if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7f ? 1 : 0;
+    const bool c1 = byte(0) == 0xc2 && byte(1) < 0xa0;
+    if (length == 2) return c1 || text.starts_with("\u061c") ? 2 : 0;
+    if (length != 3 || byte(0) != 0xe2) return 0;
+    const unsigned char last = byte(2);
+    // U+200E, U+200F; U+2028 to U+202E; U+2066 to U+2069
+    const bool marks = byte(1) == 0x80 && (last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae));
+    const bool isolates = byte(1) == 0x81 && last >= 0xa6 && last <= 0xa9;
+    return marks || isolates ? 3 : 0;
+}
+
 } // namespace ordo

@@ -16,4 +16,9 @@ std::size_t utf8_complete_prefix(std::string_view text);
 
 bool utf8_valid(std::string_view text);
 
+// Bytes at the start of text that a terminal must not get: a control character (C0, DEL, C1), a byte that is not
+// UTF-8, or a character that reorders the text or begins a line (UAX 9's marks and overrides, U+2028, U+2029). 0 if the
+// first character is none of these.
+std::size_t utf8_unprintable(std::string_view text);
+
 } // namespace ordo

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // UTF-8 against the formula of its definition: every scalar value, and nothing else, is well formed.
+#include "core/error.h"
 #include "core/utf8.h"
 
 #include <gtest/gtest.h>
@@ -77,6 +78,22 @@ TEST(Utf8, FindsOneWrongByteAnywhere) {
             text.replace(at, 2, "\u00e9");
             EXPECT_TRUE(utf8_valid(text)) << at << " of " << size;
         }
+}
+
+// Unicode 15: controls are U+0000 to U+001F and U+007F to U+009F; UAX 9 names the marks that reorder a text.
+TEST(Utf8, FindsWhatATerminalMustNotGet) {
+    const auto refused = [](std::uint32_t point) {
+        return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c || point == 0x200e ||
+               point == 0x200f || (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+    };
+    for (std::uint32_t point = 0; point < 0x3000; ++point) {
+        const std::string text = spread(point);
+        EXPECT_EQ(utf8_unprintable(text + "a"), refused(point) ? text.size() : 0u) << std::hex << point;
+    }
+    EXPECT_EQ(utf8_unprintable("\xff a"), 1u);
+    EXPECT_EQ(utf8_unprintable("\xe2\x80"), 1u);
+    EXPECT_EQ(utf8_unprintable(""), 0u);
+    EXPECT_EQ(printable("a\u202eb\u0085\033"), "a\\xe2\\x80\\xaeb\\xc2\\x85\\x1b");
 }
 
 TEST(Utf8, CompletePrefixHoldsBackOnlyWhatCouldStillBeCompleted) {

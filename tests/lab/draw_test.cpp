@@ -70,7 +70,7 @@ TEST(LabDraw, MeasuredValuesAreOnALogarithmicAxis) {
     EXPECT_NE(text.find(" 50 ┤"), std::string::npos) << text;
     const std::string script = lab::plot_script(picture, "l");
     EXPECT_NE(script.find("set xtics (0.5, 1, 2)"), std::string::npos) << script;
-    EXPECT_NE(script.find("set ytics ('20' 20, "), std::string::npos) << script;
+    EXPECT_NE(script.find("set ytics (\"20\" 20, "), std::string::npos) << script;
 }
 
 // Two values to a character, in their own colours; what is blank has none.
@@ -118,7 +118,7 @@ TEST(LabDraw, NamesStandOnTheAxisAndStepsAreLevel) {
     for (std::string row; std::getline(lines, row) && row.find(" 0 ┤") == std::string::npos;)
         EXPECT_EQ(lab::columns_of(row), row.starts_with("10") ? 73 : 79) << text;
     const std::string script = lab::plot_script(picture, "n");
-    EXPECT_NE(script.find("set xtics ('copy' 0, 'sort' 1, 'add' 2)"), std::string::npos) << script;
+    EXPECT_NE(script.find("set xtics (\"copy\" 0, \"sort\" 1, \"add\" 2)"), std::string::npos) << script;
     EXPECT_NE(script.find("with steps"), std::string::npos);
 }
 
@@ -145,9 +145,10 @@ TEST(LabPlot, PointsAboveTheirNamesNeedNoKey) {
                         .references = {{"chance", 0.5}},
                         .x_names = {"rope", "alibi"}};
     const std::string script = lab::plot_script({"n", "n", "x", "y", curves}, "n");
-    EXPECT_NE(script.find("set xtics ('rope' 0, 'alibi' 1)"), std::string::npos) << script;
-    for (const char* name : {" title 'rope'", " title 'alibi'"}) EXPECT_EQ(script.find(name), std::string::npos);
-    for (const char* name : {" title 'published'", " title 'chance'"}) EXPECT_NE(script.find(name), std::string::npos);
+    EXPECT_NE(script.find("set xtics (\"rope\" 0, \"alibi\" 1)"), std::string::npos) << script;
+    for (const char* name : {" title \"rope\"", " title \"alibi\""}) EXPECT_EQ(script.find(name), std::string::npos);
+    for (const char* name : {" title \"published\"", " title \"chance\""})
+        EXPECT_NE(script.find(name), std::string::npos);
 }
 
 } // namespace

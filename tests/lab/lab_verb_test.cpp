@@ -167,6 +167,40 @@ TEST(LabVerb, CompareGathersWhatJobsOfTasksHaveLeft) {
     EXPECT_EQ(all.out.find("Held-out nats"), std::string::npos); // nothing of weights
 }
 
+// Names that are read from a CSV file go to a terminal.
+TEST(LabVerb, CompareEscapesTheNamesOfACsvFile) {
+    const TempDir dir;
+    std::string rows = "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n";
+    for (const char* seed : {"1", "2", "3"})
+        rows += std::string("reverse,\033]0;x\u202e,") + seed + ",100,1,5,100,50,300,300,0\n";
+    std::filesystem::create_directories(dir / "a");
+    put_file(dir / "a/tasks-runs.csv", rows);
+    for (const char* format : {"text", "md", "csv", "json"}) {
+        const std::string text = out_of({"lab", "compare", "-q", "--model", dir.path().string(), "--format", format});
+        EXPECT_EQ(text.find('\033'), std::string::npos) << text;
+        EXPECT_EQ(text.find("\u202e"), std::string::npos) << text;
+        EXPECT_NE(text.find("x1b]0;x"), std::string::npos) << text;
+    }
+}
+
+// Each line is a command for a shell.
+TEST(LabVerb, JobsRefuseControlsAndKeepNamesFromBeingOptions) {
+    const TempDir dir;
+    const Conditions here{.directory = dir.path().string()};
+    const auto jobs = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"lab", "jobs"});
+        return run_program(words, here);
+    };
+    expect_error(jobs({"out", "--corpus", "a\nrm -r b"}), 2, "option --corpus: expected no control characters");
+    expect_error(jobs({"out", "--tasks", "copy\nid"}), 2, "option --tasks: expected no control characters");
+    expect_error(jobs({"out", "--corpus", "a", "--train", "--lr 1\nid"}), 2, "option --train: expected no control");
+    expect_error(jobs({"out\nid", "--corpus", "a"}), 2, "DIR: expected no control characters");
+    const Outcome list = jobs({"--corpus=-c", "--encodings", "rope", "--seeds", "1", "-q", "--", "-d"});
+    expect_success(list);
+    EXPECT_NE(list.out.find("ordo train ./-c "), std::string::npos) << list.out;
+    EXPECT_NE(list.out.find(" --out ./-d/rope-1.safetensors"), std::string::npos) << list.out;
+}
+
 TEST(LabVerb, JobsOfTasksAndWhatIsRefused) {
     const TempDir dir;
     const Outcome list = run_program(

@@ -210,6 +210,7 @@ TEST(LabRender, MarkdownKeepsTextFromBecomingMarkup) {
     EXPECT_NE(text.find("\\[c\\]"), std::string::npos);
     EXPECT_NE(text.find("0.333333 |"), std::string::npos); // six digits for a reader
     EXPECT_NE(text.find("```text\na 'picture'"), std::string::npos);
+    EXPECT_NE(text.find("| &lt;i>"), std::string::npos) << text;
 }
 
 TEST(LabRender, MapsKeepTheirNamesAndBlanks) {
@@ -251,16 +252,28 @@ TEST(LabPlot, TextStaysText) {
     const Picture picture{"p", "it's `id` \"$HOME\" {/Bold x}\nnew", "x'y", "z",
                           Curves{.series = {{.label = "'; system('id'); '", .x = {1}, .y = {2}}, {.label = "b"}}}};
     const std::string script = lab::plot_script(picture, "stem");
-    EXPECT_NE(script.find("set title 'it''s `id` \"$HOME\" {/Bold x}'.\"\\n\".'new' noenhanced"), std::string::npos)
+    EXPECT_NE(script.find(R"(set title "it\047s \140id\140 \042\044HOME\042 \173/Bold x\175"."\n"."new" noenhanced)"),
+              std::string::npos)
         << script;
-    EXPECT_NE(script.find("title '''; system(''id''); '''"), std::string::npos);
-    EXPECT_NE(script.find("set output 'stem.svg'"), std::string::npos);
+    EXPECT_NE(script.find(R"x(title "\047; system(\047id\047); \047")x"), std::string::npos);
+    EXPECT_NE(script.find(R"(set output "stem.svg")"), std::string::npos);
+    EXPECT_EQ(script.find('`'), std::string::npos); // which would run a command
+}
+
+// gnuplot takes a tic's name for a format of printf's.
+TEST(LabPlot, NamesOfTicsKeepPercentSignsAndQuotes) {
+    const Picture picture{
+        "p", "p", "x", "y",
+        Curves{.series = {{.label = "100%", .x = {0}, .y = {2}}}, .x_names = {"100%", "'a", "b\'\'c", "\\d"}}};
+    const std::string script = lab::plot_script(picture, "stem");
+    EXPECT_NE(script.find(R"x(set xtics ("100\045\045" 0, "\047a" 1, "b\047\047c" 2, "\134d" 3))x"), std::string::npos)
+        << script;
 }
 
 // How a series is drawn, without its data: "linecolor rgb '#555555' dashtype 1 linewidth 2".
 std::string look_of(const Curves& curves, const std::string& label) {
     const std::string script = lab::plot_script({"l", "l", "x", "y", curves}, "l");
-    const std::size_t end = script.find(" title '" + label + "'"), begin = script.rfind(" using 1:2 with ", end);
+    const std::size_t end = script.find(" title \"" + label + "\""), begin = script.rfind(" using 1:2 with ", end);
     return script.substr(begin, end - begin);
 }
 
@@ -301,7 +314,7 @@ TEST(LabPlot, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
     HeatMap map{.values = {{1, NAN}, {3, 4}}, .blank = "refused", .diverging = false};
     const std::string script = lab::plot_script({"m", "m", "x", "y", map}, "m");
     EXPECT_NE(script.find("with labels"), std::string::npos) << script;
-    EXPECT_NE(script.find("'white: refused'"), std::string::npos);
+    EXPECT_NE(script.find("\"white: refused\""), std::string::npos);
     EXPECT_NE(lab::draw({"m", "m", "x", "y", map}, {}).find("blank: refused"), std::string::npos);
     EXPECT_NE(script.find("$3==$3?sprintf"), std::string::npos) << "or the blank cell says nan";
     EXPECT_EQ(lab::plot_script({"m", "m", "x", "y", HeatMap{.values = {{1}}}}, "m").find("with labels"),

@@ -2,6 +2,7 @@
 #include "tools/cli/columns.h"
 
 #include "tools/cli/output.h"
+#include "tools/cli/terminal.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -86,7 +87,7 @@ void Columns::show() {
         shown_.clear();
         ++row_;
     }
-    if (!out.empty()) write_out(out);
+    if (!out.empty()) write_styled(out);
 }
 
 void Columns::close() {

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/utf8.h"
+#include "tools/cli/terminal.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,6 +34,35 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
+// The same with all escaped that a terminal would obey, and without memory of its own: memory may be what a message
+// says is lacking.
+bool write_escaped(int fd, std::string_view text) {
+    while (!text.empty()) {
+        std::size_t plain = 0, escaped = 0;
+        while (plain < text.size()) {
+            const std::string_view rest = text.substr(plain);
+            escaped = rest[0] == '\n' || rest[0] == '\t' ? 0 : utf8_unprintable(rest);
+            if (escaped > 0) break;
+            plain += std::max<std::size_t>(1, utf8_length(rest));
+        }
+        if (!write_all(fd, text.substr(0, plain))) return false;
+        for (std::size_t i = 0; i < escaped; ++i) {
+            static constexpr char digits[] = "0123456789abcdef";
+            const auto byte = static_cast<unsigned char>(text[plain + i]);
+            const char code[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+            if (!write_all(fd, {code, sizeof code})) return false;
+        }
+        text.remove_prefix(plain + escaped);
+    }
+    return true;
+}
+
+void check_written(bool written) {
+    if (written) return;
+    if (errno == EPIPE) ::_exit(128 + SIGPIPE); // SIGPIPE was ignored by whoever started us
+    fail(ErrorCode::io, "standard output: ", std::strerror(errno));
+}
+
 template <class Number>
 std::string shortest(Number value) {
     char buffer[64];
@@ -48,10 +78,22 @@ std::string cell_text(const Cell& cell, int decimals) {
     return "-";
 }
 
-std::string csv_field(const Cell& cell) {
+// A text that a spreadsheet would take for a formula.
+bool like_a_formula(const Cell& cell) {
+    const auto* text = std::get_if<std::string>(&cell);
+    if (!text || text->empty() || std::string_view("=+-@\t\r").find(text->front()) == std::string_view::npos)
+        return false;
+    const char* const begin = text->data() + (text->front() == '+' ? 1 : 0);
+    const char* const end = text->data() + text->size();
+    double number = 0;
+    const auto [stop, error] = std::from_chars(begin, end, number);
+    return error != std::errc{} || stop != end;
+}
+
+std::string csv_field(const Cell& cell, bool formula = false) {
     if (std::holds_alternative<std::monostate>(cell)) return "";
     if (const auto* truth = std::get_if<bool>(&cell)) return *truth ? "true" : "false";
-    const std::string text = cell_text(cell, -1);
+    const std::string text = (formula ? "'" : "") + cell_text(cell, -1);
     if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
     std::string quoted = "\"";
     for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
@@ -69,23 +111,34 @@ void write_row(JsonWriter& out, const std::vector<std::string>& columns, const s
     out.end_object();
 }
 
-void csv(const FigureRows& figures, const Sink& sink) {
-    std::string line;
-    const auto add = [&line](const auto& fields) {
-        line.clear();
-        for (std::size_t i = 0; i < fields.size(); ++i) {
-            if (i > 0) line += ',';
-            line += csv_field(fields[i]);
-        }
-        line += '\n';
-    };
-    add(figures.columns);
-    sink(line);
+// Whether no row has a number in a column.
+bool is_text_column(const FigureRows& figures, std::size_t column) {
     std::vector<Cell> row(figures.columns.size());
     for (std::int64_t i = 0; i < figures.count; ++i) {
         figures.fill(i, row);
-        add(row);
-        sink(line);
+        if (std::holds_alternative<double>(row[column]) || std::holds_alternative<std::int64_t>(row[column]))
+            return false;
+    }
+    return true;
+}
+
+// In a column of text a leading apostrophe keeps a spreadsheet from computing a cell; a column of numbers stays one.
+void csv(const FigureRows& figures, const Sink& sink) {
+    std::string line;
+    for (std::size_t i = 0; i < figures.columns.size(); ++i)
+        line += (i > 0 ? "," : "") + csv_field(figures.columns[i], like_a_formula(figures.columns[i]));
+    sink(line + "\n");
+    std::vector<Cell> row(figures.columns.size());
+    std::vector<std::optional<bool>> of_text(figures.columns.size()); // of columns where it matters
+    for (std::int64_t r = 0; r < figures.count; ++r) {
+        figures.fill(r, row);
+        line.clear();
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const bool formula = like_a_formula(row[i]);
+            if (formula && !of_text[i]) of_text[i] = is_text_column(figures, i);
+            line += (i > 0 ? "," : "") + csv_field(row[i], formula && *of_text[i]);
+        }
+        sink(line + "\n");
     }
 }
 
@@ -109,10 +162,8 @@ std::size_t width_of(std::string_view text) {
 }
 
 std::string shown(const Cell& cell, const FigureRows& figures, bool md) {
-    std::string text = cell_text(cell, figures.decimals);
-    if (md)
-        for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
-    return text;
+    const std::string text = printable(cell_text(cell, figures.decimals), std::string::npos);
+    return md ? escaped_markdown(text, true) : text;
 }
 
 // Columns aligned: numbers to the right, the rest to the left.
@@ -162,16 +213,20 @@ void print(const FigureRows& figures, Format format, const Sink& sink) {
 
 void write_out(std::string_view text) {
     LiveLine::wipe();
-    if (write_all(STDOUT_FILENO, text)) return;
-    if (errno == EPIPE) ::_exit(128 + SIGPIPE); // SIGPIPE was ignored by whoever started us
-    fail(ErrorCode::io, "standard output: ", std::strerror(errno));
+    check_written(stdout_is_terminal() ? write_escaped(STDOUT_FILENO, text) : write_all(STDOUT_FILENO, text));
+}
+
+void write_styled(std::string_view text) {
+    LiveLine::wipe();
+    check_written(write_all(STDOUT_FILENO, text));
 }
 
 void write_message(std::string_view text) {
     LiveLine::wipe();
     // In pieces, since memory may be what the message says is lacking.
-    for (const std::string_view part : {std::string_view("ordo: "), text, std::string_view("\n")})
-        write_all(STDERR_FILENO, part);
+    write_all(STDERR_FILENO, "ordo: ");
+    stderr_is_terminal() ? write_escaped(STDERR_FILENO, text) : write_all(STDERR_FILENO, text);
+    write_all(STDERR_FILENO, "\n");
 }
 
 bool stdout_is_terminal() {
@@ -247,6 +302,19 @@ void write_rows(const FigureRows& figures, Format format) {
         out.clear();
     });
     write_out(out);
+}
+
+std::string escaped_markdown(std::string_view text, bool in_table) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '<') {
+            out += "&lt;";
+            continue;
+        }
+        if (c == '[' || c == ']' || (in_table && c == '|')) out += '\\';
+        out += c;
+    }
+    return out;
 }
 
 std::string escaped_bytes(std::string_view bytes) {

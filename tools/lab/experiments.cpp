@@ -92,6 +92,54 @@ void check(const Experiment& experiment, const Picture& picture) {
     promise(map.y_names.empty() || map.y_names.size() == map.values.size(), "a name for each row");
 }
 
+// Names may come from files and from models, and go to terminals, scripts and pages.
+void make_printable(std::string& text) {
+    std::string safe;
+    for (std::size_t at = 0; at <= text.size();) { // a title may have several lines
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        safe += (at > 0 ? "\n" : "") + printable(std::string_view(text).substr(at, end - at), std::string::npos);
+        at = end + 1;
+    }
+    text = std::move(safe);
+}
+
+void make_printable(std::vector<std::string>& texts) {
+    for (std::string& text : texts) make_printable(text);
+}
+
+void make_printable(tools::Figures& figures) {
+    make_printable(figures.columns);
+    for (auto& row : figures.rows)
+        for (tools::Cell& cell : row)
+            if (auto* text = std::get_if<std::string>(&cell)) make_printable(*text);
+}
+
+void make_printable(Picture& picture) {
+    for (std::string* text : {&picture.title, &picture.x_label, &picture.y_label}) make_printable(*text);
+    if (auto* map = std::get_if<HeatMap>(&picture.content)) {
+        make_printable(map->x_names);
+        make_printable(map->y_names);
+        return;
+    }
+    auto& curves = std::get<Curves>(picture.content);
+    make_printable(curves.x_names);
+    for (Series& series : curves.series) {
+        make_printable(series.label);
+        make_printable(series.names);
+    }
+    for (Reference& reference : curves.references) make_printable(reference.label);
+}
+
+void make_printable(Result& result) {
+    for (NamedFigures& table : result.tables) {
+        make_printable(table.title);
+        make_printable(table.figures);
+    }
+    for (Picture& picture : result.pictures) make_printable(picture);
+    for (std::vector<std::string>* sentences : {&result.expected, &result.found, &result.notes})
+        make_printable(*sentences);
+}
+
 } // namespace
 
 std::span<const Experiment* const> experiments() {
@@ -141,6 +189,7 @@ Result run(const Experiment& experiment, const Request& request) {
         expect(names.insert(picture.name).second, experiment, picture.name, "a name of its own");
         check(experiment, picture);
     }
+    make_printable(result);
     return result;
 }
 

@@ -17,6 +17,19 @@ std::string quoted(const std::string& text) {
     return out + "'";
 }
 
+// A line is a command: what would end it is refused.
+void check_one_line(const std::string& text, std::string_view what) {
+    for (const char c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
+            fail(ErrorCode::usage, "lab: jobs: ", what, ": expected no control characters, found '", printable(text),
+                 "'");
+}
+
+// A path that no program takes for an option.
+std::string path_word(const std::string& path) {
+    return quoted((path.starts_with('-') ? "./" : "") + path);
+}
+
 // "rotate-stretch:period=6" as part of a file's name.
 std::string file_part(std::string spec) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.";
@@ -38,21 +51,26 @@ std::vector<std::string> jobs_of(const Request& request, const std::filesystem::
     std::vector<std::string> tasks, jobs;
     std::istringstream list(a.text("tasks"));
     for (std::string name; std::getline(list, name, ',');) tasks.push_back(name);
+    for (const char* option : {"corpus", "tasks", "train"})
+        check_one_line(a.text(option), "option --" + std::string(option));
+    check_one_line(directory.string(), "DIR");
     const int seeds = request.integer("seeds", 3);
-    for (const std::string& spec : request.encodings("sinusoidal;learned;rope;alibi;t5"))
+    for (const std::string& spec : request.encodings("sinusoidal;learned;rope;alibi;t5")) {
+        check_one_line(spec, "option --encodings");
         for (int i = 0; i < seeds; ++i) {
             const std::string seed = std::to_string(request.seed + static_cast<std::uint64_t>(i));
             const std::string name = (directory / (file_part(spec) + "-" + seed)).string();
             if (a.has("corpus"))
-                jobs.push_back("ordo train " + quoted(a.text("corpus")) + " --encoding " + quoted(spec) + " --seed " +
-                               seed + " --keep last --threads 1 --quiet --resume --checkpoint " +
-                               quoted(name + ".checkpoint") + " --log " + quoted(name + ".csv") + " --out " +
-                               quoted(name + ".safetensors") + (a.has("train") ? " " + a.text("train") : ""));
+                jobs.push_back("ordo train " + path_word(a.text("corpus")) + " --encoding " + quoted(spec) +
+                               " --seed " + seed + " --keep last --threads 1 --quiet --resume --checkpoint " +
+                               path_word(name + ".checkpoint") + " --log " + path_word(name + ".csv") + " --out " +
+                               path_word(name + ".safetensors") + (a.has("train") ? " " + a.text("train") : ""));
             for (const std::string& task : tasks)
                 jobs.push_back("ordo lab tasks --tasks " + quoted(task) + " --encodings " + quoted(spec) +
                                " --alone --seed " + seed + " --seeds 1 --threads 1 --quiet --out " +
-                               quoted(name + "-" + task));
+                               path_word(name + "-" + task));
         }
+    }
     return jobs;
 }
 

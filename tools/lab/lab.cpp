@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/signals.h"
+#include "tools/cli/terminal.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
@@ -60,7 +61,8 @@ constexpr Option some_options[] = {
      .kind = Kind::path,
      .value = "FILE",
      .repeatable = true,
-     .help = "weights in place of all shipped ones; a folder stands for all weights in it"},
+     .help = "a model in place of all shipped ones, of any format; a folder without config.json stands for all "
+             "weights in it"},
     {.name = "encodings",
      .alias = "encoding",
      .kind = Kind::text,
@@ -258,7 +260,8 @@ int run(const Arguments& arguments) {
     }
     if (stop_signal() != 0) return stop_code();
     if (!drawn) write_message(lab::no_gnuplot);
-    write_out(shown(experiment, result, arguments));
+    const std::string text = shown(experiment, result, arguments);
+    parse_format(arguments.text("format")) == Format::text ? write_styled(text) : write_out(text);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scripts for gnuplot. Text stands in single quotes, where only a quote is special, and nothing of it is markup.
+// Scripts for gnuplot. Text stands in double quotes, and nothing of it is markup. Octal codes stand for all that it
+// could take for something else: quotes, backslashes, macros, and backquotes, which run a command even in quotes.
 #include "tools/lab/drawing/plot.h"
 
 #include "tools/lab/drawing/draw.h"
@@ -19,15 +20,30 @@ constexpr std::size_t most_named_points = 24;                    // of more the 
 constexpr std::size_t most_rectangles = 10'000;
 
 std::string literal(std::string_view text) {
-    std::string out = "'";
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;=+-/()[]_#<>";
+    std::string out = "\"";
     for (const char c : text) {
-        if (c == '\'') out += c;
-        out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < ' ')
+            out += ' ';
+        else if (byte >= 0x80 || plain.find(c) != plain.npos)
+            out += c;
+        else
+            out += {'\\', static_cast<char>('0' + (byte >> 6)), static_cast<char>('0' + (byte >> 3 & 7)),
+                    static_cast<char>('0' + (byte & 7))};
     }
-    return out + "'";
+    return out + "\"";
 }
 
-// In a data block, where no quote can be escaped.
+// The name of a tic, which gnuplot prints by printf's rules.
+std::string tic_literal(std::string_view name) {
+    std::string doubled;
+    for (const char c : name) doubled.append(c == '%' ? 2 : 1, c);
+    return literal(doubled);
+}
+
+// In a data block, where no quote can be escaped. A backslash would begin a code there.
 std::string quoted(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) out += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? ' ' : c;
@@ -67,7 +83,7 @@ std::string tics(const char* axis, const std::vector<std::string>& names) {
     std::size_t longest = 0, named = 0;
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (names[i].empty()) continue; // no mark without a name
-        out += (named++ > 0 ? ", " : "") + literal(names[i]) + " " + std::to_string(i);
+        out += (named++ > 0 ? ", " : "") + tic_literal(names[i]) + " " + std::to_string(i);
         longest = std::max(longest, names[i].size());
     }
     const bool crowded = *axis == 'x' && longest * named > row_columns;

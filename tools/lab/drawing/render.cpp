@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/drawing/render.h"
 
+#include "tools/cli/terminal.h"
 #include "tools/cli/wide_table.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
@@ -120,10 +121,7 @@ void write_json(JsonWriter& out, const Picture& picture) {
 } // namespace
 
 std::string escaped_markdown(std::string_view text) {
-    std::string out;
-    for (const char c : text)
-        out += c == '<' ? "&lt;" : c == '[' || c == ']' ? "\\" + std::string(1, c) : std::string(1, c);
-    return out;
+    return tools::escaped_markdown(text);
 }
 
 Screen screen_of_stdout() {
