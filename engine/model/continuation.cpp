@@ -28,18 +28,12 @@ std::vector<Token> not_empty(std::vector<Token> tokens) {
     return tokens;
 }
 
-// A prompt begins as documents did in training; a decoder with an encoder, with a token that its files name.
+// A decoder with an encoder begins with a token that its files name.
 std::vector<Token> start_of(const Model& model, std::string_view prompt, const Options& options) {
-    std::vector<Token> tokens;
-    if (model.start_of_text() >= 0) tokens.push_back(model.start_of_text());
-    if (model.has_encoder()) {
-        if (tokens.empty())
-            fail(ErrorCode::model, impl_of(model).where, ": expected a token that the decoder begins with, found none");
-        return tokens;
-    }
-    const std::vector<Token> encoded = model.encode(prompt, options.special);
-    tokens.insert(tokens.end(), encoded.begin(), encoded.end());
-    return not_empty(std::move(tokens));
+    if (!model.has_encoder()) return not_empty(tokens_of_prompt(model, prompt, options.special));
+    if (model.start_of_text() < 0)
+        fail(ErrorCode::model, impl_of(model).where, ": expected a token that the decoder begins with, found none");
+    return {model.start_of_text()};
 }
 
 std::vector<Token> input_of(const Model& model, std::string_view prompt, const Options& options) {
@@ -73,6 +67,14 @@ Session new_session(const Model& model, const Options& options, std::size_t toke
 }
 
 } // namespace
+
+std::vector<Token> tokens_of_prompt(const Model& model, std::string_view prompt, bool special) {
+    std::vector<Token> tokens = model.encode(prompt, special);
+    const Token start = model.start_of_text();
+    const bool typed = special && !tokens.empty() && tokens.front() == start;
+    if (start >= 0 && !typed) tokens.insert(tokens.begin(), start);
+    return tokens;
+}
 
 Continuation::Continuation(const Model& model, std::string_view prompt, const Options& options, OnText on_text,
                            std::optional<Fed> before)

@@ -57,6 +57,7 @@ TEST_F(EncoderVerbs, EmbedPrintsAVectorForEachLine) {
     const Json json = json_of({"embed", "-m", folder, "-p", lines, "--format", "json"});
     ASSERT_EQ(json.size(), 2u);
     EXPECT_EQ(json[0]["text"], "the cat");
+    EXPECT_EQ(json_of({"embed", "-m", folder, "-p", "the cat\r\n\r\nsat\r\n", "--format", "json"}), json);
     const std::vector<float> expected = embed(Model::load(folder), "the cat");
     const auto found = json[0]["vector"].get<std::vector<float>>();
     EXPECT_LE(difference(found, expected), 1e-6);

@@ -118,7 +118,7 @@ TEST(CliGenerate, AnyBytesMayBeThePrompt) {
                                                   "a"),
                                       std::string("\xf0\x9f\x98"
                                                   "a"),
-                                      std::string("\x1b[31ma"), std::string("\r\n a")}) {
+                                      std::string("\x1b[31ma"), std::string("\r \n a")}) {
         const Outcome outcome = run_program(words, {.input = prompt});
         expect_success(outcome);
         EXPECT_EQ(outcome.out, prompt + "b\n");

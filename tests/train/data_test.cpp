@@ -106,5 +106,31 @@ TEST_F(Parts, OfASingleTextItsEndIs) {
     EXPECT_NEAR(static_cast<double>(held), static_cast<double>(all) / 50, 10);
 }
 
+TEST_F(Parts, CrLfIsReadAsANewlineWithAWarning) {
+    const auto windows = [&](const std::string& text, Part part) {
+        test::put_file(file_, text);
+        int warnings = 0;
+        const Corpus corpus(file_, *tokenizer_, 8, part, [&](std::string_view said) {
+            EXPECT_NE(said.find("text.txt: lines end with CR LF"), std::string::npos);
+            ++warnings;
+        });
+        std::vector<Token> in(8), out(8), all{warnings};
+        for (std::int64_t i = 0; i < corpus.windows(); ++i) {
+            corpus.window(i, in, out);
+            all.insert(all.end(), out.begin(), out.end());
+        }
+        return all;
+    };
+    std::string lf, crlf;
+    for (int i = 0; i < 60; ++i) lf += "one line\nand another\n", crlf += "one line\r\nand another\r\n";
+    for (const Part part : {Part::all, Part::most, Part::held_out}) {
+        std::vector<Token> expected = windows(lf, part);
+        EXPECT_EQ(expected[0], 0);
+        expected[0] = part == Part::held_out ? 0 : 1; // once for a file
+        EXPECT_EQ(windows(crlf, part), expected);
+        EXPECT_EQ(read_part(file_, part).find('\r'), std::string::npos);
+    }
+}
+
 } // namespace
 } // namespace ordo::train

@@ -2,6 +2,7 @@
 #include "tools/cli/documents.h"
 
 #include "core/error.h"
+#include "model/model.h"
 #include "text/tokenizer.h"
 
 #include <algorithm>
@@ -25,14 +26,43 @@ std::vector<std::string_view> split_documents(std::string_view text) {
     return documents;
 }
 
+namespace {
+
+// The bytes of a text that each of its tokens stands for. Where decoding gives another text back (lower case, one space
+// for two), the text's bytes are shared in proportion, so that bits per byte are always those of the text.
+std::vector<int> bytes_by_token(const Tokenizer& tokenizer, std::span<const Token> tokens, std::size_t text_bytes) {
+    std::vector<std::size_t> ends;
+    std::string piece;
+    std::size_t decoded = 0;
+    for (const Token token : tokens) {
+        piece.clear();
+        tokenizer.append(token, piece, ends.empty());
+        ends.push_back(decoded += piece.size());
+    }
+    std::vector<int> bytes;
+    std::size_t before = 0;
+    for (const std::size_t end : ends) {
+        const double share = decoded == 0 ? 0 : static_cast<double>(end) / static_cast<double>(decoded);
+        const auto now =
+            decoded == text_bytes ? end : static_cast<std::size_t>(share * static_cast<double>(text_bytes));
+        bytes.push_back(static_cast<int>(now - before));
+        before = now;
+    }
+    return bytes;
+}
+
+} // namespace
+
 std::vector<Document> read_documents(std::string_view text, const Model& model, std::string_view name) {
     std::vector<Document> documents;
     for (const std::string_view body : split_documents(text)) {
         Document& document = documents.emplace_back();
         if (model.start_of_text() >= 0) document.tokens.push_back(model.start_of_text());
-        for (const Token token : model.encode(body)) document.tokens.push_back(token);
-        for (const Token token : document.tokens)
-            document.bytes.push_back(static_cast<int>(model.decode({&token, 1}).size()));
+        document.bytes.assign(document.tokens.size(), 0);
+        const std::vector<Token> tokens = model.encode(body);
+        const std::vector<int> bytes = bytes_by_token(*impl_of(model).tokenizer, tokens, body.size());
+        document.tokens.insert(document.tokens.end(), tokens.begin(), tokens.end());
+        document.bytes.insert(document.bytes.end(), bytes.begin(), bytes.end());
     }
     if (std::all_of(documents.begin(), documents.end(), [](const Document& d) { return d.tokens.size() < 2; }))
         fail(ErrorCode::usage, printable(name), ": expected a text of at least two tokens, found less");

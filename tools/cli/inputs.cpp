@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "io/opened_files.h"
+#include "tools/cli/output.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -79,12 +80,36 @@ void check_operand(const Arguments& arguments) {
                  ": expected a model, found a text; the file of a text goes after -f");
         return; // opening it says why
     }
+    const bool on_a_server =
+        operand.find("://") != std::string::npos ||
+        (std::count(operand.begin(), operand.end(), '/') == 1 && operand.find_first_of(" .") == std::string::npos);
+    if (on_a_server) return; // likewise
     const bool like_a_file = operand.find(' ') == std::string::npos && operand.find_first_of("./") != std::string::npos;
     if (like_a_file) fail(ErrorCode::io, printable(operand), ": there is no such file", where);
     fail(ErrorCode::usage, arguments.verb().name, ": expected a model file, found '", printable(operand), "'", where);
 }
 
-std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, std::size_t limit) {
+bool unify_newlines(std::string& text) {
+    std::size_t kept = std::min(text.find("\r\n"), text.size());
+    const bool any = kept < text.size();
+    for (std::size_t at = kept; at < text.size(); ++at)
+        if (text[at] != '\r' || at + 1 == text.size() || text[at + 1] != '\n') text[kept++] = text[at];
+    text.resize(kept);
+    return any;
+}
+
+std::string carriage_returns_warning(std::string_view name) {
+    return printable(name) + ": lines end with CR LF, which is read as a newline";
+}
+
+std::string read_corpus(const std::string& path, std::size_t limit, bool quiet) {
+    std::string text = read_input(path, limit);
+    if (unify_newlines(text) && !quiet)
+        write_message("warning: " + carriage_returns_warning(path == "-" ? "standard input" : path));
+    return text;
+}
+
+std::string read_prompt(const Arguments& arguments, LineEnds line_ends, std::size_t limit) {
     if (arguments.has("prompt")) {
         if (arguments.has("file")) fail(ErrorCode::usage, "expected --prompt or --file, found both");
         return arguments.text("prompt");
@@ -94,12 +119,15 @@ std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, 
     std::string text = read_input(arguments.has("file") ? arguments.text("file") : "-", limit);
     if (text.empty() && (!arguments.has("file") || arguments.text("file") == "-"))
         fail(ErrorCode::usage, arguments.verb().name, ": standard input: expected a text, found nothing");
-    if (final_newline == FinalNewline::drop && text.ends_with('\n')) text.pop_back();
+    if (line_ends == LineEnds::exact) return text;
+    unify_newlines(text);
+    if (text.ends_with('\n')) text.pop_back();
     return text;
 }
 
 std::vector<std::string> read_lines(const Arguments& arguments) {
-    const std::string text = read_prompt(arguments, FinalNewline::drop);
+    std::string text = read_prompt(arguments, LineEnds::plain);
+    unify_newlines(text);
     std::vector<std::string> lines;
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());

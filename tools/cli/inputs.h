@@ -27,14 +27,21 @@ void expect_text(std::string_view begin, const std::string& where);
 // All of a file, a pipe or, for "-", stdin. Throws Error(io), Error(limit) beyond limit bytes, or what expect_text() throws.
 std::string read_input(const std::string& path, std::size_t limit);
 
+// Reads CR LF as the newline that it stands for. Whether there was any.
+bool unify_newlines(std::string& text);
+// The text of a corpus or of a held-out text: read_input(), in which CR LF is a newline, with a warning unless quiet.
+std::string read_corpus(const std::string& path, std::size_t limit, bool quiet);
+std::string carriage_returns_warning(std::string_view name);
+
 // Where a verb takes a model and a text, and a text stands in the model's place ("ordo generate Once upon a time" in quotes):
 // throws Error(usage) or Error(io) that says where it goes.
 void check_operand(const Arguments& arguments);
 
-enum class FinalNewline { keep, drop };
-// The text that prompt_options name. A newline at the end of a file or of stdin, which an editor or
-// echo puts there, may be dropped. Throws Error(usage) if there is none and stdin is a terminal.
-std::string read_prompt(const Arguments& arguments, FinalNewline final_newline, std::size_t limit = 16u << 20);
+enum class LineEnds { exact, plain };
+// The text that prompt_options name. With plain line ends, CR LF in a file or in stdin is a newline, and the last
+// newline, which an editor or echo puts there, is dropped; -p is exact. Throws Error(usage) if there is no text and
+// stdin is a terminal.
+std::string read_prompt(const Arguments& arguments, LineEnds line_ends, std::size_t limit = 16u << 20);
 
 // The same line by line, without what ends them.
 std::vector<std::string> read_lines(const Arguments& arguments);

@@ -107,6 +107,7 @@ std::optional<std::string> LineReader::read_plain(const std::string& prompt) {
         if (const std::size_t end = arrived_.find('\n'); end != std::string::npos) {
             std::string line = arrived_.substr(0, end);
             arrived_.erase(0, end + 1);
+            if (line.ends_with('\r')) line.pop_back();
             return line;
         }
         if (arrived_.size() > longest_line)

@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "encoding/registry.h"
 #include "formats/source.h"
-#include "io/safetensors.h"
 #include "tools/cli/output.h"
 #include "tools/cli/reach.h"
 #include "tools/cli/rope_options.h"
@@ -231,15 +230,12 @@ fs::path writing_model_path(const Arguments& arguments) {
 }
 
 ModelFacts read_facts(const fs::path& file) {
-    const Safetensors header = Safetensors::open(file);
-    const auto blueprint = header.metadata().find("blueprint"), encoding = header.metadata().find("encoding");
-    if (blueprint == header.metadata().end() || encoding == header.metadata().end())
-        fail(ErrorCode::model, header.where(), ": expected the metadata blueprint and encoding, found none");
-    ModelFacts facts{blueprint_from_json(blueprint->second, header.where()), {}, {}, {}};
-    if (const TensorInfo* tensor = header.find("embedding.weight")) facts.dtype = tensor->dtype;
-    facts.record.insert(header.metadata().begin(), header.metadata().end());
-    facts.encoding = EncodingStack(encoding->second, facts.blueprint.dims()).spec();
-    return facts;
+    const Source source = open_source(file);
+    const std::span<const FileTensor> tensors = source.tensors.tensors();
+    const auto largest = std::max_element(tensors.begin(), tensors.end(),
+                                          [](const FileTensor& a, const FileTensor& b) { return a.bytes < b.bytes; });
+    return {source.blueprint, source.trained_encodings().spec(),
+            largest == tensors.end() ? std::string() : largest->dtype, source.metadata};
 }
 
 Model open_model(const Arguments& arguments, int context) {
@@ -285,8 +281,11 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     if (has_rope_options(arguments)) apply_rope_options(arguments, choice.file, options);
     if (arguments.offers("dtype")) options.dtype = arguments.text("dtype");
     options.context = choice.context;
+    const bool draws = arguments.offers("n-predict"); // or what a file says of sampling changes nothing
     if (!arguments.has("quiet"))
-        options.on_warning = [](std::string_view text) { write_message("warning: " + std::string(text)); };
+        options.on_warning = [draws](std::string_view text) {
+            if (draws || text.find(generation_warning) == text.npos) write_message("warning: " + std::string(text));
+        };
     Model model = load_or_say_how(choice.file, options);
     if (arguments.has("verbose")) {
         show_model(choice.file, model);
@@ -320,6 +319,16 @@ void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t po
                                       : "; the encoding goes on by its law";
     }
     write_message(text);
+}
+
+void warn_of_typed_start(const Arguments& arguments, const Model& model, std::string_view prompt) {
+    const Token start = model.start_of_text();
+    if (start < 0 || arguments.has("special") || arguments.has("quiet")) return;
+    if (arguments.offers("chat") && arguments.has("chat")) return; // whose form names tokens
+    const std::string spelling = model.decode({&start, 1});
+    if (!spelling.empty() && prompt.starts_with(spelling))
+        write_message("warning: the prompt begins with '" + printable(spelling) +
+                      "', which is put before it anyway and is read as plain text here; --special reads it as a token");
 }
 
 } // namespace ordo::tools

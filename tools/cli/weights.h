@@ -62,11 +62,11 @@ std::filesystem::path model_path(const Arguments& arguments);
 // the others, which differ by their encodings alone, and is found in no other way than this and by its path.
 std::filesystem::path writing_model_path(const Arguments& arguments);
 
-// What a model file says of itself, without its tensors being read. Throws Error.
+// What a model says of itself, in any format, without its tensors being read. Throws Error.
 struct ModelFacts {
     Blueprint blueprint;
     std::string encoding; // canonical
-    std::string dtype;    // of the embedding, as it is stored; empty if it has none
+    std::string dtype;    // of the largest tensor, as it is stored
     Metadata record;      // all of it
 };
 ModelFacts read_facts(const std::filesystem::path& file);
@@ -90,5 +90,8 @@ void show_model(const std::filesystem::path& file, const Model& model);
 // Says before anything is computed that so many positions are more than the model was trained with, and what its encoding
 // makes of that in a session of that length. whose: of several models, which.
 void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t positions, const std::string& whose = {});
+
+// Warns of a prompt that spells the token which is put before it: without --special it is read as letters.
+void warn_of_typed_start(const Arguments& arguments, const Model& model, std::string_view prompt);
 
 } // namespace ordo::tools

@@ -77,6 +77,7 @@ void encode_in_portions(const Tokenizer& tokenizer, std::string_view document, s
 
 std::string read_part(const std::filesystem::path& file, Part part) {
     std::string text = read_text(file);
+    tools::unify_newlines(text);
     if (part == Part::all) return text;
     std::string some;
     for (const std::string_view document : part_of(tools::split_documents(text), part))
@@ -84,11 +85,14 @@ std::string read_part(const std::filesystem::path& file, Part part) {
     return some;
 }
 
-Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part)
+Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part,
+               const std::function<void(std::string_view)>& on_warning)
     : length_(length), name_(file.filename().string()) {
-    const std::string text = read_text(file);
+    std::string text = read_text(file);
     bytes_ = text.size();
     sha256_ = ordo::sha256(text);
+    if (tools::unify_newlines(text) && on_warning && part != Part::held_out)
+        on_warning(tools::carriage_returns_warning(file.string()));
     for (const std::string_view document : part_of(tools::split_documents(text), part)) {
         text_bytes_ += document.size();
         const auto first = static_cast<std::int64_t>(tokens_.size());

@@ -5,6 +5,7 @@
 #include "text/tokenizer.h"
 
 #include <filesystem>
+#include <functional>
 
 namespace ordo::train {
 
@@ -25,7 +26,10 @@ class Corpus {
 public:
     // Throws Error(limit) if the text is shorter than one window, Error(model) for a tokenizer that gives
     // tokens outside its vocabulary, such as that of an end of text which it does not have.
-    Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part = Part::all);
+    // on_warning: told of lines that end with CR LF, which is read as a newline; not for the held-out part of a file
+    // whose other part is read too.
+    Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part = Part::all,
+           const std::function<void(std::string_view)>& on_warning = {});
 
     std::int64_t windows() const { return static_cast<std::int64_t>(starts_.size()); }
     std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }

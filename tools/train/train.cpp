@@ -107,9 +107,10 @@ private:
 Run::Run(const Options& options)
     : o_(resolved(options)), tokenizer_(make_tokenizer(o_)),
       encodings_(o_.encoding, (o_.blueprint = fitting_trunk(o_, *tokenizer_)).dims()),
-      corpus_(o_.corpus, *tokenizer_, o_.blueprint.context, o_.validation.empty() ? Part::most : Part::all),
+      corpus_(o_.corpus, *tokenizer_, o_.blueprint.context, o_.validation.empty() ? Part::most : Part::all,
+              o_.on_warning),
       validation_(o_.validation.empty() ? o_.corpus : o_.validation, *tokenizer_, o_.blueprint.context,
-                  o_.validation.empty() ? Part::held_out : Part::all),
+                  o_.validation.empty() ? Part::held_out : Part::all, o_.on_warning),
       parameters_(o_.blueprint, encodings_), network_(o_.blueprint, encodings_, parameters_, o_.batch / ranks::count(),
                                                       o_.blueprint.context, {1, o_.randomised_positions}),
       optimizer_(parameters_, o_.method == Method::muon ? hidden_matrices(o_.blueprint) : std::vector<MatrixRows>()),
@@ -121,7 +122,8 @@ Run::Run(const Options& options)
     if (o_.bf16_products) network_.multiply_pairs();
     steps_ = o_.tokens / step_tokens_;
     finish_step_ = steps_ - o_.finish_tokens / step_tokens_;
-    if (o_.finish_tokens > 0) finish_ = std::make_unique<Corpus>(o_.finish, *tokenizer_, o_.blueprint.context);
+    if (o_.finish_tokens > 0)
+        finish_ = std::make_unique<Corpus>(o_.finish, *tokenizer_, o_.blueprint.context, Part::all, o_.on_warning);
     parameters_.initialise(o_.seed, o_.initial);
     if (!o_.init.empty()) {
         load_initial(o_, parameters_);
@@ -386,10 +388,7 @@ void Run::warn_of_rise() const {
 Result run(const Options& options) {
     interrupted = false;
     Options mine = options;
-    if (ranks::rank() > 0) {
-        mine.progress = false;
-        mine.on_warning = {};
-    }
+    if (ranks::rank() > 0) mine.progress = false, mine.on_warning = {};
     return Run(mine).train();
 }
 

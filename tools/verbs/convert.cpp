@@ -201,7 +201,7 @@ Measured measure(const Arguments& arguments, const Source& source, const Source&
         fail(ErrorCode::usage, "a bidirectional model does not predict the next token");
     const std::string path = arguments.has("file") ? arguments.text("file") : find_shipped("heldout.txt").string();
     const std::vector<std::vector<Token>> documents =
-        tokens_of(read_documents(read_input(path, most_text), model, path));
+        tokens_of(read_documents(read_corpus(path, most_text, arguments.has("quiet")), model, path));
     const auto show = [&](std::size_t i) {
         stop_if_asked();
         progress.show("accuracy: document " + std::to_string(i + 1) + " of " + std::to_string(documents.size()));

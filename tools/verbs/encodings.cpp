@@ -63,7 +63,7 @@ void expect_none(const Arguments& arguments, std::initializer_list<const char*> 
 Dims read_dims(const Arguments& arguments) {
     if (arguments.has("model")) {
         expect_none(arguments, {"dim", "heads", "ctx"});
-        return open_source(arguments.text("model")).blueprint.dims();
+        return read_facts(arguments.text("model")).blueprint.dims();
     }
     const int dim = arguments.integer("dim"), heads = arguments.integer("heads");
     if (dim % heads != 0)

@@ -26,7 +26,7 @@ constexpr OptionGroup groups[] = {{"Text", text_options}, {"Result", options}, m
 
 int run(const Arguments& arguments) {
     const Format format = parse_format(arguments.text("format"));
-    const std::string text = read_prompt(arguments, FinalNewline::drop);
+    const std::string text = read_prompt(arguments, LineEnds::plain);
     const Model model = open_model(arguments);
     const FilledText filled = fill(model, text, arguments.integer("top-k"));
     Figures figures{

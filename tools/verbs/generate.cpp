@@ -148,7 +148,7 @@ namespace {
 
 int generate_one(const Arguments& arguments) {
     GenerateRequest request = read_request(arguments);
-    std::string prompt = read_prompt(arguments, FinalNewline::drop);
+    std::string prompt = read_prompt(arguments, LineEnds::plain);
     // Positions beyond those that are prepared for still work, more slowly.
     if (arguments.has("encoding") && arguments.text("encoding").empty())
         fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
@@ -159,6 +159,7 @@ int generate_one(const Arguments& arguments) {
     take_recommended(arguments, model, request.options.sampling);
     show_idle_options(arguments, request);
     note_chat(arguments, model, request);
+    if (!model.has_encoder()) warn_of_typed_start(arguments, model, prompt);
     if (std::optional<Chat> chat = begin_chat(arguments, model, request)) {
         chat->say(std::move(prompt));
         prompt = chat->text();
@@ -224,7 +225,8 @@ const Verb generate_verb{
     .summary = "continues a prompt",
     .details = "Without a model or --encoding, the shipped storyteller writes. Prints the prompt and then its "
                "continuation, token by token; of an encoder-decoder, whose encoder reads the prompt, only what the "
-               "decoder writes. One newline at the end of a file or of piped text is dropped. A model of fewer than 4 "
+               "decoder writes. In a file or in piped text CR LF is a newline, and the last newline is dropped. A "
+               "model of fewer than 4 "
                "million parameters runs on one thread unless --threads or OMP_NUM_THREADS says otherwise.",
     .groups = generate_table::groups,
     .run = run};

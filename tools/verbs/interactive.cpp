@@ -74,6 +74,7 @@ public:
     // The continuation of the text with what was typed.
     void go_on(std::string_view typed) {
         if (chat_) return ask(typed);
+        if (text_.empty()) warn_of_typed_start(arguments_, *model_, typed);
         const bool apart = text_.empty() || typed.empty() || std::isspace(static_cast<unsigned char>(text_.back())) ||
                            std::isspace(static_cast<unsigned char>(typed.front()));
         before_ = text_ + (apart ? "" : " ") + std::string(typed);
@@ -268,7 +269,7 @@ int generate_interactively(const Arguments& arguments) {
     if (arguments.text("file") == "-")
         fail(ErrorCode::usage, "option --file: expected a file beside --interactive, which reads standard input");
     std::string begin = arguments.text("prompt");
-    if (arguments.has("file")) begin = read_prompt(arguments, FinalNewline::drop);
+    if (arguments.has("file")) begin = read_prompt(arguments, LineEnds::plain);
     Interaction interaction(arguments);
     note_interrupts();
     LineReader reader;

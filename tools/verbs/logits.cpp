@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo logits: the numbers behind the text, as JSON.
 #include "core/error.h"
+#include "model/continuation.h"
 #include "model/model.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
@@ -72,10 +73,9 @@ std::vector<Token> read_tokens(const Arguments& arguments, const Model& model) {
             fail(ErrorCode::usage, "expected a text or --tokens, found both");
         for (const std::int64_t id : arguments.integers("tokens")) tokens.push_back(static_cast<Token>(id));
     } else {
-        // As generate() does.
-        if (model.start_of_text() >= 0) tokens.push_back(model.start_of_text());
-        const std::string text = read_prompt(arguments, FinalNewline::drop);
-        for (const Token token : model.encode(text, arguments.has("special"))) tokens.push_back(token);
+        const std::string text = read_prompt(arguments, LineEnds::plain);
+        warn_of_typed_start(arguments, model, text);
+        tokens = tokens_of_prompt(model, text, arguments.has("special"));
     }
     if (tokens.empty()) fail(ErrorCode::usage, "logits: expected at least one token, found an empty text");
     return tokens;
@@ -151,8 +151,9 @@ const Verb logits_verb{
     .name = "logits",
     .operand = "MODEL",
     .summary = "prints the logits of a text or of token ids, as JSON",
-    .details = "A text is fed as generate feeds it, with the token that begins a text in front, if the model has one; "
-               "--tokens are fed as they are. Prints {\"model\", \"encoding\", \"tokens\": what was fed, "
+    .details = "A text is fed as generate feeds it, with the token that begins a text in front, if the model has one "
+               "and --special does not read it there; --tokens are fed as they are. Prints {\"model\", \"encoding\", "
+               "\"tokens\": what was fed, "
                "\"positions\": of the rows of logits, \"logits\": [[...]]}; every float reads back as the same float.",
     .groups = groups,
     .run = run};

@@ -168,7 +168,8 @@ int run(const Arguments& arguments) {
         if (arguments.has("stride") && arguments.integer("stride") > length)
             fail(ErrorCode::usage, "option --stride: expected at most the length ", length, ", found ",
                  arguments.integer("stride"));
-    const std::vector<Document> documents = read_documents(read_input(file, most_text), model, file);
+    const std::vector<Document> documents =
+        read_documents(read_corpus(file, most_text, arguments.has("quiet")), model, file);
     std::int64_t longest = 0; // window that there is
     for (const Document& document : documents)
         longest = std::max(longest, static_cast<std::int64_t>(document.tokens.size()));
@@ -209,7 +210,8 @@ const Verb perplexity_verb{
     .name = "perplexity",
     .operand = "MODEL",
     .summary = "measures how well a model predicts a text",
-    .details = "The text is split into documents at <|endoftext|>; before each stands what begins a text of the model "
+    .details = "The text, in which CR LF is a newline, is split into documents at <|endoftext|>; before each stands "
+               "what begins a text of the model "
                "(of the shipped "
                "ones <|endoftext|>), if anything. Windows of --length tokens "
                "start --stride apart; the first token of a window is not scored, and of overlapping windows a token is "

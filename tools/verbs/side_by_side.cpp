@@ -117,12 +117,13 @@ void show_in_turn(Voice& voice, const std::string& prompt) {
 int generate_side_by_side(const Arguments& arguments) {
     if (arguments.has("encoding")) fail(ErrorCode::usage, "expected --encoding or --encodings, found both");
     GenerateRequest request = read_request(arguments);
-    const std::string prompt = read_prompt(arguments, FinalNewline::drop);
+    const std::string prompt = read_prompt(arguments, LineEnds::plain);
     std::deque<Voice> voices = open_voices(arguments, std::min(request.options.session.capacity, 1 << 16));
     choose_threads(arguments, voices.front().model);
     take_recommended(arguments, voices.front().model, request.options.sampling);
     show_idle_options(arguments, request);
     for (const Voice& voice : voices) warn_beyond(arguments, voice.model, request.options.session.capacity, voice.spec);
+    warn_of_typed_start(arguments, voices.front().model, prompt);
     const auto reaches_less = [](const Voice& a, const Voice& b) {
         return a.model.max_position() < b.model.max_position();
     };

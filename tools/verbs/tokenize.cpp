@@ -74,7 +74,7 @@ int decode(const Arguments& arguments, bool json) {
 int run(const Arguments& arguments) {
     const bool json = arguments.text("format") == "json";
     if (arguments.has("decode")) return decode(arguments, json);
-    const std::string text = read_prompt(arguments, FinalNewline::keep, 64u << 20);
+    const std::string text = read_prompt(arguments, LineEnds::exact, 64u << 20);
     const std::unique_ptr<const Tokenizer> tokenizer = open_tokenizer(arguments);
     std::vector<Token> ids;
     tokenizer->encode(text, arguments.has("special"), ids);

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "io/file.h"
+#include "tools/cli/inputs.h"
 #include "tools/cli/one_thread.h"
 #include "tools/cli/scores.h"
 #include "tools/lab/experiments/letter_source.h"
@@ -305,7 +306,9 @@ Plan plan_of(const Request& request) {
     if (request.arguments.has("corpus")) {
         const std::filesystem::path file = request.arguments.text("corpus");
         plan.text = printable(file.filename().string());
-        plan.source = LetterSource(read_file(file, std::size_t{1} << 30), plan.text, 2 * plan.length);
+        plan.source =
+            LetterSource(tools::read_corpus(file.string(), std::size_t{1} << 30, request.arguments.has("quiet")),
+                         plan.text, 2 * plan.length);
     }
     return plan;
 }

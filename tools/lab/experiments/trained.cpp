@@ -49,7 +49,8 @@ std::vector<Trained> trained_models(const Request& request) {
 Text held_out(const Request& request) {
     const bool own = request.arguments.has("corpus");
     const std::string file = own ? request.arguments.text("corpus") : tools::find_shipped("heldout.txt").string();
-    return {printable(std::filesystem::path(file).filename().string()), tools::read_input(file, tools::most_text)};
+    return {printable(std::filesystem::path(file).filename().string()),
+            tools::read_corpus(file, tools::most_text, request.arguments.has("quiet"))};
 }
 
 std::vector<tools::Document> documents_of(const Text& text, const Model& model) {

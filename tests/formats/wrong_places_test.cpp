@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// What people give in the place of a model: names, addresses, pointers, folders of other kinds.
+#include "tests/formats/hugging_face_folder.h"
+#include "tests/tools/program.h"
+
+namespace ordo {
+namespace {
+
+using namespace ordo::test;
+
+TEST(WrongPlaces, NamesOnAServerAreNoFiles) {
+    const TempDir empty;
+    const Conditions here{.directory = empty.path().string()};
+    for (const std::string name : {"gpt2", "openai-community/gpt2", "https://example.org/gpt2"}) {
+        const Outcome outcome = run_program({"generate", "-m", name, "-p", "a"}, here);
+        expect_error(outcome, 5, "Ordo loads local files: download the directory first");
+        EXPECT_NE(outcome.err.find(name), std::string::npos);
+    }
+    expect_error(run_program({"info", "openai-community/gpt2"}, here), 5, "Ordo loads local files");
+    expect_error(run_program({"generate", "openai-community/gpt2", "-p", "a"}, here), 5, "Ordo loads local files");
+    for (const std::string file : {"model.gguf", "./gpt2", "a/b.safetensors", "/tmp/none/gpt2"}) {
+        const Outcome outcome = run_program({"generate", "-m", file, "-p", "a"}, here);
+        expect_error(outcome, 5, "No such file or directory");
+        EXPECT_EQ(outcome.err.find("Ordo loads local files"), std::string::npos) << outcome.err;
+    }
+}
+
+class WrongFolder : public HuggingFace {};
+
+TEST_F(WrongFolder, WeightsInAFolderAreNamed) {
+    put_file(folder_ / "b.safetensors", "x");
+    put_file(folder_ / "a.GGUF", "x");
+    put_file(folder_ / "notes.txt", "x");
+    expect_refused("found a directory without config.json; give one of its files: a.GGUF, b.safetensors");
+}
+
+TEST_F(WrongFolder, AnAdapterIsNoModel) {
+    put_file(folder_ / "adapter_config.json", "{}");
+    put_file(folder_ / "adapter_model.safetensors", "x");
+    expect_refused("expected a model, found an adapter (LoRA)");
+}
+
+TEST_F(WrongFolder, AnOldFolderOfSentenceTransformersHasTheModelWithin) {
+    put_file(folder_ / "modules.json", "[]");
+    std::filesystem::create_directory(folder_ / "0_Transformer");
+    put_file(folder_ / "0_Transformer/config.json", "{}");
+    expect_refused("found an old directory of sentence-transformers; give " + (folder_ / "0_Transformer").string());
+}
+
+TEST_F(WrongFolder, APointerOfGitLfsIsNoTokenizer) {
+    constexpr const char* pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 17\n";
+    for (const char* name : {"tokenizer.json", "tokenizer_config.json", "config.json"}) {
+        SCOPED_TRACE(name);
+        take("llama");
+        put_tokenizer();
+        put_file(folder_ / name, pointer);
+        expect_refused(std::string(name) + ": expected JSON, found a Git LFS pointer; fetch the file itself");
+        std::filesystem::remove(folder_ / name);
+    }
+}
+
+// What a file says of sampling is said again where tokens are drawn, and refuses nothing.
+TEST_F(WrongFolder, AWrongWayToSampleIsAWarningWhereTokensAreDrawn) {
+    take("llama");
+    put_tokenizer();
+    put_file(folder_ / "generation_config.json", R"({"do_sample": true, "top_k": -1})");
+    const std::string model = folder_.path().string();
+    EXPECT_NE(run_program({"generate", "-m", model, "-p", "A", "-n", "1"}).err.find("'top_k': expected a whole number"),
+              std::string::npos);
+    for (const std::string verb : {"logits", "tokenize", "info"}) {
+        std::vector<std::string> words{verb, "-m", model, "-p", "A"};
+        if (verb == "info") words = {verb, model};
+        const Outcome outcome = run_program(words);
+        expect_success(outcome);
+        EXPECT_EQ(outcome.err, "") << verb;
+    }
+}
+
+TEST_F(WrongFolder, BlocksOfMlxAreNamed) {
+    for (const char* key : {"quantization_config", "quantization"}) {
+        take("llama");
+        with(key, {{"group_size", 64}, {"bits", 4}});
+        expect_refused(std::string("'") + key + "': expected none, and weights in F32, F16 or BF16");
+        expect_refused("found MLX's blocks of 4 bits");
+    }
+    take("llama");
+    with("quantization_config", {{"quant_method", "gptq"}, {"bits", 4}});
+    expect_refused("'quant_method': expected none");
+    take("llama");
+    with("quantization_config", Json::object());
+    expect_refused("'quantization_config': expected none");
+}
+
+TEST_F(WrongFolder, NumbersThatJsonDoesNotHaveAreNamed) {
+    for (const char* word : {"Infinity", "-Infinity", "NaN"}) {
+        take("llama");
+        std::string text = config().dump();
+        text.insert(1, std::string("\"time_step_limit\": [0.0, ") + word + "], ");
+        put_file(folder_ / "config.json", text);
+        const std::string name = word[0] == '-' ? word + 1 : word;
+        expect_refused("expected a number, found " + name + ", which Python's json module writes");
+    }
+}
+
+} // namespace
+} // namespace ordo
