@@ -28,8 +28,10 @@ bool is_gguf(const std::filesystem::path& path) {
     return start.starts_with("GGUF") || (names_gguf(path) && !like_safetensors(start));
 }
 
-// A name of a model on a server, "gpt2" or "openai-community/gpt2", or its address, where no file is.
-[[noreturn]] void refuse_missing(const std::filesystem::path& path) {
+// Names the mistake where no file is: a model's name on a server, "gpt2" or "openai-community/gpt2", or its address.
+void expect_there(const std::filesystem::path& path) {
+    std::error_code error;
+    if (std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::not_found) return;
     constexpr std::string_view what_to_do = "; Ordo loads local files: download the directory first";
     const std::string name = path.string();
     if (name.find("://") != name.npos)
@@ -52,8 +54,7 @@ bool names_gguf(const std::filesystem::path& path) {
 Source open_source(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return hugging_face_source(path);
-    if (std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::not_found)
-        refuse_missing(path);
+    expect_there(path);
     if (is_gguf(path)) return gguf_source(path);
     if (is_llama2c(path)) return llama2c_source_and_tokenizer(path);
     auto file = std::make_shared<const Safetensors>(Safetensors::open(path));
@@ -67,6 +68,7 @@ Source open_source(const std::filesystem::path& path) {
 std::unique_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return hugging_face_tokenizer(path);
+    expect_there(path);
     if (is_gguf(path)) return gguf_tokenizer(Gguf::open(path));
     if (const std::string start = start_of(path); !like_safetensors(start) && text_kind(start, false) == "JSON")
         return tokenizer_from_json(read_file(path, json_tokenizer_limits.bytes), printable_path(path));

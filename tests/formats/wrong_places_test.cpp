@@ -16,6 +16,7 @@ TEST(WrongPlaces, NamesOnAServerAreNoFiles) {
         expect_error(outcome, 5, "Ordo loads local files: download the directory first");
         EXPECT_NE(outcome.err.find(name), std::string::npos);
     }
+    expect_error(run_program({"tokenize", "-m", "gpt2", "-p", "a"}, here), 5, "Ordo loads local files");
     expect_error(run_program({"info", "openai-community/gpt2"}, here), 5, "Ordo loads local files");
     expect_error(run_program({"generate", "openai-community/gpt2", "-p", "a"}, here), 5, "Ordo loads local files");
     for (const std::string file : {"model.gguf", "./gpt2", "a/b.safetensors", "/tmp/none/gpt2"}) {
