@@ -132,6 +132,10 @@ TEST_F(HuggingFace, AVocabularyAndMergesInFilesOfTheirOwnMakeATokenizer) {
     EXPECT_EQ(side.special.start, 0);
     EXPECT_EQ(ids(side, "<pad>a"), (std::vector<Token>{1, 4 + 'a'}));
 
+    vocab.erase("z"); // a byte that training never met
+    put_file(folder_ / "vocab.json", vocab.dump());
+    EXPECT_EQ(ids(text(), "azb"), std::vector<Token>{2});
+
     put_file(folder_ / "merges.txt", "#version: 0.2\na b c\n");
     EXPECT_THROW(text(), Error);
     expect_refused("vocab.json and merges.txt: model.merges[0]: expected two tokens");

@@ -125,6 +125,26 @@ TEST(TokenizerJson, NamesTheTypeThatAFileLeavesOut) {
     EXPECT_NE(refusal(root.dump()).find("type: expected BPE, Unigram or WordPiece, found none"), std::string::npos);
 }
 
+// A byte that the vocabulary lacks gives the unknown token, if there is one, and lets its neighbours meet if there is
+// none. The ids are those of Hugging Face's tokenizers 0.23.2.
+TEST(TokenizerJson, BytesWithoutATokenAreUnknownOrNothing) {
+    Json root = sample();
+    root["added_tokens"] = Json::array();
+    root["model"]["vocab"] = {{"<unk>", 0}, {"a", 1}, {"b", 2}, {"ab", 3}};
+    root["model"]["merges"] = {"a b"};
+    const auto ids = [&](const Json& unknown, bool fuse, const char* text) {
+        root["model"]["unk_token"] = unknown;
+        root["model"]["fuse_unk"] = fuse;
+        return encode(*tokenizer_from_json(root.dump(), "tok.json"), text);
+    };
+    for (const bool fuse : {false, true})
+        for (const char* text : {"azb", "azzb", "xyab"}) EXPECT_EQ(ids(nullptr, fuse, text), std::vector<Token>{3});
+    EXPECT_EQ(ids("<unk>", false, "azzb"), (std::vector<Token>{1, 0, 0, 2}));
+    EXPECT_EQ(ids("<unk>", true, "azzb"), (std::vector<Token>{1, 0, 2}));
+    EXPECT_EQ(ids("<unk>", false, "xyab"), (std::vector<Token>{0, 0, 3}));
+    EXPECT_EQ(ids("<unk>", true, "xyab"), (std::vector<Token>{0, 3}));
+}
+
 // Pieces of characters that spell bytes take affixes like any other pieces.
 TEST(TokenizerJson, ByteLevelPiecesMayHaveAffixes) {
     Json root = sample();
