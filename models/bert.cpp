@@ -55,9 +55,6 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     const FileTensor* const segments = tensors.find("token_types.weight");
     plan.encoding = segments == nullptr ? "learned" : "segment:count=" + std::to_string(segments->rows()) + "+learned";
     read_masked_head(plan, false);
-    const int first_token = 2; // of llama.cpp's ways to make one vector of many
-    if (c.integer("pooling_type", 0, -1, 1 << 10) == first_token)
-        plan.warnings.emplace_back("a text's vector is meant to be its first token's: ordo embed --pooling first");
     return plan;
 }
 

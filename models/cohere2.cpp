@@ -27,7 +27,11 @@ std::string where_it_slides(const std::string& rope, const std::vector<bool>& sl
     return pattern_of(specs);
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults = R"({"max_position_embeddings": 8192})";
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     c.only("use_qk_norm", false);
     c.only("use_gated_activation", true);
     c.only("use_parallel_block", true);
@@ -41,7 +45,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     const int period = c.integer("sliding_window_pattern", 4, 1, 1 << 10);
     const std::vector<bool> sliding = sliding_layers(c, b.n_layers, [&](int i) { return (i + 1) % period != 0; });
     plan.encoding = where_it_slides(rope_spec(c, plan, {.pairing = "adjacent"}), sliding);
-    set_sliding(b, sliding, c.integer("sliding_window", 4096, 1, 1 << 22));
+    set_sliding(b, sliding, window_of(c, 4096));
     return plan;
 }
 

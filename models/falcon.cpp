@@ -27,9 +27,15 @@ Blueprint make() {
     return b;
 }
 
+// The layers of the larger models, of which files under the old names (RefinedWeb) have no key: their two norms tell.
+bool is_new(const Config& c, const TensorStore& tensors) {
+    const bool two = tensors.find("transformer.h.0.ln_attn.weight") != nullptr;
+    return c.flag("new_decoder_architecture", two && c.text("model_type", "") != "falcon");
+}
+
 // How many heads of keys there are: one for all queries, as many, or groups.
-int kv_heads(const Config& c, int n_heads) {
-    if (c.flag("new_decoder_architecture", false)) {
+int kv_heads(const Config& c, int n_heads, bool is_new) {
+    if (is_new) {
         const std::string_view key = c.first_of({"num_kv_heads", "n_head_kv"});
         const int groups = c.integer(key, n_heads, 1, n_heads);
         if (n_heads % groups != 0) c.refuse(key, "a divisor of the heads of queries");
@@ -39,11 +45,11 @@ int kv_heads(const Config& c, int n_heads) {
 }
 
 // multi_query against the tensors, whose shapes would be all that is said.
-void check_heads(const Config& c, const TensorStore& tensors, const Blueprint& b) {
+void check_heads(const Config& c, const TensorStore& tensors, const Blueprint& b, bool is_new) {
     const FileTensor* found = nullptr;
     for (const char* prefix : {"transformer.", ""})
         if (found == nullptr) found = tensors.find(std::string(prefix) + "h.0.self_attention.query_key_value.weight");
-    if (found == nullptr || b.n_heads == 1 || c.flag("new_decoder_architecture", false)) return;
+    if (found == nullptr || b.n_heads == 1 || is_new) return;
     const std::int64_t one = std::int64_t{b.n_heads + 2} * b.d_head, all = std::int64_t{3} * b.n_heads * b.d_head;
     if (b.n_kv_heads == 1 && found->rows() == all) c.refuse("multi_query", "false, as the tensors have it");
     if (b.n_kv_heads != 1 && found->rows() == one) c.refuse("multi_query", "true, as the tensors have it");
@@ -55,29 +61,30 @@ std::string encoding_of(const Config& c, ModelPlan& plan) {
     return "alibi:scale=" + decimal(1 / std::sqrt(static_cast<double>(plan.blueprint.d_head)));
 }
 
-NormPlace norm_place(const Config& c) {
-    const bool two = c.flag("new_decoder_architecture", false) && c.integer("num_ln_in_parallel_attn", 2, 1, 2) == 2;
-    if (two) return NormPlace::parallel_two;
-    const bool parallel = c.flag("new_decoder_architecture", false) || c.flag("parallel_attn", true);
-    return parallel ? NormPlace::parallel : NormPlace::pre;
+NormPlace norm_place(const Config& c, bool is_new) {
+    if (!c.flag("parallel_attn", true)) return NormPlace::pre;
+    const int norms = c.integer("num_ln_in_parallel_attn", is_new ? 2 : 1, 1, 2);
+    return norms == 2 ? NormPlace::parallel_two : NormPlace::parallel;
 }
 
 ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
+    c.only("apply_residual_connection_post_layernorm", false);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
     b.context = c.integer("max_position_embeddings", 2048, 1, 1 << 22);
     b.n_layers = c.layers(c.first_of({"num_hidden_layers", "n_layer"}));
-    b.d_model = c.integer("hidden_size");
+    b.d_model = c.integer(c.first_of({"n_embed", "hidden_size"}));
     const std::string_view heads = c.first_of({"num_attention_heads", "n_head"});
     b.n_heads = c.integer(heads);
     if (b.d_model % b.n_heads != 0) c.refuse(heads, "a divisor of hidden_size");
     b.d_head = b.d_model / b.n_heads;
-    b.n_kv_heads = kv_heads(c, b.n_heads);
-    check_heads(c, tensors, b);
+    const bool larger = is_new(c, tensors);
+    b.n_kv_heads = kv_heads(c, b.n_heads, larger);
+    check_heads(c, tensors, b, larger);
     b.d_ff = c.integer("ffn_hidden_size", c.integer("ff_factor", 4, 1, 64) * b.d_model, 1, 1 << 20);
     b.norm_eps = c.norm_eps("layer_norm_epsilon", 1e-5);
-    b.norm_place = norm_place(c);
+    b.norm_place = norm_place(c, larger);
     b.activation = activation_of(c, "activation", "gelu");
     b.attention_bias(c.flag("bias", false));
     b.ffn_bias = c.flag("bias", false);
@@ -118,7 +125,7 @@ const Architecture falcon_architecture = {"falcon",
                                           "Falcon: attention and feed-forward side by side, one head of keys, GELU",
                                           make,
                                           "rope",
-                                          {{"falcon"}, plan_of_config, names},
+                                          {{"falcon", "RefinedWeb", "RefinedWebModel"}, plan_of_config, names},
                                           {{"falcon"},
                                            plan_of_gguf,
                                            {{"layers.#.attention_norm", "blk.#.attn_norm_2"},

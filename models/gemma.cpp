@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786); the shape is that of Gemma 2 at 2 billion parameters.
+// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786); the shape is that of Gemma 2 at 2 billion
+// parameters. Of a Gemma 3 that reads pictures too, this is its part that reads and writes text.
 #include "encoding/spec.h"
 #include "models/catalog.h"
 
@@ -28,11 +29,17 @@ Blueprint make() {
     return b;
 }
 
-constexpr std::string_view second = "gemma2", third = "gemma3_text";
+constexpr std::string_view second = "gemma2", third = "gemma3_text", with_pictures = "gemma3";
+
+// What the published classes take for keys that a file leaves out. Files with pictures leave out nearly all.
+constexpr std::string_view
+    defaults1 = R"({"max_position_embeddings": 8192, "num_key_value_heads": 16})",
+    defaults2 = R"({"max_position_embeddings": 8192, "num_key_value_heads": 4})",
+    defaults3 = R"({"vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
+                    "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 131072})";
 
 // Rope of each layer: those that slide have a theta of their own in Gemma 3, and no scaling.
-std::string encoding_of(const Config& c, ModelPlan& plan, const std::vector<bool>& sliding) {
-    const bool two = c.text("model_type", "") == third;
+std::string encoding_of(const Config& c, ModelPlan& plan, const std::vector<bool>& sliding, bool two) {
     const std::string global =
         rope_spec(c, plan, {.theta = two ? 1e6 : 1e4, .layer_type = two ? "full_attention" : ""});
     if (!two) return global;
@@ -63,9 +70,14 @@ void read_shape(const Config& c, Blueprint& b) {
     b.tied_head = c.flag("tie_word_embeddings", true);
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const bool pictures = given.text("model_type", "") == with_pictures;
+    if (pictures && !given.has("text_config")) given.refuse("text_config", "an object");
+    const Config inner = pictures ? *given.object("text_config") : given;
+    const std::string type = pictures ? inner.text("model_type", third) : inner.text("model_type", "");
+    if (pictures && type != third) inner.refuse("model_type", third);
+    const Config c = inner.with_defaults(type == third ? defaults3 : type == second ? defaults2 : defaults1);
     c.only("use_bidirectional_attention", false);
-    const std::string type = c.text("model_type", "");
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_shape(c, b);
@@ -80,9 +92,9 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
         b.qk_norm = type == third ? QkNorm::head : QkNorm::none;
         const int period = type == second ? 2 : c.integer("sliding_window_pattern", 6, 1, 1 << 10);
         sliding = sliding_layers(c, b.n_layers, [&](int i) { return (i + 1) % period != 0; });
-        set_sliding(b, sliding, c.integer("sliding_window", 4096, 1, 1 << 22));
+        set_sliding(b, sliding, window_of(c, 4096));
     }
-    plan.encoding = encoding_of(c, plan, sliding);
+    plan.encoding = encoding_of(c, plan, sliding, type == third);
     return plan;
 }
 
@@ -93,6 +105,9 @@ NameMap names(const ModelPlan& plan) {
                          {{"layers.#.attention_out_norm", "model.layers.#.post_attention_layernorm"},
                           {"layers.#.feed_forward_norm", "model.layers.#.pre_feedforward_layernorm"},
                           {"layers.#.feed_forward_out_norm", "model.layers.#.post_feedforward_layernorm"}});
+    map.instead = {"language_model.model.", "model.language_model."};
+    map.rules.push_back({"head", "language_model.lm_head"});
+    for (const char* part : {"vision_tower.", "multi_modal_projector."}) map.ignored.emplace_back(part);
     for (NameRule& rule : map.rules)
         if (rule.ours.ends_with("norm")) rule.plus_one = true; // what is stored is the weight less one
     return map;
@@ -142,7 +157,7 @@ const Architecture gemma_architecture = {
     "Gemma: sandwich norms, gated GELU (tanh), scaled embedding, soft caps, windows",
     make,
     "rope",
-    {{"gemma", "gemma2", "gemma3_text"}, plan_of_config, names},
+    {{"gemma", "gemma2", "gemma3_text", "gemma3"}, plan_of_config, names},
     {{"gemma", "gemma2", "gemma3"}, plan_of_gguf}};
 
 } // namespace ordo

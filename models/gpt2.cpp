@@ -26,7 +26,6 @@ Blueprint make() {
 }
 
 ModelPlan plan_of_config(const Config& c, const TensorStore&) {
-    c.only("add_cross_attention", false);
     c.only("scale_attn_by_inverse_layer_idx", false);
     ModelPlan plan{make(), "learned"};
     Blueprint& b = plan.blueprint;

@@ -27,7 +27,6 @@ Blueprint make() {
 }
 
 ModelPlan plan_of_config(const Config& c, const TensorStore&) {
-    c.only("add_cross_attention", false);
     ModelPlan plan{make(), "learned"};
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");
@@ -63,6 +62,13 @@ NameMap names(const ModelPlan& plan) {
             .ignored = {".attn.bias", ".attn.masked_bias", "lm_head.weight"}};
 }
 
+// llama.cpp's converter knows those alone that have one head of keys.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), "learned"};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    return plan;
+}
+
 } // namespace
 
 const Architecture gpt_bigcode_architecture = {
@@ -70,6 +76,7 @@ const Architecture gpt_bigcode_architecture = {
     "GPT-BigCode (StarCoder 1): GPT-2 with one head of keys and values for all of queries",
     make,
     "learned",
-    {{"gpt_bigcode"}, plan_of_config, names, {"starcoder"}}};
+    {{"gpt_bigcode"}, plan_of_config, names},
+    {{"starcoder"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -60,6 +60,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     c.only("normalize_before", false);
     c.only("normalize_embedding", false);
     c.only("add_final_layer_norm", false);
+    c.only("tie_word_embeddings", true);
     ModelPlan plan{decoder(), "sinusoidal:scale=1,layout=halves"};
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");

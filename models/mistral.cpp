@@ -21,12 +21,16 @@ Blueprint make() {
     return b;
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults = R"({"max_position_embeddings": 131072, "num_key_value_heads": 8})";
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
     b.tied_head = c.flag("tie_word_embeddings", false);
-    b.window = c.integer("sliding_window", 0, 1, 1 << 22);
+    b.window = window_of(c, 4096);
     plan.encoding = rope_spec(c, plan);
     return plan;
 }

@@ -22,14 +22,19 @@ Blueprint make() {
     return b;
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults =
+    R"({"max_position_embeddings": 131072, "num_key_value_heads": 8, "rms_norm_eps": 1e-5})";
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
     b.experts = c.integer(c.first_of({"num_local_experts", "num_experts"}));
     b.experts_used = c.integer("num_experts_per_tok", 2, 1, 1024);
     b.tied_head = c.flag("tie_word_embeddings", false);
-    b.window = c.integer("sliding_window", 0, 1, 1 << 22);
+    b.window = window_of(c, 0);
     plan.encoding = rope_spec(c, plan, {.theta = 1e6});
     return plan;
 }

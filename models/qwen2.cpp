@@ -22,12 +22,18 @@ Blueprint make() {
     return b;
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults =
+    R"({"max_position_embeddings": 32768, "num_key_value_heads": 32, "max_window_layers": 28})";
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
     b.tied_head = c.flag("tie_word_embeddings", false);
-    set_windows(c, b);
+    const int first = c.integer("max_window_layers", 0, 1 << 20);
+    set_windows(c, b, 4096, [&](int i) { return i >= first; });
     plan.encoding = rope_spec(c, plan);
     return plan;
 }

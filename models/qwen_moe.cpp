@@ -43,8 +43,20 @@ void set_dense_layers(const Config& c, Blueprint& b) {
     if (any) b.pattern = to_period(std::move(layers));
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
-    const bool third = c.text("model_type", "") == "qwen3_moe";
+// What the published classes take for keys that a file leaves out.
+constexpr std::string_view
+    defaults2 = R"({"max_position_embeddings": 32768, "num_key_value_heads": 16, "max_window_layers": 28})",
+    defaults3 = R"({"max_position_embeddings": 32768, "num_key_value_heads": 4})";
+
+// Of Qwen 2 every other of the first layers slides where no list says which; of Qwen 3 all do, with or without a list.
+void set_windows_of(const Config& c, Blueprint& b, bool third) {
+    const int most = third ? 0 : c.integer("max_window_layers", 0, 1 << 20);
+    set_windows(c, b, 4096, [&](int i) { return third || (i % 2 == 0 && i < most); });
+}
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const bool third = given.text("model_type", "") == "qwen3_moe";
+    const Config c = given.with_defaults(third ? defaults3 : defaults2);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
@@ -62,7 +74,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     else
         b.q_bias = b.k_bias = b.v_bias = c.flag("qkv_bias", true);
     b.tied_head = c.flag("tie_word_embeddings", false);
-    set_windows(c, b);
+    set_windows_of(c, b, third);
     set_dense_layers(c, b);
     plan.encoding = rope_spec(c, plan);
     return plan;

@@ -19,28 +19,36 @@ Blueprint make() {
     return b;
 }
 
-// 1: the layer has rope. The opposite of what the key's name says.
-std::vector<std::string> encodings_of_layers(const Config& c, int n_layers, const std::string& rope) {
-    std::vector<std::string> specs;
+// For each layer whether it has rope. 1 says that it has: the opposite of what the key's name says.
+std::vector<bool> layers_with_rope(const Config& c, int n_layers) {
+    std::vector<bool> with;
     const int interval = c.integer("no_rope_layer_interval", 4, 1, 1 << 10);
-    for (int i = 0; i < n_layers; ++i) specs.push_back((i + 1) % interval != 0 ? rope : "none");
-    if (!c.has("no_rope_layers")) return specs;
-    const std::vector<double> has_rope = c.numbers("no_rope_layers", 0, 1);
-    if (has_rope.size() != specs.size())
+    for (int i = 0; i < n_layers; ++i) with.push_back((i + 1) % interval != 0);
+    if (!c.has("no_rope_layers")) return with;
+    const std::vector<double> said = c.numbers("no_rope_layers", 0, 1);
+    if (said.size() != with.size())
         c.refuse("no_rope_layers", "0 or 1 for each of " + std::to_string(n_layers) + " layers");
-    for (std::size_t i = 0; i < specs.size(); ++i) specs[i] = has_rope[i] == 1 ? rope : "none";
-    return specs;
+    for (std::size_t i = 0; i < with.size(); ++i) with[i] = said[i] == 1;
+    return with;
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults = R"({"max_position_embeddings": 32768, "num_key_value_heads": 4})";
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
     b.tied_head = c.flag("tie_word_embeddings", true);
     b.attention_bias(c.flag("attention_bias", false));
     b.ffn_bias = c.flag("mlp_bias", false);
-    set_windows(c, b);
-    plan.encoding = pattern_of(encodings_of_layers(c, b.n_layers, rope_spec(c, plan, {.theta = 2000000})));
+    const std::vector<bool> with_rope = layers_with_rope(c, b.n_layers);
+    set_windows(c, b, 0, [&](int i) { return !with_rope[static_cast<std::size_t>(i)]; });
+    const std::string rope = rope_spec(c, plan, {.theta = 2000000});
+    std::vector<std::string> specs;
+    for (const bool has : with_rope) specs.push_back(has ? rope : "none");
+    plan.encoding = pattern_of(specs);
     return plan;
 }
 

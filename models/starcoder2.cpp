@@ -26,7 +26,11 @@ Blueprint make() {
     return b;
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults = R"({"max_position_embeddings": 4096, "num_key_value_heads": 2})";
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     c.only("mlp_type", "default");
     c.only("norm_type", "layer_norm");
     ModelPlan plan{make(), {}};
@@ -37,7 +41,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     b.attention_bias(c.flag("use_bias", true));
     b.ffn_bias = c.flag("use_bias", true);
     b.tied_head = c.flag("tie_word_embeddings", true);
-    b.window = c.integer("sliding_window", 0, 1, 1 << 22);
+    b.window = window_of(c, 0);
     plan.encoding = rope_spec(c, plan);
     return plan;
 }

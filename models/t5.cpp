@@ -62,7 +62,16 @@ void read_activation(const Config& c, Blueprint& b, std::string_view fallback) {
         c.refuse("feed_forward_proj", "relu, gelu, silu, gated-relu, gated-gelu or gated-silu");
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// The head is the embedding, of rows times 1/sqrt(d_model), or one of its own. transformers 5 writes tie_word_embeddings true
+// for both: of T5 scale_decoder_outputs tells them apart there, and of mT5 whether the file has a head.
+void read_head(const Config& c, const TensorStore& tensors, bool multilingual, Blueprint& b) {
+    const bool tied = c.flag("tie_word_embeddings", !multilingual), own = tensors.find("lm_head.weight") != nullptr;
+    const bool scaled = c.flag("scale_decoder_outputs", multilingual ? tied && !own : tied);
+    b.tied_head = tied && (scaled || !own);
+    b.head_scale = scaled ? tied_scale(b) : 1;
+}
+
+ModelPlan plan_of_config(const Config& c, const TensorStore& tensors) {
     const bool multilingual = c.text("model_type", "t5") == "mt5"; // whose defaults are version 1.1's
     ModelPlan plan{decoder(), {}};
     Blueprint& b = plan.blueprint;
@@ -74,8 +83,7 @@ ModelPlan plan_of_config(const Config& c, const TensorStore&) {
     b.d_ff = c.integer("d_ff");
     b.norm_eps = c.norm_eps("layer_norm_epsilon", 1e-6);
     read_activation(c, b, multilingual ? "gated-gelu" : "relu");
-    b.tied_head = c.flag("tie_word_embeddings", !multilingual);
-    b.head_scale = b.tied_head ? tied_scale(b) : 1;
+    read_head(c, tensors, multilingual, b);
     const int layers = c.layers("num_layers");
     b.n_layers = c.integer("num_decoder_layers", layers, 1, 1024);
     add_encoder(b, layers);

@@ -81,12 +81,7 @@ void Assembly::find(const NameMap& names, const Blueprint& blueprint, ErrorCode 
 // Adds what one of ours, or a piece of it, is made of. False if no line of the table leads to a tensor that is there.
 bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const Piece& piece, ErrorCode code,
                    const std::string& why) {
-    const auto look_up = [&](const std::string& name) {
-        const FileTensor* found = store_->find(name);
-        if (found == nullptr && !names.prefix.empty() && name.starts_with(names.prefix))
-            found = store_->find(std::string_view(name).substr(names.prefix.size()));
-        return found;
-    };
+    const auto look_up = [&](const std::string& name) { return find_tensor(*store_, names, name); };
     if (names.rules.empty()) {
         const FileTensor* own = look_up(piece.name);
         if (own != nullptr) parts_.push_back(part(*own, {}, piece, blueprint, code, why));

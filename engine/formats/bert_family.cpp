@@ -46,10 +46,7 @@ void read_bert_sizes(const Config& c, Blueprint& b) {
 }
 
 void read_masked_head(ModelPlan& plan, bool there) {
-    plan.blueprint.head_transform = plan.blueprint.head_bias = there;
-    if (!there)
-        plan.warnings.emplace_back(
-            "has no head of a masked language model: its vectors are sound, its logits say nothing");
+    plan.blueprint.head = plan.blueprint.head_transform = plan.blueprint.head_bias = there;
 }
 
 } // namespace ordo

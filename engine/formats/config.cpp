@@ -3,10 +3,23 @@
 
 #include "encoding/spec.h"
 
+#include <cmath>
+
 namespace ordo {
 
+Config Config::with_defaults(std::string_view json) const {
+    Config config = *this;
+    config.defaults_ = std::make_shared<const JsonValue>(parse_json(json, "defaults"));
+    return config;
+}
+
+const JsonValue& Config::holder(std::string_view key) const {
+    const bool absent = defaults_ && !mentions(key) && find_member(*defaults_, full(key)) != nullptr;
+    return absent ? *defaults_ : *object_;
+}
+
 const JsonValue* Config::find(std::string_view key) const {
-    const JsonValue* value = find_member(*object_, full(key));
+    const JsonValue* value = find_member(holder(key), full(key));
     return value == nullptr || value->is_null() ? nullptr : value;
 }
 
@@ -17,7 +30,12 @@ std::string_view Config::first_of(std::initializer_list<std::string_view> keys) 
 }
 
 int Config::integer(std::string_view key, std::int64_t least, std::int64_t most) const {
-    return static_cast<int>(get_int(*object_, full(key), where_, least, most));
+    const JsonValue* const value = find(key);
+    if (const double* fraction = value == nullptr ? nullptr : value->fraction())
+        if (std::trunc(*fraction) == *fraction && *fraction >= static_cast<double>(least) &&
+            *fraction <= static_cast<double>(most))
+            return static_cast<int>(*fraction);
+    return static_cast<int>(get_int(holder(key), full(key), where_, least, most));
 }
 int Config::integer(std::string_view key, int fallback, std::int64_t least, std::int64_t most) const {
     return has(key) ? integer(key, least, most) : fallback;
@@ -26,7 +44,7 @@ int Config::layers(std::string_view key) const {
     return integer(key, 1, 1024);
 }
 double Config::number(std::string_view key, double fallback, double least, double most) const {
-    return has(key) ? get_number(*object_, full(key), where_, least, most) : fallback;
+    return has(key) ? get_number(holder(key), full(key), where_, least, most) : fallback;
 }
 float Config::norm_eps(std::string_view key, double fallback) const {
     const auto eps = static_cast<float>(number(key, fallback, 0, 1));
@@ -34,10 +52,10 @@ float Config::norm_eps(std::string_view key, double fallback) const {
     return eps;
 }
 bool Config::flag(std::string_view key, bool fallback) const {
-    return has(key) ? get_bool(*object_, full(key), where_) : fallback;
+    return has(key) ? get_bool(holder(key), full(key), where_) : fallback;
 }
 std::string Config::text(std::string_view key, std::string_view fallback) const {
-    return has(key) ? get_string(*object_, full(key), where_) : std::string(fallback);
+    return has(key) ? get_string(holder(key), full(key), where_) : std::string(fallback);
 }
 
 std::optional<Config> Config::object(std::string_view key) const {

@@ -7,6 +7,7 @@
 #include "io/json.h"
 
 #include <initializer_list>
+#include <memory>
 #include <optional>
 
 namespace ordo {
@@ -17,6 +18,10 @@ public:
     Config(const JsonValue& object, std::string where, std::string prefix = {})
         : object_(&object), where_(std::move(where)), prefix_(std::move(prefix)) {}
 
+    // The same, with the members of a JSON object for the keys that are absent here: the defaults of a published class. A key
+    // that is there as null stays null.
+    Config with_defaults(std::string_view json) const;
+
     const std::string& where() const { return where_; }
     const std::string& prefix() const { return prefix_; }
     // The value of a key; nullptr if it is absent or null.
@@ -26,7 +31,7 @@ public:
     // The first of the keys that is there, or the first of all: "n_embd", "hidden_size".
     std::string_view first_of(std::initializer_list<std::string_view> keys) const;
 
-    // Each without a fallback has to be there.
+    // Each without a fallback has to be there. A whole number may be written as a fraction: 64.0.
     int integer(std::string_view key, std::int64_t least = 1, std::int64_t most = 1 << 30) const;
     int integer(std::string_view key, int fallback, std::int64_t least, std::int64_t most) const;
     int layers(std::string_view key) const; // no more than a Blueprint may have
@@ -50,9 +55,11 @@ public:
 
 private:
     std::string full(std::string_view key) const { return prefix_ + std::string(key); }
+    const JsonValue& holder(std::string_view key) const; // the object that a key is looked up in
 
     const JsonValue* object_;
     std::string where_, prefix_;
+    std::shared_ptr<const JsonValue> defaults_;
 };
 
 } // namespace ordo

@@ -169,13 +169,6 @@ void set_sliding(Blueprint& b, const std::vector<bool>& sliding, int window) {
     if (plans.size() > 1) b.pattern = std::move(plans);
 }
 
-void set_windows(const Config& c, Blueprint& b) {
-    const int window = c.integer("sliding_window", 0, 1, 1 << 22),
-              first = c.integer("max_window_layers", 0, 0, 1 << 20);
-    const std::vector<bool> sliding = sliding_layers(c, b.n_layers, [&](int i) { return i >= first; });
-    if (window != 0 && c.flag("use_sliding_window", false)) set_sliding(b, sliding, window);
-}
-
 std::string rope_spec(const Config& config, ModelPlan& plan, const RopeKeys& keys) {
     const RopeConfig rope = rope_config(config, plan, keys);
     const int d_head = plan.blueprint.d_head;

@@ -11,14 +11,16 @@ namespace ordo {
 // "gelu_new", "silu", ... of a key. Throws Error(model) for one that we have not.
 Activation activation_of(const Config& config, std::string_view key, std::string_view fallback);
 
-// The sizes under the names that Llama gave them, which most since have taken over.
+// The sizes under the names that Llama gave them, which most since have taken over, and whether attention is causal.
 void read_llama_sizes(const Config& config, Blueprint& blueprint);
 // Llama's names of tensors: those of nearly all pre-norm models with a gated feed-forward branch.
 NameMap llama_names();
 
-// The windows of Qwen's keys: sliding_window in the layers that layer_types names sliding_attention, or from max_window_layers
-// on; none unless use_sliding_window. Layers that differ become a pattern.
-void set_windows(const Config& config, Blueprint& blueprint);
+// sliding_window; 0 if it is null, and `usual`, the class's default, if it is absent.
+int window_of(const Config& config, int usual);
+// The windows of Qwen's keys: sliding_window in the layers that layer_types names sliding_attention, or those that `fallback`
+// says slide; none unless use_sliding_window. Layers that differ become a pattern.
+void set_windows(const Config& config, Blueprint& blueprint, int usual, const std::function<bool(int)>& fallback);
 // For each layer whether layer_types says sliding_attention, or full_attention; as fallback says where there is no such key.
 std::vector<bool> sliding_layers(const Config& config, int n_layers, const std::function<bool(int)>& fallback);
 // Each layer as the blueprint's own plan, with a window where it slides.
@@ -27,7 +29,7 @@ void set_sliding(Blueprint& blueprint, const std::vector<bool>& sliding, int win
 // BERT's shape, base, and its sizes under the names that it gave them.
 Blueprint bert_blueprint();
 void read_bert_sizes(const Config& config, Blueprint& blueprint);
-// The head of a masked language model, if the file has it, or a warning.
+// The head of a masked language model, if the file has it, or none.
 void read_masked_head(ModelPlan& plan, bool there);
 
 // Where a family keeps what rope is told, and what it is without.

@@ -5,6 +5,8 @@
 #include "core/error.h"
 #include "core/utf8.h"
 #include "formats/architecture.h"
+#include "formats/plan_checks.h"
+#include "formats/pooling.h"
 #include "formats/pytorch_store.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
@@ -12,6 +14,7 @@
 #include "formats/tokenizer_files.h"
 #include "io/file_kind.h"
 
+#include <cmath>
 #include <set>
 #include <system_error>
 
@@ -110,8 +113,10 @@ void add_weights(TensorStore& store, const fs::path& directory) {
 std::vector<Token> ids_of(const JsonValue& object, std::string_view key, int vocab_size) {
     std::vector<Token> ids;
     const auto add = [&](const JsonValue& value) {
-        const std::uint64_t* id = value.unsigned_integer();
-        if (id != nullptr && *id < static_cast<std::uint64_t>(vocab_size)) ids.push_back(static_cast<Token>(*id));
+        const std::uint64_t* const whole = value.unsigned_integer();
+        const double* const fraction = value.fraction(); // 2.0
+        const double id = whole != nullptr ? static_cast<double>(*whole) : fraction != nullptr ? *fraction : -1;
+        if (id >= 0 && id < vocab_size && std::trunc(id) == id) ids.push_back(static_cast<Token>(id));
     };
     const JsonValue* value = find_member(object, key);
     if (value == nullptr) return ids;
@@ -375,15 +380,19 @@ Source hugging_face_source(const fs::path& directory) {
     source.where = printable_path(directory);
     source.format = "Hugging Face directory";
     add_weights(source.tensors, directory);
+    refuse_for_all(config);
     ModelPlan plan = family.plan(config, source.tensors);
-    check(plan.blueprint, where);
+    settle_mask(config, plan.blueprint);
     source.names = family.names(plan);
+    drop_missing_head(config, source.tensors, source.names, plan.blueprint);
+    check(plan.blueprint, where);
     source.blueprint = std::move(plan.blueprint);
     source.encoding = std::move(plan.encoding);
     source.warnings = std::move(plan.warnings);
     source.metadata["source"] = "Hugging Face directory, model_type " + type;
     if (std::string chat = chat_template(directory); !chat.empty() && utf8_valid(chat)) // or it could not be stored
         source.metadata["chat_template"] = std::move(chat);
+    read_pooling(directory, source);
     add_text(source, directory, type);
     return source;
 }

@@ -18,6 +18,19 @@ void read_llama_sizes(const Config& c, Blueprint& b) {
     b.d_ff = c.integer("intermediate_size");
     b.norm_eps = c.norm_eps("rms_norm_eps", 1e-6);
     b.activation = activation_of(c, c.first_of({"hidden_act", "hidden_activation"}), "silu");
+    // transformers makes the mask of all these decoders, and none where this is false.
+    if (!c.flag("is_causal", true)) b.mask = Mask::bidirectional;
+}
+
+int window_of(const Config& c, int usual) {
+    return c.mentions("sliding_window") && !c.has("sliding_window") ? 0
+                                                                    : c.integer("sliding_window", usual, 1, 1 << 22);
+}
+
+void set_windows(const Config& c, Blueprint& b, int usual, const std::function<bool(int)>& fallback) {
+    const std::vector<bool> sliding = sliding_layers(c, b.n_layers, fallback);
+    if (!c.flag("use_sliding_window", false)) return; // whatever sliding_window is then
+    if (const int window = window_of(c, usual); window != 0) set_sliding(b, sliding, window);
 }
 
 NameMap llama_names() {

@@ -61,6 +61,23 @@ bool has_suffix(std::string_view name) {
 
 } // namespace
 
+const FileTensor* find_tensor(const TensorStore& store, const NameMap& names, const std::string& theirs) {
+    const FileTensor* found = store.find(theirs);
+    if (found != nullptr || names.prefix.empty() || !theirs.starts_with(names.prefix)) return found;
+    const std::string rest = theirs.substr(names.prefix.size());
+    found = store.find(rest);
+    for (const std::string_view other : names.instead)
+        if (found == nullptr) found = store.find(std::string(other) + rest);
+    return found;
+}
+
+bool has_tensor(const TensorStore& store, const NameMap& names, std::string_view ours) {
+    return std::any_of(names.rules.begin(), names.rules.end(), [&](const NameRule& rule) {
+        const std::string theirs = their_name(rule, ours);
+        return !theirs.empty() && find_tensor(store, names, theirs) != nullptr;
+    });
+}
+
 std::string their_name(const NameRule& rule, std::string_view ours) {
     std::string_view suffix;
     if (!has_suffix(rule.ours))

@@ -2,6 +2,7 @@
 // Names of tensors as data: what a family of models calls ours, and how what it stores is laid out.
 #pragma once
 
+#include "formats/tensor_store.h"
 #include "model/blueprint.h"
 
 namespace ordo {
@@ -31,6 +32,8 @@ struct NameMap {
     std::vector<NameRule> rules;
     // What some files put before a name of `theirs`, and others leave out: "transformer.".
     std::string_view prefix;
+    // What stands in the place of that in files that hold more than this model: "language_model.model.".
+    std::vector<std::string_view> instead = {};
     // Beginnings or ends of names that are no weights and deserve no warning: ".attn.bias", "rotary_emb.inv_freq".
     std::vector<std::string_view> ignored;
 };
@@ -45,6 +48,11 @@ struct Piece {
 };
 // The pieces that a tensor may be stored as, in the order of its rows; none if it is always whole.
 std::vector<Piece> pieces_of(const TensorSpec& spec, const Blueprint& blueprint);
+
+// The tensor of a store under a name of theirs, with or without the prefix, or with what stands in its place; nullptr.
+const FileTensor* find_tensor(const TensorStore& store, const NameMap& names, const std::string& theirs);
+// Whether a store has a tensor for one of ours, whole.
+bool has_tensor(const TensorStore& store, const NameMap& names, std::string_view ours);
 
 // The name of theirs for one of ours by one line: empty if the line is about another.
 //   "layers.3.attention.q.weight" by {"layers.#.attention.q", "model.layers.#.self_attn.q_proj"}

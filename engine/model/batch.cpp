@@ -110,6 +110,7 @@ Batch::Batch(const Model& model, int max_sessions, int max_tokens) {
         fail(ErrorCode::limit, "batch: expected at most ", most_session_tokens, " tokens, found ", max_tokens);
     if (m.blueprint.bidirectional())
         fail(ErrorCode::usage, m.where, ": a bidirectional model does not move on token by token");
+    expect_head(m);
     const int capacity = max_tokens == 0 ? m.blueprint.context : max_tokens;
     const std::uint64_t bytes = Pass::bytes(m, Impl::sizes(m, max_sessions, capacity));
     if (bytes > default_memory_limit())

@@ -121,6 +121,8 @@ void check(const Blueprint& b, std::string_view where) {
     positive(where, "embedding_scale", b.embedding_scale, 1e6f);
     not_negative(where, "final_softcap", b.final_softcap);
     positive(where, "head_scale", b.head_scale, 1e6f);
+    if (!b.head && (!b.tied_head || b.head_bias || b.head_transform))
+        fail(ErrorCode::model, where, ": blueprint field 'head': expected true beside tensors of a head, found false");
     if (b.pattern.size() > static_cast<std::size_t>(b.n_layers))
         fail(ErrorCode::model, where, ": blueprint field 'layers': expected at most n_layers = ", b.n_layers,
              " plans, found ", b.pattern.size());
@@ -185,6 +187,7 @@ std::vector<TensorSpec> tensor_list(const Blueprint& b) {
         tensors.add("head_transform.bias", {b.d_model}, InitialValues::constant(0));
         tensors.norm(b, "head_norm");
     }
+    if (!b.head) return std::move(tensors.list);
     if (b.embedding_width != 0) tensors.add("head_projection.weight", {width, b.d_model}, matrix);
     if (!b.tied_head) tensors.add("head.weight", {b.vocab_size, width}, matrix);
     if (b.head_bias) tensors.add("head.bias", {b.vocab_size}, InitialValues::constant(0));

@@ -23,6 +23,7 @@ struct Blueprint : LayerPlan {
 
     bool embedding_norm = false; // a norm after the embedding (BERT, BLOOM)
     bool final_norm = true;      // before the head
+    bool head = true;            // false: the model gives states alone, such as one for embeddings, or a classifier
     bool tied_head = true;       // the head is the embedding
     bool head_bias = false;
     // Gemma Team 2024 (arXiv 2408.00118): the embedding's rows times sqrt(d_model).
@@ -86,7 +87,7 @@ std::vector<LayerProgram> compile_layers(const Blueprint& blueprint);
 //   layers.N.feed_forward_out_norm.{weight,bias} (sandwich)
 //   final_norm.{weight,bias}, head_transform.{weight [d_model, d_model], bias}, head_norm.{weight,bias}
 //   head_projection.weight [embedding_width, d_model], where there is such a width
-//   head.weight [vocab_size, d_model or embedding_width] (absent if tied), head.bias [vocab_size]
+//   head.weight [vocab_size, d_model or embedding_width] (absent if tied), head.bias [vocab_size]; neither without a head
 std::vector<TensorSpec> tensor_list(const Blueprint& blueprint);
 
 } // namespace ordo

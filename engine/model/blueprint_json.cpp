@@ -82,6 +82,7 @@ void visit_shared(B& b, Visit&& visit) {
     visit("final_norm", b.final_norm);
     visit("tied_head", b.tied_head);
     const Blueprint initial;
+    visit("head", b.head, initial.head);
     visit("head_bias", b.head_bias, initial.head_bias);
     visit("embedding_width", b.embedding_width, initial.embedding_width);
     visit("embedding_scale", b.embedding_scale, initial.embedding_scale);

@@ -19,6 +19,7 @@ Options checked(const Options& options, const Model& model) {
     const Model::Impl& m = impl_of(model);
     if (m.blueprint.bidirectional())
         fail(ErrorCode::usage, m.where, ": a bidirectional model does not continue a text");
+    expect_head(m);
     if (!m.tokenizer) fail(ErrorCode::model, m.where, ": has no tokenizer");
     return options;
 }

@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "core/error.h"
+#include "model/model_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -92,6 +93,7 @@ FilledText fill(const Model& model, std::string_view text, int candidates) {
     if (!m.blueprint.bidirectional())
         fail(ErrorCode::usage, m.where,
              ": expected a bidirectional model, which predicts masked tokens, found a causal one");
+    expect_head(m);
     Framed all = framed(model, text, true);
     const Token mask = mask_of(m);
     if (mask < 0) fail(ErrorCode::model, m.where, ": expected a tokenizer with a mask token, found none");
@@ -109,6 +111,20 @@ FilledText fill(const Model& model, std::string_view text, int candidates) {
                     best_of({logits.row(i), static_cast<std::size_t>(logits.cols)}, first + i, candidates));
     });
     return filled;
+}
+
+EmbedOptions embed_options(const Model& model, std::optional<Pooling> pooling) {
+    EmbedOptions options;
+    const std::string own = model.metadata(key_pooling);
+    if (pooling)
+        options.pooling = *pooling;
+    else if (own == "first" || own == "last")
+        options.pooling = own == "first" ? Pooling::first : Pooling::last;
+    else if (!own.empty() && own != "mean")
+        fail(ErrorCode::model, impl_of(model).where, ": pooling: expected mean, first or last, found '", printable(own),
+             "' (ordo embed --pooling chooses another)");
+    options.normalised = model.metadata(key_normalised) != "false";
+    return options;
 }
 
 std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options) {

@@ -87,7 +87,7 @@ struct Weights {
     Linear head_transform; // [d, d]
     NormWeights head_norm;
     Linear head_projection;
-    Linear head; // of the shape of the embedding, which it is if tied; an encoder has none
+    Linear head; // of the shape of the embedding, which it is if tied; an encoder and a model without a head have none
 
     bool convert_rows() const; // whether products may want their rows in another form than floats
     bool any(WeightType type) const;
@@ -110,7 +110,7 @@ Weights find_weights(const Blueprint& b, std::span<const LayerProgram> programs,
         w.layers.push_back(layer_weights(programs[static_cast<std::size_t>(i) % programs.size()],
                                          prefix + "layers." + std::to_string(i) + ".", matrix, view));
     if (b.final_norm) w.final_norm = norm("final_norm");
-    if (!prefix.empty()) return w;
+    if (!prefix.empty() || !b.head) return w;
     if (b.head_transform) {
         w.head_transform = {matrix("head_transform.weight"), view("head_transform.bias")};
         w.head_norm = norm("head_norm");
@@ -119,6 +119,14 @@ Weights find_weights(const Blueprint& b, std::span<const LayerProgram> programs,
     w.head = {b.tied_head ? w.embedding : matrix("head.weight"), b.head_bias ? view("head.bias") : View{}};
     return w;
 }
+
+// How the model's files say that a text becomes a vector: by the pooling that is given, theirs, or the mean; scaled to length 1
+// unless they say otherwise. Throws Error(model) for a pooling of theirs that there is not.
+EmbedOptions embed_options(const Model& model, std::optional<Pooling> pooling = {});
+
+struct Stack;
+// Refuses a model that has no logits. Throws Error(usage).
+void expect_head(const Stack& model);
 
 // Layers upon each other, from the embedding on: all that a Pass needs.
 struct Stack {

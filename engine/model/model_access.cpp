@@ -27,6 +27,14 @@ int Model::max_position() const {
 std::string Model::encoding() const {
     return impl_of(*this).encodings.spec();
 }
+void expect_head(const Stack& model) {
+    if (model.blueprint.head) return;
+    fail(ErrorCode::usage, model.where,
+         ": expected a model with a language head, found a model without a language head: it gives vectors (ordo "
+         "embed), "
+         "no logits");
+}
+
 std::string Model::metadata(std::string_view key) const {
     const Metadata& metadata = impl_of(*this).metadata;
     const auto found = metadata.find(key);

@@ -6,6 +6,7 @@
 //   tokenizer       the text of a tokenizer.json, whose ids may be fewer than the rows of the embedding
 //   special_tokens  {"start": 1, "end": [2], "padding": 0, ...}; without it the token <|endoftext|> begins and ends a text
 //   sampling        {"temperature": 0.6, "top_k": 50, "top_p": 0.9}, if its makers recommend one
+//   pooling, normalised  "mean", "first" or "last", and "true" or "false": how a text's vector is made, if its makers say so
 //   weight_types    {"layers.0.attention.qkv.weight": "q4_0", ...} of the tensors that are blocks in bytes. Files of before
 //                   0.2 have none: there the bytes of a row tell q8_0 and q4_0 apart
 // and whatever else its maker wants to say of it ("corpus", "command", ...). Its tensors are those of model_tensors(): F32,
@@ -20,7 +21,8 @@ namespace ordo {
 inline constexpr std::string_view model_format = "1";
 inline constexpr std::string_view key_format = "ordo.format", key_blueprint = "blueprint", key_encoding = "encoding",
                                   key_tokenizer = "tokenizer", key_special_tokens = "special_tokens",
-                                  key_sampling = "sampling", key_weight_types = "weight_types";
+                                  key_sampling = "sampling", key_weight_types = "weight_types", key_pooling = "pooling",
+                                  key_normalised = "normalised";
 
 struct ModelFile {
     Blueprint blueprint;

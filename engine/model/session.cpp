@@ -55,6 +55,7 @@ Session::~Session() = default;
 
 std::span<const float> Session::feed(std::span<const Token> tokens, const TokenRows& rows) {
     SessionCall s(impl_);
+    expect_head(*s->model);
     const Sequence::Fed fed = s->begin(tokens, rows);
     View last{};
     for (std::size_t first = 0; first < fed.tokens.size(); first += static_cast<std::size_t>(s->chunk)) {
@@ -94,6 +95,7 @@ void feed_rows(SessionCall& s, std::span<const Token> tokens, const TokenRows& r
 void Session::feed_all(std::span<const Token> tokens, const TokenRows& rows,
                        const std::function<void(int first, View logits)>& on_logits) {
     SessionCall s(impl_);
+    expect_head(*s->model);
     feed_rows(
         s, tokens, rows, s->head_rows(), [&](View x) { return s->pass.head(x); }, on_logits);
 }

@@ -32,6 +32,7 @@ EncodingStack encodings_again(const Model::Impl& model) {
 }
 
 TrainingOptions checked(TrainingOptions o, const Model::Impl& model) {
+    expect_head(model);
     if (o.length == 0) o.length = model.blueprint.context;
     if (o.input < 0 || (o.input > 0 && !model.encoder))
         fail(ErrorCode::usage, "training: input: expected ",

@@ -17,11 +17,13 @@ constexpr Option options[] = {
     {.name = "pooling",
      .kind = Kind::choice,
      .value = "WHICH",
-     .fallback = "mean",
-     .help = "mean|first|last: of the tokens' states; the first is BERT's [CLS]"},
-    {.name = "raw",
-     .help =
-         "leave the vectors as they are; otherwise they are scaled to length 1, so that their products are cosines"},
+     .fallback = "model",
+     .help = "model|mean|first|last: of the tokens' states; the first is BERT's [CLS]; model: as its files say, or the "
+             "mean"},
+    {.name = "raw", .help = "leave the vectors as they are"},
+    {.name = "unit",
+     .help = "scale the vectors to length 1, so that their products are cosines; without --raw and --unit, the model's "
+             "files say which, or else they are scaled"},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
@@ -30,8 +32,15 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Text", text_options}, {"Result", options}, model_group, common_group};
 
-Pooling pooling_of(const std::string& name) {
-    return name == "first" ? Pooling::first : name == "last" ? Pooling::last : Pooling::mean;
+constexpr const char* pooling_names[] = {"mean", "first", "last"};
+
+EmbedOptions options_of(const Arguments& arguments, const Model& model) {
+    std::optional<Pooling> pooling;
+    for (int i = 0; i < 3; ++i)
+        if (arguments.text("pooling") == pooling_names[i]) pooling = static_cast<Pooling>(i);
+    EmbedOptions wanted = embed_options(model, pooling);
+    if (arguments.has("raw") || arguments.has("unit")) wanted.normalised = arguments.has("unit");
+    return wanted;
 }
 
 std::string csv(std::span<const float> vector) {
@@ -42,11 +51,16 @@ std::string csv(std::span<const float> vector) {
 
 int run(const Arguments& arguments) {
     const bool json = arguments.text("format") == "json";
-    const EmbedOptions wanted{pooling_of(arguments.text("pooling")), !arguments.has("raw")};
+    if (arguments.has("raw") && arguments.has("unit"))
+        fail(ErrorCode::usage, "--raw: expected without --unit, found both");
     const std::vector<std::string> lines = read_lines(arguments);
     if (std::all_of(lines.begin(), lines.end(), [](const std::string& line) { return line.empty(); }))
         fail(ErrorCode::usage, "embed: expected a text, found an empty one");
     const Model model = open_model(arguments);
+    const EmbedOptions wanted = options_of(arguments, model);
+    if (arguments.has("verbose"))
+        write_message(std::string("pooling: ") + pooling_names[static_cast<int>(wanted.pooling)] +
+                      (wanted.normalised ? ", scaled to length 1" : ", as they are"));
     JsonWriter out;
     out.begin_array();
     for (const std::string& line : lines) {

@@ -84,13 +84,31 @@ void write_factors(const std::vector<double>& brief, const std::vector<double>& 
     spec("attention", attention);
 }
 
-void write_scaling(const Config& c, int context, SpecWriter& spec) {
-    const std::string law = c.text("rope.scaling.type", c.has("rope.scale_linear") ? "linear" : "none");
-    if (law == "none") return;
+// llama.cpp divides all frequencies by it, whatever else divides them, unless the type is none; a factor of 0 is 1.
+double factor_of(const Config& c, std::string_view law) {
     const std::string_view key = c.first_of({"rope.scaling.factor", "rope.scale_linear"});
-    const double factor = c.number(key, 1, 0.001, 1e6);
-    if (law == "linear") {
-        spec("scaling", "linear")("factor", factor);
+    const double factor = law == "none" ? 0 : c.number(key, 0, 0, 1e6);
+    if (factor != 0 && factor < 0.001) c.refuse(key, "0, or a number from 0.001 to 1000000");
+    return factor == 0 ? 1 : factor;
+}
+
+// Frequencies divided by tensors of the file, by the factor, or by neither.
+void write_divided(std::vector<double> brief, std::vector<double> extended, int original, double factor,
+                   double attention, SpecWriter& spec) {
+    for (std::vector<double>* list : {&brief, &extended})
+        for (double& each : *list) each *= factor;
+    write_factors(brief, extended, original, attention, spec);
+}
+
+void write_scaling(const Config& c, int context, int width, const std::string& law, SpecWriter& spec) {
+    const double factor = factor_of(c, law);
+    if (law == "none" || law == "linear") {
+        const double attention = c.number("rope.scaling.attn_factor", 1, 0.001, 1e6);
+        const std::vector<double> ones(static_cast<std::size_t>(width / 2), 1);
+        if (attention != 1)
+            write_divided(ones, ones, context, factor, attention, spec);
+        else if (factor != 1)
+            spec("scaling", "linear")("factor", factor);
     } else if (law == "yarn") {
         const double gain = factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
         spec("scaling", "yarn")("factor", factor);
@@ -170,15 +188,18 @@ std::string gguf_rope_spec(const Config& c, const TensorStore& tensors, const Bl
                               extended = factors(tensors, "rope_factors_long.weight", width / 2);
     const int original = c.integer("rope.scaling.original_context_length", b.context, 1, most_positions);
     const double attention = c.number("rope.scaling.attn_factor", 1, 0.001, 1e6);
+    const std::string law = c.text("rope.scaling.type", "linear"); // as llama.cpp takes it where none is named
+    if (law == "yarn" && (!all.empty() || !extended.empty()))
+        c.refuse("rope.scaling.type", "none, linear or longrope beside tensors of factors");
     if (brief.empty() != extended.empty())
         fail(ErrorCode::model, c.where(),
              ": tensors rope_factors_short and rope_factors_long: expected both, found one");
     if (!extended.empty())
-        write_factors(brief, extended, original, attention, spec);
+        write_divided(brief, extended, original, factor_of(c, law), attention, spec);
     else if (!all.empty())
-        write_factors(all, all, b.context, 1, spec);
+        write_divided(all, all, b.context, factor_of(c, law), attention, spec);
     else
-        write_scaling(c, b.context, spec);
+        write_scaling(c, b.context, width, law, spec);
     return spec.text();
 }
 

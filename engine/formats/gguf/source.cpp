@@ -6,6 +6,7 @@
 #include "formats/gguf/export.h"
 #include "formats/gguf/file.h"
 #include "formats/gguf/keys.h"
+#include "formats/pooling.h"
 
 #include <array>
 #include <cstdio>
@@ -163,6 +164,7 @@ Source gguf_source(const std::shared_ptr<const Gguf>& file, std::span<const std:
         source.text = [file, vocab = source.blueprint.vocab_size] { return read_gguf_text(*file, vocab); };
     source.gguf_vocabulary = [file] { return vocabulary_of(*file); };
     read_notes(*file, std::string(*name), source.metadata);
+    read_gguf_pooling(*file, std::string(*name), source.metadata);
     return source;
 }
 

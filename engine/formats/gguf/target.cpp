@@ -165,6 +165,7 @@ std::string foreign(const Blueprint& b) {
     if (!b.pattern.empty()) return "layers that differ from each other";
     if (b.bidirectional()) return "a mask that is not causal";
     if (b.embedding_width != 0) return "an embedding of " + std::to_string(b.embedding_width) + " columns";
+    if (!b.head) return "no language head";
     if (!b.final_norm) return "no norm before the head";
     if (b.window != 0) return "a window of " + std::to_string(b.window) + " tokens";
     if (b.score_scale != 0) return "a score scale of " + decimal(static_cast<double>(b.score_scale));

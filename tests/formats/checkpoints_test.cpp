@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Checkpoints as people have them, in whose configurations a key or a tensor is missing, or old, or means more than usual. What
+// they give was computed with the published implementation, or by the transcriptions of tests/families, of which they are made.
+#include "tests/formats/hugging_face_folder.h"
+
+namespace ordo {
+namespace {
+
+namespace fs = std::filesystem;
+using test::HuggingFace;
+using test::Json;
+
+Model load(const std::string& name) {
+    LoadOptions options;
+    options.dtype = "f32";
+    return Model::load(fs::path("tests/checkpoints") / name, options);
+}
+
+class Checkpoints : public HuggingFace {
+protected:
+    // The same tensors under other names.
+    void rename(const std::function<std::string(const std::string&)>& name) {
+        const Safetensors file = Safetensors::open(folder_ / "model.safetensors");
+        std::vector<RawTensor> tensors;
+        for (const TensorInfo& info : file.tensors())
+            if (const std::string to = name(info.name); !to.empty())
+                tensors.push_back({to, info.dtype, info.shape, info.bytes, [&](const ByteSink& sink) {
+                                       std::vector<std::byte> bytes(info.bytes);
+                                       file.read_raw(info, bytes);
+                                       sink(bytes);
+                                   }});
+        write_raw_safetensors(folder_ / "other.safetensors", tensors, {});
+        fs::rename(folder_ / "other.safetensors", folder_ / "model.safetensors");
+    }
+    void expect_logits_of(const std::string& family) {
+        LoadOptions options;
+        options.dtype = "f32";
+        options.on_warning = [](std::string_view text) { ADD_FAILURE() << text; };
+        const Model model = Model::load(folder_.path(), options);
+        for (const Json& each : test::read_cases(test::family(family))) {
+            const test::Logits found = test::logits_of(model, each.at("tokens").get<std::vector<Token>>());
+            const Json& expected = each.at("logits");
+            test::Gate gate;
+            for (std::size_t i = 0; i < expected.size(); ++i)
+                gate.add(found[found.size() - expected.size() + i], expected[i]);
+            gate.expect_met();
+        }
+    }
+};
+
+TEST_F(Checkpoints, IsCausalFalseLetsEachTokenSeeAll) {
+    const Model model = load("is_causal_false");
+    const test::Logits logits = test::logits_of(model, {3, 7, 11, 2});
+    const float expected[] = {-0.8330f, 0.7100f, -0.9624f};
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(logits[0][i], expected[i], 6e-5);
+}
+
+TEST_F(Checkpoints, IsCausalIsRefusedWhereItIsNotFollowed) {
+    for (const char* family : {"bloom", "gpt2", "falcon", "t5"}) {
+        take(family);
+        with("is_causal", false);
+        expect_refused("'is_causal': expected true, found false");
+    }
+    take("mistral"); // a window of 12
+    with("is_causal", false);
+    expect_refused("'is_causal': expected true beside a window of 12 tokens, found false");
+    with("max_position_embeddings", 12);
+    Model::load(folder_.path());
+}
+
+TEST_F(Checkpoints, ADecoderWithoutAHeadGivesStatesAlone) {
+    const Model model = load("e5_mistral_bare");
+    const std::vector<Token> tokens = {3, 7, 11};
+    Session session(model, {.capacity = 3});
+    int rows = 0;
+    session.feed_states(tokens, {}, [&](int, ConstView states) { rows += states.rows; });
+    EXPECT_EQ(rows, 3);
+    Session other(model, {.capacity = 3});
+    try {
+        other.feed(tokens);
+        FAIL() << "gave logits";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code, ErrorCode::usage);
+        EXPECT_NE(std::string(error.what()).find("a model without a language head"), std::string::npos) << error.what();
+    }
+}
+
+// A file of a base class, PhiModel and the like: names without their prefix, and nothing of the head.
+TEST_F(Checkpoints, BaseClassesHaveNoHead) {
+    for (const char* family : {"phi", "gptj", "qwen3"}) {
+        SCOPED_TRACE(family);
+        take(family);
+        with("tie_word_embeddings", false);
+        rename([](const std::string& name) {
+            const std::string bare = name.substr(name.starts_with("model.")         ? 6
+                                                 : name.starts_with("transformer.") ? 12
+                                                                                    : 0);
+            return name.starts_with("lm_head") ? std::string() : bare;
+        });
+        const Model model = Model::load(folder_.path());
+        EXPECT_THROW(Session(model).feed(std::vector<Token>{1}), Error);
+        EXPECT_EQ(to_json(impl_of(model).blueprint).find("head_bias"), std::string::npos);
+    }
+}
+
+TEST_F(Checkpoints, ClassifiersHaveNoLanguageHead) {
+    take("llama");
+    with("architectures", {"LlamaForSequenceClassification"});
+    EXPECT_THROW(Session(Model::load(folder_.path())).feed(std::vector<Token>{1}), Error);
+    take("bert");
+    with("architectures", {"BertForTokenClassification"});
+    rename([](const std::string& name) { return name.starts_with("cls.") ? std::string() : name; });
+    const Model model = Model::load(folder_.path());
+    EXPECT_THROW(Session(model).feed(std::vector<Token>{1}), Error);
+}
+
+TEST_F(Checkpoints, Llama1HasTheContextOfItsClass) {
+    EXPECT_EQ(load("llama1_max_sequence_length").context(), 2048);
+}
+
+TEST_F(Checkpoints, LayersWithoutRopeSlideInSmolLM3) {
+    const test::Logits logits = test::logits_of(load("smollm3_window"), {3, 7, 11, 2});
+    const float expected[] = {0.5320f, 3.0264f, 6.3512f};
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(logits[3][i], expected[i], 6e-5);
+}
+
+// As sentence-transformers writes them: modules.json says what follows the model, 1_Pooling how states become one vector.
+TEST_F(Checkpoints, EmbedPoolsAsTheModelSays) {
+    take("bert");
+    put_tokenizer();
+    const auto options = [&] { return embed_options(Model::load(folder_.path())); };
+    EXPECT_EQ(options().pooling, Pooling::mean);
+    EXPECT_TRUE(options().normalised);
+    fs::create_directory(folder_ / "1_Pooling");
+    const auto pool = [&](const std::string& mode) {
+        Json modes = {
+            {"word_embedding_dimension", 32}, {"pooling_mode_cls_token", false}, {"pooling_mode_mean_tokens", false}};
+        modes["pooling_mode_" + mode] = true;
+        test::put_file(folder_ / "1_Pooling" / "config.json", modes.dump());
+    };
+    pool("cls_token");
+    EXPECT_EQ(options().pooling, Pooling::first);
+    pool("lasttoken");
+    EXPECT_EQ(options().pooling, Pooling::last);
+    Json modules =
+        Json::parse(R"([{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+    const auto put_modules = [&] { test::put_file(folder_ / "modules.json", modules.dump()); };
+    put_modules();
+    EXPECT_FALSE(options().normalised);
+    modules.push_back(
+        {{"idx", 2}, {"name", "2"}, {"path", "2_Normalize"}, {"type", "sentence_transformers.models.Normalize"}});
+    put_modules();
+    EXPECT_TRUE(options().normalised);
+    EXPECT_TRUE(warnings().empty());
+    modules.push_back({{"idx", 3}, {"name", "3"}, {"path", "3_Dense"}, {"type", "sentence_transformers.models.Dense"}});
+    put_modules();
+    ASSERT_EQ(warnings().size(), 1U);
+    EXPECT_NE(warnings()[0].find("found sentence_transformers.models.Dense"), std::string::npos) << warnings()[0];
+    pool("max_tokens");
+    try {
+        options();
+        FAIL() << "pooled";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("pooling: expected mean, first or last, found 'max'"),
+                  std::string::npos);
+    }
+    EXPECT_EQ(embed_options(Model::load(folder_.path()), Pooling::first).pooling, Pooling::first);
+    modules[1]["path"] = "../1_Pooling";
+    put_modules();
+    expect_refused("modules.json: 'path': expected the name of a folder");
+}
+
+TEST_F(Checkpoints, WholeNumbersMayBeWrittenAsFractions) {
+    take("llama3");
+    Json changed = config();
+    for (Json* object : {&changed, &changed["rope_scaling"]})
+        for (auto& [key, value] : object->items())
+            if (value.is_number_integer()) value = value.get<double>();
+    put_config(changed);
+    ASSERT_NE(test::file_content(folder_ / "config.json").find("\"original_max_position_embeddings\":64.0"),
+              std::string::npos);
+    expect_logits_of("llama3");
+    with("hidden_size", 2.5);
+    expect_refused("'hidden_size': expected an integer");
+}
+
+TEST_F(Checkpoints, AMultimodalGemma3IsReadAsText) {
+    for (const std::string prefix : {"language_model.model.", "model.language_model."}) {
+        take("gemma3");
+        Json text = config();
+        text.erase("architectures");
+        put_config({{"architectures", {"Gemma3ForConditionalGeneration"}},
+                    {"model_type", "gemma3"},
+                    {"text_config", text},
+                    {"vision_config", {{"model_type", "siglip_vision_model"}, {"hidden_size", 1152}}}});
+        rename([&](const std::string& name) { return prefix + name.substr(std::string("model.").size()); });
+        expect_logits_of("gemma3");
+    }
+    Json wrong = config();
+    wrong["text_config"]["model_type"] = "gemma2";
+    put_config(wrong);
+    expect_refused("'text_config': 'model_type': expected gemma3_text, found");
+}
+
+// google/gemma-3-4b-it names six keys of its text alone; the rest is the class's.
+TEST_F(Checkpoints, AGemma3LeavesItsSizesToTheClass) {
+    take("gemma3");
+    put_config({{"model_type", "gemma3"},
+                {"text_config",
+                 {{"hidden_size", 2560},
+                  {"intermediate_size", 10240},
+                  {"model_type", "gemma3_text"},
+                  {"num_hidden_layers", 34},
+                  {"rope_scaling", {{"factor", 8.0}, {"rope_type", "linear"}}},
+                  {"sliding_window", 1024}}}});
+    const Source source = hugging_face_source(folder_.path());
+    const Blueprint& b = source.blueprint;
+    EXPECT_EQ((std::vector{b.vocab_size, b.context, b.n_heads, b.n_kv_heads, b.d_head, b.d_model}),
+              (std::vector{262208, 131072, 8, 4, 256, 2560}));
+    EXPECT_EQ(b.layer(4).window, 1024);
+    EXPECT_EQ(b.layer(5).window, 0);
+}
+
+// Falcon's first files have no key for the layers of the larger models.
+TEST_F(Checkpoints, FalconsOldNamesAreFalcon) {
+    for (const auto& [family, type] : {std::pair{"falcon", "RefinedWebModel"}, {"falcon-new", "RefinedWeb"}}) {
+        take(family);
+        Json changed = config();
+        for (const auto& [now, old] : {std::pair{"num_attention_heads", "n_head"},
+                                       {"num_hidden_layers", "n_layer"},
+                                       {"num_kv_heads", "n_head_kv"}})
+            if (changed.contains(now)) {
+                changed[old] = changed[now];
+                changed.erase(now);
+            }
+        for (const char* key : {"new_decoder_architecture", "multi_query"}) changed.erase(key);
+        changed["model_type"] = type;
+        put_config(changed);
+        expect_logits_of(family);
+    }
+}
+
+// transformers 5 says of every T5 that its head is the embedding, and with another key whether it is.
+TEST_F(Checkpoints, T5sHeadIsWhatTheFileHas) {
+    take("t5-gated");
+    with("tie_word_embeddings", true);
+    with("scale_decoder_outputs", false);
+    const Blueprint b = hugging_face_source(folder_.path()).blueprint;
+    EXPECT_FALSE(b.tied_head);
+    EXPECT_EQ(b.head_scale, 1);
+}
+
+} // namespace
+} // namespace ordo
