@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GPT-Neo (Black et al. 2021), the size of 125 million parameters; TinyStories (Eldan and Li 2023, arXiv 2305.07759) has this shape.
+// GPT-Neo (Black et al. 2021), the size of 125 million parameters; TinyStories (Eldan and Li 2023, arXiv 2305.07759)
+// has this shape.
 #include "models/catalog.h"
 
 namespace ordo {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The tensors that a pickle of PyTorch's names: torch.save() of a state dictionary. Nothing is executed. The reader knows
-// the opcodes that put together numbers, texts, tuples, lists and dictionaries (Python's pickletools), and the few names that
-// rebuild tensors (PyTorch's torch/_utils.py); it refuses every other opcode and name. It does not recurse, so that no depth exhausts
-// the stack, and it makes at most one value for each opcode.
+// The tensors that a pickle of PyTorch's names: torch.save() of a state dictionary. Nothing is executed. The reader
+// knows the opcodes that put together numbers, texts, tuples, lists and dictionaries (Python's pickletools), and the
+// few names that rebuild tensors (PyTorch's torch/_utils.py); it refuses every other opcode and name. It does not
+// recurse, so that no depth exhausts the stack, and it makes at most one value for each opcode.
 #pragma once
 
 #include "ordo.h"

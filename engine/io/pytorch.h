@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A file that torch.save() writes of a state dictionary (PyTorch 1.6 and later): a zip archive with a pickle, NAME/data.pkl, that names the
-// tensors, and an entry NAME/data/KEY for each storage, whose elements several tensors may share. Files are not trusted.
+// A file that torch.save() writes of a state dictionary (PyTorch 1.6 and later): a zip archive with a pickle,
+// NAME/data.pkl, that names the tensors, and an entry NAME/data/KEY for each storage, whose elements several tensors
+// may share. Files are not trusted.
 #pragma once
 
 #include "io/safetensors.h"
@@ -15,8 +16,8 @@ struct PytorchTensor : TensorInfo {         // its offset and bytes are those of
 // Reading is const and may be done by many threads.
 class PytorchFile {
 public:
-    // Throws Error(io), or Error(model) for a file that is malformed, holds more than tensors, or is in PyTorch's format
-    // before 1.6.
+    // Throws Error(io), or Error(model) for a file that is malformed, holds more than tensors, or is in PyTorch's
+    // format before 1.6.
     static PytorchFile open(const std::filesystem::path& path);
     // The same for bytes in memory, which must outlive the object; where names them in messages.
     static PytorchFile parse(std::span<const std::byte> bytes, std::string_view where);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The directory of a zip archive (PKWARE's APPNOTE 6.3.10) whose entries are stored as they are, with zip64 where sizes or counts need it.
-// PyTorch writes its checkpoints so. Archives are not trusted: every size is checked before it is used.
+// The directory of a zip archive (PKWARE's APPNOTE 6.3.10) whose entries are stored as they are, with zip64 where
+// sizes or counts need it. PyTorch writes its checkpoints so. Archives are not trusted: every size is checked before
+// it is used.
 #pragma once
 
 #include "io/file_bytes.h"
@@ -21,7 +22,8 @@ struct ZipEntry {
     std::uint64_t size = 0;
 };
 
-// The entries by name; each lies within the archive. Throws Error(model) for an archive that is malformed, split, encrypted or compressed.
+// The entries by name; each lies within the archive. Throws Error(model) for an archive that is malformed, split,
+// encrypted or compressed.
 std::map<std::string, ZipEntry, std::less<>> read_zip_directory(const FileBytes& archive, const ZipLimits& limits = {});
 
 } // namespace ordo

@@ -181,7 +181,7 @@ def bin_names(fixture):
 
 
 def write_weights(fixture, arrays):
-    """PyTorch's files have what a state dictionary may: a tied head, a matrix with strides, and vectors on one storage."""
+    """PyTorch's files have what a state dictionary may: a tied head, a matrix with strides, vectors on one storage."""
     if not fixture.bins:
         return write_safetensors(fixture.folder / "model.safetensors", arrays, fixture.dtype)
     names, count, index = list(arrays), fixture.bins, {}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The files that torch.save() writes of a state dictionary, made without PyTorch: a zip archive of stored entries, whose data begin
-at multiples of 64 bytes, with a pickle of protocol 2 (PyTorch's caffe2/serialize/inline_container.h and torch/_utils.py)."""
+"""The files that torch.save() writes of a state dictionary, made without PyTorch: a zip archive of stored entries,
+whose data begin at multiples of 64 bytes, with a pickle of protocol 2 (PyTorch's caffe2/serialize/inline_container.h
+and torch/_utils.py)."""
 import collections
 import io
 import pickle
@@ -10,7 +11,13 @@ import zipfile
 
 import numpy as np
 
-STORAGES = {"F32": "FloatStorage", "F16": "HalfStorage", "BF16": "BFloat16Storage", "I64": "LongStorage", "U8": "ByteStorage"}
+STORAGES = {
+    "F32": "FloatStorage",
+    "F16": "HalfStorage",
+    "BF16": "BFloat16Storage",
+    "I64": "LongStorage",
+    "U8": "ByteStorage",
+}
 WIDTHS = {"F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U8": 1}
 HOOKS = collections.OrderedDict
 
@@ -65,8 +72,9 @@ def in_order(shape):
 
 
 def write(path, arrays, as_bytes, transposed=(), tied=None):
-    """as_bytes(array) -> kind, bytes; transposed: names of tensors that are stored the other way round and have strides;
-    tied: name of another tensor on the same storage. Vectors are parameters that share one storage, as a flat buffer's are."""
+    """as_bytes(array) -> kind, bytes; transposed: names of tensors that are stored the other way round and have
+    strides; tied: a tensor's name, and that of another on its storage. Vectors are parameters that share one storage,
+    as a flat buffer's are."""
     state, storages = StateDictionary(), []
 
     def storage(kind, data):

@@ -196,7 +196,35 @@ def llama1_tensors(c):
     }
 
 
+# --- Granite --------------------------------------------------------------------------------------------
+
+
+def granite(c, w, case):
+    """Llama with a factor on the embedding, on the scores, on what each branch adds, and a divisor of the logits."""
+    eps, n, (count, shared, e) = epsilon(c["rms_norm_eps"], 1e-6), len(case["tokens"]), sizes(c)
+
+    def factor(key, without=1):
+        return without if broken(f"{key} left out") else c[key]
+
+    x = w["model.embed_tokens.weight"][case["tokens"]] * factor("embedding_multiplier")
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        a, normed = h.under("self_attn."), rms_norm(x, h["input_layernorm.weight"], eps)
+        q, k, v = (
+            heads(a.linear(f"{name}_proj", normed), number)
+            for name, number in (("q", count), ("k", shared), ("v", shared))
+        )
+        frequencies, gain = rope(c, e, n)
+        q, k = (rotate(part, np.arange(n), frequencies, factor=gain) for part in (q, k))
+        mixed = attention(q, k, v, causal(n), factor("attention_multiplier", e**-0.5))
+        x = x + a.linear("o_proj", mixed) * factor("residual_multiplier")
+        normed = rms_norm(x, h["post_attention_layernorm.weight"], eps)
+        x = x + gated(h.under("mlp."), normed) * factor("residual_multiplier")
+    return head(c, w, rms_norm(x, w["model.norm.weight"], eps)) / factor("logits_scaling")
+
+
 FIXTURES = [
+    Fixture("granite", llama_tensors, granite, "BF16"),
     Fixture("llama", llama_tensors, llama, "BF16"),
     Fixture("llama1", llama1_tensors, llama, unread=("model.layers.N.self_attn.rotary_emb.inv_freq",)),
     Fixture("smollm", llama_tensors, llama, "BF16"),

@@ -5,7 +5,7 @@ import numpy as np
 
 from blocks import attention, broken, causal, epsilon, gelu_tanh, heads, rms_norm, rotate, silu
 from fixture import Fixture, bias, linear, norm, pairs, table
-from rotary import head, rope, sizes, window_of
+from rotary import gated, gated_tensors, head, rope, sizes, window_of
 
 # --- Phi-3, Phi-4-mini ----------------------------------------------------------------------------------
 
@@ -86,7 +86,52 @@ def starcoder2_tensors(c):
     return t | pairs("model.", ("norm", norm(d), bias(d)))
 
 
+# --- StableLM -------------------------------------------------------------------------------------------
+
+
+def stablelm(c, w, case):
+    n, eps, (count, shared, e) = len(case["tokens"]), epsilon(c["layer_norm_eps"]), sizes(c)
+    width = e if broken("rotary positions on whole heads") else int(e * c["partial_rotary_factor"])
+    x = w["model.embed_tokens.weight"][case["tokens"]]
+    for layer in range(c["num_hidden_layers"]):
+        h = w.under(f"model.layers.{layer}.")
+        normed = h.layer_norm("input_layernorm", x, eps)
+        q, k, v = (
+            heads(h.linear(f"self_attn.{name}_proj", normed, trap=name != "k"), number)
+            for name, number in (("q", count), ("k", shared), ("v", shared))
+        )
+        frequencies, factor = rope(c, width, n)
+        q, k = (rotate(part, np.arange(n), frequencies, factor=factor) for part in (q, k))
+        mixed = h.linear("self_attn.o_proj", attention(q, k, v, causal(n)))
+        if c["use_parallel_residual"] != broken("use_parallel_residual the other way round"):
+            x = x + mixed + gated(h.under("mlp."), normed)
+        else:
+            x = x + mixed
+            behind = "post_attention_layernorm" if not c["use_parallel_residual"] else "input_layernorm"
+            x = x + gated(h.under("mlp."), h.layer_norm(behind, x, eps))
+    return head(c, w, w.layer_norm("model.norm", x, eps))
+
+
+def stablelm_tensors(c):
+    d, (count, shared, e) = c["hidden_size"], sizes(c)
+    t = {"model.embed_tokens.weight": table(c["vocab_size"], d)} | pairs("model.", ("norm", norm(d), bias(d)))
+    norms = ["input_layernorm"] + ["post_attention_layernorm"] * (not c["use_parallel_residual"])
+    for layer in range(c["num_hidden_layers"]):
+        h = f"model.layers.{layer}."
+        for name in norms:
+            t |= pairs(h, (name, norm(d), bias(d)))
+        for name, rows, gain in ("q", count * e, 1.3), ("k", shared * e, 1.3), ("v", shared * e, 1):
+            t[f"{h}self_attn.{name}_proj.weight"] = linear((rows, d), gain)
+            if c["use_qkv_bias"]:
+                t[f"{h}self_attn.{name}_proj.bias"] = bias(rows, 0.5)
+        t[h + "self_attn.o_proj.weight"] = linear((d, count * e))
+        t |= gated_tensors(h + "mlp.", d, c["intermediate_size"])
+    return t | {"lm_head.weight": linear((c["vocab_size"], d), 3)}
+
+
 FIXTURES = [
+    Fixture("stablelm", stablelm_tensors, stablelm, "BF16"),
+    Fixture("stablelm-parallel", stablelm_tensors, stablelm, "BF16"),
     Fixture("phi3", phi3_tensors, phi3, "BF16"),
     Fixture("phi3-longrope", phi3_tensors, phi3, "BF16"),
     Fixture("phi4-mini", phi3_tensors, phi3, "BF16"),
