@@ -62,7 +62,11 @@ std::vector<bool> local_layers(const Config& c, int n_layers) {
     return local;
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults = R"({"max_position_embeddings": 2048})";
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     ModelPlan plan{make(), "learned"};
     Blueprint& b = plan.blueprint;
     b.vocab_size = c.integer("vocab_size");

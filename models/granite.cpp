@@ -19,10 +19,14 @@ Blueprint make() {
     return b;
 }
 
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults = R"({"max_position_embeddings": 2048})";
+
 // A stream x to which each branch f is added with a factor r, x += r f(norm(x)), is r times the stream y = x / r with
 // y += f(norm(r y)). An RMS norm takes the factor out again where its eps is divided by r^2: norm(r y, eps) = norm(y,
 // eps / r^2). So the embedding's rows are divided by r, and no branch has a factor.
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     c.only("mlp_bias", false);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;

@@ -23,7 +23,11 @@ Blueprint make() {
     return b;
 }
 
-ModelPlan plan_of_config(const Config& c, const TensorStore&) {
+// What the published class takes for keys that a file leaves out.
+constexpr std::string_view defaults = R"({"max_position_embeddings": 4096, "num_key_value_heads": 32})";
+
+ModelPlan plan_of_config(const Config& given, const TensorStore&) {
+    const Config c = given.with_defaults(defaults);
     c.only("qk_layernorm", false);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
