@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""BERT and RoBERTa with the head that predicts a masked token (Devlin et al. 2018; Liu et al. 2019)."""
+"""BERT, RoBERTa and DistilBERT with the head that predicts a masked token (Devlin et al. 2018; Liu et al. 2019;
+Sanh et al. 2019).
+"""
 import numpy as np
 
 from blocks import attention, broken, epsilon, gelu_erf, heads, layer_norm
@@ -85,6 +87,29 @@ def roberta(c, w, case):
     return x @ w["roberta.embeddings.word_embeddings.weight"].T + p["bias"]
 
 
+def distilbert_trunk(c, outer, case):
+    """As BERT without segments. The eps is no key of the configuration."""
+    w, count, eps, seen = outer.under("distilbert."), c["n_heads"], 1e-12, visible(case)
+    e = w.under("embeddings.")
+    x = e["word_embeddings.weight"][case["tokens"]] + e["position_embeddings.weight"][bert_positions(c, case)]
+    x = e.layer_norm("LayerNorm", x, eps)
+    for layer in range(c["n_layers"]):
+        h = w.under(f"transformer.layer.{layer}.")
+        a = h.under("attention.")
+        q, v = heads(a.linear("q_lin", x), count), heads(a.linear("v_lin", x), count)
+        k = heads(a.linear("k_lin", x, trap=False), count)
+        x = h.layer_norm("sa_layer_norm", x + a.linear("out_lin", attention(q, k, v, seen)), eps)
+        x = h.layer_norm("output_layer_norm", x + h.linear("ffn.lin2", gelu_erf(h.linear("ffn.lin1", x))), eps)
+    return x
+
+
+def distilbert(c, w, case):
+    x = distilbert_trunk(c, w, case)
+    if not broken("no transformation before the head"):
+        x = w.layer_norm("vocab_layer_norm", gelu_erf(w.linear("vocab_transform", x)), 1e-12)
+    return x @ w["distilbert.embeddings.word_embeddings.weight"].T + w["vocab_projector.bias"]
+
+
 def trunk_tensors(c, prefix, weight="weight", bias_="bias"):
     d, ff = c["hidden_size"], c["intermediate_size"]
 
@@ -137,6 +162,31 @@ def roberta_tensors(c):
     return t | {"lm_head.bias": bias(c["vocab_size"])}
 
 
+def distilbert_tensors(c):
+    """The head's matrix is there and repeats the embedding, as in files of PyTorch's."""
+    d, ff, e = c["dim"], c["hidden_dim"], "distilbert.embeddings."
+    words = e + "word_embeddings.weight"
+    t = {
+        words: table(c["vocab_size"], d),
+        e + "position_embeddings.weight": table(c["max_position_embeddings"], d),
+    }
+    t |= pairs(e, ("LayerNorm", norm(d), bias(d)))
+    for layer in range(c["n_layers"]):
+        t |= pairs(
+            f"distilbert.transformer.layer.{layer}.",
+            ("attention.q_lin", linear((d, d), 1.3), bias(d)),
+            ("attention.k_lin", linear((d, d), 1.3), bias(d)),
+            ("attention.v_lin", linear((d, d)), bias(d)),
+            ("attention.out_lin", linear((d, d)), bias(d)),
+            ("sa_layer_norm", norm(d), bias(d)),
+            ("ffn.lin1", linear((ff, d), 1.3), bias(ff)),
+            ("ffn.lin2", linear((d, ff), 1.3), bias(d)),
+            ("output_layer_norm", norm(d), bias(d)),
+        )
+    t |= pairs("vocab_", ("transform", linear((d, d), 2), bias(d)), ("layer_norm", norm(d), bias(d)))
+    return t | {"vocab_projector.bias": bias(c["vocab_size"]), "vocab_projector.weight": words}
+
+
 def masked_cases(key, pad, segments):
     """All positions; a text as long as the table, in two segments where there are two; padding behind, and in front."""
     short, long, padded = (
@@ -173,5 +223,14 @@ FIXTURES = [
     ),
     Fixture(
         "roberta", roberta_tensors, roberta, cases=masked_cases("roberta", 1, False), greedy=0, hidden=roberta_trunk
+    ),
+    Fixture(
+        "distilbert",
+        distilbert_tensors,
+        distilbert,
+        cases=masked_cases("distilbert", 0, False),
+        greedy=0,
+        hidden=distilbert_trunk,
+        unread=("vocab_projector.weight",),
     ),
 ]

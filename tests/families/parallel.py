@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Attention and feed-forward part side by side: GPT-NeoX (Black et al. 2022), GPT-J (Wang & Komatsuzaki
-2021), Phi (Li et al. 2023), Falcon (Almazrouei et al. 2023) and Cohere2; and those of their
+2021), Phi (Li et al. 2023), Falcon (Almazrouei et al. 2023), Cohere and Cohere2; and those of their
 variants that put one behind the other.
 """
 import numpy as np
@@ -235,23 +235,25 @@ def falcon_tensors(c):
     return t
 
 
-# --- Cohere2: Command R7B -------------------------------------------------------------------------------
+# --- Cohere: Command R, Aya 23; Cohere2: Command R7B -----------------------------------------------------
 
 
-def cohere2(c, w, case):
+def cohere(c, w, case, local=None):
+    """local: of Cohere2, whether a layer has rotary positions and a window, or neither."""
     n, eps, (count, shared, e) = len(case["tokens"]), epsilon(c["layer_norm_eps"]), sizes(c)
     x = w["model.embed_tokens.weight"][case["tokens"]]
     for layer in range(c["num_hidden_layers"]):
         h = w.under(f"model.layers.{layer}.")
-        local = (layer + 1) % c["sliding_window_pattern"] != 0
         normed = layer_norm(x, h["input_layernorm.weight"], eps=eps)
         q, k, v = (
             heads(h.linear(f"self_attn.{name}_proj", normed), number)
             for name, number in (("q", count), ("k", shared), ("v", shared))
         )
-        if local or broken("rotary positions in every layer"):
+        if local is None or local(layer) or broken("rotary positions in every layer"):
             q, k = turned(q, k, c, e, adjacent=True)
-        window = c["sliding_window"] if local or broken("window in every layer") else None
+        window = None
+        if local is not None and (local(layer) or broken("window in every layer")):
+            window = c["sliding_window"]
         mixed = h.linear("self_attn.o_proj", attention(q, k, v, causal(n, window)))
         if broken("feed-forward part behind the attention"):
             normed = layer_norm(x + mixed, h["input_layernorm.weight"], eps=eps)
@@ -260,7 +262,11 @@ def cohere2(c, w, case):
     return logits * (1 if broken("logit_scale left out") else c["logit_scale"])
 
 
-def cohere2_tensors(c):
+def cohere2(c, w, case):
+    return cohere(c, w, case, lambda layer: (layer + 1) % c["sliding_window_pattern"] != 0)
+
+
+def cohere_tensors(c):
     d, ff, (count, shared, e) = c["hidden_size"], c["intermediate_size"], sizes(c)
     t = {"model.embed_tokens.weight": table(c["vocab_size"], d, 2.0), "model.norm.weight": norm(d)}
     for layer in range(c["num_hidden_layers"]):
@@ -272,6 +278,8 @@ def cohere2_tensors(c):
             ("o", (d, count * e), 1),
         ):
             t[f"{h}self_attn.{name}_proj.weight"] = linear(shape, gain)
+            if c["attention_bias"]:
+                t[f"{h}self_attn.{name}_proj.bias"] = bias(shape[0], 0.5)
         t |= gated_tensors(h + "mlp.", d, ff) | {h + "input_layernorm.weight": norm(d)}
     return t
 
@@ -290,5 +298,6 @@ FIXTURES = [
     ),
     Fixture("falcon-new", falcon_tensors, falcon, "BF16"),
     Fixture("falcon-alibi", falcon_tensors, falcon, "BF16"),
-    Fixture("cohere2", cohere2_tensors, cohere2, "BF16"),
+    Fixture("cohere", cohere_tensors, cohere),
+    Fixture("cohere2", cohere_tensors, cohere2, "BF16"),
 ]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Running the checkpoints of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, T5 and Marian.
+// Running the checkpoints of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa,
+// DistilBERT, T5 and Marian.
 #pragma once
 
 #include "tests/formats/family_run.h"

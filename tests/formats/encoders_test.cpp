@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The folders of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, T5 and Marian, against
+// The folders of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, DistilBERT, T5 and Marian, against
 // the transcription in double precision that wrote their numbers (tests/families/README.md).
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
@@ -27,7 +27,7 @@ TEST_P(MaskedModels, GiveTheLogitsAndStatesOfTheirTranscription) {
     EXPECT_EQ(padded, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, MaskedModels, ::testing::Values("bert", "bert-gamma", "roberta"),
+INSTANTIATE_TEST_SUITE_P(Families, MaskedModels, ::testing::Values("bert", "bert-gamma", "roberta", "distilbert"),
                          [](const auto& each) {
                              return each.param == std::string("bert-gamma") ? "bert_gamma" : each.param;
                          });

@@ -158,6 +158,7 @@ private:
             put_gemma(d_head);
         else if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null())
             put_longrope();
+        if (case_.architecture == "command-r") put("rope.scaling.type", "none"); // CommandR2Model of the converter
         if (config_.contains("logit_scale")) put("logit_scale", config_.at("logit_scale").get<float>());
         for (auto& [name, values] : tensors_) {
             if (case_.permuted && name.find(".attn_q.") != name.npos) permute(values, heads);

@@ -127,6 +127,23 @@ TEST(GgufGemma, TheLargestScaleScoresByTheWidth) {
     }
 }
 
+// Command R+ has a weight for each column of each head: llama.cpp, attn_q_norm of {n_embd_head_k, n_head}.
+TEST(GgufCohere, NormsWithAWeightForEachHeadAreRefused) {
+    Writer file({"cohere", "command-r"});
+    for (int layer = 0; layer < 2; ++layer)
+        for (const auto& [name, heads] : {std::pair{"attn_q_norm", 4}, {"attn_k_norm", 2}})
+            file.tensors()["blk." + std::to_string(layer) + "." + name + ".weight"] = {
+                {heads, 8}, std::vector<float>(static_cast<std::size_t>(heads) * 8, 1.0f)};
+    const std::vector<std::byte> bytes = file.bytes();
+    try {
+        load_model(gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem"))), {});
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("attn_q_norm.weight': expected [8], found [4, 8]"), std::string::npos)
+            << error.what();
+    }
+}
+
 // The file for tests/llama_cpp/run.sh, which holds it against llama.cpp, if $ORDO_GGUF_OUT is a folder for it: with a tokenizer of two letters,
 // since that loads no model without one.
 void keep(const Case& each) {
@@ -177,7 +194,8 @@ INSTANTIATE_TEST_SUITE_P(Files, GgufFamilies,
                                            Case{"qwen3", "qwen3"}, Case{"qwen2-moe", "qwen2moe"},
                                            Case{"qwen3-moe-plain", "qwen3moe"}, Case{"mpt-clip", "mpt"},
                                            Case{"gemma", "gemma"}, Case{"gemma2", "gemma2"}, Case{"gemma3", "gemma3"},
-                                           Case{"cohere2", "cohere2"}, Case{"gpt-bigcode", "starcoder"}),
+                                           Case{"cohere", "command-r"}, Case{"cohere2", "cohere2"},
+                                           Case{"gpt-bigcode", "starcoder"}),
                          [](const auto& each) {
                              std::string name = each.param.family + "_as_" + each.param.architecture;
                              std::replace(name.begin(), name.end(), '-', '_');

@@ -240,6 +240,8 @@ TEST_F(HuggingFace, RefusalsNameTheKeysOfTheFile) {
         {"llama", "rms_norm_eps", 0, "'rms_norm_eps': expected more than 0, found 0"},
         {"llama", "num_key_value_heads", 3,
          "'num_key_value_heads': expected a divisor of num_attention_heads, found 3"},
+        {"cohere", "rope_theta", nullptr, "'rope_theta': expected a number, found none"},
+        {"distilbert", "n_heads", 3, "'n_heads': expected a divisor of dim, found 3"},
         {"gpt-neox", "rotary_pct", 0, "'rotary_pct': expected an even number of columns"},
         {"gptj", "rotary_dim", 3, "'rotary_dim': expected an even number"},
         {"llama",

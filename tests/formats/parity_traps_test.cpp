@@ -45,7 +45,7 @@ std::string encoding_of(const std::string& name) {
 TEST(ParityTraps, RotaryPairsAreHalvesOrAdjacentByFamily) {
     for (const std::string name : {"llama", "gpt-neox", "falcon", "qwen3", "phi"})
         EXPECT_NE(encoding_of(name).find("pairing=halves"), std::string::npos) << encoding_of(name);
-    for (const std::string name : {"gptj", "cohere2"})
+    for (const std::string name : {"gptj", "cohere", "cohere2"})
         EXPECT_NE(encoding_of(name).find("pairing=adjacent"), std::string::npos) << encoding_of(name);
     EXPECT_GT(change_by("llama", with(encoding_of("llama"), "halves", "adjacent")), 1e-2);
     EXPECT_GT(change_by("gptj", with(encoding_of("gptj"), "adjacent", "halves")), 1e-2);
