@@ -38,7 +38,9 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
         (of_encoder ? encoder_gradients : gradients).push_back(parameters.grad(i));
     }
     encodings.bind(values);
-    stack_ = std::make_unique<TrainedStack>(blueprint_, encodings.at_length(length, length).value_or(encodings),
+    // A text is as long as its positions reach: randomised ones reach further than the sequence.
+    const Lengths lengths(length, range_.below);
+    stack_ = std::make_unique<TrainedStack>(blueprint_, encodings.at_length(lengths, length).value_or(encodings),
                                             parameters, "", gradients, StackShape{batch, length, range.axes, input});
     if (input > 0) {
         EncodingStack of_encoder = encoder_encodings(b, encodings);
