@@ -54,8 +54,12 @@ protected:
 TEST_F(GgufParts, AreReadAsOne) {
     write();
     const std::vector<Token> tokens = test::read_cases(test::family("llama")).front().at("tokens");
+    // Of the same tensors in one file: a directory's rope takes the columns in another order, and so rounds otherwise.
+    const Source source = open_source(test::family("llama"));
+    const GgufExport whole = gguf_export(source, {});
+    write_gguf(dir_ / "whole.gguf", whole.metadata, whole.tensors);
     EXPECT_EQ(test::difference(test::logits_of(Model::load(path(0)), tokens),
-                               test::logits_of(Model::load(test::family("llama")), tokens)),
+                               test::logits_of(Model::load(dir_ / "whole.gguf"), tokens)),
               0);
 }
 

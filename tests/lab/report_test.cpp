@@ -160,7 +160,7 @@ TEST(LabFiles, WithoutGnuplotScriptsAndCsvRemain) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_NE(outcome.err.find("apt-get install gnuplot-nox"), std::string::npos);
     EXPECT_TRUE(outcome.out.starts_with("# tips: "));
-    EXPECT_NE(file_content(directory / "o u't/circle-arrows.gp").find("set output 'circle-arrows.svg'"),
+    EXPECT_NE(file_content(directory / "o u't/circle-arrows.gp").find("set output \"circle-arrows.svg\""),
               std::string::npos);
     EXPECT_TRUE(file_content(directory / "o u't/circle-arrows.csv").starts_with("series,x,y,name\n"));
     const std::string tips = file_content(directory / "o u't/circle-tips.csv");
