@@ -92,7 +92,7 @@ endif
 x86_kernels := $(wildcard $(addprefix engine/kernels/,baseline.cpp avx*.cpp amx.cpp tile_permission.cpp))
 arm64_kernels := $(addprefix engine/kernels/,neon.cpp dotprod.cpp)
 OTHER_KERNELS := $(if $(filter aarch64,$(MACHINE)),$(x86_kernels),$(arm64_kernels))
-LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp engine/formats/*/*.cpp models/*.cpp))
+LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
 TOOL_SOURCES := $(filter-out %_mpi.cpp,$(wildcard tools/*/*.cpp tools/*/*/*.cpp bench/*.cpp)) bench/programs/program.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 ifeq ($(MACHINE),aarch64) # who may use tiles

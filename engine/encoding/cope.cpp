@@ -63,26 +63,29 @@ inline void split(int n, int whole, float* at, int* floor) {
     }
 }
 
-class Cope final : public Encoding {
+class Cope final : public RegisteredEncoding {
 public:
-    Cope(int positions, Dims dims)
-        : positions_(positions), dims_(std::move(dims)), layers_(static_cast<std::size_t>(dims_.layer_count())) {
-        for (Layer& layer : layers_) layer.turned = TurnedRows(positions, dims_.d_head);
-    }
+    using RegisteredEncoding::RegisteredEncoding;
 
-    std::string spec() const override { return SpecWriter("cope")("positions", positions_).text(); }
+    void parameters(Params& p) override {
+        p.integer("positions", positions_, 1, most_positions, "rows of W: counts from there on are alike");
+    }
+    void ready() override {
+        layers_.resize(static_cast<std::size_t>(dims().layer_count()));
+        for (Layer& layer : layers_) layer.turned = TurnedRows(positions_, dims().d_head);
+    }
     unsigned moments() const override { return moment_rescore; }
     unsigned reads() const override { return reads_queries; }
 
     // It starts as in the authors' code, which changes no score.
     std::vector<TensorSpec> tensors() const override {
         return {{.name = "weight",
-                 .shape = {positions_, dims_.d_head},
+                 .shape = {positions_, dims().d_head},
                  .initial = InitialValues::constant(0),
                  .per_layer = true}};
     }
     void bind(int layer, std::span<const View> tensors) override {
-        layers_[static_cast<std::size_t>(dims_.slot(layer))].weight = tensors[0];
+        layers_[static_cast<std::size_t>(dims().slot(layer))].weight = tensors[0];
     }
     void prepare(int) override {
         for (Layer& layer : layers_) layer.turned.set(layer.weight);
@@ -142,15 +145,15 @@ public:
     Operations operations(Moment moment, const Work& work) const override {
         if (moment != moment_rescore) return {};
         const double counted = std::min(work.pairs, 2.0 * positions_ * work.query_rows);
-        return {2.0 * dims_.d_head * std::min(1.0 * positions_ * work.query_rows, work.pairs + 2 * work.query_rows),
+        return {2.0 * dims().d_head * std::min(1.0 * positions_ * work.query_rows, work.pairs + 2 * work.query_rows),
                 (operations_of_function + 10) * counted + work.pairs};
     }
 
     // One layer's vectors: a row for each position.
     TableRows table_rows(const TableRequest& request) const override {
         checked_part(*this, request);
-        check_table_layer(*this, dims_, request);
-        const View weight = layers_[static_cast<std::size_t>(dims_.slot(request.layer))].weight;
+        check_table_layer(*this, dims(), request);
+        const View weight = layers_[static_cast<std::size_t>(dims().slot(request.layer))].weight;
         if (!weight.data)
             fail(ErrorCode::usage, "cope: the table is in the weights: expected a model file, found none");
         return make_matrix("dim", 0, weight.cols, positions_, [weight](std::int64_t row, std::span<double> out) {
@@ -163,7 +166,7 @@ private:
         View weight;       // [positions, d_head]
         TurnedRows turned; // the same
     };
-    const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(dims_.slot(tile.layer))]; }
+    const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(dims().slot(tile.layer))]; }
 
     // Keys whose position is below the last: the i-th is key first + i.
     struct Counted {
@@ -212,14 +215,9 @@ private:
         return 0;
     }
 
-    int positions_;
-    Dims dims_;
+    int positions_ = 64;
     std::vector<Layer> layers_;
 };
-
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    return std::make_unique<Cope>(item.integer("positions", 64, 1, most_positions), dims);
-}
 
 } // namespace
 
@@ -230,11 +228,7 @@ const EncodingInfo cope_encoding = {
     .paper = "Golovneva et al. 2024, arXiv 2405.18719",
     .formula = "score_j += z(p_j),  p_j = min(sum of sigmoid(score) from j to the row's end, positions - 1)\n"
                "z(p) = q . W[p], between whole positions by the fraction",
-    .moments = moment_rescore,
-    .shift_invariant = true,
-    .trainable = true,
-    .parameters = {{"positions", "64", "rows of W: counts from there on are alike"}},
-    .make = make,
+    .make = make_registered<Cope>,
 };
 
 } // namespace ordo

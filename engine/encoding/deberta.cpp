@@ -21,33 +21,38 @@ View reversed(View v) {
     return {v.row(v.rows - 1), v.rows, v.cols, -v.stride};
 }
 
-class Deberta final : public Encoding {
+class Deberta final : public RegisteredEncoding {
 public:
-    Deberta(int span, bool c2p, bool p2c, Dims dims)
-        : span_(span), c2p_(c2p), p2c_(p2c), dims_(std::move(dims)),
-          factor_(static_cast<float>(1 / std::sqrt(1.0 + (c2p ? 1 : 0) + (p2c ? 1 : 0)))) {
-        for (int i = 0; i < dims_.layer_count() * dims_.n_heads; ++i) {
-            if (c2p)
-                keys_.emplace_back(1 - span, span, dims_.mask); // row span - r of `keys` is of distance r = p_j - p_i
-            if (p2c) queries_.emplace_back(-span, span - 1, dims_.mask);
-        }
-    }
+    using RegisteredEncoding::RegisteredEncoding;
 
-    std::string spec() const override {
-        return SpecWriter("deberta")("span", span_)("terms", c2p_ && p2c_ ? "both" : c2p_ ? "c2p" : "p2c").text();
+    void parameters(Params& p) override {
+        p.integer("span", span_, 1, 1 << 20, "distance from which on all are alike");
+        p.choice("terms", terms_, {"both", "c2p", "p2c"},
+                 "c2p: content to position, p2c: position to content, or both");
+    }
+    void ready() override {
+        c2p_ = terms_ != Terms::p2c;
+        p2c_ = terms_ != Terms::c2p;
+        factor_ = static_cast<float>(1 / std::sqrt(1.0 + (c2p_ ? 1 : 0) + (p2c_ ? 1 : 0)));
+        for (int i = 0; i < dims().layer_count() * dims().n_heads; ++i) {
+            if (c2p_)
+                keys_.emplace_back(1 - span_, span_,
+                                   dims().mask); // row span - r of `keys` is of distance r = p_j - p_i
+            if (p2c_) queries_.emplace_back(-span_, span_ - 1, dims().mask);
+        }
     }
     unsigned moments() const override { return moment_rotate | moment_bias; }
     unsigned reads() const override { return (c2p_ ? reads_queries : 0U) | (p2c_ ? reads_keys : 0U); }
 
     std::vector<TensorSpec> tensors() const override {
-        const std::vector<std::int64_t> shape = {2 * std::int64_t{span_}, std::int64_t{dims_.n_heads} * dims_.d_head};
+        const std::vector<std::int64_t> shape = {2 * std::int64_t{span_}, std::int64_t{dims().n_heads} * dims().d_head};
         std::vector<TensorSpec> all;
         if (c2p_) all.push_back({.name = "keys", .shape = shape, .per_layer = true});
         if (p2c_) all.push_back({.name = "queries", .shape = shape, .per_layer = true});
         return all;
     }
     void bind(int layer, std::span<const View> tensors) override {
-        for (int head = 0; head < dims_.n_heads; ++head) {
+        for (int head = 0; head < dims().n_heads; ++head) {
             if (c2p_) keys_[slot(layer, head)].bind(reversed(of_head(tensors[0], head)));
             if (p2c_) queries_[slot(layer, head)].bind(of_head(tensors[c2p_ ? 1 : 0], head));
         }
@@ -83,7 +88,7 @@ public:
     }
 
     Operations operations(Moment moment, const Work& work) const override {
-        const double e = dims_.d_head, distances = dims_.mask == Mask::causal ? span_ : 2.0 * span_;
+        const double e = dims().d_head, distances = dims().mask == Mask::causal ? span_ : 2.0 * span_;
         if (moment == moment_rotate) return {.others = e * work.query_rows};
         if (moment != moment_bias) return {};
         Operations sum;
@@ -101,31 +106,26 @@ public:
     }
     TableRows table_rows(const TableRequest& request) const override {
         const std::string part = checked_part(*this, request);
-        return relative_table(*this, part == "keys" ? keys_ : queries_, dims_, request);
+        return relative_table(*this, part == "keys" ? keys_ : queries_, dims(), request);
     }
 
 private:
     std::size_t slot(int layer, int head) const {
-        return static_cast<std::size_t>(dims_.slot(layer) * dims_.n_heads + head);
+        return static_cast<std::size_t>(dims().slot(layer) * dims().n_heads + head);
     }
-    View of_head(View tensor, int head) const { return cols_of(tensor, head * dims_.d_head, dims_.d_head); }
+    View of_head(View tensor, int head) const { return cols_of(tensor, head * dims().d_head, dims().d_head); }
     void scale(View x, Role role) const {
         if (role == Role::query)
             for (int i = 0; i < x.rows; ++i) kernels().scale(x.cols, factor_, x.row(i));
     }
 
-    int span_;
-    bool c2p_, p2c_;
-    Dims dims_;
-    float factor_;
+    enum class Terms { both, c2p, p2c };
+    int span_ = 128;
+    Terms terms_ = Terms::both;
+    bool c2p_ = true, p2c_ = true;
+    float factor_ = 1;
     std::vector<RelativeTable> keys_, queries_; // [layers, heads]
 };
-
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    const int span = item.integer("span", 128, 1, 1 << 20);
-    const std::string terms = item.choice("terms", "both", {"both", "c2p", "p2c"});
-    return std::make_unique<Deberta>(span, terms != "p2c", terms != "c2p", dims);
-}
 
 } // namespace
 
@@ -136,12 +136,7 @@ const EncodingInfo deberta_encoding = {
     .paper = "He et al. 2021, arXiv 2006.03654",
     .formula = "score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale\n"
                "delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + terms)",
-    .moments = moment_rotate | moment_bias,
-    .shift_invariant = true,
-    .trainable = true,
-    .parameters = {{"span", "128", "distance from which on all are alike"},
-                   {"terms", "both", "c2p: content to position, p2c: position to content, or both"}},
-    .make = make,
+    .make = make_registered<Deberta>,
 };
 
 } // namespace ordo

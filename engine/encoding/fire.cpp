@@ -9,9 +9,8 @@
 // Where no position exceeds |l| threshold, M is a constant and the bias a table by distance. Beyond, it differs by the
 // query, and is computed in closed form: f_h is a line between one place where a unit of the hidden layer sets in or out and
 // the next, so that a value costs one multiplication, however wide the layer is.
+#include "encoding/base/distance_bias.h"
 #include "encoding/consecutive.h"
-#include "encoding/distance_table.h"
-#include "encoding/layer_tensors.h"
 #include "encoding/registry.h"
 #include "encoding/table.h"
 
@@ -108,28 +107,35 @@ void Pieces::build(std::span<const View> tensors, int n_heads, int width) {
         }
 }
 
-class Fire final : public Encoding {
+class Fire final : public DistanceBias {
 public:
-    Fire(int threshold, int width, const Dims& dims)
-        : threshold_(threshold), width_(width), n_heads_(dims.n_heads), mask_(dims.mask), tensors_(dims),
-          layers_(static_cast<std::size_t>(dims.layer_count())),
-          table_(dims.layer_count() * dims.n_heads, dims.mask == Mask::bidirectional,
-                 [this](int row, std::int64_t distance) { return value_below(row, distance); }) {}
+    explicit Fire(const Dims& dims)
+        : DistanceBias(dims), threshold_(std::max(1, dims.context)),
+          layers_(static_cast<std::size_t>(dims.layer_count())) {}
 
-    std::string spec() const override { return SpecWriter("fire")("threshold", threshold_)("width", width_).text(); }
-    unsigned moments() const override { return moment_bias; }
+    void parameters(Params& p) override {
+        p.integer("threshold", threshold_, 1, 1 << 30,
+                  "positions up to it have the same bias at the same distance, as l starts at 1", "context");
+        p.integer("width", width_, 1, most_width, "units of the hidden layer");
+    }
     bool shift_invariant() const override { return false; }
     int shift_invariant_below() const override {
-        double least = tensors_.bound() ? HUGE_VAL : threshold_;
+        double least = bound() ? HUGE_VAL : threshold_;
         for (const Layer& layer : layers_)
-            if (tensors_.bound()) least = std::min(least, layer.threshold);
+            if (bound()) least = std::min(least, layer.threshold);
         return least < most_position ? static_cast<int>(least) + 1 : most_position;
     }
 
     std::vector<TensorSpec> tensors() const override;
+    // Where no position exceeds the threshold.
+    double value(int slot, int head, std::int64_t distance) const override {
+        const Layer& layer = layers_[static_cast<std::size_t>(slot)];
+        const double x = log_of(layer, std::abs(distance)) / divisor(layer, layer.threshold);
+        return layer.pieces.value(head, layer.pieces.piece(x), x);
+    }
     void bind(int layer, std::span<const View> tensors) override {
-        tensors_.bind(layer, tensors);
-        build(tensors_.slot(layer));
+        DistanceBias::bind(layer, tensors);
+        build(slot(layer));
         reach_ = 0;
     }
     void prepare(int n_positions) override;
@@ -155,33 +161,22 @@ private:
     };
     struct Sums; // of gradients, by piece
 
-    const Layer& layer_of(const Tile& tile) const {
-        return layers_[static_cast<std::size_t>(tensors_.slot(tile.layer))];
-    }
+    const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(slot(tile.layer))]; }
     void build(int slot);
     static double log_of(const Layer& layer, std::int64_t distance) {
         const auto at = static_cast<std::size_t>(distance);
         return at < layer.logs.size() ? layer.logs[at] : std::log1p(layer.c * static_cast<double>(distance));
     }
     static double divisor(const Layer& layer, double greatest) { return std::log1p(layer.c * greatest) + epsilon; }
-    static double value(const Layer& layer, int head, int query, int key) {
+    static double between(const Layer& layer, int head, int query, int key) {
         const double greatest = std::max(layer.threshold, static_cast<double>(std::max(query, key)));
         const double x = log_of(layer, std::abs(query - key)) / divisor(layer, greatest);
         return layer.pieces.value(head, layer.pieces.piece(x), x);
     }
-    // Where no position exceeds the threshold; row: of table_.
-    float value_below(int row, std::int64_t distance) const {
-        const Layer& layer = layers_[static_cast<std::size_t>(row / n_heads_)];
-        const double x = log_of(layer, std::abs(distance)) / divisor(layer, layer.threshold);
-        return static_cast<float>(layer.pieces.value(row % n_heads_, layer.pieces.piece(x), x));
-    }
 
-    int threshold_, width_, n_heads_;
-    Mask mask_;
-    LayerTensors tensors_;
+    int threshold_, width_ = 32;
     std::vector<Layer> layers_; // of each slot
     int reach_ = 0;             // positions below exceed no layer's threshold
-    DistanceTable table_;       // of each slot's heads
 };
 
 // As torch.nn.Linear starts: uniform within 1 / sqrt(inputs), biases too.
@@ -194,23 +189,23 @@ std::vector<TensorSpec> Fire::tensors() const {
             tensor("l", {1}, InitialValues::constant(1)),
             tensor("in.weight", {width_, 1}, InitialValues::uniform(-1, 1)),
             tensor("in.bias", {width_}, InitialValues::uniform(-1, 1)),
-            tensor("out.weight", {n_heads_, width_}, InitialValues::uniform(-out, out)),
-            tensor("out.bias", {n_heads_}, InitialValues::uniform(-out, out))};
+            tensor("out.weight", {heads(), width_}, InitialValues::uniform(-out, out)),
+            tensor("out.bias", {heads()}, InitialValues::uniform(-out, out))};
 }
 
 void Fire::build(int slot) {
-    const std::span<const View> tensors = tensors_.of_slot(slot);
+    const std::span<const View> tensors = tensors_of(slot);
     Layer& layer = layers_[static_cast<std::size_t>(slot)];
     layer.c = std::fabs(number(tensors[tensor_c]));
     layer.threshold = std::fabs(number(tensors[tensor_l])) * threshold_;
-    layer.pieces.build(tensors, n_heads_, width_);
+    layer.pieces.build(tensors, heads(), width_);
     layer.logs.clear();
 }
 
 void Fire::prepare(int n_positions) {
-    if (!tensors_.bound()) return;
+    if (!bound()) return;
     const int n = std::min(n_positions, most_prepared);
-    for (int slot = 0; slot < tensors_.slots(); ++slot) {
+    for (int slot = 0; slot < slots(); ++slot) {
         build(slot);
         Layer& layer = layers_[static_cast<std::size_t>(slot)];
         std::vector<double> logs(static_cast<std::size_t>(n));
@@ -218,7 +213,7 @@ void Fire::prepare(int n_positions) {
         layer.logs = std::move(logs);
     }
     reach_ = shift_invariant_below();
-    table_.prepare(std::min(n_positions, reach_));
+    DistanceBias::prepare(std::min(n_positions, reach_));
 }
 
 int greatest_position(Positions positions, bool in_order) {
@@ -233,7 +228,7 @@ void Fire::bias(View scores, const Tile& tile) const {
     const bool in_order = consecutive(tile.keys);
     const int most = std::max(greatest_position(tile.queries, false), greatest_position(tile.keys, in_order));
     if (most < reach_ || most <= layer_of(tile).threshold)
-        return table_.add(scores, tensors_.slot(tile.layer) * n_heads_ + tile.head, tile, in_order);
+        return distances().add(scores, table_row(tile), tile, in_order);
     const Layer& layer = layer_of(tile);
     for (int i = 0; i < scores.rows; ++i) {
         const int query = tile.queries[static_cast<std::size_t>(i)];
@@ -291,7 +286,7 @@ void Fire::Sums::add_to(std::span<const View> grads, std::span<const View> tenso
 
 void Fire::bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const {
     const Layer& layer = layer_of(tile);
-    const std::span<const View> tensors = tensors_.of_layer(tile.layer);
+    const std::span<const View> tensors = tensors_of(slot(tile.layer));
     Sums sums{.layer = layer, .head = tile.head};
     if (std::max(greatest_position(tile.queries, false), greatest_position(tile.keys, false)) < layer.threshold) {
         const double of_all = divisor(layer, layer.threshold);
@@ -318,12 +313,10 @@ void Fire::bias_backward(View d_scores, const Tile& tile, const TileGradient& gr
 
 TableRows Fire::table_rows(const TableRequest& request) const {
     const std::string part = checked_part(*this, request);
-    tensors_.requested(*this, request);
-    const int slot = tensors_.slot(request.layer);
-    const Layer& layer = layers_[static_cast<std::size_t>(slot)];
+    const Layer& layer = layers_[static_cast<std::size_t>(requested_slot(request))];
     if (part == "function") {
         std::vector<std::string> header = {"x"};
-        for (int h = 0; h < n_heads_; ++h) header.push_back("head" + std::to_string(h));
+        for (int h = 0; h < heads(); ++h) header.push_back("head" + std::to_string(h));
         return make_table(std::move(header), request.length,
                           [&layer, last = std::max(1, request.length - 1)](std::int64_t i, std::span<double> out) {
                               out[0] = static_cast<double>(i) / last;
@@ -332,14 +325,10 @@ TableRows Fire::table_rows(const TableRequest& request) const {
                                       layer.pieces.value(static_cast<int>(h) - 1, layer.pieces.piece(out[0]), out[0]);
                           });
     }
-    check_table_head(*this, n_heads_, request);
-    return make_bias_matrix(
-        request, mask_, [&layer, head = request.head](int query, int key) { return value(layer, head, query, key); });
-}
-
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    const int threshold = item.integer("threshold", std::max(1, dims.context), 1, 1 << 30);
-    return std::make_unique<Fire>(threshold, item.integer("width", 32, 1, most_width), dims);
+    check_table_head(*this, heads(), request);
+    return make_bias_matrix(request, dims().mask, [&layer, head = request.head](int query, int key) {
+        return between(layer, head, query, key);
+    });
 }
 
 } // namespace
@@ -351,13 +340,7 @@ const EncodingInfo fire_encoding = {
     .paper = "Li et al. 2024, arXiv 2310.04418",
     .formula = "score(i, j) = q_i . k_j * scale + f_h(ln(|c| D + 1) / ln(|c| M + 1))\n"
                "D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j),  f: a layer of `width` ReLU units, of each layer",
-    .moments = moment_bias,
-    .shift_invariant = false,
-    .trainable = true,
-    .parameters = {{"threshold", "context",
-                    "positions up to it have the same bias at the same distance, as l starts at 1"},
-                   {"width", "32", "units of the hidden layer"}},
-    .make = make,
+    .make = make_registered<Fire>,
 };
 
 } // namespace ordo

@@ -33,11 +33,11 @@ void split(double value, float* pair) {
     pair[1] = static_cast<float>(value - static_cast<double>(pair[0]));
 }
 
-class Forget final : public Encoding {
+class Forget final : public RegisteredEncoding {
 public:
-    explicit Forget(const Dims& dims) : n_heads_(dims.n_heads), d_model_(dims.d_model), tensors_(dims) {}
+    explicit Forget(const Dims& dims)
+        : RegisteredEncoding(dims), n_heads_(dims.n_heads), d_model_(dims.d_model), tensors_(dims) {}
 
-    std::string spec() const override { return "forget"; }
     unsigned moments() const override { return moment_observe | moment_bias; }
     unsigned reads() const override { return reads_state; }
 
@@ -170,10 +170,6 @@ private:
     LayerTensors tensors_; // gate.weight [n_heads, d_model], gate.bias [1, n_heads]
 };
 
-std::unique_ptr<Encoding> make(const SpecItem&, const Dims& dims) {
-    return std::make_unique<Forget>(dims);
-}
-
 } // namespace
 
 extern const EncodingInfo forget_encoding;
@@ -183,11 +179,7 @@ const EncodingInfo forget_encoding = {
     .paper = "Lin et al. 2025, arXiv 2503.02130",
     .formula = "score(i, j) = q_i . k_j * scale + sum_{l=j+1..i} ln sigmoid(w_h . x_l + b_h)\n"
                "x_l: the layer's normed input; kept as a running sum for each head",
-    .moments = moment_observe | moment_bias,
-    .shift_invariant = true,
-    .trainable = true,
-    .parameters = {},
-    .make = make,
+    .make = make_registered<Forget>,
 };
 
 } // namespace ordo

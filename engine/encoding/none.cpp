@@ -7,16 +7,13 @@
 namespace ordo {
 namespace {
 
-class None final : public Encoding {
+class None final : public RegisteredEncoding {
 public:
-    std::string spec() const override { return "none"; }
+    using RegisteredEncoding::RegisteredEncoding;
+
     unsigned moments() const override { return 0; }
     std::vector<std::string> table_parts() const override { return {}; }
 };
-
-std::unique_ptr<Encoding> make(const SpecItem&, const Dims&) {
-    return std::make_unique<None>();
-}
 
 } // namespace
 
@@ -26,11 +23,7 @@ const EncodingInfo none_encoding = {
     .summary = "nothing is added; only the causal mask tells the order",
     .paper = "Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466",
     .formula = "score(i, j) = q_i . k_j * scale",
-    .moments = 0,
-    .shift_invariant = true,
-    .trainable = false,
-    .parameters = {},
-    .make = make,
+    .make = make_registered<None>,
 };
 
 } // namespace ordo

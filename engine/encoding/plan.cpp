@@ -12,19 +12,6 @@ namespace {
 constexpr int most_layers = 1 << 16;
 constexpr std::size_t most_encodings = 1 << 20; // of all layers together
 
-// Sizes past which something is wrong with the caller; they bound what an encoding allocates.
-void check_dims(const Dims& dims) {
-    const int most = 1 << 20;
-    const auto check = [most](std::string_view name, int value, int least) {
-        if (value < least || value > most)
-            fail(ErrorCode::usage, "encoding: ", name, ": expected ", least, " to ", most, ", found ", value);
-    };
-    check("d_model", dims.d_model, 1);
-    check("n_heads", dims.n_heads, 1);
-    check("d_head", dims.d_head, 1);
-    check("n_kv_heads", dims.n_kv_heads, 0);
-}
-
 // Builds a plan item by item. Encodings are made twice where they act in some layers only: which these are is known
 // once all elements of the pattern are, and whether two elements are equal is known of what was made.
 class Planner {
@@ -54,7 +41,7 @@ public:
             const auto count = static_cast<int>(dims.layers.size());
             const bool everywhere = count == 0 || count == dims.n_layers;
             plan.encodings.push_back(everywhere ? std::move(made_[i].encoding)
-                                                : made_[i].info->make(*made_[i].item, dims));
+                                                : make_encoding(*made_[i].info, *made_[i].item, dims));
         }
         return plan;
     }
@@ -71,9 +58,7 @@ private:
     // The index of the encoding; -1 for "none": nothing would ever call it.
     int make(const SpecItem& item) {
         const EncodingInfo& info = find_encoding(item.name);
-        if (info.moments != 0) check_dims(dims_);
-        std::unique_ptr<Encoding> encoding = info.make(item, dims_);
-        item.finish();
+        std::unique_ptr<Encoding> encoding = make_encoding(info, item, dims_);
         if (encoding->moments() == 0) return -1;
         std::string spec = encoding->spec();
         Neighbour as = neighbour(*encoding);

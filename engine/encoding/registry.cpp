@@ -24,6 +24,46 @@ constexpr auto encodings = std::to_array<const EncodingInfo*>({
 
 } // namespace
 
+namespace {
+
+// Sizes past which something is wrong with the caller; they bound what an encoding allocates.
+void check_dims(const Dims& dims) {
+    const int most = 1 << 20;
+    const auto check = [most](std::string_view name, int value, int least) {
+        if (value < least || value > most)
+            fail(ErrorCode::usage, "encoding: ", name, ": expected ", least, " to ", most, ", found ", value);
+    };
+    check("d_model", dims.d_model, 1);
+    check("n_heads", dims.n_heads, 1);
+    check("d_head", dims.d_head, 1);
+    check("n_kv_heads", dims.n_kv_heads, 0);
+}
+
+const Dims small = {.d_model = 64, .n_heads = 4, .d_head = 16, .n_layers = 1, .context = 128};
+
+} // namespace
+
+std::unique_ptr<Encoding> make_encoding(const EncodingInfo& info, const SpecItem& item, const Dims& dims) {
+    std::unique_ptr<RegisteredEncoding> encoding = info.make(dims);
+    if (encoding->moments() != 0) check_dims(dims); // none is made for any
+    encoding->read(item);
+    item.finish();
+    return encoding;
+}
+
+std::unique_ptr<Encoding> example_of(const EncodingInfo& info) {
+    SpecItem item;
+    item.name = info.name;
+    return make_encoding(info, item, small);
+}
+
+std::vector<Parameter> parameters_of(const EncodingInfo& info) {
+    std::vector<Parameter> list;
+    Params listing(list);
+    info.make(small)->parameters(listing);
+    return list;
+}
+
 std::span<const EncodingInfo* const> registered_encodings() {
     return encodings;
 }

@@ -2,7 +2,7 @@
 // The registered encodings: one file each, listed in list.def.
 #pragma once
 
-#include "encoding/spec.h"
+#include "encoding/base/registered.h"
 
 #include <optional>
 
@@ -19,24 +19,20 @@ inline constexpr MomentInfo moments_of_a_pass[] = {
     {moment_rescore, "rescore", "rows of scores"}, {moment_sink, "sink", "softmax"},
     {moment_mix, "mix", "outputs of heads"}};
 
-struct Parameter {
-    std::string_view name;
-    std::string_view fallback; // what it is when not given, as text: "10000", "sqrt(d_model)"
-    std::string_view meaning;
-};
-
 // One encoding as its file describes it. A file defines `const EncodingInfo NAME_encoding`.
 struct EncodingInfo {
-    std::string_view name;    // as in a spec
-    std::string_view summary; // one line
-    std::string_view paper;   // "Vaswani et al. 2017, arXiv 1706.03762"
-    std::string_view formula; // one or more lines
-    unsigned moments = 0;     // Moment bits
-    bool shift_invariant = true;
-    bool trainable = false;
-    std::vector<Parameter> parameters;
-    std::unique_ptr<Encoding> (*make)(const SpecItem&, const Dims&) = nullptr;
+    std::string_view name;                                              // as in a spec
+    std::string_view summary;                                           // one line
+    std::string_view paper;                                             // "Vaswani et al. 2017, arXiv 1706.03762"
+    std::string_view formula;                                           // one or more lines
+    std::unique_ptr<RegisteredEncoding> (*make)(const Dims&) = nullptr; // with its parameters as they are by default
 };
+
+// What an item of a spec names. Throws Error(usage) for sizes that no model has and for parameters that are wrong.
+std::unique_ptr<Encoding> make_encoding(const EncodingInfo& info, const SpecItem& item, const Dims& dims);
+// The encoding with its default parameters, in a small model.
+std::unique_ptr<Encoding> example_of(const EncodingInfo& info);
+std::vector<Parameter> parameters_of(const EncodingInfo& info);
 
 // In the order of list.def.
 std::span<const EncodingInfo* const> registered_encodings();

@@ -20,6 +20,22 @@ constexpr std::string_view keys[] = {"factor",        "original",  "length",   "
                                      "extrapolation", "attention", "truncate", "low",       "high",
                                      "short",         "long",      "factors"};
 
+const Parameter listed[] = {
+    {"scaling", "none", "for longer contexts: linear, ntk, dynamic, yarn, llama3 or longrope"},
+    {"factor", "1", "that the context becomes longer by; of llama3 8"},
+    {"original", "context", "tokens that the model was trained on; of llama3 8192"},
+    {"length", "context", "dynamic: tokens of the session that the frequencies are for"},
+    {"beta-fast", "32", "yarn: pairs that turn as often in the original context are kept"},
+    {"beta-slow", "1", "yarn: pairs that turn as seldom are divided by the factor"},
+    {"extrapolation", "1", "yarn: share in which the pairs that are kept are; 0: all are divided"},
+    {"truncate", "yes", "yarn: no lets the ramp between the two begin and end inside a pair"},
+    {"low", "1", "llama3: turns in the original context from which on frequencies are divided"},
+    {"high", "4", "llama3: turns from which on they are kept"},
+    {"short", "", "longrope: divisors of the frequencies up to the original context, a/b/c"},
+    {"long", "", "longrope: divisors beyond it"},
+    {"factors", "by length", "longrope: short or long, whatever the length of the text"},
+    {"attention", "by factor", "yarn, longrope: what queries and keys are multiplied by"}};
+
 // theta^(-2k/width)
 std::vector<double> plain(double theta, int width) {
     std::vector<double> out;
@@ -78,6 +94,13 @@ std::vector<double> factors_of_pairs(const SpecItem& item, std::string_view key,
 
 double yarn_attention(double factor, double extrapolation) {
     return factor <= 1 || extrapolation == 0 ? 1 : 0.1 * std::log(factor) + 1;
+}
+
+void RopeScaling::parameters(Params& p, const Dims& dims, double theta, int width) {
+    if (p.read()) *this = read(*p.read(), dims, theta, width);
+    if (p.write()) write(*p.write());
+    if (p.list())
+        for (const Parameter& parameter : listed) p.list()->push_back(parameter);
 }
 
 RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double theta, int width) {

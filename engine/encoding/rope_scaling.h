@@ -16,7 +16,7 @@
 //             Ding et al. 2024, arXiv 2402.13753; Phi-3's code
 #pragma once
 
-#include "encoding/spec.h"
+#include "encoding/base/params.h"
 
 namespace ordo {
 
@@ -34,16 +34,19 @@ struct RopeScaling {
     std::vector<double> short_factors, long_factors; // longrope: of each pair
     double attention = 1;                            // what cosines and sines are multiplied by
 
-    // Throws Error(usage).
+    // The parameters of it, which follow the width in a spec; nothing is written for none. Throws Error(usage).
+    void parameters(Params& p, const Dims& dims, double theta, int width);
+    // The same of an item alone. Throws Error(usage).
     static RopeScaling read(const SpecItem& item, const Dims& dims, double theta, int width);
-    // What a spec says of it after the width; nothing for none.
-    void write(SpecWriter& spec) const;
 
     std::vector<double> frequencies(double theta, int width) const;
     // At a length of that many tokens, which its spec says, unless this one's does.
     RopeScaling at_length(int tokens) const;
     // As of an Encoding.
     int changes_beyond() const;
+
+private:
+    void write(SpecWriter& spec) const;
 };
 
 // What queries and keys are multiplied by under yarn, unless somebody says otherwise.

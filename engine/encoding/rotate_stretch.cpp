@@ -38,11 +38,14 @@ void turn(float* x, int n, float cos, float sin, float scale) {
     if (n % 2 != 0) x[n - 1] *= scale;
 }
 
-class RotateStretch final : public Encoding {
+class RotateStretch final : public RegisteredEncoding {
 public:
-    RotateStretch(int period, double step, int d_model) : period_(period), step_(step), d_model_(d_model) {}
+    using RegisteredEncoding::RegisteredEncoding;
 
-    std::string spec() const override { return SpecWriter("rotate-stretch")("period", period_)("step", step_).text(); }
+    void parameters(Params& p) override {
+        p.integer("period", period_, 1, 1 << 30, "positions of a full turn");
+        p.number("step", step_, 0, 1000000, "what the stretch grows by with each full turn");
+    }
     unsigned moments() const override { return moment_embed; }
     bool shift_invariant() const override { return false; }
 
@@ -73,7 +76,8 @@ public:
 
     // The length of a row, and its turn.
     Operations operations(Moment moment, const Work& work) const override {
-        return {.others = moment == moment_embed ? (5.0 * d_model_ + 3 * operations_of_function) * work.tokens : 0};
+        return {.others =
+                    moment == moment_embed ? (5.0 * dims().d_model + 3 * operations_of_function) * work.tokens : 0};
     }
 
     // table: the angle, and the scale that a row of length 1 is multiplied by. matrix: R at position start.
@@ -81,8 +85,8 @@ public:
     TableRows table_rows(const TableRequest& request) const override {
         const std::string part = checked_part(*this, request);
         if (part == "matrix") {
-            std::vector<double> angles(static_cast<std::size_t>(d_model_ / 2), angle(request.start));
-            return rotation_matrix(std::move(angles), Pairing::adjacent, d_model_);
+            std::vector<double> angles(static_cast<std::size_t>(dims().d_model / 2), angle(request.start));
+            return rotation_matrix(std::move(angles), Pairing::adjacent, dims().d_model);
         }
         return make_table({"position", "angle", "scale"}, request.length,
                           [this, start = request.start](std::int64_t i, std::span<double> out) {
@@ -102,15 +106,9 @@ private:
     }
     static std::ptrdiff_t grain(View x) { return std::max(1, (1 << 14) / x.cols); }
 
-    int period_;
-    double step_;
-    int d_model_;
+    int period_ = 36;
+    double step_ = 0.1;
 };
-
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    const int period = item.integer("period", 36, 1, 1 << 30);
-    return std::make_unique<RotateStretch>(period, item.number("step", 0.1, 0, 1000000), dims.d_model);
-}
 
 } // namespace
 
@@ -121,12 +119,7 @@ const EncodingInfo rotate_stretch_encoding = {
     .paper = "Ben Kurzion, Investigating Transformer Positional Encodings, github.com/benkurzion/Transformer",
     .formula = "x_p -> s(p) |x_p| R(2 pi p / period) x_p\n"
                "s(p) = step (floor(p / period) + 1); R turns every pair of neighbours by the same angle",
-    .moments = moment_embed,
-    .shift_invariant = false,
-    .trainable = false,
-    .parameters = {{"period", "36", "positions of a full turn"},
-                   {"step", "0.1", "what the stretch grows by with each full turn"}},
-    .make = make,
+    .make = make_registered<RotateStretch>,
 };
 
 } // namespace ordo

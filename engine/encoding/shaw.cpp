@@ -12,23 +12,25 @@
 namespace ordo {
 namespace {
 
-class Shaw final : public Encoding {
+class Shaw final : public RegisteredEncoding {
 public:
-    Shaw(int clip, bool values, Dims dims) : clip_(clip), has_values_(values), dims_(std::move(dims)) {
-        for (int i = 0; i < dims_.layer_count(); ++i) {
-            keys_.emplace_back(-clip, clip, dims_.mask);
-            if (values) values_.emplace_back(-clip, clip, dims_.mask);
-        }
-    }
+    using RegisteredEncoding::RegisteredEncoding;
 
-    std::string spec() const override {
-        return SpecWriter("shaw")("clip", clip_)("values", has_values_ ? "yes" : "no").text();
+    void parameters(Params& p) override {
+        p.integer("clip", clip_, 0, 1 << 20, "distance from which on all are alike");
+        p.flag("values", has_values_, "no: the keys' vectors alone");
+    }
+    void ready() override {
+        for (int i = 0; i < dims().layer_count(); ++i) {
+            keys_.emplace_back(-clip_, clip_, dims().mask);
+            if (has_values_) values_.emplace_back(-clip_, clip_, dims().mask);
+        }
     }
     unsigned moments() const override { return moment_bias | (has_values_ ? moment_mix : 0U); }
     unsigned reads() const override { return reads_queries; }
 
     std::vector<TensorSpec> tensors() const override {
-        const std::vector<std::int64_t> shape = {2 * std::int64_t{clip_} + 1, dims_.d_head};
+        const std::vector<std::int64_t> shape = {2 * std::int64_t{clip_} + 1, dims().d_head};
         std::vector<TensorSpec> all = {{.name = "keys", .shape = shape, .per_layer = true}};
         if (has_values_) all.push_back({.name = "values", .shape = shape, .per_layer = true});
         return all;
@@ -65,8 +67,8 @@ public:
     // A query meets the vector of each distance that its keys have, and a key picks what it needs.
     Operations operations(Moment moment, const Work& work) const override {
         if (!(moments() & moment)) return {};
-        const double distances = dims_.mask == Mask::causal ? clip_ + 1 : 2.0 * clip_ + 1;
-        return {2 * dims_.d_head * std::min(work.pairs, work.query_rows * distances), work.pairs};
+        const double distances = dims().mask == Mask::causal ? clip_ + 1 : 2.0 * clip_ + 1;
+        return {2 * dims().d_head * std::min(work.pairs, work.query_rows * distances), work.pairs};
     }
 
     // A row for each distance: p_j - p_i, and the vector.
@@ -75,22 +77,16 @@ public:
     }
     TableRows table_rows(const TableRequest& request) const override {
         const std::string part = checked_part(*this, request);
-        return relative_table(*this, part == "values" ? values_ : keys_, dims_, request);
+        return relative_table(*this, part == "values" ? values_ : keys_, dims(), request);
     }
 
 private:
-    std::size_t slot(int layer) const { return static_cast<std::size_t>(dims_.slot(layer)); }
+    std::size_t slot(int layer) const { return static_cast<std::size_t>(dims().slot(layer)); }
 
-    int clip_;
-    bool has_values_;
-    Dims dims_;
+    int clip_ = 16;
+    bool has_values_ = true;
     std::vector<RelativeTable> keys_, values_; // of each layer
 };
-
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    const int clip = item.integer("clip", 16, 0, 1 << 20);
-    return std::make_unique<Shaw>(clip, item.choice("values", "yes", {"yes", "no"}) == "yes", dims);
-}
 
 } // namespace
 
@@ -101,12 +97,7 @@ const EncodingInfo shaw_encoding = {
     .paper = "Shaw et al. 2018, arXiv 1803.02155",
     .formula = "score(i, j) = q_i . (k_j + keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])\n"
                "r = clamp(p_j - p_i, -clip, clip) + clip",
-    .moments = moment_bias | moment_mix,
-    .shift_invariant = true,
-    .trainable = true,
-    .parameters = {{"clip", "16", "distance from which on all are alike"},
-                   {"values", "yes", "no: the keys' vectors alone"}},
-    .make = make,
+    .make = make_registered<Shaw>,
 };
 
 } // namespace ordo

@@ -12,15 +12,14 @@
 namespace ordo {
 namespace {
 
-class Sink final : public Encoding {
+class Sink final : public RegisteredEncoding {
 public:
-    explicit Sink(const Dims& dims) : n_heads_(dims.n_heads), tensors_(dims) {}
+    explicit Sink(const Dims& dims) : RegisteredEncoding(dims), tensors_(dims) {}
 
-    std::string spec() const override { return "sink"; }
     unsigned moments() const override { return moment_sink; }
 
     std::vector<TensorSpec> tensors() const override {
-        return {{.name = "logit", .shape = {n_heads_}, .initial = InitialValues::constant(0), .per_layer = true}};
+        return {{.name = "logit", .shape = {dims().n_heads}, .initial = InitialValues::constant(0), .per_layer = true}};
     }
     void bind(int layer, std::span<const View> tensors) override { tensors_.bind(layer, tensors); }
 
@@ -36,20 +35,15 @@ public:
     TableRows table_rows(const TableRequest& request) const override {
         checked_part(*this, request);
         const View logits = tensors_.requested(*this, request)[0];
-        return make_table({"head", "logit"}, n_heads_, [logits](std::int64_t head, std::span<double> out) {
+        return make_table({"head", "logit"}, dims().n_heads, [logits](std::int64_t head, std::span<double> out) {
             out[0] = static_cast<double>(head);
             out[1] = logits.row(0)[head];
         });
     }
 
 private:
-    int n_heads_;
     LayerTensors tensors_; // logit [1, n_heads]
 };
-
-std::unique_ptr<Encoding> make(const SpecItem&, const Dims& dims) {
-    return std::make_unique<Sink>(dims);
-}
 
 } // namespace
 
@@ -60,11 +54,7 @@ const EncodingInfo sink_encoding = {
     .paper = "OpenAI 2025, arXiv 2508.10925; Xiao et al. 2024, arXiv 2309.17453",
     .formula = "weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum_l exp(score(i, l)))\n"
                "s_h = logit[h] of the layer; it has no value",
-    .moments = moment_sink,
-    .shift_invariant = true,
-    .trainable = true,
-    .parameters = {},
-    .make = make,
+    .make = make_registered<Sink>,
 };
 
 } // namespace ordo

@@ -35,17 +35,25 @@ struct Waves {
     }
 };
 
-class Sinusoidal final : public Encoding {
+class Sinusoidal final : public RegisteredEncoding {
 public:
-    explicit Sinusoidal(const Waves& waves) : waves_(waves) {
-        for (int k = 0; k < waves.pairs(); ++k) denominators_.push_back(std::pow(waves.base, waves.exponent(k)));
+    explicit Sinusoidal(const Dims& dims) : RegisteredEncoding(dims) {
+        waves_.d = dims.d_model;
+        waves_.scale = std::sqrt(dims.d_model);
     }
 
-    std::string spec() const override {
-        return SpecWriter("sinusoidal")("scale", waves_.scale)("base", waves_.base)(
-                   "layout", waves_.halves ? "halves" : "interleaved")(
-                   "law", waves_.tensor2tensor ? "tensor2tensor" : "paper")("offset", waves_.offset)
-            .text();
+    void parameters(Params& p) override {
+        p.number("scale", waves_.scale, 0, 1000000, "what the embedding is multiplied by before", "sqrt(d_model)");
+        p.number("base", waves_.base, 0.0001, 1e12,
+                 "the slowest wave is about this many times slower than the fastest");
+        p.choice("layout", waves_.halves, {"interleaved", "halves"},
+                 "sine and cosine by turns, or halves: sines, then cosines");
+        p.choice("law", waves_.tensor2tensor, {"paper", "tensor2tensor"},
+                 "exponents 2k/d; tensor2tensor: k/(floor(d/2)-1)");
+        p.integer("offset", waves_.offset, 0, 1 << 30, "added to positions");
+    }
+    void ready() override {
+        for (int k = 0; k < waves_.pairs(); ++k) denominators_.push_back(std::pow(waves_.base, waves_.exponent(k)));
     }
     unsigned moments() const override { return moment_embed; }
     bool shift_invariant() const override { return false; }
@@ -164,17 +172,6 @@ TableRows Sinusoidal::part_of_pairs(const TableRequest& request, std::string_vie
     });
 }
 
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    Waves waves;
-    waves.d = dims.d_model;
-    waves.scale = item.number("scale", std::sqrt(dims.d_model), 0, 1000000);
-    waves.base = item.number("base", 10000, 0.0001, 1e12);
-    waves.halves = item.choice("layout", "interleaved", {"interleaved", "halves"}) == "halves";
-    waves.tensor2tensor = item.choice("law", "paper", {"paper", "tensor2tensor"}) == "tensor2tensor";
-    waves.offset = item.integer("offset", 0, 0, 1 << 30);
-    return std::make_unique<Sinusoidal>(waves);
-}
-
 } // namespace
 
 extern const EncodingInfo sinusoidal_encoding;
@@ -186,15 +183,7 @@ const EncodingInfo sinusoidal_encoding = {
                "PE(p, 2k) = sin(p / base^(2k/d)),  PE(p, 2k+1) = cos(p / base^(2k/d))\n"
                "by index: PE(p, i) = sin(p / base^(i/d)), i even;  cos(p / base^((i-1)/d)), i odd\n"
                "law=tensor2tensor: k/max(n-1, 1) for 2k/d, k < n = floor(d/2); an odd d ends in a zero",
-    .moments = moment_embed,
-    .shift_invariant = false,
-    .trainable = false,
-    .parameters = {{"scale", "sqrt(d_model)", "what the embedding is multiplied by before"},
-                   {"base", "10000", "the slowest wave is about this many times slower than the fastest"},
-                   {"layout", "interleaved", "sine and cosine by turns, or halves: sines, then cosines"},
-                   {"law", "paper", "exponents 2k/d; tensor2tensor: k/(floor(d/2)-1)"},
-                   {"offset", "0", "added to positions"}},
-    .make = make,
+    .make = make_registered<Sinusoidal>,
 };
 
 } // namespace ordo

@@ -62,6 +62,12 @@ TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t r
     return make_table(std::move(header), rows, std::move(fill));
 }
 
+TableRows rows_table(View rows, int first, int count, std::string_view word) {
+    return make_matrix(word, 0, rows.cols, count, [=](std::int64_t i, std::span<double> out) {
+        std::copy_n(rows.row(first + static_cast<int>(i)), rows.cols, out.begin());
+    });
+}
+
 TableRows make_bias_matrix(const TableRequest& request, Mask mask, std::function<double(int query, int key)> value) {
     return make_matrix(
         "key", request.start, request.length, request.length,

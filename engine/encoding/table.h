@@ -20,6 +20,9 @@ TableRows make_table(std::vector<std::string> header, std::int64_t rows, FillRow
 // The same with cols columns, named "dim0", "dim1" ... for the word "dim" and first = 0.
 TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t rows, FillRow fill);
 
+// Rows of a matrix, from the first on.
+TableRows rows_table(View rows, int first, int count, std::string_view word = "dim");
+
 // The bias of queries by keys [length, length], value(query, key), -inf where a causal mask hides it.
 TableRows make_bias_matrix(const TableRequest& request, Mask mask, std::function<double(int query, int key)> value);
 

@@ -32,26 +32,33 @@ struct Layer {
     std::vector<TurnedRows> vectors; // r of each head, of the prepared rows
 };
 
-class TransformerXl final : public Encoding {
+class TransformerXl final : public RegisteredEncoding {
 public:
-    TransformerXl(int width, Dims dims) : width_(width), dims_(std::move(dims)) {
-        layers_.resize(static_cast<std::size_t>(dims_.layer_count()));
-        for (int k = 0; k < width / 2; ++k) frequencies_.push_back(std::pow(10000.0, -2.0 * k / width));
-    }
+    explicit TransformerXl(const Dims& dims) : RegisteredEncoding(dims), width_(dims.d_model - dims.d_model % 2) {}
 
-    std::string spec() const override { return SpecWriter("transformer-xl")("width", width_).text(); }
+    void parameters(Params& p) override {
+        p.integer("width", width_, 2, 1 << 16, "columns of the sinusoid, which W projects; even", "d_model");
+    }
+    void ready() override {
+        if (width_ % 2 != 0) fail(ErrorCode::usage, "transformer-xl: width: expected an even number, found ", width_);
+        if (dims().d_head > scratch_floats)
+            fail(ErrorCode::usage, "transformer-xl: expected heads of at most ", scratch_floats, " columns, found ",
+                 dims().d_head);
+        layers_.resize(static_cast<std::size_t>(dims().layer_count()));
+        for (int k = 0; k < width_ / 2; ++k) frequencies_.push_back(std::pow(10000.0, -2.0 * k / width_));
+    }
     unsigned moments() const override { return moment_rotate | moment_bias; }
     unsigned reads() const override { return reads_queries; }
 
     // All start as in the authors' code: normal, 0.02.
     std::vector<TensorSpec> tensors() const override {
-        const std::int64_t heads = dims_.n_heads, e = dims_.d_head;
+        const std::int64_t heads = dims().n_heads, e = dims().d_head;
         return {{.name = "projection", .shape = {heads * e, width_}, .per_layer = true},
                 {.name = "u", .shape = {heads, e}, .per_layer = true},
                 {.name = "v", .shape = {heads, e}, .per_layer = true}};
     }
     void bind(int layer, std::span<const View> tensors) override {
-        Layer& at = layers_[static_cast<std::size_t>(dims_.slot(layer))];
+        Layer& at = layers_[static_cast<std::size_t>(dims().slot(layer))];
         at.projection = tensors[0];
         at.u = tensors[1];
         at.v = tensors[2];
@@ -77,7 +84,7 @@ public:
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
 
     Operations operations(Moment moment, const Work& work) const override {
-        const double e = dims_.d_head;
+        const double e = dims().d_head;
         if (moment == moment_rotate) return {.others = e * work.query_rows};
         if (moment != moment_bias) return {};
         return {2 * e * work.pairs, e * work.query_rows + work.pairs};
@@ -97,9 +104,9 @@ private:
         return static_cast<int>(std::min<std::int64_t>(count, until - row));
     }
 
-    const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(dims_.slot(layer))]; }
+    const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(dims().slot(layer))]; }
     View projection_of(const Layer& layer, int head) const {
-        return rows_of(layer.projection, head * dims_.d_head, dims_.d_head);
+        return rows_of(layer.projection, head * dims().d_head, dims().d_head);
     }
     double component(std::int64_t row, int c) const {
         const int n = width_ / 2;
@@ -114,11 +121,10 @@ private:
     void vectors(const Layer& layer, int head, std::int64_t row, int count, View columns, float* out, int stride) const;
     void products(float alpha, const Layer& layer, int head, View q, std::int64_t row, int count, View out) const;
     void add_sinusoids(float alpha, const float* weights, std::int64_t row, int count, int column, View to) const;
-    int queries_at_once() const { return std::min(relative_tile, scratch_floats / dims_.d_head); }
+    int queries_at_once() const { return std::min(relative_tile, scratch_floats / dims().d_head); }
     View shifted(const Layer& layer, const Tile& tile, int top, int count, float* scratch) const;
 
     int width_;
-    Dims dims_;
     std::vector<double> frequencies_;
     std::vector<Layer> layers_;
     Buffer<float> sinusoids_; // [prepared_, width], s(-row) of the prepared rows
@@ -142,9 +148,9 @@ void TransformerXl::vectors(const Layer& layer, int head, std::int64_t row, int 
 
 void TransformerXl::prepare(int n_positions) {
     const std::size_t floats =
-        layers_.size() * static_cast<std::size_t>(dims_.n_heads * dims_.d_head) + static_cast<std::size_t>(width_);
+        layers_.size() * static_cast<std::size_t>(dims().n_heads * dims().d_head) + static_cast<std::size_t>(width_);
     const auto most = static_cast<int>(std::min<std::size_t>(max_table_floats / floats, 1 << 24));
-    const bool causal = dims_.mask == Mask::causal;
+    const bool causal = dims().mask == Mask::causal;
     int back = std::min(n_positions, causal ? most - ahead : most / 2) - 1;
     back = (back + slab - 1) / slab * slab; // so that spans of pairs begin with slabs
     if (back > -first_) {                   // further than there is
@@ -157,10 +163,10 @@ void TransformerXl::prepare(int n_positions) {
             for (int c = 0; c < width_; ++c) row[c] = static_cast<float>(component(first_ + i, c));
         });
     }
-    const int rows = prepared_, heads = dims_.n_heads, slabs = (rows + slab - 1) / slab;
+    const int rows = prepared_, heads = dims().n_heads, slabs = (rows + slab - 1) / slab;
     for (Layer& layer : layers_)
-        while (layer.vectors.size() < static_cast<std::size_t>(heads)) layer.vectors.emplace_back(rows, dims_.d_head);
-    const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims_.d_head * width_)); // slabs worth waking a thread for
+        while (layer.vectors.size() < static_cast<std::size_t>(heads)) layer.vectors.emplace_back(rows, dims().d_head);
+    const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims().d_head * width_)); // slabs worth waking a thread for
     parallel_for(std::ssize(layers_) * heads * slabs, grain, [&](std::ptrdiff_t i) {
         Layer& layer = layers_[static_cast<std::size_t>(i / slabs / heads)];
         const int head = static_cast<int>(i / slabs % heads), row = static_cast<int>(i % slabs) * slab;
@@ -173,7 +179,7 @@ void TransformerXl::prepare(int n_positions) {
 // out [q.rows, count] = alpha * q . r_h of some rows
 void TransformerXl::products(float alpha, const Layer& layer, int head, View q, std::int64_t row, int count,
                              View out) const {
-    const int e = dims_.d_head, most = std::min(relative_vector, scratch_floats / e);
+    const int e = dims().d_head, most = std::min(relative_vector, scratch_floats / e);
     for (int done = 0, some = 0; done < count; done += some) {
         const std::int64_t at = row + done;
         const View to = cols_of(out, done, count - done);
@@ -191,7 +197,7 @@ void TransformerXl::products(float alpha, const Layer& layer, int head, View q, 
 
 // q + v of some of a tile's queries, which hold u already.
 View TransformerXl::shifted(const Layer& layer, const Tile& tile, int top, int count, float* scratch) const {
-    const View out = view(scratch, count, dims_.d_head);
+    const View out = view(scratch, count, dims().d_head);
     const float *u = layer.u.row(tile.head), *v = layer.v.row(tile.head);
     for (int i = 0; i < count; ++i)
         for (int c = 0; c < out.cols; ++c) out.row(i)[c] = tile.q.row(top + i)[c] + (v[c] - u[c]);
@@ -281,8 +287,8 @@ TableRows TransformerXl::table_rows(const TableRequest& request) const {
         return make_matrix("dim", 0, width_, request.length, [this, start = request.start](auto t, auto out) {
             for (int c = 0; c < width_; ++c) out[static_cast<std::size_t>(c)] = component(-(start + t), c);
         });
-    check_table_layer(*this, dims_, request);
-    check_table_head(*this, dims_.n_heads, request);
+    check_table_layer(*this, dims(), request);
+    check_table_head(*this, dims().n_heads, request);
     const Layer& layer = layer_of(request.layer);
     if (!layer.projection.data)
         fail(ErrorCode::usage, "transformer-xl: the projection is in the weights: expected a model file, found none");
@@ -294,15 +300,6 @@ TableRows TransformerXl::table_rows(const TableRequest& request) const {
     });
 }
 
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    const int width = item.integer("width", dims.d_model - dims.d_model % 2, 2, 1 << 16);
-    if (width % 2 != 0) fail(ErrorCode::usage, "transformer-xl: width: expected an even number, found ", width);
-    if (dims.d_head > scratch_floats)
-        fail(ErrorCode::usage, "transformer-xl: expected heads of at most ", scratch_floats, " columns, found ",
-             dims.d_head);
-    return std::make_unique<TransformerXl>(width, dims);
-}
-
 } // namespace
 
 extern const EncodingInfo transformer_xl_encoding;
@@ -312,11 +309,7 @@ const EncodingInfo transformer_xl_encoding = {
     .paper = "Dai et al. 2019, arXiv 1901.02860",
     .formula = "score(i, j) = ((q_i + u_h) . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale\n"
                "r(t) = W s(t),  s(t) = [sin(t w_k) .., cos(t w_k) ..],  w_k = 10000^(-2k/width)",
-    .moments = moment_rotate | moment_bias,
-    .shift_invariant = true,
-    .trainable = true,
-    .parameters = {{"width", "d_model", "columns of the sinusoid, which W projects; even"}},
-    .make = make,
+    .make = make_registered<TransformerXl>,
 };
 
 } // namespace ordo

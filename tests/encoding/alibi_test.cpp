@@ -70,7 +70,7 @@ TEST(Alibi, MaxIsTheExponentOfTheSmallestSlope) {
         }
     // Which is what users are told; of the last head it would be true for powers of two alone.
     EXPECT_GT(slopes(12).back(), std::ldexp(1, -8));
-    EXPECT_EQ(find_encoding("alibi").parameters.at(0).meaning, "the smallest slope of all heads is 2^-max");
+    EXPECT_EQ(parameters_of(find_encoding("alibi")).at(0).meaning, "the smallest slope of all heads is 2^-max");
     EXPECT_EQ(slopes(4, "alibi:max=16"), (std::vector<double>{1.0 / 16, 1.0 / 256, 1.0 / 4096, 1.0 / 65536}));
 }
 

@@ -208,10 +208,12 @@ TEST(CliEncodings, ListEveryRegisteredOne) {
         const EncodingInfo& info = *registered_encodings()[i];
         EXPECT_EQ(list[i]["name"], info.name);
         EXPECT_EQ(list[i]["paper"], info.paper);
-        EXPECT_EQ(list[i]["shift_invariant"], info.shift_invariant);
-        EXPECT_EQ(list[i]["trainable"], info.trainable);
+        const std::unique_ptr<Encoding> encoding = example_of(info);
+        EXPECT_EQ(list[i]["shift_invariant"], encoding->shift_invariant());
+        EXPECT_EQ(list[i]["trainable"], !encoding->tensors().empty());
         const bool in_place = info.name == "rope" || info.name == "xpos"; // of those that ROTATE, who turns keys too
-        if (in_place || !(info.moments & moment_rotate) || info.name == "transformer-xl" || info.name == "deberta") {
+        if (in_place || !(encoding->moments() & moment_rotate) || info.name == "transformer-xl" ||
+            info.name == "deberta") {
             EXPECT_EQ(list[i]["key_cache"], in_place ? "rotated" : "raw") << info.name;
         }
         const int reach = EncodingStack(info.name, {128, 4, 32, 1, 99}).max_position();
@@ -223,7 +225,7 @@ TEST(CliEncodings, ListEveryRegisteredOne) {
             EXPECT_NE(out_of({"encodings", "--format", format}).find(info.summary), std::string::npos);
         const std::string text = out_of({"encodings", std::string(info.name)});
         EXPECT_NE(text.find(info.paper), std::string::npos);
-        for (const Parameter& parameter : info.parameters) EXPECT_NE(text.find(parameter.name), std::string::npos);
+        for (const Parameter& parameter : parameters_of(info)) EXPECT_NE(text.find(parameter.name), std::string::npos);
     }
 }
 

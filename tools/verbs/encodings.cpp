@@ -135,7 +135,7 @@ void write_explanation(JsonWriter& out, const EncodingInfo& info, const Facts& f
     out.member("key_cache", facts.key_cache());
     out.key("parameters");
     out.begin_array();
-    for (const Parameter& parameter : info.parameters) {
+    for (const Parameter& parameter : parameters_of(info)) {
         out.begin_object();
         out.member("name", parameter.name);
         out.member("default", parameter.fallback);
@@ -162,10 +162,11 @@ std::string explanation_text(const EncodingInfo& info, const Facts& facts) {
     out += "moments: " + moments_text(facts.moments) + ", shift-invariant: " + (facts.shift_invariant ? "yes" : "no") +
            ", trainable: " + (facts.trainable ? "yes" : "no") + ", cached keys: " + facts.key_cache() + "\n";
     out = for_stdout(out);
-    if (info.parameters.empty()) return out;
+    const std::vector<Parameter> parameters = parameters_of(info);
+    if (parameters.empty()) return out;
     Figures figures{{"parameter", "default", "meaning"}, {}};
-    for (const Parameter& parameter : info.parameters)
-        figures.add(std::string(parameter.name), std::string(parameter.fallback), std::string(parameter.meaning));
+    for (const Parameter& parameter : parameters)
+        figures.add(parameter.name, parameter.fallback, parameter.meaning);
     return out + for_stdout(figures);
 }
 

@@ -217,7 +217,7 @@ int run(const Arguments& arguments) {
     const std::string& spec = arguments.operand();
     const std::vector<SpecItem> items = parse_spec(spec);
     TableRequest request = read_request(arguments);
-    Dims dims = read_dims(arguments, find_encoding(item_in(items, spec, request.layer).name).moments);
+    Dims dims = read_dims(arguments, example_of(find_encoding(item_in(items, spec, request.layer).name))->moments());
     const std::string item = spec_in(spec, dims, request.layer);
     dims.n_layers = 1; // where there are no weights
     const std::vector<std::unique_ptr<Encoding>> alone = make_encodings(item, dims);

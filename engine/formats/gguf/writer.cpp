@@ -107,8 +107,8 @@ void write_to(const Sink& sink, const GgufEntries& metadata, const std::vector<G
 
 } // namespace
 
-void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata,
-                const std::vector<GgufStored>& tensors, const FileCheck& check) {
+void write_gguf(const std::filesystem::path& path, const GgufEntries& metadata, const std::vector<GgufStored>& tensors,
+                const FileCheck& check) {
     std::optional<AtomicFile> file; // once the header has proved sound
     write_to(
         [&](std::span<const std::byte> bytes) {

@@ -7,9 +7,9 @@
 namespace ordo {
 namespace {
 
-class ThrowawayRow final : public Encoding {
+class ThrowawayRow final : public RegisteredEncoding {
 public:
-    std::string spec() const override { return "throwaway-row"; }
+    using RegisteredEncoding::RegisteredEncoding;
     unsigned moments() const override { return moment_rescore; }
 
     void rescore(View scores, const Tile&) const override {
@@ -36,11 +36,6 @@ public:
     }
 };
 
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims&) {
-    item.finish();
-    return std::make_unique<ThrowawayRow>();
-}
-
 } // namespace
 
 extern const EncodingInfo throwaway_row_encoding;
@@ -48,10 +43,6 @@ const EncodingInfo throwaway_row_encoding = {.name = "throwaway-row",
                                              .summary = "adds to each score what follows it in its row",
                                              .paper = "none",
                                              .formula = "s(i, j) += tanh(sum_{l >= j} s(i, l)) / 2",
-                                             .moments = moment_rescore,
-                                             .shift_invariant = true,
-                                             .trainable = false,
-                                             .parameters = {},
-                                             .make = make};
+                                             .make = make_registered<ThrowawayRow>};
 
 } // namespace ordo

@@ -13,11 +13,10 @@ double dot(View a, const float* b) {
     return sum;
 }
 
-class ThrowawayState final : public Encoding {
+class ThrowawayState final : public RegisteredEncoding {
 public:
     explicit ThrowawayState(const Dims& dims)
-        : d_model_(dims.d_model), weights_(static_cast<std::size_t>(dims.n_layers)) {}
-    std::string spec() const override { return "throwaway-state"; }
+        : RegisteredEncoding(dims), d_model_(dims.d_model), weights_(static_cast<std::size_t>(dims.n_layers)) {}
     unsigned moments() const override { return moment_observe | moment_bias; }
     unsigned reads() const override { return reads_state; }
 
@@ -81,11 +80,6 @@ private:
     std::vector<View> weights_; // of each layer, [1, d_model]
 };
 
-std::unique_ptr<Encoding> make(const SpecItem& item, const Dims& dims) {
-    item.finish();
-    return std::make_unique<ThrowawayState>(dims);
-}
-
 } // namespace
 
 extern const EncodingInfo throwaway_state_encoding;
@@ -94,10 +88,6 @@ const EncodingInfo throwaway_state_encoding = {.name = "throwaway-state",
                                                .paper = "none",
                                                .formula =
                                                    "score(i, j) -= |c_i - c_j|,  c_t = c_(t-1) + sigmoid(w . x_t)",
-                                               .moments = moment_observe | moment_bias,
-                                               .shift_invariant = true,
-                                               .trainable = true,
-                                               .parameters = {},
-                                               .make = make};
+                                               .make = make_registered<ThrowawayState>};
 
 } // namespace ordo

@@ -137,7 +137,7 @@ Evidence reversals(std::uint64_t seed) {
     std::string list;
     double least = HUGE_VAL;
     for (const EncodingInfo* info : registered_encodings())
-        if (info->moments & (moment_rotate | moment_bias)) {
+        if (example_of(*info)->moments() & (moment_rotate | moment_bias)) {
             const double change = permute(std::string(info->name), 1, seed).difference;
             least = std::min(least, change);
             append(list, text(info->name, " ", figure(change)));

@@ -100,7 +100,7 @@ Bags bags(const Request& request, Figures& figures) {
         for (const EncodingInfo* info : registered_encodings()) {
             const Permuted p = permute(std::string(info->name), layers, request.seed);
             figures.add(std::int64_t{layers}, std::string(info->name), p.difference, p.scale);
-            if (info->moments == 0) {
+            if (example_of(*info)->moments() == 0) {
                 (layers == 1 ? bags.one : layers == 2 ? bags.two : bags.four) = p.difference;
                 if (layers == 1) bags.one_scale = p.scale;
             } else if (layers == 1) {

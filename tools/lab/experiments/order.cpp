@@ -195,9 +195,10 @@ Result run(const Request& request) {
         for (const EncodingInfo* info : registered_encodings()) {
             const std::string name(info->name);
             const Contrast d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
-            figures.add(number, name, acts_at(info->moments), d.rows, d.logits);
+            const unsigned moments = example_of(*info)->moments();
+            figures.add(number, name, acts_at(moments), d.rows, d.logits);
             (d.rows > 0 ? apart : alike).push_back(name);
-            if (info->moments == 0) bare = d.rows;
+            if (moments == 0) bare = d.rows;
         }
         result.found.push_back(judge(pair, bare, sorted == other, apart, alike));
     }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Encodings that rotate pairs of columns of queries and keys, by angles that grow with the position.
+// One of these is the turns() of its pairs.
+#pragma once
+
+#include "encoding/base/registered.h"
+#include "encoding/rotation.h"
+
+#include <optional>
+
+namespace ordo {
+
+class Rotary : public RegisteredEncoding {
+public:
+    explicit Rotary(const Dims& dims) : RegisteredEncoding(dims), width_(dims.d_head) {}
+
+    // ---- The formula -------------------------------------------------------------------------
+    virtual PairTurns turns(Role role) const = 0;
+    virtual bool roles_differ() const { return false; } // or keys turn as queries do
+
+    // ---- What follows from it ----------------------------------------------------------------
+    unsigned moments() const override { return moment_rotate; }
+    void ready() override;
+    void prepare(int n_positions) override;
+    void rotate(View x, const HeadRows& rows) const override {
+        of(rows.role).apply(x, rows.n_heads, rows.positions, false);
+    }
+    // The transpose of a rotation is the rotation back.
+    void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View>) const override {
+        of(rows.role).apply(dx, rows.n_heads, rows.positions, true);
+    }
+    bool move_keys(View keys, const HeadRows& rows, int by) const override {
+        of(Role::key).move(keys, rows.n_heads, by);
+        return true;
+    }
+    Operations operations(Moment moment, const Work& work) const override {
+        return {.others = moment == moment_rotate ? 6 * turning_pairs() * (work.query_rows + work.key_rows) : 0};
+    }
+
+protected:
+    // Their canonical order differs by encoding, so each is declared by itself.
+    void theta_parameter(Params& p) {
+        p.number("theta", theta_, 0.0001, 1e12, "base of the frequencies; greater turns the slow pairs more slowly");
+    }
+    // Throws Error(usage) for an odd width.
+    void pair_parameters(Params& p);
+
+    const Rotation& of(Role role) const { return role == Role::key && keys_ ? *keys_ : *queries_; }
+    const Rotation& rotation() const { return *queries_; }
+    virtual double turning_pairs() const { return width_ / 2; }
+    // A row for each position of a request and each pair: values(position, pair, out) gives what comes after these two.
+    TableRows pair_rows(const TableRequest& request, std::vector<std::string> columns,
+                        std::function<void(int position, int pair, std::span<double> out)> values) const;
+    // A row for each pair: its frequency, and a number of the encoding's own.
+    TableRows frequency_rows(std::string_view column, std::function<double(int pair)> value) const;
+
+    double theta_ = 10000;
+    Pairing pairing_ = Pairing::adjacent;
+    int width_;
+
+private:
+    std::optional<Rotation> queries_, keys_; // keys_: if they turn otherwise
+};
+
+} // namespace ordo

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Encodings that add a trained row to each embedding: x_i += weight[row_of(i)], weight [n_rows, d_model].
+#pragma once
+
+#include "encoding/base/registered.h"
+
+namespace ordo {
+
+class RowTable : public RegisteredEncoding {
+public:
+    using RegisteredEncoding::RegisteredEncoding;
+
+    // ---- The formula -------------------------------------------------------------------------
+    virtual std::int64_t n_rows() const = 0;
+    virtual int row_of(const TokenRows& rows, std::size_t i) const = 0;
+    // The rows that `ordo table` shows: all of them, whatever positions are asked for.
+    virtual TableRows shown(View weight, const TableRequest& request) const;
+
+    // ---- What follows from it ----------------------------------------------------------------
+    unsigned moments() const override { return moment_embed; }
+    std::vector<TensorSpec> tensors() const override {
+        return {{.name = "weight", .shape = {n_rows(), dims().d_model}}};
+    }
+    void bind(int, std::span<const View> tensors) override { weight_ = tensors[0]; }
+    void embed(View x, const TokenRows& rows) const override;
+    void embed_backward(View dx, View x, const TokenRows& rows, std::span<const View> grads) const override;
+    Operations operations(Moment moment, const Work& work) const override {
+        return {.others = moment == moment_embed ? dims().d_model * work.tokens : 0};
+    }
+    TableRows table_rows(const TableRequest& request) const override;
+
+private:
+    View weight_; // [n_rows, d_model]
+};
+
+} // namespace ordo
