@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Command R and Aya 23 (Cohere 2024), the size of 8 billion parameters: Cohere 2 with rope in every layer and no windows.
+// Command R and Aya 23 (Cohere 2024), the size of 8 billion parameters: Cohere 2 with rope in all layers, no windows.
 #include "models/catalog.h"
 
 namespace ordo {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DistilBERT (Sanh et al. 2019, arXiv 1910.01108), base: BERT with half of the layers, and without segments and a pooler.
+// DistilBERT (Sanh et al. 2019, arXiv 1910.01108), base: BERT with half of the layers, without segments and a pooler.
 #include "models/catalog.h"
 
 namespace ordo {
