@@ -147,11 +147,9 @@ Checked file_bytes(const Llama2cHeader& header, const std::string& where) {
 }
 
 // run.c begins with token 1, which also stands between texts.
-TextSide read_text(const std::filesystem::path& path, int vocab_size) {
-    Llama2cVocabulary vocabulary = llama2c_vocabulary(path, vocab_size);
+TextSide without_tokenizer(int vocab_size) {
     TextSide text;
-    text.tokenizer =
-        tokenizer_from_llama2c(std::move(vocabulary.tokens), std::move(vocabulary.scores), printable_path(path));
+    if (vocab_size < 3) return text;
     text.special.start = 1;
     text.special.end = {1, 2};
     text.special.unknown = 0;
@@ -278,6 +276,14 @@ Llama2cVocabulary llama2c_vocabulary(const std::filesystem::path& path, int voca
     return llama2c_vocabulary(read_file(path, most_vocabulary), vocab_size, printable_path(path));
 }
 
+TextSide llama2c_text(const std::filesystem::path& tokenizer, int vocab_size) {
+    Llama2cVocabulary vocabulary = llama2c_vocabulary(tokenizer, vocab_size);
+    TextSide text = without_tokenizer(vocab_size);
+    text.tokenizer =
+        tokenizer_from_llama2c(std::move(vocabulary.tokens), std::move(vocabulary.scores), printable_path(tokenizer));
+    return text;
+}
+
 Source llama2c_source(const std::filesystem::path& path, const std::filesystem::path& tokenizer) {
     const auto file = std::make_shared<const File>(path);
     std::byte start[llama2c_version_header_bytes];
@@ -295,8 +301,9 @@ Source llama2c_source(const std::filesystem::path& path, const std::filesystem::
     source.metadata["source"] = "llama2.c";
     source.names = names();
     add_tensors(source.tensors, file, header);
-    if (!tokenizer.empty())
-        source.text = [tokenizer, vocab = source.blueprint.vocab_size] { return read_text(tokenizer, vocab); };
+    const int vocab = source.blueprint.vocab_size;
+    source.text_without_tokenizer = [vocab] { return without_tokenizer(vocab); };
+    if (!tokenizer.empty()) source.text = [tokenizer, vocab] { return llama2c_text(tokenizer, vocab); };
     return source;
 }
 
@@ -307,7 +314,8 @@ Source llama2c_source_and_tokenizer(const std::filesystem::path& path) {
         if (std::error_code error; std::filesystem::exists(directory_of(path) / name, error))
             return llama2c_source(path, directory_of(path) / name);
     fail(ErrorCode::model, alone.where, ": expected the tokenizer of a file of llama2.c's beside it, ", own,
-         " or tokenizer.bin, found neither; one from elsewhere works with ordo convert IN OUT --tokenizer FILE");
+         " or tokenizer.bin, found neither; ordo generate and ordo convert take one from elsewhere with --tokenizer "
+         "PATH");
 }
 
 } // namespace ordo

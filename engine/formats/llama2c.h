@@ -27,6 +27,9 @@ Source llama2c_source(const std::filesystem::path& path, const std::filesystem::
 // The same with the vocabulary that lies beside it: tok512.bin of 512 tokens, as llama2.c calls those that it trains, or tokenizer.bin.
 Source llama2c_source_and_tokenizer(const std::filesystem::path& path);
 
+// Its text side by such a vocabulary, of vocab_size tokens. Throws Error.
+TextSide llama2c_text(const std::filesystem::path& tokenizer, int vocab_size);
+
 // int32, the most bytes of a token; then for each token f32 score, int32 length, bytes.
 struct Llama2cVocabulary {
     std::vector<std::string> tokens;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/error.h"
 #include "formats/gguf/export.h"
+#include "formats/hugging_face_text.h"
 #include "formats/llama2c.h"
 #include "formats/source.h"
 #include "io/file_kind.h"
@@ -43,6 +44,71 @@ void expect_there(const std::filesystem::path& path) {
     fail(ErrorCode::io, printable_path(path), ": ", std::strerror(ENOENT), like_a_name ? what_to_do : "");
 }
 
+std::unique_ptr<const Tokenizer> tokenizer_of_json(const std::filesystem::path& path) {
+    return tokenizer_from_json(read_file(path, json_tokenizer_limits.bytes), printable_path(path));
+}
+
+// Whether a file that is no GGUF is a tokenizer.json, whatever its name.
+bool is_json(std::string_view start) {
+    return !like_safetensors(start) && text_kind(start, false) == "JSON";
+}
+
+// A model that takes its tokenizer from elsewhere.
+struct Taker {
+    std::string where;
+    int rows = 0; // of the embedding
+    bool decoder = false, llama2c = false;
+    std::function<TextSide()> own; // what its files say; may be empty
+};
+
+// The text side at a path; special tokens are those of the files there.
+TextSide text_at(const std::filesystem::path& path, const Taker& model) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        return hugging_face_text(path, model.rows, hugging_face_tokenizer(path));
+    expect_there(path);
+    if (is_gguf(path)) return read_gguf_text(Gguf::open(path));
+    const std::string start = start_of(path);
+    if (is_json(start) && path.filename() == "tokenizer.json")
+        return hugging_face_text(directory_of(path), model.rows, tokenizer_of_json(path));
+    if (is_json(start)) {
+        TextSide text;
+        text.tokenizer = tokenizer_of_json(path);
+        if (const std::vector<Token> before = text.tokenizer->frame().before(); !before.empty())
+            text.special.start = before.front();
+        return text;
+    }
+    if (model.llama2c && !like_safetensors(start) && !is_llama2c(path)) return llama2c_text(path, model.rows);
+    const Source other = open_source(path);
+    return other.text ? other.text() : TextSide();
+}
+
+// What the model says where the files of the tokenizer say nothing that it has a row for. A decoder begins as its model
+// says.
+void complete(TextSide& text, const Taker& model) {
+    const TextSide own = model.own ? model.own() : TextSide();
+    SpecialTokens& special = text.special;
+    std::erase_if(special.end, [&](Token id) { return id >= model.rows; });
+    if (special.end.empty()) special.end = own.special.end;
+    if (model.decoder && own.special.start >= 0) special.start = own.special.start;
+    for (Token SpecialTokens::*const token : {&SpecialTokens::start, &SpecialTokens::padding, &SpecialTokens::unknown,
+                                              &SpecialTokens::first, &SpecialTokens::separator, &SpecialTokens::mask})
+        if (special.*token < 0 || special.*token >= model.rows) special.*token = own.special.*token;
+    text.sampling = own.sampling;
+    text.padded_vocabulary = true;
+}
+
+TextSide text_from_elsewhere(const std::filesystem::path& path, const Taker& model) {
+    TextSide text = text_at(path, model);
+    const std::string where = printable_path(path);
+    if (!text.tokenizer) fail(ErrorCode::model, where, ": has no tokenizer");
+    if (const int found = text.tokenizer->vocab_size(); found > model.rows)
+        fail(ErrorCode::model, where, ": tokenizer: expected at most ", model.rows, " tokens, as ", model.where,
+             " has rows for, found ", found);
+    complete(text, model);
+    return text;
+}
+
 } // namespace
 
 bool names_gguf(const std::filesystem::path& path) {
@@ -65,13 +131,30 @@ Source open_source(const std::filesystem::path& path) {
     return ordo_source(file);
 }
 
+Source open_source(const std::filesystem::path& path, const std::filesystem::path& tokenizer) {
+    std::error_code error;
+    const bool alone = std::filesystem::is_regular_file(path, error) && !is_gguf(path) && is_llama2c(path);
+    Source source = alone ? llama2c_source(path) : open_source(path);
+    source.text = [tokenizer,
+                   model = Taker{source.where, source.blueprint.vocab_size, !source.blueprint.encoder.empty(), alone,
+                                 source.text_without_tokenizer ? std::move(source.text_without_tokenizer)
+                                                               : std::move(source.text)}] {
+        return text_from_elsewhere(tokenizer, model);
+    };
+    source.text_without_tokenizer = nullptr;
+    source.gguf_vocabulary = nullptr;
+    source.metadata.erase(std::string(key_tokenizer));
+    source.metadata.erase(std::string(key_special_tokens));
+    std::erase_if(source.warnings, [](std::string_view text) { return text.find(no_text_warning) != text.npos; });
+    return source;
+}
+
 std::unique_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return hugging_face_tokenizer(path);
     expect_there(path);
     if (is_gguf(path)) return gguf_tokenizer(Gguf::open(path));
-    if (const std::string start = start_of(path); !like_safetensors(start) && text_kind(start, false) == "JSON")
-        return tokenizer_from_json(read_file(path, json_tokenizer_limits.bytes), printable_path(path));
+    if (is_json(start_of(path))) return tokenizer_of_json(path);
     const Source source = open_source(path);
     TextSide text = source.text ? source.text() : nullptr;
     if (!text.tokenizer) fail(ErrorCode::model, source.where, ": has no tokenizer");

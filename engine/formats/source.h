@@ -17,9 +17,11 @@ struct Source {
     std::string encoding; // the spec that the weights were trained with
     Metadata metadata;    // what the files record of themselves
     TensorStore tensors;
-    NameMap names;                     // no rules: theirs are ours
-    std::function<TextSide()> text;    // made when asked for, beside the weights; empty: none
-    std::vector<std::string> warnings; // for whoever loads it
+    NameMap names;                                    // no rules: theirs are ours
+    std::function<TextSide()> text;                   // made when asked for, beside the weights; empty: none
+    std::function<TextSide()> text_without_tokenizer; // the special tokens that the model's own files name by their
+                                                      // ids, and the sampling; empty: none
+    std::vector<std::string> warnings;                // for whoever loads it
     std::function<GgufEntries()>
         gguf_vocabulary; // of a GGUF: its tokenizer as it stands there, for another; else empty
 
@@ -37,12 +39,20 @@ struct Source {
 Source open_source(const std::filesystem::path& path);
 bool names_gguf(const std::filesystem::path& path); // whether it ends in .gguf, in letters of any case
 
+// The same with the tokenizer of another path: one that open_tokenizer() takes, or for a file of llama2.c's also a
+// tokenizer.bin. The special tokens are those that the files there name, else the model's. text() reads the tokenizer, and
+// refuses one of more tokens than the model has rows.
+Source open_source(const std::filesystem::path& path, const std::filesystem::path& tokenizer);
+
 // The tokenizer at a path, where nothing else has to be: a tokenizer.json or its directory, a GGUF with or without
 // tensors, whatever open_source() takes. No weights are read. Throws Error.
 std::unique_ptr<const Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
 // In the warnings that are of generation_config.json: they concern those alone who draw tokens.
 inline constexpr std::string_view generation_warning = "generation_config.json: ";
+
+// In the warnings of a tokenizer that cannot be read.
+inline constexpr std::string_view no_text_warning = "without text, tokens alone work";
 
 // The formats, one file each.
 Source ordo_source(const std::shared_ptr<const Safetensors>& file);

@@ -3,12 +3,30 @@
 
 #include "core/error.h"
 #include "core/utf8.h"
+#include "io/file.h"
+#include "io/file_kind.h"
 
 namespace ordo {
 
 bool is_there(const std::filesystem::path& path) {
     std::error_code error;
     return std::filesystem::exists(path, error);
+}
+
+std::string read_text_file(const std::filesystem::path& path, std::size_t most) {
+    std::string text = read_file(path, most);
+    if (const FileKind* kind = binary_kind(std::string_view(text).substr(0, file_kind_bytes)))
+        fail(ErrorCode::model, printable_path(path), ": expected JSON, found ", kind->text());
+    return text;
+}
+
+JsonValue read_json_file(const std::filesystem::path& path, std::size_t most) {
+    if (!is_there(path)) return {};
+    const std::string text = read_text_file(path, most);
+    JsonValue value = parse_json(text, printable_path(path));
+    if (!value.object())
+        fail(ErrorCode::model, printable_path(path), ": expected a JSON object, found ", describe(value));
+    return value;
 }
 
 const std::string* text_of(const JsonValue& object, std::string_view key) {

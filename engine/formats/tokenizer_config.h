@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tokenizer_config.json and its like say, and whether such a file is there.
+// The JSON files of a directory: whether they are there, their content, and the parts of tokenizer_config.json.
 #pragma once
 
 #include "io/json.h"
@@ -10,7 +10,13 @@
 
 namespace ordo {
 
+inline constexpr std::size_t most_config = std::size_t{4} << 20; // bytes
+
 bool is_there(const std::filesystem::path& path);
+// The text of a file. Throws Error, also for a file of a kind that is known by its first bytes, such as a Git LFS pointer.
+std::string read_text_file(const std::filesystem::path& path, std::size_t most);
+// The object that a file holds as JSON; null if the file is not there. Throws Error.
+JsonValue read_json_file(const std::filesystem::path& path, std::size_t most = most_config);
 
 // The text of a member, {"key": "text"} or {"key": {"content": "text"}}. Null: it has none.
 const std::string* text_of(const JsonValue& object, std::string_view key);

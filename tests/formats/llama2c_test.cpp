@@ -124,7 +124,7 @@ TEST(Llama2c, OpensWithTheTokenizerBesideIt) {
     put_file(model, counting());
     const std::string found_neither =
         model.string() + ": expected the tokenizer of a file of llama2.c's beside it, tok5.bin or tokenizer.bin, found "
-                         "neither; one from elsewhere works with ordo convert IN OUT --tokenizer FILE";
+                         "neither; ordo generate and ordo convert take one from elsewhere with --tokenizer PATH";
     EXPECT_EQ(message([&] { open_source(model); }), found_neither);
     test::expect_error(test::run_program({"generate", "-m", model.string(), "-p", "a"}), 3, found_neither);
     // Of two the one that is named by its size.

@@ -213,7 +213,7 @@ TEST_F(CliConvert, RefusesBeforeItTouchesAnything) {
     for (const std::string& other : {dir_.path().string(), (dir_ / "new/").string()})
         expect_left_alone(convert({in(), other, "--dtype", "f16"}), 2, "expected the name of a file");
     expect_left_alone(convert({dir_.path().string(), out(), "--dtype", "f16"}), 3, "a directory without config.json");
-    expect_left_alone(convert({in(), out(), "--dtype", "f16", "--tokenizer", "README.md"}), 3, "header field");
+    expect_left_alone(convert({in(), out(), "--dtype", "f16", "--tokenizer", "README.md"}), 3, "README.md");
     expect_left_alone(convert({(dir_ / "out.gguf").string(), out()}), 5, "out.gguf");
     expect_left_alone(convert({in(), out(), "--dtype", "f16", "-f", dir_ / "absent"}), 5, "absent");
     put_file(out(), "old");

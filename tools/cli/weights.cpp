@@ -248,9 +248,13 @@ Model open_model(const Arguments& arguments, int context) {
 
 namespace {
 
+Source source_of(const ModelChoice& choice) {
+    return choice.tokenizer.empty() ? open_source(choice.file) : open_source(choice.file, choice.tokenizer);
+}
+
 // Encodings as the options of RoPE make them of those that may be had without: that is asking for it by name.
-void apply_rope_options(const Arguments& arguments, const fs::path& file, LoadOptions& options) {
-    const Source source = open_source(file);
+void apply_rope_options(const Arguments& arguments, const ModelChoice& choice, LoadOptions& options) {
+    const Source source = source_of(choice);
     const Dims dims = source.blueprint.dims();
     const std::string spec = EncodingStack(options.encoding.empty() ? source.encoding : options.encoding, dims).spec();
     if (!options.force_encoding && spec != source.trained_encodings().spec()) return; // it will be refused
@@ -261,10 +265,18 @@ void apply_rope_options(const Arguments& arguments, const fs::path& file, LoadOp
         for (const std::string& text : idle) write_message("warning: " + text);
 }
 
+Model load(const Arguments& arguments, const ModelChoice& choice, const LoadOptions& options) {
+    Model model = choice.tokenizer.empty() ? Model::load(choice.file, options) : load_model(source_of(choice), options);
+    if (arguments.offers("tokenizer") && !impl_of(model).tokenizer)
+        fail(ErrorCode::model, printable_path(choice.file),
+             ": has no tokenizer; --tokenizer PATH takes one from elsewhere");
+    return model;
+}
+
 // The library does not know by which option an encoding is forced.
-Model load_or_say_how(const fs::path& file, const LoadOptions& options) {
+Model load_or_say_how(const Arguments& arguments, const ModelChoice& choice, const LoadOptions& options) {
     try {
-        return Model::load(file, options);
+        return load(arguments, choice, options);
     } catch (const Error& error) {
         const std::string_view text = error.what();
         if (!text.ends_with("force it")) throw;
@@ -278,7 +290,7 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     LoadOptions options;
     options.encoding = choice.encoding;
     options.force_encoding = choice.force;
-    if (has_rope_options(arguments)) apply_rope_options(arguments, choice.file, options);
+    if (has_rope_options(arguments)) apply_rope_options(arguments, choice, options);
     if (arguments.offers("dtype")) options.dtype = arguments.text("dtype");
     options.context = choice.context;
     const bool draws = arguments.offers("n-predict"); // or what a file says of sampling changes nothing
@@ -286,7 +298,7 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
         options.on_warning = [draws](std::string_view text) {
             if (draws || text.find(generation_warning) == text.npos) write_message("warning: " + std::string(text));
         };
-    Model model = load_or_say_how(choice.file, options);
+    Model model = load_or_say_how(arguments, choice, options);
     if (arguments.has("verbose")) {
         show_model(choice.file, model);
         if (const auto& tokenizer = impl_of(model).tokenizer) show_ignored(*tokenizer);

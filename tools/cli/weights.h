@@ -80,6 +80,7 @@ struct ModelChoice {
     std::string encoding = {}; // empty: the trained one
     bool force = false;
     int context = 0;
+    std::filesystem::path tokenizer = {}; // where it is taken from; empty: from the model
 };
 Model open_model(const Arguments& arguments, const ModelChoice& choice);
 // What the tokenizer's file has and the tokenizer ignores, on stderr.

@@ -3,7 +3,6 @@
 #include "bench/accuracy.h"
 #include "core/error.h"
 #include "formats/gguf/export.h"
-#include "formats/llama2c.h"
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "io/atomic_file.h"
@@ -45,8 +44,9 @@ constexpr Option options[] = {
      .help = "measure on at most this many tokens; 0: on all"},
     {.name = "tokenizer",
      .kind = Kind::path,
-     .value = "FILE",
-     .help = "the tokenizer of a llama2.c file; without it tok512.bin (for 512 tokens) or tokenizer.bin beside IN"},
+     .value = "PATH",
+     .help = "take the tokenizer from a tokenizer.json, a directory, a GGUF or an Ordo file, or llama2.c's "
+             "tokenizer.bin; by default that of IN"},
 };
 constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 
@@ -242,7 +242,7 @@ Metadata metadata_of(const Source& source, std::span<const Part> parts) {
         metadata[std::string(key_blueprint)] = to_json(source.blueprint);
         metadata[std::string(key_encoding)] = source.trained_encodings().spec();
     }
-    if (!own && source.text) {
+    if (source.text && !metadata.contains(key_tokenizer)) {
         const TextSide text = source.text();
         metadata[std::string(key_tokenizer)] = text.tokenizer->to_json();
         metadata[std::string(key_special_tokens)] = to_json(text.special);
@@ -339,15 +339,14 @@ int convert_and_tell(const Arguments& arguments) {
         if (arguments.has(option) && !arguments.has("dtype"))
             fail(ErrorCode::usage, "convert: option --", option, ": expected --dtype with it");
     check_paths(arguments, in, out);
-    const Source source =
-        arguments.has("tokenizer") ? llama2c_source(in, arguments.text("tokenizer")) : open_source(in);
+    const Source source = arguments.has("tokenizer") ? open_source(in, arguments.text("tokenizer")) : open_source(in);
     check_loads(source);
     AtomicFile{out}; // which is none of the files that have been read by now
     stop_if_asked();
     std::optional<Measured> measured;
     if (names_gguf(out)) {
         measured = convert_to_gguf(arguments, source, out);
-    } else if (arguments.has("dtype") || !source.names.rules.empty()) {
+    } else if (arguments.has("dtype") || arguments.has("tokenizer") || !source.names.rules.empty()) {
         measured = convert(arguments, source, out);
     } else {
         copy(source, in, out);

@@ -134,12 +134,21 @@ inline constexpr Option sampling_options[] = {
              "stderr"},
 };
 
+inline constexpr Option tokenizer_options[] = {
+    {.name = "tokenizer",
+     .kind = Kind::path,
+     .value = "PATH",
+     .help = "take the tokenizer from a tokenizer.json, a directory, a GGUF or an Ordo file, or llama2.c's "
+             "tokenizer.bin; by default the model's"},
+};
+
 inline constexpr OptionGroup groups[] = {{"Prompt", prompt_options},
                                          {"Mode", way_options},
                                          {"Conversation", chat_options},
                                          {"Length", length_options},
                                          {"Sampling", sampling_options},
                                          model_group,
+                                         {"Tokenizer", tokenizer_options},
                                          rope_group,
                                          common_group};
 

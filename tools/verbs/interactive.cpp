@@ -64,6 +64,7 @@ public:
         choice_.encoding = arguments.text("encoding");
         choice_.force = arguments.has("force-encoding");
         choice_.context = std::min(request_.options.session.capacity, 1 << 16);
+        choice_.tokenizer = arguments.text("tokenizer");
         own_file_ = arguments.has("model") || arguments.has_operand(); // /encoding leaves the storyteller for others
         choice_.file = writing_model_path(arguments);
         open(choice_);
@@ -193,6 +194,7 @@ private:
         ModelChoice choice = choice_;
         choice.file = unquoted(file);
         choice.encoding = "";
+        choice.tokenizer.clear(); // it was given for another model
         open(choice);
         own_file_ = true;
         name_model();

@@ -55,7 +55,7 @@ std::deque<Voice> open_voices(const Arguments& arguments, int context) {
         const bool own_file = arguments.has("model") || arguments.has_operand();
         const bool force = own_file || arguments.has("force-encoding");
         voices.emplace_back(spec, open_model(arguments, {own_file ? model_path(arguments) : find_weights(spec, force),
-                                                         spec, force, context}));
+                                                         spec, force, context, arguments.text("tokenizer")}));
     }
     return voices;
 }

@@ -27,5 +27,8 @@ GgufEntries gguf_entries(const TextSide& text, int vocab_size, const std::string
 std::unique_ptr<Tokenizer> gguf_tokenizer(const Gguf& file);
 // And back. Throws Error(model) for one that we have not, or that is not vocab_size tokens.
 TextSide read_gguf_text(const Gguf& file, int vocab_size);
+TextSide read_gguf_text(const Gguf& file); // of as many tokens as there are
+// The special tokens that the file names by their ids.
+TextSide gguf_text_without_tokenizer(const Gguf& file, int vocab_size);
 
 } // namespace ordo

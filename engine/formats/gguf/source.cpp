@@ -162,6 +162,9 @@ Source gguf_source(const std::shared_ptr<const Gguf>& file, std::span<const std:
     const auto model = file->text("tokenizer.ggml.model");
     if (model && *model != "no_vocab" && *model != "none")
         source.text = [file, vocab = source.blueprint.vocab_size] { return read_gguf_text(*file, vocab); };
+    source.text_without_tokenizer = [file, vocab = source.blueprint.vocab_size] {
+        return gguf_text_without_tokenizer(*file, vocab);
+    };
     source.gguf_vocabulary = [file] { return vocabulary_of(*file); };
     read_notes(*file, std::string(*name), source.metadata);
     read_gguf_pooling(*file, std::string(*name), source.metadata);

@@ -29,8 +29,7 @@ public:
     Reader(const Gguf& file, int vocab_size) : file_(file), vocab_size_(vocab_size) {}
 
     GgufVocabulary vocabulary() const {
-        GgufVocabulary v;
-        v.model = file_.text(prefix + "model").value_or("");
+        GgufVocabulary v = named();
         v.pre = file_.text(prefix + "pre").value_or("");
         v.tokens = texts("tokens");
         check_size("tokens", v.tokens.size(), static_cast<std::size_t>(vocab_size_));
@@ -43,6 +42,38 @@ public:
         if (!v.types.empty()) check_size("token_type", v.types.size(), v.tokens.size());
         v.merges = texts("merges");
         v.charsmap = charsmap();
+        v.add_space_prefix = file_.truth(prefix + "add_space_prefix");
+        v.remove_extra_whitespaces = file_.truth(prefix + "remove_extra_whitespaces");
+        return v;
+    }
+
+    Token decoder_start() const {
+        const std::string decoder = std::string(file_.text("general.architecture").value_or(""));
+        return static_cast<Token>(file_.integer(decoder + ".decoder_start_token_id", 0, vocab_size_ - 1).value_or(-1));
+    }
+    // Of which a tokenizer's own frame knows better what begins a text, except before a decoder's.
+    SpecialTokens special() const {
+        const GgufVocabulary v = named();
+        SpecialTokens special;
+        special.start = decoder_start();
+        if (special.start < 0 && v.add_bos.value_or(false)) special.start = v.bos;
+        for (const Token id : {v.eos, id("eot_token_id"), id("eom_token_id")})
+            if (id >= 0 && !special.ends_text(id)) special.end.push_back(id);
+        special.padding = id("padding_token_id", defaults_of(v.model).padding);
+        special.unknown = v.unknown;
+        special.mask = id("mask_token_id", defaults_of(v.model).mask);
+        if (v.model == "bert") {
+            special.first = v.bos;
+            special.separator = v.separator >= 0 ? v.separator : v.eos;
+        }
+        return special;
+    }
+
+private:
+    // What the file names one by one.
+    GgufVocabulary named() const {
+        GgufVocabulary v;
+        v.model = file_.text(prefix + "model").value_or("");
         const bool cls = v.model == "bert" && file_.metadata().contains(prefix + "cls_token_id");
         const Defaults usual = defaults_of(v.model);
         v.bos = id(cls ? "cls_token_id" : "bos_token_id", usual.bos); // a converter writes the first alone for BERT
@@ -53,19 +84,12 @@ public:
                          usual.separator);
         v.add_bos = file_.truth(prefix + "add_bos_token");
         v.add_eos = file_.truth(prefix + "add_eos_token");
-        v.add_space_prefix = file_.truth(prefix + "add_space_prefix");
-        v.remove_extra_whitespaces = file_.truth(prefix + "remove_extra_whitespaces");
         return v;
     }
-
     Token id(const std::string& key, Token usual = -1) const {
         if (usual >= vocab_size_) usual = -1;
         return static_cast<Token>(file_.integer(prefix + key, 0, vocab_size_ - 1).value_or(usual));
     }
-    Token padding(std::string_view model) const { return id("padding_token_id", defaults_of(model).padding); }
-    Token mask(std::string_view model) const { return id("mask_token_id", defaults_of(model).mask); }
-
-private:
     void check_size(const std::string& key, std::size_t found, std::size_t expected) const {
         if (found != expected)
             fail(ErrorCode::model, file_.where(), ": metadata '", prefix, key, "': expected ", expected,
@@ -85,6 +109,12 @@ private:
     const Gguf& file_;
     int vocab_size_;
 };
+
+int count_tokens(const Gguf& file) {
+    const GgufValue* const tokens = file.strings(prefix + "tokens");
+    if (tokens == nullptr) fail(ErrorCode::model, file.where(), ": has no tokenizer");
+    return static_cast<int>(tokens->size());
+}
 
 // ---- Writing --------------------------------------------------------------------------------------
 
@@ -120,30 +150,29 @@ GgufEntries entries_of(const GgufVocabulary& v) {
 } // namespace
 
 std::unique_ptr<Tokenizer> gguf_tokenizer(const Gguf& file) {
-    const GgufValue* const tokens = file.strings(prefix + "tokens");
-    if (tokens == nullptr) fail(ErrorCode::model, file.where(), ": has no tokenizer");
-    return tokenizer_from_gguf(Reader(file, static_cast<int>(tokens->size())).vocabulary(), file.where());
+    return tokenizer_from_gguf(Reader(file, count_tokens(file)).vocabulary(), file.where());
+}
+
+TextSide gguf_text_without_tokenizer(const Gguf& file, int vocab_size) {
+    TextSide text;
+    text.special = Reader(file, vocab_size).special();
+    return text;
 }
 
 TextSide read_gguf_text(const Gguf& file, int vocab_size) {
     const Reader reader(file, vocab_size);
-    const GgufVocabulary vocabulary = reader.vocabulary();
     TextSide text;
-    text.tokenizer = tokenizer_from_gguf(vocabulary, file.where());
-    const std::vector<Token> before = text.tokenizer->frame().before();
-    if (!before.empty()) text.special.start = before.front();
-    const std::string decoder = std::string(file.text("general.architecture").value_or("")) + ".decoder_start_token_id";
-    if (const auto start = file.integer(decoder, 0, vocab_size - 1)) text.special.start = static_cast<Token>(*start);
-    for (const Token id : {vocabulary.eos, reader.id("eot_token_id"), reader.id("eom_token_id")})
-        if (id >= 0 && !text.special.ends_text(id)) text.special.end.push_back(id);
-    text.special.padding = reader.padding(vocabulary.model);
-    text.special.unknown = vocabulary.unknown;
-    text.special.mask = reader.mask(vocabulary.model);
-    if (vocabulary.model == "bert") {
-        text.special.first = vocabulary.bos;
-        text.special.separator = vocabulary.separator >= 0 ? vocabulary.separator : vocabulary.eos;
+    text.tokenizer = tokenizer_from_gguf(reader.vocabulary(), file.where());
+    text.special = reader.special();
+    if (reader.decoder_start() < 0) {
+        const std::vector<Token> before = text.tokenizer->frame().before();
+        text.special.start = before.empty() ? -1 : before.front();
     }
     return text;
+}
+
+TextSide read_gguf_text(const Gguf& file) {
+    return read_gguf_text(file, count_tokens(file));
 }
 
 GgufEntries gguf_entries(const TextSide& side, int vocab_size, const std::string& where) {
