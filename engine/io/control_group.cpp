@@ -4,9 +4,10 @@
 #include "io/control_group.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <fstream>
-#include <sstream>
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -16,18 +17,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> lines_of(const fs::path& file) {
-    std::ifstream in(file);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
+// Not by streams, which take a failed allocation for the end of a file.
+std::vector<std::string> cut_at(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(separator), text.size());
+        parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
 }
 
-std::vector<std::string> cut_at(const std::string& text, char separator) {
-    std::istringstream in(text);
-    std::vector<std::string> parts;
-    for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
-    return parts;
+std::vector<std::string> lines_of(const fs::path& file) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "re"), std::fclose);
+    std::string text;
+    std::array<char, 4096> part;
+    while (in) {
+        const std::size_t n = std::fread(part.data(), 1, part.size(), in.get());
+        if (n == 0) break;
+        text.append(part.data(), n);
+    }
+    return cut_at(text, '\n');
 }
 
 bool lists(const std::string& names, const std::string& name) {
