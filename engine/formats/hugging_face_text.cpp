@@ -49,8 +49,8 @@ Token token_named(std::span<const JsonValue* const> objects, std::string_view ke
     return -1;
 }
 
-// What the files of a directory say of special tokens; ids in generation_config.json and config.json come before names in
-// the tokenizer's own two. Without a tokenizer the ids count alone.
+// What the files of a directory say of special tokens; ids in generation_config.json and config.json come before names
+// in the tokenizer's own two. Without a tokenizer the ids count alone.
 class SpecialTokensOf {
 public:
     SpecialTokensOf(const fs::path& directory, const JsonValue& generation, const Tokenizer* tokenizer, int vocab_size)
@@ -164,8 +164,8 @@ std::string model_type_of(const fs::path& directory) {
     return type != nullptr ? *type : "";
 }
 
-// A model without text still takes tokens, so that a file of SentencePiece's that says something else than its class stands
-// for is no reason to refuse all of it.
+// A model without text still takes tokens, so that a file of SentencePiece's that says something else than its class
+// stands for is no reason to refuse all of it.
 void add_sentence_piece_text(Source& source, const fs::path& directory, const JsonValue& config,
                              const std::string& model_type) {
     const auto read = [directory, model_type, vocab = source.blueprint.vocab_size] {

@@ -34,14 +34,15 @@ struct Source {
     EncodingStack trained_encodings() const;
 };
 
-// What a path leads to, by what is there: an Ordo safetensors file, a GGUF or the first of several, a file of llama2.c's with its tokenizer beside it, or a
-// directory of Hugging Face's. Anything else is refused as what it is. Throws Error.
+// What a path leads to, by what is there: an Ordo safetensors file, a GGUF or the first of several, a file of
+// llama2.c's with its tokenizer beside it, or a directory of Hugging Face's. Anything else is refused as what it is.
+// Throws Error.
 Source open_source(const std::filesystem::path& path);
 bool names_gguf(const std::filesystem::path& path); // whether it ends in .gguf, in letters of any case
 
 // The same with the tokenizer of another path: one that open_tokenizer() takes, or for a file of llama2.c's also a
-// tokenizer.bin. The special tokens are those that the files there name, else the model's. text() reads the tokenizer, and
-// refuses one of more tokens than the model has rows.
+// tokenizer.bin. The special tokens are those that the files there name, else the model's. text() reads the tokenizer,
+// and refuses one of more tokens than the model has rows.
 Source open_source(const std::filesystem::path& path, const std::filesystem::path& tokenizer);
 
 // The tokenizer at a path, where nothing else has to be: a tokenizer.json or its directory, a GGUF with or without
