@@ -35,15 +35,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view all(reinterpret_cast<const char*>(data), size);
     const std::string_view text = all.substr(0, all.find(char{30}));
     try {
-        const ChatForm form = recognise_chat(text, "fuzz");
-        require(!name_of(form).empty() && !end_of_message(form).empty());
-        const DefaultSystem system = default_system(form, text);
+        const ChatTemplate chat = read_chat(text, "fuzz");
+        require(!name_of(chat.form).empty() && !end_of_message(chat.form).empty());
+        const DefaultSystem system = default_system(chat, text);
         require(system.text.empty() || (!system.unread && text.find(system.text) != text.npos));
         const auto messages = messages_of(all.substr(std::min(all.size(), text.size() + 1)));
-        std::size_t bytes = 0;
-        for (const ChatMessage& message : messages) bytes += message.text.size() + 64;
-        for (const bool answer : {false, true})
-            require(write_chat(form, messages, answer).size() <= bytes + all.size() + 1024);
+        // What stands around a message is of the template, or one of a form's short marks.
+        std::size_t most = text.size() + 1024;
+        for (const ChatMessage& message : messages) most += message.text.size() + text.size() + 1024;
+        for (const bool answer : {false, true}) require(write_chat(chat, messages, answer).size() <= most);
     } catch (const Error& error) {
         const std::string_view what = error.what();
         require(error.code == ErrorCode::model || error.code == ErrorCode::usage);
