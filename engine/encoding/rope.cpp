@@ -33,7 +33,7 @@ public:
         scaling_.parameters(p, dims(), theta_, width_);
         p.unless(keep_ == 1).number("keep", keep_, 0, 1, "share of the pairs that turn, the fastest first");
         p.unless(sections_.empty())
-            .numbers("sections", sections_, 0, width_ / 2, most_axes,
+            .numbers("sections", sections_, 0, width_ / 2.0, most_axes,
                      "pairs that turn by each axis of a position, 16/24/24");
         if (!p.read() || !sections_.empty())
             p.unless(!interleaved_).flag("interleaved", interleaved_, "yes: axes take turns from pair to pair");

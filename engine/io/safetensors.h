@@ -91,8 +91,7 @@ struct StoredTensor {
 // long, text that is not UTF-8), a shape that does not fit its values, or a value that the type cannot
 // hold: a finite one in a half, any that is not finite or has no scale in blocks. check: of AtomicFile::commit().
 void write_safetensors(const std::filesystem::path& path, std::vector<StoredTensor> tensors,
-                       const std::map<std::string, std::string, std::less<>>& metadata,
-                       const FileCheck& check = {});
+                       const std::map<std::string, std::string, std::less<>>& metadata, const FileCheck& check = {});
 
 using ByteSink = std::function<void(std::span<const std::byte>)>;
 

@@ -60,8 +60,7 @@ Session new_session(const Model& model, const Options& options, std::size_t toke
     SessionOptions sizes = options.session;
     const std::int64_t wanted = static_cast<std::int64_t>(tokens) + options.max_tokens;
     const int most = std::min(model.context(), model.max_position() - std::max(0, sizes.first_position));
-    if (sizes.capacity == 0 && options.max_tokens >= 0 && wanted < most)
-        sizes.capacity = static_cast<int>(wanted);
+    if (sizes.capacity == 0 && options.max_tokens >= 0 && wanted < most) sizes.capacity = static_cast<int>(wanted);
     if (model.has_encoder() && sizes.input == 0)
         sizes.input = std::max(impl_of(model).encoder->blueprint.context, static_cast<int>(input));
     return Session(model, sizes);

@@ -165,8 +165,7 @@ std::string explanation_text(const EncodingInfo& info, const Facts& facts) {
     const std::vector<Parameter> parameters = parameters_of(info);
     if (parameters.empty()) return out;
     Figures figures{{"parameter", "default", "meaning"}, {}};
-    for (const Parameter& parameter : parameters)
-        figures.add(parameter.name, parameter.fallback, parameter.meaning);
+    for (const Parameter& parameter : parameters) figures.add(parameter.name, parameter.fallback, parameter.meaning);
     return out + for_stdout(figures);
 }
 

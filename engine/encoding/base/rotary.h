@@ -47,7 +47,7 @@ protected:
 
     const Rotation& of(Role role) const { return role == Role::key && keys_ ? *keys_ : *queries_; }
     const Rotation& rotation() const { return *queries_; }
-    virtual double turning_pairs() const { return width_ / 2; }
+    virtual double turning_pairs() const { return width_ / 2.0; }
     // A row for each position of a request and each pair: values(position, pair, out) gives what comes after these two.
     TableRows pair_rows(const TableRequest& request, std::vector<std::string> columns,
                         std::function<void(int position, int pair, std::span<double> out)> values) const;
