@@ -121,9 +121,9 @@ std::string unnamed_kind(const JsonValue& model, const std::string& where) {
 void name_kind(JsonValue& root, const std::string& where) {
     const JsonValue& model = get_object(root, "model", where);
     if (find_member(model, "type") != nullptr) return;
-    std::string kind = unnamed_kind(model, where + ": model");
+    const std::string kind = unnamed_kind(model, where + ": model");
     for (JsonValue::Member& member : *root.object())
-        if (member.key == "model") member.value.object()->push_back({"type", JsonValue(std::move(kind))});
+        if (member.key == "model") member.value.object()->push_back({"type", JsonValue(std::string(kind))});
 }
 
 // The type of a model, whose vocabulary has the form that goes with it.
