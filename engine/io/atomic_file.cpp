@@ -154,6 +154,10 @@ void AtomicFile::commit(const FileCheck& check) {
     if (directory.get() >= 0) calls_->fsync(directory.get());
 }
 
+void check_writable(const std::filesystem::path& target) {
+    const AtomicFile opened_and_dropped(target);
+}
+
 void write_file(const std::filesystem::path& target, std::string_view content, Links links) {
     AtomicFile file(target, system_calls, links);
     file.write(content);

@@ -54,6 +54,9 @@ private:
     const FileCalls* calls_;
 };
 
+// Throws the Error that writing to this target would begin with, and changes nothing: for checks before long work.
+void check_writable(const std::filesystem::path& target);
+
 void write_file(const std::filesystem::path& target, std::string_view content, Links links = Links::follow);
 
 // Removes what killed processes left of a file that they were about to write; never throws for what it

@@ -33,7 +33,7 @@ void check_existing(const Options& o) {
 // Clears what a run that was killed left beside these files, too.
 void try_to_write(const Options& o) {
     for (const fs::path& file : {o.out, o.checkpoint, o.log})
-        if (!file.empty()) AtomicFile{file};
+        if (!file.empty()) check_writable(file);
 }
 
 } // namespace

@@ -82,7 +82,7 @@ void check_paths(const Arguments& arguments, const fs::path& in, const fs::path&
     std::error_code error;
     if (!fs::is_directory(directory, error))
         fail(ErrorCode::io, printable_path(out), ": ", printable_path(directory), " is not a directory");
-    AtomicFile{out}; // and dropped
+    check_writable(out);
 }
 
 // ---- Tensors ----------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ int convert_and_tell(const Arguments& arguments) {
     check_paths(arguments, in, out);
     const Source source = arguments.has("tokenizer") ? open_source(in, arguments.text("tokenizer")) : open_source(in);
     check_loads(source);
-    AtomicFile{out}; // which is none of the files that have been read by now
+    check_writable(out); // and none of the files that have been read by now
     stop_if_asked();
     std::optional<Measured> measured;
     if (names_gguf(out)) {
