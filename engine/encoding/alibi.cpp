@@ -116,7 +116,7 @@ private:
 extern const EncodingInfo alibi_encoding;
 const EncodingInfo alibi_encoding = {
     .name = "alibi",
-    .summary = "lowers scores with the distance, at a slope of each head's own",
+    .summary = "lowers scores in proportion to the distance, with a slope for each head",
     .paper = "Press et al. 2022, arXiv 2108.12409",
     .formula = "score(i, j) = q_i . k_j * scale - m_h |p_i - p_j|^power\n"
                "penalty=exponential: - m_h (1 - exp(-|p_i - p_j| / length))\n"

@@ -132,7 +132,7 @@ private:
 extern const EncodingInfo deberta_encoding;
 const EncodingInfo deberta_encoding = {
     .name = "deberta",
-    .summary = "queries meet trained vectors of distances, and so do keys",
+    .summary = "multiplies queries and keys with trained vectors of their distance",
     .paper = "He et al. 2021, arXiv 2006.03654",
     .formula = "score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale\n"
                "delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + terms)",

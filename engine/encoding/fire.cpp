@@ -336,7 +336,7 @@ TableRows Fire::table_rows(const TableRequest& request) const {
 extern const EncodingInfo fire_encoding;
 const EncodingInfo fire_encoding = {
     .name = "fire",
-    .summary = "adds what a small network makes of the distance as a fraction of the position",
+    .summary = "adds the output of a small network for the distance as a fraction of the position",
     .paper = "Li et al. 2024, arXiv 2310.04418",
     .formula = "score(i, j) = q_i . k_j * scale + f_h(ln(|c| D + 1) / ln(|c| M + 1))\n"
                "D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j),  f: a layer of `width` ReLU units, of each layer",

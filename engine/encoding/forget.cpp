@@ -175,7 +175,7 @@ private:
 extern const EncodingInfo forget_encoding;
 const EncodingInfo forget_encoding = {
     .name = "forget",
-    .summary = "lowers scores by what the tokens in between tell a head to forget",
+    .summary = "lowers scores by the forgetting gates of the tokens in between",
     .paper = "Lin et al. 2025, arXiv 2503.02130",
     .formula = "score(i, j) = q_i . k_j * scale + sum_{l=j+1..i} ln sigmoid(w_h . x_l + b_h)\n"
                "x_l: the layer's normed input; kept as a running sum for each head",

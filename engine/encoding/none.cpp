@@ -20,7 +20,7 @@ public:
 extern const EncodingInfo none_encoding;
 const EncodingInfo none_encoding = {
     .name = "none",
-    .summary = "nothing is added; only the causal mask tells the order",
+    .summary = "adds nothing; only the causal mask tells the order",
     .paper = "Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466",
     .formula = "score(i, j) = q_i . k_j * scale",
     .make = make_registered<None>,

@@ -130,7 +130,7 @@ private:
 extern const EncodingInfo rope_encoding;
 const EncodingInfo rope_encoding = {
     .name = "rope",
-    .summary = "turns queries and keys by their position, so that scores depend on distance",
+    .summary = "rotates queries and keys by their position, so that scores depend on the distance",
     .paper = "Su et al. 2021, arXiv 2104.09864",
     .formula = "(a, b) -> (a cos t - b sin t, a sin t + b cos t)\n"
                "t = p * theta^(-2k/width) for pair k of a head's queries and keys, or as scaling says",

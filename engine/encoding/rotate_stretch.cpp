@@ -115,7 +115,7 @@ private:
 extern const EncodingInfo rotate_stretch_encoding;
 const EncodingInfo rotate_stretch_encoding = {
     .name = "rotate-stretch",
-    .summary = "turns the embedding by its position and stretches it after each full turn",
+    .summary = "rotates the embedding by its position and stretches it after each full turn",
     .paper = "Ben Kurzion, Investigating Transformer Positional Encodings, github.com/benkurzion/Transformer",
     .formula = "x_p -> s(p) |x_p| R(2 pi p / period) x_p\n"
                "s(p) = step (floor(p / period) + 1); R turns every pair of neighbours by the same angle",

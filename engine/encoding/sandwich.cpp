@@ -65,7 +65,7 @@ private:
 extern const EncodingInfo sandwich_encoding;
 const EncodingInfo sandwich_encoding = {
     .name = "sandwich",
-    .summary = "lowers scores as the product of two sinusoidal positions falls with their distance",
+    .summary = "adds the product of two sinusoidal positions, which falls with their distance",
     .paper = "Chi et al. 2023, arXiv 2212.10356",
     .formula = "score(i, j) = q_i . k_j * scale + (sum_{k=1..width/2} cos(D w_k) - width/2) / c_h\n"
                "w_k = 10000^(-2k/width),  D = |p_i - p_j|,  c_h = scale (h + 1) / n_heads",

@@ -50,7 +50,7 @@ private:
 extern const EncodingInfo sink_encoding;
 const EncodingInfo sink_encoding = {
     .name = "sink",
-    .summary = "lets a head attend to nothing: a trained logit in its softmax's denominator",
+    .summary = "lets a head attend to nothing, by a trained logit in the softmax's denominator",
     .paper = "OpenAI 2025, arXiv 2508.10925; Xiao et al. 2024, arXiv 2309.17453",
     .formula = "weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum_l exp(score(i, l)))\n"
                "s_h = logit[h] of the layer; it has no value",

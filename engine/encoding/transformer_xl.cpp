@@ -305,7 +305,7 @@ TableRows TransformerXl::table_rows(const TableRequest& request) const {
 extern const EncodingInfo transformer_xl_encoding;
 const EncodingInfo transformer_xl_encoding = {
     .name = "transformer-xl",
-    .summary = "queries meet projected sinusoids of the distance; keys and distances meet trained vectors",
+    .summary = "multiplies queries with projected sinusoids of the distance, and adds trained biases",
     .paper = "Dai et al. 2019, arXiv 1901.02860",
     .formula = "score(i, j) = ((q_i + u_h) . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale\n"
                "r(t) = W s(t),  s(t) = [sin(t w_k) .., cos(t w_k) ..],  w_k = 10000^(-2k/width)",

@@ -68,7 +68,7 @@ private:
 extern const EncodingInfo xpos_encoding;
 const EncodingInfo xpos_encoding = {
     .name = "xpos",
-    .summary = "turns queries and keys like rope, and lets scores fall with the distance",
+    .summary = "rotates queries and keys like rope, and lets scores fall with the distance",
     .paper = "Sun et al. 2022, arXiv 2212.10554",
     .formula = "(a, b) -> g (a cos t - b sin t, a sin t + b cos t),  t = p * theta^(-2k/width)\n"
                "g = zeta_k^(p/scale) for queries, zeta_k^(-p/scale) for keys\n"

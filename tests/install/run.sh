@@ -184,7 +184,7 @@ readme_encoding() {
         as_the_program 2 readme2 -m weights/none.safetensors --encoding alibi:max=0,scale=0.0625 --force-encoding -p 'Once upon a time'
 }
 check "README.md's encoding" readme_encoding
-check 'README.md has at most 150 lines' test "$(wc -l <README.md)" -le 150
+check 'README.md has at most 130 lines' test "$(wc -l <README.md)" -le 130
 
 by_cmake() { # from a prefix that was moved
     mv "$prefix" "$SCRATCH/moved" &&

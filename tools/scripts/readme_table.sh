@@ -21,14 +21,13 @@ done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-recipe=$(cat "$results/seeds-recipe.txt" 2>/dev/null || true)
 "$ordo" encodings --format csv >"$scratch/registered.csv"
 # Figures that were not taken yet leave their cells empty.
-for name in seeds seeds-runs encodings; do
+for name in seeds seeds-runs heldout encodings; do
     if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$scratch/"; else : >"$scratch/$name.csv"; fi
 done
 
-awk -v recipe="$recipe" '
+awk '
 # Fields of a line of CSV into f[1..]; returns how many.
 function fields(line, f,    n, c, i, quoted) {
     n = 1; f[1] = ""; quoted = 0
@@ -46,20 +45,26 @@ function column(name) {
     return f[at[name]]
 }
 function base(spec) { sub(/:.*/, "", spec); return spec }
-function linked(paper,    id, out) { # every "arXiv 1706.03762" as a link
-    out = ""
-    while (match(paper, /arXiv [0-9]+\.[0-9]+/)) {
-        id = substr(paper, RSTART + 6, RLENGTH - 6)
-        out = out substr(paper, 1, RSTART - 1) "[arXiv " id "](https://arxiv.org/abs/" id ")"
-        paper = substr(paper, RSTART + RLENGTH)
+function linked(paper,    n, i, part, out) { # "Press et al. 2022, arXiv 2108.12409; ...": each name a link
+    n = split(paper, part, "; ")
+    for (i = 1; i <= n; ++i) {
+        if (match(part[i], /, arXiv [0-9]+\.[0-9]+$/))
+            part[i] = "[" substr(part[i], 1, RSTART - 1) "](https://arxiv.org/abs/" substr(part[i], RSTART + 8) ")"
+        else if (match(part[i], /, [^,]*, github\.com\/[^ ]+$/)) # without the title
+            part[i] = "[" substr(part[i], 1, RSTART - 1) "](https://" substr(part[i], index(part[i], "github.com")) ")"
+        out = out (i > 1 ? "; " : "") part[i]
     }
-    return out paper
+    return out
 }
 function cell(text) { gsub(/\|/, "\\|", text); return text == "" ? "–" : text }
 function listed(list, value, label) { return value == "" ? list : list (list == "" ? "" : ", ") value (label == "" ? "" : " (" label ")") }
 function interval(mean, half) {
     if (column(mean) == "") return ""
     return column(half) == "" ? sprintf("%+.3f", column(mean)) : sprintf("%+.3f ± %.3f", column(mean), column(half))
+}
+function on_shipped(name, label,    loss) {
+    loss = label == "" ? shipped[name] : shipped[name, label]
+    return loss == "" ? "" : name == "none" ? "reference" : sprintf("%+.3f", loss - shipped["none"])
 }
 
 FNR == 1 {
@@ -70,12 +75,13 @@ FNR == 1 {
     sub(/.*\//, "", file)
     next
 }
+# The first parameter of a spec, which tells several of one encoding apart.
+function first_parameter(spec) { sub(/^[^:]*:?/, "", spec); sub(/,.*/, "", spec); return spec }
+
 { fields($0, f) }
 file == "seeds.csv" {
     name = base(column("encoding"))
-    label = column("encoding") # what tells several of one encoding apart is the first of its parameters
-    sub(/^[^:]*:?/, "", label)
-    sub(/,.*/, "", label)
+    label = first_parameter(column("encoding"))
     if (name == "none") none = column("nll")
     seeds = column("seeds") > seeds + 0 ? column("seeds") : seeds
     if (column("seeds") == 1) once = 1
@@ -84,38 +90,48 @@ file == "seeds.csv" {
     loss[name, count[name]] = name == "none" ? "reference" : interval("minus_none", "half_minus")
 }
 file == "seeds-runs.csv" { budget = sprintf("%.1f", column("tokens") / 1e6) }
+file == "heldout.csv" && column("file") != "storyteller.safetensors" { # which is another model
+    name = base(column("encoding"))
+    shipped[name] = shipped[name, first_parameter(column("encoding"))] = column("nll")
+}
 file == "encodings.csv" && column("n_prompt") > 0 {
     name = base(column("encoding"))
     cost[name] = name == "none" ? "reference" : sprintf("%.2f %%", column("moments_percent"))
     prompt = column("n_prompt")
-    cpu = column("cpu_info"); threads = column("n_threads"); rounds = column("repetitions")
+    cpu = column("cpu_info")
 }
 file == "registered.csv" {
     if (!header++) {
-        print "| encoding | acts at | paper | loss minus that of `none` | cost |"
-        print "|---|---|---|--:|--:|"
+        print "| encoding | idea | paper | loss, corpus | loss, shipped text | cost |"
+        print "|---|---|---|--:|--:|--:|"
     }
     name = column("name")
     source = name
     gsub(/-/, "_", source)
-    losses = ""
-    for (i = 1; i <= count[name]; ++i) losses = listed(losses, loss[name, i], count[name] > 1 ? tag[name, i] : "")
-    print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("moments")) " | " cell(linked(column("paper"))) " | " \
-        cell(losses) " | " cell(cost[name]) " |"
+    losses = others = ""
+    for (i = 1; i <= count[name]; ++i) {
+        losses = listed(losses, loss[name, i], count[name] > 1 ? tag[name, i] : "")
+        others = listed(others, on_shipped(name, count[name] > 1 ? tag[name, i] : ""), count[name] > 1 ? tag[name, i] : "")
+    }
+    print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(linked(column("paper"))) " | " \
+        cell(losses) " | " cell(others) " | " cell(cost[name]) " |"
 }
 END {
     if (broken) exit 1
-    budget = budget " million tokens" (recipe == "" ? "" : " (" recipe ")")
-    if (seeds)
-        notes = "\nLoss: nats per token on simple.val.txt, stories kept out of the corpus, as the difference from a run of the same seed without an encoding (" sprintf("%.3f", none) "); negative is better. " \
-            (seeds > 1 ? "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs (seeds) of " budget " each ± the half-width of its 95 % confidence interval" (once ? "; a figure without ± is of a single run, and says nothing of another seed" : "") \
-                              ". Where ± is larger than the difference, the difference may be chance" \
-                       : "One run each of " budget "; the spread between seeds is not known yet") ". On another text small differences change order, or their sign ([heldout.csv](bench/results/heldout.csv))."
+    budget = budget " million tokens"
+    if (seeds) {
+        notes = "\n- **Loss, corpus**: nats per token on held-out stories, minus " sprintf("%.3f", none) " of `none`; negative is better.\n  "
+        if (seeds > 1)
+            notes = notes "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs ± half of its 95 % confidence interval" (once ? ", or a single run" : "") "; " budget " each."
+        else
+            notes = notes "One run each of " budget "; the spread between runs is not known."
+    }
+    if (shipped["none"] != "")
+        notes = notes "\n- **Loss, shipped text**: the same of one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", shipped["none"]) "."
     if (cpu)
-        notes = notes "\nCost: the time of the encoding itself in reading a prompt of " prompt " tokens, relative to reading it without one; median of " rounds " rounds; " cpu ", " \
-            threads " threads (`moments %` of `ordo bench --encodings all -v -r " rounds "`). [encodings.csv](bench/results/encodings.csv) has decoding too."
-    print (seeds ? "" : "\n") notes " Acts at: the moments of a pass, explained below. –: no weights were trained with it, or not measured yet."
-}' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
+        notes = notes "\n- **Cost**: the time of the encoding as a share of a pass over " prompt " tokens (" cpu ")."
+    print notes
+}' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/heldout.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '
 /^<!-- encodings:end -->$/ { inside = 0 }
