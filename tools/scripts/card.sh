@@ -35,14 +35,16 @@ randomised() { [ "$(of recipe.randomised_positions)" = 0 ] && echo consecutive |
 
 case $(basename "$file") in
 storyteller.*)
-    sources="TinyStories (Eldan and Li 2023), CDLA-Sharing-1.0. Its tokenizer was learned on the wider text, which also has FairytaleQA,
-Apache-2.0, and Pratham Books / StoryWeaver and African Storybook, CC-BY 4.0, with thanks to both."
-    purpose="The file that \`ordo generate\` writes with if nothing else is named. \`tools/scripts/storyteller.sh\` trains it a leg further." ;;
+    sources="TinyStories (Eldan and Li 2023), CDLA-Sharing-1.0. The tokenizer was trained on more text:
+FairytaleQA, Apache-2.0, and Pratham Books / StoryWeaver and African Storybook, CC-BY 4.0, with
+thanks to both."
+    purpose="\`ordo generate\` uses this file by default. \`tools/scripts/storyteller.sh\` continues its training." ;;
 *)
-    sources="TinyStories (Eldan and Li 2023), CDLA-Sharing-1.0; FairytaleQA, Apache-2.0; Pratham Books / StoryWeaver and African
-Storybook, CC-BY 4.0, with thanks to both."
-    purpose="The weight files of this folder but the storyteller are one experiment: the same architecture, corpus, seed, order of the data
-and budget; only the encoding differs. \`make weights CORPUS=DIR\` makes them again." ;;
+    sources="TinyStories (Eldan and Li 2023), CDLA-Sharing-1.0; FairytaleQA, Apache-2.0; Pratham Books /
+StoryWeaver and African Storybook, CC-BY 4.0, with thanks to both."
+    purpose="The weight files in this folder, except the storyteller, are one experiment: the same architecture,
+corpus, seed, order of the data and budget. Only the encoding differs. \`make weights CORPUS=DIR\` trains
+them again." ;;
 esac
 
 # A chart of the log's losses: a dot is the mean of the steps of a sixtieth of the run, an o the held-out loss.
@@ -97,14 +99,14 @@ cat <<EOF
 | parameters | $(of tensors | sed 's/.*, //; s/ parameters//') in half precision, $(of file | sed 's/.*, //') |
 | SHA-256 | \`$(of sha256)\` |
 | tokens seen | $(seen) |
-| training loss | $(of train_loss) nats a token (mean of the last 50 steps) |
-| held-out loss | $(of validation_loss) nats a token on \`$(of validation)\` (windows that run on from one document into the next; \`ordo perplexity\`, as in the README's table, begins one with each document and gives more) |
+| training loss | $(of train_loss) nats per token (mean of the last 50 steps) |
+| held-out loss | $(of validation_loss) nats per token on \`$(of validation)\` (windows that cross documents; \`ordo perplexity\` and the README's table start a window with each document, which gives a higher loss) |
 | corpus | \`$(of corpus)\`, SHA-256 \`$(of corpus.sha256)\` |
 $command
 
 ## Loss
 
-Nats per token; \`.\` in training, mean of a sixtieth of the run, \`o\` on the held-out text.${finish:+ The last part of the run is on
+Nats per token: \`.\` is the mean of a sixtieth of the training run, \`o\` is the held-out text.${finish:+ The last part of the run is on
 simpler text.}
 
 \`\`\`text
@@ -120,7 +122,7 @@ it: $sources
 
 ## Sample
 
-What a user sees: \`ordo generate -m $(basename "$file") -n 96 -s 1 -p "$prompt"\`
+\`ordo generate -m $(basename "$file") -n 96 -s 1 -p "$prompt"\`
 
 \`\`\`text
 $sample
