@@ -69,6 +69,7 @@ int KvCache::grown(int tokens) const {
 // From the last on, each to a place that none of those before it has left.
 void KvCache::spread(std::byte* memory, std::span<const Run> runs) {
     const std::size_t end = runs.empty() ? 0 : runs.back().from + runs.back().before; // behind it all is zero
+    if (end == 0) return; // nothing is kept yet, and an empty cache has no memory
     for (std::size_t i = runs.size(); i-- > 0;) {
         const Run& run = runs[i];
         std::memmove(memory + run.to, memory + run.from, run.before);
