@@ -160,11 +160,11 @@ ok "three seeds, another text and the cost" grep -q '^| .`rope`.* | rotates .*| 
 ok "the paper is a link" grep -q '^| .`rope`.* | \[Su et al. 2021\](https://arxiv.org/abs/2104.09864) |' "$scratch/README.md"
 ok "a dash where nothing was measured" grep -q '^| .`learned`.*| +0.040 ± 0.003 | – | – |$' "$scratch/README.md"
 ok "two of one encoding" grep -q '| +0.300 ± 0.010 (period=36), +0.200 ± 0.010 (period=6) | +0.125 (period=36) |' "$scratch/README.md"
-ok "the budget of the seeds" grep -q ' Mean of 3 runs ± half of its 95 % confidence interval; 1.2 million tokens each' "$scratch/README.md"
+ok "the budget of the seeds" grep -q ' Mean of 3 runs of 1.2 million tokens ± half a 95 % interval[.]' "$scratch/README.md"
 ok "the reference" grep -q '^| .`none`.*| reference | reference | reference |$' "$scratch/README.md"
 sed -i '/^learned/s/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"
 ok "seeds of some" exits 0 table
-ok "of the others a single run, and it is said" grep -q ' Mean of 3 runs ± half of its 95 % confidence interval, or a single run; 1.2 million tokens each' "$scratch/README.md"
+ok "of the others a single run, and it is said" grep -q ' Mean of 3 runs of 1.2 million tokens ± half a 95 % interval, or one run[.]' "$scratch/README.md"
 sed -i 's/,3,\([^,]*\),[^,]*,\(-*[0-9.]*\),[0-9.]*,/,1,\1,,\2,,/' "$scratch/results/seeds.csv"
 ok "one seed" exits 0 table
 ok "one seed has no interval" grep -q '^| .`rope`.*| -0.250 | -0.250 | 0.99 % |$' "$scratch/README.md"

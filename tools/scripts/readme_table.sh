@@ -120,9 +120,9 @@ END {
     if (broken) exit 1
     budget = budget " million tokens"
     if (seeds) {
-        notes = "\n- **Loss, corpus**: nats per token on held-out stories, minus " sprintf("%.3f", none) " of `none`; negative is better.\n  "
+        notes = "\n- **Loss, corpus**: prediction error on held-out stories, in nats per token, minus " sprintf("%.3f", none) " of `none`.\n  Lower is better. "
         if (seeds > 1)
-            notes = notes "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs ± half of its 95 % confidence interval" (once ? ", or a single run" : "") "; " budget " each."
+            notes = notes "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs of " budget " ± half a 95 % interval" (once ? ", or one run" : "") "."
         else
             notes = notes "One run each of " budget "; the spread between runs is not known."
     }
