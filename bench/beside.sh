@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a busy neighbour costs: two threads beside one busy thread, as a share of one thread beside it; and, with
-# another build, what this one is worth alone. All in turns, medians of the ratios.
+# The cost of a busy neighbour: two threads next to a busy thread, compared with one thread next to it; and, with
+# another build, both builds alone. All runs in turns, medians of the ratios.
 #   bench/beside.sh BINARY [OTHER_BINARY] [ROUNDS]
 set -euo pipefail
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Ordo beside llama.cpp on the same GGUF files, in turns: prefill, decode, decode after 1,024 tokens, and a process from its
-# start to its first token with the memory that it held. Prints a table of medians [ranges] in tokens a second, of the process in
-# seconds and MB, and of the ratios of one round: above 1 Ordo is better.
+# Ordo beside llama.cpp on the same GGUF files, in turns: prefill, decode, decode after 1,024 tokens, and a process from
+# its start to its first token with the memory that it held. Prints a table of medians [ranges] in tokens a second, of
+# the process in seconds and MB, and of the ratios of one round: above 1 Ordo is better.
 #   bench/peers.sh [OPTION ...] BUILD FILE.gguf ...
 # --llama-bench PROGRAM   llama.cpp's llama-bench; given again, another version. Without one Ordo is measured alone
 # --llama-cli PROGRAM     its llama-completion (llama-cli in older versions), for the process as a whole

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What differs by the encoding and not by chance: trains two more seeds of the six encodings that are compared most, of the
-# budget of the shipped files, which are the first seed of all, and takes bench/results/seeds* from what `ordo lab compare`
-# finds: of each run its losses by document, and what is made of all of them.
+# Separates the effect of an encoding from chance: trains two more seeds of the six encodings that are compared most,
+# with the budget of the shipped files, which are the first seed of all. From the findings of `ordo lab compare`, it
+# writes bench/results/seeds*: the losses of each run by document, and their comparison.
 #   [WORK=DIR] [SEEDS="2 3"] seeds.sh BUILD CORPUS_DIR [NAME ...]
 #   TOKENS=N [WORK=DIR] [SEEDS="1 2 3"] seeds.sh BUILD CORPUS_DIR NAME ...
-# With TOKENS, runs of that budget, of which the shipped files are none: they go to bench/results/tokens-N, and the README's
-# table stays as it is.
-# The weights stay in WORK (build/weights/seeds, with TOKENS build/weights/tokens-N), they are too many to be shipped; files
-# of this budget that are there already are not trained again. Runs of the same recipe that results has losses of, while WORK
-# has no weights, stay.
+# With TOKENS, the runs have another budget than the shipped files. Their results go to bench/results/tokens-N, and the
+# README's table stays the same.
+# The weights stay in WORK (build/weights/seeds, with TOKENS build/weights/tokens-N); they are too many to ship.
+# Existing files of this budget are not trained again. Results of runs with the same recipe stay when WORK has no
+# weights of them.
 set -eu
-[ $# -ge 2 ] || { sed -n '3,13p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,12p' "$0"; exit 2; }
 ordo=$(readlink -f "$1")/ordo
 corpus=$(readlink -f "$2")
 shift 2

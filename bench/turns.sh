@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Whether a change made anything slower: prefill and decode with each encoding that two builds share, and training with three
-# of them, in turns, another build first in every round. ENCODINGS names each once. Medians and quartiles of the ratios of one round: above 1 the first build is faster.
+# Whether a change made anything slower: prefill and decode with each encoding that two builds share, and training with
+# three of them, in turns, another build first in every round. ENCODINGS names each once. Medians and quartiles of the
+# ratios of one round: above 1 the first build is faster.
 #   bench/turns.sh BINARY OTHER_BINARY [ROUNDS] [ENCODINGS]
 set -euo pipefail
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Proves that an encoding is one file, one line of a list, and one oracle: adds four to a copy of the tree, touches
-# nothing else, and sees the contract, gradient and oracle tests and `ordo encodings` pick them up. They are of four kinds:
-# trained rows of embeddings, a trained bias, a whole row of scores, a state of its own. The copy takes the
+# nothing else, and sees the contract, gradient and oracle tests and `ordo encodings` pick them up. They are of four
+# kinds: trained rows of embeddings, a trained bias, a whole row of scores, a state of its own. The copy takes the
 # objects that are built along, so that make compiles only what the new lines reach.
 set -eu
 unset MAKEFLAGS MAKELEVEL MFLAGS

@@ -41,8 +41,8 @@ number() { # NAME PATTERN: what it captures in the log, or nothing
 # ---- ordo_tests, in shards -----------------------------------------------------------
 
 filter='*'
-# Long under the address sanitizer, and by code that other tests go through too: every malformed file in a process of its own
-# (MalformedFiles has them all in one), large products, the accuracy of whole models.
+# Long under the address sanitizer, and by code that other tests go through too: every malformed file in a process of
+# its own (MalformedFiles has them all in one), large products, the accuracy of whole models.
 if [ "$mode" = asan ] && [ -z "${SWEEPS:-}" ]; then
     filter='-CliMalformed*:Products.HaveTheSameBits*:Weights/WeightTypeGates*'
 fi
@@ -56,8 +56,8 @@ fi
 
 emulator=
 if [ "$mode" = arm64 ]; then
-    # Programs of another machine, each run by qemu-user, those too that a test starts. What does not compute is left out
-    # but with $SWEEPS: an emulator hardly says more of it than x86-64 does.
+    # Programs of another machine, each run by qemu-user, those too that a test starts. What does not compute is left
+    # out but with $SWEEPS: an emulator hardly says more of it than x86-64 does.
     emulator='qemu-aarch64 -L /usr/aarch64-linux-gnu'
     export ORDO_EMULATED=1 ORDO_BINARY="$scratch/ordo"
     printf '#!/bin/sh\nexec %s "%s/%s/ordo" "$@"\n' "$emulator" "$PWD" "$build" >"$ORDO_BINARY"

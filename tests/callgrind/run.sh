@@ -4,8 +4,8 @@
 # so that what costs more is noticed and what costs less is written down.
 #   SCRATCH=DIR run.sh BUILD [--write]
 # Counted is what Session::feed does for 32 tokens, and all that it calls; starting up is not.
-# There is a row for each weight type, and of the first seven encodings one token by token and one in chunks of a prompt.
-# Left out, saying so, where it would say nothing: without valgrind, in a sanitizer's build, with another
+# There is a row for each weight type, and of the first seven encodings one token by token and one in chunks of a
+# prompt. Skipped, with a message, if it has no meaning: without valgrind, in a sanitizer's build, with another
 # compiler than the one that instructions.csv names.
 set -u
 build=$1

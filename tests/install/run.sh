@@ -64,8 +64,8 @@ staged() {
         ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig" "$SCRATCH/staged/usr/lib/cmake"
 }
 check 'make install DESTDIR=' staged
-# The page is one, with nothing that man or mandoc, where they are, would warn of in 80 columns; and bash knows the program
-# once it has read its file.
+# The page is one, with nothing that man or mandoc, where they are, would warn of in 80 columns; and bash knows the
+# program once it has read its file.
 page=$SCRATCH/staged/usr/share/man/man1/ordo.1
 unwarned() {
     if command -v man >/dev/null; then
@@ -99,8 +99,9 @@ check 'make install PREFIX=' make install PREFIX="$prefix"
 versions() { "$prefix/bin/ordo" --version | grep -wF "$(pkg --modversion)"; }
 check 'one version' versions
 
-# The library leaves the process alone: it prints nothing, never exits, sets no handler, locale or thread count; but core/blas
-# sets the count of a thread that calls OpenBLAS for the time of that call, as OpenBLAS asks it how many it may use.
+# The library leaves the process alone: it prints nothing, never exits, sets no handler, locale or thread count; but
+# core/blas sets the count of a thread that calls OpenBLAS for the time of that call, as OpenBLAS asks it how many it
+# may use.
 discreet() {
     ! nm -C -u "$prefix/lib/libordo.a" | awk '/^[a-z_0-9]+[.]o:$/ { blas = $0 == "blas.o:" } !(blas && /omp_set_num_threads/)' | grep -wE \
         'std::(cout|cerr|clog)|printf|puts|putchar|exit|_exit|abort|signal|sigaction|setlocale|omp_set_num_threads|openblas_set_num_threads'
@@ -159,8 +160,8 @@ twice() { # two texts at once are each as alone
 check 'batch writes two' twice batch
 check 'threads writes two' twice threads
 
-# The programs that README.md prints, as they stand there: built with what was installed, and run where their paths to the
-# weights hold. They are not greedy, but the library's seed is 0 where nothing else is said.
+# The programs that README.md prints, as they stand there: built with what was installed, and run where their paths to
+# the weights hold. They are not greedy, but the library's seed is 0 where nothing else is said.
 readme_block() { awk -v n="$1" '/^```cpp$/ { ++block; inside = 1; next } /^```$/ { inside = 0 } inside && block == n' README.md; }
 as_the_program() { # NUMBER NAME OPTION ...: and as README.md says
     shown=$(sed -n 's/^Its output begins `\([^`]*\)`.*/\1/p' README.md | sed -n "$1p") name=$2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Files that `ordo convert` writes load in llama.cpp and give the same greedy text, or in bf16 and q4_0 nearly the same. Opt-in:
-# ORDO_LLAMA_CPP is a folder in which `npm install node-llama-cpp` ran.
+# Files that `ordo convert` writes load in llama.cpp and give the same greedy text, or in bf16 and q4_0 nearly the same.
+# Opt-in: ORDO_LLAMA_CPP is a folder in which `npm install node-llama-cpp` ran.
 #   run.sh BUILD
 set -u
 build=$1 here=tests/llama_cpp
@@ -34,8 +34,8 @@ near_tokens() { # MODEL TYPE
     count $? "$(basename "$1") as $2: 60 tokens, each after the others"
 }
 
-# The tokens that a fixture's own transcription continues with. It has no tokenizer, without which this door to llama.cpp does not
-# open: one of two letters will do.
+# The tokens that a fixture's own transcription continues with. It has no tokenizer, without which this door to
+# llama.cpp does not open: one of two letters will do.
 same_tokens() { # FIXTURE
     rm -rf "$SCRATCH/model" && cp -R "tests/families/$1" "$SCRATCH/model" &&
         cp "$here/two_letters.json" "$SCRATCH/model/tokenizer.json" &&
@@ -44,9 +44,9 @@ same_tokens() { # FIXTURE
     count $? "$1: the tokens of its transcription"
 }
 
-# The same of the files that the unit tests write as llama.cpp's converter would, for families that Ordo reads and writes none of, or
-# writes under another name. Left out: Mistral's and Phi 3's windows, which llama.cpp does not follow, and LongRoPE, of whose lists it takes
-# one by the size of its own context.
+# The same of the files that the unit tests write as llama.cpp's converter would, for families that Ordo reads and
+# writes none of, or writes under another name. Left out: Mistral's and Phi 3's windows, which llama.cpp does not
+# follow, and LongRoPE, of whose lists it takes one by the size of its own context.
 same_tokens_read() { # FAMILY ARCHITECTURE
     node "$here/greedy.mjs" "$ORDO_LLAMA_CPP" tokens "$SCRATCH/read/$1_as_$2.gguf" "tests/families/$1/expected.json"
     count $? "$1 as $2: the tokens of its transcription"

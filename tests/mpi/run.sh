@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Training split over processes of one machine by mpirun, against one process. Needs `make mpi`, which `make test` does without:
-# `make test-mpi` runs both.
+# Training split over processes of one machine by mpirun, against one process. Needs `make mpi`, which `make test` does
+# without: `make test-mpi` runs both.
 #   SCRATCH=DIR run.sh BUILD
 set -u
 ordo=$1/mpi/ordo passed=0 failed=0

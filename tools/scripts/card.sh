@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Prints the card of a weight file that tools/scripts/weights.sh has trained: every figure in it is of the file or of LOG.
+# Prints the card of a weight file that tools/scripts/weights.sh has trained: every figure in it is of the file or of
+# LOG.
 #   tools/scripts/card.sh ORDO FILE LOG >CARD.md
-# LOG is what `ordo train --log` wrote.
+# LOG is the output of `ordo train --log`.
 # The greedy sample is also a golden test (tests/golden/weights_test.cpp).
 set -eu
-[ $# -eq 3 ] || { sed -n '3,6p' "$0"; exit 2; }
+[ $# -eq 3 ] || { sed -n '3,7p' "$0"; exit 2; }
 ordo=$1 file=$2 log=$3
 info=$("$ordo" info "$file")
 of() { # the value of a line "KEY: VALUE" of the info

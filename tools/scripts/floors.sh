@@ -4,7 +4,8 @@
 #   - a file of the engine includes its own folder, lower floors and the public headers (ops may use kernels,
 #     which are on the same floor); a public header includes no more of ours than ordo.h, and that encoding.h;
 #   - a kernel knows of no threads, and an architecture of no ops or kernels;
-#   - above the engine stand models, bench, tools/cli, tools/train, tools/lab, tools/verbs, the mains, and tests, in that order; in
+#   - above the engine stand models, bench, tools/cli, tools/train, tools/lab, tools/verbs, the mains, and tests, in
+#   that order; in
 #     tools/lab math, lab.h, drawing, experiments, report, and what gathers them;
 #   - each foreign library comes in by its own door (engine/examples are other people's programs, and not looked at);
 #   - every encoding and every architecture that has a file is in its list;

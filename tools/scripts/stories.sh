@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Whether a model tells stories: 20 of at most 400 tokens from seeds 1 to 20 at the default sampling, with four openings in turn.
+# Checks whether a model tells stories: 20 of at most 400 tokens from seeds 1 to 20 with the default sampling and four
+# openings in turn.
 #   [PRINT=1] tools/scripts/stories.sh ORDO CORPUS.txt FILE ...
 #   tools/scripts/stories.sh --documents CORPUS.txt TEXT.txt ...
-# Counts, for each FILE, the stories that
-#   spell   have no word that CORPUS.txt has fewer than three times (at least 18 of 20)
-#   prose   are no verse: lines, if there are more than six, have a median of 45 bytes or more (20)
-#   end     end by themselves (18)
-#   hero    have in their second half, too, the most frequent capitalised word of the first that begins no sentence there,
-#           other than I (16)
-# and with PRINT prints the stories. Exit code 1 if a FILE has fewer of any. A FILE of llama2.c's, NAME.bin, needs its tokenizer,
-# tok512.bin, beside it.
-# With --documents it judges texts that are there instead of models: all documents of each TEXT.txt, and those with each of the four
-# openings, by the same rules, as what a model could reach.
+# For each FILE, it counts the stories that pass each test (the number in brackets is required):
+#   spell   no word occurs in CORPUS.txt fewer than three times (18 of 20)
+#   prose   it is no verse: more than six lines have a median of 45 bytes or more (20)
+#   end     it ends by itself (18)
+#   hero    its second half has the most frequent capitalised word of the first half, apart from I and from words that
+#           begin a sentence there (16)
+# With PRINT, it prints the stories. The exit code is 1 if a FILE has too few of any. A llama2.c file, NAME.bin, needs
+# its tokenizer, tok512.bin, next to it.
+# With --documents, it judges existing texts by the same rules: all documents of each TEXT.txt, and those with each of
+# the four openings. That is the level that a model could reach.
 set -eu
 [ $# -ge 3 ] || { sed -n '3,16p' "$0"; exit 2; }
 documents='' ordo=$1
@@ -37,8 +38,8 @@ openings=$(for number in 1 2 3 4; do opening "$number"; done)
 tr '[:upper:]' '[:lower:]' <"$corpus" | tr -cs "[:lower:]'" '\n' | sed "s/^'*//; s/'*\$//" |
     awk '{ ++count[$0] } END { for (word in count) if (count[word] >= 3) print word }' >"$work/known"
 
-# Of stories on stdin, each followed by a line <|endoftext|>, or <|cut|> if it did not end by itself: a line each of the four
-# figures above, the number of its opening (0: another) and the words that are rare.
+# Of stories on stdin, each followed by a line <|endoftext|>, or <|cut|> if it did not end by itself: a line each of the
+# four figures above, the number of its opening (0: another) and the words that are rare.
 judge() {
     OPENINGS=$openings awk '
     NR == FNR { known[$0] = 1; next }

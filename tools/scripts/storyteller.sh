@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Trains the shipped storyteller a leg further, on plain short stories: from OUT_DIR/storyteller.safetensors if there is one, else
-# from nothing. A leg ends with the rate brought down, so that its end can be shipped and be the next one's beginning.
+# Trains the shipped storyteller on plain short stories. It continues from OUT_DIR/storyteller.safetensors, if that
+# exists. Each part of the training ends with a low learning rate, so that its result can be shipped and continued.
 #   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] [PEER=MODEL] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
-# CORPUS_DIR holds tiny.train.txt and tiny.val.txt, and for the first leg's tokenizer simple.train.txt and simple.val.txt, each as it
-# is or with .xz. One thread; goes on from a checkpoint in WORK (build/storyteller) where one exists. The file comes to OUT_DIR with
-# its card, which prints twenty stories, whatever stories.sh says of them, and counts those of PEER, another model, too. bf16 is
-# faster where the machine multiplies pairs of bf16, and gives other bits.
+# CORPUS_DIR holds tiny.train.txt and tiny.val.txt, and for the first tokenizer simple.train.txt and simple.val.txt,
+# each as it is or with .xz. It uses one thread, and continues from a checkpoint in WORK (build/storyteller). The file
+# goes to OUT_DIR with its card, which prints twenty stories with the counts of stories.sh, and counts those of PEER,
+# another model. bf16 is faster where the machine multiplies pairs of bf16, and gives other bits.
 set -eu
 [ $# -eq 3 ] || { sed -n '3,9p' "$0"; exit 2; }
 ordo=$1 corpus=$2 out=$3

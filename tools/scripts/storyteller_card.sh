@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Prints the card of the storyteller: the card of any file (card.sh), the counts of stories.sh for this file, for texts of the
-# corpus and for another model's stories, and its stories. BEFORE is the file from which this part of its training started.
-# DOCUMENTS: one path per line.
+# Prints the card of the storyteller: the card of any file (card.sh), the counts of stories.sh for this file, for texts
+# of the corpus and for another model's stories, and its stories. BEFORE is the file from which this part of its
+# training started. DOCUMENTS: one path per line.
 #   [DOCUMENTS=TEXT.txt] [PEER=MODEL] tools/scripts/storyteller_card.sh ORDO FILE LOG CORPUS.txt [BEFORE] >CARD.md
 set -eu
-[ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,7p' "$0"; exit 2; }
+[ $# -eq 4 ] || [ $# -eq 5 ] || { sed -n '3,6p' "$0"; exit 2; }
 ordo=$1 file=$2 log=$3 corpus=$4 before=${5:-}
 tools=$(cd "$(dirname "$0")" && pwd)
 "$tools/card.sh" "$ordo" "$file" "$log"

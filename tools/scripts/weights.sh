@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Trains the shipped weights: one trunk, one corpus, one seed, one order, one budget, of which the last weights
-# are kept; only the encoding differs. `make weights CORPUS=DIR` calls it, and `make seeds CORPUS=DIR` for the runs that
-# tell what differs by the encoding from what differs by chance.
-#   [SEEDS="1 2 3"] [TOKENS=N] [PRODUCTS=bf16|f32] [WORK=DIR] tools/scripts/weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
-# CORPUS_DIR holds simple.train.txt and simple.val.txt, each as it is or with .xz. bench/README.md says where the recipe is
-# from; its products are in bf16, which needs a machine that multiplies pairs of them: PRODUCTS=f32 does without (over
-# 2 million tokens of rope the two ended 0.005 nats apart). Runs two at a time on one thread each and goes on from a checkpoint in WORK (build/weights) where one
-# exists. What is unpacked, logged and saved on the way lies there; what is finished comes to OUT_DIR with
-# its card, NAME.safetensors and NAME.md, or NAME-SEED.* with SEEDS, where one that is there and had this
-# budget is kept. The same bits come out only of the same version on the same type of CPU.
+# Trains the shipped weights: one architecture, one corpus, one seed, one order and one budget; only the encoding
+# differs. The last weights of a run are kept. `make weights CORPUS=DIR` calls this script, and so does
+# `make seeds CORPUS=DIR`, whose further seeds separate the effect of an encoding from chance.
+#   [SEEDS="1 2 3"] [TOKENS=N] [PRODUCTS=bf16|f32] [WORK=DIR] weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
+# CORPUS_DIR holds simple.train.txt and simple.val.txt, each as it is or with .xz. bench/README.md explains the recipe.
+# Its products are in bf16, which needs a machine that multiplies pairs of bf16. PRODUCTS=f32 works on any machine (over
+# 2 million tokens of rope, the two ended 0.005 nats apart). Two runs at a time use one thread each. A run continues
+# from a checkpoint in WORK (build/weights), which also holds unpacked files and logs. A finished file goes to OUT_DIR
+# with its card: NAME.safetensors and NAME.md, or NAME-SEED.* with SEEDS. An existing file of the same budget is kept.
+# Only the same version on the same type of CPU gives the same bits.
 set -eu
 [ $# -ge 3 ] || { sed -n '3,12p' "$0"; exit 2; }
 export SEEDS="${SEEDS:-}" TOKENS="${TOKENS:-12000000}" PRODUCTS="${PRODUCTS:-bf16}"
