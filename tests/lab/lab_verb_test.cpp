@@ -23,7 +23,7 @@ TEST(LabVerb, ListsEveryExperimentWithWhatItAnswers) {
         const auto named = [&](const Json& row) { return row["experiment"] == std::string(experiment->name); };
         const auto row = std::find_if(list.begin(), list.end(), named);
         ASSERT_NE(row, list.end());
-        EXPECT_EQ((*row)["what it answers"], std::string(experiment->summary));
+        EXPECT_EQ((*row)["question"], std::string(experiment->summary));
         for (const std::string_view option : experiment->options)
             EXPECT_NE((*row)["options"].get<std::string>().find("--" + std::string(option)), std::string::npos);
     }

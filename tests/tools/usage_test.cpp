@@ -71,6 +71,25 @@ TEST(CliTable, HelpManAndMarkdownNameEveryOption) {
     });
 }
 
+// A sentence: a capital letter, or the choices and a colon, to begin with, and a full stop in the end.
+TEST(CliTable, HelpSpeaksInSentences) {
+    for_each_option([&](const tools::Verb&, const tools::Option& option) {
+        if (option.kind != Kind::choice) EXPECT_TRUE(option.help[0] >= 'A' && option.help[0] <= 'Z') << option.help;
+        EXPECT_TRUE(option.help.ends_with('.')) << option.help;
+    });
+    for (const tools::Example& example : tools::examples())
+        EXPECT_TRUE(example.purpose.ends_with('.')) << example.purpose;
+}
+
+TEST(CliTable, ExamplesComeBeforeOptionsAndGenerateFitsAHundredLines) {
+    for (const tools::Verb* verb : tools::verbs()) {
+        const std::string help = tools::help_text(*verb);
+        EXPECT_LT(help.find("\nExamples:\n"), help.find("\n  -")) << verb->name;
+        EXPECT_LT(help.find("\nExamples:\n"), help.find(verb->details.substr(0, 20))) << verb->name;
+        if (verb->name == "generate") EXPECT_LE(std::count(help.begin(), help.end(), '\n'), 100);
+    }
+}
+
 TEST(CliTable, ParsingTakesEveryOptionByEveryName) {
     for_each_option([&](const tools::Verb& verb, const tools::Option& option) {
         std::vector<std::string> names{"--" + std::string(option.name)};

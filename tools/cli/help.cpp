@@ -10,9 +10,9 @@ namespace ordo::tools {
 
 namespace {
 
-constexpr std::size_t help_column = 30;
+constexpr std::size_t help_column = 28;
 
-// Lines that the eye finds the next one of.
+// Short enough that a reader finds the next line.
 std::size_t help_width() {
     const Display display = stdout_display();
     return display.terminal ? static_cast<std::size_t>(std::clamp(display.width, 60, 100)) : 80;
@@ -21,38 +21,36 @@ std::size_t help_width() {
 constexpr std::string_view purpose =
     "Ordo runs small transformer language models whose positional encoding can be exchanged.";
 
-// What ordo takes without a verb.
+// The options of ordo without a verb.
 struct GlobalOption {
     std::string_view names, help;
 };
 constexpr GlobalOption global_options[] = {
-    {"-h, --help", "this list; ordo --help VERB and ordo VERB --help explain a verb"},
-    {"--version", "version, BLAS, kernels, OpenMP"},
-    {"--man", "all of this help as a man page: ordo --man > ordo.1"},
-    {"--markdown", "all of the options as Markdown"},
+    {"-h, --help", "Print this list. ordo VERB --help explains a verb."},
+    {"--version", "Print the version, the BLAS, the kernels and OpenMP."},
+    {"--man", "Print all help as a man page: ordo --man > ordo.1."},
+    {"--markdown", "Print all options as Markdown."},
     {"--completion SHELL",
-     "bash|zsh|fish: a script that completes command lines in this shell; make install installs it"},
+     "Print a script that completes command lines in bash, zsh or fish. make install installs it."},
 };
 
 struct Note {
     std::string_view name, text;
 };
 constexpr Note exit_codes[] = {
-    {"0", "success"},
-    {"1", "another failure"},
-    {"2", "usage: an unknown option, a value out of its range, an encoding that is unknown or not the trained one"},
-    {"3", "a model file that is malformed or unsupported"},
-    {"4", "a limit exceeded: length, context, memory"},
-    {"5", "input or output failed"},
-    {"130", "stopped by Ctrl-C (143: by SIGTERM)"},
+    {"0", "Success."},
+    {"1", "Another failure."},
+    {"2", "Usage: an unknown option, a value out of range, or an encoding that is unknown or not the trained one."},
+    {"3", "A malformed or unsupported model file."},
+    {"4", "A limit was exceeded: length, context, memory."},
+    {"5", "Input or output failed."},
+    {"130", "Stopped by Ctrl-C (143: by SIGTERM)."},
 };
 constexpr Note environment[] = {
-    {"ORDO_WEIGHTS", "the first directory where weights are looked for when there is no --model; the next are "
-                     "../share/ordo/weights beside the program and the build tree"},
-    {"OMP_NUM_THREADS", "the number of threads when there is no --threads"},
-    {"NO_COLOR",
-     "if it is set, there is no colour; otherwise, on a terminal, colour tells a prompt from its continuation, and "
-     "the lab's pictures are coloured"},
+    {"ORDO_WEIGHTS", "The first directory to search for weights without --model. The next are ../share/ordo/weights, "
+                     "relative to the program, and the build tree."},
+    {"OMP_NUM_THREADS", "The number of threads without --threads."},
+    {"NO_COLOR", "If set, print without colour. Otherwise, a terminal shows prompts and the lab's pictures in colour."},
 };
 
 std::string signature(const Option& option) {
@@ -65,12 +63,12 @@ std::string signature(const Option& option) {
 
 std::string explanation(const Option& option) {
     std::string text(option.help);
-    if (option.repeatable) text += " (may be repeated)";
+    if (option.repeatable) text += " May be repeated.";
     if (!option.fallback.empty()) text += " [" + std::string(option.fallback) + "]";
     return text;
 }
 
-// How much of text is written as one: a word or, of a list of choices that is longer than a line, one of them.
+// The length of the next piece of text that is not broken: a word or, in a list of choices longer than a line, a choice.
 std::size_t piece_of(std::string_view text, std::size_t room) {
     const std::size_t word = std::min(text.find_first_of(" \n"), text.size());
     const std::size_t bar = text.find('|');
@@ -178,26 +176,28 @@ std::string help_text() {
 std::string help_text(const Verb& verb) {
     const std::string summary = std::string(verb.summary) + (verb.summary.ends_with('?') ? "" : ".");
     std::string out = "usage: " + usage(verb) + "\n\n" + indented(summary, 0, help_width()) + "\n";
+    std::string commands;
+    for (const Example& example : examples())
+        if (example.verb == verb.name) commands += example_text(example);
+    if (!commands.empty()) out += "\nExamples:\n" + commands;
     if (!verb.details.empty()) out += "\n" + indented(verb.details, 0, help_width()) + "\n";
     for (const OptionGroup& group : verb.groups) {
         out += "\n" + std::string(group.title) + ":\n";
         for (const Option& option : group.options) out += entry(signature(option), explanation(option));
     }
-    out += "\nExamples:\n";
-    for (const Example& example : examples())
-        if (example.verb == verb.name) out += example_text(example);
     return out;
 }
 
 std::string markdown_text() {
-    std::string out = "# The options of `ordo`\n\nMade by `ordo --markdown`; `ordo --help VERB` says the same.\n";
+    std::string out =
+        "# The options of `ordo`\n\n`ordo --markdown` prints this page, and `ordo VERB --help` a part of it.\n";
     for (const Verb* verb : verbs()) {
         out += "\n## `" + usage(*verb) + "`\n\n" + std::string(verb->summary) + ".\n\n";
-        if (!verb->details.empty()) out += std::string(verb->details) + "\n\n";
+        if (!verb->details.empty()) out += indented(verb->details, 0, 100) + "\n\n";
         out += "| option | default | |\n|---|---|---|\n";
         for (const OptionGroup& group : verb->groups)
             for (const Option& option : group.options) {
-                const std::string more = option.repeatable ? " (may be repeated)" : "";
+                const std::string more = option.repeatable ? " May be repeated." : "";
                 const std::string fallback = option.fallback.empty() ? "" : "`" + std::string(option.fallback) + "`";
                 out += "| `" + std::string(trimmed(signature(option))) + "` | " + fallback + " | " + cell(option.help) +
                        more + " |\n";

@@ -7,15 +7,13 @@
 namespace ordo::tools {
 
 inline constexpr Option prompt_options[] = {
-    {.letter = 'p', .name = "prompt", .kind = Kind::text, .value = "TEXT", .help = "the text"},
+    {.letter = 'p', .name = "prompt", .kind = Kind::text, .value = "TEXT", .help = "The text."},
     {.letter = 'f',
      .name = "file",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "read the text from FILE, - for stdin; without -p and -f a piped stdin is read"},
-    {.name = "special",
-     .help =
-         "read special tokens that the text names, such as <|endoftext|>, as these tokens rather than as plain text"},
+     .help = "Read FILE; - is stdin, as is a pipe without -p."},
+    {.name = "special", .help = "Read <|endoftext|> and its like as special tokens."},
 };
 
 // Those of a verb whose text is no prompt.

@@ -16,17 +16,17 @@ inline constexpr Option common_options[] = {
      .value = "N",
      .least = 1,
      .most = max_threads,
-     .help = "number of threads; by default OMP_NUM_THREADS, or one for each physical core"},
+     .help = "The number of threads. Default: OMP_NUM_THREADS, or one for each physical core."},
     {.name = "isa",
      .kind = Kind::choice,
      .value = "NAME",
      .fallback = "auto",
      .help = "auto|baseline|avx2|avxvnni|avx512|avx512vnni|avx512bf16|amx|neon|dotprod: the instruction set of the "
-             "kernels; OpenBLAS has its own (OPENBLAS_CORETYPE)"},
-    {.letter = 'q', .name = "quiet", .help = "print only errors on stderr: no progress, timings, seed or warnings"},
-    {.letter = 'v', .name = "verbose", .help = "say more on stderr: the model file, its encoding, the threads"},
-    {.letter = 'h', .name = "help", .help = "this list"},
-    {.name = "version", .help = "version, BLAS, kernels, OpenMP"},
+             "kernels."},
+    {.letter = 'q', .name = "quiet", .help = "Print only errors on stderr."},
+    {.letter = 'v', .name = "verbose", .help = "Print more on stderr."},
+    {.letter = 'h', .name = "help", .help = "Print this help."},
+    {.name = "version", .help = "Print the version and the libraries."},
 };
 inline constexpr OptionGroup common_group{"Common", common_options};
 // Of a verb that computes nothing: without threads and kernels.

@@ -17,19 +17,16 @@ inline constexpr Option model_options[] = {
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "a weight file (safetensors, GGUF, llama2.c) or a Hugging Face directory; by default the shipped weights "
-             "that were trained with --encoding"},
+     .help = "A weight file or a Hugging Face directory. Default: the shipped weights trained with --encoding."},
     {.name = "encoding",
      .kind = Kind::text,
      .value = "SPEC",
-     .help = "positional encoding, such as rope:theta=10000 or segment+learned; by default the trained one, and rope "
-             "without --model"},
-    {.name = "force-encoding",
-     .help = "run the weights with another encoding than they were trained with, if only by a parameter"},
+     .help = "The positional encoding, such as rope:theta=10000. Default: the trained one; without --model, rope."},
+    {.name = "force-encoding", .help = "Run the weights with another encoding than theirs."},
     {.name = "dtype",
      .kind = Kind::choice,
      .value = "TYPE",
-     .help = "f32|f16|bf16|q8_0|q4_0: type of the weights in memory; by default as stored"},
+     .help = "f32|f16|bf16|q8_0|q4_0: the type of the weights in memory. Default: as stored."},
 };
 inline constexpr OptionGroup model_group{"Model", model_options};
 

@@ -26,18 +26,18 @@ constexpr Option options[] = {
      .kind = Kind::seed,
      .value = "N",
      .fallback = "1",
-     .help = "seed of everything that is drawn at random"},
-    {.name = "quick", .help = "take less time: fewer seeds, lengths, tokens"},
+     .help = "The seed of all random numbers."},
+    {.name = "quick", .help = "Take less time, with fewer seeds, lengths and tokens."},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|md|csv|json: csv has the tables and the numbers of the pictures, each after a line # NAME: TITLE if "
-             "there are several; json has everything"},
+     .help = "text|md|csv|json: the output. csv has the tables and the numbers of the pictures, each after a line # "
+             "NAME: TITLE if there are several; json has everything."},
     {.name = "out",
      .kind = Kind::path,
      .value = "DIR",
-     .help = "also write there every picture as SVG and PNG, drawn by gnuplot, and every table and picture as CSV"},
+     .help = "Also write every picture there as SVG and PNG, drawn by gnuplot, and every table and picture as CSV."},
 };
 constexpr Option some_options[] = {
     {.name = "seeds",
@@ -45,50 +45,46 @@ constexpr Option some_options[] = {
      .value = "N",
      .least = 1,
      .most = 1000,
-     .help = "how often what is random is repeated, with seeds that follow --seed"},
+     .help = "The number of repetitions with seeds that follow --seed."},
     {.letter = 'p',
      .name = "prompt",
      .kind = Kind::text,
      .value = "TEXT",
      .repeatable = true,
-     .help = "a sentence in place of those built in"},
-    {.name = "corpus",
-     .kind = Kind::path,
-     .value = "FILE",
-     .help = "a text in place of the one that is used otherwise"},
+     .help = "A sentence instead of the built-in sentences."},
+    {.name = "corpus", .kind = Kind::path, .value = "FILE", .help = "A text instead of the usual text."},
     {.letter = 'm',
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
      .repeatable = true,
-     .help = "a model in place of all shipped ones, of any format; a folder without config.json stands for all "
-             "weights in it"},
+     .help = "A model of any format instead of all shipped models. A folder without config.json stands for all weights "
+             "in it."},
     {.name = "encodings",
      .alias = "encoding",
      .kind = Kind::text,
      .value = "LIST",
      .repeatable = true,
-     .help = "specs separated by ; or , or all for every registered encoding; none is always shown beside them"},
+     .help = "Specs separated by commas or semicolons, or all. none is always shown too."},
     {.name = "length",
      .kind = Kind::integers,
      .value = "N,N,...",
      .least = 1,
      .most = 1 << 22,
-     .help = "lengths, in tokens"},
+     .help = "The lengths, in tokens."},
     {.name = "tasks",
      .kind = Kind::text,
      .value = "NAME,...",
-     .help = "some of copy, reverse, recall, parity, addition"},
-    {.name = "alone", .help = "the encodings that --encodings names, without none beside them"},
+     .help = "Some of copy, reverse, recall, parity, addition."},
+    {.name = "alone", .help = "Run the encodings of --encodings without none."},
     {.name = "train",
      .kind = Kind::text,
      .value = "OPTIONS",
-     .help = "for jobs: options for every ordo train, such as '--tokens 12000000 --batch 8'"},
-    {.name = "dim", .kind = Kind::integer, .value = "D", .least = 1, .most = 65'536, .help = "width of the model"},
-    {.name = "heads", .kind = Kind::integer, .value = "H", .least = 1, .most = 1'024, .help = "heads"},
+     .help = "For jobs: options for every ordo train, such as '--tokens 12000000 --batch 8'."},
+    {.name = "dim", .kind = Kind::integer, .value = "D", .least = 1, .most = 65'536, .help = "The width of the model."},
+    {.name = "heads", .kind = Kind::integer, .value = "H", .least = 1, .most = 1'024, .help = "The number of heads."},
 };
-constexpr OptionGroup groups[] = {
-    {"Every experiment", options}, {"Those that an experiment names", some_options}, common_group};
+constexpr OptionGroup groups[] = {{"Every experiment", options}, {"Some experiments", some_options}, common_group};
 
 std::string option_names(const Experiment& experiment) {
     std::string names;
@@ -102,7 +98,7 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
         if (arguments.has(option.name) &&
             std::find(experiment.options.begin(), experiment.options.end(), option.name) == experiment.options.end())
             fail(ErrorCode::usage, "lab: ", experiment.name, " does not take --", option.name,
-                 experiment.options.empty() ? "" : "; beside those of every experiment it takes ",
+                 experiment.options.empty() ? "" : "; it takes the options of every experiment and ",
                  option_names(experiment));
 }
 
@@ -121,7 +117,7 @@ std::string listed(const Figures& figures, int width) {
             lab::fitted(name, name_column) + lab::fitted(time, time_column) + lab::fitted(quick, time_column);
         out += begin + lab::wrapped(rest, width, static_cast<int>(begin.size())) + "\n";
     };
-    line("NAME", "time", "--quick", "what it answers (options that it takes)");
+    line("NAME", "time", "--quick", "question (options)");
     for (const auto& row : figures.rows)
         line(cell(row, 0), cell(row, 1), cell(row, 2),
              cell(row, 3) + (cell(row, 4).empty() ? "" : " (" + cell(row, 4) + ")"));
@@ -132,7 +128,7 @@ int list_experiments(const Arguments& arguments) {
     for (const Option& option : some_options)
         if (arguments.has(option.name))
             fail(ErrorCode::usage, "lab: option --", option.name, ": expected an experiment");
-    Figures figures{{"experiment", "time on two cores", "with --quick", "what it answers", "options"}, {}};
+    Figures figures{{"experiment", "time on two cores", "with --quick", "question", "options"}, {}};
     double all = 0, all_quick = 0;
     for (const Experiment* experiment : lab::experiments()) {
         figures.add(std::string(experiment->name), lab::duration_text(experiment->seconds),
@@ -271,17 +267,15 @@ extern const Verb lab_verb;
 const Verb lab_verb{
     .name = "lab",
     .operand = "NAME DIR",
-    .summary = "runs experiments on published claims about positional encodings",
-    .details =
-        "Without NAME the experiments are listed, with the options that each takes and how long it takes on "
-        "two cores; ordo lab NAME --help explains one. An experiment prints what it computes, what was "
-        "expected, tables, pictures, and what was found. ordo lab "
-        "report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
-        "DIR/report.md, DIR/pictures and DIR/data; it takes --seed and --quick. Ctrl-C stops it, with what is done in "
-        "DIR/index.partial.html and DIR/report.partial.md. ordo lab jobs DIR prints a "
-        "sweep over --encodings and --seeds as one command a line, training on --corpus or the tasks of --tasks: for "
-        "GNU parallel (ordo lab jobs DIR ... | parallel) or Slurm (sed -n ${SLURM_ARRAY_TASK_ID}p JOBS | sh); ordo lab "
-        "compare --model DIR puts together what they left.",
+    .summary = "Run experiments on published claims about positional encodings",
+    .details = "Without NAME, the experiments are listed, with their options and their time on two cores. ordo lab "
+               "NAME --help explains one. An experiment prints its expectation, tables, pictures, and its findings. "
+               "ordo lab report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
+               "DIR/report.md, DIR/pictures and DIR/data; it takes --seed and --quick. Ctrl-C stops it and leaves the "
+               "finished part in DIR/index.partial.html and DIR/report.partial.md. ordo lab jobs DIR prints a sweep "
+               "over --encodings and --seeds as one command a line, training on --corpus or the tasks of --tasks: for "
+               "GNU parallel (ordo lab jobs DIR ... | parallel) or Slurm (sed -n ${SLURM_ARRAY_TASK_ID}p JOBS | sh). "
+               "ordo lab compare --model DIR joins their results.",
     .groups = groups,
     .run = run,
     .help = help};

@@ -22,8 +22,8 @@ constexpr Option options[] = {
      .kind = Kind::text,
      .value = "LIST",
      .repeatable = true,
-     .help = "specs separated by ; or , or all for every registered encoding; by default all, and with --model the "
-             "file's. none is always measured beside them"},
+     .help = "The specs to measure, separated by commas or semicolons, or all. Default: all, or the model's own with "
+             "--model. none is always measured too."},
     {.letter = 'p',
      .name = "n-prompt",
      .kind = Kind::integers,
@@ -31,7 +31,7 @@ constexpr Option options[] = {
      .fallback = "512",
      .least = 0,
      .most = most_tokens,
-     .help = "prefill: tokens fed at once; 0: no prefill"},
+     .help = "For prefill: the tokens fed at once; 0: no prefill."},
     {.letter = 'n',
      .name = "n-gen",
      .kind = Kind::integers,
@@ -39,7 +39,7 @@ constexpr Option options[] = {
      .fallback = "128",
      .least = 0,
      .most = most_tokens,
-     .help = "decode: tokens fed one at a time; 0: no decode"},
+     .help = "For decode: the tokens fed one at a time; 0: no decode."},
     {.letter = 'd',
      .name = "n-depth",
      .kind = Kind::integers,
@@ -47,14 +47,14 @@ constexpr Option options[] = {
      .fallback = "0",
      .least = 0,
      .most = most_tokens,
-     .help = "tokens already in the cache, not timed"},
+     .help = "The tokens already in the cache, which are not timed."},
     {.name = "parallel",
      .kind = Kind::integers,
      .value = "N",
      .fallback = "1",
      .least = 1,
      .most = 1024,
-     .help = "decode: number of sequences decoded together; t/s counts the tokens of all"},
+     .help = "For decode: the sequences decoded together; t/s counts the tokens of all."},
     {.letter = 'r',
      .name = "repetitions",
      .kind = Kind::integer,
@@ -62,40 +62,39 @@ constexpr Option options[] = {
      .fallback = "5",
      .least = 1,
      .most = 100'000,
-     .help = "rounds; in each, every encoding runs once, in another order"},
+     .help = "The rounds. In each round, every encoding runs once, in a random order."},
     {.name = "cache-type",
      .kind = Kind::choice,
      .value = "TYPE",
      .fallback = "f32",
-     .help = "f32|f16|q8_0: type of the cached keys and values; f16 takes half the memory and q8_0, where heads are as "
-             "wide as "
-             "blocks of 32, little more than a quarter; both round them"},
+     .help = "f32|f16|q8_0: the type of cached keys and values. f16 takes half the memory, q8_0 little more than a "
+             "quarter; both round."},
     {.name = "ubatch-size",
      .kind = Kind::integer,
      .value = "N",
      .fallback = "256",
      .least = 1,
      .most = most_tokens,
-     .help = "tokens processed at once in prefill"},
+     .help = "The tokens processed at once in prefill."},
     {.letter = 't',
      .name = "threads",
      .kind = Kind::integers,
      .value = "N",
      .least = 1,
      .most = max_threads,
-     .help = "number of threads; by default OMP_NUM_THREADS, or one for each physical core"},
+     .help = "The numbers of threads. Default: OMP_NUM_THREADS, or one for each physical core."},
     {.name = "beside",
      .kind = Kind::integer,
      .value = "N",
      .fallback = "0",
      .least = 0,
      .most = 1024,
-     .help = "run beside N threads that are always busy, as on a machine that does something else too"},
+     .help = "Run next to N busy threads, as on a machine with other programs."},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|md|csv|json: of the figures"},
+     .help = "text|md|csv|json: the figures."},
 };
 constexpr Option shape_options[] = {
     {.name = "shape",
@@ -103,30 +102,35 @@ constexpr Option shape_options[] = {
      .kind = Kind::text,
      .value = "NAMES",
      .fallback = "ordo",
-     .help = "shapes to run with random weights and no file: an architecture, llama15m, llama110m, gpt2-124m, "
-             "bloom560m or llama1.1b"},
+     .help = "The shapes to run with random weights: an architecture, llama15m, llama110m, gpt2-124m, bloom560m or "
+             "llama1.1b."},
     {.letter = 'm',
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "run the weights of FILE in place of random ones"},
+     .help = "Run the weights of FILE instead of random weights."},
     {.name = "dtype",
      .kind = Kind::text,
      .value = "TYPES",
      .fallback = "f32",
-     .help = "types of the weights in memory: some of f32, f16, bf16, q8_0, q4_0 and, for random weights, q4_1, q5_0, "
-             "q5_1, q2_K, q3_K, q4_K, q5_K, q6_K, iq4_nl, iq4_xs; with --model by default as stored"},
+     .help = "The types of the weights in memory: f32, f16, bf16, q8_0, q4_0 and, for random weights, q4_1, q5_0, "
+             "q5_1, q2_K, q3_K, q4_K, q5_K, q6_K, iq4_nl, iq4_xs. Default with --model: as stored."},
     {.name = "layers",
      .kind = Kind::integer,
      .value = "N",
      .least = 1,
      .most = 1024,
-     .help = "number of layers, in place of the shape's"},
-    {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "width of the model"},
-    {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "query heads"},
-    {.name = "kv-heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "key heads"},
-    {.name = "ffn", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 20, .help = "feed-forward width"},
-    {.name = "vocab", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 22, .help = "vocabulary"},
+     .help = "The number of layers, instead of the shape's."},
+    {.name = "dim", .kind = Kind::integer, .value = "N", .least = 1, .most = 65536, .help = "The width of the model."},
+    {.name = "heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "The query heads."},
+    {.name = "kv-heads", .kind = Kind::integer, .value = "N", .least = 1, .most = 1024, .help = "The key heads."},
+    {.name = "ffn",
+     .kind = Kind::integer,
+     .value = "N",
+     .least = 1,
+     .most = 1 << 20,
+     .help = "The feed-forward width."},
+    {.name = "vocab", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 22, .help = "The vocabulary."},
 };
 // The common ones but --threads, which is a list here.
 static_assert(common_options[0].name == "threads");
@@ -296,17 +300,16 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb bench_verb;
-const Verb bench_verb{.name = "bench",
-                      .operand = "MODEL",
-                      .summary = "measures what each positional encoding costs",
-                      .details =
-                          "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests of each of "
-                          "--dtype f32,q8_0. Columns are llama-bench's where "
-                          "they mean the same. Each encoding has, in prefill (pp) and decode (tg): us/token, the "
-                          "time of its own calls; kflop, the operations predicted for them; tables and params, "
-                          "its KiB; and with -v (and in CSV and JSON) moments %, that time as a share, and "
-                          "x pred., divided by what the operations should take.",
-                      .groups = groups,
-                      .run = run};
+const Verb bench_verb{
+    .name = "bench",
+    .operand = "MODEL",
+    .summary = "Measure the cost of each positional encoding",
+    .details =
+        "Lists are crossed: -p 512 -n 128 -d 0,1024 -t 1,2 makes eight tests for each of --dtype f32,q8_0. Columns "
+        "have llama-bench's names if they mean the same. For each encoding, in prefill (pp) and decode (tg): us/token "
+        "is the time of its own calls, kflop their predicted operations, tables and params its KiB. -v, CSV and JSON "
+        "add moments %, that time as a share, and x pred., that time divided by the predicted time.",
+    .groups = groups,
+    .run = run};
 
 } // namespace ordo::tools

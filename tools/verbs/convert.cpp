@@ -28,25 +28,25 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "TYPE",
      .help =
-         "f32|f16|bf16|q8_0|q4_0: type of the weights in OUT; by default as stored, an Ordo file then being copied"},
-    {.name = "no-accuracy", .help = "do not measure what the type costs, and record nothing of it"},
+         "f32|f16|bf16|q8_0|q4_0: the type of the weights in OUT. Default: as stored; an Ordo file is then copied."},
+    {.name = "no-accuracy", .help = "Do not measure the loss of accuracy, and do not record it."},
     {.letter = 'f',
      .name = "file",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "the text to measure on, - for stdin; by default the shipped heldout.txt"},
+     .help = "Measure on this text; - is stdin. Default: the shipped heldout.txt."},
     {.name = "max-tokens",
      .kind = Kind::integer,
      .value = "N",
      .fallback = "0",
      .least = 0,
      .most = 1e15,
-     .help = "measure on at most this many tokens; 0: on all"},
+     .help = "Measure on at most N tokens; 0: on all."},
     {.name = "tokenizer",
      .kind = Kind::path,
      .value = "PATH",
-     .help = "take the tokenizer from a tokenizer.json, a directory, a GGUF or an Ordo file, or llama2.c's "
-             "tokenizer.bin; by default that of IN"},
+     .help = "Take the tokenizer from a tokenizer.json, a directory, a GGUF or Ordo file, or llama2.c's tokenizer.bin. "
+             "Default: that of IN."},
 };
 constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 
@@ -378,14 +378,14 @@ const Verb convert_verb{
     .name = "convert",
     .operand = "IN OUT",
     .operand_needed = true,
-    .summary = "writes a model as an Ordo safetensors file or as GGUF, with weights of another type if asked",
-    .details = "IN is anything that ordo generate -m takes. OUT is an Ordo safetensors file, which "
-               "keeps all that IN records of itself, or, if its name ends in .gguf, a file for llama.cpp, as far as "
-               "that knows such a model with such an encoding. q8_0 and q4_0 share a scale among 32 weights, in GGUF's "
-               "layout: vectors and an encoding's own tensors are then f32, rows that 32 does not divide f16, and "
-               "beside q4_0 the embedding and the head q8_0. With --dtype the predictions are compared with those of "
-               "IN in f32: their mean divergence in nats per token, and how often the likeliest token is the same. "
-               "Both are printed and, except in a GGUF, recorded in OUT, where ordo info shows them.",
+    .summary = "Write a model as an Ordo safetensors file or as GGUF, with another weight type on request",
+    .details =
+        "IN is any model that ordo generate -m takes. OUT is an Ordo safetensors file with all records of IN or, if "
+        "its name ends in .gguf, a file for llama.cpp, if llama.cpp has such a model with such an encoding. q8_0 and "
+        "q4_0 share a scale among 32 weights, as in GGUF. Vectors and the tensors of an encoding are then f32, and "
+        "rows that 32 does not divide f16. With q4_0, the embedding and the head are q8_0. With --dtype, the "
+        "predictions are compared with those of IN in f32: the mean divergence in nats per token, and the share of "
+        "equal likeliest tokens. Both are printed and, except in a GGUF, recorded in OUT for ordo info.",
     .groups = groups,
     .run = run};
 

@@ -18,17 +18,17 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "WHICH",
      .fallback = "model",
-     .help = "model|mean|first|last: of the tokens' states; the first is BERT's [CLS]; model: as its files say, or the "
-             "mean"},
-    {.name = "raw", .help = "leave the vectors as they are"},
+     .help = "model|mean|first|last: how to pool the states of the tokens. first is BERT's [CLS]; model is as the "
+             "files say, or the mean."},
+    {.name = "raw", .help = "Leave the vectors as they are."},
     {.name = "unit",
-     .help = "scale the vectors to length 1, so that their products are cosines; without --raw and --unit, the model's "
-             "files say which, or else they are scaled"},
+     .help = "Scale the vectors to length 1, so that their products are cosines. Without --raw and --unit, the model's "
+             "files decide, or the vectors are scaled."},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "csv",
-     .help = "csv|json: a row of numbers for each line, or a list of {\"text\": ..., \"vector\": [...]}"},
+     .help = "csv|json: a row of numbers for each line, or a list of {\"text\": ..., \"vector\": [...]}."},
 };
 constexpr OptionGroup groups[] = {{"Text", text_options}, {"Result", options}, model_group, common_group};
 
@@ -85,9 +85,9 @@ int run(const Arguments& arguments) {
 extern const Verb embed_verb;
 const Verb embed_verb{.name = "embed",
                       .operand = "MODEL",
-                      .summary = "turns each line of a text into a vector",
-                      .details = "The hidden states of a line's tokens after the last layer, pooled to one vector; of "
-                                 "an encoder-decoder, those of the encoder. Empty lines are left out.",
+                      .summary = "Turn each line of a text into a vector",
+                      .details = "The vector pools the hidden states of the line's tokens after the last layer; an "
+                                 "encoder-decoder gives those of its encoder. Empty lines are skipped.",
                       .groups = groups,
                       .run = run};
 

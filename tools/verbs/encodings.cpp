@@ -27,31 +27,32 @@ constexpr Option options[] = {
      .fallback = "128",
      .least = 1,
      .most = 65'536,
-     .help = "the width of the model for which limits and values are shown"},
+     .help = "The width of the model for limits and values."},
     {.name = "heads",
      .kind = Kind::integer,
      .value = "H",
      .fallback = "4",
      .least = 1,
      .most = 1'024,
-     .help = "its number of heads"},
+     .help = "The number of heads."},
     {.name = "ctx",
      .kind = Kind::integer,
      .value = "N",
      .fallback = "256",
      .least = 1,
      .most = 1 << 22,
-     .help = "its trained context; beside --model alone the length of a session, for laws that turn by it"},
+     .help = "The trained context. With --model alone: the length of a session, for scalings that depend on it."},
     {.letter = 'm',
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "take all three from this model; without a SPEC: what acts in its layers, and how far"},
+     .help = "Take the width, the heads and the context from this model. Without SPEC: list the encoding of each layer "
+             "and its range."},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|md|csv|json: of the list; an explanation is text or json"},
+     .help = "text|md|csv|json: the list. An explanation is text or json."},
 };
 constexpr OptionGroup groups[] = {{"Encodings", options}, rope_group, common_group};
 
@@ -329,11 +330,10 @@ extern const Verb encodings_verb;
 const Verb encodings_verb{
     .name = "encodings",
     .operand = "SPEC",
-    .summary = "lists the positional encodings, or explains one",
-    .details =
-        "With a name or a spec, such as rope:theta=500000 or segment+learned: its formula, its parameters and what the "
-        "spec means in full. With --model alone: what acts in each of the model's layers, the frequency of each pair "
-        "of columns that turns, and up to which position the model meets nothing that it was not trained with.",
+    .summary = "List the positional encodings, or explain one",
+    .details = "With a name or a spec, such as rope:theta=500000 or segment+learned, print its formula, its parameters "
+               "and the full spec. With --model alone, print the encoding of each layer, the frequency of each rotated "
+               "pair of columns, and the position up to which the model meets only trained values.",
     .groups = groups,
     .run = run};
 

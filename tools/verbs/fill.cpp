@@ -19,8 +19,12 @@ constexpr Option options[] = {
      .fallback = "5",
      .least = 1,
      .most = 1 << 22,
-     .help = "the K likeliest tokens for each mask token"},
-    {.name = "format", .kind = Kind::choice, .value = "FORMAT", .fallback = "text", .help = "text|md|csv|json"},
+     .help = "Print the K likeliest tokens for each mask token."},
+    {.name = "format",
+     .kind = Kind::choice,
+     .value = "FORMAT",
+     .fallback = "text",
+     .help = "text|md|csv|json: the output."},
 };
 constexpr OptionGroup groups[] = {{"Text", text_options}, {"Result", options}, model_group, common_group};
 
@@ -42,13 +46,14 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb fill_verb;
-const Verb fill_verb{.name = "fill",
-                     .operand = "MODEL",
-                     .summary = "predicts the masked tokens of a text, as BERT does",
-                     .details = "The text holds the tokenizer's mask token where a word is missing: ordo fill -m BERT "
-                                "-p 'The [MASK] sat.' Positions count all tokens, also those that the tokenizer puts "
-                                "around a text; probabilities are among all tokens of the vocabulary.",
-                     .groups = groups,
-                     .run = run};
+const Verb fill_verb{
+    .name = "fill",
+    .operand = "MODEL",
+    .summary = "Predict the masked tokens of a text, as BERT does",
+    .details =
+        "The text holds the tokenizer's mask token in the place of each missing word. Positions count all tokens, also "
+        "those that the tokenizer adds around a text. Probabilities are among all tokens of the vocabulary.",
+    .groups = groups,
+    .run = run};
 
 } // namespace ordo::tools

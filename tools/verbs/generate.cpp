@@ -219,16 +219,14 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb generate_verb;
-const Verb generate_verb{
-    .name = "generate",
-    .operand = "MODEL",
-    .summary = "continues a prompt",
-    .details = "Without a model or --encoding, the shipped storyteller writes. Prints the prompt and then its "
-               "continuation, token by token; of an encoder-decoder, whose encoder reads the prompt, only what the "
-               "decoder writes. In a file or in piped text CR LF is a newline, and the last newline is dropped. A "
-               "model of fewer than 4 "
-               "million parameters runs on one thread unless --threads or OMP_NUM_THREADS says otherwise.",
-    .groups = generate_table::groups,
-    .run = run};
+const Verb generate_verb{.name = "generate",
+                         .operand = "MODEL",
+                         .summary = "Continue a prompt",
+                         .details =
+                             "Without -m and --encoding, the shipped storyteller writes. An encoder-decoder prints "
+                             "only the text of its decoder. In files and pipes, CR LF is a newline, and the last "
+                             "newline is dropped. Models below 4 million parameters use one thread by default.",
+                         .groups = generate_table::groups,
+                         .run = run};
 
 } // namespace ordo::tools

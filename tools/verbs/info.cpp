@@ -16,7 +16,7 @@ constexpr Option options[] = {
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|json: for people or programs"},
+     .help = "text|json: for people or for programs."},
 };
 constexpr OptionGroup groups[] = {{"Result", options}, model_group, common_group};
 
@@ -144,13 +144,14 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb info_verb;
-const Verb info_verb{.name = "info",
-                     .operand = "MODEL",
-                     .summary = "shows what is in a model file",
-                     .details =
-                         "The model's sizes (its blueprint), encoding, tokenizer, training record and tensors, and the "
-                         "file's SHA-256. The file is loaded in full: one that is malformed ends with exit code 3.",
-                     .groups = groups,
-                     .run = run};
+const Verb info_verb{
+    .name = "info",
+    .operand = "MODEL",
+    .summary = "Show the contents of a model file",
+    .details =
+        "The output has the sizes of the model (its blueprint), the encoding, the tokenizer, the training record, the "
+        "tensors, and the SHA-256 of the file. The file is loaded in full; a malformed file gives exit code 3.",
+    .groups = groups,
+    .run = run};
 
 } // namespace ordo::tools

@@ -21,14 +21,14 @@ constexpr Option options[] = {
      .value = "IDS",
      .least = 0,
      .most = std::numeric_limits<Token>::max(),
-     .help = "token ids in place of a text: 1,2,3"},
-    {.name = "all", .help = "print the logits after every token, not only after the last"},
+     .help = "Feed these token ids instead of a text: 1,2,3."},
+    {.name = "all", .help = "Print the logits after every token, and not only after the last."},
     {.name = "chunk",
      .kind = Kind::integer,
      .value = "N",
      .least = 1,
      .most = 1 << 22,
-     .help = "feed N tokens at a time; 1: token by token; by default 256, and all if the model is bidirectional"},
+     .help = "Feed N tokens at a time. Default: 256, or all if the model is bidirectional."},
     {.letter = 'c',
      .name = "ctx-size",
      .kind = Kind::integer,
@@ -36,20 +36,21 @@ constexpr Option options[] = {
      .fallback = "0",
      .least = 0,
      .most = 1 << 22,
-     .help = "make room for N tokens, by which the frequencies of rope:scaling=dynamic go; 0: for those that are fed"},
+     .help = "Make room for N tokens, on which the frequencies of rope:scaling=dynamic depend; 0: for the tokens that "
+             "are fed."},
     {.name = "shift",
      .kind = Kind::integer,
      .value = "C",
      .fallback = "0",
      .least = 0,
      .most = 1 << 30,
-     .help = "add C to every position"},
+     .help = "Add C to every position."},
     {.name = "segments",
      .kind = Kind::integers,
      .value = "IDS",
      .least = 0,
      .most = 1 << 22,
-     .help = "the segment of each token: 0,0,1"},
+     .help = "The segment of each token: 0,0,1."},
 };
 constexpr OptionGroup groups[] = {{"Text", prompt_options}, {"Logits", options}, model_group, rope_group, common_group};
 
@@ -147,15 +148,15 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb logits_verb;
-const Verb logits_verb{
-    .name = "logits",
-    .operand = "MODEL",
-    .summary = "prints the logits of a text or of token ids, as JSON",
-    .details = "A text is fed as generate feeds it, with the token that begins a text in front, if the model has one "
-               "and --special does not read it there; --tokens are fed as they are. Prints {\"model\", \"encoding\", "
-               "\"tokens\": what was fed, "
-               "\"positions\": of the rows of logits, \"logits\": [[...]]}; every float reads back as the same float.",
-    .groups = groups,
-    .run = run};
+const Verb logits_verb{.name = "logits",
+                       .operand = "MODEL",
+                       .summary = "Print the logits of a text or of token ids, as JSON",
+                       .details =
+                           "A text is fed as generate feeds it, after the start token of the model, if it has one and "
+                           "--special does not read it there. --tokens are fed as they are. The output is {\"model\", "
+                           "\"encoding\", \"tokens\", \"positions\", \"logits\": [[...]]}, with the fed tokens and the "
+                           "positions of the rows. Every float reads back as the same float.",
+                       .groups = groups,
+                       .run = run};
 
 } // namespace ordo::tools

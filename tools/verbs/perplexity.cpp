@@ -29,32 +29,32 @@ constexpr Option options[] = {
      .name = "file",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "the text, - for stdin; by default the shipped heldout.txt"},
+     .help = "Measure on this text; - is stdin. Default: the shipped heldout.txt."},
     {.name = "length",
      .kind = Kind::integers,
      .value = "N,N,...",
      .least = 2,
      .most = 1 << 22,
-     .help = "tokens in a window; by default the length that the model was trained with"},
+     .help = "The tokens in a window. Default: the trained length."},
     {.name = "stride",
      .kind = Kind::integer,
      .value = "N",
      .least = 1,
      .most = 1 << 22,
-     .help = "tokens between the starts of windows; by default the length"},
+     .help = "The tokens between the starts of windows. Default: the length."},
     {.name = "max-tokens",
      .kind = Kind::integer,
      .value = "N",
      .fallback = "0",
      .least = 0,
      .most = 1e15,
-     .help = "stop after this many scored tokens; 0: score all"},
-    {.name = "by-position", .help = "also print the loss by position in the window"},
+     .help = "Stop after N scored tokens; 0: score all."},
+    {.name = "by-position", .help = "Also print the loss by position in the window."},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|md|csv|json: nll is the loss in nats per token, stderr its standard error over tokens"},
+     .help = "text|md|csv|json: nll is the loss in nats per token, stderr its standard error over tokens."},
 };
 constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, rope_group, common_group};
 
@@ -206,17 +206,15 @@ int run(const Arguments& arguments) {
 } // namespace
 
 extern const Verb perplexity_verb;
-const Verb perplexity_verb{
-    .name = "perplexity",
-    .operand = "MODEL",
-    .summary = "measures how well a model predicts a text",
-    .details = "The text, in which CR LF is a newline, is split into documents at <|endoftext|>; before each stands "
-               "what begins a text of the model "
-               "(of the shipped "
-               "ones <|endoftext|>), if anything. Windows of --length tokens "
-               "start --stride apart; the first token of a window is not scored, and of overlapping windows a token is "
-               "scored by the first that holds it.",
-    .groups = groups,
-    .run = run};
+const Verb perplexity_verb{.name = "perplexity",
+                           .operand = "MODEL",
+                           .summary = "Measure how well a model predicts a text",
+                           .details =
+                               "The text is split into documents at <|endoftext|>; CR LF is a newline. The start token "
+                               "of the model, if it has one (the shipped models have <|endoftext|>), comes before each "
+                               "document. Windows of --length tokens start --stride apart. The first token of a window "
+                               "is not scored. In overlapping windows, the first window with a token scores it.",
+                           .groups = groups,
+                           .run = run};
 
 } // namespace ordo::tools

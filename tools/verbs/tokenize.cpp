@@ -17,19 +17,19 @@ constexpr Option options[] = {
      .value = "IDS",
      .least = 0,
      .most = std::numeric_limits<Token>::max(),
-     .help = "the other way round: print the text of these ids, byte for byte"},
+     .help = "Print the text of these ids, byte for byte."},
     {.name = "format",
      .kind = Kind::choice,
      .value = "FORMAT",
      .fallback = "text",
-     .help = "text|json: ids separated by spaces, or {\"ids\": [...], \"pieces\": [...]}"},
+     .help = "text|json: ids separated by spaces, or {\"ids\": [...], \"pieces\": [...]}."},
 };
 constexpr Option tokenizer_options[] = {
     {.letter = 'm',
      .name = "model",
      .kind = Kind::path,
      .value = "FILE",
-     .help = "a tokenizer.json, or a model or a directory whose tokenizer is used; by default the shipped weights"},
+     .help = "A tokenizer.json, or a model or a directory with a tokenizer. Default: the shipped weights."},
 };
 constexpr OptionGroup groups[] = {
     {"Text", prompt_options}, {"Result", options}, {"Model", tokenizer_options}, plain_group};
@@ -94,9 +94,9 @@ extern const Verb tokenize_verb;
 const Verb tokenize_verb{
     .name = "tokenize",
     .operand = "MODEL",
-    .summary = "turns text into token ids, and back",
-    .details = "Every byte of the text counts, also a newline at its end. A token may end inside a character: in JSON "
-               "a byte that is not part of a whole character is written \\xNN, and a backslash as two.",
+    .summary = "Turn a text into token ids, or ids into a text",
+    .details = "Every byte of the text counts, including a newline at its end. A token may end inside a character. In "
+               "JSON, a byte outside a whole character is written \\xNN, and a backslash as two.",
     .groups = groups,
     .run = run};
 

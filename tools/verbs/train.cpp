@@ -179,13 +179,13 @@ extern const Verb train_verb;
 const Verb train_verb{
     .name = "train",
     .operand = "TEXT",
-    .summary = "trains a model on a text",
-    .details = "Needs a text and --out. By default trains with AdamW, a warm-up and a cosine decay. The first Ctrl-C "
-               "saves the checkpoint, if one is asked for, and stops. A run whose loss or weights are not finite, or "
-               "whose loss stays above twice what it began with, ends with exit code 1 and leaves --out as it was. If "
-               "`make mpi` built the program, `mpirun -n 4 ordo train ...` splits every batch over 4 processes, which "
-               "read the same files and sum their gradients; its Ctrl-C leaves them a second to save, unless --mca "
-               "odls_base_sigkill_timeout says more.",
+    .summary = "Train a model on a text",
+    .details =
+        "A text and --out are required. The default is AdamW with a warm-up and a cosine decay. The first Ctrl-C saves "
+        "the checkpoint, with --checkpoint, and stops. A run whose loss or weights are not finite, or whose loss stays "
+        "above twice its first value, ends with exit code 1 and leaves --out as it was. If `make mpi` built the "
+        "program, `mpirun -n 4 ordo train ...` splits every batch over 4 processes, which read the same files and sum "
+        "their gradients. Its Ctrl-C leaves them a second to save; --mca odls_base_sigkill_timeout changes that.",
     .groups = train_table::groups,
     .run = run};
 

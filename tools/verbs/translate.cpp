@@ -21,7 +21,7 @@ constexpr Option options[] = {
      .fallback = "-1",
      .least = -1,
      .most = 1 << 22,
-     .help = "largest number of tokens of an answer; -1: until the text ends or the context is full"},
+     .help = "Generate at most N tokens per answer; -1: until the text ends or the context is full."},
 };
 constexpr OptionGroup groups[] = {{"Text", text_options}, {"Length", options}, model_group, common_group};
 
@@ -54,10 +54,10 @@ extern const Verb translate_verb;
 const Verb translate_verb{
     .name = "translate",
     .operand = "MODEL",
-    .summary = "runs an encoder-decoder, such as Marian or T5, on each line of a text",
-    .details = "The encoder reads a line, and the decoder's likeliest tokens are printed until it ends: Marian's "
-               "models translate; T5 does what a prefix asks for, 'translate English to German: ...'. There is no beam "
-               "search. Empty lines stay empty. To draw tokens at random from such a model, use ordo generate.",
+    .summary = "Run an encoder-decoder, such as Marian or T5, on each line of a text",
+    .details = "The encoder reads a line, and the decoder prints its likeliest tokens until it ends. Marian's models "
+               "translate. T5 follows a prefix: 'translate English to German: ...'. There is no beam search. Empty "
+               "lines stay empty. To sample from such a model, use ordo generate.",
     .groups = groups,
     .run = run};
 
