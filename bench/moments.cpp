@@ -12,55 +12,6 @@
 namespace ordo::bench {
 namespace {
 
-// Forwards every call that sessions make, and times the moments.
-class Timed final : public Encoding {
-public:
-    Timed(std::shared_ptr<Encoding> inner, MomentClock& clock) : inner_(std::move(inner)), clock_(clock) {}
-
-    std::string spec() const override { return inner_->spec(); }
-    unsigned moments() const override { return inner_->moments(); }
-    unsigned reads() const override { return inner_->reads(); }
-    bool shift_invariant() const override { return inner_->shift_invariant(); }
-    int shift_invariant_below() const override { return inner_->shift_invariant_below(); }
-    int max_position() const override { return inner_->max_position(); }
-    int max_segment() const override { return inner_->max_segment(); }
-    std::vector<TensorSpec> tensors() const override { return inner_->tensors(); }
-    void bind(int layer, std::span<const View> tensors) override { inner_->bind(layer, tensors); }
-    void prepare(int n_positions) override { inner_->prepare(n_positions); }
-    std::unique_ptr<Encoding> at_length(int tokens) const override {
-        std::unique_ptr<Encoding> instead = inner_->at_length(tokens);
-        return instead ? std::make_unique<Timed>(std::move(instead), clock_) : nullptr;
-    }
-    int changes_beyond() const override { return inner_->changes_beyond(); }
-    int state_floats() const override { return inner_->state_floats(); }
-    Operations operations(Moment moment, const Work& work) const override { return inner_->operations(moment, work); }
-
-    void embed(View x, const TokenRows& rows) const override {
-        clock_.time(moment_embed, [&] { inner_->embed(x, rows); });
-    }
-    void observe(View x, int layer, Positions positions, const float* before, View state) const override {
-        clock_.time(moment_observe, [&] { inner_->observe(x, layer, positions, before, state); });
-    }
-    void rotate(View x, const HeadRows& rows) const override {
-        clock_.time(moment_rotate, [&] { inner_->rotate(x, rows); });
-    }
-    bool move_keys(View keys, const HeadRows& rows, int by) const override { return inner_->move_keys(keys, rows, by); }
-    void bias(View scores, const Tile& tile) const override {
-        clock_.time(moment_bias, [&] { inner_->bias(scores, tile); });
-    }
-    void rescore(View scores, const Tile& tile) const override {
-        clock_.time(moment_rescore, [&] { inner_->rescore(scores, tile); });
-    }
-    void mix(View out, View weights, const Tile& tile) const override {
-        clock_.time(moment_mix, [&] { inner_->mix(out, weights, tile); });
-    }
-    float sink(int layer, int head) const override { return inner_->sink(layer, head); }
-
-private:
-    std::shared_ptr<Encoding> inner_;
-    MomentClock& clock_;
-};
-
 class Idle final : public Encoding {
 public:
     std::string spec() const override { return "idle"; }
@@ -121,11 +72,14 @@ private:
 
 MomentClock::MomentClock() : slots_(static_cast<std::size_t>(thread_count())) {
     constexpr int rounds = 51, calls = 200;
-    const Timed idle(std::make_shared<Idle>(), *this);
+    std::vector<std::unique_ptr<Encoding>> items;
+    items.push_back(std::make_unique<Idle>());
+    EncodingStack idle(std::move(items), 1);
+    idle.time_with(this);
     std::vector<double> costs;
     for (int round = 0; round < rounds; ++round) {
         reset();
-        for (int i = 0; i < calls; ++i) idle.bias({}, {});
+        for (int i = 0; i < calls; ++i) idle.layer(0).bias({}, {});
         costs.push_back(seconds()[moment_bias] / calls);
     }
     cost_ = quantile(costs, 0.5);
@@ -168,10 +122,10 @@ std::unique_ptr<Encoding> sum_encoding(int tokens) {
 
 namespace {
 
-Model timed(const Model& model, const EncodingStack& encodings, MomentClock& clock) {
+Model timed(const Model& model, EncodingStack encodings, MomentClock& clock) {
     auto impl = same_trunk(model);
-    impl->encodings = encodings.wrapped(
-        [&](std::shared_ptr<Encoding> inner) { return std::make_shared<Timed>(std::move(inner), clock); });
+    impl->encodings = std::move(encodings);
+    impl->encodings.time_with(&clock);
     return Model(std::move(impl));
 }
 

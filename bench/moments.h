@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: MIT
-// The calls that a pass makes of an encoding: what they take, and what they should.
+// The calls that a pass makes of an encoding: their measured time, and the rates that it is compared with.
 #pragma once
 
 #include "bench/predict.h"
-#include "core/timer.h"
 #include "model/model.h"
 
 namespace ordo::bench {
 
 // Adds up the time of encodings' calls by moment. Where the threads of a team make calls side by side, each counts
 // for its share of the team, so that sums are of the time that passes. Reading the clock takes as long as a short call;
-// what it takes is measured by the constructor, on calls that do nothing, and left out.
-class MomentClock {
+// the constructor measures that on calls that do nothing, and sums leave it out.
+class MomentClock final : public MomentTimer {
 public:
     MomentClock(); // of as many threads as there are now
     void reset();
     PerMoment seconds() const;
     std::int64_t calls(Moment moment) const;
 
-    template <class Call>
-    void time(Moment moment, const Call& call) {
-        const Clock::time_point start = Clock::now();
-        call();
-        add(moment, Clock::now() - start);
-    }
+    void add(Moment moment, Clock::duration time) override;
 
 private:
     struct alignas(64) Slot { // of a thread
         PerMoment seconds, shares;
         std::array<std::int64_t, PerMoment::count> calls{};
     };
-    void add(Moment moment, Clock::duration time);
 
     std::vector<Slot> slots_;
     double cost_ = 0; // of reading the clock, in seconds
@@ -42,8 +35,8 @@ private:
 std::unique_ptr<Encoding> product_encoding(const Blueprint& blueprint, int tokens, CacheType type);
 std::unique_ptr<Encoding> sum_encoding(int tokens);
 
-// The same model, which must outlive the result, with a clock beside its encodings: their calls are those of the
-// engine's own pass. A sink has no time of its own: its exponential is one of the softmax's.
+// The same model, which must outlive the result as the clock must, with its encodings' calls timed: they are the calls
+// of the engine's own pass. A sink has no time of its own: its exponential is one of the softmax's.
 Model timed(const Model& model, MomentClock& clock);
 // The same with others in the place of its encodings.
 Model timed(const Model& model, std::unique_ptr<Encoding> encoding, MomentClock& clock);

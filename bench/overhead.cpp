@@ -8,7 +8,7 @@
 #include "core/parallel.h"
 #include "core/random.h"
 #include "core/timer.h"
-#include "encoding/initial.h"
+#include "encoding/base/initial.h"
 
 #include <algorithm>
 #include <malloc.h>

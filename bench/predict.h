@@ -5,7 +5,7 @@
 
 #include "bench/workload.h"
 #include "core/weight_type.h"
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 #include "model/blueprint.h"
 
 #include <array>

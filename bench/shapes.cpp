@@ -3,7 +3,8 @@
 #include "formats/architecture.h"
 
 #include "core/error.h"
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 
 #include <algorithm>
 

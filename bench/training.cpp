@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/timer.h"
-#include "encoding/reach.h"
+#include "encoding/base/stack.h"
 #include "training/network.h"
 #include "training/optimizer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Falcon (Almazrouei et al. 2023, arXiv 2311.16867), the size of 7 billion parameters.
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 #include "models/catalog.h"
 
 #include <cmath>

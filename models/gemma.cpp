@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786); the shape is that of Gemma 2 at 2 billion
 // parameters. Of a Gemma 3 that reads pictures too, this is its part that reads and writes text.
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 #include "models/catalog.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // MPT (MosaicML 2023) at 7 billion parameters.
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 #include "models/catalog.h"
 
 namespace ordo {

@@ -11,7 +11,7 @@
 // The distance is taken of the integers: it stays exact at positions past 2^24.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>

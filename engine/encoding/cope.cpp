@@ -8,9 +8,9 @@
 // one position, and no gates are computed for them.
 //   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), of those below the last position
 #include "core/error.h"
-#include "encoding/registry.h"
-#include "encoding/relative.h"
-#include "encoding/table.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/relative.h"
+#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>

@@ -6,9 +6,9 @@
 // positions would: there is nothing else that the projection is for. He et al. 2021, arXiv 2006.03654, eq. 4.
 // The content's f enters at ROTATE, with q, which BIAS then reads: of three variances it keeps one.
 #include "core/error.h"
-#include "encoding/registry.h"
-#include "encoding/relative.h"
-#include "encoding/table.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/relative.h"
+#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <cmath>
@@ -61,12 +61,12 @@ public:
         for (RelativeTable& table : keys_) table.prepare();
     }
 
+    bool rotates(Role role) const override { return role == Role::query; }
     void rotate(View x, const HeadRows& rows) const override { scale(x, rows.role); }
     void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View>) const override {
         scale(dx, rows.role);
     }
 
-    bool move_keys(View, const HeadRows&, int) const override { return true; } // only queries are added to
     void bias(View scores, const Tile& tile) const override {
         const std::size_t at = slot(tile.layer, tile.head);
         if (c2p_) keys_[at].add_products(tile.scale, tile.q, tile, scores);

@@ -9,10 +9,10 @@
 // Where no position exceeds |l| threshold, M is a constant and the bias a table by distance. Beyond, it differs by the
 // query, and is computed in closed form: f_h is a line between one place where a unit of the hidden layer sets in or out and
 // the next, so that a value costs one multiplication, however wide the layer is.
+#include "encoding/base/consecutive.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/consecutive.h"
-#include "encoding/registry.h"
-#include "encoding/table.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/table.h"
 
 #include <algorithm>
 #include <array>

@@ -9,9 +9,9 @@
 // A token's state is c_t of each head, as two floats that add up to it [n_heads, 2]: c grows with the sequence, while what
 // counts are differences of near ones, which a single float would lose.
 #include "core/parallel.h"
-#include "encoding/layer_tensors.h"
-#include "encoding/registry.h"
-#include "encoding/table.h"
+#include "encoding/base/layer_tensors.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ public:
         });
     }
 
-    bool move_keys(View, const HeadRows&, int) const override { return true; } // differences of sums stay
+    bool can_move_keys() const override { return true; } // differences of sums stay
     void bias(View scores, const Tile& tile) const override {
         for (int first = 0; first < scores.cols; first += most_keys) {
             const Keys keys(tile, first);

@@ -5,9 +5,9 @@
 // before anything is computed. offset = 2 is the layout of OPT's files, whose first two rows are unused.
 // Gehring et al. 2017, arXiv 1705.03122; Devlin et al. 2019, arXiv 1810.04805; Zhang et al. 2022 (OPT),
 // arXiv 2205.01068.
+#include "encoding/base/registry.h"
 #include "encoding/base/row_table.h"
-#include "encoding/registry.h"
-#include "encoding/table.h"
+#include "encoding/base/table.h"
 
 #include <cassert>
 

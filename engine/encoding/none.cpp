@@ -2,7 +2,7 @@
 // No encoding: a causal model can still learn order from the number of tokens that it sees.
 //   x = x,  q = q,  k = k,  score = q.k * scale
 // Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466 (NoPE).
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 
 namespace ordo {
 namespace {

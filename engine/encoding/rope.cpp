@@ -9,10 +9,10 @@
 // axis of their own, time, height, width: Wang et al. 2024 (Qwen2-VL), arXiv 2409.12191; interleaved: Qwen3-VL.
 // What stretches the frequencies for longer contexts is in rope_scaling.h.
 #include "core/error.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/rope_scaling.h"
 #include "encoding/base/rotary.h"
-#include "encoding/registry.h"
-#include "encoding/rope_scaling.h"
-#include "encoding/table.h"
+#include "encoding/base/table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,9 +8,9 @@
 // Ben Kurzion, "Investigating Transformer Positional Encodings" (github.com/benkurzion/Transformer),
 // with a period of 36 and of 6.
 #include "core/parallel.h"
-#include "encoding/registry.h"
-#include "encoding/rotation.h"
-#include "encoding/table.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/rotation.h"
+#include "encoding/base/table.h"
 
 #include <algorithm>
 #include <cmath>

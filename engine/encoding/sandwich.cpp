@@ -5,7 +5,7 @@
 // The constant makes it 0 at D = 0, and changes no softmax. Chi et al. 2023, arXiv 2212.10356; NeMo's code.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,9 +5,9 @@
 // beside an encoding that does, or learns order from its mask. OpenAI 2025 (gpt-oss), arXiv 2508.10925; the logit 0, from
 // which training starts, is Miller's "Attention is off by one" (2023). Xiao et al. 2024, arXiv 2309.17453: without it the
 // first token becomes the sink.
-#include "encoding/layer_tensors.h"
-#include "encoding/registry.h"
-#include "encoding/table.h"
+#include "encoding/base/layer_tensors.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/table.h"
 
 namespace ordo {
 namespace {

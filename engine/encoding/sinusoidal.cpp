@@ -11,8 +11,8 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/tensor.h"
-#include "encoding/registry.h"
-#include "encoding/table.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/table.h"
 
 #include <algorithm>
 #include <array>

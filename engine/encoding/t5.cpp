@@ -7,8 +7,8 @@
 // (the model's scale is 1). Raffel et al. 2020, arXiv 1910.10683, section 2.1, and the authors' code.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/registry.h"
-#include "encoding/table.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/table.h"
 
 #include <cmath>
 

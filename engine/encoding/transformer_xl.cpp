@@ -11,9 +11,9 @@
 //   d score/d q_i = sum_j g_ij r(t_ij) = W T_i,  d score/d W = sum_i (q_i + v) T_i^T,  T_i = sum_j g_ij s(t_ij)
 #include "core/error.h"
 #include "core/parallel.h"
-#include "encoding/registry.h"
-#include "encoding/relative.h"
-#include "encoding/table.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/relative.h"
+#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <cmath>
@@ -65,6 +65,7 @@ public:
     }
     void prepare(int n_positions) override;
 
+    bool rotates(Role role) const override { return role == Role::query; }
     void rotate(View x, const HeadRows& rows) const override {
         if (rows.role != Role::query) return;
         const View u = layer_of(rows.layer).u;
@@ -79,7 +80,6 @@ public:
             for (int h = 0; h < rows.n_heads; ++h)
                 kernels().add(du.cols, dx.row(i) + h * du.cols, du.row(rows.first_head + h));
     }
-    bool move_keys(View, const HeadRows&, int) const override { return true; } // only queries are added to
     void bias(View scores, const Tile& tile) const override;
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
 

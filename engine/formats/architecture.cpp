@@ -2,7 +2,7 @@
 #include "formats/architecture.h"
 
 #include "core/error.h"
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 
 #include <algorithm>
 

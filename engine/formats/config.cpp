@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/config.h"
 
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/config_values.h"
 
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "formats/special_tokens.h"
 
 #include "core/error.h"
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 #include "io/json_writer.h"
 
 #include <cmath>

@@ -4,7 +4,7 @@
 // acts, never the encoding.
 #pragma once
 
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 #include "layers/kv_cache.h"
 #include "layers/program.h"
 

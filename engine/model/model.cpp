@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
-#include "encoding/initial.h"
+#include "encoding/base/initial.h"
 #include "io/control_group.h"
 #include "model/model_file.h"
 #include "model/random_weights.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 #include "layers/layer.h"
 #include "model/blueprint.h"
 #include "model/text_side.h"

@@ -241,7 +241,7 @@ bool Sequence::can_rewind(int to) const {
 bool Sequence::can_evict() const {
     if (model->blueprint.bidirectional() || axes != 1) return false;
     for (int layer = 0; layer < model->blueprint.n_layers; ++layer)
-        if (!encodings->layer(layer).move_keys({}, {.layer = layer, .n_heads = 1, .role = Role::key}, 0)) return false;
+        if (!encodings->layer(layer).can_move_keys()) return false;
     return true;
 }
 

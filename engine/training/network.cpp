@@ -2,7 +2,7 @@
 #include "training/network.h"
 
 #include "core/error.h"
-#include "encoding/reach.h"
+#include "encoding/base/stack.h"
 #include "model/sequence.h"
 #include "training/loss.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "training/parameters.h"
 
-#include "encoding/initial.h"
+#include "encoding/base/initial.h"
 
 #include <cmath>
 

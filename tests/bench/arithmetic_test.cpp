@@ -6,6 +6,7 @@
 #include "bench/shapes.h"
 #include "bench/statistics.h"
 #include "bench/training.h"
+#include "encoding/base/registry.h"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 #include "bench/moments.h"
 #include "bench/overhead.h"
 #include "core/parallel.h"
+#include "encoding/base/registry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ALiBi against the numbers of its paper and of its authors' code.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 
 #include "core/tensor.h"
 #include "tests/encoding/bias_formula.h"

@@ -5,7 +5,7 @@
 
 #include "core/random.h"
 #include "core/tensor.h"
-#include "encoding/initial.h"
+#include "encoding/base/initial.h"
 #include "ordo.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A bias by distance is the closed form at every distance, whatever part of it stands in a table.
-#include "encoding/distance_table.h"
+#include "encoding/base/distance_table.h"
 
 #include "core/random.h"
 

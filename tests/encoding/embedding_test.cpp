@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The encodings that act on the embedding besides the sinusoidal one: learned, segment, rotate-stretch.
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 
 #include "core/random.h"
 #include "core/tensor.h"

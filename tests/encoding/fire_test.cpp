@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // FIRE against the network of its paper, which is written out here, on both sides of its threshold.
-#include "encoding/registry.h"
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>

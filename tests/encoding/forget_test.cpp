@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The forgetting transformer's gates against the formula of its paper.
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>

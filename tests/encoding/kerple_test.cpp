@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // KERPLE against the kernels of its paper, within the bounds of the authors' code.
-#include "encoding/registry.h"
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where an encoding's formula says that it does nothing, or nothing but a scale, a model with it is the one without.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the registry says of each encoding is what the encoding does, and sums keep their rules.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 
 #include <gtest/gtest.h>
 

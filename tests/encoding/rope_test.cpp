@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rotations: the matrices that are published, and what they are used for.
-#include "encoding/registry.h"
-#include "encoding/rotation.h"
+#include "encoding/base/rotation.h"
 
 #include "core/random.h"
 #include "core/tensor.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Sandwich against the formula of its paper.
-#include "encoding/registry.h"
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>

@@ -5,7 +5,6 @@
 
 #include "core/random.h"
 #include "core/tensor.h"
-#include "encoding/registry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Sinks: a logit for each head and layer.
-#include "encoding/registry.h"
 #include "tests/encoding/bias_formula.h"
 
 namespace ordo {

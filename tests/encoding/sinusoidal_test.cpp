@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Sinusoidal positions against numbers that others have printed, and against their own theorems.
-#include "encoding/registry.h"
 
 #include "core/tensor.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The grammar of specs, number by number and mistake by mistake.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 
 #include <gtest/gtest.h>
 

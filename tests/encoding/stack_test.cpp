@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which encoding acts in which layer, what each is shown.
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 
 #include "core/tensor.h"
 

@@ -4,7 +4,8 @@
 
 #include "core/random.h"
 #include "core/tensor.h"
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "tests/oracle.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // T5's bias against the formula of its paper and buckets of the authors' code.
-#include "encoding/registry.h"
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What training is refused for, and what tensors start from.
-#include "encoding/initial.h"
-#include "encoding/registry.h"
+// The encodings that training refuses, and the values that tensors start from.
+#include "encoding/base/initial.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 
 #include "core/random.h"
 #include "core/tensor.h"
@@ -16,7 +17,7 @@ namespace {
 const Dims dims{24, 3, 8, 4, 64};
 
 // An encoding that has moments, and no backward.
-class Bare final : public Encoding {
+class Bare : public Encoding {
 public:
     explicit Bare(unsigned moments, bool trained = false, unsigned reads = 0)
         : moments_(moments), trained_(trained), reads_(reads) {}
@@ -52,6 +53,37 @@ TEST(Trainable, NoBackwardDoesNothingByDefault) {
         EXPECT_NE(text.find("bare: has no gradient for " + std::string(info.name)), text.npos) << text;
         EXPECT_NE(text.find("'weight'"), text.npos) << text;
     }
+}
+
+// An encoding without a backward says so by the same words when it is called all the same.
+TEST(Trainable, ABackwardThatIsMissingThrows) {
+    const Bare bare(moment_embed);
+    const std::function<void()> calls[] = {
+        [&] { bare.embed_backward({}, {}, {}, {}); },   [&] { bare.observe_backward({}, {}, 0, {}, {}, {}, {}); },
+        [&] { bare.rotate_backward({}, {}, {}, {}); },  [&] { bare.bias_backward({}, {}, {}); },
+        [&] { bare.rescore_backward({}, {}, {}, {}); }, [&] { bare.sink_backward(0, 0, 0, {}); },
+        [&] { bare.mix_backward({}, {}, {}, {}, {}); }};
+    for (std::size_t i = 0; i < std::size(calls); ++i) {
+        try {
+            calls[i]();
+            FAIL() << moments_of_a_pass[i].name;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.what(), "bare: has no gradient for " + std::string(moments_of_a_pass[i].name));
+        }
+    }
+}
+
+TEST(Trainable, AnEncodingThatNamesItsGradientsIs) {
+    class Taught final : public Bare {
+    public:
+        explicit Taught(unsigned gradients) : Bare(moment_embed | moment_rotate, true), gradients_(gradients) {}
+        unsigned gradients() const override { return gradients_; }
+
+    private:
+        unsigned gradients_;
+    };
+    EXPECT_EQ(untrainable(std::make_unique<Taught>(moment_embed | moment_rotate)), "");
+    EXPECT_NE(untrainable(std::make_unique<Taught>(moment_embed)).find("no gradient for rotate"), std::string::npos);
 }
 
 TEST(Trainable, WhatActsNowhereTrainsNothing) {

@@ -2,7 +2,7 @@
 // Any text as the spec of an encoding: an Error(usage) of one line, or encodings that print a canonical
 // spec which means the same, and that can be run.
 #include "core/tensor.h"
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 
 #include <algorithm>
 #include <cstdlib>

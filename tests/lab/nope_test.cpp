@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 #include "model/model.h"
 #include "tests/lab/lab_run.h"
 #include "tests/model/small_models.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 #include "tests/lab/lab_run.h"
 
 #include <cmath>

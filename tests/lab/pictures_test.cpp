@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The tables and pictures of encodings: figures from the papers' formulas, and those that the introductory texts
 // print.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "tests/lab/lab_run.h"
 #include "tests/tools/models.h"
 #include "tools/lab/drawing/draw.h"

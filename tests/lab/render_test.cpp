@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A result as text, Markdown, CSV, JSON, HTML and a script for gnuplot: whatever it holds.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "tests/json.h"
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"

@@ -3,6 +3,7 @@
 // layer without position can and cannot know.
 #include "core/parallel.h"
 #include "core/random.h"
+#include "encoding/base/registry.h"
 #include "tools/lab/experiments/word_questions.h"
 #include "training/network.h"
 

@@ -2,6 +2,7 @@
 // Models of two stacks against the oracle: an encoder, and layers whose cross-attention attends to what it makes of its input.
 // Padding likewise.
 #include "core/parallel.h"
+#include "encoding/base/registry.h"
 #include "model/model_file.h"
 #include "tests/model/small_models.h"
 #include "tests/temp_dir.h"

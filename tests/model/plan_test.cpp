@@ -2,6 +2,7 @@
 // Every choice of a layer's plan against the oracle, in inference: the whole input at once, in chunks, token by token, beside
 // others in a batch, in any type of weights, and on any number of threads. And every encoding, in any type of weights.
 #include "core/parallel.h"
+#include "encoding/base/registry.h"
 #include "tests/kernels/sets.h"
 #include "tests/model/small_models.h"
 

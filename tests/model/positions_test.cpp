@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Positions that the caller gives, on one axis and on several, and sessions whose encodings depend on their length.
+#include "encoding/base/registry.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>

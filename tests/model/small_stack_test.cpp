@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sessions on a stack of 64 KiB, as threads have under ulimit -s 64.
 #include "core/parallel.h"
+#include "encoding/base/registry.h"
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,8 @@
 // would offer is pressed, and of fish by its `complete -C`.
 #include "tools/cli/options.h"
 
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "tests/tools/terminal.h"
 
 #include <algorithm>

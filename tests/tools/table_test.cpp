@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ordo table: what it must show follows from each encoding's paper.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 

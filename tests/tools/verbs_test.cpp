@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tokenize, logits, encodings, info and perplexity. What the alphabet model must say follows from its definition
 // (models.h).
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "formats/gguf/file.h"
 #include "model/model_file.h"
 #include "tests/json.h"

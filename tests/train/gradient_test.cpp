@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Float gradients of every layer and every registered encoding against central differences of the
-// double-precision oracle, tensor by tensor: along the gradient itself, and along random directions.
+// Float gradients of every layer and encoding against central differences of the oracle in double precision, tensor by
+// tensor: along the gradient itself, and along random directions.
+#include "core/random.h"
+#include "encoding/base/registry.h"
 #include "formats/architecture.h"
 #include "tests/model/small_models.h"
 #include "training/network.h"
-
-#include "core/random.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,8 @@
 #include "bench/shapes.h"
 #include "core/error.h"
 #include "core/weight_type.h"
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "formats/architecture.h"
 
 #include <algorithm>

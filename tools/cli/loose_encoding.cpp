@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/cli/loose_encoding.h"
 
-#include "encoding/initial.h"
-#include "encoding/reach.h"
+#include "encoding/base/initial.h"
+#include "encoding/base/stack.h"
 
 #include <numeric>
 

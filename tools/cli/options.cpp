@@ -2,7 +2,7 @@
 #include "tools/cli/options.h"
 
 #include "core/error.h"
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 
 #include <algorithm>
 #include <charconv>

@@ -8,7 +8,7 @@
 //   what biases scores goes on by its law, as does what has no positions: there is no such position
 #pragma once
 
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 
 namespace ordo::tools {
 

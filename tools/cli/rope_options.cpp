@@ -2,8 +2,8 @@
 #include "tools/cli/rope_options.h"
 
 #include "core/error.h"
-#include "encoding/registry.h"
-#include "encoding/rope_scaling.h"
+#include "encoding/base/rope_scaling.h"
+#include "encoding/base/stack.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -2,7 +2,8 @@
 #include "tools/cli/weights.h"
 
 #include "core/error.h"
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "formats/source.h"
 #include "tools/cli/output.h"
 #include "tools/cli/reach.h"

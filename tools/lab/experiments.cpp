@@ -4,7 +4,7 @@
 
 #include "bench/shapes.h"
 #include "core/error.h"
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 
 #include <set>
 

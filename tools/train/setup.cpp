@@ -2,7 +2,7 @@
 #include "tools/train/setup.h"
 
 #include "core/error.h"
-#include "encoding/reach.h"
+#include "encoding/base/stack.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "model/model_file.h"

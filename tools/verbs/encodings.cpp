@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ordo encodings: what there is to exchange.
 #include "core/error.h"
-#include "encoding/plan.h"
-#include "encoding/roles.h"
+#include "encoding/base/plan.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
@@ -85,7 +86,7 @@ Cell max_position_cell(const EncodingStack& encoding, Format format) {
     return std::string("unlimited");
 }
 
-// What can be asked of an encoding only once its parameters are known. In a spec one may stand more than once.
+// Facts of an encoding that follow from its parameters. A spec may name one encoding more than once.
 struct Facts {
     unsigned moments = 0;
     bool shift_invariant = true, trainable = false, rotates_keys = false;
@@ -99,7 +100,7 @@ Facts facts_of(const EncodingInfo& info, const std::string& spec, const Dims& di
         if (name_of(encoding->spec()) != info.name) continue;
         facts.moments |= encoding->moments();
         facts.shift_invariant = facts.shift_invariant && encoding->shift_invariant();
-        facts.rotates_keys = facts.rotates_keys || rotates(*encoding, Role::key);
+        facts.rotates_keys = facts.rotates_keys || encoding->rotates(Role::key);
         for (const TensorSpec& tensor : encoding->tensors()) facts.trainable = facts.trainable || tensor.trainable;
     }
     return facts;

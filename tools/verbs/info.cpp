@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo info: what is in a model file. A file that it shows has been loaded in full.
 #include "core/error.h"
+#include "encoding/base/registry.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"

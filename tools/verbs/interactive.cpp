@@ -2,7 +2,7 @@
 // ordo generate -i: a text that somebody and the model write in turns.
 #include "core/error.h"
 #include "core/trimmed.h"
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/line_reader.h"
 #include "tools/cli/machine.h"

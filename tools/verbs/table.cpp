@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ordo table: an encoding as numbers.
 #include "core/error.h"
-#include "encoding/plan.h"
+#include "encoding/base/plan.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/spec.h"
 #include "model/model.h"
 #include "tools/cli/loose_encoding.h"
 #include "tools/cli/machine.h"

@@ -3,8 +3,8 @@
 #include "tools/cli/completion.h"
 
 #include "core/error.h"
-#include "encoding/registry.h"
-#include "encoding/spec.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/spec.h"
 #include "tools/lab/lab.h"
 
 namespace ordo::tools {

@@ -2,7 +2,7 @@
 #include "encoding/base/distance_bias.h"
 
 #include "core/error.h"
-#include "encoding/table.h"
+#include "encoding/base/table.h"
 
 #include <algorithm>
 

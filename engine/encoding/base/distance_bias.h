@@ -5,8 +5,8 @@
 // layers share slot 0.
 #pragma once
 
+#include "encoding/base/distance_table.h"
 #include "encoding/base/registered.h"
-#include "encoding/distance_table.h"
 
 namespace ordo {
 

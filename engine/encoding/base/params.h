@@ -4,7 +4,7 @@
 // members, to write the members as a spec, and to list them for `ordo encodings`.
 #pragma once
 
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 
 namespace ordo {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the encodings of list.def have in common: sizes, and parameters from which the canonical spec follows.
+// The common part of the encodings of list.def: sizes, and parameters from which the canonical spec follows.
 #pragma once
 
 #include "encoding/base/params.h"
@@ -14,10 +14,12 @@ public:
 
     // Declares the parameters; the members hold the defaults for dims().
     virtual void parameters(Params&) {}
-    // What follows from the parameters, called once they are read. Throws Error(usage) for some that do not go together.
+    // What follows from the parameters, called once they are read. Throws Error(usage) for some that do not go
+    // together.
     virtual void ready() {}
 
     std::string spec() const final { return spec_; }
+    unsigned gradients() const override { return moments(); } // each has its backward
     // Reads the parameters and calls ready(). Throws Error(usage) for a parameter of the item that is wrong.
     void read(const SpecItem& item) {
         Params reading(item);

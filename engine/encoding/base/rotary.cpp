@@ -2,7 +2,7 @@
 #include "encoding/base/rotary.h"
 
 #include "core/error.h"
-#include "encoding/table.h"
+#include "encoding/base/table.h"
 
 namespace ordo {
 

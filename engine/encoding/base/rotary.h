@@ -4,7 +4,7 @@
 #pragma once
 
 #include "encoding/base/registered.h"
-#include "encoding/rotation.h"
+#include "encoding/base/rotation.h"
 
 #include <optional>
 
@@ -29,9 +29,9 @@ public:
     void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View>) const override {
         of(rows.role).apply(dx, rows.n_heads, rows.positions, true);
     }
-    bool move_keys(View keys, const HeadRows& rows, int by) const override {
+    bool can_move_keys() const override { return true; }
+    void move_keys(View keys, const HeadRows& rows, int by) const override {
         of(Role::key).move(keys, rows.n_heads, by);
-        return true;
     }
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_rotate ? 6 * turning_pairs() * (work.query_rows + work.key_rows) : 0};

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
-#include "encoding/table.h"
+#include "encoding/base/table.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 #include "formats/gguf/target.h"
 
 #include "core/error.h"
-#include "encoding/rope_scaling.h"
-#include "encoding/spec.h"
+#include "encoding/base/rope_scaling.h"
+#include "encoding/base/spec.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A throw-away that trains a bias in each layer: score(i, j) -= a_h ln(1 + |i - j|).
 #include "encoding/base/distance_bias.h"
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 
 #include <cmath>
 

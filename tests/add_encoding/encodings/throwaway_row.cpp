@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A throw-away that sees whole rows of scores: s_j += tanh(s_j + s_(j+1) + ...) / 2, to the row's end.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A throw-away that is trained on embeddings: x += W[p mod 7].
+#include "encoding/base/registry.h"
 #include "encoding/base/row_table.h"
-#include "encoding/registry.h"
 
 namespace ordo {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A throw-away with a state of its own: score(i, j) -= |c_i - c_j|, c_t = c_(t-1) + sigmoid(w . x_t), w of each layer.
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 
 #include <cmath>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/drawing/looks.h"
 
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
 
 #include <algorithm>
 #include <map>

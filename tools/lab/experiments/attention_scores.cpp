@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "encoding/reach.h"
+#include "encoding/base/stack.h"
 #include "model/model.h"
 #include "tools/cli/scores.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "encoding/base/registry.h"
 #include "tools/lab/experiments/counting.h"
 #include "tools/lab/experiments/encodings.h"
 #include "tools/lab/experiments/errata.h"

@@ -3,7 +3,7 @@
 #include "tools/lab/experiments/errata.h"
 #include "tools/lab/experiments/slips.h"
 
-#include "encoding/rotation.h"
+#include "encoding/base/rotation.h"
 
 #include <algorithm>
 #include <cmath>

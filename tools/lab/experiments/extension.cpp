@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rotary weights beyond the length that they were trained at: what stretching the frequencies is worth without training.
 #include "core/error.h"
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 #include "model/model.h"
 #include "tools/cli/scores.h"
 #include "tools/lab/experiments/judgement.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/experiments/hidden_states.h"
 
-#include "encoding/reach.h"
+#include "encoding/base/stack.h"
 #include "model/model.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // No positional encoding: what the causal mask alone tells.
 // Haviv et al. 2022, arXiv 2203.16634 (probes); Kazemnejad et al. 2023, arXiv 2305.19466 (theorems).
+#include "encoding/base/registry.h"
 #include "tools/lab/experiments/counting.h"
 #include "tools/lab/experiments/permutation.h"
 #include "tools/lab/experiments/probe.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rotary positions: what a score depends on, and what falls with the distance.
 // Su et al. 2021, RoFormer, arXiv 2104.09864: section 3.4.2 (the product), 3.4.3 (the bound).
-#include "encoding/rotation.h"
+#include "encoding/base/rotation.h"
 #include "tools/lab/experiments/encodings.h"
 #include "tools/lab/experiments/rotary_product.h"
 #include "tools/lab/lab.h"

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
-#include "encoding/reach.h"
+#include "encoding/base/stack.h"
 #include "kernels/kernels.h"
 #include "layers/linear.h"
 #include "tools/cli/live_line.h"

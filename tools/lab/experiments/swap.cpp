@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Trained with one encoding, run with another: what --force-encoding is for.
 #include "core/error.h"
+#include "encoding/base/registry.h"
 #include "model/model.h"
 #include "tools/cli/scores.h"
 #include "tools/cli/weights.h"

@@ -2,7 +2,7 @@
 #include "tools/lab/experiments/synthetic.h"
 
 #include "core/error.h"
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 #include "tools/lab/math/numbers.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of every registered encoding as a picture, whatever it is a table of.
 #include "core/error.h"
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 #include "model/model.h"
 #include "tools/cli/weights.h"
 #include "tools/lab/drawing/draw.h"

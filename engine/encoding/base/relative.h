@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "encoding/consecutive.h"
+#include "encoding/base/consecutive.h"
 
 #include <algorithm>
 #include <cstdint>

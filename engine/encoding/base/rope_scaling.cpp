@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/rope_scaling.h"
+#include "encoding/base/rope_scaling.h"
 
 #include "core/error.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/table.h"
+#include "encoding/base/table.h"
 
 #include "core/error.h"
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 
 #include <algorithm>
 #include <cmath>

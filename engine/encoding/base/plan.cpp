@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/plan.h"
+#include "encoding/base/plan.h"
 
 #include "core/error.h"
+#include "encoding/base/registry.h"
 
 #include <algorithm>
 #include <map>

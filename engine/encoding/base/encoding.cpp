@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What an encoding is that overrides nothing: it has no gradients, and moves no keys that hold positions.
-#include "encoding/registry.h"
-
+// An encoding that overrides nothing: it has no gradients, costs nothing, and moves no keys that hold positions.
 #include "core/error.h"
+#include "encoding/base/moments.h"
+#include "encoding/base/spec.h"
 
 #include <algorithm>
 
@@ -25,9 +25,13 @@ int Dims::slot(int layer) const {
     return at != layers.end() && *at == layer ? static_cast<int>(at - layers.begin()) : -1;
 }
 
-bool Encoding::move_keys(View, const HeadRows&, int) const {
-    return (moments() & (moment_rotate | moment_observe)) == 0 &&
+bool Encoding::can_move_keys() const {
+    return !rotates(Role::key) && (moments() & moment_observe) == 0 &&
            ((moments() & moment_embed) == 0 || shift_invariant());
+}
+
+Operations Encoding::operations(Moment, const Work&) const {
+    return {};
 }
 
 void Encoding::embed_backward(View, View, const TokenRows&, std::span<const View>) const {

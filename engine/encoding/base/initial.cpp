@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/initial.h"
+#include "encoding/base/initial.h"
 
 #include "core/parallel.h"
 #include "core/random.h"

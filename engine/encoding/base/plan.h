@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a spec means in a model: the encodings, and which of them act in which layer.
+// A spec in a model: the encodings, and which of them act in which layer.
 #pragma once
 
-#include "encoding/registry.h"
+#include "encoding/base/stack.h"
 
 namespace ordo {
 
@@ -17,7 +17,7 @@ EncodingPlan plan_encodings(std::string_view spec, const Dims& dims);
 // The layers, ascending, that encoding `index` of a plan acts in.
 std::vector<int> layers_of(std::span<const EncodingSum> sums, int index, int n_layers);
 
-// An encoding as far as others have to get on with it.
+// The part of an encoding that others must be compatible with.
 struct Neighbour {
     std::string name;
     unsigned moments = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/distance_table.h"
+#include "encoding/base/distance_table.h"
 
 #include "core/parallel.h"
-#include "encoding/consecutive.h"
+#include "encoding/base/consecutive.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "encoding/consecutive.h"
+#include "encoding/base/consecutive.h"
 
 namespace ordo {
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "encoding/base/stack.h"
+
 #include "core/error.h"
-#include "encoding/plan.h"
-#include "encoding/trainable.h"
+#include "encoding/base/plan.h"
+#include "encoding/base/spec.h"
+#include "encoding/base/trainable.h"
 
 #include <algorithm>
 
@@ -55,7 +58,7 @@ EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(di
     check_spec_size(this->spec(), "encoding spec with every parameter written out"); // as files have it
 }
 
-// What acts where, once items_ and sums_ are there.
+// The encodings of each layer, from items_ and sums_.
 void EncodingStack::place() {
     placed_.clear();
     int tensors = 0;
@@ -73,6 +76,7 @@ void EncodingStack::place() {
     for (int layer = 0; layer < dims_.n_layers; ++layer) {
         LayerEncodings& here = layers_[static_cast<std::size_t>(layer)];
         here.layer_ = layer;
+        here.timer_ = timer_;
         std::vector<std::size_t> acting;
         for (const EncodingSum& sum : sums_)
             for (const int index : sum.in_layer(layer)) acting.push_back(static_cast<std::size_t>(index));
@@ -236,11 +240,9 @@ std::optional<EncodingStack> EncodingStack::at_length(Lengths lengths, int n_pos
     return other;
 }
 
-EncodingStack EncodingStack::wrapped(const Wrap& wrap) const {
-    EncodingStack other = *this;
-    for (std::shared_ptr<Encoding>& item : other.items_) item = wrap(std::move(item));
-    other.place();
-    return other;
+void EncodingStack::time_with(MomentTimer* timer) {
+    timer_ = timer;
+    for (LayerEncodings& layer : layers_) layer.timer_ = timer;
 }
 
 Operations EncodingStack::embed_operations(const Work& work) const {
@@ -250,8 +252,7 @@ Operations EncodingStack::embed_operations(const Work& work) const {
 }
 
 void EncodingStack::check_trainable() const {
-    for (std::size_t i = 0; i < items_.size(); ++i)
-        ordo::check_trainable(*items_[i], dims_, placed_[i].layers.empty() ? 0 : placed_[i].layers.front());
+    for (const auto& item : items_) ordo::check_trainable(*item);
 }
 
 TensorGradients EncodingStack::gradients_of_layer(int layer, std::span<const View> all) const {
@@ -266,7 +267,14 @@ std::vector<View> EncodingStack::gradients_of_item(int item, std::span<const Vie
 
 void EncodingStack::embed(View x, const TokenRows& rows) const {
     for (const auto& item : items_)
-        if (item->moments() & moment_embed) item->embed(x, rows);
+        if (item->moments() & moment_embed) MomentTimer::call(timer_, moment_embed, [&] { item->embed(x, rows); });
+}
+
+void check_reach(const EncodingStack& encodings, std::int64_t tokens) {
+    for (const auto& item : encodings.items())
+        if (tokens > item->max_position())
+            fail(ErrorCode::limit, "encoding ", item->spec(), ": expected positions for ", tokens, " tokens, found ",
+                 item->max_position());
 }
 
 } // namespace ordo

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/error.h"
-#include "encoding/spec.h"
-#include "encoding/table.h"
+#include "encoding/base/spec.h"
+#include "encoding/base/table.h"
 
 #include "ordo.h"
 

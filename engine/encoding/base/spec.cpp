@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/spec.h"
+#include "encoding/base/spec.h"
 
 #include "core/error.h"
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 
 #include <algorithm>
 #include <array>

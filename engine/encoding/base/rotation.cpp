@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/rotation.h"
+#include "encoding/base/rotation.h"
 
 #include "core/parallel.h"
-#include "encoding/table.h"
+#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>

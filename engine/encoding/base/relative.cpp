@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/relative.h"
+#include "encoding/base/relative.h"
 
 #include "core/error.h"
-#include "encoding/spec.h"
-#include "encoding/table.h"
+#include "encoding/base/spec.h"
+#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>

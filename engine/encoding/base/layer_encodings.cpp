@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/registry.h"
+#include "encoding/base/layer_encodings.h"
 
 #include "core/tensor.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace ordo {
 namespace {
@@ -38,39 +39,34 @@ TileGradient LayerEncodings::shown(const Item& item, const TileGradient& gradien
 }
 
 void LayerEncodings::observe(View x, Positions positions, const float* before, View state) const {
-    for (const Item& item : items_)
-        if (item.moments & moment_observe)
-            item.encoding->observe(x, layer_, positions, before ? before + item.state_at : nullptr,
-                                   columns(state, item.state_at, item.state_floats));
+    each(moment_observe, [&](const Item& item) {
+        item.encoding->observe(x, layer_, positions, before ? before + item.state_at : nullptr,
+                               columns(state, item.state_at, item.state_floats));
+    });
 }
 
 void LayerEncodings::rotate(View x, const HeadRows& rows) const {
-    for (const Item& item : items_)
-        if (item.moments & moment_rotate) item.encoding->rotate(x, rows);
+    each(moment_rotate, [&](const Item& item) { item.encoding->rotate(x, rows); });
 }
 
-bool LayerEncodings::move_keys(View keys, const HeadRows& rows, int by) const {
-    HeadRows none = rows;
-    none.positions = {};
-    const auto moves = [&](const Item& item) { return item.encoding->move_keys(rows_of(keys, 0, 0), none, by); };
-    if (!std::all_of(items_.begin(), items_.end(), moves)) return false;
+bool LayerEncodings::can_move_keys() const {
+    return std::all_of(items_.begin(), items_.end(), [](const Item& item) { return item.encoding->can_move_keys(); });
+}
+
+void LayerEncodings::move_keys(View keys, const HeadRows& rows, int by) const {
     for (const Item& item : items_) item.encoding->move_keys(keys, rows, by);
-    return true;
 }
 
 void LayerEncodings::bias(View scores, const Tile& tile) const {
-    for (const Item& item : items_)
-        if (item.moments & moment_bias) item.encoding->bias(scores, Shown(*this, item, tile));
+    each(moment_bias, [&](const Item& item) { item.encoding->bias(scores, Shown(*this, item, tile)); });
 }
 
 void LayerEncodings::rescore(View scores, const Tile& tile) const {
-    for (const Item& item : items_)
-        if (item.moments & moment_rescore) item.encoding->rescore(scores, Shown(*this, item, tile));
+    each(moment_rescore, [&](const Item& item) { item.encoding->rescore(scores, Shown(*this, item, tile)); });
 }
 
 void LayerEncodings::mix(View out, View weights, const Tile& tile) const {
-    for (const Item& item : items_)
-        if (item.moments & moment_mix) item.encoding->mix(out, weights, Shown(*this, item, tile));
+    each(moment_mix, [&](const Item& item) { item.encoding->mix(out, weights, Shown(*this, item, tile)); });
 }
 
 float LayerEncodings::sink(int head) const {

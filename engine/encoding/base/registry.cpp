@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "encoding/registry.h"
+#include "encoding/base/registry.h"
 
 #include "core/error.h"
-#include "encoding/plan.h"
+#include "encoding/base/plan.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The encodings of one layer, as attention calls them.
+#pragma once
+
+#include "core/timer.h"
+#include "encoding/base/moments.h"
+
+namespace ordo {
+
+// Gradients of tensors, which a backward adds to: for each encoding of a layer, a view for each of its tensors().
+using TensorGradients = std::vector<std::vector<View>>;
+
+// Is told the time of each call of a moment that a pass makes (`ordo bench`). Calls come from many threads at once.
+class MomentTimer {
+public:
+    virtual ~MomentTimer() = default;
+    virtual void add(Moment moment, Clock::duration time) = 0;
+
+    // Makes a call, and tells the timer if there is one.
+    template <class Call>
+    static void call(MomentTimer* timer, Moment moment, const Call& call) {
+        if (!timer) return call();
+        const Clock::time_point start = Clock::now();
+        call();
+        timer->add(moment, Clock::now() - start);
+    }
+};
+
+// The encodings that act in one layer, applied left to right. A call is given the state of all of them; each encoding
+// is given its own columns.
+class LayerEncodings {
+public:
+    unsigned moments() const { return moments_; }
+    unsigned backward_moments() const { return backward_; } // of those, the moments whose backward is to be called
+    unsigned reads() const { return reads_; }
+    int state_floats() const { return state_floats_; } // a token
+    bool empty() const { return items_.empty(); }
+
+    void observe(View x, Positions positions, const float* before, View state) const;
+    void rotate(View x, const HeadRows& rows) const;
+    bool can_move_keys() const;
+    void move_keys(View keys, const HeadRows& rows, int by) const;
+    void bias(View scores, const Tile& tile) const;
+    void rescore(View scores, const Tile& tile) const;
+    void mix(View out, View weights, const Tile& tile) const;
+    float sink(int head) const;                                   // -inf: there is none
+    Operations operations(Moment moment, const Work& work) const; // of all of them in this layer
+
+    void observe_backward(View d_state, View x, Positions positions, View state, View dx,
+                          const TensorGradients& grads) const;
+    void rotate_backward(View dx, View x, const HeadRows& rows, const TensorGradients& grads) const;
+    // gradient.tensors is ignored: grads has one list for each encoding.
+    void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient,
+                       const TensorGradients& grads) const;
+    // scores: before the first rescore().
+    void rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient,
+                          const TensorGradients& grads) const;
+    void mix_backward(View d_out, View weights, View d_weights, const Tile& tile, const TileGradient& gradient,
+                      const TensorGradients& grads) const;
+    void sink_backward(int head, float d_sink, const TensorGradients& grads) const;
+
+private:
+    friend class EncodingStack;
+    struct Item {
+        const Encoding* encoding = nullptr;
+        unsigned moments = 0, backward = 0;
+        int state_at = 0, state_floats = 0; // its columns
+        std::vector<int> tensors = {};      // indices into EncodingStack::tensors()
+    };
+    class Shown;
+    // call(item), timed, for each encoding that acts on the moment.
+    template <class Call>
+    void each(Moment moment, const Call& call) const {
+        for (const Item& item : items_)
+            if (item.moments & moment) MomentTimer::call(timer_, moment, [&] { call(item); });
+    }
+    static TileGradient shown(const Item& item, const TileGradient& gradient, std::span<const View> tensors);
+
+    std::vector<Item> items_;
+    MomentTimer* timer_ = nullptr;
+    int layer_ = 0;
+    unsigned moments_ = 0, backward_ = 0, reads_ = 0;
+    int state_floats_ = 0;
+};
+
+} // namespace ordo

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The moments of a pass, by name.
+#pragma once
+
+#include "ordo.h"
+
+namespace ordo {
+
+// In the order of a pass, with the values that each acts on.
+struct MomentInfo {
+    Moment moment;
+    std::string_view name, acts_on;
+};
+inline constexpr MomentInfo moments_of_a_pass[] = {
+    {moment_embed, "embed", "embeddings"},         {moment_observe, "observe", "layer inputs"},
+    {moment_rotate, "rotate", "queries and keys"}, {moment_bias, "bias", "scores"},
+    {moment_rescore, "rescore", "rows of scores"}, {moment_sink, "sink", "softmax"},
+    {moment_mix, "mix", "outputs of heads"}};
+
+} // namespace ordo

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The registered encodings: one file each, listed in list.def.
+#pragma once
+
+#include "encoding/base/registered.h"
+
+namespace ordo {
+
+// One encoding as its file describes it. A file defines `const EncodingInfo NAME_encoding`.
+struct EncodingInfo {
+    std::string_view name;                                              // as in a spec
+    std::string_view summary;                                           // one line
+    std::string_view paper;                                             // "Vaswani et al. 2017, arXiv 1706.03762"
+    std::string_view formula;                                           // one or more lines
+    std::unique_ptr<RegisteredEncoding> (*make)(const Dims&) = nullptr; // with its parameters as they are by default
+};
+
+// What an item of a spec names. Throws Error(usage) for sizes that no model has and for parameters that are wrong.
+std::unique_ptr<Encoding> make_encoding(const EncodingInfo& info, const SpecItem& item, const Dims& dims);
+// The encoding with its default parameters, in a small model.
+std::unique_ptr<Encoding> example_of(const EncodingInfo& info);
+std::vector<Parameter> parameters_of(const EncodingInfo& info);
+
+// In the order of list.def.
+std::span<const EncodingInfo* const> registered_encodings();
+// Throws Error(usage) with the names that exist (and the nearest).
+const EncodingInfo& find_encoding(std::string_view name);
+// Those that a spec names, each once, in its order; those in patterns too. Throws Error(usage).
+std::vector<const EncodingInfo*> encodings_named(std::span<const SpecItem> items);
+
+} // namespace ordo
