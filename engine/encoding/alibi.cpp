@@ -11,7 +11,6 @@
 // The distance is taken of the integers: it stays exact at positions past 2^24.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/base/registry.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
@@ -113,7 +112,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo alibi_encoding;
 const EncodingInfo alibi_encoding = {
     .name = "alibi",
     .summary = "lowers scores in proportion to the distance, with a slope for each head",

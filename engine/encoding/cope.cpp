@@ -8,7 +8,7 @@
 // one position, and no gates are computed for them.
 //   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), of those below the last position
 #include "core/error.h"
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 #include "encoding/base/table.h"
 #include "kernels/kernels.h"
@@ -221,7 +221,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo cope_encoding;
 const EncodingInfo cope_encoding = {
     .name = "cope",
     .summary = "counts the keys that a query finds relevant, and scores by that count",

@@ -6,7 +6,7 @@
 // positions would: there is nothing else that the projection is for. He et al. 2021, arXiv 2006.03654, eq. 4.
 // The content's f enters at ROTATE, with q, which BIAS then reads: of three variances it keeps one.
 #include "core/error.h"
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 #include "encoding/base/table.h"
 #include "kernels/kernels.h"
@@ -129,7 +129,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo deberta_encoding;
 const EncodingInfo deberta_encoding = {
     .name = "deberta",
     .summary = "multiplies queries and keys with trained vectors of their distance",

@@ -11,7 +11,6 @@
 // the next, so that a value costs one multiplication, however wide the layer is.
 #include "encoding/base/consecutive.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/base/registry.h"
 #include "encoding/base/table.h"
 
 #include <algorithm>
@@ -333,7 +332,6 @@ TableRows Fire::table_rows(const TableRequest& request) const {
 
 } // namespace
 
-extern const EncodingInfo fire_encoding;
 const EncodingInfo fire_encoding = {
     .name = "fire",
     .summary = "adds the output of a small network for the distance as a fraction of the position",

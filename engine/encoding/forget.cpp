@@ -10,7 +10,7 @@
 // counts are differences of near ones, which a single float would lose.
 #include "core/parallel.h"
 #include "encoding/base/layer_tensors.h"
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 #include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
@@ -172,7 +172,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo forget_encoding;
 const EncodingInfo forget_encoding = {
     .name = "forget",
     .summary = "lowers scores by the forgetting gates of the tokens in between",

@@ -7,7 +7,6 @@
 // Chi et al. 2022, arXiv 2205.09921; the bounds and the initial ranges are those of the authors' code. Outside its bounds a
 // parameter has no gradient, so training starts inside.
 #include "encoding/base/distance_bias.h"
-#include "encoding/base/registry.h"
 
 #include <cmath>
 
@@ -63,7 +62,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo kerple_encoding;
 const EncodingInfo kerple_encoding = {
     .name = "kerple",
     .summary = "lowers scores by a kernel of the distance that each head learns",

@@ -5,7 +5,6 @@
 // before anything is computed. offset = 2 is the layout of OPT's files, whose first two rows are unused.
 // Gehring et al. 2017, arXiv 1705.03122; Devlin et al. 2019, arXiv 1810.04805; Zhang et al. 2022 (OPT),
 // arXiv 2205.01068.
-#include "encoding/base/registry.h"
 #include "encoding/base/row_table.h"
 #include "encoding/base/table.h"
 
@@ -40,7 +39,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo learned_encoding;
 const EncodingInfo learned_encoding = {
     .name = "learned",
     .summary = "adds a trained row for each position; none exists beyond the table",

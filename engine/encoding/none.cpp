@@ -2,7 +2,7 @@
 // No encoding: a causal model can still learn order from the number of tokens that it sees.
 //   x = x,  q = q,  k = k,  score = q.k * scale
 // Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466 (NoPE).
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 
 namespace ordo {
 namespace {
@@ -17,7 +17,6 @@ public:
 
 } // namespace
 
-extern const EncodingInfo none_encoding;
 const EncodingInfo none_encoding = {
     .name = "none",
     .summary = "adds nothing; only the causal mask tells the order",

@@ -9,7 +9,6 @@
 // axis of their own, time, height, width: Wang et al. 2024 (Qwen2-VL), arXiv 2409.12191; interleaved: Qwen3-VL.
 // What stretches the frequencies for longer contexts is in rope_scaling.h.
 #include "core/error.h"
-#include "encoding/base/registry.h"
 #include "encoding/base/rope_scaling.h"
 #include "encoding/base/rotary.h"
 #include "encoding/base/table.h"
@@ -127,7 +126,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo rope_encoding;
 const EncodingInfo rope_encoding = {
     .name = "rope",
     .summary = "rotates queries and keys by their position, so that scores depend on the distance",

@@ -8,7 +8,7 @@
 // Ben Kurzion, "Investigating Transformer Positional Encodings" (github.com/benkurzion/Transformer),
 // with a period of 36 and of 6.
 #include "core/parallel.h"
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 #include "encoding/base/rotation.h"
 #include "encoding/base/table.h"
 
@@ -112,7 +112,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo rotate_stretch_encoding;
 const EncodingInfo rotate_stretch_encoding = {
     .name = "rotate-stretch",
     .summary = "rotates the embedding by its position and stretches it after each full turn",

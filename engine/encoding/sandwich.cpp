@@ -5,7 +5,6 @@
 // The constant makes it 0 at D = 0, and changes no softmax. Chi et al. 2023, arXiv 2212.10356; NeMo's code.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/base/registry.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +61,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo sandwich_encoding;
 const EncodingInfo sandwich_encoding = {
     .name = "sandwich",
     .summary = "adds the product of two sinusoidal positions, which falls with their distance",

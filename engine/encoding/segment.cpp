@@ -4,7 +4,6 @@
 //   x_i += S[segment_i],  S = weight [count, d_model]
 // Without segment ids all rows are of segment 0, whose row is still added.
 // Devlin et al. 2019 (BERT), arXiv 1810.04805, section 3.
-#include "encoding/base/registry.h"
 #include "encoding/base/row_table.h"
 
 #include <cassert>
@@ -32,7 +31,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo segment_encoding;
 const EncodingInfo segment_encoding = {
     .name = "segment",
     .summary = "adds a trained row for the segment that a token belongs to",

@@ -5,7 +5,7 @@
 // Nothing of the size of all pairs exists: q_i meets the 2 clip + 1 keys once and each score picks its own; the weights
 // of the keys at one distance are added up before they meet its value.
 // Shaw, Uszkoreit and Vaswani 2018, arXiv 1803.02155, eq. 3 to 5. Without values it is what BERT calls relative_key.
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 #include "encoding/base/table.h"
 
@@ -90,7 +90,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo shaw_encoding;
 const EncodingInfo shaw_encoding = {
     .name = "shaw",
     .summary = "adds a trained vector for each clipped distance to keys, and one to values",

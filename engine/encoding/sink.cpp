@@ -6,7 +6,7 @@
 // which training starts, is Miller's "Attention is off by one" (2023). Xiao et al. 2024, arXiv 2309.17453: without it the
 // first token becomes the sink.
 #include "encoding/base/layer_tensors.h"
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 #include "encoding/base/table.h"
 
 namespace ordo {
@@ -47,7 +47,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo sink_encoding;
 const EncodingInfo sink_encoding = {
     .name = "sink",
     .summary = "lets a head attend to nothing, by a trained logit in the softmax's denominator",

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/tensor.h"
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 #include "encoding/base/table.h"
 
 #include <algorithm>
@@ -174,7 +174,6 @@ TableRows Sinusoidal::part_of_pairs(const TableRequest& request, std::string_vie
 
 } // namespace
 
-extern const EncodingInfo sinusoidal_encoding;
 const EncodingInfo sinusoidal_encoding = {
     .name = "sinusoidal",
     .summary = "adds sines and cosines of the position, from fast waves to slow ones",

@@ -7,7 +7,6 @@
 // (the model's scale is 1). Raffel et al. 2020, arXiv 1910.10683, section 2.1, and the authors' code.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/base/registry.h"
 #include "encoding/base/table.h"
 
 #include <cmath>
@@ -88,7 +87,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo t5_encoding;
 const EncodingInfo t5_encoding = {
     .name = "t5",
     .summary = "adds a trained number for each head and bucket of distances to scores",

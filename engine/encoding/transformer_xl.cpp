@@ -11,7 +11,7 @@
 //   d score/d q_i = sum_j g_ij r(t_ij) = W T_i,  d score/d W = sum_i (q_i + v) T_i^T,  T_i = sum_j g_ij s(t_ij)
 #include "core/error.h"
 #include "core/parallel.h"
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 #include "encoding/base/table.h"
 #include "kernels/kernels.h"
@@ -302,7 +302,6 @@ TableRows TransformerXl::table_rows(const TableRequest& request) const {
 
 } // namespace
 
-extern const EncodingInfo transformer_xl_encoding;
 const EncodingInfo transformer_xl_encoding = {
     .name = "transformer-xl",
     .summary = "multiplies queries with projected sinusoids of the distance, and adds trained biases",

@@ -7,7 +7,6 @@
 // Sun et al. 2022, A Length-Extrapolatable Transformer, arXiv 2212.10554, eq. 16 and table 3 (gamma 0.4, scale 512).
 // Positions are not centred, as in some code: that would depend on the length, and every cached key with it. Keys of
 // later positions are refused as soon as they could grow past 2^96, as floats end at 2^128.
-#include "encoding/base/registry.h"
 #include "encoding/base/rotary.h"
 #include "encoding/base/table.h"
 
@@ -65,7 +64,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo xpos_encoding;
 const EncodingInfo xpos_encoding = {
     .name = "xpos",
     .summary = "rotates queries and keys like rope, and lets scores fall with the distance",

@@ -25,8 +25,8 @@ void Params::integer(std::string_view name, int& member, int least, int most, st
 }
 
 void Params::numbers(std::string_view name, std::vector<double>& member, double least, double most,
-                     std::size_t most_count, std::string_view meaning) {
-    if (read_) member = read_->numbers(name, member, least, most, 1, most_count);
+                     std::size_t most_count, std::string_view meaning, std::size_t fewest) {
+    if (read_) member = read_->numbers(name, member, least, most, fewest, most_count);
     show(name, std::span<const double>(member), "", meaning);
 }
 
@@ -37,10 +37,10 @@ void Params::flag(std::string_view name, bool& member, std::string_view meaning)
 }
 
 std::size_t Params::index(std::string_view name, std::size_t now, std::initializer_list<std::string_view> words,
-                          std::string_view meaning) {
+                          std::string_view meaning, std::string_view fallback) {
     std::string_view word = words.begin()[now];
     if (read_) word = *std::find(words.begin(), words.end(), read_->choice(name, word, words));
-    show(name, word, word, meaning);
+    show(name, word, fallback.empty() ? word : fallback, meaning);
     return static_cast<std::size_t>(std::find(words.begin(), words.end(), word) - words.begin());
 }
 

@@ -2,9 +2,15 @@
 // The common part of the encodings of list.def: sizes, and parameters from which the canonical spec follows.
 #pragma once
 
+#include "encoding/base/info.h"
 #include "encoding/base/params.h"
+#include "encoding/base/table.h"
 
 namespace ordo {
+
+#define ENCODING(x) extern const EncodingInfo x##_encoding;
+#include "encoding/list.def"
+#undef ENCODING
 
 class RegisteredEncoding : public Encoding {
 public:

@@ -3,15 +3,12 @@
 
 #include "core/error.h"
 #include "encoding/base/plan.h"
+#include "encoding/base/registered.h"
 
 #include <algorithm>
 #include <array>
 
 namespace ordo {
-
-#define ENCODING(x) extern const EncodingInfo x##_encoding;
-#include "encoding/list.def"
-#undef ENCODING
 
 namespace {
 
@@ -21,10 +18,6 @@ constexpr auto encodings = std::to_array<const EncodingInfo*>({
 #include "encoding/list.def"
 #undef ENCODING
 });
-
-} // namespace
-
-namespace {
 
 // Sizes past which something is wrong with the caller; they bound what an encoding allocates.
 void check_dims(const Dims& dims) {

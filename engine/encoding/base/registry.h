@@ -2,20 +2,12 @@
 // The registered encodings: one file each, listed in list.def.
 #pragma once
 
-#include "encoding/base/registered.h"
+#include "encoding/base/info.h"
+#include "encoding/base/params.h"
 
 namespace ordo {
 
-// One encoding as its file describes it. A file defines `const EncodingInfo NAME_encoding`.
-struct EncodingInfo {
-    std::string_view name;                                              // as in a spec
-    std::string_view summary;                                           // one line
-    std::string_view paper;                                             // "Vaswani et al. 2017, arXiv 1706.03762"
-    std::string_view formula;                                           // one or more lines
-    std::unique_ptr<RegisteredEncoding> (*make)(const Dims&) = nullptr; // with its parameters as they are by default
-};
-
-// What an item of a spec names. Throws Error(usage) for sizes that no model has and for parameters that are wrong.
+// The encoding of an item of a spec. Throws Error(usage) for sizes that no model has and for parameters that are wrong.
 std::unique_ptr<Encoding> make_encoding(const EncodingInfo& info, const SpecItem& item, const Dims& dims);
 // The encoding with its default parameters, in a small model.
 std::unique_ptr<Encoding> example_of(const EncodingInfo& info);

@@ -62,6 +62,34 @@ TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t r
     return make_table(std::move(header), rows, std::move(fill));
 }
 
+TableRows make_positions(const TableRequest& request, std::vector<std::string> header,
+                         std::function<void(int position, std::span<double> out)> fill) {
+    return make_table(std::move(header), request.length,
+                      [start = request.start, fill = std::move(fill)](std::int64_t i, std::span<double> out) {
+                          const int position = start + static_cast<int>(i);
+                          out[0] = position;
+                          fill(position, out.subspan(1));
+                      });
+}
+
+TableRows make_values(const TableRequest& request, std::string_view word, int cols,
+                      std::function<double(int position, int col)> value) {
+    return make_matrix(word, 0, cols, request.length,
+                       [start = request.start, value = std::move(value)](std::int64_t i, std::span<double> out) {
+                           for (std::size_t j = 0; j < out.size(); ++j)
+                               out[j] = value(start + static_cast<int>(i), static_cast<int>(j));
+                       });
+}
+
+TableRows make_heads(int n_heads, std::vector<std::string> header,
+                     std::function<std::vector<double>(int head)> numbers) {
+    return make_table(std::move(header), n_heads,
+                      [numbers = std::move(numbers)](std::int64_t head, std::span<double> out) {
+                          out[0] = static_cast<double>(head);
+                          std::ranges::copy(numbers(static_cast<int>(head)), out.begin() + 1);
+                      });
+}
+
 TableRows rows_table(View rows, int first, int count, std::string_view word) {
     return make_matrix(word, 0, rows.cols, count, [=](std::int64_t i, std::span<double> out) {
         std::copy_n(rows.row(first + static_cast<int>(i)), rows.cols, out.begin());

@@ -20,6 +20,16 @@ TableRows make_table(std::vector<std::string> header, std::int64_t rows, FillRow
 // The same with cols columns, named "dim0", "dim1" ... for the word "dim" and first = 0.
 TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t rows, FillRow fill);
 
+// A row for each position of a request: the position, and what fill(position, out) writes after it.
+TableRows make_positions(const TableRequest& request, std::vector<std::string> header,
+                         std::function<void(int position, std::span<double> out)> fill);
+// The same without the position, cols columns of value(position, col) named by the word.
+TableRows make_values(const TableRequest& request, std::string_view word, int cols,
+                      std::function<double(int position, int col)> value);
+// A row for each head: the head, and numbers(head) after it. header names all columns.
+TableRows make_heads(int n_heads, std::vector<std::string> header,
+                     std::function<std::vector<double>(int head)> numbers);
+
 // Rows of a matrix, from the first on.
 TableRows rows_table(View rows, int first, int count, std::string_view word = "dim");
 

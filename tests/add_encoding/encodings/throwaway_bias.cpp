@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A throw-away that trains a bias in each layer: score(i, j) -= a_h ln(1 + |i - j|).
 #include "encoding/base/distance_bias.h"
-#include "encoding/base/registry.h"
 
 #include <cmath>
 
@@ -26,7 +25,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo throwaway_bias_encoding;
 const EncodingInfo throwaway_bias_encoding = {.name = "throwaway-bias",
                                               .summary = "a penalty that grows with the logarithm of the distance",
                                               .paper = "none",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A throw-away that sees whole rows of scores: s_j += tanh(s_j + s_(j+1) + ...) / 2, to the row's end.
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 
 #include <cmath>
 
@@ -38,7 +38,6 @@ public:
 
 } // namespace
 
-extern const EncodingInfo throwaway_row_encoding;
 const EncodingInfo throwaway_row_encoding = {.name = "throwaway-row",
                                              .summary = "adds to each score what follows it in its row",
                                              .paper = "none",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // A throw-away that is trained on embeddings: x += W[p mod 7].
-#include "encoding/base/registry.h"
 #include "encoding/base/row_table.h"
 
 namespace ordo {
@@ -16,7 +15,6 @@ public:
 
 } // namespace
 
-extern const EncodingInfo throwaway_rows_encoding;
 const EncodingInfo throwaway_rows_encoding = {.name = "throwaway-rows",
                                               .summary = "adds one of seven trained rows in turn",
                                               .paper = "none",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A throw-away with a state of its own: score(i, j) -= |c_i - c_j|, c_t = c_(t-1) + sigmoid(w . x_t), w of each layer.
-#include "encoding/base/registry.h"
+#include "encoding/base/registered.h"
 
 #include <cmath>
 
@@ -82,7 +82,6 @@ private:
 
 } // namespace
 
-extern const EncodingInfo throwaway_state_encoding;
 const EncodingInfo throwaway_state_encoding = {.name = "throwaway-state",
                                                .summary = "a penalty for all that lies between and counts",
                                                .paper = "none",

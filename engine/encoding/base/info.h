@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// An encoding as its file describes it.
+#pragma once
+
+#include "ordo.h"
+
+namespace ordo {
+
+class RegisteredEncoding;
+
+// engine/encoding/NAME.cpp defines `const EncodingInfo NAME_encoding`.
+struct EncodingInfo {
+    std::string_view name;                                              // as in a spec
+    std::string_view summary;                                           // one line
+    std::string_view paper;                                             // "Vaswani et al. 2017, arXiv 1706.03762"
+    std::string_view formula;                                           // one or more lines
+    std::unique_ptr<RegisteredEncoding> (*make)(const Dims&) = nullptr; // with its default parameters
+};
+
+} // namespace ordo
