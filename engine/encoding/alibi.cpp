@@ -2,68 +2,57 @@
 // ALiBi, attention with linear biases: a score falls with the distance, at a slope of the head's own.
 //   score(i, j) += -m_h f(|p_i - p_j|),  after the 1/sqrt(d_head) scale, which does not apply to the bias
 //   m_h = 2^(-max (h+1)/n), h = 0 .. n-1, for n heads, a power of two
-// For other n: the slopes of the power of two p below, then every other slope of 2p heads, which are
-// 2^(-max (2(h-p)+1)/(2p)). Press, Smith and Lewis 2022, arXiv 2108.12409, and their code; max is MPT's
-// alibi_bias_max; scale multiplies all slopes (Falcon has 1/sqrt(d_head): its bias is scaled with the scores).
-// ALiBi has f(D) = D. Others are f(D) = D^power, up to 2, KERPLE's power kernel (Chi et al. 2022, arXiv 2205.09921) with
-// slopes that are not trained; f(D) = 1 - exp(-D / length), a penalty that nears m_h; f(D) = exp(D / length) - 1, one that
-// grows exponentially. With trained=yes m_h is the tensor slopes [n_heads] of each layer, which starts at the slopes above.
-// The distance is taken of the integers: it stays exact at positions past 2^24.
+// For other n: the slopes of the power of two p below, then every other slope of 2p heads, which are 2^(-max
+// (2(h-p)+1)/(2p)). Press, Smith and Lewis 2022, arXiv 2108.12409, and their code; max is MPT's alibi_bias_max; scale
+// multiplies all slopes (Falcon has 1/sqrt(d_head): its bias is scaled with the scores). ALiBi has f(D) = D. Others are
+// f(D) = D^power, up to 2, KERPLE's power kernel (Chi et al. 2022, arXiv 2205.09921); f(D) = 1 - exp(-D / length),
+// which nears 1; f(D) = exp(D / length) - 1. With trained=yes m_h is the tensor slopes [n_heads] of each layer, which
+// starts at the slopes above. Distances are integers: they stay exact at positions past 2^24.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
 #include "kernels/kernels.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 
 namespace ordo {
 namespace {
 
-enum class Penalty { power, exponential, growing };
-
 class Alibi final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
-
     void parameters(Params& p) override {
         p.number("max", max_, 0, 64, "the smallest slope of all heads is 2^-max");
         p.number("power", power_, 0.01, 2, "of the distance; 2 falls with its square");
-        const bool by_power = penalty_ == Penalty::power;
-        p.unless(by_power).choice("penalty", penalty_, {"power", "exponential", "growing"},
-                                  "power; exponential, which nears the slope; growing, exponentially");
-        if (!p.read() || penalty_ != Penalty::power)
-            p.unless(by_power).number("length", length_, 0.01, 1e9,
-                                      "of the latter two: the distance at which they are 0.63 and 1.7 times the slope");
+        p.unless(penalty_ == Penalty::power);
+        p.choice("penalty", penalty_, {"power", "exponential", "growing"},
+                 "power; exponential, which nears the slope; growing, exponentially");
+        if (penalty_ != Penalty::power || p.listing())
+            p.number("length", length_, 0.01, 1e9,
+                     "of the latter two: the distance at which they are 0.63 and 1.7 times the slope");
         p.unless(scale_ == 1).number("scale", scale_, 0.0001, 1000000, "what all slopes are multiplied by");
         p.unless(!trained_).flag("trained", trained_, "yes: the slopes are trained, for each layer");
     }
     void ready() override {
         if (penalty_ != Penalty::power && power_ != 1)
-            fail(ErrorCode::usage,
-                 "alibi: power: expected 1 with penalty=", penalty_ == Penalty::growing ? "growing" : "exponential",
-                 ", found ", decimal(power_));
-        for (int h = 0; h < heads(); ++h) slopes_.push_back(scale_ * published_slope(h));
+            fail(ErrorCode::usage, "alibi: power: expected 1 with penalty=exponential or growing, found ",
+                 decimal(power_));
+        const int n = heads(), p = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));
+        for (int h = 0; h < n; ++h) slopes_.push_back(scale_ * std::exp2(-max_ * (h < p ? h + 1.0 : h - p + 0.5) / p));
         DistanceBias::ready();
     }
     std::vector<TensorSpec> tensors() const override {
         if (!trained_) return {};
-        return {per_head("slopes", InitialValues::from([slopes = slopes_](std::span<float> out, std::uint64_t) {
-                             std::copy(slopes.begin(), slopes.end(), out.begin());
-                         }))};
+        const auto start = [slopes = slopes_](auto out, auto) { std::ranges::copy(slopes, out.begin()); };
+        return {per_head("slopes", InitialValues::from(start))};
     }
 
     // f(D): how a score falls with the distance, for a slope of 1.
     double penalty(std::int64_t distance) const {
-        const double D = static_cast<double>(distance < 0 ? -distance : distance);
-        switch (penalty_) {
-        case Penalty::growing:
-            return std::min(std::expm1(D / length_), 1e30); // infinity times a gradient of 0 is no number
-        case Penalty::exponential:
-            return -std::expm1(-D / length_);
-        case Penalty::power:
-            break;
-        }
+        const double D = static_cast<double>(std::abs(distance));
+        if (penalty_ == Penalty::exponential) return -std::expm1(-D / length_);
+        // At most 1e30: infinity times a gradient of 0 is no number.
+        if (penalty_ == Penalty::growing) return std::min(std::expm1(D / length_), 1e30);
         return power_ == 1 ? D : std::pow(D, power_);
     }
     double value(int slot, int head, std::int64_t distance) const override {
@@ -82,24 +71,21 @@ public:
     }
     void bias(View scores, const Tile& tile) const override {
         if (!is_line() || tile.keys.axes() != 1) return DistanceBias::bias(scores, tile);
-        const float slope_of_head = static_cast<float>(slope(slot(tile.layer), tile.head));
+        const auto m = static_cast<float>(slope(slot(tile.layer), tile.head));
         for (int i = 0; i < scores.rows; ++i)
-            kernels().subtract_distance(scores.cols, slope_of_head, tile.queries[static_cast<std::size_t>(i)],
+            kernels().subtract_distance(scores.cols, m, tile.queries[static_cast<std::size_t>(i)],
                                         tile.keys.ids().data(), scores.row(i));
     }
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_bias ? (is_line() ? 2 : 1) * work.pairs : 0};
     }
-
-    HeadTable head_table() const override { return {"slopes", {"slope"}}; }
-    void head_row(int slot, int head, std::span<double> out) const override { out[0] = slope(slot, head); }
+    HeadTable head_table() const override {
+        return {"slopes", {"slope"}, [this](int slot, int head) { return std::vector<double>{slope(slot, head)}; }};
+    }
 
 private:
+    enum class Penalty { power, exponential, growing };
     bool is_line() const { return penalty_ == Penalty::power && power_ == 1; }
-    double published_slope(int head) const {
-        const int p = static_cast<int>(std::bit_floor(static_cast<unsigned>(heads())));
-        return std::exp2(-max_ * (head < p ? head + 1.0 : head - p + 0.5) / p);
-    }
     double slope(int slot, int head) const {
         return trained_ ? static_cast<double>(at(slot, 0, head)) : slopes_[static_cast<std::size_t>(head)];
     }

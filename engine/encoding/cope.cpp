@@ -2,15 +2,13 @@
 // Contextual position encoding: a key's position is how many of the keys after it the query finds relevant.
 //   g_j = sigmoid(s_j),  p_j = min(g_j + g_(j+1) + .. + g_last, positions - 1)
 //   s_j += z(p_j),  z(p) between z_floor(p) and z_ceil(p) by p's fraction,  z = W q
-// for one query q and the finished scores s of the keys that it sees, as often as they are scaled; q itself is not. weight
-// W [positions, d_head] is of a layer, for all heads. Golovneva et al. 2024, arXiv 2405.18719, eq. 3 to 5 and listing.
-// What is counted are the keys of the row, whatever their position ids. Once the count is full, all earlier keys share
-// one position, and no gates are computed for them.
+// for one query q and the finished scores s of the keys that it sees, as often as they are scaled; q itself is not.
+// weight W [positions, d_head] is of a layer, for all heads. Golovneva et al. 2024, arXiv 2405.18719, eq. 3 to 5 and
+// listing. What is counted are the keys of the row, whatever their position ids. Once the count is full, all earlier
+// keys share one position, and no gates are computed for them.
 //   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), of those below the last position
-#include "core/error.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
-#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
@@ -25,7 +23,8 @@ constexpr int keys_at_once = 64, keys_of_run = 16;
 typedef float Four __attribute__((vector_size(16)));
 typedef int FourInts __attribute__((vector_size(16)));
 
-// at[j] = start + gates[j] + .. + gates[keys_of_run - 1], which never falls with falling j; returns the sum of the gates.
+// at[j] = start + gates[j] + .. + gates[keys_of_run - 1], which never falls with falling j; returns the sum of the
+// gates.
 inline float add_up(const float* gates, float start, float* at) {
     const Four none{};
     float sum = 0;
@@ -66,13 +65,11 @@ inline void split(int n, int whole, float* at, int* floor) {
 class Cope final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
-
     void parameters(Params& p) override {
         p.integer("positions", positions_, 1, most_positions, "rows of W: counts from there on are alike");
     }
     void ready() override {
-        layers_.resize(static_cast<std::size_t>(dims().layer_count()));
-        for (Layer& layer : layers_) layer.turned = TurnedRows(positions_, dims().d_head);
+        for (int slot = 0; slot < slots(); ++slot) turned_.emplace_back(positions_, dims().d_head);
     }
     unsigned moments() const override { return moment_rescore; }
     unsigned reads() const override { return reads_queries; }
@@ -84,18 +81,15 @@ public:
                  .initial = InitialValues::constant(0),
                  .per_layer = true}};
     }
-    void bind(int layer, std::span<const View> tensors) override {
-        layers_[static_cast<std::size_t>(dims().slot(layer))].weight = tensors[0];
-    }
     void prepare(int) override {
-        for (Layer& layer : layers_) layer.turned.set(layer.weight);
+        for (int slot = 0; slot < slots(); ++slot) turned_[static_cast<std::size_t>(slot)].set(tensor(slot, 0));
     }
 
     void rescore(View scores, const Tile& tile) const override {
         alignas(64) float z[most_positions + relative_vector]; // half of the smallest stack that a thread may have
         // A sum of n gates is at most n, and its neighbour is read.
         const int reached = std::min(positions_, scores.cols + 2);
-        layer_of(tile).turned.multiply(1, tile.q, 0, reached, view(z, 1, reached));
+        turned(tile).multiply(1, tile.q, 0, reached, view(z, 1, reached));
         float* s = scores.row(0);
         const int full = count(scores, [&](const Counted& keys) {
             for (int i = 0; i < keys.n; ++i) {
@@ -108,9 +102,9 @@ public:
 
     void rescore_backward(View d_scores, View scores, const Tile& tile, const TileGradient& gradient) const override {
         if (scores.rows == 0) return;
-        const Layer& layer = layer_of(tile);
+        const View weight = tensor(slot(tile.layer), 0);
         alignas(64) float z[most_positions + relative_vector], dz[most_positions];
-        layer.turned.multiply(1, tile.q, 0, positions_, view(z, 1, positions_));
+        turned(tile).multiply(1, tile.q, 0, positions_, view(z, 1, positions_));
         std::fill_n(dz, positions_, 0.0f);
         float* ds = d_scores.row(0);
         double slopes = 0; // of all keys, then of those up to the one in hand
@@ -134,14 +128,14 @@ public:
             }
         });
         const Kernels& k = kernels();
-        const int e = layer.weight.cols;
-        k.product(1, e, positions_, 1, dz, 1, 1, layer.weight.data, layer.weight.stride, 1, gradient.q.data, e);
+        const int e = weight.cols;
+        k.product(1, e, positions_, 1, dz, 1, 1, weight.data, weight.stride, 1, gradient.q.data, e);
         for (int p = 0; p < positions_; ++p) k.axpy(e, dz[p], tile.q.data, gradient.tensors[0].row(p));
     }
 
-    // A query meets all positions, or as many as it has keys. Gates of scores around 0 are a half, so that twice as many
-    // keys as positions fill the count: each a sigmoid, a sum, a floor, a fraction, two reads, and 3 between them. The
-    // others share one position.
+    // A query meets all positions, or as many as it has keys. Gates of scores around 0 are a half, so that twice as
+    // many keys as positions fill the count: each a sigmoid, a sum, a floor, a fraction, two reads, and 3 between them.
+    // The others share one position.
     Operations operations(Moment moment, const Work& work) const override {
         if (moment != moment_rescore) return {};
         const double counted = std::min(work.pairs, 2.0 * positions_ * work.query_rows);
@@ -149,24 +143,14 @@ public:
                 (operations_of_function + 10) * counted + work.pairs};
     }
 
-    // One layer's vectors: a row for each position.
-    TableRows table_rows(const TableRequest& request) const override {
-        checked_part(*this, request);
-        check_table_layer(*this, dims(), request);
-        const View weight = layers_[static_cast<std::size_t>(dims().slot(request.layer))].weight;
-        if (!weight.data)
-            fail(ErrorCode::usage, "cope: the table is in the weights: expected a model file, found none");
-        return make_matrix("dim", 0, weight.cols, positions_, [weight](std::int64_t row, std::span<double> out) {
-            std::copy_n(weight.row(static_cast<int>(row)), weight.cols, out.begin());
-        });
+    std::vector<NamedTable> tables() const override {
+        return {{"table", [this](const TableRequest& request) {
+                     return rows_table(tensor(requested_slot(request), 0), 0, positions_);
+                 }}};
     }
 
 private:
-    struct Layer {
-        View weight;       // [positions, d_head]
-        TurnedRows turned; // the same
-    };
-    const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(dims().slot(tile.layer))]; }
+    const TurnedRows& turned(const Tile& tile) const { return turned_[static_cast<std::size_t>(slot(tile.layer))]; }
 
     // Keys whose position is below the last: the i-th is key first + i.
     struct Counted {
@@ -216,7 +200,7 @@ private:
     }
 
     int positions_ = 64;
-    std::vector<Layer> layers_;
+    std::vector<TurnedRows> turned_; // weight of each layer
 };
 
 } // namespace

@@ -2,13 +2,12 @@
 // Disentangled attention: content meets content, content meets position (c2p), and position meets content (p2c).
 //   score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale
 //   delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + number of the position terms in use)
-// keys and queries [2 span, n_heads * d_head] are of one layer and hold what a projection of the paper's table of relative
-// positions would: there is nothing else that the projection is for. He et al. 2021, arXiv 2006.03654, eq. 4.
+// keys and queries [2 span, n_heads * d_head] are of one layer and hold what a projection of the paper's table of
+// relative positions would: there is nothing else that the projection is for. He et al. 2021, arXiv 2006.03654, eq. 4.
 // The content's f enters at ROTATE, with q, which BIAS then reads: of three variances it keeps one.
 #include "core/error.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
-#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <cmath>
@@ -24,26 +23,22 @@ View reversed(View v) {
 class Deberta final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
-
     void parameters(Params& p) override {
         p.integer("span", span_, 1, 1 << 20, "distance from which on all are alike");
         p.choice("terms", terms_, {"both", "c2p", "p2c"},
                  "c2p: content to position, p2c: position to content, or both");
     }
     void ready() override {
-        c2p_ = terms_ != Terms::p2c;
-        p2c_ = terms_ != Terms::c2p;
+        c2p_ = terms_ != Terms::p2c, p2c_ = terms_ != Terms::c2p;
         factor_ = static_cast<float>(1 / std::sqrt(1.0 + (c2p_ ? 1 : 0) + (p2c_ ? 1 : 0)));
         for (int i = 0; i < dims().layer_count() * dims().n_heads; ++i) {
-            if (c2p_)
-                keys_.emplace_back(1 - span_, span_,
-                                   dims().mask); // row span - r of `keys` is of distance r = p_j - p_i
+            // Row span - r of `keys` is of distance r = p_j - p_i.
+            if (c2p_) keys_.emplace_back(1 - span_, span_, dims().mask);
             if (p2c_) queries_.emplace_back(-span_, span_ - 1, dims().mask);
         }
     }
     unsigned moments() const override { return moment_rotate | moment_bias; }
     unsigned reads() const override { return (c2p_ ? reads_queries : 0U) | (p2c_ ? reads_keys : 0U); }
-
     std::vector<TensorSpec> tensors() const override {
         const std::vector<std::int64_t> shape = {2 * std::int64_t{span_}, std::int64_t{dims().n_heads} * dims().d_head};
         std::vector<TensorSpec> all;
@@ -60,13 +55,9 @@ public:
     void prepare(int) override {
         for (RelativeTable& table : keys_) table.prepare();
     }
-
     bool rotates(Role role) const override { return role == Role::query; }
     void rotate(View x, const HeadRows& rows) const override { scale(x, rows.role); }
-    void rotate_backward(View dx, View, const HeadRows& rows, std::span<const View>) const override {
-        scale(dx, rows.role);
-    }
-
+    void rotate_backward(View dx, View, const HeadRows& r, std::span<const View>) const override { scale(dx, r.role); }
     void bias(View scores, const Tile& tile) const override {
         const std::size_t at = slot(tile.layer, tile.head);
         if (c2p_) keys_[at].add_products(tile.scale, tile.q, tile, scores);
@@ -86,7 +77,6 @@ public:
             queries_[at].add_gradient_of_keys(scale, d_scores, tile.k, tile, grad);
         }
     }
-
     Operations operations(Moment moment, const Work& work) const override {
         const double e = dims().d_head, distances = dims().mask == Mask::causal ? span_ : 2.0 * span_;
         if (moment == moment_rotate) return {.others = e * work.query_rows};
@@ -96,17 +86,11 @@ public:
         if (p2c_) sum += {2 * e * work.pairs, work.pairs};
         return sum;
     }
-
-    // A row for each distance p_j - p_i, with one head's vector.
-    std::vector<std::string> table_parts() const override {
-        std::vector<std::string> parts;
-        if (c2p_) parts.emplace_back("keys");
-        if (p2c_) parts.emplace_back("queries");
-        return parts;
-    }
-    TableRows table_rows(const TableRequest& request) const override {
-        const std::string part = checked_part(*this, request);
-        return relative_table(*this, part == "keys" ? keys_ : queries_, dims(), request);
+    std::vector<NamedTable> tables() const override {
+        std::vector<NamedTable> all;
+        if (c2p_) all.push_back({"keys", relative_table(*this, keys_, dims())});
+        if (p2c_) all.push_back({"queries", relative_table(*this, queries_, dims())});
+        return all;
     }
 
 private:

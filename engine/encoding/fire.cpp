@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// FIRE, functional interpolation for relative positions: a bias that a small network makes of the distance as a fraction of
-// the query's position, so that distances of longer sequences fall among those that were trained.
+// FIRE, functional interpolation for relative positions: a bias that a small network makes of the distance as a
+// fraction of the query's position, so that distances of longer sequences fall among those that were trained.
 //   score(i, j) += f_h(x),  x = ln(|c| D + 1) / (ln(|c| M + 1) + 1e-6),  D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j)
 //   f_h(x) = out.bias[h] + sum_w out.weight[h, w] relu(in.weight[w] x + in.bias[w])
 // Of each layer: c [1], l [1], in.weight [width, 1], in.bias [width], out.weight [n_heads, width], out.bias [n_heads].
-// Where the model is causal, M is that of the query alone. Li et al. 2024, arXiv 2310.04418, and the code of its appendix.
+// Where the model is causal, M is that of the query alone. Li et al. 2024, arXiv 2310.04418, and the code of its
+// appendix.
 //
 // Where no position exceeds |l| threshold, M is a constant and the bias a table by distance. Beyond, it differs by the
-// query, and is computed in closed form: f_h is a line between one place where a unit of the hidden layer sets in or out and
-// the next, so that a value costs one multiplication, however wide the layer is.
+// query, and is computed by the lines of f (base/pieces.h).
 #include "encoding/base/consecutive.h"
 #include "encoding/base/distance_bias.h"
-#include "encoding/base/table.h"
+#include "encoding/base/pieces.h"
 
 #include <algorithm>
 #include <array>
@@ -30,80 +30,6 @@ enum TensorIndex { tensor_c, tensor_l, tensor_in_weight, tensor_in_bias, tensor_
 
 double number(View tensor, int row = 0, int col = 0) {
     return static_cast<double>(tensor.row(row)[col]);
-}
-
-// f of all heads of a layer, for x >= 0, as pieces: piece p lies between borders p - 1 and p.
-class Pieces {
-public:
-    void build(std::span<const View> tensors, int n_heads, int width);
-
-    int piece(double x) const {
-        return static_cast<int>(std::upper_bound(borders_.begin(), borders_.end(), x) - borders_.begin());
-    }
-    // The same from a piece that is near.
-    int piece(double x, int near) const {
-        while (near > 0 && x < borders_[static_cast<std::size_t>(near) - 1]) --near;
-        while (near < last() && x >= borders_[static_cast<std::size_t>(near)]) ++near;
-        return near;
-    }
-    double slope(int head, int piece) const { return lines_[index(head, piece)].slope; }
-    double value(int head, int piece, double x) const {
-        const Line line = lines_[index(head, piece)];
-        return line.slope * x + line.offset;
-    }
-    int last() const { return static_cast<int>(borders_.size()); }
-    // Unit w works in pieces first(w) .. end(w) - 1.
-    int first(int unit) const { return ranges_[static_cast<std::size_t>(unit)].first; }
-    int end(int unit) const { return ranges_[static_cast<std::size_t>(unit)].end; }
-
-private:
-    struct Range {
-        int first, end;
-    };
-    struct Line {
-        double slope, offset;
-    };
-    std::size_t index(int head, int piece) const {
-        return static_cast<std::size_t>(head) * (borders_.size() + 1) + static_cast<std::size_t>(piece);
-    }
-
-    std::vector<double> borders_; // ascending
-    std::vector<Range> ranges_;   // of each unit
-    std::vector<Line> lines_;     // [n_heads, pieces]
-};
-
-void Pieces::build(std::span<const View> tensors, int n_heads, int width) {
-    const View in_weight = tensors[tensor_in_weight], in_bias = tensors[tensor_in_bias];
-    // Where a unit's input is 0, or a negative number for one that is the same for all x >= 0.
-    const auto border = [&](int unit) {
-        const double at = -number(in_bias, 0, unit) / number(in_weight, unit);
-        return at > 0 && std::isfinite(at) ? at : -1;
-    };
-    borders_.clear();
-    for (int w = 0; w < width; ++w)
-        if (border(w) > 0) borders_.push_back(border(w));
-    std::sort(borders_.begin(), borders_.end());
-
-    ranges_.clear();
-    for (int w = 0; w < width; ++w) {
-        const double at = border(w), weight = number(in_weight, w), bias = number(in_bias, 0, w);
-        const int all = last() + 1;
-        if (at > 0)
-            ranges_.push_back(weight > 0 ? Range{piece(at), all} : Range{0, piece(at)});
-        else
-            ranges_.push_back(bias > 0 || (bias == 0 && weight > 0) ? Range{0, all} : Range{0, 0});
-    }
-    lines_.assign(static_cast<std::size_t>(n_heads) * (borders_.size() + 1), {0, 0});
-    for (int h = 0; h < n_heads; ++h)
-        for (int p = 0; p <= last(); ++p) {
-            Line& line = lines_[index(h, p)];
-            line.offset = number(tensors[tensor_out_bias], 0, h);
-            for (int w = 0; w < width; ++w) {
-                if (p < first(w) || p >= end(w)) continue;
-                line.slope += number(tensors[tensor_out_weight], h, w) * number(in_weight, w);
-                line.offset += number(tensors[tensor_out_weight], h, w) * number(in_bias, 0, w);
-            }
-        }
 }
 
 class Fire final : public DistanceBias {
@@ -148,9 +74,11 @@ public:
         return {.others = (work.positions <= shift_invariant_below() ? 1 : 6) * work.pairs};
     }
 
-    // table: the bias of one head [length, length]. function: x in steps of 1 / (length - 1), and f of all heads.
-    std::vector<std::string> table_parts() const override { return {"table", "function"}; }
-    TableRows table_rows(const TableRequest& request) const override;
+    // The bias of one head [length, length]; x in steps of 1 / (length - 1), and f of all heads.
+    std::vector<NamedTable> tables() const override {
+        return {{"table", [this](const TableRequest& request) { return bias_rows(request); }},
+                {"function", [this](const TableRequest& request) { return function_rows(request); }}};
+    }
 
 private:
     struct Layer {
@@ -159,6 +87,8 @@ private:
         std::vector<double> logs; // ln(c D + 1) of the first distances
     };
     struct Sums; // of gradients, by piece
+    TableRows bias_rows(const TableRequest& request) const;
+    TableRows function_rows(const TableRequest& request) const;
 
     const Layer& layer_of(const Tile& tile) const { return layers_[static_cast<std::size_t>(slot(tile.layer))]; }
     void build(int slot);
@@ -197,7 +127,8 @@ void Fire::build(int slot) {
     Layer& layer = layers_[static_cast<std::size_t>(slot)];
     layer.c = std::fabs(number(tensors[tensor_c]));
     layer.threshold = std::fabs(number(tensors[tensor_l])) * threshold_;
-    layer.pieces.build(tensors, heads(), width_);
+    layer.pieces.build(
+        {tensors[tensor_in_weight], tensors[tensor_in_bias], tensors[tensor_out_weight], tensors[tensor_out_bias]});
     layer.logs.clear();
 }
 
@@ -310,24 +241,24 @@ void Fire::bias_backward(View d_scores, const Tile& tile, const TileGradient& gr
     gradient.tensors[tensor_l].row(0)[0] += static_cast<float>(sums.dl * sign(tensors[tensor_l]) * threshold_);
 }
 
-TableRows Fire::table_rows(const TableRequest& request) const {
-    const std::string part = checked_part(*this, request);
+TableRows Fire::bias_rows(const TableRequest& request) const {
     const Layer& layer = layers_[static_cast<std::size_t>(requested_slot(request))];
-    if (part == "function") {
-        std::vector<std::string> header = {"x"};
-        for (int h = 0; h < heads(); ++h) header.push_back("head" + std::to_string(h));
-        return make_table(std::move(header), request.length,
-                          [&layer, last = std::max(1, request.length - 1)](std::int64_t i, std::span<double> out) {
-                              out[0] = static_cast<double>(i) / last;
-                              for (std::size_t h = 1; h < out.size(); ++h)
-                                  out[h] =
-                                      layer.pieces.value(static_cast<int>(h) - 1, layer.pieces.piece(out[0]), out[0]);
-                          });
-    }
     check_table_head(*this, heads(), request);
     return make_bias_matrix(request, dims().mask, [&layer, head = request.head](int query, int key) {
         return between(layer, head, query, key);
     });
+}
+
+TableRows Fire::function_rows(const TableRequest& request) const {
+    const Pieces& f = layers_[static_cast<std::size_t>(requested_slot(request))].pieces;
+    std::vector<std::string> header = {"x"};
+    for (int h = 0; h < heads(); ++h) header.push_back("head" + std::to_string(h));
+    return make_table(std::move(header), request.length,
+                      [&f, last = std::max(1, request.length - 1)](auto i, auto out) {
+                          out[0] = static_cast<double>(i) / last;
+                          for (std::size_t h = 1; h < out.size(); ++h)
+                              out[h] = f.value(static_cast<int>(h) - 1, f.piece(out[0]), out[0]);
+                      });
 }
 
 } // namespace

@@ -2,16 +2,14 @@
 // Forget gates, of the forgetting transformer: a score falls by what the tokens in between tell a head to forget.
 //   f_t = sigmoid(w_h . x_t + b_h)                  x_t [d_model]: what the layer's attention reads, normed
 //   score(i, j) += sum over l = j+1 .. i of ln f_l  = c_i - c_j,  c_t = c_(t-1) + ln f_t
-// gate.weight w [n_heads, d_model] and gate.bias b [n_heads] of each layer. Gates of one are no encoding, and a constant gate
-// is ALiBi of the slope -ln f. Where the mask is bidirectional, the bias is likewise that of the tokens between the two,
-// -|c_i - c_j|. Lin et al. 2025, arXiv 2503.02130; weights start as in their code.
+// gate.weight w [n_heads, d_model] and gate.bias b [n_heads] of each layer. Gates of one are no encoding, and a
+// constant gate is ALiBi of the slope -ln f. Where the mask is bidirectional, the bias is likewise that of the tokens
+// between the two, -|c_i - c_j|. Lin et al. 2025, arXiv 2503.02130; weights start as in their code.
 //
-// A token's state is c_t of each head, as two floats that add up to it [n_heads, 2]: c grows with the sequence, while what
-// counts are differences of near ones, which a single float would lose.
+// A token's state is c_t of each head, as two floats that add up to it [n_heads, 2]: c grows with the sequence, while
+// what counts are differences of near ones, which a single float would lose.
 #include "core/parallel.h"
-#include "encoding/base/layer_tensors.h"
 #include "encoding/base/registered.h"
-#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
@@ -35,8 +33,7 @@ void split(double value, float* pair) {
 
 class Forget final : public RegisteredEncoding {
 public:
-    explicit Forget(const Dims& dims)
-        : RegisteredEncoding(dims), n_heads_(dims.n_heads), d_model_(dims.d_model), tensors_(dims) {}
+    explicit Forget(const Dims& dims) : RegisteredEncoding(dims), n_heads_(dims.n_heads), d_model_(dims.d_model) {}
 
     unsigned moments() const override { return moment_observe | moment_bias; }
     unsigned reads() const override { return reads_state; }
@@ -45,11 +42,10 @@ public:
         return {{.name = "gate.weight", .shape = {n_heads_, d_model_}, .per_layer = true},
                 {.name = "gate.bias", .shape = {n_heads_}, .initial = InitialValues::constant(0), .per_layer = true}};
     }
-    void bind(int layer, std::span<const View> tensors) override { tensors_.bind(layer, tensors); }
 
     int state_floats() const override { return 2 * n_heads_; }
     void observe(View x, int layer, Positions, const float* before, View state) const override {
-        const View weight = tensors_.of_layer(layer)[0], bias = tensors_.of_layer(layer)[1];
+        const View weight = tensor(slot(layer), 0), bias = tensor(slot(layer), 1);
         parallel_for(x.rows, 16, [&](std::ptrdiff_t t) {
             float* row = state.row(static_cast<int>(t));
             kernels().dots(1, n_heads_, d_model_, weight.data, weight.stride, x.row(static_cast<int>(t)), x.stride, row,
@@ -72,7 +68,7 @@ public:
     //   d ln f_t = sum over s >= t of d c_s;  d z_t = d ln f_t (1 - f_t),  z = w . x + b
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                           std::span<const View> grads) const override {
-        const View weight = tensors_.of_layer(layer)[0];
+        const View weight = tensor(slot(layer), 0);
         parallel_for(n_heads_, std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
             double d_log = 0, d_bias = 0;
             for (int t = x.rows - 1; t >= 0; --t) {
@@ -137,15 +133,15 @@ public:
         return {.others = moment == moment_bias ? 4 * work.pairs : 0};
     }
 
-    // table: the gates of a layer for x = 0.
-    TableRows table_rows(const TableRequest& request) const override {
-        checked_part(*this, request);
-        const View bias = tensors_.requested(*this, request)[1];
-        return make_table({"head", "bias", "gate"}, n_heads_, [bias](std::int64_t head, std::span<double> out) {
-            out[0] = static_cast<double>(head);
-            out[1] = static_cast<double>(bias.row(0)[head]);
-            out[2] = std::exp(log_sigmoid(out[1]));
-        });
+    // The gates of a layer for x = 0.
+    std::vector<NamedTable> tables() const override {
+        return {{"table", [this](const TableRequest& request) {
+                     const View bias = tensor(requested_slot(request), 1);
+                     return make_heads(n_heads_, {"head", "bias", "gate"}, [bias](int head) {
+                         const double b = static_cast<double>(bias.row(0)[head]);
+                         return std::vector<double>{b, std::exp(log_sigmoid(b))};
+                     });
+                 }}};
     }
 
 private:
@@ -167,7 +163,6 @@ private:
     };
 
     int n_heads_, d_model_;
-    LayerTensors tensors_; // gate.weight [n_heads, d_model], gate.bias [1, n_heads]
 };
 
 } // namespace

@@ -4,8 +4,8 @@
 //   log:    score(i, j) -= a ln(1 + b D)      D = |p_i - p_j|
 //   power:  score(i, j) -= a D^b              b = 1 is ALiBi
 //   a = max(r1, 0.01), b = max(r2, 0.01), at most 2 for power;  r1, r2 [n_heads] of each layer
-// Chi et al. 2022, arXiv 2205.09921; the bounds and the initial ranges are those of the authors' code. Outside its bounds a
-// parameter has no gradient, so training starts inside.
+// Chi et al. 2022, arXiv 2205.09921; the bounds and the initial ranges are those of the authors' code. Outside its
+// bounds a parameter has no gradient, so training starts inside.
 #include "encoding/base/distance_bias.h"
 
 #include <cmath>
@@ -18,13 +18,11 @@ constexpr double least = 0.01, most_power = 2;
 class Kerple final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
-
     void parameters(Params& p) override { p.choice("kernel", power_, {"log", "power"}, "log or power"); }
     std::vector<TensorSpec> tensors() const override {
         const auto within = [](float most) { return InitialValues::uniform(static_cast<float>(least), most); };
         return {per_head("r1", within(power_ ? 1 : 2)), per_head("r2", within(power_ ? 2 : 1))};
     }
-
     double value(int slot, int head, std::int64_t distance) const override {
         const Kernel k = kernel(slot, head);
         const double D = static_cast<double>(std::abs(distance));
@@ -38,12 +36,11 @@ public:
         if (k.a_moves) sums[0] -= d * (power_ ? raised : std::log1p(k.b * D));
         if (k.b_moves) sums[1] -= power_ ? d * k.a * raised * std::log(D) : d * k.a * D / (1 + k.b * D);
     }
-
-    HeadTable head_table() const override { return {"parameters", {"a", "b"}}; }
-    void head_row(int slot, int head, std::span<double> out) const override {
-        const Kernel k = kernel(slot, head);
-        out[0] = k.a;
-        out[1] = k.b;
+    HeadTable head_table() const override {
+        return {"parameters", {"a", "b"}, [this](int slot, int head) {
+                    const Kernel k = kernel(slot, head);
+                    return std::vector<double>{k.a, k.b};
+                }};
     }
 
 private:

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Learned positions: a trained row for each position, added to the embedding x [n, d_model].
 //   x_p += W[p + offset],  W = weight [length + offset, d_model],  p = 0 .. length - 1
-// There is nothing beyond the table: max_position() is length, and positions past it are refused
-// before anything is computed. offset = 2 is the layout of OPT's files, whose first two rows are unused.
-// Gehring et al. 2017, arXiv 1705.03122; Devlin et al. 2019, arXiv 1810.04805; Zhang et al. 2022 (OPT),
-// arXiv 2205.01068.
+// Positions past the table are refused. offset = 2 is the layout of OPT's files, whose first two rows are unused.
+// Gehring et al. 2017, arXiv 1705.03122; Devlin et al. 2019, arXiv 1810.04805; Zhang et al. 2022 (OPT), arXiv
+// 2205.01068.
 #include "encoding/base/row_table.h"
-#include "encoding/base/table.h"
-
-#include <cassert>
 
 namespace ordo {
 namespace {
@@ -23,12 +19,8 @@ public:
     }
     bool shift_invariant() const override { return false; }
     int max_position() const override { return length_; }
-
     std::int64_t n_rows() const override { return std::int64_t{length_} + offset_; }
-    int row_of(const TokenRows& rows, std::size_t i) const override {
-        assert(rows.positions[i] >= 0 && rows.positions[i] < length_);
-        return rows.positions[i] + offset_;
-    }
+    int row_of(const TokenRows& rows, std::size_t i) const override { return rows.positions[i] + offset_; }
     TableRows shown(View weight, const TableRequest& request) const override {
         return rows_table(weight, request.start + offset_, request.length);
     }

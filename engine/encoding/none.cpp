@@ -7,12 +7,10 @@
 namespace ordo {
 namespace {
 
-class None final : public RegisteredEncoding {
-public:
+struct None final : RegisteredEncoding {
     using RegisteredEncoding::RegisteredEncoding;
-
     unsigned moments() const override { return 0; }
-    std::vector<std::string> table_parts() const override { return {}; }
+    std::vector<NamedTable> tables() const override { return {}; }
 };
 
 } // namespace

@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "encoding/base/rope_scaling.h"
 #include "encoding/base/rotary.h"
-#include "encoding/base/table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +24,6 @@ constexpr std::size_t most_axes = 4;
 class Rope final : public Rotary {
 public:
     using Rotary::Rotary;
-
     void parameters(Params& p) override {
         theta_parameter(p);
         pair_parameters(p);
@@ -34,7 +32,7 @@ public:
         p.unless(sections_.empty())
             .numbers("sections", sections_, 0, width_ / 2.0, most_axes,
                      "pairs that turn by each axis of a position, 16/24/24");
-        if (!p.read() || !sections_.empty())
+        if (!sections_.empty() || p.listing())
             p.unless(!interleaved_).flag("interleaved", interleaved_, "yes: axes take turns from pair to pair");
     }
     void ready() override {
@@ -53,36 +51,34 @@ public:
         RopeScaling scaling = scaling_.at_length(tokens);
         if (scaling.length == scaling_.length) return nullptr;
         auto other = std::make_unique<Rope>(dims());
-        other->theta_ = theta_;
-        other->pairing_ = pairing_;
-        other->width_ = width_;
+        other->read(parse_spec(spec()).front());
         other->scaling_ = std::move(scaling);
-        other->keep_ = keep_;
-        other->sections_ = sections_;
-        other->interleaved_ = interleaved_;
         other->finish(name());
         return other;
     }
-
     int changes_beyond() const override { return scaling_.changes_beyond(); }
 
-    // table: of each position and pair, cosine and sine as they are multiplied with. frequency: in radians per position, and
-    // the axis that the position is read on. matrix: of one head at t = start, with y = R_t x.
-    std::vector<std::string> table_parts() const override { return {"table", "frequency", "matrix"}; }
-    TableRows table_rows(const TableRequest& request) const override {
-        const std::string part = checked_part(*this, request);
-        if (part == "matrix") {
-            std::vector<double> angles;
-            for (int k = 0; k < rotation().pairs(); ++k) angles.push_back(rotation().angle(request.start, k));
-            return rotation_matrix(std::move(angles), pairing_, dims().d_head, rotation().gain(0, 0));
-        }
-        if (part == "frequency") return frequency_rows("axis", [this](int pair) { return rotation().axis(pair); });
-        return pair_rows(request, {"angle", "cos", "sin"}, [this](int position, int k, std::span<double> out) {
-            const double gain = rotation().gain(position, k);
-            out[0] = rotation().angle(position, k);
-            out[1] = gain * std::cos(out[0]);
-            out[2] = gain * std::sin(out[0]);
-        });
+    // cos and sin as they are multiplied with; frequency in radians per position; the matrix of one head at position
+    // start.
+    std::vector<NamedTable> tables() const override {
+        return {{"table",
+                 [this](const TableRequest& request) {
+                     return pair_rows(request, {"angle", "cos", "sin"}, [this](int position, int k, auto out) {
+                         const double gain = rotation().gain(position, k);
+                         out[0] = rotation().angle(position, k);
+                         out[1] = gain * std::cos(out[0]);
+                         out[2] = gain * std::sin(out[0]);
+                     });
+                 }},
+                {"frequency",
+                 [this](const TableRequest&) {
+                     return frequency_rows("axis", [this](int pair) { return rotation().axis(pair); });
+                 }},
+                {"matrix", [this](const TableRequest& request) {
+                     std::vector<double> angles;
+                     for (int k = 0; k < rotation().pairs(); ++k) angles.push_back(rotation().angle(request.start, k));
+                     return rotation_matrix(std::move(angles), pairing_, dims().d_head, rotation().gain(0, 0));
+                 }}};
     }
 
 private:
@@ -90,16 +86,13 @@ private:
     std::vector<int> axes() const {
         const auto count = static_cast<int>(sections_.size());
         std::vector<int> axes;
-        if (count < 2) return axes;
-        if (interleaved_) {
-            for (int k = 0; k < width_ / 2; ++k) {
-                const int axis = k % count;
-                axes.push_back(k < count * sections_[static_cast<std::size_t>(axis)] ? axis : 0);
-            }
-            return axes;
-        }
-        for (int axis = 0; axis < count; ++axis)
-            axes.insert(axes.end(), static_cast<std::size_t>(sections_[static_cast<std::size_t>(axis)]), axis);
+        const auto pairs_on = [&](int axis) { return static_cast<int>(sections_[static_cast<std::size_t>(axis)]); };
+        if (interleaved_)
+            for (int k = 0; count > 1 && k < width_ / 2; ++k)
+                axes.push_back(k < count * pairs_on(k % count) ? k % count : 0);
+        else
+            for (int axis = 0; count > 1 && axis < count; ++axis)
+                axes.insert(axes.end(), static_cast<std::size_t>(pairs_on(axis)), axis);
         return axes;
     }
     void check_sections() const {

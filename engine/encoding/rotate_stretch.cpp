@@ -10,7 +10,6 @@
 #include "core/parallel.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/rotation.h"
-#include "encoding/base/table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,14 +40,12 @@ void turn(float* x, int n, float cos, float sin, float scale) {
 class RotateStretch final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
-
     void parameters(Params& p) override {
         p.integer("period", period_, 1, 1 << 30, "positions of a full turn");
         p.number("step", step_, 0, 1000000, "what the stretch grows by with each full turn");
     }
     unsigned moments() const override { return moment_embed; }
     bool shift_invariant() const override { return false; }
-
     void embed(View x, const TokenRows& rows) const override {
         parallel_for(x.rows, grain(x), [&](std::ptrdiff_t i) {
             const int position = rows.positions[static_cast<std::size_t>(i)];
@@ -80,21 +77,19 @@ public:
                     moment == moment_embed ? (5.0 * dims().d_model + 3 * operations_of_function) * work.tokens : 0};
     }
 
-    // table: the angle, and the scale that a row of length 1 is multiplied by. matrix: R at position start.
-    std::vector<std::string> table_parts() const override { return {"table", "matrix"}; }
-    TableRows table_rows(const TableRequest& request) const override {
-        const std::string part = checked_part(*this, request);
-        if (part == "matrix") {
-            std::vector<double> angles(static_cast<std::size_t>(dims().d_model / 2), angle(request.start));
-            return rotation_matrix(std::move(angles), Pairing::adjacent, dims().d_model);
-        }
-        return make_table({"position", "angle", "scale"}, request.length,
-                          [this, start = request.start](std::int64_t i, std::span<double> out) {
-                              const int position = start + static_cast<int>(i);
-                              out[0] = position;
-                              out[1] = angle(position);
-                              out[2] = stretch(position);
-                          });
+    // scale: of a row of length 1. matrix: R at position start.
+    std::vector<NamedTable> tables() const override {
+        return {{"table",
+                 [this](const TableRequest& request) {
+                     return make_positions(request, {"position", "angle", "scale"}, [this](int position, auto out) {
+                         out[0] = angle(position);
+                         out[1] = stretch(position);
+                     });
+                 }},
+                {"matrix", [this](const TableRequest& request) {
+                     std::vector<double> angles(static_cast<std::size_t>(dims().d_model / 2), angle(request.start));
+                     return rotation_matrix(std::move(angles), Pairing::adjacent, dims().d_model);
+                 }}};
     }
 
 private:

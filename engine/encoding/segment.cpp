@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Segments: a trained row for each part of the input (a question and its context, say), added to the
-// embedding x [n, d_model] beside an encoding of the positions.
+// Segments: a trained row for each part of the input (a question and its context, say), added to the embedding
+// x [n, d_model] besides an encoding of the positions. Without segment ids all rows are of segment 0.
 //   x_i += S[segment_i],  S = weight [count, d_model]
-// Without segment ids all rows are of segment 0, whose row is still added.
 // Devlin et al. 2019 (BERT), arXiv 1810.04805, section 3.
 #include "encoding/base/row_table.h"
-
-#include <cassert>
 
 namespace ordo {
 namespace {
@@ -14,15 +11,11 @@ namespace {
 class Segment final : public RowTable {
 public:
     using RowTable::RowTable;
-
     void parameters(Params& p) override { p.integer("count", count_, 1, 1 << 16, "segments that there are"); }
     int max_segment() const override { return count_; }
-
     std::int64_t n_rows() const override { return count_; }
     int row_of(const TokenRows& rows, std::size_t i) const override {
-        const int segment = rows.segments.empty() ? 0 : rows.segments[i];
-        assert(segment >= 0 && segment < count_);
-        return segment;
+        return rows.segments.empty() ? 0 : rows.segments[i];
     }
 
 private:

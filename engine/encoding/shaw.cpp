@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Relative position representations: a trained vector for each distance up to a clip is added to the keys, and one to
-// the values. With r = clamp(p_j - p_i, -clip, clip) + clip, keys and values [2 clip + 1, d_head], of all heads of a layer:
+// the values. With r = clamp(p_j - p_i, -clip, clip) + clip, keys and values [2 clip + 1, d_head], of all heads of a
+// layer:
 //   score(i, j) = (q_i . k_j + q_i . keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])
 // Nothing of the size of all pairs exists: q_i meets the 2 clip + 1 keys once and each score picks its own; the weights
 // of the keys at one distance are added up before they meet its value.
 // Shaw, Uszkoreit and Vaswani 2018, arXiv 1803.02155, eq. 3 to 5. Without values it is what BERT calls relative_key.
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
-#include "encoding/base/table.h"
 
 namespace ordo {
 namespace {
@@ -15,7 +15,6 @@ namespace {
 class Shaw final : public RegisteredEncoding {
 public:
     using RegisteredEncoding::RegisteredEncoding;
-
     void parameters(Params& p) override {
         p.integer("clip", clip_, 0, 1 << 20, "distance from which on all are alike");
         p.flag("values", has_values_, "no: the keys' vectors alone");
@@ -28,7 +27,6 @@ public:
     }
     unsigned moments() const override { return moment_bias | (has_values_ ? moment_mix : 0U); }
     unsigned reads() const override { return reads_queries; }
-
     std::vector<TensorSpec> tensors() const override {
         const std::vector<std::int64_t> shape = {2 * std::int64_t{clip_} + 1, dims().d_head};
         std::vector<TensorSpec> all = {{.name = "keys", .shape = shape, .per_layer = true}};
@@ -44,7 +42,6 @@ public:
         for (std::vector<RelativeTable>* tables : {&keys_, &values_})
             for (RelativeTable& table : *tables) table.prepare();
     }
-
     void bias(View scores, const Tile& tile) const override {
         keys_[slot(tile.layer)].add_products(tile.scale, tile.q, tile, scores);
     }
@@ -53,7 +50,6 @@ public:
         keys.add_rows(tile.scale, d_scores, tile, gradient.q);
         keys.add_gradient(tile.scale, d_scores, tile.q, tile, gradient.tensors[0]);
     }
-
     void mix(View out, View weights, const Tile& tile) const override {
         values_[slot(tile.layer)].add_rows(1, weights, tile, out);
     }
@@ -70,14 +66,10 @@ public:
         const double distances = dims().mask == Mask::causal ? clip_ + 1 : 2.0 * clip_ + 1;
         return {2 * dims().d_head * std::min(work.pairs, work.query_rows * distances), work.pairs};
     }
-
-    // A row for each distance: p_j - p_i, and the vector.
-    std::vector<std::string> table_parts() const override {
-        return has_values_ ? std::vector<std::string>{"keys", "values"} : std::vector<std::string>{"keys"};
-    }
-    TableRows table_rows(const TableRequest& request) const override {
-        const std::string part = checked_part(*this, request);
-        return relative_table(*this, part == "values" ? values_ : keys_, dims(), request);
+    std::vector<NamedTable> tables() const override {
+        std::vector<NamedTable> all = {{"keys", relative_table(*this, keys_, dims())}};
+        if (has_values_) all.push_back({"values", relative_table(*this, values_, dims())});
+        return all;
     }
 
 private:

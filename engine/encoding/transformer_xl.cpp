@@ -13,7 +13,6 @@
 #include "core/parallel.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
-#include "encoding/base/table.h"
 #include "kernels/kernels.h"
 
 #include <cmath>
@@ -58,10 +57,9 @@ public:
                 {.name = "v", .shape = {heads, e}, .per_layer = true}};
     }
     void bind(int layer, std::span<const View> tensors) override {
-        Layer& at = layers_[static_cast<std::size_t>(dims().slot(layer))];
-        at.projection = tensors[0];
-        at.u = tensors[1];
-        at.v = tensors[2];
+        RegisteredEncoding::bind(layer, tensors);
+        Layer& at = layers_[static_cast<std::size_t>(slot(layer))];
+        at.projection = tensors[0], at.u = tensors[1], at.v = tensors[2];
     }
     void prepare(int n_positions) override;
 
@@ -90,9 +88,21 @@ public:
         return {2 * e * work.pairs, e * work.query_rows + work.pairs};
     }
 
-    // sinusoid: s(t), t = start ..; vectors: r_h(t) of one head.
-    std::vector<std::string> table_parts() const override { return {"sinusoid", "vectors"}; }
-    TableRows table_rows(const TableRequest& request) const override;
+    // s(t), t = start ..; r_h(t) of one head.
+    std::vector<NamedTable> tables() const override {
+        const auto s = [this](int t, int c) { return component(-t, c); };
+        return {{"sinusoid", [=, this](const TableRequest& request) { return make_values(request, "dim", width_, s); }},
+                {"vectors", [=, this](const TableRequest& request) {
+                     requested_slot(request);
+                     check_table_head(*this, dims().n_heads, request);
+                     const View w = projection_of(layer_of(request.layer), request.head);
+                     return make_values(request, "dim", w.rows, [=, this](int t, int i) {
+                         double sum = 0;
+                         for (int c = 0; c < width_; ++c) sum += static_cast<double>(w.row(i)[c]) * s(t, c);
+                         return sum;
+                     });
+                 }}};
+    }
 
 private:
     // Rows are p_j - p_i = -t, as those of RelativePairs; prepared are [first_, end()).
@@ -104,7 +114,7 @@ private:
         return static_cast<int>(std::min<std::int64_t>(count, until - row));
     }
 
-    const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(dims().slot(layer))]; }
+    const Layer& layer_of(int layer) const { return layers_[static_cast<std::size_t>(slot(layer))]; }
     View projection_of(const Layer& layer, int head) const {
         return rows_of(layer.projection, head * dims().d_head, dims().d_head);
     }
@@ -228,8 +238,8 @@ void TransformerXl::bias(View scores, const Tile& tile) const {
     });
 }
 
-// to [n, ..] += alpha * weights[i][r] times columns of s(-(row + r)), from `column` on. The rows of a span are summed up in
-// one product, prepared or not.
+// to [n, ..] += alpha * weights[i][r] times columns of s(-(row + r)), from `column` on. The rows of a span are summed
+// up in one product, prepared or not.
 void TransformerXl::add_sinusoids(float alpha, const float* weights, std::int64_t row, int count, int column,
                                   View to) const {
     const auto add = [&](const float* s, std::ptrdiff_t stride, const View& columns) {
@@ -278,25 +288,6 @@ void TransformerXl::bias_backward(View d_scores, const Tile& tile, const TileGra
                 kernels().axpy(w.rows, -1, dq + i * w.rows, du); // q holds it, and the distance does not
             }
         }
-    });
-}
-
-TableRows TransformerXl::table_rows(const TableRequest& request) const {
-    const bool sinusoid = checked_part(*this, request) == "sinusoid";
-    if (sinusoid)
-        return make_matrix("dim", 0, width_, request.length, [this, start = request.start](auto t, auto out) {
-            for (int c = 0; c < width_; ++c) out[static_cast<std::size_t>(c)] = component(-(start + t), c);
-        });
-    check_table_layer(*this, dims(), request);
-    check_table_head(*this, dims().n_heads, request);
-    const Layer& layer = layer_of(request.layer);
-    if (!layer.projection.data)
-        fail(ErrorCode::usage, "transformer-xl: the projection is in the weights: expected a model file, found none");
-    const View w = projection_of(layer, request.head);
-    return make_matrix("dim", 0, w.rows, request.length, [=, this, start = request.start](auto t, auto out) {
-        for (int i = 0; i < w.rows; ++i)
-            for (int c = 0; c < width_; ++c)
-                out[static_cast<std::size_t>(i)] += w.row(i)[c] * component(-(start + t), c);
     });
 }
 

@@ -8,7 +8,6 @@
 // Positions are not centred, as in some code: that would depend on the length, and every cached key with it. Keys of
 // later positions are refused as soon as they could grow past 2^96, as floats end at 2^128.
 #include "encoding/base/rotary.h"
-#include "encoding/base/table.h"
 
 #include <cmath>
 
@@ -18,7 +17,6 @@ namespace {
 class Xpos final : public Rotary {
 public:
     using Rotary::Rotary;
-
     void parameters(Params& p) override {
         theta_parameter(p);
         p.number("scale", scale_, 0.001, 1e12, "positions in which pair k falls by zeta_k");
@@ -42,17 +40,20 @@ public:
         return static_cast<int>(std::min<double>(most, 96 * std::log(2.0) * scale_ / -std::log(zeta(0))));
     }
 
-    // table: of each position and pair, and what queries are multiplied by, which keys are divided by.
-    std::vector<std::string> table_parts() const override { return {"table", "frequency"}; }
-    TableRows table_rows(const TableRequest& request) const override {
-        if (checked_part(*this, request) == "frequency")
-            return frequency_rows("zeta", [this](int pair) { return zeta(pair); });
-        return pair_rows(request, {"angle", "cos", "sin", "scale"}, [this](int position, int k, std::span<double> out) {
-            out[0] = rotation().angle(position, k);
-            out[1] = std::cos(out[0]);
-            out[2] = std::sin(out[0]);
-            out[3] = rotation().gain(position, k);
-        });
+    // Queries are multiplied by `scale`, keys divided.
+    std::vector<NamedTable> tables() const override {
+        return {{"table",
+                 [this](const TableRequest& request) {
+                     return pair_rows(request, {"angle", "cos", "sin", "scale"}, [this](int position, int k, auto out) {
+                         out[0] = rotation().angle(position, k);
+                         out[1] = std::cos(out[0]);
+                         out[2] = std::sin(out[0]);
+                         out[3] = rotation().gain(position, k);
+                     });
+                 }},
+                {"frequency", [this](const TableRequest&) {
+                     return frequency_rows("zeta", [this](int pair) { return zeta(pair); });
+                 }}};
     }
 
 private:

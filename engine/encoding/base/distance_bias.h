@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Encodings whose bias depends on the distance alone: score(i, j) += value(head, p_i - p_j).
-// One of these is its value(), the tensors that it is made of, and the gradient of value() by them. A distance is positive for
-// a key before its query. Where tensors are per layer, each layer that the encoding acts in has a slot; otherwise all
-// layers share slot 0.
+// Encodings whose bias depends on the distance alone: score(i, j) += value(head, p_i - p_j). An encoding of this kind
+// is its value(), its tensors, and the gradient of value() by them. A distance is positive for a key before its query.
 #pragma once
 
 #include "encoding/base/distance_table.h"
@@ -26,15 +24,14 @@ public:
 
     // A second table of `ordo table`, of numbers that each head has. None if there are no columns.
     struct HeadTable {
-        std::string part;
+        std::string name;
         std::vector<std::string> columns;
+        std::function<std::vector<double>(int slot, int head)> numbers;
     };
     virtual HeadTable head_table() const { return {}; }
-    virtual void head_row(int /*slot*/, int /*head*/, std::span<double> /*out*/) const {}
 
     // ---- What follows from it ----------------------------------------------------------------
     unsigned moments() const override { return moment_bias; }
-    void bind(int layer, std::span<const View> tensors) override;
     void prepare(int n_positions) override;
     void bias(View scores, const Tile& tile) const override;
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
@@ -42,35 +39,23 @@ public:
         return {.others = moment == moment_bias ? work.pairs : 0};
     }
     // table: the bias of one head, [length, length].
-    std::vector<std::string> table_parts() const override;
-    TableRows table_rows(const TableRequest& request) const override;
+    std::vector<NamedTable> tables() const override;
 
 protected:
     int heads() const { return dims().n_heads; }
-    int slots() const { return per_layer_ ? dims().layer_count() : 1; }
-    int slot(int layer) const { return per_layer_ ? dims().slot(layer) : 0; }
-    std::span<const View> tensors_of(int slot) const { return bound_[static_cast<std::size_t>(slot)]; }
-    View tensor(int slot, std::size_t i) const { return bound_[static_cast<std::size_t>(slot)][i]; }
     // Of a tensor [n_heads] of a slot, the number of a head.
     float at(int slot, std::size_t i, int head) const { return tensor(slot, i).row(0)[head]; }
-    // There are no tensors, or every slot has them.
-    bool bound() const;
-
     // A tensor [n_heads] of each layer.
     TensorSpec per_head(std::string name, InitialValues initial) const {
         return {.name = std::move(name), .shape = {heads()}, .initial = std::move(initial), .per_layer = true};
     }
-    // Of the layer that a table is asked for. Throws Error(usage), also where its tensors are missing.
-    int requested_slot(const TableRequest& request) const;
     void ready() override;
 
     const DistanceTable& distances() const { return table_; }
     int table_row(const Tile& tile) const { return slot(tile.layer) * heads() + tile.head; }
 
 private:
-    bool per_layer_ = false, stored_ = false;
-    std::vector<std::vector<View>> bound_; // of each slot
-    DistanceTable table_{0, false, {}};    // of the heads of each slot
+    DistanceTable table_{0, false, {}}; // of the heads of each slot
 };
 
 } // namespace ordo

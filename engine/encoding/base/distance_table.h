@@ -17,8 +17,8 @@ public:
     // ahead: keys after their query are met, as in a bidirectional model, and not just hidden by the mask.
     DistanceTable(int rows, bool ahead, Bias bias) : rows_(rows), ahead_all_(ahead), bias_(std::move(bias)) {}
 
-    // Distances up to n_positions - 1 back, and as many ahead, computed again at each call: parameters may have changed.
-    // Fewer if they would take more than 64 MiB.
+    // Distances up to n_positions - 1 back, and as many ahead, computed again at each call: parameters may have
+    // changed. Fewer if they would take more than 64 MiB.
     void prepare(int n_positions);
 
     // scores [n_queries, n_keys] += bias of one row. Keys whose positions follow each other take a slice of the table.
@@ -49,8 +49,9 @@ private:
     Buffer<float> table_;    // [rows, width]
 };
 
-// The gradient of such a bias: calls visit(distance, sum) with the sum of the gradients of all scores of a tile that are
-// at that distance, in an order that depends on the tile alone. Sums of zero may be left out; a distance may come again.
+// The gradient of such a bias: calls visit(distance, sum) with the sum of the gradients of all scores of a tile that
+// are at that distance, in an order that depends on the tile alone. Sums of zero may be left out; a distance may come
+// again.
 void sum_by_distance(View d_scores, const Tile& tile,
                      const std::function<void(std::int64_t distance, float sum)>& visit);
 

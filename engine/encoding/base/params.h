@@ -6,6 +6,8 @@
 
 #include "encoding/base/spec.h"
 
+#include <algorithm>
+
 namespace ordo {
 
 // A parameter as `ordo encodings NAME` shows it.
@@ -48,8 +50,11 @@ public:
     // The item that is read; null in the other two runs.
     const SpecItem* read() const { return read_; }
     bool listing() const { return list_ != nullptr; }
-    SpecWriter* write() const { return write_; }
-    std::vector<Parameter>* list() const { return list_; }
+    // The spec that is read has this parameter.
+    bool given(std::string_view name) const {
+        const auto is_it = [&](const auto& value) { return value.first == name; };
+        return read_ && std::any_of(read_->values.begin(), read_->values.end(), is_it);
+    }
 
 private:
     std::size_t index(std::string_view name, std::size_t now, std::initializer_list<std::string_view> words,

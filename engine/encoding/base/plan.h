@@ -11,7 +11,8 @@ struct EncodingPlan {
     std::vector<EncodingSum> sums;
 };
 
-// Equal items of one pattern are one encoding. A pattern is cut to its period: pattern(rope,rope) is rope. Throws Error(usage).
+// Equal items of one pattern are one encoding. A pattern is cut to its period: pattern(rope,rope) is rope. Throws
+// Error(usage).
 EncodingPlan plan_encodings(std::string_view spec, const Dims& dims);
 
 // The layers, ascending, that encoding `index` of a plan acts in.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The common part of the encodings of list.def: sizes, and parameters from which the canonical spec follows.
+// The common part of the encodings of list.def. Sizes, tensors and tables are kept here; the canonical spec follows
+// from the parameters.
 #pragma once
 
 #include "encoding/base/info.h"
@@ -12,6 +13,12 @@ namespace ordo {
 #include "encoding/list.def"
 #undef ENCODING
 
+// A table of `ordo table`.
+struct NamedTable {
+    std::string name;
+    std::function<TableRows(const TableRequest&)> rows; // of a request that has been checked
+};
+
 class RegisteredEncoding : public Encoding {
 public:
     explicit RegisteredEncoding(const Dims& dims) : dims_(dims) {}
@@ -20,12 +27,19 @@ public:
 
     // Declares the parameters; the members hold the defaults for dims().
     virtual void parameters(Params&) {}
-    // What follows from the parameters, called once they are read. Throws Error(usage) for some that do not go
-    // together.
+    // Computes what follows from the parameters, once they are read. Throws Error(usage) for parameters that exclude
+    // each other.
     virtual void ready() {}
+    // The main one first; by default that of Encoding::table_rows.
+    virtual std::vector<NamedTable> tables() const;
 
     std::string spec() const final { return spec_; }
     unsigned gradients() const override { return moments(); } // each has its backward
+    // Keeps the tensors.
+    void bind(int layer, std::span<const View> tensors) override;
+    std::vector<std::string> table_parts() const final;
+    TableRows table_rows(const TableRequest& request) const final;
+
     // Reads the parameters and calls ready(). Throws Error(usage) for a parameter of the item that is wrong.
     void read(const SpecItem& item) {
         Params reading(item);
@@ -36,19 +50,24 @@ public:
 protected:
     const Dims& dims() const { return dims_; }
     std::string_view name() const { return name_; }
-    // For one whose members have been set, not read.
-    void finish(std::string_view name) {
-        name_ = name;
-        ready();
-        SpecWriter spec(name_);
-        Params writing(spec);
-        parameters(writing);
-        spec_ = spec.text();
-    }
+    // For an encoding whose members have been set, not read.
+    void finish(std::string_view name);
+
+    // Where tensors are per layer, each layer that the encoding acts in has a slot; otherwise all layers share slot 0.
+    int slots() const { return per_layer_ ? dims_.layer_count() : 1; }
+    int slot(int layer) const { return per_layer_ ? std::max(0, dims_.slot(layer)) : 0; }
+    std::span<const View> tensors_of(int slot) const { return bound_[static_cast<std::size_t>(slot)]; }
+    View tensor(int slot, std::size_t i) const { return bound_[static_cast<std::size_t>(slot)][i]; }
+    bool stored() const { return stored_; } // it has tensors
+    bool bound() const;                     // it has none, or every slot has them
+    // The slot of the layer that a table is asked for. Throws Error(usage), also where its tensors are missing.
+    int requested_slot(const TableRequest& request) const;
 
 private:
     Dims dims_;
     std::string name_, spec_;
+    bool per_layer_ = false, stored_ = false;
+    std::vector<std::vector<View>> bound_; // of each slot
 };
 
 // For EncodingInfo::make.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Vectors that belong to relative positions: what Shaw, Transformer-XL and DeBERTa share. A tile of queries meets a
-// range of them in one small product P = x . rows^T, and every score picks its number from it: the vectors of all pairs,
-// n_queries x n_keys x e floats, never exist, and no product is computed twice.
+// range of them in one small product P = x . rows^T, and every score picks its number from it: the vectors of all
+// pairs, n_queries x n_keys x e floats, never exist, and no product is computed twice.
 //   row(i, j) = clamp(key_j - query_i, least, most)
 // Which sums are taken in which order depends on neither the tile nor the neighbours, so that a chunk changes no bit.
 #pragma once
@@ -57,8 +57,9 @@ struct RelativeRows {
     std::int64_t row(int query, int key) const { return std::min(std::max(std::int64_t{key} - query, least), most); }
 };
 
-// Which keys of one query are of which rows, if they lie in the order of their positions: [0, left) are of the first row,
-// [right, end) of the last, where the clamp is reached, and those from `end` on are hidden. Row base + j is key j's between.
+// Which keys of one query are of which rows, if they lie in the order of their positions: [0, left) are of the first
+// row, [right, end) of the last, where the clamp is reached, and those from `end` on are hidden. Row base + j is key
+// j's between.
 struct RelativeCut {
     int left, right, end;
     std::int64_t base;
@@ -161,10 +162,10 @@ private:
     TurnedRows turned_; // the same
 };
 
-// The vectors of one layer to look at, or of one head of it: "distance" (key - query) and a column for each dimension.
+// A table of the vectors of one layer, or of one head of it: "distance" (key - query) and a column for each dimension.
 // tables: of each layer, or of each of its heads. Throws Error(usage) for a layer or head that is not there, or if
 // there are no weights.
-TableRows relative_table(const Encoding& encoding, std::span<const RelativeTable> tables, const Dims& dims,
-                         const TableRequest& request);
+std::function<TableRows(const TableRequest&)>
+relative_table(const Encoding& encoding, const std::vector<RelativeTable>& tables, const Dims& dims);
 
 } // namespace ordo

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 
 namespace ordo {
@@ -14,28 +13,6 @@ namespace {
 using Law = RopeScaling::Law;
 
 constexpr double two_pi = 6.283185307179586476925;
-constexpr std::string_view names[] = {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"};
-// Keys of a spec that mean nothing without scaling.
-constexpr std::string_view keys[] = {"factor",        "original",  "length",   "beta-fast", "beta-slow",
-                                     "extrapolation", "attention", "truncate", "low",       "high",
-                                     "short",         "long",      "factors"};
-
-const Parameter listed[] = {
-    {"scaling", "none", "for longer contexts: linear, ntk, dynamic, yarn, llama3 or longrope"},
-    {"factor", "1", "that the context becomes longer by; of llama3 8"},
-    {"original", "context", "tokens that the model was trained on; of llama3 8192"},
-    {"length", "context", "dynamic: tokens of the session that the frequencies are for"},
-    {"beta-fast", "32", "yarn: pairs that turn as often in the original context are kept"},
-    {"beta-slow", "1", "yarn: pairs that turn as seldom are divided by the factor"},
-    {"extrapolation", "1", "yarn: share in which the pairs that are kept are; 0: all are divided"},
-    {"truncate", "yes", "yarn: no lets the ramp between the two begin and end inside a pair"},
-    {"low", "1", "llama3: turns in the original context from which on frequencies are divided"},
-    {"high", "4", "llama3: turns from which on they are kept"},
-    {"short", "", "longrope: divisors of the frequencies up to the original context, a/b/c"},
-    {"long", "", "longrope: divisors beyond it"},
-    {"factors", "by length", "longrope: short or long, whatever the length of the text"},
-    {"attention", "by factor", "yarn, longrope: what queries and keys are multiplied by"}};
-
 // theta^(-2k/width)
 std::vector<double> plain(double theta, int width) {
     std::vector<double> out;
@@ -81,13 +58,16 @@ void llama3(const RopeScaling& scaling, std::vector<double>& w) {
     }
 }
 
-std::vector<double> factors_of_pairs(const SpecItem& item, std::string_view key, int width) {
-    const auto pairs = static_cast<std::size_t>(width / 2);
-    std::vector<double> list = item.numbers(key, {}, 0.0001, 1000000, pairs, pairs);
-    if (list.empty())
-        fail(ErrorCode::usage, "rope: ", key, ": expected ", pairs,
-             " numbers, one for each pair, as 1/2/3, found none");
-    return list;
+// A key of a spec that means nothing without scaling.
+void refuse_keys(const SpecItem& item, const Dims& dims) {
+    std::vector<Parameter> list;
+    Params listing(list);
+    RopeScaling().parameters(listing, dims, 10000, 4);
+    for (const auto& [key, value] : item.values)
+        for (const Parameter& parameter : std::span(list).subspan(1))
+            if (parameter.name == key)
+                fail(ErrorCode::usage, "rope: ", key,
+                     ": expected scaling=linear, ntk, dynamic, yarn, llama3 or longrope beside it, found no scaling");
 }
 
 } // namespace
@@ -96,94 +76,90 @@ double yarn_attention(double factor, double extrapolation) {
     return factor <= 1 || extrapolation == 0 ? 1 : 0.1 * std::log(factor) + 1;
 }
 
+// In the order of the canonical spec, which differs by law: each declares its own, and a list has those of all.
 void RopeScaling::parameters(Params& p, const Dims& dims, double theta, int width) {
-    if (p.read()) *this = read(*p.read(), dims, theta, width);
-    if (p.write()) write(*p.write());
-    if (p.list())
-        for (const Parameter& parameter : listed) p.list()->push_back(parameter);
+    constexpr double most = 1000000;
+    p.unless(law == Law::none)
+        .choice("scaling", law, {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"},
+                "for longer contexts: linear, ntk, dynamic, yarn, llama3 or longrope");
+    if (law == Law::none && p.read()) refuse_keys(*p.read(), dims);
+    if (law == Law::none && !p.listing()) return;
+    if (p.read()) begin(dims, theta, width);
+    const auto of = [&](auto... laws) { return p.listing() || ((law == laws) || ...); };
+    const auto declare_original = [&] {
+        p.integer("original", original, 1, 1 << 30, "tokens that the model was trained on; of llama3 8192", "context");
+    };
+    const auto declare_attention = [&] {
+        p.number("attention", attention, 0, most, "yarn, longrope: what queries and keys are multiplied by",
+                 "by factor");
+    };
+    if (law == Law::longrope) declare_original();
+    p.number("factor", factor, 0.001, most, "that the context becomes longer by; of llama3 8");
+    if (of(Law::dynamic, Law::yarn)) declare_original();
+    if (p.read()) length = std::max(dims.context, original);
+    if (p.read()) told = p.given("length") || p.given("factors");
+    if (of(Law::dynamic))
+        p.unless(!told).integer("length", length, original, 1 << 30,
+                                "dynamic: tokens of the session that the frequencies are for", "context");
+    if (of(Law::yarn)) {
+        p.number("beta-fast", beta_fast, 0.001, most,
+                 "yarn: pairs that turn as often in the original context are kept");
+        p.number("beta-slow", beta_slow, 0.001, beta_fast, "yarn: pairs that turn as seldom are divided by the factor");
+        if (law == Law::yarn) declare_attention();
+        p.unless(extrapolation == 1)
+            .number("extrapolation", extrapolation, 0, 1,
+                    "yarn: share in which the pairs that are kept are; 0: all are divided");
+        p.unless(truncate).flag("truncate", truncate,
+                                "yarn: no lets the ramp between the two begin and end inside a pair");
+    }
+    if (of(Law::llama3)) {
+        p.number("low", low, 0.001, most,
+                 "llama3: turns in the original context from which on frequencies are divided");
+        p.number("high", high, 0.001, most, "llama3: turns from which on they are kept");
+        if (law == Law::llama3) declare_original();
+    }
+    if (of(Law::longrope)) {
+        const auto pairs = static_cast<std::size_t>(width / 2);
+        p.numbers("short", short_factors, 0.0001, most, pairs,
+                  "longrope: divisors of the frequencies up to the original context, a/b/c", pairs);
+        p.numbers("long", long_factors, 0.0001, most, pairs, "longrope: divisors beyond it", pairs);
+        declare_attention();
+        bool beyond = length > original; // which list is all that counts
+        p.unless(!told).choice("factors", beyond, {"short", "long"},
+                               "longrope: short or long, whatever the length of the text", "by length");
+        if (p.read()) length = original + (beyond ? 1 : 0);
+    }
+    if (p.read()) end(p, width);
+}
+
+// The defaults of a law.
+void RopeScaling::begin(const Dims& dims, double theta, int width) {
+    if ((law == Law::ntk || law == Law::dynamic) && width < 4)
+        fail(ErrorCode::usage, "rope: scaling=", law == Law::ntk ? "ntk" : "dynamic",
+             ": expected a width of at least 4, found ", width);
+    if (law == Law::yarn && theta <= 1)
+        fail(ErrorCode::usage, "rope: scaling=yarn: theta: expected more than 1, found ", decimal(theta));
+    factor = law == Law::llama3 ? 8 : 1;
+    if (law != Law::linear && law != Law::ntk) original = law == Law::llama3 ? 8192 : dims.context;
+}
+
+// What follows from the parameters, and what excludes each other.
+void RopeScaling::end(const Params& p, int width) {
+    if (!p.given("attention") && law == Law::yarn) attention = yarn_attention(factor, extrapolation);
+    if (!p.given("attention") && law == Law::longrope) attention = longrope_attention(factor, original);
+    if (law == Law::llama3 && low >= high)
+        fail(ErrorCode::usage, "rope: high: expected more than low, ", decimal(low), ", found ", decimal(high));
+    for (const auto& [key, list] : {std::pair("short", &short_factors), std::pair("long", &long_factors)})
+        if (law == Law::longrope && list->empty())
+            fail(ErrorCode::usage, "rope: ", key, ": expected ", width / 2,
+                 " numbers, one for each pair, as 1/2/3, found none");
 }
 
 RopeScaling RopeScaling::read(const SpecItem& item, const Dims& dims, double theta, int width) {
-    const std::string name =
-        item.choice("scaling", "none", {"none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope"});
-    RopeScaling s;
-    s.law = static_cast<Law>(std::find(std::begin(names), std::end(names), name) - std::begin(names));
-    if (s.law == Law::none) {
-        for (const auto& [key, value] : item.values)
-            if (std::find(std::begin(keys), std::end(keys), key) != std::end(keys))
-                fail(ErrorCode::usage, "rope: ", key,
-                     ": expected scaling=linear, ntk, dynamic, yarn, llama3 or longrope ",
-                     "beside it, found no scaling");
-        return s;
-    }
-    constexpr int most = 1 << 30;
-    s.factor = item.number("factor", s.law == Law::llama3 ? 8 : 1, 0.001, 1000000);
-    if (s.law != Law::linear && s.law != Law::ntk)
-        s.original = item.integer("original", s.law == Law::llama3 ? 8192 : dims.context, 1, most);
-    s.length = std::max(dims.context, s.original);
-    s.told = std::any_of(item.values.begin(), item.values.end(),
-                         [](const auto& value) { return value.first == "length" || value.first == "factors"; });
-    if ((s.law == Law::ntk || s.law == Law::dynamic) && width < 4)
-        fail(ErrorCode::usage, "rope: scaling=", name, ": expected a width of at least 4, found ", width);
-    switch (s.law) {
-    case Law::dynamic:
-        s.length = item.integer("length", s.length, s.original, most);
-        break;
-    case Law::yarn:
-        if (theta <= 1)
-            fail(ErrorCode::usage, "rope: scaling=yarn: theta: expected more than 1, found ", decimal(theta));
-        s.beta_fast = item.number("beta-fast", 32, 0.001, 1000000);
-        s.beta_slow = item.number("beta-slow", 1, 0.001, s.beta_fast);
-        s.extrapolation = item.number("extrapolation", 1, 0, 1);
-        s.attention = item.number("attention", yarn_attention(s.factor, s.extrapolation), 0, 1000000);
-        s.truncate = item.choice("truncate", "yes", {"yes", "no"}) == "yes";
-        break;
-    case Law::llama3:
-        s.low = item.number("low", 1, 0.001, 1000000);
-        s.high = item.number("high", 4, 0.001, 1000000);
-        if (s.low >= s.high)
-            fail(ErrorCode::usage, "rope: high: expected more than low, ", decimal(s.low), ", found ", decimal(s.high));
-        break;
-    case Law::longrope: {
-        s.short_factors = factors_of_pairs(item, "short", width);
-        s.long_factors = factors_of_pairs(item, "long", width);
-        s.attention = item.number("attention", longrope_attention(s.factor, s.original), 0, 1000000);
-        const char* usual = s.length <= s.original ? "short" : "long"; // which list is all that counts
-        s.length = item.choice("factors", usual, {"short", "long"}) == "short" ? s.original : s.original + 1;
-        break;
-    }
-    default:
-        break;
-    }
-    return s;
-}
-
-void RopeScaling::write(SpecWriter& spec) const {
-    if (law == Law::none) return;
-    spec("scaling", names[static_cast<std::size_t>(law)]);
-    if (law == Law::longrope) spec("original", original);
-    spec("factor", factor);
-    switch (law) {
-    case Law::dynamic:
-        spec("original", original);
-        if (told) spec("length", length);
-        break;
-    case Law::yarn:
-        spec("original", original)("beta-fast", beta_fast)("beta-slow", beta_slow)("attention", attention);
-        if (extrapolation != 1) spec("extrapolation", extrapolation);
-        if (!truncate) spec("truncate", "no");
-        break;
-    case Law::llama3:
-        spec("low", low)("high", high)("original", original);
-        break;
-    case Law::longrope:
-        spec("short", std::span<const double>(short_factors))("long", std::span<const double>(long_factors));
-        spec("attention", attention);
-        if (told) spec("factors", length == original ? "short" : "long");
-        break;
-    default:
-        break;
-    }
+    RopeScaling scaling;
+    Params reading(item);
+    scaling.parameters(reading, dims, theta, width);
+    return scaling;
 }
 
 std::vector<double> RopeScaling::frequencies(double theta, int width) const {

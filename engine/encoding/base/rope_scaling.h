@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The frequency laws of RoPE for contexts longer than the one that a model was trained on. w_k = theta^(-2k/width) is the
-// frequency of pair k, s a factor, L0 (original) the trained context in tokens, L the length: of the session under
+// The frequency laws of RoPE for contexts longer than the one that a model was trained on. w_k = theta^(-2k/width) is
+// the frequency of pair k, s a factor, L0 (original) the trained context in tokens, L the length: of the session under
 // dynamic, of the text under longrope, whose session computes all keys again where the text passes L0.
 //   linear    w_k / s: positions are interpolated. Chen et al. 2023, arXiv 2306.15595
 //   ntk       theta' = theta s^(width/(width-2)), so that the slowest pair is divided by s, and the fastest by 1.
@@ -34,7 +34,7 @@ struct RopeScaling {
     std::vector<double> short_factors, long_factors; // longrope: of each pair
     double attention = 1;                            // what cosines and sines are multiplied by
 
-    // The parameters of it, which follow the width in a spec; nothing is written for none. Throws Error(usage).
+    // Its parameters, which follow the width in a spec; nothing is written for none. Throws Error(usage).
     void parameters(Params& p, const Dims& dims, double theta, int width);
     // The same of an item alone. Throws Error(usage).
     static RopeScaling read(const SpecItem& item, const Dims& dims, double theta, int width);
@@ -46,7 +46,8 @@ struct RopeScaling {
     int changes_beyond() const;
 
 private:
-    void write(SpecWriter& spec) const;
+    void begin(const Dims& dims, double theta, int width);
+    void end(const Params& p, int width);
 };
 
 // What queries and keys are multiplied by under yarn, unless somebody says otherwise.

@@ -58,8 +58,8 @@ struct PairColumns {
     int first, second;
 };
 PairColumns pair_columns(Pairing pairing, int pair, int pairs);
-// The rotation by angles[k] of pair k as a matrix [size, size], y = R x, that makes pairs longer by gain; columns outside
-// the pairs stay.
+// The rotation by angles[k] of pair k as a matrix [size, size], y = R x, that makes pairs longer by gain; columns
+// outside the pairs stay.
 TableRows rotation_matrix(std::vector<double> angles, Pairing pairing, int size, double gain = 1);
 
 } // namespace ordo

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "encoding/base/row_table.h"
 
-#include "core/error.h"
 #include "core/parallel.h"
-#include "encoding/base/table.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace ordo {
 
 void RowTable::embed(View x, const TokenRows& rows) const {
+    const View weight = tensor(0, 0);
     const std::ptrdiff_t grain = std::max(1, (1 << 15) / x.cols);
     parallel_for(x.rows, grain, [&](std::ptrdiff_t i) {
         float* to = x.row(static_cast<int>(i));
-        const float* from = weight_.row(row_of(rows, static_cast<std::size_t>(i)));
+        const int row = row_of(rows, static_cast<std::size_t>(i));
+        assert(row >= 0 && row < weight.rows); // max_position() and max_segment() keep others out
+        const float* from = weight.row(row);
         for (int j = 0; j < x.cols; ++j) to[j] += from[j];
     });
 }
@@ -38,11 +40,9 @@ TableRows RowTable::shown(View weight, const TableRequest&) const {
     return rows_table(weight, 0, weight.rows);
 }
 
-TableRows RowTable::table_rows(const TableRequest& request) const {
-    checked_part(*this, request);
-    if (!weight_.data)
-        fail(ErrorCode::usage, name(), ": the table is in the weights: expected a model file, found none");
-    return shown(weight_, request);
+std::vector<NamedTable> RowTable::tables() const {
+    return {
+        {"table", [this](const TableRequest& request) { return shown(tensor(requested_slot(request), 0), request); }}};
 }
 
 } // namespace ordo

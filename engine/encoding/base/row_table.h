@@ -21,16 +21,12 @@ public:
     std::vector<TensorSpec> tensors() const override {
         return {{.name = "weight", .shape = {n_rows(), dims().d_model}}};
     }
-    void bind(int, std::span<const View> tensors) override { weight_ = tensors[0]; }
     void embed(View x, const TokenRows& rows) const override;
     void embed_backward(View dx, View x, const TokenRows& rows, std::span<const View> grads) const override;
     Operations operations(Moment moment, const Work& work) const override {
         return {.others = moment == moment_embed ? dims().d_model * work.tokens : 0};
     }
-    TableRows table_rows(const TableRequest& request) const override;
-
-private:
-    View weight_; // [n_rows, d_model]
+    std::vector<NamedTable> tables() const override;
 };
 
 } // namespace ordo

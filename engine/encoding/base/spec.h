@@ -4,7 +4,8 @@
 //   item    = name [ ":" key "=" value { "," key "=" value } ] | "pattern(" element { "," element } ")"
 //   element = name | "(" sum ")"
 // Names and keys are [a-z0-9-]; a value is a word of [a-z0-9-], a plain decimal number (no exponent), or a short list
-// of these numbers, 16/24/24. Layer i of a model has element i modulo their number of a pattern, which holds no pattern.
+// of these numbers, 16/24/24. Layer i of a model has element i modulo their number of a pattern, which holds no
+// pattern.
 #pragma once
 
 #include "ordo.h"
@@ -46,8 +47,8 @@ void check_spec_size(std::string_view spec, std::string_view what);
 // nothing, a pattern inside a pattern, over 4,096 bytes.
 std::vector<SpecItem> parse_spec(std::string_view spec);
 
-// The encoding that somebody who typed this may have meant: what the field calls otherwise (NoPE: none), or a name that is written
-// otherwise (RoPE, transformer_xl). Empty: none.
+// The encoding that somebody who typed this may have meant: what the field calls otherwise (NoPE: none), or a name that
+// is written otherwise (RoPE, transformer_xl). Empty: none.
 std::string likely_name(std::string_view word);
 
 // What comes before the keys of an item.

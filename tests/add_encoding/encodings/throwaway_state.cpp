@@ -15,16 +15,12 @@ double dot(View a, const float* b) {
 
 class ThrowawayState final : public RegisteredEncoding {
 public:
-    explicit ThrowawayState(const Dims& dims)
-        : RegisteredEncoding(dims), d_model_(dims.d_model), weights_(static_cast<std::size_t>(dims.n_layers)) {}
+    using RegisteredEncoding::RegisteredEncoding;
     unsigned moments() const override { return moment_observe | moment_bias; }
     unsigned reads() const override { return reads_state; }
 
     std::vector<TensorSpec> tensors() const override {
-        return {{.name = "weight", .shape = {d_model_}, .per_layer = true}};
-    }
-    void bind(int layer, std::span<const View> tensors) override {
-        weights_[static_cast<std::size_t>(layer)] = tensors[0];
+        return {{.name = "weight", .shape = {dims().d_model}, .per_layer = true}};
     }
 
     int state_floats() const override { return 1; }
@@ -43,8 +39,8 @@ public:
             d_sum += static_cast<double>(d_state.row(t)[0]);
             const double f = gate(layer, x.row(t));
             const auto dz = static_cast<float>(d_sum * f * (1 - f));
-            for (int j = 0; j < d_model_; ++j) {
-                dx.row(t)[j] += dz * weights_[static_cast<std::size_t>(layer)].row(0)[j];
+            for (int j = 0; j < x.cols; ++j) {
+                dx.row(t)[j] += dz * tensor(slot(layer), 0).row(0)[j];
                 grads[0].row(0)[j] += dz * x.row(t)[j];
             }
         }
@@ -67,17 +63,12 @@ public:
 
     Operations operations(Moment moment, const Work& work) const override {
         const double per_token = operations_of_function + 3;
-        if (moment == moment_observe) return {2.0 * d_model_ * work.tokens, per_token * work.tokens};
+        if (moment == moment_observe) return {2.0 * dims().d_model * work.tokens, per_token * work.tokens};
         return {.others = moment == moment_bias ? 3 * work.pairs : 0};
     }
 
 private:
-    double gate(int layer, const float* x) const {
-        return 1 / (1 + std::exp(-dot(weights_[static_cast<std::size_t>(layer)], x)));
-    }
-
-    int d_model_;
-    std::vector<View> weights_; // of each layer, [1, d_model]
+    double gate(int layer, const float* x) const { return 1 / (1 + std::exp(-dot(tensor(slot(layer), 0), x))); }
 };
 
 } // namespace
