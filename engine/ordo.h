@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ordo: a transformer inference engine whose positional encoding is a part that can be replaced.
-// The public interface of libordo.a. encoding.h, which it includes, says what an encoding is; training.h is for fine-tuning,
-// ordo_c.h for C.
+// Ordo: a transformer inference engine with a replaceable positional encoding. This is the public interface of
+// libordo.a. It includes encoding.h, which describes encodings; training.h is for fine-tuning, and ordo_c.h is for C.
 //
 //   ordo::Model model = ordo::Model::load("weights/rope.safetensors");
 //   ordo::generate(model, "Once upon a time", {}, [](std::string_view text) {
@@ -9,23 +8,24 @@
 //       return true; // false stops
 //   });
 //
-// Threads: a Model is immutable once loaded and may be shared by any number of threads. A Session is
-// one sequence and belongs to one thread at a time. The library runs on the OpenMP threads that its
-// caller has set (omp_set_num_threads) and changes no global state: no thread counts, no locale, no
-// signal handlers. It prints nothing and never exits. Errors are thrown as ordo::Error.
-//   A call takes at most as many threads as are set, and fewer where they would stand in each other's way: what other
-// calls in the process leave of the processors, one at least; one within a parallel region of the caller's; one for a quarter
-// of a second at most where more have been slower, because other programs use the processors; one where more turn out to make passes of a
-// small model slower. The bits are the same for any number.
-// Each of n threads with a session sets omp_set_num_threads to an n-th of the cores, itself (engine/examples/threads.cpp). They wait for
-// each other without keeping a processor from whoever wants it, but OpenMP's own spin as long as OMP_WAIT_POLICY and GOMP_SPINCOUNT say.
-//   A child made by fork may go on using models and sessions of the thread that forked: it runs on that one thread, for
-// GNU OpenMP has none of its others there; threads that the child makes itself have teams again. Sessions in which
-// another thread was computing at the time of the fork are lost to it.
-//   GNU OpenMP ends the process itself, with a message of its own, if it cannot make a thread (ulimit -u, memory, a
-// stack too large in OMP_STACKSIZE) or has no memory for its lists: no caller can catch that. OpenBLAS maps memory for its
-// threads before main (128 MB each, OPENBLAS_NUM_THREADS of them) and asks for ever where a limit that the process was
-// started with refuses it; for what it takes later the library looks first, and throws Error(limit).
+// Threads: a loaded Model is immutable, and any number of threads may share it. A Session is one sequence and belongs
+// to one thread at a time. The library runs on the OpenMP threads of its caller (omp_set_num_threads). It changes no
+// global state: no thread counts, no locale, no signal handlers. It prints nothing and never exits. It throws
+// ordo::Error.
+//   A call uses at most the number of threads that is set. It uses fewer if other calls in the process take processors,
+// and one thread inside a parallel region of the caller. It also uses one thread if more are slower: for a quarter of a
+// second at most because of other programs, and for the passes of a small model. The bits are the same for any number.
+//   If n threads have a session each, each of them sets omp_set_num_threads to an n-th of the cores
+// (engine/examples/threads.cpp). Waiting threads yield the CPU, but OpenMP's own threads spin as OMP_WAIT_POLICY and
+// GOMP_SPINCOUNT say.
+//   After a fork, the child may use the models and sessions of the thread that forked. It runs on that one thread,
+// because GNU OpenMP has no others there; new threads of the child have teams again. Sessions in which another thread
+// was computing during the fork are lost to the child.
+//   GNU OpenMP ends the process, with its own message, if it cannot create a thread (ulimit -u, memory, a stack too
+//     large
+// in OMP_STACKSIZE) or has no memory for its lists. No caller can catch that. OpenBLAS maps memory for its threads
+// before main (128 MB each, OPENBLAS_NUM_THREADS of them), and retries for ever if a limit of the process refuses it.
+// Before later allocations of OpenBLAS, the library checks the limit and throws Error(limit).
 #pragma once
 
 #include "encoding.h"
@@ -45,7 +45,7 @@
 #define ORDO_VERSION_MINOR 1
 #define ORDO_VERSION_PATCH 0
 
-#pragma GCC visibility push(default) // of all that the shared library holds, this alone is seen
+#pragma GCC visibility push(default) // the only symbols that the shared library exports
 
 namespace ordo {
 
@@ -70,34 +70,34 @@ struct Error : std::runtime_error {
 // ---- Model ----------------------------------------------------------------------------------
 
 struct LoadOptions {
-    std::string encoding;        // a spec; empty: the one that the weights were trained with
-    bool force_encoding = false; // allow another one than that, if only by a parameter
-    std::string dtype;           // of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
-    int context = 0;             // positions to prepare tables for; 0: the trained context. Others work, more slowly
-    std::size_t max_memory = 0;  // bytes that weights may take; 0: four fifths of what this process may use
+    std::string encoding;        // a spec; empty: the trained encoding
+    bool force_encoding = false; // allow an encoding or a parameter that differs from the trained one
+    std::string dtype;           // type of the matrices: f32, f16, bf16, q8_0, q4_0; empty: as stored
+    int context = 0;             // positions with prepared tables; 0: the trained context. Others work, more slowly
+    std::size_t max_memory = 0;  // bytes for the weights; 0: four fifths of the memory that this process may use
     std::function<void(std::string_view)> on_warning;
 };
 
-// How a token is drawn. Applied in llama.cpp's order: repetition penalty, top-k, top-p, min-p, temperature.
+// How to sample a token, in llama.cpp's order: repetition penalty, top-k, top-p, min-p, temperature.
 struct Sampling {
     float temperature = 0.8f;    // 0: greedy, ties to the lowest id
     int top_k = 40;              // 0: off
     float top_p = 0.95f;         // (0, 1]
     float min_p = 0.05f;         // [0, 1]
     float repeat_penalty = 1.0f; // > 0; 1: off
-    int repeat_last_n = 64;      // tokens looked back upon; -1: all
+    int repeat_last_n = 64;      // recent tokens that are penalised; -1: all
     std::uint64_t seed = 0;
 };
 
-// Weights and tokenizer. Calls with a model that was moved from throw Error(usage).
+// Weights and a tokenizer. Calls on a moved-from model throw Error(usage).
 class Model {
 public:
-    // Reads an Ordo safetensors file, or a directory as Hugging Face has it (config.json, safetensors, tokenizer.json).
-    // Throws Error.
+    // Reads an Ordo safetensors file, a GGUF or llama2.c file, or a directory in the form of Hugging Face (config.json,
+    // safetensors, tokenizer.json). Throws Error.
     static Model load(const std::filesystem::path& file, const LoadOptions& options = {});
-    // The same with an encoding of the caller's own in the place of the trained one. Its tensors are
-    // looked up in the file as "encoding.NAME.TENSOR", NAME being spec() up to the first ':'. What options say of
-    // the encoding is ignored.
+    // The same with the caller's encoding instead of the trained one. The file holds its tensors as
+    // "encoding.NAME.TENSOR", where NAME is spec() up to the first ':'. LoadOptions::encoding and force_encoding are
+    // ignored.
     static Model load(const std::filesystem::path& file, std::unique_ptr<Encoding> encoding,
                       const LoadOptions& options = {});
     Model(Model&&) noexcept;
@@ -106,148 +106,147 @@ public:
 
     int vocab_size() const;
     int context() const;                              // trained context, in tokens
-    int max_position() const;                         // of its encodings
+    int max_position() const;                         // the last position that its encodings reach
     std::string encoding() const;                     // canonical spec of the encoding in use
-    std::string metadata(std::string_view key) const; // of the file; empty if absent. "encoding": as trained
-    bool has_encoder() const;                         // takes a text of its own, see Session::encode()
-    Token start_of_text() const;                      // put before a prompt, as the model's files say; -1: nothing
-    Token end_of_text() const;                        // the first of those that end a text; -1: none does
-    Sampling sampling() const;                        // what the model's files recommend, or the defaults
+    std::string metadata(std::string_view key) const; // of the file; empty if absent. "encoding": the trained one
+    bool has_encoder() const;                         // it has an encoder with its own input: Session::encode()
+    Token start_of_text() const;                      // comes before a prompt; -1: none
+    Token end_of_text() const;                        // the first token that ends a text; -1: none
+    Sampling sampling() const;                        // the settings that the model's files recommend, or the defaults
 
-    // Text to tokens. With special, the text of a special token becomes that token. This, decode() and generate()
+    // Text to tokens. With special, the text of a special token becomes that token. encode(), decode() and generate()
     // throw Error(model) without a tokenizer.
     std::vector<Token> encode(std::string_view text, bool special = false) const;
-    // Tokens to bytes; may end inside a UTF-8 sequence. Throws Error(limit) for an id out of range.
+    // Tokens to bytes, which may end inside a UTF-8 sequence. Throws Error(limit) for an id out of range.
     std::string decode(std::span<const Token> tokens) const;
 
     struct Impl;
     explicit Model(std::unique_ptr<const Impl> impl);
 
 private:
-    friend struct ModelAccess; // of the library's own parts
+    friend struct ModelAccess; // for other parts of the library
     std::unique_ptr<const Impl> impl_;
 };
 
-// What a session keeps its keys and values as. f16 takes half the memory, and q8_0, blocks of 32 bytes that share a scale, a little
-// more than a quarter where heads are as wide as whole blocks (a last one is filled up); both round them.
+// The type of a session's keys and values. f16 takes half the memory of f32. q8_0, blocks of 32 bytes that share a
+// scale, takes a little more than a quarter if the heads are whole blocks wide (the last block is padded). Both round.
 enum class CacheType { f32, f16, q8_0 };
 
 struct SessionOptions {
-    // Tokens that fit; 0: the trained context, or what the encoding has left of it. The angles of dynamic NTK depend on
-    // it.
+    // Tokens that fit; 0: the trained context, or the part of it that the encoding reaches. The angles of dynamic NTK
+    // depend on it.
     int capacity = 0;
     // Tokens processed at once in prefill. The logits are the same to the bit for any number.
     int chunk = 256;
     int first_position = 0; // position id of the first token
     CacheType cache = CacheType::f32;
-    int axes = 1;  // ids that each position has, 1 to 16
-    int input = 0; // tokens that fit into an encoder, of a model that has one; 0: its trained context
-    // A layer with a window keeps only the keys that the window spans, which takes less memory. rewind() reaches less far
-    // back, and a call that fails after a part of its tokens may leave the session empty.
+    int axes = 1;  // ids of each position, 1 to 16
+    int input = 0; // tokens that fit into the encoder, if there is one; 0: its trained context
+    // A layer with a window keeps only the keys in the window, which saves memory. Then rewind() reaches less far back,
+    // and a call that fails after a part of its tokens may leave the session empty.
     bool forget_past_windows = false;
 };
 
-// Observers of a session. They cannot affect the result. Either may be empty. They see each token once: tokens that a
-// session computes again, because the text has become longer than the original context of LongRoPE, are not shown.
+// Observers of a session. They cannot affect the result. Either may be empty. They see each token once, also if the
+// session computes it again because the text has passed the original context of LongRoPE.
 struct Watch {
-    // Hidden states [n, d_model] of the tokens of a chunk, the first of which has that index: what the first layer reads (layer -1), and
-    // what each layer leaves.
+    // Hidden states [n, d_model] of a chunk, whose first token has the index `first`: the input of the first layer
+    // (layer -1) and the output of each layer.
     std::function<void(int layer, int first, ConstView states)> states;
-    // The attention of one query to the keys from first_key on: weights that sum to one, or to less beside a sink. Heads and queries
-    // come in any order, and from several threads at once. It must not throw.
+    // The attention weights of one query for the keys from first_key on. They sum to one, or to less with a sink. Heads
+    // and queries come in any order, and from several threads at once. The function must not throw.
     std::function<void(int layer, int head, int query, int first_key, std::span<const float> weights)> weights;
 };
 
-// One sequence: its key/value cache and scratch. The constructor reserves all memory; the system provides it as the
-// text grows. A session takes one call at a time: while one lasts, in what it calls back and on other threads, feed(),
-// feed_all(), rewind() and a Batch's feed() are refused with Error(usage), as they are for a session that was moved
-// from. A callback may move or destroy its session; the call ends on what it began with.
+// One sequence: its key/value cache and scratch memory. The constructor reserves all memory; the system provides it as
+// the text grows. A session accepts one call at a time. During a call, in its callbacks and on other threads, feed(),
+// feed_all(), rewind() and Batch::feed() throw Error(usage). So does a moved-from session. A callback may move or
+// destroy its session; the call finishes with the memory that it began with.
 class Session {
 public:
-    // The model must outlive the session; it may be moved. Throws Error(limit) if the encoding cannot reach the
-    // capacity, if that is more than 2^22 tokens, or if memory does not suffice, Error(usage) for an option out of
-    // its range.
+    // The model must outlive the session; it may be moved. Throws Error(limit) if the encoding does not reach the
+    // capacity, if the capacity exceeds 2^22 tokens, or if memory is too small; Error(usage) for an option out of
+    // range.
     explicit Session(const Model& model, const SessionOptions& options = {});
     Session(Session&&) noexcept;
     Session& operator=(Session&&) noexcept;
     ~Session();
 
-    // Appends tokens (at least one) and returns the logits after the last, [vocab_size], valid until
-    // the next call. rows: segments, one for each token, or none: all are of segment 0; positions, likewise, or none: each
-    // token's is the one before plus one. Throws Error(limit) for a token, segment or position out of
-    // range or a full cache, Error(usage) for no tokens or another number of segments or positions, Error(model) if a layer
-    // yields values that are not finite; the session is then as before the call. A bidirectional model takes its whole input in one
-    // call, whatever the chunk: Error(usage) if the session is not empty. Padding is left out; a token that is none is
-    // expected, and the logits are those after the last such.
-    //   Where angles depend on the length of the text (LongRoPE), its length is the greatest position after the call,
-    // counted from first_position, and rows.to_come. Once it passes the original context, all tokens are computed
-    // again, and once rewind() has made it shorter, likewise. After evict() the angles stay as they are until the text
-    // passes it.
+    // Appends one or more tokens and returns the logits after the last, [vocab_size], valid until the next call. rows
+    // has a segment for each token, or none (segment 0), and a position for each token, or none (the previous position
+    // plus one). Throws Error(limit) for a token, segment or position out of range or a full cache; Error(usage) for no
+    // tokens or a wrong number of segments or positions; Error(model) if a layer computes values that are not finite.
+    // After an error the session is as before the call. A bidirectional model takes its whole input in one call, for
+    // any chunk: Error(usage) if the session is not empty. Padding is skipped; at least one token must not be padding,
+    // and the logits are those after the last such token.
+    //   LongRoPE's angles depend on the length of the text: the largest position after the call, counted from
+    // first_position, plus rows.to_come. When the length passes the original context, or rewind() goes back below it,
+    // all tokens are computed again. After evict(), the angles stay until the text passes the original context.
     std::span<const float> feed(std::span<const Token> tokens, const TokenRows& rows = {});
     std::span<const float> feed(std::span<const Token> tokens, std::span<const int> segments) {
         return feed(tokens, TokenRows{{}, segments});
     }
-    // The same, handing the logits after every token that is no padding to the callback: rows [n, vocab_size] of
-    // successive chunks. first is the index in tokens of row 0. The memory is the session's.
+    // The same, with the logits after every token except padding: the callback gets rows [n, vocab_size] of successive
+    // chunks, where row 0 belongs to tokens[first]. The memory is the session's.
     void feed_all(std::span<const Token> tokens, const TokenRows& rows,
                   const std::function<void(int first, View logits)>& on_logits);
     void feed_all(std::span<const Token> tokens, std::span<const int> segments,
                   const std::function<void(int first, View logits)>& on_logits) {
         feed_all(tokens, TokenRows{{}, segments}, on_logits);
     }
-    // The same with what the head reads of every token, states [n, d_model] after the final norm, in the place of
-    // logits: Error(model) if they are not finite.
+    // The same with the input of the head instead of logits: states [n, d_model] after the final norm. Throws
+    // Error(model) if they are not finite.
     void feed_states(std::span<const Token> tokens, const TokenRows& rows,
                      const std::function<void(int first, ConstView states)>& on_states);
 
-    // In a model that has an encoder: gives it its input, to which all that is fed from now on attends, and returns what the encoder
-    // makes of it, [n, d_model] of those n that are no padding, valid until the next call. Throws what feed()
-    // throws, Error(usage) for a model that has none, and for a session that is not empty. feed() is refused before
-    // the first input; a call that fails leaves none. rewind() leaves it as it is.
+    // For a model with an encoder: runs the encoder on the input, to which all later tokens attend, and returns its
+    // output, [n, d_model] for the n tokens that are not padding, valid until the next call. Throws as feed() does, and
+    // Error(usage) without an encoder or for a session that is not empty. feed() needs an input first; a failed call
+    // leaves none. rewind() keeps the input.
     ConstView encode(std::span<const Token> input, const TokenRows& rows = {});
 
-    // Who looks on from now on; an empty Watch: nobody. An encoder's layers and cross-attention are not shown.
+    // Sets the observers; an empty Watch removes them. They do not see the encoder's layers or cross-attention.
     void watch(Watch watch);
 
     int size() const; // tokens in the cache
     int capacity() const;
-    // Forgets all but the first size tokens. Throws Error(limit) if there are fewer, Error(usage) for
-    // a bidirectional model, where every token depends on all, unless to forget all or none, and where layers with a
-    // window have forgotten what the next token would see.
+    // Forgets all but the first size tokens. Throws Error(limit) if there are fewer. Throws Error(usage) for a part of
+    // the tokens of a bidirectional model, where every token depends on all, and if layers with a window no longer have
+    // the keys that the next token needs.
     void rewind(int size);
-    bool can_rewind(int size) const; // whether rewind() would do it; false for a session that was moved from
+    bool can_rewind(int size) const; // whether rewind() works; false for a moved-from session
 
-    // Whether evict() can renumber: the encodings say so of their keys (rope, xpos, and what biases scores; learned and
+    // Whether evict() can renumber: the encodings allow it for their keys (rope, xpos and all biases do; learned and
     // sinusoidal do not), the model is causal, and positions have one axis.
     bool can_evict() const;
-    // Forgets count tokens from first on. Those that follow move up, in the cache and in their positions, by as much as
-    // the forgotten took; what they have learned from these stays in them, so that a text goes on in the same cache
-    // (StreamingLLM, Xiao et al. 2023, arXiv 2309.17453). Where a layer with a window has forgotten some of those before
-    // `first`, its queries see those that are left. Throws Error(limit) if there are fewer, Error(usage) if it
-    // cannot, or if positions would fall below 0.
+    // Forgets count tokens from first on. The later tokens move up by count places, in the cache and in their
+    // positions. They keep the information that they took from the forgotten tokens, so that a text continues in the
+    // same cache (StreamingLLM, Xiao et al. 2023, arXiv 2309.17453). If a layer with a window has forgotten some tokens
+    // before `first`, its queries see the remaining tokens. Throws Error(limit) if there are fewer tokens, Error(usage)
+    // if can_evict() is false or a position would be negative.
     void evict(int first, int count);
 
     struct Impl;
 
 private:
     friend class Batch;
-    std::shared_ptr<Impl> impl_; // shared with a call that is under way
+    std::shared_ptr<Impl> impl_; // shared with a call in progress
 };
 
-// Several sequences of one model that move on together: the weights are read once for all of them.
+// Several sequences of one model that advance together: a pass reads the weights once for all of them.
 class Batch {
 public:
-    // Memory for the given number of sessions at once, each of at most max_tokens (0: the trained
-    // context), is allocated here. The model must outlive the batch. Throws Error(limit), Error(usage).
+    // Allocates memory for max_sessions sessions of at most max_tokens each (0: the trained context). The model must
+    // outlive the batch. Throws Error(limit), Error(usage).
     Batch(const Model& model, int max_sessions, int max_tokens = 0);
     Batch(Batch&&) noexcept;
     Batch& operator=(Batch&&) noexcept;
     ~Batch();
 
-    // Appends tokens[i] to *sessions[i] and returns the logits after each, [n, vocab_size], valid until
-    // the next call: what sessions[i]->feed() would have returned, up to the order of sums. The sessions
-    // are distinct, causal, and of this model. rows: as for feed(), of each
-    // token, none of which may be padding. Nobody who watches a session sees this. Throws what feed() throws; all sessions are then as before the call.
+    // Appends tokens[i] to *sessions[i] and returns the logits after each, [n, vocab_size], valid until the next call.
+    // They equal those of sessions[i]->feed() up to the order of sums. The sessions are distinct, causal, and of this
+    // model. rows is as for feed(), without padding. Observers do not see these tokens. Throws as feed() does; all
+    // sessions are then as before the call.
     View feed(std::span<Session* const> sessions, std::span<const Token> tokens, const TokenRows& rows = {});
     View feed(std::span<Session* const> sessions, std::span<const Token> tokens, std::span<const int> segments) {
         return feed(sessions, tokens, TokenRows{{}, segments});
@@ -256,19 +255,19 @@ public:
     struct Impl;
 
 private:
-    std::shared_ptr<Impl> impl_; // as of a Session
+    std::shared_ptr<Impl> impl_; // shared with a call in progress
 };
 
 // ---- Generation -----------------------------------------------------------------------------
 
-// Draws tokens. The n-th draw of a seed is the same whatever came before: the random numbers come
-// from Philox4x32-10 (Salmon et al. 2011) with the seed as key and n as counter.
+// Samples tokens. The n-th draw depends on the seed and n alone: the random numbers come from Philox4x32-10 (Salmon et
+// al. 2011) with the seed as key and n as counter.
 class Sampler {
 public:
-    // Throws Error(usage) for a value out of its range.
+    // Throws Error(usage) for a value out of range.
     Sampler(const Sampling& sampling, int vocab_size);
-    // logits [vocab_size]; history: the tokens so far, prompt included; n: the number of the draw. A
-    // token with the logit -inf is not drawn. Throws Error(model) for a NaN, an infinity, or all -inf.
+    // logits [vocab_size]; history: all tokens so far, with the prompt; n: the number of the draw. A token with the
+    // logit -inf is never drawn. Throws Error(model) for a NaN, an infinity, or all -inf.
     Token sample(std::span<const float> logits, std::span<const Token> history, std::uint64_t n);
 
 private:
@@ -278,13 +277,14 @@ private:
 };
 
 struct GenerateOptions {
-    int max_tokens = 128; // -1: until the end of text or a full context, if that does not shift
+    int max_tokens = 128; // -1: until the end of the text or, without context_shift, a full context
     Sampling sampling;
     SessionOptions session;        // a capacity of 0: the prompt and max_tokens, at most the trained context
-    std::vector<std::string> stop; // texts at which to stop; they are not emitted
-    bool special = false;          // let special tokens in the prompt be written as text
-    // When the context is full, go on: the first `keep` tokens stay (-1: the prompt), and half of the others are
-    // evicted; where the session cannot, it begins anew with those that stay. Of a longer prompt the middle is left out.
+    std::vector<std::string> stop; // texts at which to stop, which are not returned
+    bool special = false;          // the text of a special token in the prompt becomes that token
+    // When the context is full, continue: the first `keep` tokens stay (-1: the prompt), and half of the others are
+    // evicted. If the session cannot evict, it starts again with the remaining tokens. A longer prompt loses its
+    // middle.
     bool context_shift = false;
     int keep = 4;
 };
@@ -296,52 +296,54 @@ struct Generation {
     StopReason reason = StopReason::max_tokens;
     int prompt_tokens = 0;
     int new_tokens = 0;
-    int left_out = 0; // tokens of a prompt longer than the context
+    int left_out = 0; // dropped tokens of a prompt longer than the context
     int shifts = 0;   // of the context
     double prefill_seconds = 0;
     double decode_seconds = 0;
 };
 
-// Continues a prompt, which is preceded by the end-of-text token if there is one, as documents are in
-// training. on_text receives the continuation piece by piece, whole UTF-8 sequences only (one that is
-// cut short by the end is left out), and stops it by returning false. Throws Error(limit) for a prompt
-// longer than the session, unless that shifts, Error(usage) for a keep that leaves no room to shift in, Error(usage) for a model that is not causal, an empty stop text, or nothing to begin with.
+// Continues a prompt, after the model's start token, if it has one (Model::start_of_text). on_text receives the
+// continuation in pieces of whole UTF-8 sequences (an incomplete last sequence is dropped), and stops it by returning
+// false. Throws Error(limit) for a prompt longer than the session, unless the context shifts. Throws Error(usage) if
+// `keep` leaves no room to shift, if the model is not causal, if a stop text is empty, or if there is no token to start
+// with.
 Generation generate(const Model& model, std::string_view prompt, const GenerateOptions& options = {},
                     const std::function<bool(std::string_view)>& on_text = {});
 
 // ---- Models that read a text as a whole -----------------------------------------------------
-// Masked tokens: Devlin et al. 2018, section 3.1. Vectors of texts: Reimers and Gurevych 2019, arXiv 1908.10084, section 3.
+// Masked tokens: Devlin et al. 2018, section 3.1. Vectors of texts: Reimers and Gurevych 2019, arXiv 1908.10084,
+// section 3.
 
 struct Candidate {
     Token token = -1;
-    float probability = 0; // of all tokens of the vocabulary
+    float probability = 0; // among all tokens of the vocabulary
 };
-// A masked token of a text, and what the model would put there, the likeliest first; ties go to the lowest id.
+// A masked token of a text, and the model's candidates for it, the likeliest first; ties go to the lowest id.
 struct Blank {
     int index = 0; // in the text's tokens
     std::vector<Candidate> best;
 };
 struct FilledText {
-    std::vector<Token> tokens; // with what the tokenizer puts around a text; [MASK] where there is a blank
+    std::vector<Token> tokens; // with the tokens that the tokenizer adds around a text; [MASK] for each blank
     std::vector<Blank> blanks;
 };
-// Predicts each mask token of a text, in which special tokens may be written: "The [MASK] sat." Throws Error(usage) for a
-// model that is not bidirectional, or a text without a mask token, Error(limit) for one that is too long, Error(model)
-// without a tokenizer, or one that knows no mask token.
+// Predicts each mask token of a text, such as "The [MASK] sat." The text of a special token becomes that token. Throws
+// Error(usage) if the model is not bidirectional or the text has no mask token, Error(limit) if the text is too long,
+// Error(model) without a tokenizer that has a mask token.
 FilledText fill(const Model& model, std::string_view text, int candidates = 5);
 
-enum class Pooling { mean, first, last }; // of the states of a text's tokens: [CLS] is the first
+enum class Pooling { mean, first, last }; // over the states of a text's tokens; BERT's [CLS] is the first
 
 struct EmbedOptions {
     Pooling pooling = Pooling::mean;
     bool normalised = true; // to a length of 1
 };
-// A vector [d_model] for a text: the states of its tokens that the head reads, or what an encoder makes of them, pooled.
-// The tokens are what the tokenizer puts around the text, too. Throws Error(usage) for a text without tokens,
-// Error(limit) for one that is too long, Error(model) without a tokenizer, or if the states are not finite.
+// A vector [d_model] for a text: the pooled states of its tokens before the head, or of the encoder's output. The
+// tokens include those that the tokenizer adds around the text. Throws Error(usage) for a text without tokens,
+// Error(limit) if it is too long, Error(model) without a tokenizer or if the states are not finite.
 std::vector<float> embed(const Model& model, std::string_view text, const EmbedOptions& options = {});
 
-// Of the library, "0.1.0"; the macros above are that of the header.
+// The version of the library, "0.1.0". The macros above are the version of the header.
 std::string_view version();
 
 } // namespace ordo

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Ordo for C, and for whatever can call C. It offers what ordo.h offers a program that generates text; see there
- * for what is meant, for threads, and for limits.
+ * Ordo for C, and for languages that can call C: the functions of ordo.h that generate text. ordo.h explains them, the
+ * threads and the limits.
  *
  *   ordo_model* model = ordo_model_load("weights/rope.safetensors", NULL);
  *   if (!model || ordo_generate(model, "Once upon a time", NULL, print, NULL, NULL) != ORDO_OK)
  *       fprintf(stderr, "%s\n", ordo_error_text());
  *   ordo_model_free(model);
  *
- * A function that fails returns NULL, -1 or a status other than ORDO_OK, and leaves the reason with ordo_error_text().
- * Nothing is thrown and nothing printed. Text is UTF-8; what is returned through a buffer is written as far as it fits, and
- * the number returned is how much there is in all, so that a call with a capacity of 0 asks for the size.
+ * A function that fails returns NULL, -1 or a status other than ORDO_OK; ordo_error_text() has the reason. Nothing is
+ * thrown or printed. Text is UTF-8. A function with a buffer writes as much as fits and returns the whole length, so
+ * that a call with a capacity of 0 asks for the size.
  *
- * Structures begin with their size: ordo_..._defaults() fills them in, and fields that come later are added at the end,
- * so that programs compiled against an older header go on working. ORDO_ABI_VERSION changes when that is not so. */
+ * Structures begin with their size; ordo_..._defaults() fills them. New fields are added at the end, so that programs
+ * that were compiled with an older header still work. ORDO_ABI_VERSION changes if they do not. */
 #ifndef ORDO_C_H
 #define ORDO_C_H
 
@@ -31,20 +31,20 @@ extern "C" {
 
 #define ORDO_ABI_VERSION 1
 
-/* What the library was built with: to be compared with ORDO_ABI_VERSION by who loads it at run time. */
+/* The ABI version of the library. Programs that load it at run time compare it with ORDO_ABI_VERSION. */
 ORDO_API int ordo_abi_version(void);
 ORDO_API const char* ordo_version(void); /* "0.1.0" */
 
 typedef enum ordo_status {
     ORDO_OK = 0,
     ORDO_FAILURE = 1, /* anything else */
-    ORDO_USAGE = 2,   /* an argument that cannot be understood, or a null pointer */
-    ORDO_MODEL = 3,   /* a model file that is malformed or unsupported */
-    ORDO_LIMIT = 4,   /* a length, a context or the memory exceeded */
+    ORDO_USAGE = 2,   /* an invalid argument or a null pointer */
+    ORDO_MODEL = 3,   /* a malformed or unsupported model file */
+    ORDO_LIMIT = 4,   /* the length, the context or the memory is exceeded */
     ORDO_IO = 5       /* the operating system refused a file */
 } ordo_status;
 
-/* Of the last call of this thread that failed: one line, valid until the next. "" and ORDO_OK before any. */
+/* The error of this thread's last failed call: one line, valid until the next call. "" and ORDO_OK before any. */
 ORDO_API const char* ordo_error_text(void);
 ORDO_API ordo_status ordo_error_status(void);
 
@@ -54,27 +54,28 @@ typedef struct ordo_model ordo_model;
 
 typedef struct ordo_load_options {
     size_t size;
-    const char* encoding;   /* a spec; NULL: the one that the weights were trained with */
-    int32_t force_encoding; /* 1: allow another one than that */
-    const char* dtype;      /* of the matrices, "q8_0" ...; NULL: as stored */
-    uint64_t max_memory;    /* bytes that weights may take; 0: four fifths of what this process may use */
+    const char* encoding;   /* a spec; NULL: the trained encoding */
+    int32_t force_encoding; /* 1: allow an encoding that differs from the trained one */
+    const char* dtype;      /* type of the matrices, "q8_0" ...; NULL: as stored */
+    uint64_t max_memory;    /* bytes for the weights; 0: four fifths of the memory that this process may use */
 } ordo_load_options;
 ORDO_API void ordo_load_options_defaults(ordo_load_options* options);
 
-/* options: NULL for the defaults. To be freed after all its sessions. */
+/* options: NULL for the defaults. Free the model after all its sessions. */
 ORDO_API ordo_model* ordo_model_load(const char* path, const ordo_load_options* options);
 ORDO_API void ordo_model_free(ordo_model* model); /* NULL is allowed, as for every free */
 
 ORDO_API int32_t ordo_model_vocab_size(const ordo_model* model);
 ORDO_API int32_t ordo_model_context(const ordo_model* model);     /* trained context, in tokens */
 ORDO_API int32_t ordo_model_end_of_text(const ordo_model* model); /* -1 if there is none */
-/* The canonical spec of the encoding in use, with a terminating 0 where it fits; returns its length without that. */
+/* The canonical spec of the encoding in use, with a terminating 0 if it fits. Returns the length without the 0. */
 ORDO_API ptrdiff_t ordo_model_encoding(const ordo_model* model, char* out, size_t capacity);
 
-/* Text to tokens; special: 1 lets the text of a special token become that token. Returns the number of tokens, or -1. */
+/* Text to tokens. special: 1 turns the text of a special token into that token. Returns the number of tokens, or -1. */
 ORDO_API ptrdiff_t ordo_encode(const ordo_model* model, const char* text, size_t length, int32_t special, int32_t* out,
                                size_t capacity);
-/* Tokens to bytes, without a terminating 0; they may end inside a UTF-8 sequence. Returns the number of bytes, or -1. */
+/* Tokens to bytes, without a terminating 0; they may end inside a UTF-8 sequence. Returns the number of bytes, or -1.
+ * */
 ORDO_API ptrdiff_t ordo_decode(const ordo_model* model, const int32_t* tokens, size_t count, char* out,
                                size_t capacity);
 
@@ -87,8 +88,8 @@ typedef struct ordo_session_options {
     int32_t capacity;       /* tokens that fit; 0: the trained context */
     int32_t chunk;          /* tokens processed at once in prefill */
     int32_t first_position; /* position id of the first token */
-    int32_t half_cache;     /* 1: keys and values are kept as f16 */
-    int32_t byte_cache;     /* 1: they are kept as q8_0, blocks of 32 bytes that share a scale; not with half_cache */
+    int32_t half_cache;     /* 1: store keys and values as f16 */
+    int32_t byte_cache;     /* 1: store them as q8_0, blocks of 32 bytes that share a scale; not with half_cache */
     int32_t reserved;       /* 0 */
 } ordo_session_options;
 ORDO_API void ordo_session_options_defaults(ordo_session_options* options);
@@ -96,8 +97,8 @@ ORDO_API void ordo_session_options_defaults(ordo_session_options* options);
 ORDO_API ordo_session* ordo_session_new(const ordo_model* model, const ordo_session_options* options);
 ORDO_API void ordo_session_free(ordo_session* session);
 
-/* Appends tokens, at least one, and returns the logits after the last, [vocab_size], valid until the next call; NULL if it
- * fails, and the session is then as before. */
+/* Appends one or more tokens and returns the logits after the last, [vocab_size], valid until the next call. Returns
+ * NULL on failure; the session is then as before. */
 ORDO_API const float* ordo_session_feed(ordo_session* session, const int32_t* tokens, size_t count);
 ORDO_API int32_t ordo_session_size(const ordo_session* session); /* tokens in the cache */
 ORDO_API int32_t ordo_session_capacity(const ordo_session* session);
@@ -119,8 +120,8 @@ ORDO_API void ordo_sampling_defaults(ordo_sampling* sampling);
 typedef struct ordo_sampler ordo_sampler;
 ORDO_API ordo_sampler* ordo_sampler_new(const ordo_sampling* sampling, int32_t vocab_size);
 ORDO_API void ordo_sampler_free(ordo_sampler* sampler);
-/* logits [vocab_size]; history: the tokens so far, prompt included; draw: the number of the draw, which with the seed decides
- * it. Returns a token, or -1. */
+/* logits [vocab_size]; history: all tokens so far, with the prompt; draw: the number of the draw. The seed and draw
+ * determine the result. Returns a token, or -1. */
 ORDO_API int32_t ordo_sample(ordo_sampler* sampler, const float* logits, const int32_t* history, size_t count,
                              uint64_t draw);
 
@@ -131,9 +132,9 @@ typedef struct ordo_generate_options {
     int32_t max_tokens;                  /* -1: until the end of text or a full context */
     const ordo_sampling* sampling;       /* NULL: the defaults */
     const ordo_session_options* session; /* NULL: the defaults */
-    const char* const* stop;             /* texts at which to stop, which are not emitted */
+    const char* const* stop;             /* texts at which to stop, which are not returned */
     size_t stop_count;
-    int32_t special; /* 1: special tokens in the prompt may be written as text */
+    int32_t special; /* 1: the text of a special token in the prompt becomes that token */
 } ordo_generate_options;
 ORDO_API void ordo_generate_options_defaults(ordo_generate_options* options);
 
@@ -146,14 +147,14 @@ typedef enum ordo_stop_reason {
 } ordo_stop_reason;
 
 typedef struct ordo_generation {
-    size_t size; /* to be set to sizeof(ordo_generation) before the call */
+    size_t size; /* set it to sizeof(ordo_generation) before the call */
     ordo_stop_reason reason;
     int32_t prompt_tokens, new_tokens;
     double prefill_seconds, decode_seconds;
 } ordo_generation;
 
-/* Receives the continuation piece by piece, whole UTF-8 sequences only and without a terminating 0; 0 stops it. It must
- * not throw or jump out. */
+/* Receives the continuation in pieces of whole UTF-8 sequences, without a terminating 0. Return 0 to stop. It must not
+ * throw or jump out. */
 typedef int32_t (*ordo_text_callback)(const char* text, size_t length, void* user);
 
 /* options, on_text and result may be NULL. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Training a model through the library: fine-tuning the weights of one that is loaded, step by step.
+// Fine-tuning of a loaded model through the library, step by step.
 //
 //   ordo::Model model = ordo::Model::load("weights/rope.safetensors");
 //   ordo::Trainer trainer(model, {.batch = 4, .length = 64});
 //   for (...) trainer.step(tokens, targets, 1e-4); // [4 * 64] of each
 //   trainer.save("my-rope.safetensors");
 //
-// Threads, errors and global state are as ordo.h says. The bits are the same for any number of threads.
+// ordo.h describes threads, errors and global state. The bits are the same for any number of threads.
 #pragma once
 
 #include "ordo.h"
@@ -19,54 +19,57 @@ struct TrainingOptions {
     int batch = 1;             // sequences of a step
     int length = 0;            // tokens of each; 0: the trained context
     double weight_decay = 0.1; // of matrices, not of vectors, as a share of the learning rate
-    double clip = 1;           // largest global norm of the gradient; longer ones are scaled down to it
-    double dropout = 0;        // of the embedding and of each residual branch, [0, 1); in step() alone
+    double clip = 1;           // largest global norm of the gradient; longer gradients are scaled down to it
+    double dropout = 0;        // of the embedding and of each residual branch, [0, 1); in step() only
     std::uint64_t seed = 1;    // of the dropout
-    int axes = 1;              // ids that each position has
-    // Muon (Jordan et al. 2024) for the matrices of the layers in the place of AdamW, its steps scaled to the size of AdamW's (Liu
-    // et al. 2025, arXiv 2502.16982): its learning rate as a multiple of lr, such as 1; 0: AdamW for all.
+    int axes = 1;              // ids of each position
+    // Muon (Jordan et al. 2024) for the matrices of the layers instead of AdamW, with steps scaled to the size of
+    // AdamW's (Liu et al. 2025, arXiv 2502.16982). The value is its learning rate as a multiple of lr, such as 1; 0:
+    // only AdamW.
     double muon = 0;
-    int input = 0; // tokens of each input of an encoder, if the model has one; 0: its trained context
+    int input = 0; // tokens of each encoder input, if the model has an encoder; 0: its trained context
 };
 
-// A copy of a model's weights in f32 that is trained by AdamW (Loshchilov and Hutter 2019; beta 0.9 and 0.95), or Muon, whatever
-// type the model holds them in, with gradients, the averages of AdamW and activations: at least 16 bytes a parameter. It belongs to
-// one thread at a time, and does not need the model any more once it is made. Calls of one that was moved from throw
-// Error(usage).
-//   Every call takes batch * length tokens, sequence after sequence; targets says what shall follow each of them (in a causal
-// model the token after it, in a bidirectional one the token that stands masked there), and a target < 0 is not
-// scored. So a text that is shorter than length is filled up with any token that has such a target. rows: segments, one for each
-// token, or none: all are of segment 0; positions, likewise, or none: 0 .. length - 1 in each sequence. input: of a model with an
-// encoder alone, for each sequence as many tokens as the options say; one that is shorter is filled up with tokens < 0.
+// Trains a copy of a model's weights with AdamW (Loshchilov and Hutter 2019; beta 0.9 and 0.95) or Muon. The copy is
+// f32 for any type of the model's weights. With gradients, AdamW's running averages and activations, it takes at least
+// 16 bytes per parameter. A Trainer belongs to one thread at a time. After construction it no longer needs the model.
+// Calls on a moved-from Trainer throw Error(usage).
+//   Every call takes batch * length tokens, sequence after sequence, and a target for each: the next token in a causal
+// model, the masked token in a bidirectional model. A target < 0 is not scored; use such targets to pad a text that is
+// shorter than length. rows has a segment for each token, or none (segment 0), and a position for each token, or none
+// (0 .. length - 1 in each sequence). input is for a model with an encoder: as many tokens for each sequence as
+// TrainingOptions::input says, with tokens < 0 as padding.
 class Trainer {
 public:
-    // Throws Error(usage) for an option out of its range, an encoding that has no gradient, by name, and one of the caller's own,
-    // which cannot be made a second time; Error(limit) for a length that the encoding does not reach, and for memory.
+    // Throws Error(usage) for an option out of range, for an encoding without a gradient (the error names it), and for
+    // an encoding of the caller, which cannot be constructed a second time. Throws Error(limit) if the encoding does
+    // not reach the length, or if memory is too small.
     explicit Trainer(const Model& model, const TrainingOptions& options = {});
     Trainer(Trainer&&) noexcept;
     Trainer& operator=(Trainer&&) noexcept;
     ~Trainer();
 
-    // One step with the learning rate lr. Returns the loss before it: the mean of -log p(target) over the targets that
-    // are scored, in nats, with dropout if there is any. Throws Error(usage) for another number of tokens, targets,
-    // segments or positions than batch * length, or of the input's, no target, more axes than the options say, and an lr that is not a finite number
-    // >= 0; Error(limit) for a token, target, segment or position out of range; Error(failure) if the loss or the
-    // gradient is not finite. The weights are then as before the call.
+    // Takes one step with the learning rate lr. Returns the loss before the step: the mean of -log p(target) over the
+    // scored targets, in nats, with dropout if it is on. Throws Error(usage) if the number of tokens, targets, segments
+    // or positions is not batch * length, if the input has a wrong length, if no target is scored, if positions have
+    // more axes than the options say, or if lr is not a finite number >= 0. Throws Error(limit) for a token, target,
+    // segment or position out of range, Error(failure) if the loss or the gradient is not finite. After an error the
+    // weights are as before the call.
     double step(std::span<const Token> tokens, std::span<const Token> targets, double lr, const TokenRows& rows = {},
                 std::span<const Token> input = {});
-    // The same loss without dropout, and without a step.
+    // Returns the loss without dropout, and takes no step.
     double loss(std::span<const Token> tokens, std::span<const Token> targets, const TokenRows& rows = {},
                 std::span<const Token> input = {});
 
     std::int64_t steps() const; // taken so far
 
-    // A model of its own with the weights as they are now, in f32, and the tokenizer of the one that it began with. Its metadata are
-    // that model's, but for the losses, which were other weights'; "fine_tune.N.KEY" says what was done here, N
-    // being 1 the first time. Throws Error(failure) for a weight that is not finite.
+    // A new model with the current weights in f32 and the tokenizer of the original model. It has the metadata of the
+    // original model except the losses, and "fine_tune.N.KEY" for this training, where N is 1 the first time. Throws
+    // Error(failure) for a weight that is not finite.
     Model model() const;
-    // The same as a file, replaced as a whole or not at all. dtype, of the matrices: f32, f16, bf16, q8_0, q4_0; beside a half,
-    // vectors are halves too. Throws Error(failure) likewise, and for a weight that the dtype cannot hold, Error(usage) for another
-    // dtype, Error(io).
+    // Writes that model to a file, which is replaced as a whole or not at all. dtype is the type of the matrices: f32,
+    // f16, bf16, q8_0, q4_0; with f16 or bf16, vectors have this type too. Throws Error(failure) for a weight that is
+    // not finite or that the dtype cannot hold, Error(usage) for another dtype, Error(io).
     void save(const std::filesystem::path& file, std::string_view dtype = "f16") const;
 
     struct Impl;
