@@ -280,7 +280,7 @@ results: program $(BENCHES) ## take bench/results and the README's table again, 
 	@bench/results.sh $(BUILD)
 	@tools/scripts/readme_table.sh
 
-lint: ## format, clang-tidy, floors, sizes, README
+lint: ## format, clang-tidy, floors, sizes, README, words
 	$(call needs,clang-format,clang-format)
 	$(call needs,clang-tidy,clang-tidy libomp-dev)
 	@tools/scripts/install_packages.sh $(TEST_PACKAGES)
@@ -288,6 +288,7 @@ lint: ## format, clang-tidy, floors, sizes, README
 	@git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run -Werror
 	@$(MAKE) tidy program
 	@[ ! -e README.md ] || tools/scripts/readme_table.sh --check
+	@tools/scripts/words.sh
 	@echo "lint: nothing to object to"
 format: ## clang-format everything
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
