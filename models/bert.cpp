@@ -44,8 +44,9 @@ NameMap names(const ModelPlan&) {
             .ignored = {"position_ids", "pooler.", "cls.seq_relationship.", "cls.predictions.decoder."}};
 }
 
-// llama.cpp's converter keeps what gives vectors, not the head of a masked model. RoBERTa and DistilBERT are written so too: of a table of
-// positions the rows that are used, and segments if there are some. What the activation was is not said; it is GELU by erf in all of them.
+// llama.cpp's converter keeps what gives vectors, not the head of a masked model. RoBERTa and DistilBERT are written so
+// too: of a table of positions the rows that are used, and segments if there are some. What the activation was is not
+// said; it is GELU by erf in all of them.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{bert_blueprint(), {}};
     Blueprint& b = plan.blueprint;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GPT-BigCode: SantaCoder (Ben Allal et al. 2023, arXiv 2301.03988) and StarCoder (Li et al. 2023, arXiv 2305.06161), whose
-// size of 15.5 billion parameters this is.
+// GPT-BigCode: SantaCoder (Ben Allal et al. 2023, arXiv 2301.03988) and StarCoder (Li et al. 2023, arXiv 2305.06161),
+// whose size of 15.5 billion parameters this is.
 #include "models/catalog.h"
 
 namespace ordo {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Marian (Junczys-Dowmunt et al. 2018, arXiv 1804.00344) as OPUS-MT's translation models have it: the transformer of Vaswani
-// et al. 2017, post-norm, waves of the position in halves, the embedding times sqrt(d_model), and a bias of the logits.
+// Marian (Junczys-Dowmunt et al. 2018, arXiv 1804.00344) as OPUS-MT's translation models have it: the transformer of
+// Vaswani et al. 2017, post-norm, waves of the position in halves, the embedding times sqrt(d_model), and a bias of the
+// logits.
 #include "models/catalog.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Qwen 2 and 3 with experts (Yang et al. 2024, arXiv 2407.10671; Yang et al. 2025, arXiv 2505.09388); the shape is that of Qwen 3 at
-// 30 billion parameters.
+// Qwen 2 and 3 with experts (Yang et al. 2024, arXiv 2407.10671; Yang et al. 2025, arXiv 2505.09388); the shape is that
+// of Qwen 3 at 30 billion parameters.
 #include "models/catalog.h"
 
 #include <algorithm>
@@ -94,8 +94,9 @@ NameMap names(const ModelPlan&) {
     return map;
 }
 
-// In a GGUF every layer has experts. Whether their shares are divided by their sum is a matter of the architecture: in Qwen 3 they are, in
-// Qwen 2, which has an expert that all tokens pass, they are not. A key that says otherwise is refused.
+// In a GGUF every layer has experts. Whether their shares are divided by their sum is a matter of the architecture: in
+// Qwen 3 they are, in Qwen 2, which has an expert that all tokens pass, they are not. A key that says otherwise is
+// refused.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     const bool shared = tensors.find("blk.0.ffn_gate_inp_shexp.weight") != nullptr;
     ModelPlan plan{make(), {}};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// T5 (Raffel et al. 2020, arXiv 1910.10683), small, and what followed it (version 1.1, Flan, mT5): an encoder and a decoder of
-// pre-norm RMSNorm without biases, scores that are not scaled, and a bias by distance that each stack's layers share.
-// Version 1.0 has ReLU and a tied head that reads rows times 1/sqrt(d_model); 1.1 a gated GELU and a head of its own.
+// T5 (Raffel et al. 2020, arXiv 1910.10683), small, and what followed it (version 1.1, Flan, mT5): an encoder and a
+// decoder of pre-norm RMSNorm without biases, scores that are not scaled, and a bias by distance that each stack's
+// layers share. Version 1.0 has ReLU and a tied head that reads rows times 1/sqrt(d_model); 1.1 a gated GELU and a head
+// of its own.
 #include "models/catalog.h"
 
 #include <cmath>
@@ -62,8 +63,9 @@ void read_activation(const Config& c, Blueprint& b, std::string_view fallback) {
         c.refuse("feed_forward_proj", "relu, gelu, silu, gated-relu, gated-gelu or gated-silu");
 }
 
-// The head is the embedding, of rows times 1/sqrt(d_model), or one of its own. transformers 5 writes tie_word_embeddings true
-// for both: of T5 scale_decoder_outputs tells them apart there, and of mT5 whether the file has a head.
+// The head is the embedding, of rows times 1/sqrt(d_model), or one of its own. transformers 5 writes
+// tie_word_embeddings true for both: of T5 scale_decoder_outputs tells them apart there, and of mT5 whether the file
+// has a head.
 void read_head(const Config& c, const TensorStore& tensors, bool multilingual, Blueprint& b) {
     const bool tied = c.flag("tie_word_embeddings", !multilingual), own = tensors.find("lm_head.weight") != nullptr;
     const bool scaled = c.flag("scale_decoder_outputs", multilingual ? tied && !own : tied);
@@ -136,8 +138,9 @@ NameMap names(const ModelPlan&) {
             .ignored = {"lm_head.weight", "embed_tokens.weight", "EncDecAttention.relative_attention_bias.weight"}};
 }
 
-// A GGUF counts the encoder's layers as block_count, and has no keys for the furthest distance, 128 in all published models, and for the
-// activation, which goes with the gate. UMT5 is written under the same name, with a table in every layer.
+// A GGUF counts the encoder's layers as block_count, and has no keys for the furthest distance, 128 in all published
+// models, and for the activation, which goes with the gate. UMT5 is written under the same name, with a table in every
+// layer.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{decoder(), {}};
     Blueprint& b = plan.blueprint;

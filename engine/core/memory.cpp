@@ -21,8 +21,8 @@ namespace {
 
 std::atomic<std::size_t> mapped_now{0};
 
-// Below, most of a huge page would be cleared in vain. From here on it is the cheaper one: in a virtual machine 512 pages of 4 kB
-// took the system about 50 times as long (bench/README.md).
+// Below, most of a huge page would be cleared in vain. From here on it is the cheaper one: in a virtual machine 512
+// pages of 4 kB took the system about 50 times as long (bench/README.md).
 constexpr std::size_t least_on_huge_pages = huge_page / 2;
 
 // How much of a piece is to lie on huge pages: what is left over of the last one only if it fills half of it.

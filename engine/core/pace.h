@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Whether a team makes short passes faster than its first thread alone. `Balance` (core/team.h) sees what a team loses by
-// waiting for a processor; what its hand-overs cost no thread can see: each makes the others fetch what it has written,
-// and where a pass takes fifty microseconds that is half of it. So both are tried. The same bits come of either.
+// Whether a team makes short passes faster than its first thread alone. `Balance` (core/team.h) sees what a team loses
+// by waiting for a processor; what its hand-overs cost no thread can see: each makes the others fetch what it has
+// written, and where a pass takes fifty microseconds that is half of it. So both are tried. The same bits come of
+// either.
 #pragma once
 
 #include "core/parallel.h"

@@ -64,8 +64,8 @@ void shuffle(std::span<T> x, const Random& random, std::uint64_t first = 0) {
         std::swap(x[i], x[static_cast<std::size_t>(random.below(first + i, i + 1))]);
 }
 
-// The same from the front: element i changes places with one of i .. n - 1, the draw(i, n - i)-th of them. What was drawn by either
-// stays as it was drawn.
+// The same from the front: element i changes places with one of i .. n - 1, the draw(i, n - i)-th of them. What was
+// drawn by either stays as it was drawn.
 template <class T, class Draw>
 void shuffle_forward(std::span<T> x, const Draw& draw) {
     for (std::size_t i = 0; i + 1 < x.size(); ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An architecture as data: what models/ holds. How a family's own files become a plan and an encoding, and what they call
-// its tensors.
+// An architecture as data: what models/ holds. How a family's own files become a plan and an encoding, and what they
+// call its tensors.
 #pragma once
 
 #include "formats/config.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The hyperparameters of somebody's model: the members of a config.json, or the scalars of a GGUF under its architecture's
-// prefix. What is wrong is refused by key, value and what would work.
+// The hyperparameters of somebody's model: the members of a config.json, or the scalars of a GGUF under its
+// architecture's prefix. What is wrong is refused by key, value and what would work.
 #pragma once
 
 #include "core/error.h"
@@ -18,8 +18,8 @@ public:
     Config(const JsonValue& object, std::string where, std::string prefix = {})
         : object_(&object), where_(std::move(where)), prefix_(std::move(prefix)) {}
 
-    // The same, with the members of a JSON object for the keys that are absent here: the defaults of a published class. A key
-    // that is there as null stays null.
+    // The same, with the members of a JSON object for the keys that are absent here: the defaults of a published class.
+    // A key that is there as null stays null.
     Config with_defaults(std::string_view json) const;
 
     const std::string& where() const { return where_; }

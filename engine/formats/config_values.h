@@ -18,10 +18,11 @@ NameMap llama_names();
 
 // sliding_window; 0 if it is null, and `usual`, the class's default, if it is absent.
 int window_of(const Config& config, int usual);
-// The windows of Qwen's keys: sliding_window in the layers that layer_types names sliding_attention, or those that `fallback`
-// says slide; none unless use_sliding_window. Layers that differ become a pattern.
+// The windows of Qwen's keys: sliding_window in the layers that layer_types names sliding_attention, or those that
+// `fallback` says slide; none unless use_sliding_window. Layers that differ become a pattern.
 void set_windows(const Config& config, Blueprint& blueprint, int usual, const std::function<bool(int)>& fallback);
-// For each layer whether layer_types says sliding_attention, or full_attention; as fallback says where there is no such key.
+// For each layer whether layer_types says sliding_attention, or full_attention; as fallback says where there is no such
+// key.
 std::vector<bool> sliding_layers(const Config& config, int n_layers, const std::function<bool(int)>& fallback);
 // Each layer as the blueprint's own plan, with a window where it slides.
 void set_sliding(Blueprint& blueprint, const std::vector<bool>& sliding, int window);
@@ -43,8 +44,8 @@ struct RopeKeys {
 };
 
 // The spec of rope: "rope:theta=500000,pairing=halves,scaling=llama3,...". Of both forms of the keys, rope_parameters
-// (transformers 5) and rope_theta with rope_scaling, the first wins, with a warning if they differ. The plan's blueprint
-// has its sizes already.
+// (transformers 5) and rope_theta with rope_scaling, the first wins, with a warning if they differ. The plan's
+// blueprint has its sizes already.
 std::string rope_spec(const Config& config, ModelPlan& plan, const RopeKeys& keys = {});
 
 // Layers that repeat: the plans, or specs, of all layers cut to their period. A spec is "pattern(...)" unless one is

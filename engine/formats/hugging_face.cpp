@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, or pytorch_model.bin or
-// its shards, and, where they are there, tokenizer.json (or vocab.json and merges.txt, Marian's files or SentencePiece's), tokenizer_config.json,
-// special_tokens_map.json and generation_config.json.
+// A directory as Hugging Face's transformers writes it: config.json, model.safetensors or its shards, or
+// pytorch_model.bin or its shards, and, where they are there, tokenizer.json (or vocab.json and merges.txt, Marian's
+// files or SentencePiece's), tokenizer_config.json, special_tokens_map.json and generation_config.json.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "formats/architecture.h"

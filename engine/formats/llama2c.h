@@ -24,7 +24,8 @@ bool is_llama2c(const std::filesystem::path& path);
 
 // tokenizer: a vocabulary, as llama2c_vocabulary() reads it; empty: none. Throws Error.
 Source llama2c_source(const std::filesystem::path& path, const std::filesystem::path& tokenizer = {});
-// The same with the vocabulary that lies beside it: tok512.bin of 512 tokens, as llama2.c calls those that it trains, or tokenizer.bin.
+// The same with the vocabulary that lies beside it: tok512.bin of 512 tokens, as llama2.c calls those that it trains,
+// or tokenizer.bin.
 Source llama2c_source_and_tokenizer(const std::filesystem::path& path);
 
 // Its text side by such a vocabulary, of vocab_size tokens. Throws Error.

@@ -16,8 +16,8 @@ enum class Layout {
 };
 
 // One line of a family's table. '#' stands for a layer, '@' for an expert. A name that ends in neither .weight nor
-// .bias stands for both, on both sides. `ours` is a tensor of tensor_list() or of an encoding ("encoding.learned"), or a piece of one,
-// rows that others store apart:
+// .bias stands for both, on both sides. `ours` is a tensor of tensor_list() or of an encoding ("encoding.learned"), or
+// a piece of one, rows that others store apart:
 //   attention.qkv    attention.q, attention.k, attention.v
 //   cross_attention.kv  cross_attention.k, cross_attention.v
 //   feed_forward.in  feed_forward.gate, feed_forward.up, where it is gated

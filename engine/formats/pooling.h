@@ -6,8 +6,8 @@
 
 namespace ordo {
 
-// Of a directory as sentence-transformers writes it: modules.json, which lists what follows the model, and the folder of its
-// pooling, 1_Pooling. It becomes the metadata `pooling` and `normalised`. A module that is neither is a warning.
+// Of a directory as sentence-transformers writes it: modules.json, which lists what follows the model, and the folder
+// of its pooling, 1_Pooling. It becomes the metadata `pooling` and `normalised`. A module that is neither is a warning.
 void read_pooling(const std::filesystem::path& directory, Source& source);
 
 // The same of *.pooling_type, a number of llama.cpp's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tensors of a model as somebody's files hold them: named ranges of bytes. Every container (safetensors, one or many;
-// GGUF; llama2.c) becomes one of these, and nothing above knows which it was.
+// The tensors of a model as somebody's files hold them: named ranges of bytes. Every container (safetensors, one or
+// many; GGUF; llama2.c) becomes one of these, and nothing above knows which it was.
 #pragma once
 
 #include "core/weight_type.h"

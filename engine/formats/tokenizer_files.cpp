@@ -112,8 +112,8 @@ std::unique_ptr<Tokenizer> tokenizer_from_gpt2_files(const fs::path& directory, 
 }
 
 // ---- Marian's ---------------------------------------------------------------------------------------
-// The ids are vocab.json's, of the texts of both languages; source.spm says how a text of the first is cut. target.spm would cut
-// one of the second, which nothing here does.
+// The ids are vocab.json's, of the texts of both languages; source.spm says how a text of the first is cut. target.spm
+// would cut one of the second, which nothing here does.
 
 bool has_marian_files(const fs::path& directory, std::string_view model_type) {
     return model_type == "marian" && is_there(directory / vocab_name) && is_there(directory / source_name);
@@ -307,8 +307,8 @@ void add_listed(const fs::path& directory, const JsonValue& tokenizer_config, Mo
         to.add(each.id, each.content, flag_of(each.token, "special", true));
 }
 
-// <extra_id_99> to <extra_id_0> behind the pieces, as many as extra_ids says; T5's default where no tokens are listed, and none
-// of mT5's, whose pieces have them.
+// <extra_id_99> to <extra_id_0> behind the pieces, as many as extra_ids says; T5's default where no tokens are listed,
+// and none of mT5's, whose pieces have them.
 void add_extra_ids(const JsonValue& tokenizer_config, std::string_view model_type, const std::string& where,
                    GgufVocabulary& v, MoreTokens& to) {
     constexpr std::uint64_t most = 1 << 16;

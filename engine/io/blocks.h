@@ -37,8 +37,8 @@ namespace ordo {
 //   q4_0: d = m / -8 with m the value of largest magnitude, q = min(15, floor(x / d + 8.5)), x = (q - 8) d
 // False if a scale does not fit f16.
 bool write_blocks(WeightType type, std::span<const float> values, std::span<std::byte> out);
-// The first block, of block_size() weights, with a d or dmin that is not finite; of halves, the first that is not. None if
-// all are. Not for f32.
+// The first block, of block_size() weights, with a d or dmin that is not finite; of halves, the first that is not. None
+// if all are. Not for f32.
 std::optional<std::size_t> wild_block(WeightType type, std::span<const std::byte> blocks);
 // out: as many whole blocks, or halves, as it has room for. Not for f32.
 void read_blocks(WeightType type, std::span<const std::byte> blocks, std::span<float> out);

@@ -17,7 +17,8 @@ public:
 
     const std::string& where() const { return where_; } // the path, printable
     std::uint64_t size() const { return size_; }
-    // Fills out from the given offset. Throws Error(failure) for what lies beyond the end, Error(io) if the file cannot be read any more.
+    // Fills out from the given offset. Throws Error(failure) for what lies beyond the end, Error(io) if the file cannot
+    // be read any more.
     void read(std::uint64_t offset, std::span<std::byte> out) const;
 
 private:

@@ -18,8 +18,8 @@ struct FileKind {
     std::string text() const;  // both
 };
 
-// That of files which are not plain text, if it is one that people hold for weights or for text; null: unknown, or a safetensors
-// file.
+// That of files which are not plain text, if it is one that people hold for weights or for text; null: unknown, or a
+// safetensors file.
 const FileKind* binary_kind(std::string_view start);
 
 bool like_safetensors(std::string_view start);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16: products on tiles too (Sapphire Rapids, 2023).
+// -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16: products on tiles too (Sapphire Rapids,
+// 2023).
 #include "kernels/kernels.h"
 
 #include "kernels/tile_config.h"
@@ -14,8 +15,8 @@
 
 namespace {
 
-// In assembly, since g++'s intrinsics paste the number of a tile into theirs, where a template's parameter has none, and do
-// not say that loading reads memory (g++ 12).
+// In assembly, since g++'s intrinsics paste the number of a tile into theirs, where a template's parameter has none,
+// and do not say that loading reads memory (g++ 12).
 struct AmxUnit {
     static void configure(const ordo::TileConfig& config) { asm volatile("ldtilecfg %0" ::"m"(config)); }
     static void release() { asm volatile("tilerelease"); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The inner loops, compiled once per instruction set (baseline.cpp, avx2.cpp, avxvnni.cpp, avx512.cpp, avx512vnni.cpp,
-// avx512bf16.cpp; of ARM64 neon.cpp, dotprod.cpp: the same body.h under different flags; amx.cpp: with products on tiles
-// besides) and chosen at run time. All run on the calling thread.
+// avx512bf16.cpp; of ARM64 neon.cpp, dotprod.cpp: the same body.h under different flags; amx.cpp: with products on
+// tiles besides) and chosen at run time. All run on the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -66,8 +66,9 @@ struct Kernels {
     // The same with b in f16.
     void (*product_halves)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                            const std::uint16_t* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
-    // c [m, n] = a [m, k] * b [k, n], rows of a and c lda and ldc apart. b is in slabs of 64 rows: of each, for every 32
-    // columns, the last ones filled up, scales f16[64] and signed bytes [64][32]. A row has the bits that it has alone.
+    // c [m, n] = a [m, k] * b [k, n], rows of a and c lda and ldc apart. b is in slabs of 64 rows: of each, for every
+    // 32 columns, the last ones filled up, scales f16[64] and signed bytes [64][32]. A row has the bits that it has
+    // alone.
     void (*product_slabs)(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
                           std::ptrdiff_t ldc);
     // y[r * ldy + i] = sum over l of w[i * ldw + l] * x[r * ldx + l], for i in [0, m), r in [0, rows):

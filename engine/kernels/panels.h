@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Products with packed weights, included by one file per instruction set after vectors.h; the layout is
-// described in kernels.h. Here floats and halves; quant_panels.h has blocks of 32 and super_panels.h those of 256. Every
-// output is one chain of additions over ascending k, whatever the rows, panels and threads around it: a row of a batch has
-// the bits that it has alone.
+// described in kernels.h. Here floats and halves; quant_panels.h has blocks of 32 and super_panels.h those of 256.
+// Every output is one chain of additions over ascending k, whatever the rows, panels and threads around it: a row of a
+// batch has the bits that it has alone.
 
 namespace {
 
 constexpr int panel_outputs = ordo::panel_outputs, panel_vectors = panel_outputs / lanes;
 
-// Asks for the memory that lies so many bytes after p, before it is needed: what the machine prefetches by itself stops at
-// the end of every page, and a panel has few. An address that is nobody's does no harm.
+// Asks for the memory that lies so many bytes after p, before it is needed: what the machine prefetches by itself stops
+// at the end of every page, and a panel has few. An address that is nobody's does no harm.
 template <std::ptrdiff_t AFTER, std::ptrdiff_t BYTES>
 inline void prefetch(const std::byte* p) {
     constexpr std::ptrdiff_t line = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with weights, and keys and values, in blocks of 32, included by one file per instruction set after panels.h, whose
-// promise holds here too: a row of a batch has the bits that it has alone.
+// Products with weights, and keys and values, in blocks of 32, included by one file per instruction set after panels.h,
+// whose promise holds here too: a row of a batch has the bits that it has alone.
 
 namespace {
 
@@ -141,7 +141,8 @@ void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 constexpr int slab_depth = 64, slab_scales = 2 * slab_depth; // rows of b, and bytes before a block's values
 
 // Some of the weights of ROWS rows of a, up to 64 of a slab, each with the scale of its row of b, which thereby costs
-// nothing beside the values. What lies past them is 0 up to a whole vector: no scale there is read, as it may be of a token that came later.
+// nothing beside the values. What lies past them is 0 up to a whole vector: no scale there is read, as it may be of a
+// token that came later.
 template <int ROWS, class Store>
 inline void scale_weights(const float* a, std::ptrdiff_t lda, int some, const std::byte* block, const Store& store_to) {
     for (int i = 0; i < some; i += lanes) {
@@ -170,8 +171,8 @@ inline __m512bh byte_pairs(const signed char* row) {
     return reinterpret_cast<__m512bh>(_mm512_or_si512(_mm512_srli_epi32(floats_of(row), 16), floats_of(row + 32)));
 }
 
-// The first ROWS rows of a by BLOCKS blocks of 32 columns of b, of which `cols` columns are wanted. Scaled weights are rounded
-// to bf16, so that two rows of b are met at once.
+// The first ROWS rows of a by BLOCKS blocks of 32 columns of b, of which `cols` columns are wanted. Scaled weights are
+// rounded to bf16, so that two rows of b are met at once.
 template <int ROWS, int BLOCKS>
 inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
                       float* c, std::ptrdiff_t ldc, int cols) {

@@ -113,8 +113,8 @@ struct K45Block {
     }
 };
 
-// q6_K: x = d s (l - 32), s signed, for each 16 weights. Of each half of a block a word holds four weights and the four that
-// are 64 further.
+// q6_K: x = d s (l - 32), s signed, for each 16 weights. Of each half of a block a word holds four weights and the four
+// that are 64 further.
 struct K6Block {
     static constexpr int halves = 64, high_bits = 32, scales = 48, bytes = halves + 128 * 52, groups = 16;
     static words word(const std::byte* block, int i, int v) {

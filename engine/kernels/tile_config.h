@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The shapes of tiles, as LDTILECFG reads them (Intel's Software Developer's Manual, volume 2): palette 1 has eight tiles of up to
-// 16 rows of 64 bytes.
+// The shapes of tiles, as LDTILECFG reads them (Intel's Software Developer's Manual, volume 2): palette 1 has eight
+// tiles of up to 16 rows of 64 bytes.
 #pragma once
 
 #include <cstdint>

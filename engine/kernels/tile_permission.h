@@ -16,8 +16,8 @@ struct TileMachine {
 };
 TileMachine this_tile_machine();
 
-// AMX-TILE, AMX-INT8 and AMX-BF16 with tiles as large as kernels/tile_products.h takes them, and the permission, which is
-// asked for only where all else is there.
+// AMX-TILE, AMX-INT8 and AMX-BF16 with tiles as large as kernels/tile_products.h takes them, and the permission, which
+// is asked for only where all else is there.
 bool runs_tiles(const TileMachine& machine);
 
 } // namespace ordo

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Products on tiles, included after super_panels.h by amx.cpp and by the tests' twin of it, which computes what Intel's manual
-// says of each instruction. Unit is one of the two:
+// Products on tiles, included after super_panels.h by amx.cpp and by the tests' twin of it, which computes what Intel's
+// manual says of each instruction. Unit is one of the two:
 //   configure(config), release()        for the calling thread
 //   zero<T>()                           tile T to zeros
 //   load<T>(p, stride), store<T>(...)   its rows, stride bytes apart
 //   dot_pairs<C, A, B>()                C [m][n] f32 += A [m][k][2] * B [k][n][2], bf16
 //   dot_bytes<C, A, B>()                C [m][n] i32 += A [m][k][4] * B [k][n][4], signed bytes
-// A panel's words lie as B wants them, [k][32] of four bytes, so that both halves of its outputs are loaded from where they are.
+// A panel's words lie as B wants them, [k][32] of four bytes, so that both halves of its outputs are loaded from where
+// they are.
 
 namespace {
 
-// Tiles 0 and 1 hold the sums of the first 16 rows with both halves of a panel, 2 and 3 those of the next 16; 4 and 5 hold
-// the rows, 6 and 7 the halves.
+// Tiles 0 and 1 hold the sums of the first 16 rows with both halves of a panel, 2 and 3 those of the next 16; 4 and 5
+// hold the rows, 6 and 7 the halves.
 constexpr int tile_rows = ordo::palette_rows, tile_bytes = ordo::palette_row_bytes, half_panel = panel_outputs / 2;
 constexpr std::ptrdiff_t panel_row_bytes = 4 * panel_outputs;
 
-// The calling thread's tiles, for so many rows (second: beyond 16 of them) by `depth` words of four bytes. A thread holds none
-// beyond a product: what tiles hold would be saved with it whenever the system takes its processor, and keeps that from
-// sleeping deeply.
+// The calling thread's tiles, for so many rows (second: beyond 16 of them) by `depth` words of four bytes. A thread
+// holds none beyond a product: what tiles hold would be saved with it whenever the system takes its processor, and
+// keeps that from sleeping deeply.
 template <class Unit>
 class Tiled {
 public:
@@ -45,8 +46,9 @@ public:
 
 // ---- bf16 by bf16 -----------------------------------------------------------------------------
 
-// Up to 16 rows of x, or with TWO up to 32, by a panel. Sums of even and odd k are kept apart within 32 k and then added to
-// the output (TDPBF16PS): a row has the same bits in any tile, and what k lacks to a multiple of 32 is filled up with zeros.
+// Up to 16 rows of x, or with TWO up to 32, by a panel. Sums of even and odd k are kept apart within 32 k and then
+// added to the output (TDPBF16PS): a row has the same bits in any tile, and what k lacks to a multiple of 32 is filled
+// up with zeros.
 template <class Unit, bool TWO>
 void tiled_pairs(int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
                  std::ptrdiff_t ldy, int outputs) {
@@ -195,8 +197,8 @@ inline void tiled_block(int rows, const signed char* x, std::ptrdiff_t ldx, cons
     }
 }
 
-// As quant_tile, whose sums are whole numbers too, and whose scales are applied in the same order: with the same bits. Two
-// blocks at a time, since totals are loaded and stored as often as sums otherwise.
+// As quant_tile, whose sums are whole numbers too, and whose scales are applied in the same order: with the same bits.
+// Two blocks at a time, since totals are loaded and stored as often as sums otherwise.
 template <class Unit, class Levels>
 void tiled_blocks(int rows, int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
                   int outputs) {

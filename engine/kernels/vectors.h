@@ -130,8 +130,8 @@ inline float largest(floats v) {
 }
 
 // exp(x) for x <= 88 by 2^n * e^r, |r| <= ln 2 / 2, and a polynomial of degree 6 (Cephes' expf, about
-// 1 ulp); below -66.5 the result is 0. That is 2^-96, and stands beside a 1 wherever it is used; what is smaller still makes
-// subnormal numbers of the products that follow, on which a processor takes a hundred cycles each.
+// 1 ulp); below -66.5 the result is 0. That is 2^-96, and stands beside a 1 wherever it is used; what is smaller still
+// makes subnormal numbers of the products that follow, on which a processor takes a hundred cycles each.
 inline floats exp_lanes(floats x) {
     const floats low = splat(-66.5f);
     const ints tiny = x < low;

@@ -10,11 +10,13 @@ namespace ordo {
 CacheType cache_type(std::string_view name);
 const char* name_of(CacheType type);
 
-// A slab holds 64 tokens. Their keys lie turned, so that the scores of a slab are one small matrix product on contiguous
-// memory, whether one query asks or many, and no row has to be summed up across:
+// A slab holds 64 tokens. Their keys lie turned, so that the scores of a slab are one small matrix product on
+// contiguous memory, whether one query asks or many, and no row has to be summed up across:
 //   f32, f16  keys [d, 64], values [64, d]
-//   q8_0      blocks of 32 along d, the last filled up with zeros: keys as two panels of 32 outputs each (kernels/kernels.h),
-//             values as Kernels::product_slabs wants them. A row is quantised alone; its scales are f16, so that blocks whose largest
+//   q8_0      blocks of 32 along d, the last filled up with zeros: keys as two panels of 32 outputs each
+//     (kernels/kernels.h),
+//             values as Kernels::product_slabs wants them. A row is quantised alone; its scales are f16, so that blocks
+//               whose largest
 //             value is below 127 * 2^-14 = 0.008 lose bits, and below 4e-6 all.
 // Where a token is written or read, `slab` points to its slab and i is its place in that.
 class CacheFormat {
@@ -27,8 +29,8 @@ public:
     virtual void write_value(const float* value, int d, std::byte* slab, int i) const = 0;
     virtual void read_key(const std::byte* slab, int i, float* key, int d) const = 0;
     virtual void read_value(const std::byte* slab, int i, float* value, int d) const = 0;
-    // scores [n, m] = scale * q [n, d] * keys^T, of the first m tokens of successive slabs; a row has the bits that it has alone.
-    // memory: query_bytes(n, d), aligned as floats are.
+    // scores [n, m] = scale * q [n, d] * keys^T, of the first m tokens of successive slabs; a row has the bits that it
+    // has alone. memory: query_bytes(n, d), aligned as floats are.
     virtual void multiply_keys(const std::byte* slabs, float scale, View q, std::byte* memory, View scores) const = 0;
     // out [n, d] = weights [n, m] * values, likewise.
     virtual void multiply_values(const std::byte* slabs, View weights, View out) const = 0;

@@ -17,8 +17,8 @@ enum class NormPlace {
     parallel_two // x += f(norm(x)) + g(norm'(x)), two                  Black et al. 2022 (GPT-NeoX)
 };
 
-// An RMS norm of queries and keys before they are rotated: of each head, with one weight [d_head] for all heads (Qwen 3,
-// Gemma 3), or of all heads together, with a weight [heads * d_head] (OLMo 2).
+// An RMS norm of queries and keys before they are rotated: of each head, with one weight [d_head] for all heads (Qwen
+// 3, Gemma 3), or of all heads together, with a weight [heads * d_head] (OLMo 2).
 enum class QkNorm { none, head, width };
 
 // What one layer is made of, beside its sizes.
@@ -37,8 +37,8 @@ struct LayerPlan {
     float score_scale = 0;       // 0: 1 / sqrt(d_head)
     float attention_softcap = 0; // of scaled scores, before the bias: s -> cap * tanh(s / cap); 0: none
 
-    // After it, attention to what an encoder made of its input (Vaswani et al. 2017, section 3.2.3), a branch of its own with
-    // a norm of its own; it has the biases and the score scale of the other. No encoding acts in it.
+    // After it, attention to what an encoder made of its input (Vaswani et al. 2017, section 3.2.3), a branch of its
+    // own with a norm of its own; it has the biases and the score scale of the other. No encoding acts in it.
     bool cross_attention = false;
 
     Activation activation = Activation::silu;
@@ -46,12 +46,13 @@ struct LayerPlan {
     bool ffn_bias = false;
     int ffn_width = 0; // of this layer's feed-forward part, or of each expert; 0: the model's d_ff
     // A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538; Jiang et al. 2024, arXiv 2401.04088): so many
-    // feed-forward branches, of which a softmax over router logits picks the best few for each token; 0: a single one, and no router.
+    // feed-forward branches, of which a softmax over router logits picks the best few for each token; 0: a single one,
+    // and no router.
     int experts = 0;
     int experts_used = 0;             // for each token
     bool experts_renormalised = true; // the weights of those picked sum to one
-    // The width of one more expert, which every token x passes, with the weight sigmoid(x . w), w a vector of its own (Qwen Team
-    // 2024, Qwen1.5-MoE); 0: none.
+    // The width of one more expert, which every token x passes, with the weight sigmoid(x . w), w a vector of its own
+    // (Qwen Team 2024, Qwen1.5-MoE); 0: none.
     int shared_expert = 0;
 
     // Biases of q, k, v and the output alike.

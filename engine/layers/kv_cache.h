@@ -44,10 +44,12 @@ public:
     int floor(int layer) const { return layers_[static_cast<std::size_t>(layer)].floor; }
     // Whether all that a token in slot `size` would see is there.
     bool holds_before(int size) const;
-    // Whether a token in slot `size` can be fed: it may see less than its window where evict() found something forgotten.
+    // Whether a token in slot `size` can be fed: it may see less than its window where evict() found something
+    // forgotten.
     bool goes_on_from(int size) const;
-    // The tokens of a layer from first + count to size move down by count. turn(k [n, heads * d_head], slot) changes the keys
-    // of n tokens on their way, which were in slots from `slot` on; keys and values [64, heads * d_head] are working memory.
+    // The tokens of a layer from first + count to size move down by count. turn(k [n, heads * d_head], slot) changes
+    // the keys of n tokens on their way, which were in slots from `slot` on; keys and values [64, heads * d_head] are
+    // working memory.
     void evict(int layer, int first, int count, int size, View keys, View values,
                const std::function<void(View k, int slot)>& turn);
 

@@ -15,9 +15,9 @@ struct TypedRows {
     int rows;
 };
 
-// Weights [rows, cols] that somebody else owns: packed in panels as kernels/kernels.h describes, or f32 row by row where
-// they are trained, or too few to fill a panel. There is no second copy. Blocks may be of several types, each from some
-// row on, as where a file has the value projection in another type than those of queries and keys.
+// Weights [rows, cols] that somebody else owns: packed in panels as kernels/kernels.h describes, or f32 row by row
+// where they are trained, or too few to fill a panel. There is no second copy. Blocks may be of several types, each
+// from some row on, as where a file has the value projection in another type than those of queries and keys.
 class Matrix {
 public:
     // Rows of one type, in panels of their own.
@@ -41,8 +41,8 @@ public:
     static std::uint64_t bytes(WeightType type, int rows, int cols);
     static std::uint64_t bytes(const std::vector<TypedRows>& bands, int cols);
 
-    // Writes the weights f32 [rows, cols], rows one after the other, into a packed matrix of a writable() type. False for
-    // one that the type cannot hold.
+    // Writes the weights f32 [rows, cols], rows one after the other, into a packed matrix of a writable() type. False
+    // for one that the type cannot hold.
     bool pack(View f32) const;
     // The same with rows in this very type as a file has them, row_bytes() each, which are moved and not computed with.
     void pack_blocks(std::span<const std::byte> rows) const;

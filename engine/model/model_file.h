@@ -4,13 +4,16 @@
 //   blueprint       blueprint.h
 //   encoding        a canonical spec
 //   tokenizer       the text of a tokenizer.json, whose ids may be fewer than the rows of the embedding
-//   special_tokens  {"start": 1, "end": [2], "padding": 0, ...}; without it the token <|endoftext|> begins and ends a text
+//   special_tokens  {"start": 1, "end": [2], "padding": 0, ...}; without it the token <|endoftext|> begins and ends a
+//     text
 //   sampling        {"temperature": 0.6, "top_k": 50, "top_p": 0.9}, if its makers recommend one
-//   pooling, normalised  "mean", "first" or "last", and "true" or "false": how a text's vector is made, if its makers say so
-//   weight_types    {"layers.0.attention.qkv.weight": "q4_0", ...} of the tensors that are blocks in bytes. Files of before
+//   pooling, normalised  "mean", "first" or "last", and "true" or "false": how a text's vector is made, if its makers
+//     say so
+//   weight_types    {"layers.0.attention.qkv.weight": "q4_0", ...} of the tensors that are blocks in bytes. Files of
+//     before
 //                   0.2 have none: there the bytes of a row tell q8_0 and q4_0 apart
-// and whatever else its maker wants to say of it ("corpus", "command", ...). Its tensors are those of model_tensors(): F32,
-// F16, BF16, or blocks as GGUF lays them out, U8 [rows, row_bytes()].
+// and whatever else its maker wants to say of it ("corpus", "command", ...). Its tensors are those of model_tensors():
+// F32, F16, BF16, or blocks as GGUF lays them out, U8 [rows, row_bytes()].
 #pragma once
 
 #include "io/safetensors.h"

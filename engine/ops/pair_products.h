@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of f32 matrices, rounded to bf16 on the way, where the kernels multiply pairs of bf16 with sums in f32: mixed precision
-// (Micikevicius et al. 2018, arXiv 1710.03740; Kalamkar et al. 2019, arXiv 1905.12322), which training is fast by.
+// Products of f32 matrices, rounded to bf16 on the way, where the kernels multiply pairs of bf16 with sums in f32:
+// mixed precision (Micikevicius et al. 2018, arXiv 1710.03740; Kalamkar et al. 2019, arXiv 1905.12322), which training
+// is fast by.
 #pragma once
 
 #include "core/blas.h"
@@ -12,7 +13,8 @@ class PairProducts {
 public:
     static bool available(); // to the kernels that are selected
 
-    // c = a * b, or that is added to it with beta = 1; as gemm() has it. The same bits for any number of threads. Not in a team.
+    // c = a * b, or that is added to it with beta = 1; as gemm() has it. The same bits for any number of threads. Not
+    // in a team.
     void operator()(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
 
 private:

@@ -48,10 +48,10 @@ public:
                const std::function<void(std::string_view)>& on_text, const std::function<void(Token)>& on_token) const;
 
 private:
-    // Tokens that are looked for at once, in the order of the texts that are looked for. The search is binary: with t the last
-    // that is not behind the text, those with which the text begins are t itself and beginnings of it. They form
-    // a chain; each knows the next of it and one further on, so that the longest of at most so many bytes is a
-    // few steps away (Myers 1983, An applicative random-access stack).
+    // Tokens that are looked for at once, in the order of the texts that are looked for. The search is binary: with t
+    // the last that is not behind the text, those with which the text begins are t itself and beginnings of it. They
+    // form a chain; each knows the next of it and one further on, so that the longest of at most so many bytes is a few
+    // steps away (Myers 1983, An applicative random-access stack).
     class Set {
     public:
         struct Sought {

@@ -15,8 +15,8 @@
 
 namespace ordo {
 
-// A score at which, or below, Unigram never takes a token for what text spells: that of a token of another language's text, in a vocabulary
-// of two. A character that no other token has still finds it.
+// A score at which, or below, Unigram never takes a token for what text spells: that of a token of another language's
+// text, in a vocabulary of two. A character that no other token has still finds it.
 inline constexpr double never_taken = -1e30;
 
 class TokenModel {

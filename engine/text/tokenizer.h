@@ -73,8 +73,8 @@ std::vector<Token> encode_framed(const Tokenizer& tokenizer, std::string_view te
 std::unique_ptr<Tokenizer> make_byte_tokenizer();
 
 // Reads a tokenizer.json; where names it in errors. A component that is not known is refused by name, never
-// guessed; a key that is not known is ignored. Members for truncation and padding are kept and not followed: how long an input may be is the caller's to say.
-// Throws Error(model).
+// guessed; a key that is not known is ignored. Members for truncation and padding are kept and not followed: how long
+// an input may be is the caller's to say. Throws Error(model).
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, std::string_view where);
 
 } // namespace ordo

@@ -8,8 +8,8 @@
 
 namespace ordo {
 
-// The learning rate over a run: it rises in a line over the warm-up, then falls along half a cosine (Loshchilov and Hutter
-// 2017, arXiv 1608.03983), or, with a decay, stays and falls in a line over so many steps at the end
+// The learning rate over a run: it rises in a line over the warm-up, then falls along half a cosine (Loshchilov and
+// Hutter 2017, arXiv 1608.03983), or, with a decay, stays and falls in a line over so many steps at the end
 // (warm-up-stable-decay; Hu et al. 2024, arXiv 2404.06395, with the line of Haegele et al. 2024, arXiv 2405.18392).
 struct Schedule {
     double peak = 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Figures that others have published of checkpoints that many people have at home. A test runs if a variable of the
-// environment names its checkpoint's folder (config.json, model.safetensors, tokenizer.json), and is skipped if none does:
+// environment names its checkpoint's folder (config.json, model.safetensors, tokenizer.json), and is skipped if none
+// does:
 //   ORDO_GPT2  openai-community/gpt2          ORDO_ROBERTA  FacebookAI/roberta-base
 //   ORDO_BERT  google-bert/bert-base-uncased  ORDO_XGLM     facebook/xglm-564M
 //   ORDO_T5    google-t5/t5-small
-// The figures are from the repository huggingface/transformers: beside each stands the file, and the commit at which it was
-// read. What asks a model for them is first tried on tests/families, whose figures are known.
+// The figures are from the repository huggingface/transformers: beside each stands the file, and the commit at which it
+// was read. What asks a model for them is first tried on tests/families, whose figures are known.
 #include "model/model.h"
 #include "tests/formats/family_run.h"
 
@@ -189,7 +190,8 @@ TEST_F(PublishedCheckpoints, Gpt2ContinuesTheDog) {
               " was found in a field near the intersection of West and West Streets.\n\nThe dog");
 }
 
-// tests/models/bert/test_modeling_bert.py, test_inference_no_head_absolute_embedding, at 00c2af6cca1d. The first token is padding.
+// tests/models/bert/test_modeling_bert.py, test_inference_no_head_absolute_embedding, at 00c2af6cca1d. The first token
+// is padding.
 TEST_F(PublishedCheckpoints, BertHasTheStatesOfTransformers) {
     open({"ORDO_BERT", "google-bert/bert-base-uncased", 30522, 12, 768});
     if (!model_) return;
@@ -225,8 +227,8 @@ TEST_F(PublishedCheckpoints, BertFillsAsItsCardSays) {
     }
 }
 
-// tests/models/roberta/test_modeling_roberta.py, test_inference_masked_lm and test_inference_no_head, at 01edca39fbd2; fairseq's
-// own model gave them.
+// tests/models/roberta/test_modeling_roberta.py, test_inference_masked_lm and test_inference_no_head, at 01edca39fbd2;
+// fairseq's own model gave them.
 TEST_F(PublishedCheckpoints, RobertaHasTheStatesAndLogitsOfFairseq) {
     open({"ORDO_ROBERTA", "FacebookAI/roberta-base", 50265, 12, 768});
     if (!model_) return;
@@ -237,14 +239,16 @@ TEST_F(PublishedCheckpoints, RobertaHasTheStatesAndLogitsOfFairseq) {
                 {{-0.0231, 0.0782, 0.0074}, {-0.1854, 0.0540, -0.0175}, {0.0548, 0.0799, 0.1687}}, 1e-4);
 }
 
-// tests/models/t5/test_modeling_t5.py, test_small_integration_test, at 02fd66bbf114: the score that the authors' own program gives.
+// tests/models/t5/test_modeling_t5.py, test_small_integration_test, at 02fd66bbf114: the score that the authors' own
+// program gives.
 TEST_F(PublishedCheckpoints, T5ScoresAsItsAuthorsProgramDoes) {
     open({"ORDO_T5", "google-t5/t5-small", 32128, 6, 512});
     if (!model_) return;
     EXPECT_NEAR(score(*model_, framed("Hello there"), model_->start_of_text(), framed("Hi I am")), -19.0845, 1e-4);
 }
 
-// test_small_generation of the same file, of 8 tokens with the start; docs/source/en/model_doc/t5.mdx, "Inference", at 115aec4b27a4.
+// test_small_generation of the same file, of 8 tokens with the start; docs/source/en/model_doc/t5.mdx, "Inference", at
+// 115aec4b27a4.
 TEST_F(PublishedCheckpoints, T5SaysWhatTransformersPrints) {
     open({"ORDO_T5", "google-t5/t5-small", 32128, 6, 512});
     if (!model_) return;

@@ -79,8 +79,8 @@ TEST(Cope, AScoreThatIsNoNumberEndsTheCount) {
     for (volatile float& value : left) value = std::numeric_limits<float>::quiet_NaN();
 }
 
-// A sum that reaches the last position by rounding alone: the keys before the full ones are counted with neighbours that
-// exist. Gates of 1e-12 leave their neighbours' sums, which may round up, where they are.
+// A sum that reaches the last position by rounding alone: the keys before the full ones are counted with neighbours
+// that exist. Gates of 1e-12 leave their neighbours' sums, which may round up, where they are.
 TEST(Cope, ACountThatRoundsUpToTheLastPositionIsFull) {
     const auto score_of = [](double gate) { return static_cast<float>(std::log(gate / (1 - gate))); };
     constexpr double gates[] = {0.15207464, 0.12842491, 0.71950042};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// He et al. 2021, eq. 4: A~_ij = Qc_i Kc_j + Qc_i Kr_delta(i,j) + Kc_j Qr_delta(j,i), over sqrt(3 d), and eq. 3: delta(a, b) is
-// 0 where a - b <= -k, 2k - 1 where a - b >= k, and a - b + k between.
+// He et al. 2021, eq. 4: A~_ij = Qc_i Kc_j + Qc_i Kr_delta(i,j) + Kc_j Qr_delta(j,i), over sqrt(3 d), and eq. 3:
+// delta(a, b) is 0 where a - b <= -k, 2k - 1 where a - b >= k, and a - b + k between.
 #include "tests/encoding/single_encoding.h"
 
 #include <cmath>

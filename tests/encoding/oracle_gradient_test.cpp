@@ -12,8 +12,8 @@ namespace {
 constexpr double step = 1e-6;
 constexpr float there = 2; // what gradients that are added to hold before
 
-// Of a loss that depends on values, at them; every so many-th. A float knows a small number beside great ones only to the
-// great ones' rounding.
+// Of a loss that depends on values, at them; every so many-th. A float knows a small number beside great ones only to
+// the great ones' rounding.
 template <class Loss>
 void expect_gradient(const Loss& loss, std::vector<double>& values, const std::vector<double>& found,
                      const std::string& what, std::size_t every = 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The oracles themselves, against numbers that others have printed, and against each other where one is a special case of
-// another: an oracle that is wrong would prove an encoding that is wrong in the same way. Those that rotate are in
+// The oracles themselves, against numbers that others have printed, and against each other where one is a special case
+// of another: an oracle that is wrong would prove an encoding that is wrong in the same way. Those that rotate are in
 // reference_rotation_test.cpp.
 #include "tests/encoding/one_oracle.h"
 
@@ -119,7 +119,8 @@ TEST(KerpleOracle, LogarithmAndClamps) {
     EXPECT_EQ(power.bias(3, 3, 2), 0);
 }
 
-// The paper's temporal bias: zero at no distance, the same logarithmic fall for each head, eight times as flat in the last.
+// The paper's temporal bias: zero at no distance, the same logarithmic fall for each head, eight times as flat in the
+// last.
 TEST(SandwichOracle, IsASumOfCosines) {
     const Subject sandwich("sandwich:scale=8,width=128", {128, 8, 16, 1, 64});
     for (const int d : {0, 1, 5, 1000}) {
@@ -143,8 +144,8 @@ Tensors fire_tensors(int width, double c, double l) {
             {of + "out.bias", some(1, 4, 4)}};
 }
 
-// The hidden layer passes x on, the output has slopes: f(ln(1 + c D) / ln(1 + c T)), which is ALiBi as c goes to zero and
-// KERPLE for any c, up to the threshold. Theorem 3.2 of the paper.
+// The hidden layer passes x on, the output has slopes: f(ln(1 + c D) / ln(1 + c T)), which is ALiBi as c goes to zero
+// and KERPLE for any c, up to the threshold. Theorem 3.2 of the paper.
 TEST(FireOracle, ExpressesAlibiAndKerpleUpToItsThreshold) {
     const std::string of = "encoding.fire.layers.0.";
     const Vector slopes = {1 / 4.0, 1 / 16.0, 1 / 64.0, 1 / 256.0};

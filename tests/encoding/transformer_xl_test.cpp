@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dai et al. 2019, section 3.3: A_ij = q_i.k_j + q_i.(W R_{i-j}) + u.k_j + v.(W R_{i-j}), R_t = [sin(t w) .., cos(t w) ..].
+// Dai et al. 2019, section 3.3: A_ij = q_i.k_j + q_i.(W R_{i-j}) + u.k_j + v.(W R_{i-j}), R_t = [sin(t w) .., cos(t w)
+// ..].
 #include "tests/encoding/single_encoding.h"
 
 #include <cmath>

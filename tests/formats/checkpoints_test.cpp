@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Checkpoints as people have them, in whose configurations a key or a tensor is missing, or old, or means more than usual. What
-// they give was computed with the published implementation, or by the transcriptions of tests/families, of which they are made.
+// Checkpoints as people have them, in whose configurations a key or a tensor is missing, or old, or means more than
+// usual. What they give was computed with the published implementation, or by the transcriptions of tests/families, of
+// which they are made.
 #include "tests/formats/hugging_face_folder.h"
 
 namespace ordo {
@@ -124,7 +125,8 @@ TEST_F(Checkpoints, LayersWithoutRopeSlideInSmolLM3) {
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(logits[3][i], expected[i], 6e-5);
 }
 
-// As sentence-transformers writes them: modules.json says what follows the model, 1_Pooling how states become one vector.
+// As sentence-transformers writes them: modules.json says what follows the model, 1_Pooling how states become one
+// vector.
 TEST_F(Checkpoints, EmbedPoolsAsTheModelSays) {
     take("bert");
     put_tokenizer();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every key of every published configuration class (tests/families/config_classes.json) stands in the table of models/README.md
-// as read, refused or ignored, and is what it says there.
+// Every key of every published configuration class (tests/families/config_classes.json) stands in the table of
+// models/README.md as read, refused or ignored, and is what it says there.
 #include "formats/architecture.h"
 #include "formats/source.h"
 #include "model/blueprint.h"

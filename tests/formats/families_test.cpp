@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every folder of tests/families, a tiny checkpoint as a family's own files are, gives the logits that a transcription in
-// double precision has written beside it (tests/families/README.md), at the gates that models/README.md states.
+// Every folder of tests/families, a tiny checkpoint as a family's own files are, gives the logits that a transcription
+// in double precision has written beside it (tests/families/README.md), at the gates that models/README.md states.
 #include "tests/formats/family_run.h"
 #include "tests/model/small_models.h"
 
@@ -63,7 +63,8 @@ TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
     }
 }
 
-// Any encoding fits any trunk: forced onto the weights, it gives what the oracle of tests/reference.h says of them with it.
+// Any encoding fits any trunk: forced onto the weights, it gives what the oracle of tests/reference.h says of them with
+// it.
 TEST_P(Families, TakeAnotherEncodingIfForced) {
     const fs::path folder = test::family(GetParam());
     LoadOptions options;

@@ -9,8 +9,8 @@
 
 namespace ordo::test {
 
-// gguf-py's table of names, for what the fixtures have. A layer's come behind "blk.#.". sandwich: of Gemma 2 and 3, where a norm that
-// elsewhere stands before the feed-forward branch stands behind attention.
+// gguf-py's table of names, for what the fixtures have. A layer's come behind "blk.#.". sandwich: of Gemma 2 and 3,
+// where a norm that elsewhere stands before the feed-forward branch stands behind attention.
 inline std::string gguf_name(const std::string& name, bool sandwich) {
     static const std::map<std::string, std::string> all = {
         {"model.embed_tokens", "token_embd"}, {"model.norm", "output_norm"},        {"lm_head", "output"},
@@ -166,8 +166,9 @@ private:
         }
     }
     bool sandwich() const { return case_.architecture == "gemma2" || case_.architecture == "gemma3"; }
-    // GemmaModel and the two after it. There is no key for the scale of scores: here it goes into what queries are multiplied by, as
-    // 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). Those for layers that slide are llama.cpp's.
+    // GemmaModel and the two after it. There is no key for the scale of scores: here it goes into what queries are
+    // multiplied by, as 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). Those
+    // for layers that slide are llama.cpp's.
     void put_gemma(int d_head) {
         for (auto& [name, values] : tensors_)
             if (name.ends_with("norm.weight"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BERT's kin and T5 as GGUF files: the checkpoints of tests/families, named and cut as llama.cpp's converter does, against the
-// transcriptions beside them.
+// BERT's kin and T5 as GGUF files: the checkpoints of tests/families, named and cut as llama.cpp's converter does,
+// against the transcriptions beside them.
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
 #include "tests/formats/gguf_fixture.h"
@@ -82,7 +82,8 @@ private:
 
 // ---- BERT -----------------------------------------------------------------------------------------
 
-// BertModel of the converter, and RobertaModel, which cuts off the rows of positions that padding and what stands before it would have.
+// BertModel of the converter, and RobertaModel, which cuts off the rows of positions that padding and what stands
+// before it would have.
 File bert_file(const std::string& family) {
     const Json config = test::config_of(family);
     const std::string p = family == "roberta" ? "roberta." : "bert.", layer = p + "encoder.layer.#.";
@@ -249,7 +250,8 @@ TEST_P(GgufT5, GivesTheLogitsOfItsTranscription) {
     test::expect_encoder_cases(model, family);
 }
 
-// t5: a head that is the embedding, ReLU, and a table that nothing uses. t5-flan: a gate, a head of its own, fewer decoder layers.
+// t5: a head that is the embedding, ReLU, and a table that nothing uses. t5-flan: a gate, a head of its own, fewer
+// decoder layers.
 INSTANTIATE_TEST_SUITE_P(Families, GgufT5, ::testing::Values("t5", "t5-flan"),
                          [](const auto& each) { return each.param == std::string("t5") ? "t5" : "t5_flan"; });
 

@@ -17,8 +17,8 @@ using test::Json;
 using Case = test::GgufCase;
 using Writer = test::ConverterFile;
 
-// Whether the shares of the experts that a token passes are divided by their sum: a key that says what is computed changes nothing,
-// one that says otherwise is refused.
+// Whether the shares of the experts that a token passes are divided by their sum: a key that says what is computed
+// changes nothing, one that says otherwise is refused.
 TEST(GgufExperts, WeightsNormIsThatOfTheArchitecture) {
     const std::pair<Case, bool> cases[] = {{{"qwen2-moe", "qwen2moe"}, false},
                                            {{"qwen3-moe-plain", "qwen3moe"}, true},
@@ -49,7 +49,8 @@ Source changed(const Case& each, const std::string& key, const GgufValue& value,
     return gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem")));
 }
 
-// llama.cpp, llama-model.cpp: the type is linear where none is named, a factor of 0 is 1, and llama-context.cpp: none is never scaled.
+// llama.cpp, llama-model.cpp: the type is linear where none is named, a factor of 0 is 1, and llama-context.cpp: none
+// is never scaled.
 TEST(GgufRope, AFactorWithoutATypeIsLinear) {
     const auto spec = [](float factor, const std::string& type) {
         Writer file({"mistral", "llama", true});
@@ -66,8 +67,8 @@ TEST(GgufRope, AFactorWithoutATypeIsLinear) {
         EXPECT_EQ(spec(factor, type), plain);
 }
 
-// ggml's rope divides an angle by the tensor's factor and by rope.scaling.factor. Phi 3's lists, halved, and a factor of 2 are its
-// lists.
+// ggml's rope divides an angle by the tensor's factor and by rope.scaling.factor. Phi 3's lists, halved, and a factor
+// of 2 are its lists.
 TEST(GgufRope, TensorsOfFactorsAndAFactorMultiply) {
     const Case each{"phi3-longrope", "phi3"};
     std::vector<std::byte> bytes;
@@ -144,8 +145,8 @@ TEST(GgufCohere, NormsWithAWeightForEachHeadAreRefused) {
     }
 }
 
-// The file for tests/llama_cpp/run.sh, which holds it against llama.cpp, if $ORDO_GGUF_OUT is a folder for it: with a tokenizer of two letters,
-// since that loads no model without one.
+// The file for tests/llama_cpp/run.sh, which holds it against llama.cpp, if $ORDO_GGUF_OUT is a folder for it: with a
+// tokenizer of two letters, since that loads no model without one.
 void keep(const Case& each) {
     const char* const folder = std::getenv("ORDO_GGUF_OUT");
     if (folder == nullptr) return;

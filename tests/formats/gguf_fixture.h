@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tensors of a checkpoint of tests/families, to be written as a GGUF the way llama.cpp's converter names and changes them.
+// The tensors of a checkpoint of tests/families, to be written as a GGUF the way llama.cpp's converter names and
+// changes them.
 #pragma once
 
 #include "formats/gguf/file.h"

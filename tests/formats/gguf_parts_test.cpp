@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A model in several GGUF files, as llama.cpp's gguf-split writes them: NAME-00001-of-00003.gguf has the metadata; each has
-// tensors of its own, and the keys split.no, split.count (u16) and split.tensors.count (i32).
+// A model in several GGUF files, as llama.cpp's gguf-split writes them: NAME-00001-of-00003.gguf has the metadata; each
+// has tensors of its own, and the keys split.no, split.count (u16) and split.tensors.count (i32).
 #include "formats/gguf/export.h"
 #include "tests/formats/family_run.h"
 #include "tests/temp_dir.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models through GGUF: what is written and read again computes what it did; what GGUF cannot say is refused by name; and
-// the damage above the container: G21, G22, G28, G29. That llama.cpp reads the same is tests/llama_cpp to prove.
+// Models through GGUF: what is written and read again computes what it did; what GGUF cannot say is refused by name;
+// and the damage above the container: G21, G22, G28, G29. That llama.cpp reads the same is tests/llama_cpp to prove.
 #include "formats/gguf/export.h"
 #include "tests/json.h"
 #include "tests/temp_dir.h"
@@ -302,8 +302,8 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
         << with_fast(0.5f);
 }
 
-// A type of the format that weights cannot have, in the place of one with as many bytes: ggml's numbers are 0 for F32, 26 for
-// I32. All that can be had are named, as GGUF calls them.
+// A type of the format that weights cannot have, in the place of one with as many bytes: ggml's numbers are 0 for F32,
+// 26 for I32. All that can be had are named, as GGUF calls them.
 TEST(GgufSource, RefusesTypesByNameWithThoseThatWork) {
     const Source source = fixture("llama");
     const GgufExport file = gguf_export(source, WeightType::f32);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The text side of a directory of Hugging Face's: which tokenizer, which tokens end a text, what sampling is recommended.
+// The text side of a directory of Hugging Face's: which tokenizer, which tokens end a text, what sampling is
+// recommended.
 #include "formats/source.h"
 #include "tests/formats/hugging_face_folder.h"
 

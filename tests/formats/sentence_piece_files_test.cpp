@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Directories whose tokenizer is SentencePiece's file alone, against its own program (tests/text/sentence_piece/make.py).
+// Directories whose tokenizer is SentencePiece's file alone, against its own program
+// (tests/text/sentence_piece/make.py).
 #include "formats/source.h"
 #include "formats/tokenizer_files.h"
 #include "tests/formats/hugging_face_folder.h"

@@ -88,7 +88,8 @@ TEST(SentencePiece, RefusesWhatIsNone) {
     expect_refused(piece("a") + field(2, 2, field(3, 2, "x")), "field 3: expected a number, found the wire type 2");
 }
 
-// Cut anywhere, or with any byte another: a model or an Error of one line. (Under a sanitizer this is where it would show.)
+// Cut anywhere, or with any byte another: a model or an Error of one line. (Under a sanitizer this is where it would
+// show.)
 TEST(SentencePiece, AnyBytesAreAModelOrRefused) {
     const std::string whole = test::file_content("tests/text/marian/source.spm");
     const auto read = [](std::string_view bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a GGUF file: an Error(model) of one line, or a file of which everything can be read; and what it says of a
-// model and its text.
+// Any bytes as a GGUF file: an Error(model) of one line, or a file of which everything can be read; and what it says of
+// a model and its text.
 #include "formats/gguf/file.h"
 #include "formats/source.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any texts as config.json, generation_config.json, model.safetensors.index.json and tokenizer_config.json of a directory,
-// with a byte 30 between one and the next: an Error of one line, or a plan whose encodings can be made.
+// Any texts as config.json, generation_config.json, model.safetensors.index.json and tokenizer_config.json of a
+// directory, with a byte 30 between one and the next: an Error of one line, or a plan whose encodings can be made.
 #include "formats/source.h"
 #include "io/safetensors.h"
 #include "text/chat_template.h"

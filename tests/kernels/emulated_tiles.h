@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// AMX's tiles as arrays: what Intel's Software Developer's Manual, volume 2, says that each instruction does, and where it
-// faults. Each thread has tiles of its own.
+// AMX's tiles as arrays: what Intel's Software Developer's Manual, volume 2, says that each instruction does, and where
+// it faults. Each thread has tiles of its own.
 #pragma once
 
 #include "kernels/tile_config.h"
@@ -147,8 +147,8 @@ private:
     static float from_bf16(std::uint16_t half) {
         return flushed(std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16));
     }
-    // sums[n] = fma(a, b[n], sums[n]). The product of two bf16 is exact in double, and 53 bits are enough for a sum that is
-    // rounded to 24 afterwards to be rounded but once (Figueroa 1995), wherever there is no instruction for it.
+    // sums[n] = fma(a, b[n], sums[n]). The product of two bf16 is exact in double, and 53 bits are enough for a sum
+    // that is rounded to 24 afterwards to be rounded but once (Figueroa 1995), wherever there is no instruction for it.
     static void add_products(float a, const float (&b)[columns], float (&sums)[columns]) {
         for (int n = 0; n < columns; ++n)
             sums[n] = flushed(

@@ -204,8 +204,9 @@ TEST_P(KernelSet, ProductsOfAnyShape) {
             }
 }
 
-// c = a * b with b in slabs of 64 rows, whose blocks of 32 columns have scales of their own. Halves that are powers of two are
-// 0x3c00 + 0x400 for each of the exponent. Past a's last column the scales are no numbers, as those of a token that came later may be.
+// c = a * b with b in slabs of 64 rows, whose blocks of 32 columns have scales of their own. Halves that are powers of
+// two are 0x3c00 + 0x400 for each of the exponent. Past a's last column the scales are no numbers, as those of a token
+// that came later may be.
 TEST_P(KernelSet, ProductsWithSlabsOfAnyShape) {
     for (const auto& [n, depth] : {std::pair{32, 64}, {5, 1}, {32, 63}, {64, 65}, {48, 130}, {96, 7}, {80, 1030}}) {
         constexpr int most = 13, block_bytes = 64 * 34;

@@ -8,8 +8,8 @@
 
 namespace ordo::test {
 
-// Slow; select_kernels does not know them by name. The second is compiled beside the first, without tiles: floats around
-// sums of bytes have the same bits.
+// Slow; select_kernels does not know them by name. The second is compiled beside the first, without tiles: floats
+// around sums of bytes have the same bits.
 extern const Kernels amx_emulated_kernels, amx_emulated_vectors;
 std::vector<const Kernels*> tested_kernels();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The loops over tiles, on emulated ones and where the machine has them on real ones: bit for bit what Intel's rules make of
-// the panels, the same as vectors make of quantised weights, and near the same in double.
+// The loops over tiles, on emulated ones and where the machine has them on real ones: bit for bit what Intel's rules
+// make of the panels, the same as vectors make of quantised weights, and near the same in double.
 #include "core/random.h"
 #include "io/half.h"
 #include "tests/kernels/emulated_tiles.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The emulated tiles against the rules of Intel's Software Developer's Manual (volume 1, chapter 18; volume 2), and who may use
-// real ones.
+// The emulated tiles against the rules of Intel's Software Developer's Manual (volume 1, chapter 18; volume 2), and who
+// may use real ones.
 #include "core/error.h"
 #include "core/random.h"
 #include "kernels/kernels.h"
@@ -176,8 +176,8 @@ TEST_F(EmulatedTile, MultipliesPairsByTheManual) {
         }
 }
 
-// 1 + 2^-24 lies halfway between 1 and its neighbour 1 + 2^-23, and goes to the even one; what is more by ever so little goes to
-// the other, though that little is lost when the sum is rounded to anything in between first.
+// 1 + 2^-24 lies halfway between 1 and its neighbour 1 + 2^-23, and goes to the even one; what is more by ever so
+// little goes to the other, though that little is lost when the sum is rounded to anything in between first.
 TEST_F(EmulatedTile, RoundsOnce) {
     const auto bf16 = [](float x) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16); };
     for (const int below : {25, 30, 40, 47, 0}) {

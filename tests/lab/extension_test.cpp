@@ -25,7 +25,8 @@ std::string document(int bytes, int step) {
     return out;
 }
 
-// Mean nats of the last `tail` tokens of a window that ends at `longest`, from a session that is fed one token at a time.
+// Mean nats of the last `tail` tokens of a window that ends at `longest`, from a session that is fed one token at a
+// time.
 double last_cost(const Model& model, const std::string& text, int length, int tail) {
     const tools::OneThread alone;
     std::vector<Token> tokens = model.encode(text);

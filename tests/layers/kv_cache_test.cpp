@@ -91,8 +91,8 @@ TEST_P(KvCaches, KeysAndValuesAreReadBackAsFloats) {
     }
 }
 
-// evict() reads rows and stores them elsewhere: what was rounded once is not rounded again. Of a block of 32 that q8_0 keeps,
-// numbers are within half a step of 1/127 of the largest, and its scale within 2^-11 of what it should be.
+// evict() reads rows and stores them elsewhere: what was rounded once is not rounded again. Of a block of 32 that q8_0
+// keeps, numbers are within half a step of 1/127 of the largest, and its scale within 2^-11 of what it should be.
 TEST_P(KvCaches, RoundOnceAndByNoMoreThanTheirType) {
     const Random random(3, 1);
     Tensor k(48, heads * e), v(48, heads * e), once(48, e), twice(48, e);

@@ -23,7 +23,8 @@ std::size_t stride_of(WeightType type, int cols) {
     return static_cast<std::size_t>(row_bytes(type, cols));
 }
 
-// Blocks, halves or floats of random bits, as no quantiser may make them, with exponents that keep them or their scales small.
+// Blocks, halves or floats of random bits, as no quantiser may make them, with exponents that keep them or their scales
+// small.
 std::vector<std::byte> random_blocks(WeightType type, int rows, int cols, std::uint64_t stream) {
     const std::size_t stride = stride_of(type, block_size(type));
     std::vector<std::byte> blocks(stride_of(type, cols) * static_cast<std::size_t>(rows));

@@ -80,8 +80,8 @@ TEST(Batches, TheSameBitsOnAnyNumberOfThreads) {
     set_threads(before);
 }
 
-// A cache of halves rounds keys and values once, by at most 2^-11 of each, one of q8_0 by 1/254 of the largest of 32, and the
-// queries with them. Nothing else differs: neither what comes together nor the number of threads changes a bit.
+// A cache of halves rounds keys and values once, by at most 2^-11 of each, one of q8_0 by 1/254 of the largest of 32,
+// and the queries with them. Nothing else differs: neither what comes together nor the number of threads changes a bit.
 TEST(SmallCaches, RoundKeysAndValuesAndNothingElseOnAnyNumberOfThreads) {
     const int before = thread_count();
     for (const auto& [type, most] : {std::pair{CacheType::f16, 2e-2}, {CacheType::q8_0, 1e-1}})

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Masked tokens and vectors of texts against the oracle, and what a decoder says to an encoder's text against a session.
+// Masked tokens and vectors of texts against the oracle, and what a decoder says to an encoder's text against a
+// session.
 #include "model/model.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"

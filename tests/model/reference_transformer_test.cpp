@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reference transformer itself, where two plans must be the same model: what it gets wrong in one of them alone shows.
+// The reference transformer itself, where two plans must be the same model: what it gets wrong in one of them alone
+// shows.
 #include "tests/reference.h"
 
 #include <gtest/gtest.h>

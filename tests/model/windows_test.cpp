@@ -121,7 +121,8 @@ TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
                     << fed << ' ' << count;
                 EXPECT_LE(difference(session.feed(next), other.feed(next)), most) << fed << ' ' << count;
             }
-    // Behind what is forgotten, so that the window of what is left reaches back to it: of 600 tokens those from 512 on are there.
+    // Behind what is forgotten, so that the window of what is left reaches back to it: of 600 tokens those from 512 on
+    // are there.
     for (const auto& [first, count] : {std::pair{520, 70}, {515, 80}, {512, 64}, {513, 87}}) {
         Session session(model, forgetting(16)), other(model, {.capacity = capacity, .chunk = 16});
         session.feed(all.first(600));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // He et al. 2021 (arXiv 2006.03654), equations 3 and 4: content to content q_i.k_j, content to position
-// q_i.K_r[delta(i, j)], position to content k_j.Q_r[delta(j, i)], their sum over sqrt(3 d): one d for each term, as in the
-// authors' code where some are left out. delta(i, j) is i - j + k, kept in 0 .. 2k - 1. The content term is scaled by
-// scaling the query.
+// q_i.K_r[delta(i, j)], position to content k_j.Q_r[delta(j, i)], their sum over sqrt(3 d): one d for each term, as in
+// the authors' code where some are left out. delta(i, j) is i - j + k, kept in 0 .. 2k - 1. The content term is scaled
+// by scaling the query.
 #include "tests/oracle.h"
 
 #include <algorithm>

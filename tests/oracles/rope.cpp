@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Su et al. 2021 (arXiv 2104.09864), eq. 12: each pair as a complex number, multiplied by e^(i m theta_k), with
-// theta_k = 10000^(-2(k-1)/d), k = 1 .. d/2 (eq. 15). Then what others have made of theta for longer contexts, with s the
-// factor and L the original length:
+// theta_k = 10000^(-2(k-1)/d), k = 1 .. d/2 (eq. 15). Then what others have made of theta for longer contexts, with s
+// the factor and L the original length:
 //   linear    Chen et al. 2023 (arXiv 2306.15595), eq. 4: positions, that is theta, over s
 //   ntk       bloc97, as in YaRN's section 3.1: base s^(d/(d-2))
-//   dynamic   emozilla, YaRN's section 3.3 in the form of Hugging Face: of s l/L - (s - 1) in the place of s, for l > L tokens
-//   yarn      Peng et al. 2024 (arXiv 2309.00071), section 3.2 with the code's rounding of the ramp's ends; extrapolation, as
+//   dynamic   emozilla, YaRN's section 3.3 in the form of Hugging Face: of s l/L - (s - 1) in the place of s, for l > L
+//     tokens
+//   yarn      Peng et al. 2024 (arXiv 2309.00071), section 3.2 with the code's rounding of the ramp's ends;
+//     extrapolation, as
 //             llama.cpp's ext_factor has it, is how much of what the ramp would keep is kept
 //   llama3    Llama 3.1's code: by wavelength
 //   longrope  Ding et al. 2024 (arXiv 2402.13753) as in Phi-3: theta over a list, another one for more than L tokens
-// p-RoPE: Barbero et al. 2025 (arXiv 2410.06205), section 6. Sections: Wang et al. 2024 (arXiv 2409.12191) and, interleaved,
-// Qwen3-VL: a pair turns by the position on its own axis; two axes are a 2-D RoPE.
+// p-RoPE: Barbero et al. 2025 (arXiv 2410.06205), section 6. Sections: Wang et al. 2024 (arXiv 2409.12191) and,
+// interleaved, Qwen3-VL: a pair turns by the position on its own axis; two axes are a 2-D RoPE.
 #include "tests/oracle.h"
 
 #include <algorithm>

@@ -123,7 +123,8 @@ TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
                   .text,
               "None.");
     const std::string thinking = "{% if enable_thinking %}{{ '<|im_start|>system\nThink.<|im_end|>' }}{% endif %}";
-    // Two of them, one that hangs on something else, one that is put together, one in a variable, one with today's date.
+    // Two of them, one that hangs on something else, one that is put together, one in a variable, one with today's
+    // date.
     for (const std::string& text :
          {smollm + qwen, thinking + rest, "{{ '<|im_start|>system\nYou are {{ name }}.<|im_end|>' }}" + rest,
           "{% set system_message = 'You are Yi.' %}" + rest,

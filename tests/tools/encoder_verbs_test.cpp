@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// fill, embed and translate, of directories as Hugging Face has them: fixtures of tests/families with a tokenizer beside them.
+// fill, embed and translate, of directories as Hugging Face has them: fixtures of tests/families with a tokenizer
+// beside them.
 #include "model/model.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"

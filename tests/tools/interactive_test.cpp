@@ -123,7 +123,8 @@ TEST(CliInteractive, AContextThatIsFullOrWasShiftedIsNamedWithItsSize) {
     EXPECT_NE(full.err.find("the context of 20 tokens is full; --context-shift goes on; /new begins a new text"),
               std::string::npos)
         << full.err;
-    // Of the 40 that are fed, half of those that are held, but for the prompt's one, go when the 20th, 29th and 38th are.
+    // Of the 40 that are fed, half of those that are held, but for the prompt's one, go when the 20th, 29th and 38th
+    // are.
     talk.push_back("--context-shift");
     const Outcome shifted = run_program(talk, {.input = "Z\n"});
     EXPECT_NE(shifted.err.find("the context of 20 tokens was shifted 3 times, its keys renumbered"), std::string::npos)

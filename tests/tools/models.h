@@ -10,7 +10,8 @@ namespace ordo::test {
 // A directory that lives as long as the process:
 //   rope, none, learned, alibi.safetensors: the alphabet model, each trained with that encoding
 //   random.safetensors: random weights, rope:theta=500; segments.safetensors: the same with segment+learned
-//   chat/mistral.safetensors: random weights with Mistral's chat template; chat/odd.safetensors: with one that is none of the known
+//   chat/mistral.safetensors: random weights with Mistral's chat template; chat/odd.safetensors: with one that is none
+//     of the known
 //   heldout.txt: "abcd", "abca" and "xyzz" as documents
 const std::filesystem::path& model_directory();
 std::string model_file(const std::string& name); // without ".safetensors"

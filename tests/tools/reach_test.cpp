@@ -78,7 +78,8 @@ TEST(CliReach, YarnTakesAllItsNumbers) {
                             "beta-slow=2,attention=0.5693147180559945");
 }
 
-// As llama.cpp has it: at 0 positions are interpolated and lengths stay, and below 0 it is as if nobody had said anything.
+// As llama.cpp has it: at 0 positions are interpolated and lengths stay, and below 0 it is as if nobody had said
+// anything.
 TEST(CliReach, YarnMixesAsMuchAsItIsTold) {
     const auto yarn = [&](std::vector<std::string> more) {
         std::vector<std::string> words{"--rope-scaling", "yarn", "--rope-scale", "4"};

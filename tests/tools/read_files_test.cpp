@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// No verb writes onto a file that it reads, be it one in a folder or one that another file names; and what convert writes
-// can be read.
+// No verb writes onto a file that it reads, be it one in a folder or one that another file names; and what convert
+// writes can be read.
 #include "formats/gguf/export.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ordo generate --encodings, and what generate shows on a terminal. The alphabet model's texts and losses are known from
-// its definition (models.h).
+// ordo generate --encodings, and what generate shows on a terminal. The alphabet model's texts and losses are known
+// from its definition (models.h).
 #include "tests/tools/models.h"
 #include "tests/tools/terminal.h"
 

@@ -8,8 +8,8 @@
 
 namespace ordo::test {
 
-// As much of a terminal as the program uses: \r, \n, ESC [ K, colours, which are not seen, and characters, each a column
-// wide.
+// As much of a terminal as the program uses: \r, \n, ESC [ K, colours, which are not seen, and characters, each a
+// column wide.
 class Screen {
 public:
     explicit Screen(int columns) : columns_(columns) {}

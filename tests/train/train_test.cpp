@@ -140,7 +140,8 @@ TEST_F(Training, Bf16ProductsLearnNearlyTheSame) {
     }
 }
 
-// The bytes of the documents, without the marks between them; a token of the byte tokenizer is one, but that of the mark.
+// The bytes of the documents, without the marks between them; a token of the byte tokenizer is one, but that of the
+// mark.
 TEST_F(Training, BitsPerByteAreTheLossOverTheBytesOfItsTokens) {
     const Options o = options("bytes");
     const Result r = run(o);

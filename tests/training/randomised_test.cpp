@@ -33,7 +33,8 @@ TEST(RandomisedPositions, AreThoseOfTheirSeedAndSequence) {
     EXPECT_NE(drawn(3, 5, 24, 300), drawn(4, 5, 24, 300));
 }
 
-// Each of the C(5, 2) = 10 subsets is as likely as any other: of 20000, 2000 each, with a deviation of sqrt(20000 0.1 0.9) = 42.
+// Each of the C(5, 2) = 10 subsets is as likely as any other: of 20000, 2000 each, with a deviation of sqrt(20000 0.1
+// 0.9) = 42.
 TEST(RandomisedPositions, EverySubsetIsAsLikely) {
     std::map<std::vector<int>, int> count;
     for (std::uint64_t sequence = 0; sequence < 20000; ++sequence) ++count[drawn(1, sequence, 2, 5)];
@@ -65,7 +66,8 @@ TEST(EvenPositions, AreTheMeanOfTheDraws) {
     }
 }
 
-// The loss at such positions, and its derivative along the gradient of each tensor, against the double-precision oracle.
+// The loss at such positions, and its derivative along the gradient of each tensor, against the double-precision
+// oracle.
 TEST(RandomisedPositions, LossAndGradientAgreeWithTheOracle) {
     Blueprint b;
     b.vocab_size = 23;

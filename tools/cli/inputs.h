@@ -22,7 +22,8 @@ inline constexpr std::span<const Option> text_options = std::span(prompt_options
 // Throws Error(usage) for the beginning of a file that is no text but one of another kind that is known.
 void expect_text(std::string_view begin, const std::string& where);
 
-// All of a file, a pipe or, for "-", stdin. Throws Error(io), Error(limit) beyond limit bytes, or what expect_text() throws.
+// All of a file, a pipe or, for "-", stdin. Throws Error(io), Error(limit) beyond limit bytes, or what expect_text()
+// throws.
 std::string read_input(const std::string& path, std::size_t limit);
 
 // Reads CR LF as the newline that it stands for. Whether there was any.
@@ -31,8 +32,8 @@ bool unify_newlines(std::string& text);
 std::string read_corpus(const std::string& path, std::size_t limit, bool quiet);
 std::string carriage_returns_warning(std::string_view name);
 
-// Where a verb takes a model and a text, and a text stands in the model's place ("ordo generate Once upon a time" in quotes):
-// throws Error(usage) or Error(io) that says where it goes.
+// Where a verb takes a model and a text, and a text stands in the model's place ("ordo generate Once upon a time" in
+// quotes): throws Error(usage) or Error(io) that says where it goes.
 void check_operand(const Arguments& arguments);
 
 enum class LineEnds { exact, plain };

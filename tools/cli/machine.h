@@ -33,8 +33,8 @@ inline constexpr OptionGroup common_group{"Common", common_options};
 static_assert(common_options[2].name == "quiet");
 inline constexpr OptionGroup plain_group{"Common", std::span(common_options).subspan(2)};
 
-// Cores that this process may run on: hardware threads that share a core count once, and the quotas of its control groups
-// count, rounded. root: the folder in which proc/ and sys/ lie.
+// Cores that this process may run on: hardware threads that share a core count once, and the quotas of its control
+// groups count, rounded. root: the folder in which proc/ and sys/ lie.
 int physical_cores(const std::filesystem::path& root = "/");
 
 // Sets the threads and the kernels that the common options ask for.

@@ -36,7 +36,7 @@ function width(line) { # in columns of UTF-8, whose further bytes are \200 to \2
 }
 FNR == 1 {
     end_of_sentence()
-    markdown = FILENAME ~ /\.md$/; fenced = 0
+    markdown = FILENAME ~ /\.md$/; fenced = raw = 0
     row = FILENAME
     if (!each && !markdown && FILENAME !~ /^engine\/[a-z_]*\.h$/) {
         sub(/\/[^\/]*$/, "/", row)
@@ -53,6 +53,8 @@ markdown {
     next
 }
 {
+    if (raw) { if ($0 ~ /\)[a-z]*"/) raw = 0; next } # a page or a script within a string
+    if ($0 ~ /R"[a-z]*\(/ && $0 !~ /\)[a-z]*"/) raw = 1
     comment = ""
     if (FILENAME ~ /\.sh$/) { if ($0 ~ /^ *#[^!]/) { comment = $0; sub(/^ *#/, "", comment) } }
     else if (match($0, /(^|[ \t])\/\/ /)) comment = substr($0, RSTART + RLENGTH)

@@ -32,8 +32,9 @@ struct Floats {
 // A safetensors file of the Floats as f32 tensors, "best" once there is one, with the state in its metadata.
 // run says by name what decides the run, all of which has to be the same for one that goes on; it is stored under
 // "run.NAME". "sha256" is that of all the file says: "LENGTH:TEXT" of each other key of the metadata and of its value,
-// by key, then for each tensor, by name, the same of its name and its number of elements, and its bytes. Replaces the file as a whole or not at all. Throws Error(failure) for a
-// number that is not finite, before it touches the file, and Error(io).
+// by key, then for each tensor, by name, the same of its name and its number of elements, and its bytes. Replaces the
+// file as a whole or not at all. Throws Error(failure) for a number that is not finite, before it touches the file, and
+// Error(io).
 using RunConditions = std::map<std::string, std::string, std::less<>>;
 void save_checkpoint(const std::filesystem::path& file, const RunConditions& run, const State& state,
                      const Floats& floats);

@@ -11,8 +11,8 @@ namespace ordo::train {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 32; // of a corpus
 
-// Of one text that has no held-out companion: every 50th document is held out, or, of fewer documents, the last fiftieth of
-// their text, from a line or a word on.
+// Of one text that has no held-out companion: every 50th document is held out, or, of fewer documents, the last
+// fiftieth of their text, from a line or a word on.
 enum class Part { all, most, held_out };
 
 // The documents of a corpus, or of a part of it, with the marks between them. Throws Error(io), and Error(usage) for

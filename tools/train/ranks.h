@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The processes that train one model together, each on its share of every batch: one, unless the program was built by
-// `make mpi` and started by mpirun, which numbers them from 0. All read the same files; rank 0 alone writes and speaks. A rank
-// that ends without leave(), by an error or a signal, ends the others.
+// `make mpi` and started by mpirun, which numbers them from 0. All read the same files; rank 0 alone writes and speaks.
+// A rank that ends without leave(), by an error or a signal, ends the others.
 #pragma once
 
 #include <cstdint>

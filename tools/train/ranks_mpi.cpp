@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MPI: A Message-Passing Interface Standard, version 3.1; Debian's libopenmpi-dev. Its errors end all ranks, which is its default.
+// MPI: A Message-Passing Interface Standard, version 3.1; Debian's libopenmpi-dev. Its errors end all ranks, which is
+// its default.
 #include "tools/train/ranks.h"
 
 #include <algorithm>
@@ -11,7 +12,8 @@ namespace {
 
 int number = 0, number_of_ranks = 1, number_here = 1;
 
-// By parts, as MPI counts by int. The order of a sum is that of the ranks' algorithm, which depends on the size and the count alone.
+// By parts, as MPI counts by int. The order of a sum is that of the ranks' algorithm, which depends on the size and the
+// count alone.
 template <class T>
 void sum_all(std::span<T> values, MPI_Datatype type) {
     if (number_of_ranks == 1) return;

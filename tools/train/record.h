@@ -21,15 +21,16 @@ struct Sources {
 
 // How a run starts and steps: of what decides the weights, that which is no size, text or rate.
 Metadata method(const Options& options);
-// All that decides which weights come out, but for the blueprint, the encoding and the tokenizer, which a file has anyway.
+// All that decides which weights come out, but for the blueprint, the encoding and the tokenizer, which a file has
+// anyway.
 Metadata recipe(const Options& options, const Sources& sources);
 
-// What must be equal for a checkpoint to be continued: sizes and rates by the names of their options, the method as records
-// have it. encoding: canonical.
+// What must be equal for a checkpoint to be continued: sizes and rates by the names of their options, the method as
+// records have it. encoding: canonical.
 Metadata conditions_of_run(const Options& options, const Sources& sources, const std::string& encoding);
 
-// The first condition in which two records differ though not by the encoding or the seed; empty if they are controlled. Files from
-// before runs were recorded as a whole are compared by the command that made them.
+// The first condition in which two records differ though not by the encoding or the seed; empty if they are controlled.
+// Files from before runs were recorded as a whole are compared by the command that made them.
 std::string differing_condition(const Metadata& a, const Metadata& b);
 
 // Of a run at a step: another number, but for chance, where anything differs.

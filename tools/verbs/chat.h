@@ -26,8 +26,8 @@ private:
     std::vector<ChatMessage> messages_;
 };
 
-// None without --chat. The request becomes one that ends with an answer. Throws Error(usage) for a model that has no chat
-// template, Error(model) for a template of a form that is not known.
+// None without --chat. The request becomes one that ends with an answer. Throws Error(usage) for a model that has no
+// chat template, Error(model) for a template of a form that is not known.
 std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, GenerateRequest& request);
 
 // Says on stderr that the model has a template for --chat, which was not given, unless --raw was.

@@ -7,8 +7,8 @@
 
 namespace ordo {
 
-// A file that can be written: write_gguf(path, metadata, tensors). Tensors are made when their turn comes, from the source,
-// which must outlive it.
+// A file that can be written: write_gguf(path, metadata, tensors). Tensors are made when their turn comes, from the
+// source, which must outlive it.
 struct GgufExport {
     std::string architecture;
     GgufEntries metadata;
@@ -20,8 +20,8 @@ struct GgufExport {
 GgufExport gguf_export(const Source& source, std::optional<WeightType> type);
 GgufExport gguf_export(Source&&, std::optional<WeightType>) = delete;
 
-// The tokenizer of a model as GGUF's arrays, tokenizer.ggml.*. vocab_size: of the model, which may have ids that no text
-// has. Throws Error(usage) for a tokenizer that llama.cpp has not.
+// The tokenizer of a model as GGUF's arrays, tokenizer.ggml.*. vocab_size: of the model, which may have ids that no
+// text has. Throws Error(usage) for a tokenizer that llama.cpp has not.
 GgufEntries gguf_entries(const TextSide& text, int vocab_size, const std::string& where);
 // The tokenizer of a file that may hold nothing else. Throws Error(model).
 std::unique_ptr<Tokenizer> gguf_tokenizer(const Gguf& file);

@@ -6,17 +6,17 @@
 
 namespace ordo {
 
-// The sizes, and what can be told from the tensors that are there: biases, norms of queries and keys, a head of its own.
-// What an architecture fixes (norms, activation, where norms stand) is the blueprint's already. Keys that would change
-// what is computed, and that we cannot follow, are refused.
+// The sizes, and what can be told from the tensors that are there: biases, norms of queries and keys, a head of its
+// own. What an architecture fixes (norms, activation, where norms stand) is the blueprint's already. Keys that would
+// change what is computed, and that we cannot follow, are refused.
 void read_gguf_sizes(const Config& keys, const TensorStore& tensors, Blueprint& blueprint);
 
-// For each layer whether keys have a window: as attention.sliding_window_pattern says, a list, or how many layers repeat, of which all but
-// the last have one. Where there is no such key, `period` layers repeat.
+// For each layer whether keys have a window: as attention.sliding_window_pattern says, a list, or how many layers
+// repeat, of which all but the last have one. Where there is no such key, `period` layers repeat.
 std::vector<bool> gguf_sliding_layers(const Config& keys, int n_layers, int period);
 
-// The spec of rope, whose pairing the architecture fixes: frequencies from rope.freq_base and rope.scaling.*, or divided by
-// the tensors rope_freqs, rope_factors_short and rope_factors_long.
+// The spec of rope, whose pairing the architecture fixes: frequencies from rope.freq_base and rope.scaling.*, or
+// divided by the tensors rope_freqs, rope_factors_short and rope_factors_long.
 std::string gguf_rope_spec(const Config& keys, const TensorStore& tensors, const Blueprint& blueprint,
                            std::string_view pairing);
 

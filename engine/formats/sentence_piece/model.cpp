@@ -13,8 +13,8 @@ namespace {
 
 using Field = ProtobufField;
 
-// The fields of sentencepiece_model.proto that are read, by their numbers: of the whole, of a piece, of how it was trained,
-// of how a text is normalised.
+// The fields of sentencepiece_model.proto that are read, by their numbers: of the whole, of a piece, of how it was
+// trained, of how a text is normalised.
 enum Whole : std::uint32_t { pieces = 1, trainer = 2, normalizer = 3 };
 enum OfPiece : std::uint32_t { piece_text = 1, piece_score = 2, piece_type = 3 };
 enum OfTrainer : std::uint32_t {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The fields of a message in Protocol Buffers' wire format: a key, field number * 8 + wire type, then the value. A number is seven
-// bits a byte, the lowest first, with the eighth set in all bytes but the last. Nothing is copied, and nothing is trusted.
+// The fields of a message in Protocol Buffers' wire format: a key, field number * 8 + wire type, then the value. A
+// number is seven bits a byte, the lowest first, with the eighth set in all bytes but the last. Nothing is copied, and
+// nothing is trusted.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class ProtobufReader {
 public:
     ProtobufReader(std::string_view message, std::string_view where) : rest_(message), where_(where) {}
 
-    // The next field; none at the end. Throws Error(model) for a message that ends within one, or a wire type that is unknown.
+    // The next field; none at the end. Throws Error(model) for a message that ends within one, or a wire type that is
+    // unknown.
     std::optional<ProtobufField> next();
 
 private:

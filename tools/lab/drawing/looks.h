@@ -13,8 +13,9 @@ struct Look {
     int dash; // gnuplot's dash types
 };
 
-// One for each series. An encoding whose name a label begins with has the same colour, mark and dash in every picture, its
-// place in list.def decides which; several series of one encoding share its colour. Other series go by their place in the picture.
+// One for each series. An encoding whose name a label begins with has the same colour, mark and dash in every picture,
+// its place in list.def decides which; several series of one encoding share its colour. Other series go by their place
+// in the picture.
 std::vector<Look> looks_of(const Curves& curves);
 
 } // namespace ordo::lab

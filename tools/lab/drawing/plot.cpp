@@ -273,7 +273,8 @@ std::string curves_script(const Curves& curves) {
     return out + (has_key(curves) ? "set key outside right top Left reverse\n" : "unset key\n");
 }
 
-// The interval of each value: a band, or between values that stand apart, a stroke. Not "yerrorbars", whose points of no size librsvg refuses.
+// The interval of each value: a band, or between values that stand apart, a stroke. Not "yerrorbars", whose points of
+// no size librsvg refuses.
 std::string interval_of(const Series& series, const Look& look, std::size_t i) {
     const bool apart = series.style == Series::Style::points;
     return "$series" + std::to_string(i) +

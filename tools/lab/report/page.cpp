@@ -16,7 +16,8 @@ using tools::Format;
 constexpr std::size_t long_table = 30;   // rows from which a table is folded
 constexpr std::size_t many_columns = 13; // from which a table has smaller letters
 
-// Tables may be wider than the text, up to 1,240 pixels; pictures keep letters that can be read and scroll on a narrow screen.
+// Tables may be wider than the text, up to 1,240 pixels; pictures keep letters that can be read and scroll on a narrow
+// screen.
 constexpr std::string_view style = R"(
 :root { color-scheme: light dark; --ink: #222; --dim: #555; --paper: #fff; --line: #ccc; --box: #f4f4f4; --found: #eef4ea; --link: #0645ad; }
 @media (prefers-color-scheme: dark) {
