@@ -116,8 +116,7 @@ std::string valued_names(const Verb& verb) {
 
 // ---- bash -------------------------------------------------------------------------------------
 
-// What follows the tables. readline splits words at = and :, and completes what comes after the last of them; files are left
-// to it, as it knows of quotes and of ~.
+// The rest of the script. readline completes the part after the last = or :, and completes file names itself.
 constexpr std::string_view bash_function = R"(_ordo() {
     local IFS=$' \t\n' line=() word= glued= piece=${COMP_WORDS[COMP_CWORD]} cur= before= head= verb= i
     local value= words= between= options= operands=0 names= joints= place=0 ended=
