@@ -68,7 +68,7 @@ void embed(const Blueprint& blueprint, const Weights& weights, const EncodingSta
                 if (from.data != to.data)
                     for (int row = first; row < first + count; ++row)
                         std::copy_n(from.row(row), from.cols, to.row(row));
-                encoding->embed(rows_of(to, first, count),
+                encodings.embed(*encoding, rows_of(to, first, count),
                                 {rows.positions.subspan(at, some),
                                  rows.segments.empty() ? rows.segments : rows.segments.subspan(at, some)});
             });

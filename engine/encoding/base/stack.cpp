@@ -267,7 +267,7 @@ std::vector<View> EncodingStack::gradients_of_item(int item, std::span<const Vie
 
 void EncodingStack::embed(View x, const TokenRows& rows) const {
     for (const auto& item : items_)
-        if (item->moments() & moment_embed) MomentTimer::call(timer_, moment_embed, [&] { item->embed(x, rows); });
+        if (item->moments() & moment_embed) embed(*item, x, rows);
 }
 
 void check_reach(const EncodingStack& encodings, std::int64_t tokens) {

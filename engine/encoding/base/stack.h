@@ -67,6 +67,10 @@ public:
     std::vector<View> gradients_of_item(int item, std::span<const View> all) const;
 
     void embed(View x, const TokenRows& rows) const;
+    // By one of items(), timed.
+    void embed(const Encoding& item, View x, const TokenRows& rows) const {
+        MomentTimer::call(timer_, moment_embed, [&] { item.embed(x, rows); });
+    }
     Operations embed_operations(const Work& work) const;
 
     // From now on, and in what at_length() makes, the timer is told of each call; null: none is. It must outlive this.
