@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "io/file.h"
 
+#include "io/base_name.h"
 #include "tests/temp_dir.h"
 
 #include <cerrno>
@@ -142,6 +143,17 @@ TEST(SameFile, IsFoundThroughLinksOfBothKindsAndBeforeItIsThere) {
     EXPECT_FALSE(same_file(dir / "no" / "new", dir / "dangling"));
     EXPECT_TRUE(same_file("new", "./new"));
     EXPECT_FALSE(same_file("new", dir / "new"));
+}
+
+TEST(FileNames, AreThoseOfTheLastPartThatNamesSomething) {
+    const std::pair<const char*, const char*> names[] = {
+        {"a", "a"},          {"a/", "a"},      {"a//", "a"},    {"a/b.bin", "b.bin"}, {"a/b/.", "b"},
+        {"a/b/..", "a"},     {"a/../b/", "b"}, {"/", "/"},      {"/a.b/", "a.b"},     {"..a", "..a"},
+        {"a/b.c/../d", "d"}, {"a/.b", ".b"},   {"a/.b/", ".b"},
+    };
+    for (const auto& [path, name] : names) EXPECT_EQ(base_name(path), name) << path;
+    EXPECT_EQ(base_name("."), std::filesystem::current_path().filename());
+    EXPECT_EQ(base_name(".."), std::filesystem::current_path().parent_path().filename());
 }
 
 } // namespace

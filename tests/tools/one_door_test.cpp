@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Every verb that takes a model takes any: Ordo's own files, directories and GGUF.
+// Every verb that takes a model takes any: Ordo's own files, directories, GGUF and llama2.c's.
+#include "tests/formats/gguf_bytes.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace {
@@ -37,6 +39,41 @@ TEST_F(OneDoor, ExperimentsTakeAnyFormat) {
     EXPECT_EQ(bare.code, 3) << bare.err;
     EXPECT_NE(bare.err.find("tests/families/llama"), std::string::npos) << bare.err;
     EXPECT_NE(bare.err.find("tokenizer"), std::string::npos) << bare.err;
+}
+
+// A llama2.c file, laid out as its run.c reads it: dim 4, hidden 6, 1 layer, 2 heads, 1 of keys, 64 positions, weights
+// of 0. So each of the tokens is as likely as any other.
+TEST_F(OneDoor, TablesAndExperimentsTakeLlama2c) {
+    const std::vector<std::string> pieces = {"<unk>", "\n<s>\n", "\n</s>\n", " ", "a", "b", "c", "d", "x", "y", "z"};
+    const int vocab = static_cast<int>(pieces.size()), context = 64;
+    const int floats = vocab * 4 + 4 + 4 * 4 + 2 * 2 * 4 + 4 * 4 + 4 + 3 * 6 * 4 + 4 + context * 2;
+    std::string bytes, tokens = le(8);
+    for (const int field : {4, 6, 1, 2, 1, vocab, context}) bytes += le(field);
+    put_file(dir_ / "zeros.bin", bytes + std::string(4 * static_cast<std::size_t>(floats), '\0'));
+    for (const std::string& piece : pieces) tokens += le_float(-1) + le(static_cast<int>(piece.size())) + piece;
+    put_file(dir_ / "tokenizer.bin", tokens);
+    const std::string model = (dir_ / "zeros.bin").string();
+
+    // rope of width 2, theta 10000: the angle is the position.
+    const Json table = json_of({"table", "rope", "-m", model, "--len", "3", "--format", "json"});
+    ASSERT_EQ(table.size(), 3u) << table.dump();
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(table[i]["cos"].get<double>(), std::cos(i), 1e-6) << table.dump();
+    expect_success(run_program({"encodings", "-m", model}));
+    const Json compared = json_of({"lab", "compare", "-q", "--model", model, "--format", "json"});
+    const Json& row = compared["tables"][0]["rows"][0];
+    EXPECT_NEAR(row["nll"].get<double>(), std::log(vocab), 1e-4) << row.dump();
+}
+
+// A directory has one name, however it is spelled.
+TEST_F(OneDoor, DirectoriesHaveANameWithATrailingSlashToo) {
+    for (const std::string spelling :
+         {"tests/families/gpt2/", "tests/families/gpt2/.", "tests/families/gpt2//", "tests/families/llama/../gpt2"}) {
+        const Json logits = json_of({"logits", "-m", spelling, "--tokens", "1,2"});
+        EXPECT_EQ(logits["model"], "gpt2") << spelling;
+        EXPECT_EQ(json_of({"info", spelling, "--format", "json"})["file"], "gpt2") << spelling;
+    }
+    const std::string title = out_of({"bench", "-m", "tests/families/gpt2/", "-q", "-r", "1", "-p", "2", "-n", "1"});
+    EXPECT_NE(title.find("gpt2"), std::string::npos) << title;
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "encoding/base/spec.h"
+#include "io/base_name.h"
 
 #include <algorithm>
 #include <charconv>
@@ -278,9 +279,9 @@ std::string Arguments::command() const {
     for (const auto& [given, value] : sequence_) {
         line += " --" + std::string(given->name);
         if (given->kind == Kind::flag) continue;
-        line += " " + (given->kind == Kind::path ? std::filesystem::path(value).filename().string() : value);
+        line += " " + (given->kind == Kind::path ? base_name(value) : value);
     }
-    for (const std::string& operand : operands_) line += " " + std::filesystem::path(operand).filename().string();
+    for (const std::string& operand : operands_) line += " " + base_name(operand);
     return line;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/train/record.h"
+#include "io/base_name.h"
 
 #include "io/json.h"
 #include "tools/cli/sha256.h"
@@ -115,7 +116,7 @@ Metadata recipe(const Options& o, const Sources& sources) {
     };
     m.merge(method(o));
     if (o.validation.empty()) m["recipe.held_out"] = "of the corpus";
-    if (!o.init.empty()) m["init"] = o.init.filename().string();
+    if (!o.init.empty()) m["init"] = base_name(o.init);
     if (sources.finish) {
         m["finish"] = sources.finish->name();
         m["finish.sha256"] = sources.finish->sha256();

@@ -4,6 +4,7 @@
 #include "bench/shapes.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "io/base_name.h"
 #include "layers/cache_format.h"
 #include "tools/cli/machine.h"
 #include "tools/verbs/bench_result.h"
@@ -193,9 +194,8 @@ Trunk open_trunk(const Arguments& arguments, const std::string& name, const std:
     const std::string file = model_file(arguments);
     LoadOptions load;
     if (arguments.has("dtype")) load.dtype = dtype;
-    Trunk trunk = file.empty()
-                      ? random_trunk(arguments, name, weight_type(dtype))
-                      : Trunk{printable(std::filesystem::path(file).filename().string()), Model::load(file, load)};
+    Trunk trunk = file.empty() ? random_trunk(arguments, name, weight_type(dtype))
+                               : Trunk{printable(base_name(file)), Model::load(file, load)};
     if (impl_of(trunk.model).blueprint.bidirectional())
         fail(ErrorCode::usage, trunk.name, ": expected a causal model, found one that cannot decode");
     if (trunk.model.has_encoder())

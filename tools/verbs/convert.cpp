@@ -6,6 +6,7 @@
 #include "formats/source.h"
 #include "formats/special_tokens.h"
 #include "io/atomic_file.h"
+#include "io/base_name.h"
 #include "model/model_file.h"
 #include "tools/cli/documents.h"
 #include "tools/cli/inputs.h"
@@ -208,7 +209,7 @@ Measured measure(const Arguments& arguments, const Source& source, const Source&
     };
     const int length = std::min(model.context(), model.max_position());
     return {bench::measure_accuracy(reference, model, documents, length, arguments.integer64("max-tokens"), show),
-            path == "-" ? "standard input" : fs::path(path).filename().string()};
+            path == "-" ? "standard input" : base_name(path)};
 }
 
 void record(const Measured& measured, const std::string& reference, Metadata& metadata) {
@@ -299,7 +300,7 @@ std::optional<Measured> convert(const Arguments& arguments, const Source& source
     const std::vector<std::byte> bytes = safetensors_bytes(std::move(tensors), metadata, where);
     const auto result = std::make_shared<const Safetensors>(Safetensors::parse(bytes, where));
     const std::optional<Measured> measured = try_to_measure(arguments, source, ordo_source(result), progress);
-    const std::string name = fs::path(arguments.operand(0)).filename().string();
+    const std::string name = base_name(arguments.operand(0));
     if (measured) record(*measured, escaped_bytes(name) + " (" + types_of(parts) + ") as f32", metadata);
     std::vector<RawTensor> done;
     for (const TensorInfo& info : result->tensors())

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "encoding/base/registry.h"
 #include "formats/source.h"
+#include "io/base_name.h"
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 #include "tools/cli/sha256.h"
@@ -66,7 +67,7 @@ void write_as_json(const std::filesystem::path& path, const Source& source, cons
     const auto& impl = impl_of(model);
     JsonWriter out(1);
     out.begin_object();
-    out.member("file", escaped_bytes(path.filename().string()));
+    out.member("file", escaped_bytes(base_name(path)));
     out.member("bytes", source.tensors.size());
     out.member("format", source.format);
     out.member("sha256", hash_of(path));

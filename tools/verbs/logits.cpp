@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ordo logits: the numbers behind the text, as JSON.
 #include "core/error.h"
+#include "io/base_name.h"
 #include "model/continuation.h"
 #include "model/model.h"
 #include "tools/cli/inputs.h"
@@ -138,7 +139,7 @@ int run(const Arguments& arguments) {
     for (std::size_t i = all ? 0 : tokens.size() - 1; i < tokens.size(); ++i)
         positions.push_back(shift + static_cast<int>(i));
     const std::string logits = logits_of(session, tokens, segments, all, static_cast<std::size_t>(chunk));
-    const std::string file = model_path(arguments).filename().string();
+    const std::string file = base_name(model_path(arguments));
     write_out("{\"model\":" + json_quoted(escaped_bytes(file)) + ",\"encoding\":" + json_quoted(model.encoding()) +
               ",\"tokens\":" + list(std::span<const Token>(tokens)) +
               ",\"positions\":" + list(std::span<const int>(positions)) + ",\"logits\":" + logits + "}\n");

@@ -6,6 +6,7 @@
 // cache at position 0. Its first token is not scored, and of overlapping windows a token is scored by
 // the first window that holds it.
 #include "core/error.h"
+#include "io/base_name.h"
 #include "model/model.h"
 #include "tools/cli/columns.h"
 #include "tools/cli/documents.h"
@@ -133,7 +134,7 @@ constexpr std::string_view protocol =
 void print(const Arguments& arguments, const Model& model, const std::string& text, std::size_t documents,
            const Figures& figures) {
     const Format format = parse_format(arguments.text("format"));
-    const std::string name = text == "-" ? "standard input" : std::filesystem::path(text).filename().string();
+    const std::string name = text == "-" ? "standard input" : base_name(text);
     if (format == Format::json) {
         JsonWriter out(1);
         out.begin_object();

@@ -4,6 +4,7 @@
 #include "encoding/base/plan.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
+#include "io/base_name.h"
 #include "model/model.h"
 #include "tools/cli/loose_encoding.h"
 #include "tools/cli/machine.h"
@@ -204,8 +205,7 @@ void show_weights(const Arguments& arguments, const std::string& spec, const Tab
     for (const auto& [name, value] : {std::pair("dim", dims.d_model), {"heads", dims.n_heads}})
         if (arguments.has(name) && arguments.integer(name) != value)
             fail(ErrorCode::usage, "option --", name, ": '", printable(spec), "' is stored in the weights ",
-                 printable(file.filename().string()), ": expected ", value, " or none, found ",
-                 arguments.integer(name));
+                 printable(base_name(file)), ": expected ", value, " or none, found ", arguments.integer(name));
     const std::string wanted = spec_in(spec, dims, request.layer);
     const EncodingStack& encodings = impl_of(model).encodings;
     for (std::size_t i = 0; i < encodings.items().size(); ++i)

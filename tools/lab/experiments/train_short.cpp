@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "io/base_name.h"
 #include "io/file.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/one_thread.h"
@@ -305,7 +306,7 @@ Plan plan_of(const Request& request) {
     plan.text = "made texts";
     if (request.arguments.has("corpus")) {
         const std::filesystem::path file = request.arguments.text("corpus");
-        plan.text = printable(file.filename().string());
+        plan.text = printable(base_name(file));
         plan.source =
             LetterSource(tools::read_corpus(file.string(), std::size_t{1} << 30, request.arguments.has("quiet")),
                          plan.text, 2 * plan.length);

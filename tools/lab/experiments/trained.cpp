@@ -2,6 +2,7 @@
 #include "tools/lab/experiments/trained.h"
 
 #include "core/error.h"
+#include "io/base_name.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/scores.h"
 #include "tools/cli/weights.h"
@@ -27,8 +28,12 @@ std::vector<Trained> trained_models(const Request& request) {
     std::vector<Trained> all;
     for (const std::filesystem::path& file : files) {
         const tools::ModelFacts facts = tools::read_facts(file);
+        std::error_code error;
+        const std::filesystem::path name = base_name(file);
+        const bool directory = std::filesystem::is_directory(file, error); // whose name has no ending
         if (!facts.blueprint.bidirectional())
-            all.push_back({printable(file.stem().string()), file, facts.encoding, facts.blueprint.context});
+            all.push_back(
+                {printable((directory ? name : name.stem()).string()), file, facts.encoding, facts.blueprint.context});
         else if (!given.empty())
             fail(ErrorCode::usage, "lab: ", printable(file.string()),
                  ": expected a causal model, found a bidirectional one");
@@ -37,9 +42,7 @@ std::vector<Trained> trained_models(const Request& request) {
     std::map<std::string, int> files_of, seen;
     for (const Trained& one : all) ++files_of[one.name];
     for (Trained& one : all)
-        if (files_of[one.name] > 1)
-            one.name =
-                printable(std::filesystem::absolute(one.file).parent_path().filename().string()) + "-" + one.name;
+        if (files_of[one.name] > 1) one.name = printable(base_name(one.file / "..")) + "-" + one.name;
     for (Trained& one : all)
         if (const int again = seen[one.name]++; again > 0) one.name += "-" + std::to_string(again + 1);
     if (all.empty()) fail(ErrorCode::io, "lab: no weights found; give --model FILE or set ORDO_WEIGHTS");
@@ -49,8 +52,7 @@ std::vector<Trained> trained_models(const Request& request) {
 Text held_out(const Request& request) {
     const bool own = request.arguments.has("corpus");
     const std::string file = own ? request.arguments.text("corpus") : tools::find_shipped("heldout.txt").string();
-    return {printable(std::filesystem::path(file).filename().string()),
-            tools::read_corpus(file, tools::most_text, request.arguments.has("quiet"))};
+    return {printable(base_name(file)), tools::read_corpus(file, tools::most_text, request.arguments.has("quiet"))};
 }
 
 std::vector<tools::Document> documents_of(const Text& text, const Model& model) {

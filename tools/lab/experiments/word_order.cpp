@@ -2,6 +2,7 @@
 // Does a model know word order? The three questions of Ben Kurzion's "Investigating Transformer Positional
 // Encodings", asked of models whose attention is causal and whose gradients are right, beside the lines without
 // which the answers mean nothing; and a question that only order can answer.
+#include "io/base_name.h"
 #include "io/file.h"
 #include "tools/lab/experiments/judgement.h"
 #include "tools/lab/experiments/study.h"
@@ -31,8 +32,7 @@ Plan plan_of(const Request& request) {
     Plan plan;
     if (request.arguments.has("corpus")) {
         const std::string file = request.arguments.text("corpus");
-        plan.corpus =
-            parse_corpus(read_file(file, std::size_t{1} << 20), std::filesystem::path(file).filename().string());
+        plan.corpus = parse_corpus(read_file(file, std::size_t{1} << 20), base_name(file));
     } else {
         plan.corpus = built_in_corpus();
     }
