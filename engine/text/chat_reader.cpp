@@ -2,6 +2,7 @@
 // What a chat template in Jinja says of its form: read from its literals, not run.
 #include "core/error.h"
 #include "core/trimmed.h"
+#include "text/chat_expressions.h"
 #include "text/chat_template.h"
 
 #include <algorithm>
@@ -10,8 +11,6 @@
 
 namespace ordo {
 namespace {
-
-constexpr std::string_view cutoff = "Cutting Knowledge Date: ";
 
 // Whether a line feed follows some mark, in its literal or in the next one: '<|end|>\n', '<|end|>' + '\n'.
 bool line_feed_after(std::string_view text, std::string_view mark) {
@@ -27,183 +26,6 @@ ChatForm mistral_form(std::string_view text) {
     if (text.find("[SYSTEM_PROMPT]") != text.npos) return spaces ? ChatForm::mistral_v7 : ChatForm::mistral_small3;
     if (text.find(" [/INST]") != text.npos) return ChatForm::mistral;
     return spaces ? ChatForm::mistral_v3 : ChatForm::mistral_nemo;
-}
-
-// A variable that is set to a literal which is not empty, or words that only a template's own system prompt has.
-bool sets_system(std::string_view text) {
-    for (const std::string_view variable : {"system_message = ", "system_prompt = "})
-        for (std::size_t at = text.find(variable); at != text.npos; at = text.find(variable, at + 1)) {
-            const std::string_view value = text.substr(at + variable.size());
-            if (value.size() > 1 && (value[0] == '\'' || value[0] == '"') && value[1] != value[0]) return true;
-        }
-    return text.find("Reasoning Mode: ") != text.npos;
-}
-
-// The next occurrence of a mark from places that only grow. Each byte is searched once, however often it is asked.
-class Next {
-public:
-    Next(std::string_view text, std::string_view mark) : text_(text), mark_(mark), found_(text.find(mark)) {}
-    std::size_t from(std::size_t place) {
-        if (found_ < place) found_ = text_.find(mark_, place);
-        return found_;
-    }
-
-private:
-    std::string_view text_, mark_;
-    std::size_t found_; // npos is behind every place
-};
-
-// The conditions that enclose a place of a template, for places that only grow.
-class Conditions {
-public:
-    enum class On { messages, tools, more };
-
-    explicit Conditions(std::string_view text) : text_(text), ends_(text, "%}"), at_(text.find("{%")) {}
-
-    // What decides whether the text at that place is written.
-    On at(std::size_t place) {
-        while (at_ < place) {
-            const std::size_t begin = at_ + 2, end = std::min(ends_.from(begin), text_.size());
-            read(text_.substr(begin, end - begin));
-            at_ = text_.find("{%", end);
-        }
-        return n_[index(On::more)] > 0 ? On::more : n_[index(On::tools)] > 0 ? On::tools : On::messages;
-    }
-
-private:
-    static std::size_t index(On on) { return static_cast<std::size_t>(on); }
-
-    void read(std::string_view tag) {
-        tag.remove_prefix(std::min(tag.find_first_not_of("-+ \t\r\n"), tag.size()));
-        const auto tests = [&](std::string_view name) { return tag.find(name) != tag.npos; };
-        if (tag.starts_with("if ")) {
-            open_.push_back(tests("messages") || tests("system") ? On::messages
-                            : tests("tools")                     ? On::tools
-                                                                 : On::more);
-            ++n_[index(open_.back())];
-        } else if (!open_.empty() && tag.starts_with("el") && open_.back() == On::tools) {
-            --n_[index(On::tools)]; // the else of a test for tools is what is written without them
-            open_.back() = On::messages;
-            ++n_[index(On::messages)];
-        } else if (!open_.empty() && tag.starts_with("endif")) {
-            --n_[index(open_.back())];
-            open_.pop_back();
-        }
-    }
-
-    std::string_view text_;
-    Next ends_;
-    std::size_t at_; // of the next tag
-    std::vector<On> open_;
-    std::array<std::size_t, 3> n_{}; // of open_, by kind
-};
-
-// ---- Expressions -------------------------------------------------------------------------------
-// {{ '[INST] ' + message['content'] | trim + eos_token }}: literals, and what stands between them.
-
-struct Part {
-    enum Kind { text, content, role, start, end, other } kind;
-    std::string literal; // text
-    bool trims = false;  // content
-};
-
-// A literal from its opening quote on; text is left behind its closing one.
-std::string take_literal(std::string_view& text) {
-    const char quote = text.front();
-    std::string literal;
-    std::size_t at = 1;
-    for (; at < text.size() && text[at] != quote; ++at) {
-        if (text[at] == '\\' && at + 1 < text.size()) {
-            const char next = text[++at];
-            literal += next == 'n' ? '\n' : next == 't' ? '\t' : next;
-        } else {
-            literal += text[at];
-        }
-    }
-    text.remove_prefix(std::min(at + 1, text.size()));
-    return literal;
-}
-
-// What is neither a literal nor an operator, up to the next one.
-std::string_view take_operand(std::string_view& text) {
-    std::size_t at = 0;
-    int depth = 0;
-    char quote = 0;
-    for (; at < text.size(); ++at) {
-        const char c = text[at];
-        if (quote != 0)
-            quote = c == quote ? '\0' : quote;
-        else if (c == '\'' || c == '"')
-            quote = c;
-        else if (c == '(' || c == '[')
-            ++depth;
-        else if (c == ')' || c == ']')
-            --depth;
-        else if (depth <= 0 && (c == '+' || c == '~'))
-            break;
-    }
-    const std::string_view operand = trimmed(text.substr(0, at));
-    text.remove_prefix(at);
-    return operand;
-}
-
-Part part_of(std::string_view operand) {
-    std::string plain; // without white space, as with ["key"] for ['key']
-    for (const char c : operand)
-        if (c != ' ' && c != '\n' && c != '\t') plain += c == '"' ? '\'' : c;
-    bool trims = false;
-    for (const std::string_view filter : {"|trim", ".strip()"})
-        if (plain.ends_with(filter)) {
-            plain.resize(plain.size() - filter.size());
-            trims = true;
-        }
-    const auto names = [&](std::string_view key) {
-        const std::string item = "['" + std::string(key) + "']";
-        return plain == key || plain.ends_with(item) || plain.ends_with("." + std::string(key));
-    };
-    if (plain == "eos_token") return {Part::end, {}};
-    if (plain == "bos_token") return {Part::start, {}};
-    if (names("content")) return {Part::content, {}, trims};
-    return {!trims && names("role") ? Part::role : Part::other, {}};
-}
-
-std::vector<Part> parts_of(std::string_view expression) {
-    std::vector<Part> parts;
-    if (expression.starts_with('-')) expression.remove_prefix(1);
-    if (expression.ends_with('-')) expression.remove_suffix(1);
-    while (!(expression = trimmed(expression)).empty()) {
-        const char first = expression.front();
-        if (first == '+' || first == '~') {
-            expression.remove_prefix(1);
-        } else if (first == '\'' || first == '"') {
-            parts.push_back({Part::text, take_literal(expression)});
-            if (!take_operand(expression).empty()) parts.push_back({Part::other, {}}); // a filter or a method
-        } else {
-            parts.push_back(part_of(take_operand(expression)));
-        }
-    }
-    return parts;
-}
-
-// Calls with the parts of each expression in {{ }}.
-template <class Call>
-void for_each_expression(std::string_view text, const Call& call) {
-    for (std::size_t at = text.find("{{"); at < text.size(); at = text.find("{{", at)) {
-        const std::size_t begin = at + 2;
-        char quote = 0;
-        for (at = begin; at < text.size(); ++at) {
-            if (quote != 0 && text[at] == '\\')
-                ++at;
-            else if (quote != 0)
-                quote = text[at] == quote ? '\0' : quote;
-            else if (text[at] == '\'' || text[at] == '"')
-                quote = text[at];
-            else if (text.substr(at, 2) == "}}")
-                break;
-        }
-        if (at >= text.size()) return;
-        call(parts_of(text.substr(begin, at - begin)));
-    }
 }
 
 // What stands before and after the only content among the parts. Nothing if there is none or more, or if a part
@@ -250,20 +72,11 @@ void read_marked(ChatTemplate& chat, std::string_view text) {
 
 // ---- What else a template does -------------------------------------------------------------------
 
-// The literal that begins at a place, behind its quote, or nothing. No mark is as long as the limit, which bounds the
-// time.
-std::string literal_at(std::string_view text, std::size_t place) {
-    constexpr std::size_t limit = 256;
-    if (place >= text.size() || place == 0 || (text[place - 1] != '\'' && text[place - 1] != '"')) return {};
-    std::string_view rest = text.substr(place - 1, limit);
-    return take_literal(rest);
-}
-
 // What Llama 3.1 and later put before the system's text. The date is the template's own, not today's, so that texts
 // repeat.
 std::string date_of(std::string_view text) {
     constexpr std::string_view set = "date_string = ";
-    const std::string trained = literal_at(text, text.find(cutoff));
+    const std::string trained = literal_at(text, text.find("Cutting Knowledge Date: "));
     if (trained.empty() || text.find("Today Date: ") == text.npos) return {};
     for (std::size_t at = text.find(set); at != text.npos; at = text.find(set, at + 1))
         if (const std::string date = literal_at(text, at + set.size() + 1); !date.empty())
@@ -352,37 +165,6 @@ ChatForm recognise_chat(std::string_view text, std::string_view where) {
     if (has("<|assistant|>") && has("<|user|>") && (has("</s>") || has("eos_token"))) return ChatForm::zephyr;
     fail(ErrorCode::model, where, ": the chat template '", printable(trimmed(text), 60),
          "' is not supported: ", why_refused(text));
-}
-
-DefaultSystem default_system(const ChatTemplate& chat, std::string_view text) {
-    const ChatForm form = chat.form;
-    DefaultSystem found{{}, sets_system(text) || (chat.dated.empty() && text.find(cutoff) != text.npos)};
-    if (form != ChatForm::chatml && form != ChatForm::phi4) return found;
-    using On = Conditions::On;
-    const ChatMarks marks = marks_of(form);
-    const std::string head = std::string(marks.before) + "system";
-    Next heads(text, head), ends(text, marks.after.substr(0, marks.after.find('\n')));
-    Conditions conditions(text);
-    for (std::size_t at = heads.from(0); at != text.npos; at = heads.from(at + 1)) {
-        const std::string_view rest = text.substr(at + head.size());
-        const std::string_view breaks[] = {marks.after_role, "\\n"};
-        const auto* const after = std::find_if(std::begin(breaks), std::end(breaks),
-                                               [&](std::string_view each) { return rest.starts_with(each); });
-        if (after == std::end(breaks)) continue;
-        const std::size_t begin = at + head.size() + after->size(), end = ends.from(begin);
-        if (end == text.npos || end == begin) continue;
-        const std::string_view body = text.substr(begin, end - begin);
-        if (body[0] == '\'' || body[0] == '"') continue; // the end of a literal
-        const On on = conditions.at(at);
-        if (on == On::tools) continue; // which nobody gives here
-        // A second head before the end of the first is no prompt.
-        const bool plain = on == On::messages && heads.from(begin) > end &&
-                           body.find_first_of("'\"{}\\") == body.npos && (found.text.empty() || found.text == body);
-        if (!plain) return {{}, true};
-        found.text = body;
-    }
-    if (found.unread) found.text.clear();
-    return found;
 }
 
 ChatTemplate read_chat(std::string_view text, std::string_view where) {

@@ -3,6 +3,7 @@
 // makes of the same templates, which are published ones cut to what matters.
 #include "text/chat_template.h"
 
+#include <ctime>
 #include <gtest/gtest.h>
 
 namespace ordo {
@@ -149,6 +150,40 @@ TEST(ChatReader, TakesLinearTime) {
     text = "<|im_start|>";
     while (text.size() < (std::size_t{4} << 20)) text += "{{ '";
     EXPECT_FALSE(read_chat(text, "test").marked);
+}
+
+// Mistral Small 3's, whose date is today's; Python, and so Jinja, leaves out a line end behind a backslash.
+TEST(ChatReader, MistralsDefaultSystemPromptIsTheTemplates) {
+    const std::string_view text = R"jinja({%- set today = strftime_now("%Y-%m-%d") %}
+{%- set default_system_message = "You are Mistral Small 3.\nThe current date is " + today + ".\n\
+Ask (e.g. \"Where are you?\" => \"Paris\")" %}
+{{- bos_token }}{%- if messages[0]['role'] == 'system' %}{%- set system_message = messages[0]['content'] %}
+{%- else %}{%- set system_message = default_system_message %}{%- endif %}
+{{- '[SYSTEM_PROMPT]' + system_message + '[/SYSTEM_PROMPT]' }}{{- '[INST]' + message['content'] + '[/INST]' }})jinja";
+    const auto found = [](std::string_view of) { return default_system(read_chat(of, "test"), of); };
+    const auto expected = [] {
+        const std::time_t now = std::time(nullptr);
+        std::tm day{};
+        localtime_r(&now, &day);
+        const auto two = [](int n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+        return "You are Mistral Small 3.\nThe current date is " + std::to_string(1900 + day.tm_year) + "-" +
+               two(day.tm_mon + 1) + "-" + two(day.tm_mday) + ".\nAsk (e.g. \"Where are you?\" => \"Paris\")";
+    };
+    const std::string before = expected();
+    const DefaultSystem system = found(text);
+    EXPECT_TRUE(system.text == before || system.text == expected()) << system.text; // it may be midnight
+    EXPECT_FALSE(system.unread);
+
+    // What takes more than reading is announced as unread: another way to a date, a filter, a prompt that is not used.
+    for (const auto& [from, to] : {std::pair("strftime_now(\"%Y-%m-%d\")", "yesterday()"),
+                                   {" + today + ", " + today | upper + "},
+                                   {"%Y-%m-%d", "%E"},
+                                   {"= default_system_message %}", "= other %}"}}) {
+        std::string other(text);
+        other.replace(other.find(from), std::string_view(from).size(), to);
+        EXPECT_EQ(found(other).text, "") << to;
+        EXPECT_TRUE(found(other).unread) << to;
+    }
 }
 
 } // namespace
