@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <new>
 #include <utility>
 
 namespace ordo {
@@ -53,7 +54,7 @@ private:
 
 class PipelineTokenizer final : public Tokenizer {
 public:
-    PipelineTokenizer(Pipeline pipeline, const std::string& where) : p_(std::move(pipeline)) {
+    PipelineTokenizer(Pipeline pipeline, const std::string& where) : p_(std::move(pipeline)), where_(where) {
         special_.resize(static_cast<std::size_t>(p_.n_tokens));
         std::vector<const AddedToken*> added(special_.size());
         for (const AddedToken& token : p_.added.all()) {
@@ -79,6 +80,32 @@ public:
     std::string to_json() const override { return write_tokenizer(p_); }
 
     void encode(std::string_view text, bool special, std::vector<Token>& out) const override {
+        try {
+            append_tokens(text, special, out);
+        } catch (const std::bad_alloc&) {
+            fail(ErrorCode::limit, where_, ": not enough memory to encode a text of ", text.size(), " bytes");
+        }
+    }
+
+    void append(Token token, std::string& out, bool first) const override {
+        if (token < 0 || token >= vocab_size())
+            fail(ErrorCode::limit, "token ", token, ": expected 0 to ", vocab_size() - 1);
+        const PackedStrings& texts = first && first_texts_.size() > 0 ? first_texts_ : texts_;
+        out += texts[static_cast<std::size_t>(token)];
+    }
+
+    Token find(std::string_view spelling) const override {
+        if (spelling.empty()) return -1;
+        if (const AddedToken* added = p_.added.find(spelling)) return added->id;
+        return p_.vocabulary->find(spelling);
+    }
+
+    bool is_special(Token token) const override {
+        return token >= 0 && token < vocab_size() && special_[static_cast<std::size_t>(token)];
+    }
+
+private:
+    void append_tokens(std::string_view text, bool special, std::vector<Token>& out) const {
         if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
             fail(ErrorCode::limit, "text to encode: expected at most ", std::numeric_limits<std::int32_t>::max(),
                  " bytes, found ", text.size());
@@ -111,24 +138,6 @@ public:
         p_.added.split(text, special, false, on_part, on_token);
     }
 
-    void append(Token token, std::string& out, bool first) const override {
-        if (token < 0 || token >= vocab_size())
-            fail(ErrorCode::limit, "token ", token, ": expected 0 to ", vocab_size() - 1);
-        const PackedStrings& texts = first && first_texts_.size() > 0 ? first_texts_ : texts_;
-        out += texts[static_cast<std::size_t>(token)];
-    }
-
-    Token find(std::string_view spelling) const override {
-        if (spelling.empty()) return -1;
-        if (const AddedToken* added = p_.added.find(spelling)) return added->id;
-        return p_.vocabulary->find(spelling);
-    }
-
-    bool is_special(Token token) const override {
-        return token >= 0 && token < vocab_size() && special_[static_cast<std::size_t>(token)];
-    }
-
-private:
     // exact: it reads as it is spelled, but for the spaces that a decoder may put before it. So does a special token,
     // whose name it is, and an added one where others spell bytes.
     void add_text(std::string_view spelling, bool exact, Allowance& allowance) {
@@ -144,6 +153,7 @@ private:
     }
 
     Pipeline p_;
+    std::string where_;
     std::vector<bool> special_;         // of each id
     PackedStrings texts_, first_texts_; // of each id; no first ones if they are the same
     std::size_t longest_ = 0;           // in bytes

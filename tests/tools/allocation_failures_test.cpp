@@ -100,6 +100,33 @@ TEST(AllocationFailures, LoadingAModelThrows) {
             }
 }
 
+TEST(AllocationFailures, EncodingNamesTheFile) {
+    const std::string file = model_file("rope"), text(10'000, 'a');
+    const Model model = Model::load(file);
+    int failures = 0;
+    for (long n = 1, whole = 0; whole == 0; ++n) {
+        SCOPED_TRACE(n);
+        std::string said;
+        const bool none = runs_with_failure(n, false, [&] {
+            try {
+                model.encode(text);
+            } catch (const Error& error) {
+                watched = false;
+                said = error.what();
+                EXPECT_EQ(error.code, ErrorCode::limit);
+            }
+        });
+        if (none) {
+            whole = n;
+        } else if (!said.empty()) { // a failure that was not passed over
+            ++failures;
+            EXPECT_NE(said.find(file), std::string::npos) << said;
+            EXPECT_NE(said.find("not enough memory to encode a text of 10000 bytes"), std::string::npos) << said;
+        }
+    }
+    EXPECT_GT(failures, 0);
+}
+
 // ---- The program ----------------------------------------------------------------------------
 
 // In a child, so that a crash is one test's failure; what it says goes to the file. Ends with the number of the run
