@@ -53,5 +53,52 @@ TEST_F(Overwriting, TakesNoFileThatItDidNotWrite) {
     }
 }
 
+// --out takes what a training wrote, an empty file, and with --overwrite any.
+TEST_F(Overwriting, WeightsTakeThePlaceOfWeightsAlone) {
+    Options o = options("run");
+    o.overwrite = false;
+    o.log.clear();
+    run(o);
+    const std::string weights = bytes(o.out), corpus = bytes(dir_ / "corpus.txt");
+    run(o); // its own
+    for (const std::string& content :
+         {corpus, weights.substr(0, weights.size() / 2), std::string("a"), std::string("\x02\0\0\0\0\0\0\0{}", 10)}) {
+        put_file(o.out, content);
+        try {
+            run(o);
+            ADD_FAILURE() << "accepted " << content.size() << " bytes";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code, ErrorCode::usage);
+            EXPECT_NE(std::string(error.what()).find("run.safetensors: expected the weights of a training, or no file"),
+                      std::string::npos)
+                << error.what();
+        }
+        EXPECT_EQ(bytes(o.out), content);
+    }
+    o.overwrite = true;
+    run(o);
+    EXPECT_TRUE(bytes(o.out) == weights);
+    put_file(o.out, "");
+    o.overwrite = false;
+    run(o);
+    EXPECT_TRUE(bytes(o.out) == weights);
+}
+
+// A name that was mistyped is said.
+TEST_F(Overwriting, ResumingWithoutACheckpointIsSaid) {
+    Options o = options("run");
+    o.checkpoint = dir_ / "runn.checkpoint";
+    o.log.clear();
+    o.overwrite = false, o.resume = true;
+    std::vector<std::string> warnings;
+    o.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
+    run(o);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find("runn.checkpoint: there is none: the training begins anew"), std::string::npos);
+    warnings.clear();
+    run(o);
+    EXPECT_TRUE(warnings.empty()) << warnings.front();
+}
+
 } // namespace
 } // namespace ordo::train

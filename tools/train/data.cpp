@@ -62,15 +62,33 @@ std::string read_text(const std::filesystem::path& file) {
 // the last ended before a blank, or else at a character.
 constexpr std::size_t portion = std::size_t{1} << 20;
 
-void encode_in_portions(const Tokenizer& tokenizer, std::string_view document, std::vector<Token>& out) {
-    while (document.size() > portion) {
-        std::size_t end = document.find_last_of("\n ", portion);
-        if (end == document.npos || end < portion / 2) end = portion;
-        while (end > 1 && (static_cast<unsigned char>(document[end]) & 0xc0) == 0x80) --end;
-        tokenizer.encode(document.substr(0, end), false, out);
+// Room for the tokens of a text as a whole, by what those of its first bytes took: a vector that doubles would end with
+// up to three times as much while it moves.
+void make_room(std::vector<Token>& tokens, std::size_t more, std::size_t bytes_done, std::size_t bytes_of_all) {
+    const std::size_t needed = tokens.size() + more;
+    if (needed <= tokens.capacity()) return;
+    const double growth = static_cast<double>(bytes_of_all) / static_cast<double>(std::max<std::size_t>(bytes_done, 1));
+    tokens.reserve(std::max(needed + needed / 64, static_cast<std::size_t>(static_cast<double>(needed) * growth)));
+}
+
+// bytes_done: of the text, before this document.
+void encode_in_portions(const Tokenizer& tokenizer, std::string_view document, std::size_t bytes_done,
+                        std::size_t bytes_of_all, std::vector<Token>& out) {
+    std::vector<Token> some;
+    while (!document.empty()) {
+        std::size_t end = document.size();
+        if (end > portion) {
+            end = document.find_last_of("\n ", portion);
+            if (end == document.npos || end < portion / 2) end = portion;
+            while (end > 1 && (static_cast<unsigned char>(document[end]) & 0xc0) == 0x80) --end;
+        }
+        some.clear();
+        tokenizer.encode(document.substr(0, end), false, some);
         document.remove_prefix(end);
+        bytes_done += end;
+        make_room(out, some.size(), bytes_done, bytes_of_all);
+        out.insert(out.end(), some.begin(), some.end());
     }
-    tokenizer.encode(document, false, out);
 }
 
 } // namespace
@@ -94,10 +112,10 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
     if (tools::unify_newlines(text) && on_warning && part != Part::held_out)
         on_warning(tools::carriage_returns_warning(file.string()));
     for (const std::string_view document : part_of(tools::split_documents(text), part)) {
-        text_bytes_ += document.size();
         const auto first = static_cast<std::int64_t>(tokens_.size());
         tokens_.push_back(tokenizer.end_of_text());
-        encode_in_portions(tokenizer, document, tokens_);
+        encode_in_portions(tokenizer, document, text_bytes_, text.size(), tokens_);
+        text_bytes_ += document.size();
         const auto last = static_cast<std::int64_t>(tokens_.size());
         for (std::int64_t i = first; i < last; ++i)
             if (const Token id = tokens_[static_cast<std::size_t>(i)]; id < 0 || id >= tokenizer.vocab_size())

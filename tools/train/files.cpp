@@ -3,6 +3,8 @@
 
 #include "core/error.h"
 #include "io/atomic_file.h"
+#include "io/opened_files.h"
+#include "io/safetensors.h"
 #include "tools/train/checkpoint.h"
 
 namespace ordo::train {
@@ -10,9 +12,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The work of an earlier run, and what is none of its work. Its weights are replaced at the end, by others that are whole.
+// Whether a file is empty, or has in its header the command that trained it, or the recipe.
+bool is_trained(const fs::path& path) {
+    const OpenedFiles apart; // it is read to be replaced
+    try {
+        if (File(path).size() == 0) return true;
+        const Metadata metadata = Safetensors::open(path).metadata();
+        const auto command = metadata.find("command");
+        return metadata.contains("recipe.format") ||
+               (command != metadata.end() && command->second.starts_with("ordo train "));
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+// The work of an earlier run, and other files. Weights of an earlier run are replaced at the end, by others that are
+// whole.
 void check_existing(const Options& o) {
     std::error_code error;
+    if (fs::exists(o.out, error) && !o.overwrite && !is_trained(o.out))
+        fail(ErrorCode::usage, "option --out: ", printable_path(o.out),
+             ": expected the weights of a training, or no file, found another file; --overwrite replaces it");
     const auto expect = [](const fs::path& file, bool is_one, const char* what) {
         if (!is_one)
             fail(ErrorCode::io, printable_path(file), ": expected the ", what, " of a training, found another file");
@@ -23,6 +43,8 @@ void check_existing(const Options& o) {
                  ": exists; --resume goes on from it, --overwrite replaces it");
         expect(o.checkpoint, is_checkpoint(o.checkpoint), "checkpoint");
     }
+    if (o.resume && !fs::exists(o.checkpoint, error) && o.on_warning)
+        o.on_warning("option --resume: " + printable_path(o.checkpoint) + ": there is none: the training begins anew");
     if (!fs::exists(o.log, error)) return;
     if (!o.resume && !o.overwrite)
         fail(ErrorCode::usage, "option --log: ", printable_path(o.log),
