@@ -182,6 +182,42 @@ TEST_F(CliTrain, AFileThatCannotBeWrittenLeavesTheOldOne) {
                  5, "no/such");
 }
 
+// One line, of which every byte is a token of four bytes: a vector that doubled would take 32 MiB x 4 and twice that.
+TEST_F(CliTrain, ALongLineTakesFiveTimesItsBytes) {
+    if (is_instrumented()) GTEST_SKIP();
+    constexpr std::size_t size = 34'000'000, mib = 1 << 20;
+    std::string line;
+    while (line.size() < size) line += "abcdefg hij klmno pqrs. ";
+    put_file(dir_ / "line.txt", line);
+    put_file(dir_ / "held.txt", line.substr(0, 4000));
+    const Outcome outcome = run_program({"train",
+                                         path("line.txt"),
+                                         "--val",
+                                         path("held.txt"),
+                                         "--byte-tokenizer",
+                                         "--vocab",
+                                         "257",
+                                         "--out",
+                                         path("l.safetensors"),
+                                         "--tokens",
+                                         "640",
+                                         "--batch",
+                                         "2",
+                                         "--ctx",
+                                         "32",
+                                         "--layers",
+                                         "1",
+                                         "--dim",
+                                         "16",
+                                         "--heads",
+                                         "2",
+                                         "--ffn",
+                                         "16",
+                                         "-q"});
+    expect_success(outcome);
+    EXPECT_LT(static_cast<std::size_t>(outcome.peak_kilobytes) * 1024, 64 * mib + 5 * size);
+}
+
 TEST_F(CliTrain, StoppedAndResumedItGivesTheSameBytes) {
     const std::vector<std::string> whole =
         words({"--checkpoint", path("c"), "--resume", "--checkpoint-every", "10", "--tokens", "12800"});

@@ -67,7 +67,8 @@ constexpr std::size_t portion = std::size_t{1} << 20;
 void make_room(std::vector<Token>& tokens, std::size_t more, std::size_t bytes_done, std::size_t bytes_of_all) {
     const std::size_t needed = tokens.size() + more;
     if (needed <= tokens.capacity()) return;
-    const double growth = static_cast<double>(bytes_of_all) / static_cast<double>(std::max<std::size_t>(bytes_done, 1));
+    const double growth =
+        bytes_done < portion ? 2 : static_cast<double>(bytes_of_all) / static_cast<double>(bytes_done);
     tokens.reserve(std::max(needed + needed / 64, static_cast<std::size_t>(static_cast<double>(needed) * growth)));
 }
 
@@ -111,10 +112,13 @@ Corpus::Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, in
     sha256_ = ordo::sha256(text);
     if (tools::unify_newlines(text) && on_warning && part != Part::held_out)
         on_warning(tools::carriage_returns_warning(file.string()));
-    for (const std::string_view document : part_of(tools::split_documents(text), part)) {
+    const std::vector<std::string_view> documents = part_of(tools::split_documents(text), part);
+    std::size_t bytes_of_all = 0;
+    for (const std::string_view document : documents) bytes_of_all += document.size();
+    for (const std::string_view document : documents) {
         const auto first = static_cast<std::int64_t>(tokens_.size());
         tokens_.push_back(tokenizer.end_of_text());
-        encode_in_portions(tokenizer, document, text_bytes_, text.size(), tokens_);
+        encode_in_portions(tokenizer, document, text_bytes_, bytes_of_all, tokens_);
         text_bytes_ += document.size();
         const auto last = static_cast<std::int64_t>(tokens_.size());
         for (std::int64_t i = first; i < last; ++i)
