@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786); the shape is that of Gemma 2 at 2 billion
-// parameters. Of a Gemma 3 that reads pictures too, this is its part that reads and writes text.
+// Gemma 1, 2 and 3 (Gemma Team 2024, arXiv 2403.08295, 2408.00118; 2025, 2503.19786); the shape is that of Gemma 2 at 2
+// billion parameters. Of a Gemma 3 that reads pictures too, this is its part that reads and writes text.
 #include "encoding/base/spec.h"
 #include "models/catalog.h"
 
@@ -113,7 +113,8 @@ NameMap names(const ModelPlan& plan) {
     return map;
 }
 
-// Layers of Gemma 2 and 3 in a GGUF: every other one has a window, or five of six; in Gemma 3 with a theta of their own, and no scaling.
+// Layers of Gemma 2 and 3 in a GGUF: every other one has a window, or five of six; in Gemma 3 with a theta of their
+// own, and no scaling.
 void read_gguf_windows(const Config& c, ModelPlan& plan, bool two_thetas) {
     Blueprint& b = plan.blueprint;
     const int window = two_thetas ? b.window : c.integer("attention.sliding_window", 4096, 1, 1 << 30);
@@ -128,8 +129,8 @@ void read_gguf_windows(const Config& c, ModelPlan& plan, bool two_thetas) {
     plan.encoding = pattern_of(specs);
 }
 
-// The converter has added one to the norms. It has no key for the scale of scores, which follows from the head's width but in the largest
-// models, of 27 billion parameters: there it is that of the model's width over its heads.
+// The converter has added one to the norms. It has no key for the scale of scores, which follows from the head's width
+// but in the largest models, of 27 billion parameters: there it is that of the model's width over its heads.
 ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     const bool second_one = c.prefix() == "gemma2.", third_one = c.prefix() == "gemma3.";
     ModelPlan plan{make(), {}};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // FIRE, functional interpolation for relative positions: a bias that a small network makes of the distance as a
 // fraction of the query's position, so that distances of longer sequences fall among those that were trained.
-//   score(i, j) += f_h(x),  x = ln(|c| D + 1) / (ln(|c| M + 1) + 1e-6),  D = |p_i - p_j|,  M = max(|l| threshold, p_i, p_j)
+//   score(i, j) += f_h(x),  x = ln(|c| D + 1) / (ln(|c| M + 1) + 1e-6),  D = |p_i - p_j|,  M = max(|l| threshold, p_i,
+//     p_j)
 //   f_h(x) = out.bias[h] + sum_w out.weight[h, w] relu(in.weight[w] x + in.bias[w])
 // Of each layer: c [1], l [1], in.weight [width, 1], in.bias [width], out.weight [n_heads, width], out.bias [n_heads].
 // Where the model is causal, M is that of the query alone. Li et al. 2024, arXiv 2310.04418, and the code of its

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sinks: a trained logit for each head that stands in the denominator of its softmax and has no value.
-//   weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum over keys l of exp(score(i, l))),  s = logit [n_heads] of each layer
+//   weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum over keys l of exp(score(i, l))),  s = logit [n_heads] of each
+//     layer
 // A head that finds nothing can then attend to nothing; s_h = -inf is the plain softmax. It tells no order: a model has
 // it beside an encoding that does, or learns order from its mask. OpenAI 2025 (gpt-oss), arXiv 2508.10925; the logit 0,
 // from which training starts, is Miller's "Attention is off by one" (2023). Xiao et al. 2024, arXiv 2309.17453: without

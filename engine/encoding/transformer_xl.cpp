@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Transformer-XL's relative positions: sinusoids of the distance, projected, and two trained queries of nobody's.
 //   score(i, j) = (q_i . k_j + u_h . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale
-//   r(t) = W s(t),  s(t) = [sin(t w_0) .. sin(t w_(n-1)), cos(t w_0) .. cos(t w_(n-1))],  w_k = 10000^(-k/n),  n = width/2
+//   r(t) = W s(t),  s(t) = [sin(t w_0) .. sin(t w_(n-1)), cos(t w_0) .. cos(t w_(n-1))],  w_k = 10000^(-k/n),  n =
+//     width/2
 // projection W [n_heads * d_head, width], u and v [n_heads, d_head], of one layer; r_h are rows h of r.
 // Dai et al. 2019, arXiv 1901.02860, section 3.3. Distances are looked up directly: there is no "relative shift".
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An encoding on its own against the formula of its paper: the bias that it adds and the gradients of its tensors, without a
-// model around it.
+// An encoding on its own against the formula of its paper: the bias that it adds and the gradients of its tensors,
+// without a model around it.
 #pragma once
 
 #include "core/random.h"
@@ -131,7 +131,8 @@ inline void expect_bias(BoundEncoding& encoding, const std::vector<int>& queries
         }
 }
 
-// Of the sum of random weights times the bias, by every tensor of every layer, against central differences of the formula.
+// Of the sum of random weights times the bias, by every tensor of every layer, against central differences of the
+// formula.
 inline void expect_gradients(BoundEncoding& encoding, const std::vector<int>& queries, const std::vector<int>& keys,
                              const BiasFormula& formula, double tolerance = 1e-4) {
     const Dims& dims = encoding.dims();

@@ -195,8 +195,8 @@ TEST_P(CausalContract, RewindingAndRefillingEqualsRecomputing) {
     EXPECT_LE(difference(last, whole.back()), 1e-4);
 }
 
-// In a single layer keys and values know their own token and position alone, so that what is evicted leaves nothing behind:
-// the session goes on like one that was fed the others only.
+// In a single layer keys and values know their own token and position alone, so that what is evicted leaves nothing
+// behind: the session goes on like one that was fed the others only.
 TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
     Blueprint one = blueprint_;
     one.n_layers = 1;
@@ -225,8 +225,8 @@ TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
     }
 }
 
-// Random rows of a role as a layer's encodings rotate them at positions first, first + 5, ..., and then move down; below 0: the
-// rows as they were.
+// Random rows of a role as a layer's encodings rotate them at positions first, first + 5, ..., and then move down;
+// below 0: the rows as they were.
 std::vector<float> rotated(const EncodingStack& encodings, int layer, Role role, int first, int down = 0) {
     constexpr int n = 12;
     const Dims& dims = encodings.dims();
@@ -246,8 +246,9 @@ std::vector<float> rotated(const EncodingStack& encodings, int layer, Role role,
     return rows;
 }
 
-// What has been added to an embedding lies in every key, and nothing takes it out. All else may be moved, if it lands where it
-// would have been; keys that no encoding writes to, and whose sums over tokens none keeps, need not move at all.
+// What has been added to an embedding lies in every key, and nothing takes it out. All else may be moved, if it lands
+// where it would have been; keys that no encoding writes to, and whose sums over tokens none keeps, need not move at
+// all.
 TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
     for (const EncodingInfo* info : registered_encodings()) {
         SCOPED_TRACE(info->name);

@@ -137,7 +137,8 @@ TEST(Forget, BiasIsTheSumOfTheGatesInBetween) {
     }
 }
 
-// After 100,000 tokens that forget much, gates of near ones that forget little: a float's sum would have steps of 1/128.
+// After 100,000 tokens that forget much, gates of near ones that forget little: a float's sum would have steps of
+// 1/128.
 TEST(Forget, KeepsDifferencesOfDistantSums) {
     BoundEncoding encoding("forget", {.d_model = 1, .n_heads = 1, .d_head = 1, .n_layers = 1, .context = 8});
     encoding.set(0, 0, {1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where engines that read others' files have gone wrong without a word (each was a bug of somebody's): the checkpoints of
-// tests/families run right, families_test.cpp, and wrong if the trap is stepped into on purpose.
+// Where engines that read others' files have gone wrong without a word (each was a bug of somebody's): the checkpoints
+// of tests/families run right, families_test.cpp, and wrong if the trap is stepped into on purpose.
 #include "tests/formats/family_run.h"
 
 #include <gtest/gtest.h>

@@ -321,7 +321,8 @@ TEST(LabTables, RowsThatSayTheirDistanceAreOneMap) {
     EXPECT_EQ(map.values[0].size(), 8u);
 }
 
-// Shaw's rows are the same for every head, a sink has one number for each, and ALiBi's last head is another than its first.
+// Shaw's rows are the same for every head, a sink has one number for each, and ALiBi's last head is another than its
+// first.
 TEST(LabTables, WhatHeadsShareIsShownOnceAndTitlesSayWhatIsSeen) {
     setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
     const lab::Result result =

@@ -374,7 +374,8 @@ TEST(LabPage, HasItsNumbersInIt) {
     EXPECT_EQ(links, 1 + 2 + 1); // contents, tables, picture
 }
 
-// What was found stands before the machine and the sections; words between backticks are code, and one alone is a backtick.
+// What was found stands before the machine and the sections; words between backticks are code, and one alone is a
+// backtick.
 TEST(LabPage, BeginsWithWhatWasFound) {
     lab::Result result = small_result();
     result.found = {"run `ordo lab x` <again>", "5 ` more"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Once a session is made, feeding it allocates nothing, and nor does generating. The C library's allocator is watched by taking
-// its place in this program, which a sanitizer does too: there the test is skipped.
+// Once a session is made, feeding it allocates nothing, and nor does generating. The C library's allocator is watched
+// by taking its place in this program, which a sanitizer does too: there the test is skipped.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "model/pass.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models of two stacks against the oracle: an encoder, and layers whose cross-attention attends to what it makes of its input.
-// Padding likewise.
+// Models of two stacks against the oracle: an encoder, and layers whose cross-attention attends to what it makes of its
+// input. Padding likewise.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "model/model_file.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every choice of a layer's plan against the oracle, in inference: the whole input at once, in chunks, token by token, beside
-// others in a batch, in any type of weights, and on any number of threads. And every encoding, in any type of weights.
+// Every choice of a layer's plan against the oracle, in inference: the whole input at once, in chunks, token by token,
+// beside others in a batch, in any type of weights, and on any number of threads. And every encoding, in any type of
+// weights.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "tests/kernels/sets.h"
@@ -316,7 +317,8 @@ TEST(LongTexts, AnEncodingMayForbidAllKeysOfASpan) {
     for (const int chunk : {1, 256}) EXPECT_LE(difference(logits_of(m, tokens, chunk), expected), 1e-4) << chunk;
 }
 
-// A thread that is late reads how many rows each expert has while others are layers ahead: it must find those of its layer.
+// A thread that is late reads how many rows each expert has while others are layers ahead: it must find those of its
+// layer.
 TEST(Experts, ThreadsThatComeLateFindTheirOwnLayer) {
     const detail::Restless restless;
     Blueprint b = base();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The n-th allocation fails, for every n until none does (of the program, beyond 256 and without $SWEEPS, for n that grow
-// by a 64th): once alone, and once with all that follow, as when memory is used up. What comes of it is success or exit code 4
-// and a line that says so, and the next run is as the first.
+// The n-th allocation fails, for every n until none does (of the program, beyond 256 and without $SWEEPS, for n that
+// grow by a 64th): once alone, and once with all that follow, as when memory is used up. What comes of it is success or
+// exit code 4 and a line that says so, and the next run is as the first.
 // C++'s operator new is watched by taking its place in this program.
 #include "core/parallel.h"
 #include "tests/tools/models.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Completions, asked of the shells: of bash and zsh in a pseudo-terminal, where the tab key or one that inserts all that it
-// would offer is pressed, and of fish by its `complete -C`.
+// Completions, asked of the shells: of bash and zsh in a pseudo-terminal, where the tab key or one that inserts all
+// that it would offer is pressed, and of fish by its `complete -C`.
 #include "tools/cli/options.h"
 
 #include "encoding/base/registry.h"
@@ -95,8 +95,8 @@ Words words_of(std::string_view line) {
     return words;
 }
 
-// What the shell, once it has said "ready> ", makes of each line. ^X^A is to insert all that may stand there; ^X^P is to write
-// the line to the file "answers", empty it, and say "answered".
+// What the shell, once it has said "ready> ", makes of each line. ^X^A is to insert all that may stand there; ^X^P is
+// to write the line to the file "answers", empty it, and say "answered".
 std::vector<Words> answers_in_terminal(const Home& home, const std::vector<std::string>& argv,
                                        const std::vector<Question>& questions) {
     std::size_t asked = 0, answered = 0, read = 0;

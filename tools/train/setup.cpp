@@ -125,7 +125,8 @@ Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     if (!o.init.empty() && o.tokenizer.empty()) // the file's own, whose ids may be fewer than its rows
         b.vocab_size = std::max(b.vocab_size, read_blueprint(Safetensors::open(o.init)).vocab_size);
     check(b, "model");
-    // Values, gradients, the optimiser's two averages, and the best; what Muon computes with is up to four times one of a layer's matrices.
+    // Values, gradients, the optimiser's two averages, and the best; what Muon computes with is up to four times one of
+    // a layer's matrices.
     const int copies = 4 + (o.keep == Keep::best ? 1 : 0) + (o.method == Method::muon ? 2 : 0);
     const int here = ranks::on_this_machine(); // each with copies of its own
     check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch / ranks::count() * here, b.context,

@@ -33,9 +33,9 @@ void DistanceTable::prepare(int n_positions) {
 }
 
 // In decoding, a thread comes to the row of its next head next, which is the next one or, beside one other thread, that
-// after it (beside more it is a guess); what it reads would come from memory: the weights of a layer have been read since. A
-// few lines are enough: by then the machine sees by itself what is read. (GCC drops calls of functions that do nothing but
-// prefetch, unless they are inlined.)
+// after it (beside more it is a guess); what it reads would come from memory: the weights of a layer have been read
+// since. A few lines are enough: by then the machine sees by itself what is read. (GCC drops calls of functions that do
+// nothing but prefetch, unless they are inlined.)
 [[gnu::always_inline]] inline void DistanceTable::fetch_next(int row, std::int64_t at, std::int64_t n) const {
     constexpr std::int64_t line = 64 / sizeof(float);
     const int one = row + 1 < rows_ ? row + 1 : 0, two = one + 1 < rows_ ? one + 1 : 0;

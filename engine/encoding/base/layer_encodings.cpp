@@ -16,7 +16,8 @@ View columns(View v, int first, int count) {
 
 } // namespace
 
-// A tile and its gradient as one encoding sees them: with its own columns of the state. Copied only where these are not all.
+// A tile and its gradient as one encoding sees them: with its own columns of the state. Copied only where these are not
+// all.
 class LayerEncodings::Shown {
 public:
     Shown(const LayerEncodings& all, const Item& item, const Tile& tile) : tile_(&tile) {

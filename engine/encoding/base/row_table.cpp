@@ -20,8 +20,8 @@ void RowTable::embed(View x, const TokenRows& rows) const {
     });
 }
 
-// Tokens may share a row: threads split the columns, and each adds the tokens in order, so that the bits of a sum do not
-// depend on the number of threads.
+// Tokens may share a row: threads split the columns, and each adds the tokens in order, so that the bits of a sum do
+// not depend on the number of threads.
 void RowTable::embed_backward(View dx, View, const TokenRows& rows, std::span<const View> grads) const {
     constexpr int columns = 64;
     const int strips = (dx.cols + columns - 1) / columns;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int most_positions = 1 << 30;
 
-// Keys that change what llama.cpp computes, and the value at which they change nothing, or which the architecture's own page has followed.
+// Keys that change what llama.cpp computes, and the value at which they change nothing, or which the architecture's own
+// page has followed.
 void refuse_what_we_cannot(const Config& c, const Blueprint& b) {
     const std::pair<std::string_view, double> works[] = {{"residual_scale", 1},
                                                          {"logit_scale", static_cast<double>(b.head_scale)},

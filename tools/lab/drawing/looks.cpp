@@ -35,8 +35,8 @@ const Variant* variant_of(std::string_view label) {
     return nullptr;
 }
 
-// The place in list.def of the encoding that a label begins with, or -1. "rope-1" and "rope:theta=500" begin with rope, as does the first
-// of a pattern; "ropes" does not.
+// The place in list.def of the encoding that a label begins with, or -1. "rope-1" and "rope:theta=500" begin with rope,
+// as does the first of a pattern; "ropes" does not.
 int encoding_of(std::string_view label) {
     if (label.starts_with("pattern(")) label.remove_prefix(8);
     int found = -1;
