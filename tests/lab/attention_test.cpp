@@ -2,7 +2,7 @@
 // Heads that are set by hand, so that what they attend to is known beforehand.
 #include "model/model.h"
 #include "tests/lab/lab_run.h"
-#include "tools/lab/experiments/attention_scores.h"
+#include "tools/lab/shipped/attention_scores.h"
 
 #include <cmath>
 #include <numeric>

@@ -3,7 +3,7 @@
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 #include "tools/cli/weights.h"
-#include "tools/lab/experiments/compare_runs.h"
+#include "tools/lab/shipped/compare_runs.h"
 
 #include <cmath>
 #include <cstring>

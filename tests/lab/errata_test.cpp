@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "encoding/base/registry.h"
 #include "tests/lab/lab_run.h"
-#include "tools/lab/experiments/slips.h"
-#include "tools/lab/experiments/study.h"
+#include "tools/lab/claims/slips.h"
+#include "tools/lab/claims/study.h"
 
 #include <cmath>
 #include <sstream>

@@ -2,7 +2,7 @@
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/models.h"
-#include "tools/lab/experiments/extrapolation.h"
+#include "tools/lab/shipped/extrapolation.h"
 
 #include "io/file.h"
 #include "tools/cli/inputs.h"

@@ -3,10 +3,10 @@
 #include "model/model.h"
 #include "tests/lab/lab_run.h"
 #include "tests/model/small_models.h"
-#include "tools/lab/experiments/counting.h"
-#include "tools/lab/experiments/hidden_states.h"
-#include "tools/lab/experiments/probe.h"
+#include "tools/lab/claims/counting.h"
 #include "tools/lab/math/ridge.h"
+#include "tools/lab/shipped/hidden_states.h"
+#include "tools/lab/shipped/probe.h"
 
 #include <cmath>
 #include <map>

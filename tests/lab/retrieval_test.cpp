@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
-#include "tools/lab/experiments/haystack.h"
+#include "tools/lab/trained/haystack.h"
 
 #include <set>
 

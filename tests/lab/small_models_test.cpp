@@ -4,7 +4,7 @@
 #include "core/parallel.h"
 #include "core/random.h"
 #include "encoding/base/registry.h"
-#include "tools/lab/experiments/word_questions.h"
+#include "tools/lab/trained/word_questions.h"
 #include "training/network.h"
 
 #include <gtest/gtest.h>

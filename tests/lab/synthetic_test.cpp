@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every example of every task against a checker that reads the text and solves it anew.
-#include "tools/lab/experiments/synthetic.h"
+#include "tools/lab/trained/synthetic.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // Training that ends when a task is solved, what is counted of an answer, and verdicts on made-up runs.
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
-#include "tools/lab/experiments/judgement.h"
-#include "tools/lab/experiments/task_results.h"
+#include "tools/lab/study/judgement.h"
+#include "tools/lab/trained/task_results.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lab/lab_run.h"
-#include "tools/lab/experiments/letter_source.h"
+#include "tools/lab/trained/letter_source.h"
 
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Counts of a corpus small enough to count by hand, and the built-in one against what `word-order` says of it.
-#include "tools/lab/experiments/word_corpus.h"
-#include "tools/lab/experiments/word_questions.h"
+#include "tools/lab/trained/word_corpus.h"
+#include "tools/lab/trained/word_questions.h"
 
 #include <gtest/gtest.h>
 

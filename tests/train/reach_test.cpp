@@ -3,9 +3,9 @@
 // that gives them.
 #include "tests/tools/program.h"
 #include "tests/train/training.h"
-#include "tools/lab/experiments/encodings.h"
-#include "tools/lab/experiments/hidden_states.h"
-#include "tools/lab/experiments/small_models.h"
+#include "tools/lab/shipped/hidden_states.h"
+#include "tools/lab/study/encodings.h"
+#include "tools/lab/study/small_models.h"
 
 namespace ordo::train {
 namespace {

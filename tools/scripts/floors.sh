@@ -6,7 +6,7 @@
 #   - a kernel knows of no threads, and an architecture of no ops or kernels;
 #   - above the engine stand models, bench, tools/cli, tools/train, tools/lab, tools/verbs, the mains, and tests, in
 #   that order; in
-#     tools/lab math, lab.h, drawing, experiments, report, and what gathers them;
+#     tools/lab math, lab.h, drawing, study, the experiments (claims, shipped, trained), report, and what gathers them;
 #   - each foreign library comes in by its own door (engine/examples are other people's programs, and not looked at);
 #   - every encoding and every architecture that has a file is in its list;
 #   - a file starts with its licence and can be read at one reading.
@@ -39,7 +39,8 @@ function rank(path) {
     if (path ~ /^tools\/lab\/math\//) return 10.1
     if (path ~ /^tools\/lab\/lab.h$/) return 10.2
     if (path ~ /^tools\/lab\/drawing\//) return 10.3
-    if (path ~ /^tools\/lab\/experiments\//) return 10.4
+    if (path ~ /^tools\/lab\/study\//) return 10.35
+    if (path ~ /^tools\/lab\/(claims|shipped|trained)\//) return 10.4
     if (path ~ /^tools\/lab\/report\//) return 10.5
     if (path ~ /^tools\/lab\//) return 10.6
     if (path ~ /^tools\/verbs\//) return 11

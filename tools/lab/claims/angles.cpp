@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// RoPE: how fast each pair of columns turns, and where it stands at each position.
+#include "core/error.h"
+#include "tools/lab/lab.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/study/encodings.h"
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int positions = 64, far = 1000;
+constexpr std::size_t shown_pairs = 8;
+
+// cos of the angle, a row for each position, a column for each pair.
+HeatMap cosines(const LooseEncoding& rope) {
+    HeatMap map{.values = std::vector<Vector>(positions), .value_label = "cos of the angle"};
+    for (const auto& row : rope.table(positions).rows) map.values[static_cast<std::size_t>(row[0])].push_back(row[3]);
+    return map;
+}
+
+Result run(const Request& request) {
+    const int width = request.integer("dim", 128);
+    if (width % 2 != 0) fail(ErrorCode::usage, "option --dim: expected an even width, found ", width);
+    const LooseEncoding rope("rope", dims_of(width));
+    const Vector frequencies = column_of(rope.table(1, "frequency"), 1), angles = column_of(rope.table(1, {}, far), 2);
+    constexpr double turn = 2 * std::numbers::pi;
+
+    Figures table{{"pair", "frequency", "positions_per_turn", "angle_at_1000", "turns_by_then"}, {}};
+    const std::size_t pairs = frequencies.size(), step = std::max<std::size_t>(1, pairs / shown_pairs);
+    for (std::size_t k = 0; k < pairs; k = k + step < pairs || k + 1 == pairs ? k + step : pairs - 1)
+        table.add(static_cast<std::int64_t>(k), frequencies[k], turn / frequencies[k], angles[k],
+                  static_cast<std::int64_t>(angles[k] / turn));
+    const auto slow = std::count_if(angles.begin(), angles.end(), [](double angle) { return angle < turn; });
+
+    const std::string head = text("a head of ", width);
+    Result result;
+    result.found = {text("In ", head, " the first pair turns by ", figure(frequencies.front()),
+                         " radian per position, a whole turn in ", axis_text(turn / frequencies.front()),
+                         "; the last of ", pairs, " by ", figure(frequencies.back()), ", a turn in ",
+                         axis_text(turn / frequencies.back()), " positions."),
+                    text(slow, " of the ", pairs, " pairs have not turned once at position ", far,
+                         slow > 0 ? ": they tell positions apart that the fast ones confuse." : ".")};
+    result.notes = {"What scores make of these angles, by distance and for other bases, is in ordo lab rotary."};
+    result.tables = {
+        {"frequencies", text("Pairs of ", head, ": radians per position and positions per turn"), std::move(table)}};
+    result.pictures = {{"cosines", text("RoPE's angles, ", head, ": fast pairs left, slow ones right"), "pair",
+                        "position", cosines(rope)}};
+    return result;
+}
+
+constexpr std::string_view options[] = {"dim"};
+
+} // namespace
+
+extern const Experiment angles_experiment;
+const Experiment angles_experiment = {
+    .name = "angles",
+    .summary = "RoPE: how fast does each pair turn, and where does it stand at each position?",
+    .details = "Frequencies and angles of a head of --dim (128) columns. Su et al. 2021, arXiv 2104.09864, section "
+               "3.2.2.",
+    .options = options,
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// The vector (1, 1) moved by each of the positions 1 to 8: where the tips of the arrows lie.
+#include "tools/lab/lab.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int first = 1, last = 8;
+
+Series unit_circle() {
+    Series circle{.label = "circle of radius 1 about (1, 1)"};
+    for (int i = 0; i <= 120; ++i) {
+        circle.x.push_back(1 + std::cos(2 * std::numbers::pi * i / 120));
+        circle.y.push_back(1 + std::sin(2 * std::numbers::pi * i / 120));
+    }
+    return circle;
+}
+
+Result run(const Request&) {
+    const Table table = sinusoidal_table(2, last - first + 1, {}, first);
+    NamedFigures tips{"tips",
+                      "(1, 1) moved by each position",
+                      {{"position", "x", "y", "distance from (1, 1), less 1", "turned by, radians"}, {}}};
+    Series arrows{.label = "(1, 1) + PE(p), p = 1 to 8", .style = Series::Style::arrows};
+    double residual = 0, step_error = 0;
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+        const double dx = table.rows[i][0], dy = table.rows[i][1];
+        const double off = std::hypot(dx, dy) - 1;
+        residual = std::max(residual, std::abs(off));
+        tools::Cell turned;
+        if (i > 0) {
+            const double cross = table.rows[i - 1][0] * dy - table.rows[i - 1][1] * dx;
+            const double along = table.rows[i - 1][0] * dx + table.rows[i - 1][1] * dy;
+            const double angle = std::atan2(cross, along);
+            step_error = std::max(step_error, std::abs(std::abs(angle) - 1));
+            turned = angle;
+        }
+        arrows.x.push_back(1 + dx);
+        arrows.y.push_back(1 + dy);
+        arrows.names.push_back(std::to_string(first + static_cast<int>(i)));
+        tips.figures.add(std::int64_t{first} + static_cast<std::int64_t>(i), 1 + dx, 1 + dy, off, turned);
+    }
+    Result result;
+    result.expected = {
+        "The tips lie on the circle of radius 1 about (1, 1), since PE(p) = (sin p, cos p), each a radian further."};
+    result.tables = {std::move(tips)};
+    Curves curves{.series = {std::move(arrows), unit_circle()}, .square = true};
+    result.pictures = {{"arrows", "(1, 1) moved by positions 1 to 8: every tip lies on one circle", "dimension 0",
+                        "dimension 1", std::move(curves)}};
+    result.found = {
+        "The tips lie on the circle of radius 1 about (1, 1): the largest residual is " + axis_text(residual) +
+            ", in double precision.",
+        "From one position to the next they turn by 1 radian (to within " + axis_text(step_error) +
+            "), clockwise, because the sine comes first: there is a pattern, and it is as regular as a clock's."};
+    return result;
+}
+
+} // namespace
+
+extern const Experiment circle_experiment;
+const Experiment circle_experiment = {
+    .name = "circle",
+    .summary = "the vector (1, 1) moved by positions 1 to 8: is there a pattern?",
+    .details = "Two dimensions of the sinusoidal encoding, PE(p) = (sin p, cos p), added to (1, 1). A picture of the "
+               "arrows alone looks unpredictable; the circle that their tips lie on is what is missing from it.",
+    .options = {},
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Which rows of the sinusoidal table are near each other: a t-SNE map, and the exact distances that explain it.
+#include "tools/lab/lab.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/math/tsne.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int rows = 128, narrow = 8;
+constexpr double perplexity = 4;
+
+struct Profile {
+    std::vector<double> mean; // by offset; 0 at offset 0
+    double spread = 0;        // the most that two distances of one offset differ
+};
+
+Profile profile_of(const Table& table) {
+    Profile profile{{0}, 0};
+    for (std::size_t offset = 1; offset < table.rows.size(); ++offset) {
+        double sum = 0, least = HUGE_VAL, most = 0;
+        for (std::size_t p = 0; p + offset < table.rows.size(); ++p) {
+            const double d = distance(table.rows[p], table.rows[p + offset]);
+            sum += d;
+            least = std::min(least, d), most = std::max(most, d);
+        }
+        profile.mean.push_back(sum / static_cast<double>(table.rows.size() - offset));
+        profile.spread = std::max(profile.spread, most - least);
+    }
+    return profile;
+}
+
+// How many points have their nearest neighbour at each offset.
+using Counts = std::map<std::int64_t, std::int64_t>;
+template <class Points>
+Counts nearest_offsets(const Points& points) {
+    Counts counts;
+    for (std::size_t p = 0; p < points.size(); ++p) {
+        std::size_t best = p == 0 ? 1 : 0;
+        for (std::size_t q = 0; q < points.size(); ++q)
+            if (q != p && distance(points[p], points[q]) < distance(points[p], points[best])) best = q;
+        ++counts[std::abs(static_cast<std::int64_t>(best) - static_cast<std::int64_t>(p))];
+    }
+    return counts;
+}
+
+std::string counts_text(const Counts& counts) {
+    std::string text;
+    for (const auto& [offset, count] : counts)
+        append(text, std::to_string(offset) + " (" + std::to_string(count) + " rows)");
+    return text;
+}
+
+// Offsets from the nearest to the furthest.
+std::vector<std::size_t> by_nearness(const Profile& profile) {
+    std::vector<std::size_t> order(profile.mean.size() - 1);
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i + 1;
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return profile.mean[a] < profile.mean[b]; });
+    return order;
+}
+
+// How many offsets beyond 1 lie nearer than neighbours do.
+std::size_t nearer_than_neighbours(const Profile& profile) {
+    return static_cast<std::size_t>(std::count_if(profile.mean.begin() + 2, profile.mean.end(),
+                                                  [&](double distance) { return distance < profile.mean[1]; }));
+}
+
+// The largest share by which a distance falls short of one at a smaller offset.
+double deepest_dip(const Profile& profile) {
+    double reached = profile.mean[1], dip = 0;
+    for (std::size_t offset = 2; offset < profile.mean.size(); ++offset) {
+        reached = std::max(reached, profile.mean[offset]);
+        dip = std::max(dip, 1 - profile.mean[offset] / reached);
+    }
+    return dip;
+}
+
+// Coloured by p mod 3, which positions that differ by 6 or by 63 share.
+Picture map_picture(const std::vector<std::array<double, 2>>& points, const Counts& nearest, std::uint64_t seed) {
+    constexpr std::size_t classes = 3;
+    Curves curves;
+    curves.square = true;
+    for (std::size_t residue = 0; residue < classes; ++residue) {
+        Series& one = curves.series.emplace_back(series(text("p mod 3 = ", residue), Series::Style::points));
+        for (std::size_t p = residue; p < points.size(); p += classes) {
+            one.x.push_back(points[p][0]);
+            one.y.push_back(points[p][1]);
+            one.names.push_back(std::to_string(p));
+        }
+    }
+    return {"t-sne",
+            text("t-SNE of the 128 rows of 8 dimensions, seed ", seed, ": a row's nearest lies at offset ",
+                 counts_text(nearest), "; 6 and 63 are multiples of 3, so such rows share a colour"),
+            "t-SNE 1, no unit", "t-SNE 2, no unit", std::move(curves)};
+}
+
+Picture profile_picture(const std::vector<int>& widths, const std::vector<Profile>& profiles) {
+    Curves curves;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+        Series& series = curves.series.emplace_back(Series{.label = std::to_string(widths[i]) + " dimensions"});
+        for (std::size_t offset = 0; offset < profiles[i].mean.size(); ++offset) {
+            series.x.push_back(static_cast<double>(offset));
+            series.y.push_back(profiles[i].mean[offset] / std::sqrt(static_cast<double>(widths[i])));
+        }
+    }
+    Series marks = series("8 dimensions, 6 and 63", Series::Style::points);
+    for (const std::size_t offset : {std::size_t{6}, std::size_t{63}}) {
+        marks.x.push_back(static_cast<double>(offset));
+        marks.y.push_back(profiles[0].mean[offset] / std::sqrt(static_cast<double>(widths[0])));
+        marks.names.push_back(std::to_string(offset));
+    }
+    curves.series.push_back(std::move(marks));
+    std::string counts;
+    for (std::size_t i = 0; i < widths.size(); ++i)
+        append(counts, text(nearer_than_neighbours(profiles[i]), " with ", widths[i], i == 0 ? " dimensions" : ""));
+    return {"distance",
+            "Distance of two rows by their offset; offsets whose rows are nearer than neighbours: " + counts,
+            "offset, in positions", "distance / sqrt(dimensions)", std::move(curves)};
+}
+
+Result run(const Request& request) {
+    const std::vector<int> widths{narrow, 64, 512};
+    std::vector<Profile> profiles;
+    NamedFigures nearest{"nearest",
+                         "128 rows: the nearest offsets at several widths",
+                         {{"dimensions", "nearest", "distance", "second", "distance of it", "offset 1",
+                           "spread within an offset", "nearest row, by offset"},
+                          {}}};
+    for (const int d : widths) {
+        const Table table = sinusoidal_table(d, rows);
+        const Profile& profile = profiles.emplace_back(profile_of(table));
+        const auto order = by_nearness(profile);
+        nearest.figures.add(std::int64_t{d}, static_cast<std::int64_t>(order[0]), profile.mean[order[0]],
+                            static_cast<std::int64_t>(order[1]), profile.mean[order[1]], profile.mean[1],
+                            profile.spread, counts_text(nearest_offsets(table.rows)));
+    }
+    request.progress("t-SNE");
+    const auto points = tsne(sinusoidal_table(narrow, rows).rows, perplexity, request.seed);
+    const auto in_map = nearest_offsets(points);
+    Result result;
+    result.expected = {"With 8 dimensions rows are near each other at offset 6, nearly a turn of the fastest pair, and "
+                       "at 63, nearly ten turns of it and one of the second pair.",
+                       "With many dimensions neighbouring positions are the nearest."};
+    std::string dips;
+    for (std::size_t i = 0; i < widths.size(); ++i)
+        append(dips, text("by ", figure(100 * deepest_dip(profiles[i]), 2), " % with ", widths[i],
+                          i == 0 ? " dimensions" : ""));
+    const auto order = by_nearness(profiles[0]);
+    const auto at = [&](std::size_t offset) { return tools::fixed_text(profiles[0].mean[offset], 4); };
+    result.found = {
+        "With 8 dimensions the distance depends on the offset alone (it spreads by " + axis_text(profiles[0].spread) +
+            "): " + at(1) + " at offset 1, " + at(6) + " at 6, " + at(63) + " at 63; nearest of all is " +
+            std::to_string(order[0]) + ", then " + std::to_string(order[1]) + ".",
+        "Every row's nearest lies at offset " + counts_text(nearest_offsets(sinusoidal_table(narrow, rows).rows)) +
+            "; with 64 dimensions at " + std::to_string(by_nearness(profiles[1])[0]) + ", with 512 at " +
+            std::to_string(by_nearness(profiles[2])[0]) + ": the clusters are an artefact of 8 dimensions.",
+        "In the t-SNE map a position's nearest neighbour lies at offset " + counts_text(in_map) +
+            "; positions 5 and 68, which one text finds too close, are 63 apart.",
+        "How far the curve falls at most below a distance that it had reached: " + dips + "."};
+    result.notes = {"t-SNE keeps neighbours, not distances: how far its clusters lie apart means nothing, and another "
+                    "--seed gives another map. The exact profile needs none of it."};
+    result.tables = {std::move(nearest)};
+    result.pictures = {map_picture(points, in_map, request.seed), profile_picture(widths, profiles)};
+    return result;
+}
+
+} // namespace
+
+extern const Experiment clusters_experiment;
+const Experiment clusters_experiment = {
+    .name = "clusters",
+    .summary = "why does t-SNE of the sinusoidal table show clusters, and which positions are near each other?",
+    .details = "The 128 rows of 8 dimensions placed by exact t-SNE (van der Maaten and Hinton 2008) with perplexity "
+               "4, beside the distance of two rows by their offset, with 8, 64 and 512 dimensions.",
+    .options = {},
+    .seconds = 2,
+    .quick_seconds = 2,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Heat maps of the sinusoidal table: near its start, and where positions are no longer small against 10,000.
+#include "tools/lab/lab.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int far_starts[] = {0, 5000, 50000};
+
+std::pair<double, double> range_of(const Table& table, std::size_t column) {
+    const std::vector<double> values = column_of(table, column);
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return {*least, *most};
+}
+
+Picture heat_map(const Table& table, const std::string& name, int start) {
+    std::string title =
+        std::to_string(table.rows.size()) + " x " + std::to_string(table.header.size()) + " sinusoidal table";
+    if (start == 0)
+        title += ": fast waves left, slow ones right";
+    else // the slowest sine, which is 0 at position 0
+        title += ", from position " + tools::grouped(static_cast<std::uint64_t>(start)) +
+                 ": even the slowest sine has left 0 and is at " +
+                 tools::fixed_text(table.rows[0][table.header.size() - 2], 2);
+    return {name, title, "dimension", "position",
+            HeatMap{.values = table.rows, .first_y = start, .value_label = "value added"}};
+}
+
+// How often a column changes its sign from one row to the next.
+std::int64_t sign_changes(const Table& table, std::size_t column) {
+    std::int64_t count = 0;
+    for (std::size_t i = 1; i < table.rows.size(); ++i)
+        count += (table.rows[i][column] < 0) != (table.rows[i - 1][column] < 0);
+    return count;
+}
+
+NamedFigures by_column(const Table& table) {
+    NamedFigures out{
+        "columns-128x8", "128 x 8: each column", {{"dimension", "wavelength", "least", "most", "sign changes"}, {}, 4}};
+    const Table frequencies = sinusoidal_table(static_cast<int>(table.header.size()), 1, "div_term");
+    for (std::size_t c = 0; c < table.header.size(); ++c) {
+        const auto [least, most] = range_of(table, c);
+        const double wavelength = 2 * std::numbers::pi / frequencies.rows[c / 2][1];
+        out.figures.add(static_cast<std::int64_t>(c), wavelength, least, most, sign_changes(table, c));
+    }
+    return out;
+}
+
+Result run(const Request&) {
+    Result result;
+    result.expected = {"Columns 0 and 1 are stripes, the columns to the right ever slower waves.",
+                       "That even dimensions go to 0 and odd ones to 1 holds only for positions far below 10,000."};
+    const Table small = sinusoidal_table(8, 128);
+    result.tables.push_back(by_column(small));
+    result.pictures.push_back(heat_map(small, "128x8", 0));
+    NamedFigures last{"last-pair",
+                      "100 x 512 from three starts: the slowest pair of columns",
+                      {{"start", "dimension", "least", "most"}, {}, 6}};
+    for (const int start : far_starts) {
+        const Table table = sinusoidal_table(512, 100, {}, start);
+        result.pictures.push_back(heat_map(table, "100x512-from-" + std::to_string(start), start));
+        for (const std::size_t column : {510u, 511u}) {
+            const auto [least, most] = range_of(table, column);
+            last.figures.add(std::int64_t{start}, static_cast<std::int64_t>(column), least, most);
+        }
+    }
+    const auto text = [&](std::size_t row, std::size_t column) {
+        return tools::fixed_text(std::get<double>(last.figures.rows[row][column]), 4);
+    };
+    result.found = {"In the 128 x 8 table the sign changes " +
+                        tools::number_text(static_cast<double>(sign_changes(small, 0))) + " times in column 0 and " +
+                        tools::number_text(static_cast<double>(sign_changes(small, 6))) + " times in column 6.",
+                    "Of 512 columns the slowest pair spans " + text(0, 2) + " to " + text(0, 3) + " and " + text(1, 2) +
+                        " to " + text(1, 3) + " in rows 0 to 99, but " + text(2, 2) + " to " + text(2, 3) + " and " +
+                        text(3, 2) + " to " + text(3, 3) + " from row 5,000, and " + text(4, 2) + " to " + text(4, 3) +
+                        " and " + text(5, 2) + " to " + text(5, 3) + " from row 50,000."};
+    result.tables.push_back(std::move(last));
+    return result;
+}
+
+} // namespace
+
+extern const Experiment heat_map_experiment;
+const Experiment heat_map_experiment = {
+    .name = "heat-map",
+    .summary = "what does the sinusoidal table look like, near position 0 and far from it?",
+    .details = "The matrix that is added to the embeddings, of 128 positions x 8 dimensions and of 100 x 512, the "
+               "latter also from positions 5,000 and 50,000. Vaswani et al. 2017, arXiv 1706.03762, section 3.5.",
+    .options = {},
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

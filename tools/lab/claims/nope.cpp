@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// No positional encoding: what the causal mask alone tells.
+// Haviv et al. 2022, arXiv 2203.16634 (probes); Kazemnejad et al. 2023, arXiv 2305.19466 (theorems).
+#include "encoding/base/registry.h"
+#include "tools/lab/claims/counting.h"
+#include "tools/lab/claims/permutation.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/math/statistics.h"
+#include "tools/lab/shipped/probe.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+// The largest relative difference of the counting model's answers from 1/t.
+double count_tokens(Figures& figures) {
+    constexpr int most = 1000;
+    const Model model = counting_model(most);
+    Session session(model);
+    std::vector<Token> tokens(most, 1);
+    tokens[0] = counting_start;
+    for (std::size_t i = 2; i < tokens.size(); i += 3) tokens[i] = 2;
+    double worst = 0;
+    session.feed_all(tokens, TokenRows{}, [&](int first, View logits) {
+        for (int i = 0; i < logits.rows; ++i) {
+            const int t = first + i + 1;
+            const double found = logits.row(i)[0], off = std::abs(found * t - 1);
+            worst = std::max(worst, off);
+            if (t <= 4 || t == 10 || t == 100 || t == most)
+                figures.add(std::int64_t{t}, found, 1.0 / t, off, 1 / found);
+        }
+    });
+    return worst;
+}
+
+// The weights that count, a row of a matrix on a line.
+Figures hand_set_matrices() {
+    const std::vector<HandSetMatrix> matrices = counting_matrices();
+    std::size_t most = 0;
+    for (const HandSetMatrix& matrix : matrices) most = std::max(most, matrix.rows[0].size());
+    Figures figures{{"matrix", "row"}, {}, -1};
+    for (std::size_t j = 0; j < most; ++j) figures.columns.push_back(text(j));
+    for (const HandSetMatrix& matrix : matrices)
+        for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+            auto& row = figures.rows.emplace_back(figures.columns.size());
+            row[0] = matrix.name;
+            row[1] = static_cast<std::int64_t>(i);
+            for (std::size_t j = 0; j < matrix.rows[i].size(); ++j) row[2 + j] = matrix.rows[i][j];
+        }
+    return figures;
+}
+
+struct Relative {
+    double off = 0, content_off = 0; // the largest differences of logits
+    double largest = 0;              // logit
+};
+
+// The model that measures distances with counts beside the one that has ALiBi, and beside its content alone.
+Relative measure_distances(const Request& request, Figures& figures) {
+    constexpr int most = 100;
+    const auto logits = [&](const Model& model) {
+        std::vector<Token> tokens{counting_start};
+        const Random random(request.seed, 0xd15);
+        for (std::uint64_t i = 1; i < most; ++i)
+            tokens.push_back(static_cast<Token>(1 + random.below(i, relative_vocabulary - 1)));
+        std::vector<std::vector<float>> rows;
+        Session session(model);
+        session.feed_all(tokens, TokenRows{}, [&](int, View all) {
+            for (int i = 0; i < all.rows; ++i) rows.emplace_back(all.row(i), all.row(i) + all.cols);
+        });
+        return rows;
+    };
+    const auto own = logits(relative_model(most, request.seed)),
+               alibi = logits(content_model(most, request.seed, relative_encoding)),
+               content = logits(content_model(most, request.seed, "none"));
+    Relative found;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const double off = largest_difference(own[i], alibi[i]), content_off = largest_difference(own[i], content[i]);
+        found.off = std::max(found.off, off);
+        found.content_off = std::max(found.content_off, content_off);
+        for (const float logit : own[i]) found.largest = std::max(found.largest, std::abs(double{logit}));
+        const std::size_t t = i + 1;
+        if (t <= 3 || t == 10 || t == 30 || t == most)
+            figures.add(static_cast<std::int64_t>(t), double{own[i][0]}, double{alibi[i][0]}, off, content_off);
+    }
+    return found;
+}
+
+struct Bags {
+    double one = 0, one_scale = 0, two = 0, four = 0; // of the empty encoding
+    double least_with_position = HUGE_VAL;            // at one layer, of encodings that tell orders apart
+    std::string blind;                                // those that do not
+};
+
+Bags bags(const Request& request, Figures& figures) {
+    Bags bags;
+    for (const int layers : {1, 2, 4})
+        for (const EncodingInfo* info : registered_encodings()) {
+            const Permuted p = permute(std::string(info->name), layers, request.seed);
+            figures.add(std::int64_t{layers}, std::string(info->name), p.difference, p.scale);
+            if (example_of(*info)->moments() == 0) {
+                (layers == 1 ? bags.one : layers == 2 ? bags.two : bags.four) = p.difference;
+                if (layers == 1) bags.one_scale = p.scale;
+            } else if (layers == 1) {
+                if (p.difference < 1e-4 * p.scale)
+                    append(bags.blind, info->name);
+                else
+                    bags.least_with_position = std::min(bags.least_with_position, p.difference);
+            }
+        }
+    return bags;
+}
+
+struct Probes {
+    Figures figures{{"model", "layer", "mean_absolute_error", "standard_error", "mean_guess"}, {}, 2};
+    Curves curves;
+    std::vector<std::string> sentences;
+    int fitted = 0, held_out = 0;
+};
+
+Probes run_probes(const Request& request) {
+    Probes probes;
+    probes.curves.interval = "± one standard error";
+    const Text text_read = held_out(request);
+    for (const Trained& trained : trained_models(request)) {
+        request.progress("probing " + trained.name);
+        const Model model = Model::load(trained.file);
+        const Probe p = probe(model, text_read, request.quick ? 30 : 1000);
+        Series& curve = probes.curves.series.emplace_back(series(trained.name, Series::Style::line_points));
+        std::size_t best = 0;
+        for (std::size_t layer = 0; layer < p.layers.size(); ++layer) {
+            const LayerError& e = p.layers[layer];
+            probes.figures.add(trained.name, static_cast<std::int64_t>(layer), e.error, e.standard_error, p.guess);
+            curve.x.push_back(static_cast<double>(layer));
+            curve.y.push_back(e.error);
+            curve.low.push_back(e.error - e.standard_error);
+            curve.high.push_back(e.error + e.standard_error);
+            if (e.error < p.layers[best].error) best = layer;
+        }
+        probes.sentences.push_back(text(trained.name, " ", figure(p.layers[0].error), " at the embedding, ",
+                                        figure(p.layers[best].error), " at best (layer ", best, ")"));
+        if (probes.curves.references.empty()) probes.curves.references.push_back({"mean position", p.guess});
+        probes.fitted = p.fitted;
+        probes.held_out = p.held_out;
+    }
+    return probes;
+}
+
+// Of the curves: whose position is read best, or which of them are not told apart, and what is read of the model without encoding.
+std::string who_is_read_best(const Curves& curves) {
+    struct Layer {
+        const Series* model;
+        std::ptrdiff_t layer;
+        double error, standard_error;
+    };
+    std::vector<Layer> all; // of each model the layer from which most is read
+    std::string none, best;
+    for (const Series& curve : curves.series) {
+        const auto at = std::min_element(curve.y.begin(), curve.y.end()) - curve.y.begin();
+        const auto i = static_cast<std::size_t>(at);
+        all.push_back({&curve, at, curve.y[i], curve.high[i] - curve.y[i]});
+        if (curve.label == "none")
+            none = text(", without encoding ", figure(curve.y[i], 2), " positions off in layer ", at);
+    }
+    const auto least =
+        std::min_element(all.begin(), all.end(), [](const Layer& a, const Layer& b) { return a.error < b.error; });
+    std::size_t ties = 0;
+    for (const Layer& one : all) {
+        const double half = 1.96 * std::hypot(one.standard_error, least->standard_error); // of the difference
+        if (one.model != least->model && above({one.error - least->error - half, HUGE_VAL}, 0) == Verdict::held)
+            continue;
+        append(best, text(one.model->label, ", ", figure(one.error, 2), " positions off in layer ", one.layer), " or ");
+        ++ties;
+    }
+    return text("A linear probe reads the position best from ", best, ties > 1 ? " (undecided which)" : "", none,
+                "; guessing is ", figure(curves.references.at(0).y, 2), " off");
+}
+
+Result run(const Request& request) {
+    Figures counts{{"tokens", "state", "one_over_t", "relative_error", "one_over_state"}, {}, -1};
+    Figures bag_table{{"layers", "encoding", "logits_differ_by", "largest_logit"}, {}, -1};
+    Figures distances{{"tokens", "logit", "logit_alibi", "off_alibi", "off_content"}, {}, -1};
+    const double off = count_tokens(counts);
+    const Relative relative = measure_distances(request, distances);
+    const Bags found = bags(request, bag_table);
+    Probes probes = run_probes(request);
+    std::string probed;
+    for (const std::string& sentence : probes.sentences) append(probed, sentence, "; ");
+    const double guess = probes.curves.references.at(0).y;
+
+    Result result;
+    result.found = {
+        text("Hand-set weights without any encoding yield 1/t after t tokens, up to ", figure(off),
+             " of it for t = 1 to 1000: the causal mask is enough to count, and weights that do it exist."),
+        text(
+            "In a second layer such counts become distances: hand-set weights of two layers without encoding answer as "
+            "one layer with ",
+            relative_encoding, " does, to ", figure(relative.off, 2), " of logits up to ", figure(relative.largest, 2),
+            " for 1 to 100 tokens; the same contents without distances answer otherwise, by up to ",
+            figure(relative.content_off, 2), "."),
+        text("Permuting the tokens before the last changes the last answer of one layer without encoding by ",
+             figure(found.one, 2), " beside logits of ", figure(found.one_scale, 2),
+             ", which is rounding: a bag of words. With two layers it changes by ", figure(found.two),
+             ", with four by ", figure(found.four), ": no longer one."),
+        text("At one layer every registered encoding but those that give all tokens the same (",
+             found.blind.empty() ? std::string("none of them") : found.blind, ") changes the answer, the least by ",
+             figure(found.least_with_position), "."),
+        text("A linear probe reads the position of held-out tokens with a mean absolute error of: ", probed,
+             "; guessing the mean position errs by ", figure(guess), ".")};
+    result.notes = {
+        "That weights exist does not say that training finds them; the probe asks that of trained ones. A bag of words "
+        "still knows its last token, which is the query: \"1 2 3\" and \"3 2 1\" differ for any model.",
+        text("The probe is a ridge regression in closed form on ", probes.fitted,
+             " windows of the trained length, tested on ", probes.held_out,
+             " windows of other documents. It is linear: what it cannot read may still be there. The first token of a "
+             "document is <|endoftext|>, other windows begin in the middle of one."),
+        "An encoding that acts on queries, keys or scores need not leave the position in the hidden states: a large "
+        "error there is no fault."};
+    std::string meanings;
+    for (const HandSetMatrix& matrix : counting_matrices())
+        append(meanings, text(matrix.name, ", ", matrix.meaning), "; ");
+    result.notes.push_back(text("matrices: ", meanings, "."));
+    result.tables = {
+        {"matrices",
+         "Hand-set weights of one layer without encoding, whose state after t tokens has 1/t in its third place "
+         "(theorem 1 of Kazemnejad et al. 2023 starts from them; its W_k, too, has ones in the first column)",
+         hand_set_matrices()},
+        {"count", "What one layer of attention with hand-set weights and no encoding yields", std::move(counts)},
+        {"distance", "Logits of two layers with hand-set weights and no encoding beside those of one layer with ALiBi",
+         std::move(distances)},
+        {"bag-of-words", "Change of the last token's logits when the tokens before it are permuted, random weights",
+         std::move(bag_table)},
+        {"probe", "Error of a linear probe for the position, in positions", std::move(probes.figures)}};
+    result.pictures = {{"probe-curve", who_is_read_best(probes.curves), "layer (0: the embedding)",
+                        "mean absolute error in positions", std::move(probes.curves)}};
+    return result;
+}
+
+constexpr std::string_view options[] = {"model", "corpus"};
+
+} // namespace
+
+extern const Experiment nope_experiment;
+const Experiment nope_experiment{
+    .name = "nope",
+    .summary = "what can a causal model know of order without any encoding?",
+    .details = "Hand-set weights that count tokens, and that measure distances; random models of one, two and four "
+               "layers whose earlier tokens are permuted; a probe for the position in each layer of every shipped "
+               "model.",
+    .options = options,
+    .seconds = 10,
+    .quick_seconds = 4,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// The same words in another order: what a model is given, and whether its answer can differ.
+#include "core/error.h"
+#include "model/model.h"
+#include "tools/lab/lab.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int width = 64, heads = 4, trace_width = 8, trace_columns = 4;
+
+struct Pair {
+    std::vector<std::string> first, second; // words
+};
+
+std::vector<std::string> words_of(const std::string& sentence) {
+    std::istringstream in(sentence);
+    std::vector<std::string> words;
+    for (std::string word; in >> word;) words.push_back(word);
+    return words;
+}
+
+std::string sentence_of(const std::vector<std::string>& words) {
+    std::string sentence;
+    for (const std::string& word : words) append(sentence, word, " ");
+    return sentence;
+}
+
+std::vector<Pair> pairs_of(const Request& request) {
+    const auto prompts = request.arguments.all("prompt");
+    if (prompts.empty())
+        return {{words_of("King and Queen are awesome"), words_of("Queen and King are awesome")},
+                {words_of("the cat was chasing the mouse in the house"),
+                 words_of("the mouse was chasing the cat in the house")}};
+    if (prompts.size() > 2)
+        fail(ErrorCode::usage, "lab: order: expected --prompt once or twice, found it ", prompts.size(), " times");
+    const Pair pair{words_of(prompts[0]), words_of(prompts.back())};
+    for (const auto* words : {&pair.first, &pair.second})
+        if (words->size() < 2 || words->size() > 256)
+            fail(ErrorCode::usage, "lab: order: expected a sentence of 2 to 256 words, found ", words->size());
+    if (prompts.size() == 2) return {pair};
+    // The last word is the query: it stays, so that the order alone differs. A reverse that reads the same as the
+    // sentence is left out; both do only if all words are one.
+    std::vector<Pair> pairs;
+    for (const std::ptrdiff_t kept : {1, 0}) {
+        Pair reversed = pair;
+        std::reverse(reversed.second.begin(), reversed.second.end() - kept);
+        if (reversed.first != reversed.second) pairs.push_back(std::move(reversed));
+    }
+    return pairs.empty() ? std::vector{pair} : pairs;
+}
+
+// Words as numbers: the same word, the same number, in both sentences.
+std::vector<Token> tokens_of(const std::vector<std::string>& words, std::vector<std::string>& vocabulary) {
+    std::vector<Token> tokens;
+    for (const std::string& word : words) {
+        const auto at = std::find(vocabulary.begin(), vocabulary.end(), word);
+        tokens.push_back(static_cast<Token>(at - vocabulary.begin()));
+        if (at == vocabulary.end()) vocabulary.push_back(word);
+    }
+    return tokens;
+}
+
+// Rows of a table of word vectors [n, d], normal with variance 1/d.
+std::vector<float> vectors_of(std::span<const Token> tokens, int d, std::uint64_t seed) {
+    std::vector<float> rows;
+    for (const Token token : tokens) {
+        const std::vector<float> row = normal_floats(static_cast<std::size_t>(d), seed,
+                                                     0x04d30000 + static_cast<std::uint64_t>(token), 1 / std::sqrt(d));
+        rows.insert(rows.end(), row.begin(), row.end());
+    }
+    return rows;
+}
+
+// How far the row of one that is farthest from all rows of the other is from the nearest of these (by the
+// largest difference of an element): 0 if and only if they are equal as sets.
+double one_way(View a, View b) {
+    double farthest = 0;
+    for (int i = 0; i < a.rows; ++i) {
+        double nearest = HUGE_VAL;
+        for (int j = 0; j < b.rows; ++j)
+            nearest = std::min(nearest, largest_difference(row_span(a, i), row_span(b, j)));
+        farthest = std::max(farthest, nearest);
+    }
+    return farthest;
+}
+
+struct Contrast {
+    double rows = 0;   // of the sets of rows that the first layer reads
+    double logits = 0; // after the last word, of a model of one layer with random weights
+};
+
+Contrast compare(const std::string& spec, const std::vector<Token>& first, const std::vector<Token>& second,
+                 int vocabulary, std::uint64_t seed) {
+    Blueprint trunk;
+    trunk.vocab_size = vocabulary;
+    trunk.context = static_cast<int>(std::max(first.size(), second.size()));
+    trunk.n_layers = 1;
+    trunk.d_model = width;
+    trunk.n_heads = trunk.n_kv_heads = heads;
+    trunk.d_head = width / heads;
+    trunk.d_ff = 2 * width;
+    const LooseEncoding encoding(spec, trunk.dims(), seed);
+    std::vector<float> a = vectors_of(first, width, seed), b = vectors_of(second, width, seed);
+    const View rows = view(a.data(), static_cast<int>(first.size()), width),
+               others = view(b.data(), static_cast<int>(second.size()), width);
+    encoding.embed(rows);
+    encoding.embed(others);
+
+    const Model model = random_model(trunk, spec, seed);
+    Session one(model), other(model);
+    const auto logits = one.feed(first), other_logits = other.feed(second);
+    return {std::max(one_way(rows, others), one_way(others, rows)), largest_difference(logits, other_logits)};
+}
+
+std::string acts_at(unsigned moments) {
+    std::string text;
+    for (const MomentInfo& info : moments_of_a_pass)
+        if (moments & info.moment) append(text, info.acts_on);
+    return text.empty() ? "nowhere" : text;
+}
+
+// w_n = e_n + p_n of a sentence, as the texts have it: the embedding unscaled.
+Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
+    Figures figures{{"position", "word", "vector"}, {}, 4};
+    for (int j = 0; j < trace_columns; ++j) figures.columns.push_back("dim" + std::to_string(j));
+    const LooseEncoding encoding("sinusoidal:scale=1", {trace_width, 1, trace_width, 1, 256}, seed);
+    std::vector<std::string> vocabulary;
+    const std::vector<float> e = vectors_of(tokens_of(words, vocabulary), trace_width, seed);
+    std::vector<float> w = e, p(e.size());
+    const int n = static_cast<int>(words.size());
+    encoding.embed(view(w.data(), n, trace_width));
+    encoding.embed(view(p.data(), n, trace_width));
+    for (int i = 0; i < n; ++i)
+        for (const auto& [name, values] : {std::pair{"e", &e}, {"p", &p}, {"w = e + p", &w}}) {
+            std::vector<Cell> row{std::int64_t{i}, printable(words[static_cast<std::size_t>(i)]), std::string(name)};
+            for (int j = 0; j < trace_columns; ++j)
+                row.emplace_back(double{(*values)[static_cast<std::size_t>(i * trace_width + j)]});
+            figures.rows.push_back(std::move(row));
+        }
+    return figures;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) append(text, name == "none" ? "`none`" : name);
+    return text.empty() ? "no encoding" : text;
+}
+
+std::string names_of(const Pair& pair) {
+    return text('"', printable(sentence_of(pair.first)), "\" and \"", printable(sentence_of(pair.second)), '"');
+}
+
+bool one_word(const std::vector<std::string>& words) {
+    return std::all_of(words.begin(), words.end(), [&words](const std::string& word) { return word == words[0]; });
+}
+
+std::string judge(const Pair& pair, double bare, bool same_words, const std::vector<std::string>& apart,
+                  const std::vector<std::string>& alike) {
+    const std::string names = names_of(pair);
+    if (!same_words)
+        return text(names, " are not made of the same words: as sets of rows they differ by ", figure(bare),
+                    " even without position.");
+    if (pair.first == pair.second)
+        return text(names, " are one sentence, ",
+                    one_word(pair.first) ? "whose words have no other order" : "given twice",
+                    ": no encoding can tell it from itself.");
+    return text(names, " are the same set of rows without position (difference ", figure(bare),
+                "). Encodings that act on the embedding and tell them apart: ", joined(apart),
+                "; those that leave the sets equal, because they act later, not at all, or alike on all rows: ",
+                joined(alike), ".");
+}
+
+Result run(const Request& request) {
+    Figures figures{{"pair", "encoding", "acts_on", "rows_differ", "one_layer_logits_differ"}, {}, -1};
+    std::string sentences; // the pairs by number
+    Result result;
+    const std::vector<Pair> pairs = pairs_of(request);
+    for (const Pair& pair : pairs) {
+        const auto number = static_cast<std::int64_t>(result.found.size() + 1);
+        append(sentences, text(number, ": ", names_of(pair)), "; ");
+        std::vector<std::string> vocabulary, apart, alike;
+        const std::vector<Token> first = tokens_of(pair.first, vocabulary), second = tokens_of(pair.second, vocabulary);
+        std::vector<Token> sorted = first, other = second;
+        std::sort(sorted.begin(), sorted.end());
+        std::sort(other.begin(), other.end());
+        double bare = 0;
+        for (const EncodingInfo* info : registered_encodings()) {
+            const std::string name(info->name);
+            const Contrast d = compare(name, first, second, static_cast<int>(vocabulary.size()), request.seed);
+            const unsigned moments = example_of(*info)->moments();
+            figures.add(number, name, acts_at(moments), d.rows, d.logits);
+            (d.rows > 0 ? apart : alike).push_back(name);
+            if (moments == 0) bare = d.rows;
+        }
+        result.found.push_back(judge(pair, bare, sorted == other, apart, alike));
+    }
+    const std::vector<std::string>& words = pairs[0].first;
+    if (request.arguments.all("prompt").size() == 1 && !one_word(words) &&
+        std::equal(words.begin(), words.end(), words.rbegin()))
+        result.found.push_back(text('"', printable(sentence_of(words)),
+                                    "\" reads the same from its end: no encoding can "
+                                    "tell it from its reverse, which is left out."));
+    result.tables = {
+        {"rows", "Largest difference between two sentences, as sets of rows and after the last word; pair " + sentences,
+         std::move(figures)},
+        {"trace",
+         text("w_n = e_n + p_n of \"", printable(sentence_of(pairs[0].first)), "\", width ", trace_width,
+              ", the first ", trace_columns, " columns"),
+         trace(pairs[0].first, request.seed)}};
+    result.notes = {text("rows_differ: the rows [words, ", width,
+                         "] that the first layer reads, compared as sets: how far the row that fits worst is from the "
+                         "nearest of the other sentence. Exactly 0 means equal."),
+                    "one_layer_logits_differ: after the last word, in a model of one layer with random weights. A "
+                    "difference of the order of 1e-6 is rounding: the sums are the same in another order. If the last "
+                    "words differ, so does the query, and the logits differ with any encoding, `none` too; a sentence "
+                    "of your own is therefore reversed with its last word kept in place first, then as a whole.",
+                    "Word vectors are drawn from the seed, and so are the rows of encodings that are trained; a word "
+                    "has the same vector wherever it stands."};
+    return result;
+}
+
+constexpr std::string_view options[] = {"prompt"};
+
+} // namespace
+
+extern const Experiment order_experiment;
+const Experiment order_experiment{
+    .name = "order",
+    .summary = "can a model tell the same words in another order apart?",
+    .details =
+        "Two sentences of the same words as rows of word vectors, with every registered encoding; --prompt "
+        "twice for two sentences of your own, once for one, the same with all but its last word reversed, and its "
+        "reverse.",
+    .options = options,
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+// Rotary positions: what a score depends on, and what falls with the distance.
+// Su et al. 2021, RoFormer, arXiv 2104.09864: section 3.4.2 (the product), 3.4.3 (the bound).
+#include "encoding/base/rotation.h"
+#include "tools/lab/claims/rotary_product.h"
+#include "tools/lab/lab.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/math/statistics.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int width = 128, small_width = 8;
+constexpr const char* bases[] = {"100", "10000", "1000000"};
+constexpr std::array distances = {0, 1, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000};
+
+// ---- Scores by distance -----------------------------------------------------------------------
+
+// q . k of each row of vectors [n, d], q at position base + distance, k at base.
+Vector scores(const LooseEncoding& rope, std::vector<float> q, std::vector<float> k, int d, int distance, int base) {
+    const int n = static_cast<int>(q.size()) / d;
+    const std::vector<int> here(static_cast<std::size_t>(n), base), there(static_cast<std::size_t>(n), base + distance);
+    const View queries = view(q.data(), n, d), keys = view(k.data(), n, d);
+    rope.stack().layer(0).rotate(queries, {0, 0, 1, Role::query, there});
+    rope.stack().layer(0).rotate(keys, {0, 0, 1, Role::key, here});
+    Vector out;
+    for (int i = 0; i < n; ++i) out.push_back(dot(row_span(queries, i), row_span(keys, i)));
+    return out;
+}
+
+// The mean cosine of the angles between equal vectors: q = k = (1, ..., 1).
+double aligned(const LooseEncoding& rope, int d, int distance) {
+    const std::vector<float> ones(static_cast<std::size_t>(d), 1.0f);
+    return scores(rope, ones, ones, d, distance, 0)[0] / d;
+}
+
+// Mean of |S_j|, S_j = sum over the first j pairs of exp(i distance theta): the score is at most
+// max |h_(j+1) - h_j| times their sum (RoFormer, eq. 37), h_j being the product of the j-th pairs.
+double bound(const Vector& frequencies, int distance) {
+    std::complex<double> sum;
+    double total = 0;
+    for (const double theta : frequencies) {
+        sum += std::polar(1.0, distance * theta);
+        total += std::abs(sum);
+    }
+    return total / static_cast<double>(frequencies.size());
+}
+
+struct Noise {
+    double least_mean = 0, most_mean = 0; // over distances
+    double deviation = 0;                 // their mean
+    double farthest = 0;                  // of a mean, from 0, in standard errors
+    std::int64_t draws = 0, falling = 0;  // of these, such as have scores that fall in order at the four distances
+    std::array<double, 4> draw{};         // one draw, at these distances
+};
+
+constexpr std::array published_at = {1, 5, 10, 20};
+constexpr std::array published = {-1.503, 2.943, 0.302, -1.874}; // github.com/benkurzion/Transformer, project report
+
+Noise measure(const LooseEncoding& rope, const Request& request, Figures& figures, Series& spread) {
+    const std::size_t draws = request.quick ? 1000 : 5000;
+    const std::vector<float> q = normal_floats(draws * width, request.seed, 0x901),
+                             k = normal_floats(draws * width, request.seed, 0x902);
+    const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
+    Noise noise{.least_mean = HUGE_VAL, .most_mean = -HUGE_VAL};
+    for (const int distance : distances) {
+        Sample sample;
+        for (const double score : scores(rope, q, k, width, distance, 0)) sample.add(score);
+        noise.least_mean = std::min(noise.least_mean, sample.mean());
+        noise.most_mean = std::max(noise.most_mean, sample.mean());
+        noise.farthest = std::max(noise.farthest, std::abs(sample.mean()) / sample.standard_error());
+        noise.deviation += sample.deviation() / distances.size();
+        figures.add(std::int64_t{distance}, sample.mean(), sample.standard_error(), sample.deviation(),
+                    aligned(rope, width, distance), bound(frequencies, distance));
+        if (distance == 0) continue; // the axis is logarithmic
+        spread.x.push_back(distance);
+        spread.y.push_back(sample.mean());
+        spread.low.push_back(sample.mean() - sample.deviation());
+        spread.high.push_back(sample.mean() + sample.deviation());
+    }
+    std::array<Vector, 4> four;
+    for (std::size_t i = 0; i < four.size(); ++i) {
+        four[i] = scores(rope, q, k, width, published_at[i], 0);
+        noise.draw[i] = four[i][0];
+    }
+    for (std::size_t d = 0; d < draws; ++d)
+        if (four[0][d] > four[1][d] && four[1][d] > four[2][d] && four[2][d] > four[3][d]) ++noise.falling;
+    noise.draws = static_cast<std::int64_t>(draws);
+    return noise;
+}
+
+// How much a score changes when both positions move by 1000.
+double shift_error(const LooseEncoding& rope, std::uint64_t seed) {
+    const std::vector<float> q = normal_floats(100 * width, seed, 0x903), k = normal_floats(100 * width, seed, 0x904);
+    double most = 0;
+    for (const int distance : published_at)
+        most = std::max(most, largest_difference(scores(rope, q, k, width, distance, 0),
+                                                 scores(rope, q, k, width, distance, 1000)));
+    return most;
+}
+
+// ---- Slips and layouts ------------------------------------------------------------------------
+
+// What the pairing by halves turns, its columns put in the order of the adjacent one, minus what that turns.
+double pairing_difference(std::uint64_t seed) {
+    constexpr int rows = 64;
+    const LooseEncoding adjacent("rope", dims_of(width)), halves("rope:pairing=halves", dims_of(width));
+    std::vector<float> x = normal_floats(rows * width, seed, 0x905), y(x.size());
+    const View a = view(x.data(), rows, width), b = view(y.data(), rows, width);
+    const auto each_pair = [&](const auto& body) {
+        for (int pair = 0; pair < width / 2; ++pair) {
+            const PairColumns from = pair_columns(Pairing::adjacent, pair, width / 2);
+            const PairColumns to = pair_columns(Pairing::halves, pair, width / 2);
+            for (int i = 0; i < rows; ++i) {
+                body(a.row(i)[from.first], b.row(i)[to.first]);
+                body(a.row(i)[from.second], b.row(i)[to.second]);
+            }
+        }
+    };
+    each_pair([](float from, float& to) { to = from; });
+    std::vector<int> positions;
+    for (int i = 0; i < rows; ++i) positions.push_back(17 * i);
+    adjacent.stack().layer(0).rotate(a, {0, 0, 1, Role::query, positions});
+    halves.stack().layer(0).rotate(b, {0, 0, 1, Role::query, positions});
+    double most = 0;
+    each_pair([&](float one, float other) { most = std::max(most, std::abs(static_cast<double>(one) - other)); });
+    return most;
+}
+
+struct Slip {
+    double right = 0, slipped = 0; // mean change of the aligned score from one distance to the next
+};
+
+// base^(+2k/d), as in the code beside one of the texts, is a base of 1/10000.
+Slip positive_exponent(Figures& figures, Picture& picture) {
+    const LooseEncoding right("rope", dims_of(small_width)), slipped("rope:theta=0.0001", dims_of(small_width));
+    const Vector f = column_of(right.table(1, "frequency"), 1), g = column_of(slipped.table(1, "frequency"), 1);
+    for (std::size_t k = 0; k < f.size(); ++k) figures.add(static_cast<std::int64_t>(k), f[k], g[k], turned(g[k]));
+    Curves curves;
+    curves.series = {series("theta = 10000^(-2k/8)"), series("theta = 10000^(+2k/8)")};
+    Slip slip;
+    constexpr int last = 60;
+    for (int distance = 0; distance <= last; ++distance) {
+        const double y[] = {aligned(right, small_width, distance), aligned(slipped, small_width, distance)};
+        for (std::size_t i = 0; i < 2; ++i) {
+            Series& curve = curves.series[i];
+            if (distance > 0) (i == 0 ? slip.right : slip.slipped) += std::abs(y[i] - curve.y.back()) / last;
+            curve.x.push_back(distance);
+            curve.y.push_back(y[i]);
+        }
+    }
+    picture = {"positive-exponent-scores", "With the exponent's sign lost every pair aliases (head width 8, q = k)",
+               "distance in positions", "score / width", std::move(curves)};
+    return slip;
+}
+
+// Of q = k = (1, ..., 1) every pair has h = 2, and the largest |h_(j+1) - h_j| is the last one's, 2: over the width the bound
+// is the mean of |S_j|.
+Picture decay_picture(const Figures& figures) {
+    Series cosines = series("q = k"), bounds = series("RoFormer's bound");
+    const auto number = [](const Cell& cell) { return std::get<double>(cell); };
+    double nearest = HUGE_VAL; // how many times the score the bound is
+    for (const std::vector<Cell>& row : figures.rows) {
+        const auto d = static_cast<double>(std::get<std::int64_t>(row[0]));
+        const double score = std::abs(number(row[4])), most = number(row[5]);
+        nearest = std::min(nearest, most / score);
+        if (d == 0) continue;
+        for (Series* curve : {&cosines, &bounds}) curve->x.push_back(d);
+        cosines.y.push_back(score);
+        bounds.y.push_back(most);
+    }
+    Curves curves;
+    curves.series = {std::move(cosines), std::move(bounds)};
+    curves.log_x = curves.log_y = true;
+    return {"decay",
+            text("What falls is a bound, and the score of equal vectors (width ", width,
+                 ") lies below it by a factor of ", figure(nearest, 2), " or more"),
+            "distance in positions", "size of the score / width", std::move(curves)};
+}
+
+// Aligned scores for several bases; what stands at a distance of 100 goes to at_100.
+Picture bases_picture(std::vector<double>& at_100) {
+    constexpr int most_distance = 4096;
+    Curves curves{.references = {{"no turn", 1}, {"orthogonal", 0}}, .log_x = true};
+    for (const char* base : bases) {
+        const LooseEncoding rope(std::string("rope:theta=") + base, dims_of(width));
+        Series& curve = curves.series.emplace_back(series(std::string("theta = ") + base));
+        for (int d = 1; d <= most_distance; d = std::max(d + 1, static_cast<int>(d * 1.02))) {
+            curve.x.push_back(d);
+            curve.y.push_back(aligned(rope, width, d));
+        }
+        at_100.push_back(aligned(rope, width, 100));
+    }
+    return {"bases", text("The greater the base theta, the farther equal vectors keep their score (width ", width, ")"),
+            "distance in positions", "score / width", std::move(curves)};
+}
+
+Picture random_picture(Series spread) {
+    Series text_draw = series("four published", Series::Style::points);
+    for (std::size_t i = 0; i < published.size(); ++i) {
+        text_draw.x.push_back(published_at[i]);
+        text_draw.y.push_back(published[i]);
+    }
+    Curves random_curves;
+    random_curves.series = {std::move(spread), std::move(text_draw)};
+    random_curves.log_x = true;
+    random_curves.interval = "± standard deviation";
+    random_curves.references = {{"mean expected", 0}};
+    return {"random", "Scores of random vectors: the same noise at every distance (width 128)", "distance in positions",
+            "score q . k", std::move(random_curves)};
+}
+
+constexpr const char* notes[] = {
+    "The bound is the mean of |S_j| over the pairs, RoFormer section 3.4.3; it multiplies max |h_(j+1) "
+    "- h_j|, which is unknown until q and k are, and says nothing of random ones.",
+    "The four numbers are published in Ben_Kurzion_Project_Report.md of github.com/benkurzion/Transformer "
+    "(Investigating Transformer Positional Encodings), which gives neither vectors nor width.",
+    "distance: random_mean, its standard error (error) and the deviation of single scores (random_sd) of "
+    "random q and k; aligned_mean_cos: the score of q = k = (1, ..., 1) over the width; "
+    "bound_mean_abs_S: the bound."};
+
+// What random vectors show, and what the four published numbers are.
+std::string of_noise(const Noise& noise) {
+    const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
+                                      ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
+    const Interval falling = wilson(noise.falling, noise.draws);
+    return text("Random q and k of width 128: at every distance the mean is 0 (from ", figure(noise.least_mean), " to ",
+                figure(noise.most_mean), ", at most ", figure(noise.farthest), " standard errors off) and the spread ",
+                figure(noise.deviation),
+                "; the four numbers published there are one such draw, as is this one: ", one_draw, "; in ",
+                figure(100 * static_cast<double>(noise.falling) / static_cast<double>(noise.draws)), " % of draws (",
+                figure(100 * falling.low), " to ", figure(100 * falling.high), ") the four happen to fall in order.");
+}
+
+std::string of_aligned(const LooseEncoding& rope, const Vector& frequencies) {
+    return text("Aligned vectors lose with distance: a mean cosine of ", figure(aligned(rope, width, 1)), " at 1, ",
+                figure(aligned(rope, width, 10)), " at 10, ", figure(aligned(rope, width, 100)), " at 100, ",
+                figure(aligned(rope, width, 1000)), " at 1000. What the paper says decays is an upper bound, here ",
+                figure(bound(frequencies, 1)), " at 1, ", figure(bound(frequencies, 100)), " at 100, ",
+                figure(bound(frequencies, 1000)), " at 1000; farther out it rises again (",
+                figure(bound(frequencies, 5000)), " at 5000).");
+}
+
+Result run(const Request& request) {
+    const LooseEncoding rope("rope", dims_of(width));
+    const Vector frequencies = column_of(rope.table(1, "frequency"), 1);
+    Figures product_table{{"i", "j", "against_R_(j-i)", "against_R_(i-j)"}, {}, -1};
+    Figures table{{"distance", "random_mean", "error", "random_sd", "aligned_mean_cos", "bound_mean_abs_S"}, {}, 3};
+    Figures slip_table{{"pair", "frequency", "exponent_positive", "of_which_after_whole_turns"}, {}, 4};
+    Series spread = series("mean", Series::Style::line_points);
+    Picture slip_picture;
+    Figures corrected_table{{"i", "j", "score", "off_corrected", "off_as_printed", "off_other_sign"}, {}, -1};
+    const RotationProducts worst = rotation_products(product_table);
+    const ScoreProducts whole = score_products(request.seed, corrected_table);
+    const Noise noise = measure(rope, request, table, spread);
+    const Slip slip = positive_exponent(slip_table, slip_picture);
+    const double pairing = pairing_difference(request.seed), shifted = shift_error(rope, request.seed);
+
+    Result result;
+    std::vector<double> at_100; // of each base
+    result.pictures = {random_picture(std::move(spread)), decay_picture(table), bases_picture(at_100),
+                       std::move(slip_picture)};
+    result.found = {
+        text("R_i^T R_j = R_(j-i) up to ", figure(worst.forward), "; against R_(i-j), the other sign, it is off by ",
+             figure(worst.backward),
+             ": the paper's identity is right, and the doubt of \"Investigating Transformer Positional Encodings\" is "
+             "about its sign convention."),
+        text("With the projections a score is x_i^T W_q^T R_(j-i) W_k x_j, up to ", figure(whole.corrected, 2),
+             " of scores up to ", figure(whole.largest),
+             ". As the paper prints it, x^T W_q R W_k x_j, it would be off by up to ", figure(whole.printed),
+             ": that W_q is to be transposed was noticed by Ben Kurzion, \"Investigating Transformer Positional "
+             "Encodings\"; with that text's R_(i-j) it is off by up to ",
+             figure(whole.other_sign), "."),
+        text("Moving both positions by 1000 changes a score by at most ", figure(shifted),
+             " (rounding of float): it depends on the distance alone."),
+        of_noise(noise),
+        of_aligned(rope, frequencies),
+        text("The greater the base theta, the later: at distance 100 aligned vectors score ", figure(at_100[0]), ", ",
+             figure(at_100[1]), " and ", figure(at_100[2]), " for theta = ", bases[0], ", ", bases[1], " and ",
+             bases[2], "."),
+        text("With the exponent's sign lost the aligned score moves by ", figure(slip.slipped),
+             " from one distance to the next, against ", figure(slip.right),
+             ": no pair is slow, so every one of them aliases."),
+        text("Pairing neighbours or halves is the same function after a permutation of columns: a difference of ",
+             figure(pairing), ", rounding of float."),
+    };
+    result.notes.assign(std::begin(notes), std::end(notes));
+    Figures checks{{"check", "largest_difference"},
+                   {{std::string("both positions moved by 1000"), shifted},
+                    {std::string("halves, permuted, against adjacent"), pairing}},
+                   -1};
+    result.tables = {
+        {"checks", "What must be 0 up to the rounding of float", std::move(checks)},
+        {"product", "Largest difference of R_i^T R_j from R_(j-i) and from R_(i-j), width 128, in double",
+         std::move(product_table)},
+        {"corrected",
+         "A score (R_i W_q x_i) . (R_j W_k x_j) of random x and W, and what is off by it: x_i^T W_q^T R_(j-i) W_k x_j, "
+         "the same with W_q as printed in the paper, and with R_(i-j); width 8, in double",
+         std::move(corrected_table)},
+        {"distance", "Score by distance at width 128, through the engine's rotation", std::move(table)},
+        {"positive-exponent", "Frequencies in radians per position at head width 8", std::move(slip_table)}};
+    return result;
+}
+
+} // namespace
+
+extern const Experiment rotary_experiment;
+const Experiment rotary_experiment{
+    .name = "rotary",
+    .summary = "does a rotary score depend on the distance alone, and does it decay?",
+    .details = "R_i^T R_j against R_(j-i) and R_(i-j) in double, and the score with its projections; scores of random "
+               "vectors by distance, of equal ones "
+               "for three bases, and the bound of RoFormer's section 3.4.3; the frequencies of an exponent with the "
+               "wrong sign; the two pairings of columns.",
+    .options = {},
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

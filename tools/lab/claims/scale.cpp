@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// How long the rows are that are added: word vectors and waves, with the scale sqrt(d) and without it.
+// Vaswani et al. 2017, arXiv 1706.03762, section 3.4.
+#include "model/model.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/shipped/trained.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+// Mean length of rows of N(0, 1/d), as embeddings start.
+double embedding_length(int d, std::uint64_t seed) {
+    Sample lengths;
+    for (std::uint64_t i = 0; i < 64; ++i)
+        lengths.add(norm(normal_floats(static_cast<std::size_t>(d), seed, 0x5ca1e000 + i, 1 / std::sqrt(d))));
+    return lengths.mean();
+}
+
+// Mean cosine of two random words at one position, and of one word at two positions, once rows of waves were added to
+// rows of N(0, deviation^2): what a norm and a product see of the word and of the position.
+struct Alike {
+    double waves_over_embedding = 0, same_position = 0, same_word = 0;
+};
+
+Alike alike(int d, double deviation, std::uint64_t seed) {
+    constexpr std::uint64_t words = 32;
+    const Table waves = LooseEncoding("sinusoidal:scale=1", {d, 1, d, 1, 256}).table(256);
+    std::vector<Vector> embedding;
+    Sample position, word, lengths;
+    for (std::uint64_t i = 0; i < words; ++i) {
+        const std::vector<float> row = normal_floats(static_cast<std::size_t>(d), seed, 0x5ca1f000 + i, deviation);
+        embedding.emplace_back(row.begin(), row.end());
+        lengths.add(norm(row));
+    }
+    const auto at = [&](std::size_t i, std::size_t p) {
+        Vector x = embedding[i];
+        for (std::size_t c = 0; c < x.size(); ++c) x[c] += waves.rows[p][c];
+        return x;
+    };
+    const Random random(seed, 0x5ca20000);
+    for (std::uint64_t i = 0; i < words; ++i)
+        for (std::uint64_t draw = 0; draw < 16; ++draw) {
+            const auto p = static_cast<std::size_t>(random.below(2 * (16 * i + draw), 256)),
+                       q = static_cast<std::size_t>(random.below(2 * (16 * i + draw) + 1, 256));
+            position.add(cosine(at(i, p), at((i + 1 + draw) % words, p)));
+            if (p != q) word.add(cosine(at(i, p), at(i, q)));
+        }
+    return {std::sqrt(d / 2.0) / lengths.mean(), position.mean(), word.mean()};
+}
+
+// What a bound on the values does not say: a row of the table for each size of embeddings, and the sentence on them.
+std::string overshadowing(std::uint64_t seed, Figures& figures) {
+    constexpr int d = 512;
+    const Alike narrow = alike(d, 1 / std::sqrt(d), seed), broad = alike(d, 1, seed);
+    for (const auto& [name, one] : {std::pair{"N(0, 1/d)", narrow}, {"N(0, 1)", broad}})
+        figures.add(std::string(name), one.waves_over_embedding, one.same_position, one.same_word);
+    return text("That each value lies in [-1, 1] does not keep positions from overshadowing embeddings: beside "
+                "word vectors of N(0, 1/d) two different words at one position have a cosine of ",
+                figure(narrow.same_position), ", one word at two positions ", figure(narrow.same_word),
+                ": the sum says where, and hardly what. With N(0, 1), as nn.Embedding starts, it is ",
+                figure(broad.same_position), " and ", figure(broad.same_word),
+                ": what decides is the embedding's size, not the bound.");
+}
+
+// Of a trained model: the mean length of its embedding's rows, and of what its encoding makes of them less that.
+void add_trained(const Trained& trained, Figures& figures) {
+    const Model model = Model::load(trained.file);
+    const Model::Impl& m = impl_of(model);
+    if (!(m.encodings.moments() & moment_embed)) return;
+    const int d = m.blueprint.d_model;
+    Sample embeddings, scaled, changes;
+    for (int token = 0; token < m.blueprint.vocab_size; token += 16) {
+        std::vector<float> x(static_cast<std::size_t>(d));
+        m.weights.embedding.row(token, x.data());
+        embeddings.add(norm(x));
+        // The encoding of this row, and of one of zeros: what is added whatever the word.
+        std::vector<float> zero(x.size());
+        const std::vector<int> position = {token / 16 % m.blueprint.context};
+        m.encodings.embed(view(x.data(), 1, d), {position, {}});
+        m.encodings.embed(view(zero.data(), 1, d), {position, {}});
+        changes.add(norm(zero));
+        scaled.add(distance(x, zero));
+    }
+    figures.add(trained.name, std::int64_t{d}, embeddings.mean(), scaled.mean(), changes.mean(),
+                changes.mean() / scaled.mean());
+}
+
+Result run(const Request& request) {
+    Figures table{{"width", "embedding", "waves", "waves_over_embedding", "waves_over_scaled"}, {}, 3};
+    Curves curves;
+    curves.log_x = curves.log_y = true;
+    curves.series = {series("without the scale", Series::Style::line_points),
+                     series("with sqrt(d)", Series::Style::line_points)};
+    curves.references = {{"equal", 1}};
+    double at_512 = 0, scaled_512 = 0;
+    for (const int d : {8, 32, 64, 128, 256, 512, 768, 1024}) {
+        const double e = embedding_length(d, request.seed);
+        const double pe = norm(LooseEncoding("sinusoidal:scale=1", {d, 1, d, 1, 16}).table(1, {}, 7).rows[0]);
+        // What the engine's default makes of a row of ones: sqrt(d) of it, and the waves.
+        std::vector<float> ones(static_cast<std::size_t>(d), 1.0f), zeros(ones.size());
+        const LooseEncoding scaled("sinusoidal", {d, 1, d, 1, 16});
+        scaled.embed(view(ones.data(), 1, d), 7);
+        scaled.embed(view(zeros.data(), 1, d), 7);
+        const double factor = distance(ones, zeros) / std::sqrt(d);
+        table.add(std::int64_t{d}, e, pe, pe / e, pe / (e * factor));
+        for (const auto& [curve, y] : {std::pair{0, pe / e}, {1, pe / (e * factor)}}) {
+            curves.series[static_cast<std::size_t>(curve)].x.push_back(d);
+            curves.series[static_cast<std::size_t>(curve)].y.push_back(y);
+        }
+        if (d == 512) at_512 = pe / e, scaled_512 = pe / (e * factor);
+    }
+    Figures trained{{"model", "width", "embedding", "embedding_as_scaled", "added", "added_over_scaled"}, {}, 3};
+    for (const Trained& one : trained_models(request)) add_trained(one, trained);
+
+    Result result;
+    result.found = {text("At width 512 the waves are ", figure(at_512),
+                         " times as long as word vectors drawn from N(0, 1/d); with the scale sqrt(d), which none of "
+                         "the introductory texts mentions, ",
+                         figure(scaled_512), " times.")};
+    Figures shadow{{"embedding", "waves_over_embedding", "same_position", "same_word"}, {}, 3};
+    result.found.push_back(overshadowing(request.seed, shadow));
+    result.notes = {
+        "A row of waves has the length sqrt(d/2) at every position; a row of N(0, 1/d) has a length of about 1. "
+        "Embeddings drawn from N(0, 1), as PyTorch's nn.Embedding has them, have sqrt(d) and need no scale.",
+        "Training moves lengths: the second table has those of trained weights. An encoding that adds nothing of its "
+        "own, but turns or stretches, has 0 there."};
+    result.tables = {{"lengths", "Lengths of a word vector from N(0, 1/d) and of a row of waves", std::move(table)}};
+    result.tables.push_back(
+        {"overshadowing",
+         "Mean cosines of sums of embedding and waves, width 512: of two words at one position, and "
+         "of one word at two of 256 positions",
+         std::move(shadow)});
+    if (!trained.rows.empty())
+        result.tables.push_back(
+            {"trained", "Mean lengths in trained weights whose encoding acts on the embedding", std::move(trained)});
+    result.pictures = {{"ratio", "Without the scale sqrt(d) the waves drown the words", "width", "|PE| / |embedding|",
+                        std::move(curves)}};
+    return result;
+}
+
+constexpr std::string_view options[] = {"model"};
+
+} // namespace
+
+extern const Experiment scale_experiment;
+const Experiment scale_experiment{
+    .name = "scale",
+    .summary = "why are embeddings multiplied by sqrt(d) before waves are added?",
+    .details = "Lengths of random word vectors and of rows of the sinusoidal table by width, with the scale and "
+               "without it; how much of a sum is the word and how much the position; the same in trained weights.",
+    .options = options,
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// ALiBi's slopes, its matrices, and what they do to a weight: e^(-m D) at distance D.
+#include "tools/lab/lab.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int most_heads = 16, most_length = 2048;
+
+// The causal bias of one head, [length, length]; what the mask hides is blank.
+std::vector<std::vector<double>> matrix_of(int heads, int head, int length) {
+    auto rows = LooseEncoding("alibi", dims_of(8, heads)).table(length, {}, 0, head).rows;
+    for (auto& row : rows)
+        for (double& value : row)
+            if (std::isinf(value)) value = NAN;
+    return rows;
+}
+
+NamedFigures slope_table() {
+    NamedFigures out{"slopes", "The slope of each head for 1 to 16 heads", {{"heads"}, {}, 5}};
+    for (int h = 0; h < most_heads; ++h) out.figures.columns.push_back("m" + std::to_string(h));
+    for (int n = 1; n <= most_heads; ++n) {
+        auto& row = out.figures.rows.emplace_back(out.figures.columns.size());
+        row[0] = std::int64_t{n};
+        const std::vector<double> slopes = alibi_slopes(n);
+        for (std::size_t h = 0; h < slopes.size(); ++h) row[h + 1] = slopes[h];
+    }
+    return out;
+}
+
+// The bias of three queries and keys, all heads below each other.
+NamedFigures worked_matrix(int heads, int head) {
+    NamedFigures out{"worked",
+                     "What is added to the scores of three tokens, head " + std::to_string(head) + " of " +
+                         std::to_string(heads),
+                     {{"query", "key 0", "key 1", "key 2"}, {}}};
+    const auto matrix = matrix_of(heads, head, 3);
+    for (std::size_t i = 0; i < matrix.size(); ++i) {
+        auto& row = out.figures.rows.emplace_back(out.figures.columns.size());
+        row[0] = static_cast<std::int64_t>(i);
+        for (std::size_t j = 0; j < matrix[i].size(); ++j) {
+            row[j + 1] = matrix[i][j];
+            if (std::isnan(matrix[i][j])) row[j + 1] = std::string("masked");
+        }
+    }
+    return out;
+}
+
+// What one head leaves of a weight at each distance.
+Series kept_by(const char* spec, int heads, int head, int length, std::string label) {
+    const auto encodings = make_encodings(spec, dims_of(8, heads));
+    // The last query's row, from its own key back.
+    std::vector<double> row(static_cast<std::size_t>(length));
+    encodings[0]->table_rows({.length = length, .head = head}).fill(length - 1, row);
+    Series series{.label = std::move(label)};
+    for (int distance = 0; distance < length; ++distance) {
+        series.x.push_back(distance);
+        series.y.push_back(std::exp(row[static_cast<std::size_t>(length - 1 - distance)]));
+    }
+    return series;
+}
+
+constexpr const char* distance_label = "distance D, in positions";
+constexpr const char* factor_label = "factor on the weight before the sum";
+
+// Other shapes of the decay, of the head in the middle. The exponential ones are ALiBi's for small distances.
+Picture shapes_picture(int heads, int length) {
+    Curves curves;
+    const int head = (heads - 1) / 2;
+    const std::pair<const char*, const char*> shapes[] = {
+        {"alibi:power=0.5", "root"},
+        {"alibi", "linear, ALiBi"},
+        {"alibi:power=2", "square"},
+        {"alibi:penalty=growing,length=2", "grows exponentially, e^(D/2) - 1"},
+        {"alibi:penalty=exponential,length=2", "nears the slope, 1 - e^(-D/2)"}};
+    for (const auto& [spec, label] : shapes) curves.series.push_back(kept_by(spec, heads, head, length, label));
+    return {"shapes",
+            text("Other shapes of decay, head ", head, " of ", heads,
+                 ": a penalty that grows exponentially is mild at first and the harshest at last"),
+            distance_label, factor_label, std::move(curves)};
+}
+
+Picture weights_picture(int heads, int length) {
+    Curves curves;
+    for (int h = 0; h < heads; ++h)
+        curves.series.push_back(kept_by("alibi", heads, h, length, "head " + std::to_string(h)));
+    return {"weight",
+            "What is left of a weight at each distance, " + std::to_string(heads) +
+                " heads: e^(-mD), steep heads see only what is near",
+            distance_label, factor_label, std::move(curves)};
+}
+
+Picture all_slopes() {
+    HeatMap map{.values = {}, .first_y = 1, .value_label = "log2 of the slope", .diverging = false};
+    for (int n = 1; n <= most_heads; ++n) {
+        auto& row = map.values.emplace_back(most_heads, NAN);
+        const std::vector<double> slopes = alibi_slopes(n);
+        for (std::size_t h = 0; h < slopes.size(); ++h) row[h] = std::log2(slopes[h]);
+    }
+    return {"slopes-by-heads",
+            "Slopes for 1 to 16 heads: past a power of two the first additional one is steeper than all, others lie "
+            "between",
+            "head", "number of heads", std::move(map)};
+}
+
+// The bias of these heads, in the same colours for the same bias.
+std::vector<Picture> bias_pictures(int heads, std::span<const int> shown, int length) {
+    std::vector<Picture> pictures;
+    double least = 0; // at no distance it is 0
+    for (const int head : shown) {
+        HeatMap map{.values = matrix_of(heads, head, length), .value_label = "added to the score", .diverging = false};
+        least = std::min(least, map.values.back().front()); // of the largest distance
+        pictures.push_back({"head-" + std::to_string(head),
+                            "ALiBi's bias of head " + std::to_string(head) + " of " + std::to_string(heads) +
+                                ": it falls with the distance; keys after the query are masked",
+                            "key", "query", std::move(map)});
+    }
+    for (Picture& picture : pictures) std::get<HeatMap>(picture.content).scale = {least, 0};
+    if (pictures.size() > 1) pictures.back().title += "; colours as for head " + std::to_string(shown.front());
+    return pictures;
+}
+
+Result run(const Request& request) {
+    const int heads = request.integer("heads", 8);
+    const int length = request.only("length", 24, most_length);
+    Result result;
+    result.tables = {slope_table(), worked_matrix(heads, 0)};
+    result.pictures = {all_slopes()};
+    const std::vector<double> slopes = alibi_slopes(heads), sixteen = alibi_slopes(16), twelve = alibi_slopes(12);
+    const auto [gentlest, steepest] = std::minmax_element(slopes.begin(), slopes.end());
+    std::vector<int> shown{static_cast<int>(steepest - slopes.begin())};
+    if (heads > 1) shown.push_back(static_cast<int>(gentlest - slopes.begin()));
+    for (Picture& picture : bias_pictures(heads, shown, length)) result.pictures.push_back(std::move(picture));
+    result.pictures.push_back(weights_picture(heads, length));
+    result.pictures.push_back(shapes_picture(heads, length));
+    const auto kept = [](double slope, double raised = 3) { return tools::fixed_text(std::exp(-raised * slope), 3); };
+    const auto slope_text = [](double slope) { return tools::fixed_text(slope, 4); };
+    result.found = {
+        "With " + std::to_string(heads) + " heads the slopes run from " + axis_text(*steepest) + " to " +
+            axis_text(*gentlest) + ".",
+        "With 16 heads a weight at distance 3 keeps " + kept(*std::min_element(sixteen.begin(), sixteen.end())) +
+            " of itself in the slowest head and " + kept(sixteen.front()) +
+            " in the fastest, before the weights are made to sum to 1. With the square of the distance the fastest "
+            "keeps " +
+            kept(sixteen.front(), 9) + ", with its root " + kept(sixteen.front(), std::sqrt(3.0)) +
+            ", with a penalty that grows exponentially (e^D - 1) " +
+            figure(std::exp(-sixteen.front() * std::expm1(3.0)), 2) + ".",
+        "12 heads have the slopes of 8 and then " + slope_text(twelve[8]) + " " + slope_text(twelve[9]) + " " +
+            slope_text(twelve[10]) + " " + slope_text(twelve[11]) +
+            ", every other one of 16, not 2^(-8h/12): the first of them is steeper than all of the 8, the others lie "
+            "between them."};
+    result.notes = {"Linear in the scores is exponential in the weights. The bias is added after the scores are "
+                    "divided by the root of the head's width.",
+                    "Counted from head 0 the last of n heads has the slope 2^-8 when n is a power of two."};
+    return result;
+}
+
+constexpr std::string_view options[] = {"heads", "length"};
+
+} // namespace
+
+extern const Experiment slopes_experiment;
+const Experiment slopes_experiment = {
+    .name = "slopes",
+    .summary = "ALiBi: what is the slope of each head, and what is left of a weight at a distance?",
+    .details = "Slopes for 1 to 16 heads, the bias of three tokens, of the steepest and the gentlest of --heads (8) "
+               "over --length (24) positions, and e^(-mD) for every head. Decays that are "
+               "not linear (alibi:power=P, penalty=growing, penalty=exponential) beside it. Press, Smith and Lewis "
+               "2022, arXiv "
+               "2108.12409, section 3.",
+    .options = options,
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

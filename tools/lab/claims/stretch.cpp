@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Rotate and stretch: what tells a position from the one a turn later, and what a norm leaves of it.
+// Ben Kurzion, "Investigating Transformer Positional Encodings" (github.com/benkurzion/Transformer).
+#include "ops/norm.h"
+#include "tools/lab/lab.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int width = 128;
+
+std::string spec_of(int period) {
+    return "rotate-stretch:period=" + std::to_string(period);
+}
+
+// x [1, width] at a position.
+std::vector<float> at_position(const LooseEncoding& encoding, std::vector<float> x, int position) {
+    encoding.embed(view(x.data(), 1, width), position);
+    return x;
+}
+
+std::vector<float> normed(Norm kind, std::vector<float> x) {
+    std::vector<float> ones(width, 1.0f), zeros(width, 0.0f);
+    const View rows = view(x.data(), 1, width);
+    norm(kind, rows, view(ones.data(), 1, width), view(zeros.data(), 1, width), 1e-5f, rows);
+    return x;
+}
+
+// ---- What a norm does to it -------------------------------------------------------------------
+
+// t against t + period, the worst over all t of a period.
+struct AfterNorm {
+    double before = 0;                                     // length at t + period over that at t
+    double rms = 1, layer = 1;                             // the same after the norm
+    double rms_cosine = HUGE_VAL, layer_cosine = HUGE_VAL; // the least
+};
+
+AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) {
+    const LooseEncoding encoding(spec_of(period), {width, 1, width, 1, 4 * period});
+    AfterNorm worst;
+    for (int t = 0; t < period; ++t) {
+        const std::vector<float> here = at_position(encoding, x, t), later = at_position(encoding, x, t + period);
+        worst.before = std::max(worst.before, norm(later) / norm(here));
+        for (const Norm kind : {Norm::rms, Norm::layer}) {
+            const std::vector<float> a = normed(kind, here), b = normed(kind, later);
+            double& ratio = kind == Norm::rms ? worst.rms : worst.layer;
+            double& least = kind == Norm::rms ? worst.rms_cosine : worst.layer_cosine;
+            ratio = std::max(ratio, norm(b) / norm(a));
+            least = std::min(least, cosine(a, b));
+        }
+    }
+    figures.add(std::int64_t{period}, norm(x), worst.before, worst.rms, worst.rms_cosine, worst.layer,
+                worst.layer_cosine);
+    return worst;
+}
+
+// ---- The scale --------------------------------------------------------------------------------
+
+// Length after over length before, of an embedding whose length is about 1, as N(0, 1/d) makes it.
+double shrink(const std::vector<float>& x, Figures& figures, Series& curve) {
+    const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
+    for (const int t : {0, 1, 3, 35, 36, 71, 72, 107, 108, 180, 359, 360}) {
+        const std::vector<float> y = at_position(encoding, x, t);
+        figures.add(std::int64_t{t}, norm(x), norm(y), norm(y) / norm(x), 0.1 * (std::floor(t / 36.0) + 1) * norm(x));
+    }
+    for (int t = 0; t <= 400; ++t) {
+        curve.x.push_back(t);
+        curve.y.push_back(norm(at_position(encoding, x, t)) / norm(x));
+    }
+    return norm(at_position(encoding, x, 0)) / norm(x);
+}
+
+// What twice the input gives, over what once gives: 2 if it were linear.
+double doubled(const std::vector<float>& x) {
+    const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
+    std::vector<float> twice = x;
+    for (float& v : twice) v *= 2;
+    return norm(at_position(encoding, twice, 5)) / norm(at_position(encoding, x, 5));
+}
+
+// ---- Collisions -------------------------------------------------------------------------------
+
+void collisions(int period, std::span<const std::pair<int, int>> pairs, Figures& figures) {
+    const LooseEncoding encoding(spec_of(period), {width, 1, width, 1, 256});
+    const Table table = encoding.table(2 * period + 2);
+    for (const auto& [i, j] : pairs) {
+        const auto &a = table.rows[static_cast<std::size_t>(i)], &b = table.rows[static_cast<std::size_t>(j)];
+        const double apart = std::abs(turned(b[1] - a[1]));
+        figures.add(spec_of(period), std::int64_t{i}, std::int64_t{j}, a[1], b[1], apart, a[2], b[2]);
+    }
+}
+
+// Offsets at which a wave of one radian per position comes nearer to a whole number of turns than at any
+// offset before; and how far the rows of the sinusoidal table of width 8 and 128 are apart there.
+void near_collisions(Figures& figures) {
+    const LooseEncoding narrow("sinusoidal:scale=1", {8, 1, 8, 1, 1024}),
+        wide("sinusoidal:scale=1", {width, 1, width, 1, 1024});
+    const Table small = narrow.table(1000), large = wide.table(1000);
+    const std::vector<double> angles = column_of(narrow.table(1000, "angle"), 0);
+    double best = std::numbers::pi;
+    for (std::size_t offset = 1; offset < angles.size(); ++offset) {
+        const double apart = std::abs(turned(angles[offset]));
+        if (apart >= best) continue;
+        best = apart;
+        figures.add(static_cast<std::int64_t>(offset), apart, distance(small.rows[0], small.rows[offset]),
+                    distance(large.rows[0], large.rows[offset]));
+    }
+}
+
+Picture picture_of(double length, double first, Series curve) {
+    const auto longer = std::find_if(curve.y.begin(), curve.y.end(), [](double y) { return y > 1; });
+    const std::string lengthened = longer == curve.y.end() ? ""
+                                                           : text("; from position ", longer - curve.y.begin(),
+                                                                  " on it comes out longer than it was");
+    Curves curves;
+    curve.style = Series::Style::steps;
+    curves.series = {std::move(curve)};
+    return {"stretch",
+            text("An embedding of length ", figure(length), " is shrunk to ", figure(first),
+                 " of it at first, by less after each turn of 36", lengthened),
+            "position", "length after / length before", std::move(curves)};
+}
+
+Result run(const Request& request) {
+    const std::vector<float> x = normal_floats(width, request.seed, 0x57e7, 1 / std::sqrt(double{width}));
+    const std::vector<float> large = normal_floats(width, request.seed, 0x57e7);
+    Figures norms{{"period", "length", "ratio_before", "ratio_after_rms", "cosine_after_rms", "ratio_after_layer",
+                   "cosine_after_layer"},
+                  {},
+                  7};
+    Figures scales{{"position", "length_before", "length_after", "after_over_before", "scale_of_the_formula"}, {}, 4};
+    Figures meets{
+        {"encoding", "position", "other", "angle", "other_angle", "apart", "stretch", "other_stretch"}, {}, 4};
+    Figures near{{"offset", "pair_0_off_by_radians", "row_distance_width_8", "row_distance_width_128"}, {}, 6};
+    Series curve = series("period 36");
+
+    const AfterNorm slow = after_norm(36, x, norms), slow_large = after_norm(36, large, norms);
+    after_norm(6, x, norms);
+    after_norm(6, large, norms);
+    const double first = shrink(x, scales, curve);
+    constexpr std::pair<int, int> slow_pairs[] = {{0, 36}, {1, 37}, {1, 36}}, fast_pairs[] = {{0, 6}, {1, 7}, {1, 6}};
+    collisions(36, slow_pairs, meets);
+    collisions(6, fast_pairs, meets);
+    near_collisions(near);
+
+    const auto number = [](const Cell& cell) { return std::get<double>(cell); };
+    const auto& last = near.rows.back();
+    Result result;
+    result.found = {
+        text("Positions t and t + 36 turn by the same angle and differ in length alone, ", figure(slow.before),
+             " to 1 in the first two turns. After RMSNorm the least cosine between them is ",
+             figure(slow_large.rms_cosine, 8), " and the lengths of a row that was ", figure(norm(large)),
+             " long are as ", figure(slow_large.rms, 8), " to 1, after LayerNorm ", figure(slow_large.layer_cosine, 8),
+             " and ", figure(slow_large.layer, 8), ": attention behind a norm cannot tell them apart."),
+        text("Only the norm's epsilon (1e-5) keeps a trace of the stretch, and only of small rows: of one ",
+             figure(norm(x)), " long the lengths after RMSNorm are as ", figure(slow.rms), " to 1."),
+        text("Positions 0 and 36 meet (angles ", figure(number(meets.rows[0][5])), " apart), and 1 and 37 (",
+             figure(number(meets.rows[1][5])), "), not 1 and 36, which are ", figure(number(meets.rows[2][5])),
+             " apart."),
+        text("An embedding of length ", figure(norm(x)), ", as N(0, 1/d) draws it, comes out ", figure(first),
+             " times as long in the first 36 positions: the stretch starts as a shrink. Doubling the input gives ",
+             figure(doubled(x)), " times the output: the scale |x| makes it quadratic."),
+        text("The sinusoidal table has no such period: its fastest wave comes within ", figure(number(last[1]), 2),
+             " rad of a whole turn at offset ", std::get<std::int64_t>(last[0]),
+             ", but there the rows of width 128 are still ", figure(number(last[3])), " apart.")};
+    result.notes = {"A model with this encoding can still learn order from the causal mask, and from the residual "
+                    "stream, which keeps the stretched rows beside what the normed ones are made into."};
+    result.pictures = {picture_of(norm(x), first, std::move(curve))};
+    result.tables = {
+        {"after-norm",
+         "Positions t and t + period: the greatest ratio of lengths and the least cosine, over all t below a period",
+         std::move(norms)},
+        {"scale", "Lengths before and after, period 36", std::move(scales)},
+        {"collisions", "Angles in radians and stretches of pairs of positions", std::move(meets)},
+        {"near-collisions", "Offsets at which pair 0 of the sinusoidal table comes nearer to itself than at all before",
+         std::move(near)}};
+    return result;
+}
+
+} // namespace
+
+extern const Experiment stretch_experiment;
+const Experiment stretch_experiment{
+    .name = "stretch",
+    .summary = "what does a norm leave of rotate-stretch, and which positions does it confuse?",
+    .details = "A random embedding of width 128 at positions a period apart, before and after RMSNorm and LayerNorm; "
+               "its length by position; angles of pairs of positions; near-collisions of the sinusoidal table.",
+    .options = {},
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

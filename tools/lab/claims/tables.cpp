@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// The table of every registered encoding as a picture, whatever it is a table of.
+#include "core/error.h"
+#include "encoding/base/stack.h"
+#include "model/model.h"
+#include "tools/cli/weights.h"
+#include "tools/lab/drawing/draw.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int most_length = 2048, most_cells = 1 << 20; // of a table that is kept as a picture
+
+struct Size {
+    int length, width, heads;
+};
+
+// What tells columns apart when each holds one kind of number: "position,angle,scale", not "dim0,dim1".
+bool is_matrix(std::span<const std::string> header) {
+    const std::string& name = header.front();
+    return !name.empty() && name.back() >= '0' && name.back() <= '9';
+}
+
+HeatMap heat_map(std::vector<std::vector<double>> values, const std::string& label) {
+    for (auto& row : values)
+        for (double& value : row)
+            if (!std::isfinite(value)) value = NAN;
+    HeatMap map{.values = std::move(values), .value_label = label, .diverging = false};
+    const Range range = value_range(map);
+    map.diverging = range.low < 0 && range.high > 0;
+    return map;
+}
+
+// "key0" is "key".
+std::string word_of(std::string name) {
+    while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.pop_back();
+    return name;
+}
+
+// What a bias does along the distance, by the row of the last query: "falls with the distance, from 0 to -23.5".
+std::string course_of(const std::vector<double>& row) {
+    Vector far; // by distance
+    for (auto value = row.rbegin(); value != row.rend(); ++value)
+        if (std::isfinite(*value)) far.push_back(*value);
+    if (far.empty()) return "nothing but masked keys";
+    if (std::is_sorted(far.begin(), far.end(), std::greater<>()) && far.front() > far.back())
+        return text("falls with the distance, from ", figure(far.front()), " to ", figure(far.back()));
+    const auto [least, most] = std::minmax_element(far.begin(), far.end());
+    return text("adds most, ", figure(*most), ", at distance ", most - far.begin(), " and least, ", figure(*least),
+                ", at ", least - far.begin());
+}
+
+// "from 0.1 to 0.2", "0 throughout".
+std::string span_of(const Vector& values) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return *least == *most ? figure(*least) + " throughout" : text("from ", figure(*least), " to ", figure(*most));
+}
+
+// Of rows by position and pair, what the first and the last pair come to in a column.
+std::string extent_by_pair(const Table& table, std::size_t column) {
+    std::map<int, Vector> pairs;
+    for (const auto& row : table.rows) pairs[static_cast<int>(row[1])].push_back(row[column]);
+    const auto& [last, values] = *pairs.rbegin();
+    const auto& [first, of_first] = *pairs.begin();
+    const std::string begin = text("pair ", first, " ", span_of(of_first));
+    return pairs.size() == 1 ? begin : text(begin, ", pair ", last, " ", span_of(values));
+}
+
+// A picture for every kind of number in a table: of a matrix one, otherwise one for each column after those that
+// say where its rows stand ("position", "pair"), over these.
+std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
+                                 const std::string& kind_of_row) {
+    std::vector<Picture> pictures;
+    const std::span<const std::string> header(table.header);
+    // Rows stand in their order, or where their first number says: at a distance.
+    const std::size_t begin = is_matrix(header) ? 0 : 1;
+    if (header.size() > begin && is_matrix(header.subspan(begin))) {
+        const bool bias = word_of(header[begin]) == "key";
+        const std::string row_kind = bias ? "query" : begin == 0 ? kind_of_row : header[0];
+        std::vector<std::vector<double>> values;
+        for (const auto& row : table.rows)
+            values.emplace_back(row.begin() + static_cast<std::ptrdiff_t>(begin), row.end());
+        const std::string course = bias ? course_of(values.back()) : std::string();
+        HeatMap map = heat_map(std::move(values), bias ? "added to the score" : "value");
+        const HeatMap plain{.values = map.values, .diverging = false};
+        const Range range = value_range(plain);
+        if (begin == 1) map.first_y = static_cast<int>(table.rows.front().front());
+        pictures.push_back({name,
+                            spec + ": " +
+                                (bias ? course
+                                      : text("a row for each ", row_kind, ", values from ", figure(range.low), " to ",
+                                             figure(range.high))),
+                            bias ? "key" : "dimension", row_kind, std::move(map)});
+        return pictures;
+    }
+    const bool pairs = table.header.size() > 1 && table.header[1] == "pair";
+    for (std::size_t c = pairs ? 2 : 1; c < table.header.size(); ++c) {
+        const std::string& column = table.header[c];
+        const std::string stem = name + "-" + column, title = spec + ": " + column + " at each " + table.header[0];
+        if (!pairs) {
+            Series series;
+            Curves curves;
+            if (table.header[0] == "head") { // there is nothing between two heads
+                series.style = Series::Style::points;
+                for (const auto& row : table.rows) curves.x_names.push_back(text(row[0]));
+            }
+            if (column == "scale") series.style = Series::Style::steps;  // from one turn to the next
+            if (column == "angle") series.style = Series::Style::points; // which begins again after a turn
+            for (const auto& row : table.rows) {
+                series.x.push_back(row[0]);
+                series.y.push_back(row[c]);
+            }
+            const std::string finding = text(title, ", ", span_of(series.y));
+            curves.series.push_back(std::move(series));
+            pictures.push_back(
+                {stem, finding, table.header[0], column + (column == "angle" ? ", radians" : ""), std::move(curves)});
+            continue;
+        }
+        std::vector<std::vector<double>> values;
+        for (const auto& row : table.rows) {
+            if (row[1] == 0) values.emplace_back();
+            values.back().push_back(row[c]);
+        }
+        pictures.push_back({stem, text(title, " and pair: ", extent_by_pair(table, c)), "pair", table.header[0],
+                            heat_map(std::move(values), column)});
+    }
+    return pictures;
+}
+
+// Its name, rows, columns, least and most.
+std::vector<Cell> extent_of(const Picture& picture) {
+    if (const auto* map = std::get_if<HeatMap>(&picture.content)) {
+        HeatMap plain{.values = map->values, .diverging = false};
+        const Range range = value_range(plain);
+        return {picture.name, static_cast<std::int64_t>(map->values.size()),
+                static_cast<std::int64_t>(map->values[0].size()), range.low, range.high};
+    }
+    const std::vector<double>& y = std::get<Curves>(picture.content).series[0].y;
+    const auto [least, most] = std::minmax_element(y.begin(), y.end());
+    return {picture.name, static_cast<std::int64_t>(y.size()), std::int64_t{1}, *least, *most};
+}
+
+// Angles of many turns would leave the slow pairs in one colour.
+void show_within_a_turn(Picture& picture) {
+    auto* map = std::get_if<HeatMap>(&picture.content);
+    if (!map || map->value_label != "angle") return;
+    for (auto& row : map->values)
+        for (double& angle : row) angle -= 2 * std::numbers::pi * std::floor(angle / (2 * std::numbers::pi));
+    map->value_label = "angle mod 2 pi, radians";
+    map->diverging = false;
+}
+
+bool differ(const std::vector<std::vector<double>>& a, const std::vector<std::vector<double>>& b) {
+    const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+    return !std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+    });
+}
+
+// Shows an encoding's main table, of the first and the last head if they differ. remark: what its title says of it.
+void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
+                const std::string& remark = {}) {
+    size.length = std::min(size.length, encoding.max_position());
+    const auto table_of = [&](int head) {
+        return encoding.table({.length = size.length, .head = head, .width = size.width});
+    };
+    const bool by_head =
+        (encoding.moments() & moment_bias) && size.heads > 1 && differ(table_of(0).rows, table_of(size.heads - 1).rows);
+    for (const int head : by_head ? std::vector<int>{0, size.heads - 1} : std::vector<int>{0}) {
+        const Table table = table_of(head);
+        const std::string stem = by_head ? name + "-head-" + std::to_string(head) : name;
+        const std::string title =
+            encoding.spec() +
+            (by_head ? ", head " + std::to_string(head) + " of " + std::to_string(size.heads) : std::string()) + remark;
+        // Who has a limit on segments has a row for each.
+        const bool segments = encoding.max_segment() < std::numeric_limits<int>::max();
+        for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position")) {
+            summary.figures.rows.push_back(extent_of(picture));
+            show_within_a_turn(picture);
+            result.pictures.push_back(std::move(picture));
+        }
+    }
+}
+
+// An encoding with tensors is shown as the shipped weights have it, or if none do, as its training would begin.
+void add_trained(Result& result, NamedFigures& summary, const std::string& spec, const std::string& name, Size size,
+                 std::uint64_t seed) {
+    const std::optional<std::filesystem::path> file = tools::weights_trained_with(spec);
+    if (!file) {
+        const int d_head = std::max(2, size.width / size.heads / 2 * 2); // rotations turn pairs
+        const LooseEncoding loose(spec, {size.width, size.heads, d_head, 1, 256}, seed);
+        add_tables(result, summary, *loose.stack().items()[0], name, size, ", untrained");
+        result.notes.push_back(spec +
+                               ": no shipped weights have its table, which is shown untrained: the random numbers "
+                               "that its training begins with, of --dim columns.");
+        return;
+    }
+    const Model model = Model::load(*file, LoadOptions{});
+    const Dims dims = impl_of(model).blueprint.dims();
+    for (const auto& encoding : impl_of(model).encodings.items())
+        if (!encoding->tensors().empty())
+            add_tables(result, summary, *encoding, name, {size.length, dims.d_model, dims.n_heads});
+    result.notes.push_back(spec + ": as trained, in " + file->filename().string() + ".");
+}
+
+Result run(const Request& request) {
+    const int heads = request.integer("heads", 8);
+    const Size size{request.only("length", 48, most_length), request.integer("dim", 64), heads};
+    if (size.width < 2 || size.width > most_cells / size.length)
+        fail(ErrorCode::usage, "option --dim: expected 2 to ", most_cells / size.length, " for --length ", size.length,
+             ", found ", size.width);
+    const Dims dims{size.width, heads, size.width, 1, 256}; // whoever turns heads turns --dim columns
+    Result result;
+    NamedFigures summary{"tables",
+                         "The main table of each encoding, what it holds apart; ordo table NAME --part PART has others",
+                         {{"table", "rows", "columns", "least", "most"}, {}}};
+    int shown = 0;
+    std::string empty;                // encodings that there is nothing to show of
+    std::map<std::string, int> names; // how often each was met: one encoding may come with several parameters
+    for (const std::string& sum : request.encodings("all"))
+        for (std::size_t at = 0; at < sum.size();) {
+            const std::size_t end = std::min(sum.find('+', at), sum.size());
+            const std::string spec = sum.substr(at, end - at);
+            at = end + 1;
+            request.progress(spec);
+            std::string name = spec.substr(0, spec.find(':'));
+            if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
+            const std::size_t before = summary.figures.rows.size();
+            for (const auto& encoding : make_encodings(spec, dims)) // none for "none"
+                if (encoding->tensors().empty())
+                    add_tables(result, summary, *encoding, name, size);
+                else
+                    add_trained(result, summary, spec, name, size, request.seed);
+            if (summary.figures.rows.size() > before)
+                ++shown;
+            else
+                append(empty, spec);
+        }
+    result.found = {text(summary.figures.rows.size(), " tables of ", shown, shown == 1 ? " encoding" : " encodings",
+                         empty.empty() ? "" : "; nothing to show of ", empty, ".")};
+    if (names.contains("none")) result.notes.push_back("none: adds nothing, and so has no table.");
+    result.tables = {std::move(summary)};
+    return result;
+}
+
+constexpr std::string_view options[] = {"encodings", "length", "dim", "heads"};
+
+} // namespace
+
+extern const Experiment tables_experiment;
+const Experiment tables_experiment = {
+    .name = "tables",
+    .summary = "what does each registered encoding add, turn by, or take from a score?",
+    .details = "The main table of each of --encodings (all), for --length (48) positions, --dim (64) columns and "
+               "--heads (8) heads: of a bias the first and the last head. An encoding whose table is trained is shown "
+               "as the shipped weights have it, or as training would begin.",
+    .options = options,
+    .seconds = 2,
+    .quick_seconds = 2,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// The sinusoidal table as curves: each dimension along the positions, each position along the dimensions.
+#include "tools/lab/lab.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int wide = 512, shown_positions[] = {1, 10, 50, 99};
+constexpr std::size_t words = 3; // "transformers are awesome"
+
+std::vector<double> numbers(std::size_t count, std::size_t first = 0, std::size_t step = 1) {
+    std::vector<double> out;
+    for (std::size_t i = first; i < count; i += step) out.push_back(static_cast<double>(i));
+    return out;
+}
+
+std::string wave_name(std::size_t column) {
+    return "dimension " + std::to_string(column) + (column % 2 == 0 ? " (sin)" : " (cos)");
+}
+
+// A curve for each dimension.
+Curves along_positions(const Table& table) {
+    Curves curves;
+    for (std::size_t c = 0; c < table.header.size(); ++c) {
+        Series& series = curves.series.emplace_back(Series{.label = wave_name(c), .x = numbers(table.rows.size())});
+        for (const auto& row : table.rows) series.y.push_back(row[c]);
+    }
+    return curves;
+}
+
+Picture four_dimensions(const Table& table) {
+    Curves curves = along_positions(table);
+    Series marks{.label = "the three words", .style = Series::Style::points};
+    for (std::size_t p = 0; p < words; ++p)
+        for (const double value : table.rows[p]) {
+            marks.x.push_back(static_cast<double>(p));
+            marks.y.push_back(value);
+        }
+    curves.series.push_back(std::move(marks));
+    return {"4-dimensions", "4 dimensions along the positions: three words sample each wave where it begins",
+            "position", "value added", std::move(curves)};
+}
+
+// What the sine and the cosine of each pair are taken of.
+Picture angles() {
+    const Table table = sinusoidal_table(wide, shown_positions[3] + 1, "angle");
+    Curves curves{.log_y = true};
+    for (const int p : shown_positions)
+        curves.series.push_back({.label = "position " + std::to_string(p),
+                                 .x = numbers(wide, 0, 2),
+                                 .y = table.rows[static_cast<std::size_t>(p)]});
+    curves.references.push_back({"a whole turn", 2 * std::numbers::pi});
+    return {
+        "angles",
+        "The angle position / 10000^(2i/512) before its sine and cosine: in later dimensions no position has turned",
+        "dimension 2i", "angle, in radians", std::move(curves)};
+}
+
+// One position's row as it is, sines and cosines in turn.
+Picture all_dimensions(const Table& table) {
+    constexpr int position = shown_positions[2];
+    Curves curves;
+    curves.series.push_back({.x = numbers(table.header.size()), .y = table.rows[position]});
+    return {"all-dimensions",
+            "Position " + std::to_string(position) +
+                " over all of 512 dimensions: between -1 and 1 at first, later in turn a sine near 0, a cosine near 1",
+            "dimension", "value added", std::move(curves)};
+}
+
+// A curve for each position, one above the other.
+Picture each_position(const Table& table) {
+    constexpr double apart = 2.5;
+    Curves curves;
+    for (const int p : {0, 1, 10, 50, 99}) {
+        const double base = apart * static_cast<double>(curves.series.size());
+        Series& series = curves.series.emplace_back(
+            Series{.label = "position " + std::to_string(p), .x = numbers(table.header.size())});
+        for (const double value : table.rows[static_cast<std::size_t>(p)]) series.y.push_back(base + value);
+    }
+    return {"each-position",
+            "A curve for each position over 512 dimensions: the later the position, the longer it oscillates",
+            "dimension", "value added, each curve 2.5 above the one before", std::move(curves)};
+}
+
+// What a query that asks for the word 5 places on, PE(p) turned by 5, finds at each offset: the mean of
+// cos(w (offset - 5)) over the frequencies w, as PE(p + k) is PE(p) turned by k.
+constexpr int asked_offset = 5, most_offset = 64;
+
+double found_at(int width, int offset) {
+    const Table table = sinusoidal_table(width, most_offset + 1);
+    const auto p = static_cast<std::size_t>(std::abs(offset - asked_offset));
+    double sum = 0;
+    for (int c = 0; c < width; ++c)
+        sum += table.rows[0][static_cast<std::size_t>(c)] * table.rows[p][static_cast<std::size_t>(c)];
+    return 2 * sum / width;
+}
+
+Picture asking() {
+    Curves curves;
+    for (const int width : {6, wide}) {
+        Series& series = curves.series.emplace_back(Series{.label = "width " + std::to_string(width)});
+        for (int offset = 0; offset <= most_offset; ++offset) {
+            series.x.push_back(offset);
+            series.y.push_back(found_at(width, offset));
+        }
+    }
+    Series multiples{.label = "5, 10, 15, 20", .style = Series::Style::points};
+    for (const int offset : {5, 10, 15, 20}) {
+        multiples.x.push_back(offset);
+        multiples.y.push_back(found_at(wide, offset));
+    }
+    curves.series.push_back(std::move(multiples));
+    return {"asking",
+            "A query that asks for the word 5 places on finds that one, and nothing of its own at 10, 15 and 20",
+            "offset, in positions", "score over the greatest", std::move(curves)};
+}
+
+// Every other dimension from the first: 0 has the sines, 1 the cosines.
+Picture along_dimensions(const Table& table, std::size_t first) {
+    Curves curves;
+    for (const int p : shown_positions) {
+        Series& series = curves.series.emplace_back(
+            Series{.label = "position " + std::to_string(p), .x = numbers(table.header.size(), first, 2)});
+        for (std::size_t c = first; c < table.header.size(); c += 2)
+            series.y.push_back(table.rows[static_cast<std::size_t>(p)][c]);
+    }
+    curves.references.push_back({first == 0 ? "sin 0" : "cos 0", first == 0 ? 0.0 : 1.0});
+    const std::string kind = first == 0 ? "even" : "odd";
+    return {kind + "-dimensions",
+            "The " + kind + " ones of 512 dimensions: each position oscillates, later ones further to the right",
+            "dimension", "value added", std::move(curves)};
+}
+
+// A row for each dimension, a column for each position.
+Picture transposed(const Table& table) {
+    HeatMap map{.values = std::vector<std::vector<double>>(table.header.size()), .value_label = "value added"};
+    for (std::size_t c = 0; c < table.header.size(); ++c)
+        for (const auto& row : table.rows) map.values[c].push_back(row[c]);
+    return {"transposed", "The table transposed: a row is a wave, a column is what one position gets", "position",
+            "dimension", std::move(map)};
+}
+
+// What the table must hold at any width.
+NamedFigures properties() {
+    NamedFigures out{
+        "properties",
+        "Properties of the first 1,000 rows",
+        {{"dimensions", "least", "most", "norm^2", "norm^2 off by", "equal rows", "off longer table"}, {}}};
+    for (const int d : {4, 8, 64, wide}) {
+        const Table table = sinusoidal_table(d, 1000), longer = sinusoidal_table(d, 1200);
+        double least = HUGE_VAL, most = -HUGE_VAL, off = 0, differs = 0;
+        std::vector<std::vector<double>> sorted = table.rows;
+        std::sort(sorted.begin(), sorted.end());
+        const auto equal = sorted.end() - std::unique(sorted.begin(), sorted.end());
+        for (std::size_t p = 0; p < table.rows.size(); ++p) {
+            double norm = 0;
+            for (std::size_t c = 0; c < table.header.size(); ++c) {
+                const double value = table.rows[p][c];
+                least = std::min(least, value), most = std::max(most, value);
+                norm += value * value;
+                differs = std::max(differs, std::abs(value - longer.rows[p][c]));
+            }
+            off = std::max(off, std::abs(norm - d / 2.0));
+        }
+        out.figures.add(std::int64_t{d}, least, most, d / 2.0, off, std::int64_t{equal}, differs);
+    }
+    return out;
+}
+
+Result run(const Request&) {
+    Result result;
+    const Table four = sinusoidal_table(4, 32), eight = sinusoidal_table(8, 100), many = sinusoidal_table(wide, 100);
+    result.tables = {properties()};
+    result.pictures = {four_dimensions(four),
+                       {"8-dimensions",
+                        "8 dimensions along the positions: each pair of waves is ten times slower than the one before",
+                        "position", "value added", along_positions(eight)},
+                       transposed(eight),
+                       angles(),
+                       all_dimensions(many),
+                       each_position(many),
+                       asking(),
+                       along_dimensions(many, 0),
+                       along_dimensions(many, 1)};
+    const auto& rows = result.tables[0].figures.rows;
+    double off = 0, differs = 0;
+    std::int64_t equal = 0;
+    for (const auto& row : rows) {
+        off = std::max(off, std::get<double>(row[4]));
+        equal += std::get<std::int64_t>(row[5]);
+        differs = std::max(differs, std::get<double>(row[6]));
+    }
+    result.found = {
+        "Every row has the squared length d/2, to within " + axis_text(off) +
+            ": the rows lie on a sphere, each value between -1 and 1.",
+        "Of 1,000 rows " + std::to_string(equal) +
+            " repeat another, at any of these widths; how near they come to each other is what the experiment clusters "
+            "shows.",
+        "A row does not depend on how many there are: a table of 1,000 rows differs from the first 1,000 of 1,200 by " +
+            axis_text(differs) + ".",
+        "PE(p + k) is PE(p) turned by an angle for each pair, so that a query can ask for the word 5 places on: it "
+        "scores 1 "
+        "there, and at width 512 " +
+            axis_text(found_at(wide, 10)) + ", " + axis_text(found_at(wide, 15)) + " and " +
+            axis_text(found_at(wide, 20)) +
+            " at 10, 15 and 20. No wave repeats itself after 5 words: the fastest takes 2 pi = 6.28, the others "
+            "longer."};
+    result.notes = {
+        "The three words that are marked are \"transformers are awesome\"; ordo lab worked-examples has their numbers.",
+        "The curve over all of 512 dimensions seems to oscillate between 0 and 1 at its end: it jumps between a sine "
+        "near 0 and a cosine near 1. Apart, each of them hardly changes there.",
+        "Positions are whole numbers, so the fastest waves look angular: what is drawn is what a model gets.",
+        "To transpose the table changes how it is printed, not what a position gets, and has nothing to do with the "
+        "vocabulary."};
+    return result;
+}
+
+} // namespace
+
+extern const Experiment waves_experiment;
+const Experiment waves_experiment = {
+    .name = "waves",
+    .summary = "what do the sinusoidal table's values do along the positions, and along the dimensions?",
+    .details =
+        "4 dimensions with three words marked, 8 dimensions and the same transposed, 512 dimensions at "
+        "positions 1, 10, 50 and 99: the angles, one row as it is, a curve for each of five positions, sines and "
+        "cosines apart; what a query for the word 5 places on finds elsewhere. Properties that hold at any width are "
+        "checked on 1,000 rows. Vaswani et "
+        "al. 2017, arXiv 1706.03762, section 3.5.",
+    .options = {},
+    .seconds = 2,
+    .quick_seconds = 2,
+    .run = run};
+
+} // namespace ordo::lab

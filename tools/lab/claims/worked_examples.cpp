@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// The examples that the introductory texts work by hand, from the engine, beside what they print.
+#include "tools/lab/claims/slips.h"
+#include "tools/lab/lab.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/study/encodings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+
+namespace {
+
+// "Positional Embedding", a notebook: PE of 10 positions, width 6, as printed there.
+constexpr double notebook[10][6] = {
+    {0.0000, 1.0000, 0.0000, 1.0000, 0.0000, 1.0000},   {0.8415, 0.5403, 0.0464, 0.9989, 0.0022, 1.0000},
+    {0.9093, -0.4161, 0.0927, 0.9957, 0.0043, 1.0000},  {0.1411, -0.9900, 0.1388, 0.9903, 0.0065, 1.0000},
+    {-0.7568, -0.6536, 0.1846, 0.9828, 0.0086, 1.0000}, {-0.9589, 0.2837, 0.2300, 0.9732, 0.0108, 0.9999},
+    {-0.2794, 0.9602, 0.2749, 0.9615, 0.0129, 0.9999},  {0.6570, 0.7539, 0.3192, 0.9477, 0.0151, 0.9999},
+    {0.9894, -0.1455, 0.3629, 0.9318, 0.0172, 0.9999},  {0.4121, -0.9111, 0.4057, 0.9140, 0.0194, 0.9998}};
+constexpr double notebook_denominators[] = {1.0000, 21.5443, 464.1590};
+
+// The number of each row comes before it under a name, if there is one; a column of pairs holds whole numbers.
+Figures figures_of(const Table& table, int decimals, const char* rows = nullptr) {
+    Figures figures{{}, {}, decimals};
+    if (rows) figures.columns.emplace_back(rows);
+    figures.columns.insert(figures.columns.end(), table.header.begin(), table.header.end());
+    for (const std::vector<double>& row : table.rows) {
+        std::vector<Cell> cells;
+        if (rows) cells.emplace_back(static_cast<std::int64_t>(figures.rows.size()));
+        for (std::size_t j = 0; j < row.size(); ++j)
+            if (table.header[j] == "pair")
+                cells.emplace_back(static_cast<std::int64_t>(row[j]));
+            else
+                cells.emplace_back(row[j]);
+        figures.rows.push_back(std::move(cells));
+    }
+    return figures;
+}
+
+// With a column of names after the first.
+Figures named(Figures figures, const char* column, const std::vector<const char*>& names) {
+    figures.columns.insert(figures.columns.begin() + 1, column);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        figures.rows[i].insert(figures.rows[i].begin() + 1, std::string(names[i]));
+    return figures;
+}
+
+// Sines and cosines as the notebook stacks them, [10, 3, 2]: a row for each position and pair.
+Figures stack() {
+    Figures figures{{"position", "pair", "sin", "cos"}, {}, 4};
+    for (const std::vector<double>& row : sinusoidal_table(6, 10, "stack").rows) {
+        const auto n = static_cast<std::int64_t>(figures.rows.size());
+        figures.add(n / 3, n % 3, row[0], row[1]);
+    }
+    return figures;
+}
+
+// The notebook's tensors, one after the other.
+void add_notebook(Result& result) {
+    double most = 0;
+    const Table pe = sinusoidal_table(6, 10);
+    for (std::size_t i = 0; i < 10; ++i) most = std::max(most, largest_difference(pe.rows[i], notebook[i]));
+    const Table denominators = sinusoidal_table(6, 3, "denominator");
+    // Printed to four decimals of six digits.
+    double relative = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+        relative = std::max(relative, std::abs(denominators.rows[k][1] / notebook_denominators[k] - 1));
+    result.tables.push_back({"denominators", "10000^(2k/6)", figures_of(denominators, 4)});
+    for (const auto& [part, title] :
+         {std::pair{"angle", "position / denominator"}, {"sin", "the sine block"}, {"cos", "the cosine block"}})
+        result.tables.push_back({text("width-6-", part), text(title, ", 10 positions, width 6"),
+                                 figures_of(sinusoidal_table(6, 10, part), 5, "position")});
+    result.tables.push_back({"width-6-stack", "sine and cosine stacked, [10, 3, 2]: a row for each pair", stack()});
+    result.tables.push_back({"width-6", "PE, [10, 6]: the stack, flattened", figures_of(pe, 4, "position")});
+    result.found.push_back(text(
+        "The notebook's tensors of width 6 are reproduced to the four decimals that it prints (largest difference ",
+        figure(most), "), and its denominators 1, 21.5443 and 464.1590 to ", figure(relative),
+        " of their size: the notebook computes in float."));
+}
+
+// What the notebook prints where it tests its class, row 1: 12 columns in the place of 6.
+constexpr double notebook_class[] = {-9.9749e-01, -7.0741e-02, 4.6416e-04, 1, 4.6416e-08, 1,
+                                     4.6416e-12,  1,           4.6416e-16, 1, 4.6416e-20, 1};
+
+// The table of a class whose exponent lost its parentheses, and beside its columns those that it should have.
+void add_class(Result& result) {
+    const std::vector<Vector> wrong = table_without_parentheses(10, 6);
+    const Table right = sinusoidal_table(6, 10);
+    Figures figures{{"position", "table"}, {}, -1};
+    for (std::size_t j = 0; j < wrong[0].size(); ++j) figures.columns.push_back("dim" + std::to_string(j));
+    double most = 0;
+    for (std::size_t j = 0; j < wrong[1].size(); ++j)
+        most = std::max(most, std::abs(wrong[1][j] / notebook_class[j] - 1));
+    for (std::size_t p = 0; p < wrong.size(); ++p)
+        for (const auto& [name, row] : {std::pair{"class", &wrong[p]}, {"right", &right.rows[p]}}) {
+            std::vector<Cell>& cells = figures.rows.emplace_back();
+            cells = {static_cast<std::int64_t>(p), std::string(name)};
+            for (const double v : *row) cells.emplace_back(std::strtod(figure(v, 5).c_str(), nullptr));
+            cells.resize(figures.columns.size()); // the right table is half as wide
+        }
+    result.tables.push_back({"class-test",
+                             "What the notebook's class yields, to five digits as printed there, over the right table: "
+                             "10000^(k - 1/6) for k = 0 to 5, with a sine and a cosine of each",
+                             std::move(figures)});
+    Sample fast, slow;
+    for (const Vector& row : wrong) {
+        fast.add(row[0]);
+        slow.add(row[2]);
+    }
+    result.found.push_back(text("The notebook's class prints ", wrong[0].size(),
+                                " columns for a width of 6 (reproduced "
+                                "to ",
+                                figure(most),
+                                " of their size): its exponent lacks parentheses. Columns 0 and 1 "
+                                "vary, by a deviation of ",
+                                figure(fast.deviation()), "; column 2 by ", figure(slow.deviation()),
+                                ", and the others less."));
+}
+
+// Two kinds of trained rows beside each other: w = e + p + s, the rows as they start.
+void add_segments(Result& result) {
+    constexpr int d = 8, shown = 4;
+    const std::vector<int> positions = {0, 1, 2, 3, 4, 5}, segments = {0, 0, 0, 1, 1, 1};
+    const auto rows = static_cast<int>(positions.size());
+    const auto added = [&](const char* spec) {
+        std::vector<float> x(positions.size() * d);
+        LooseEncoding(spec, dims_of(d)).stack().embed(view(x.data(), rows, d), {positions, segments});
+        return x;
+    };
+    const std::vector<float> p = added("sinusoidal"), s = added("segment"), both = added("sinusoidal+segment");
+    Figures figures{{"position", "segment", "vector"}, {}, 4};
+    for (int j = 0; j < shown; ++j) figures.columns.push_back("dim" + std::to_string(j));
+    double most = 0;
+    for (std::size_t i = 0; i < positions.size(); ++i)
+        for (const auto& [name, x] : {std::pair{"p", &p}, {"s", &s}, {"p + s", &both}}) {
+            std::vector<Cell>& cells = figures.rows.emplace_back();
+            cells = {std::int64_t{positions[i]}, std::int64_t{segments[i]}, std::string(name)};
+            for (std::size_t j = 0; j < shown; ++j) cells.emplace_back(double{(*x)[i * d + j]});
+        }
+    for (std::size_t i = 0; i < p.size(); ++i)
+        most = std::max(most, std::abs(double{both[i]} - double{p[i]} - double{s[i]}));
+    result.tables.push_back({"segments",
+                             text("What position and segment add to six words, three in each of two segments: p, s and "
+                                  "their sum, width ",
+                                  d, ", the first ", shown, " columns"),
+                             std::move(figures)});
+    result.found.push_back(text("Segments stand beside any encoding (here sinusoidal+segment, as a spec has it): the "
+                                "engine adds p + s, off by at most ",
+                                figure(most),
+                                ". All words of a segment get the "
+                                "same s."));
+}
+
+// Rows of learned positions as they start: nn.init.kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(d), 1/sqrt(d)), since
+// its bound is sqrt(2 / (1 + a^2)) sqrt(3 / d) (He et al. 2015, arXiv 1502.01852); the engine draws normal numbers.
+void add_start(Result& result, std::uint64_t seed) {
+    constexpr int rows = 5000, d = 10;
+    constexpr double a_squared = 5;
+    const double bound = std::sqrt(2 / (1 + a_squared)) * std::sqrt(3.0 / d);
+    const Random random(seed, 0x5aa7);
+    Vector kaiming, engine;
+    for (std::uint64_t i = 0; i < rows * d; ++i) kaiming.push_back(bound * (2 * random.uniform(i) - 1));
+    std::vector<float> x(std::size_t{rows} * d);
+    LooseEncoding("learned:length=5000", dims_of(d), seed).embed(view(x.data(), rows, d));
+    engine.assign(x.begin(), x.end());
+    Figures figures{{"start", "rows", "width", "least", "most", "deviation"}, {}, 4};
+    for (const auto& [name, values] : {std::pair{"Kaiming, uniform", &kaiming}, {"this engine, normal", &engine}})
+        figures.add(std::string(name), std::int64_t{rows}, std::int64_t{d},
+                    *std::min_element(values->begin(), values->end()),
+                    *std::max_element(values->begin(), values->end()), sample_of(*values).deviation());
+    result.tables.push_back({"learned-start", "Rows of learned positions before training", std::move(figures)});
+    result.found.push_back(text("Learned positions start in the text as Kaiming's uniform numbers with a = sqrt(5), "
+                                "which is U(-1/sqrt(d), 1/sqrt(d)): +-",
+                                figure(bound), " at width ", d, ", deviation ", figure(bound / std::sqrt(3)),
+                                " (drawn: ", figure(sample_of(kaiming).deviation()), ")."));
+}
+
+// The shapes that the texts print, of tables of the engine.
+void add_shapes(Result& result) {
+    const auto size = [](int width, int length, const char* part) {
+        const Table table = sinusoidal_table(width, length, part);
+        return std::pair{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(table.rows[0].size())};
+    };
+    const auto [rows, d] = size(8, 128, "");
+    const auto [words, wide] = size(512, 100, "");
+    const auto frequencies = size(512, 1, "div_term").first;
+    const auto [positions, pairs] = size(6, 10, "angle");
+    const auto stacked = size(6, 10, "stack").first;
+    const auto [flat, columns] = size(6, 10, "");
+    Figures figures{{"what", "shape", "axes"}, {}, -1};
+    const auto add = [&figures](const char* what, const std::string& shape, const char* axes) {
+        figures.add(std::string(what), shape, std::string(axes));
+    };
+    add("table of width 8, unsqueezed", text("(", rows, ", 1, ", d, ")"), "position, batch, dimension");
+    add("division term of width 512", text("(", frequencies, ")"), "pair");
+    add("table of width 512", text("(", words, ", ", wide, ")"), "position, dimension");
+    add("notebook: position / denominator", text("(", positions, ", ", pairs, ")"), "position, pair");
+    add("notebook: sine and cosine stacked", text("(", positions, ", ", stacked / positions, ", 2)"),
+        "position, pair, sine or cosine");
+    add("notebook: flattened", text("(", flat, ", ", columns, ")"), "position, dimension");
+    result.tables.push_back(
+        {"shapes", "Shapes; the axis of 1 is the batch: each sequence of one gets the same rows", std::move(figures)});
+}
+
+void add_small(Result& result) {
+    const Table three = sinusoidal_table(4, 3), table = sinusoidal_table(8, 128), wide = sinusoidal_table(512, 100);
+    const std::size_t frequencies = sinusoidal_table(512, 1, "div_term").rows.size();
+    result.tables.insert(result.tables.begin(),
+                         {"width-4", "\"transformers are awesome\": what is added to the three words, width 4",
+                          named(figures_of(three, 4, "position"), "word", {"transformers", "are", "awesome"})});
+    double least = HUGE_VAL, most = -HUGE_VAL, squares = 0;
+    for (const std::vector<double>& row : table.rows) {
+        least = std::min(least, *std::min_element(row.begin(), row.end()));
+        most = std::max(most, *std::max_element(row.begin(), row.end()));
+        squares = std::max(squares, std::abs(dot(row, row) - 4));
+    }
+    // Rows of a shorter table are those of a longer one.
+    const bool prefix = std::equal(three.rows.begin(), three.rows.end(), sinusoidal_table(4, 100).rows.begin());
+    result.found.push_back(text("128 positions of width 8: a table of ", table.rows.size(), " x ", table.rows[0].size(),
+                                ", values from ", figure(least, 6), " to ", figure(most, 6),
+                                ", every row's squares sum to d/2 = 4 (off by at most ", figure(squares),
+                                "). 100 positions of width 512: ", wide.rows.size(), " x ", wide.rows[0].size(),
+                                ", with a division term of ", frequencies,
+                                ". A row does not depend on how many there are: ", prefix ? "the same bits" : "NOT so",
+                                " in a table of 3 and of 100."));
+}
+
+// PE(p + k) = M_k PE(p), where M_k turns pair i by k w_i.
+void add_linear(Result& result) {
+    constexpr int d = 128, shift = 17;
+    const Table table = sinusoidal_table(d, 200);
+    const std::vector<double> w = column_of(sinusoidal_table(d, 1, "div_term"), 1);
+    double most = 0;
+    for (std::size_t p = 0; p + shift < table.rows.size(); ++p)
+        for (std::size_t k = 0; k < w.size(); ++k) {
+            const double s = std::sin(shift * w[k]), c = std::cos(shift * w[k]);
+            const double sine = table.rows[p][2 * k], cosine_there = table.rows[p][2 * k + 1];
+            most = std::max({most, std::abs(table.rows[p + shift][2 * k] - (sine * c + cosine_there * s)),
+                             std::abs(table.rows[p + shift][2 * k + 1] - (cosine_there * c - sine * s))});
+        }
+    result.found.push_back(text("PE(p + ", shift, ") is a fixed rotation of PE(p) for every p: largest error ",
+                                figure(most), " at width ", d,
+                                "; that is what \"supports relative positioning\" means."));
+}
+
+Result run(const Request& request) {
+    Result result;
+    add_notebook(result);
+    add_class(result);
+    add_small(result);
+    add_linear(result);
+    add_segments(result);
+    add_start(result, request.seed);
+    add_shapes(result);
+    result.notes = {"Everything is the engine's own table (ordo table SPEC --part NAME shows more of it); the scale "
+                    "sqrt(d) of the embeddings, which none of the texts mentions, is left out, see ordo lab scale. "
+                    "ordo lab waves draws the same waves, ordo lab slopes has ALiBi's matrix and slopes."};
+    return result;
+}
+
+} // namespace
+
+extern const Experiment worked_examples_experiment;
+const Experiment worked_examples_experiment{
+    .name = "worked-examples",
+    .summary = "are the tables right that the introductory texts work by hand?",
+    .details =
+        "\"transformers are awesome\" at width 4, a notebook's six tensors of width 6 and the output of its class, "
+        "the shapes and ranges at width 8 and 512, PE(p + k) as a rotation of PE(p), segments beside positions, "
+        "how learned positions start.",
+    .options = {},
+    .seconds = 1,
+    .quick_seconds = 1,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+// What heads attend to: maps for a prompt, and how nearly each is a previous-token, duplicate-token or induction head.
+// Olsson et al. 2022, "In-context Learning and Induction Heads", arXiv 2209.11895, made the scores.
+#include "core/error.h"
+#include "model/model.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/math/statistics.h"
+#include "tools/lab/shipped/attention_scores.h"
+#include "tools/lab/shipped/trained.h"
+#include "tools/lab/study/judgement.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+namespace {
+
+constexpr const char* usual_prompt = "The old dog Tom ran to the tree. Lily was happy. The old dog Tom ran";
+constexpr double most_of_it = 0.5; // of a head's weight
+
+struct Measured {
+    Trained file;
+    HeadScores scores;
+};
+
+std::string head_name(const HeadScores& scores, std::size_t head) {
+    const auto heads = static_cast<std::size_t>(scores.heads);
+    return text("layer ", head / heads, " head ", head % heads);
+}
+
+const std::vector<Vector>& all_of(const std::array<std::vector<Vector>, 3>& scores, HeadKind kind) {
+    return scores[static_cast<std::size_t>(kind)];
+}
+
+// What a repetition makes of it; a previous token needs none.
+Vector over_control(const HeadScores& scores, HeadKind kind, std::size_t head) {
+    Vector out = all_of(scores.score, kind)[head];
+    if (kind == HeadKind::previous) return out;
+    const Vector& control = all_of(scores.control, kind)[head];
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] -= control[i];
+    return out;
+}
+
+// Every second one: a head that was chosen by the others is not flattered by having been chosen.
+Vector half_of(const Vector& values, std::size_t first) {
+    Vector out;
+    for (std::size_t i = first; i < values.size(); i += 2) out.push_back(values[i]);
+    return out;
+}
+
+// The head of the highest score, and what it has on sequences that had no part in the choice.
+struct Best {
+    std::size_t head = 0;
+    Share score;
+    Mean over; // over the control; of previous over the uniform
+};
+
+Best best_of(const HeadScores& scores, HeadKind kind) {
+    Best best;
+    double most = -HUGE_VAL;
+    for (std::size_t head = 0; head < static_cast<std::size_t>(scores.count()); ++head)
+        if (const double mean = mean_of(half_of(over_control(scores, kind, head), 0)).mean; mean > most)
+            most = mean, best.head = head;
+    best.score = share_of(half_of(all_of(scores.score, kind)[best.head], 1));
+    best.over = mean_of(half_of(over_control(scores, kind, best.head), 1));
+    if (kind == HeadKind::previous) best.over.mean -= scores.uniform[static_cast<std::size_t>(kind)];
+    return best;
+}
+
+std::string interval_text(const Interval& interval) {
+    return text(figure(interval.low, 2), " to ", figure(interval.high, 2));
+}
+
+std::string with_article(HeadKind kind) {
+    return text(kind == HeadKind::induction ? "an " : "a ", name_of(kind));
+}
+
+// The head with the highest score of a kind, and those that the sequences do not tell from it.
+std::string highest(const HeadScores& scores, HeadKind kind) {
+    const auto count = static_cast<std::size_t>(scores.count());
+    std::size_t best = 0;
+    for (std::size_t head = 1; head < count; ++head)
+        if (mean_of(over_control(scores, kind, head)).mean > mean_of(over_control(scores, kind, best)).mean)
+            best = head;
+    const Vector most = over_control(scores, kind, best);
+    std::string names;
+    std::size_t ties = 0;
+    for (std::size_t head = 0; head < count; ++head) {
+        Vector less = over_control(scores, kind, head);
+        for (std::size_t i = 0; i < less.size(); ++i) less[i] = most[i] - less[i];
+        if (head != best && above(mean_of(less).interval(), 0) == Verdict::held) continue;
+        append(names, head_name(scores, head), " or ");
+        ++ties;
+    }
+    return ties == 1 ? names : text(names, " (undecided which)");
+}
+
+// ---- Tables and pictures ----------------------------------------------------------------------
+
+void add_heads(Figures& figures, const Measured& one) {
+    const HeadScores& s = one.scores;
+    for (std::size_t head = 0; head < static_cast<std::size_t>(s.count()); ++head)
+        for (const HeadKind kind : head_kinds) {
+            const Share score = share_of(all_of(s.score, kind)[head]);
+            std::vector<Cell> row{one.file.name,
+                                  static_cast<std::int64_t>(head) / s.heads,
+                                  static_cast<std::int64_t>(head) % s.heads,
+                                  std::string(name_of(kind)),
+                                  score.mean,
+                                  score.interval.low,
+                                  score.interval.high,
+                                  mean_of(all_of(s.control, kind)[head]).mean,
+                                  s.uniform[static_cast<std::size_t>(kind)]};
+            figures.rows.push_back(std::move(row));
+        }
+}
+
+// A row for each model, a column for each head.
+Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
+    HeatMap map;
+    map.diverging = false;
+    map.value_label = kind == HeadKind::previous ? "share of the weight" : "share, less the control's";
+    int heads = 0, layers = 0;
+    for (const Measured& one : all)
+        heads = std::max(heads, one.scores.heads), layers = std::max(layers, one.scores.layers);
+    struct Highest {
+        std::string name;
+        Mean score;
+    };
+    std::vector<Highest> highest_of_models;
+    for (const Measured& one : all) {
+        Highest highest{{}, {-HUGE_VAL, 0}};
+        Vector& row = map.values.emplace_back(static_cast<std::size_t>(layers * heads), std::nan(""));
+        map.y_names.push_back(one.file.name);
+        for (int head = 0; head < one.scores.count(); ++head) {
+            const auto i = static_cast<std::size_t>(head);
+            const Mean score = mean_of(over_control(one.scores, kind, i));
+            row[static_cast<std::size_t>(head / one.scores.heads * heads + head % one.scores.heads)] = score.mean;
+            if (score.mean > highest.score.mean) highest = {head_name(one.scores, i) + " of " + one.file.name, score};
+        }
+        highest_of_models.push_back(std::move(highest));
+    }
+    const Mean most =
+        std::max_element(highest_of_models.begin(), highest_of_models.end(), [](const Highest& a, const Highest& b) {
+            return a.score.mean < b.score.mean;
+        })->score;
+    std::string best;
+    std::size_t ties = 0;
+    for (const Highest& one : highest_of_models) {
+        const double less = most.mean - one.score.mean, half = std::hypot(most.half, one.score.half);
+        if (less > 0 && above({less - half, less + half}, 0) == Verdict::held) continue;
+        append(best, one.name, " or ");
+        ++ties;
+    }
+    if (ties > 1) best += " (undecided which)";
+    for (int i = 0; i < layers * heads; ++i)
+        map.x_names.push_back(i % heads == 0 ? text("layer ", i / heads) : std::string());
+    return {text(name_of(kind), "-heads"),
+            text("Nearest to ", with_article(kind), " head is ", best, ": ", figure(most.mean, 2), " of its weight",
+                 kind == HeadKind::previous ? "" : " over the control's",
+                 ", the most of all (table best measures it on other sequences)"),
+            text("head, ", heads, " of each layer"), "weights", std::move(map)};
+}
+
+// A token as it may stand beside an axis.
+std::string label_of(const Model& model, Token token) {
+    const Token one[] = {token};
+    if (token == model.start_of_text()) return "(start)";
+    std::string out = model.decode(one);
+    std::replace(out.begin(), out.end(), '\n', ' ');
+    return out.empty() ? text("#", token) : printable(out);
+}
+
+// All maps side by side: a row of them for each layer, a column for each head.
+Picture tiles_of(const std::string& name, const HeadScores& shape, const std::vector<AttentionMap>& maps,
+                 const std::string& title) {
+    const std::size_t n = maps[0].size(), heads = static_cast<std::size_t>(shape.heads),
+                      layers = static_cast<std::size_t>(shape.layers), tile = n + 1; // with a line between
+    HeatMap map;
+    map.diverging = false;
+    map.value_label = "share of the weight";
+    map.values.assign(layers * tile - 1, Vector(heads * tile - 1, std::nan("")));
+    map.x_names.resize(heads * tile - 1);
+    map.y_names.resize(layers * tile - 1);
+    for (std::size_t i = 0; i < maps.size(); ++i)
+        for (std::size_t q = 0; q < n; ++q)
+            std::copy(maps[i][q].begin(), maps[i][q].end(),
+                      map.values[i / heads * tile + q].begin() + static_cast<std::ptrdiff_t>(i % heads * tile));
+    for (std::size_t head = 0; head < heads; ++head) map.x_names[head * tile + n / 2] = text("head ", head);
+    for (std::size_t layer = 0; layer < layers; ++layer) map.y_names[layer * tile + n / 2] = text("layer ", layer);
+    return {"maps-" + name, title, "keys, from the prompt's first token to its last", "queries, likewise",
+            std::move(map)};
+}
+
+Picture single_map(const std::string& name, const std::string& title, const AttentionMap& weights,
+                   const std::vector<std::string>& labels) {
+    HeatMap map;
+    map.diverging = false;
+    map.value_label = "share of the weight";
+    map.values = weights;
+    map.x_names = map.y_names = labels;
+    return {name, title, "key", "query", std::move(map)};
+}
+
+// ---- Sentences --------------------------------------------------------------------------------
+
+// "previous-token: layer 3 head 1, 0.54 (0.52 to 0.57), most of its weight"
+std::string clause_of(const HeadScores& scores, HeadKind kind, const Best& best) {
+    const Verdict most = above(best.score.interval, most_of_it), more = above(best.over.interval(), 0);
+    return text(name_of(kind), ": ", head_name(scores, best.head), ", ", figure(best.score.mean, 2), " (",
+                interval_text(best.score.interval), "), ",
+                most == Verdict::held        ? "most of its weight"
+                : most == Verdict::undecided ? "undecided whether most of its weight"
+                : more == Verdict::held      ? "more than chance"
+                : more == Verdict::missed    ? "less than chance"
+                                             : "not told apart from chance");
+}
+
+// ---- The experiment ---------------------------------------------------------------------------
+
+void judge(const std::vector<Measured>& all, Result& result) {
+    Figures table{
+        {"model", "kind", "layer", "head", "score", "low", "high", "over_control", "half", "most_of_weight"}, {}, 3};
+    Judgement previous, repeats;
+    std::size_t before = 0, induction = 0;
+    for (const Measured& one : all) {
+        std::string sentence;
+        for (const HeadKind kind : head_kinds) {
+            const Best best = best_of(one.scores, kind);
+            const Verdict verdict = above(best.score.interval, most_of_it);
+            const auto heads = static_cast<std::size_t>(one.scores.heads);
+            table.add(one.file.name, std::string(name_of(kind)), static_cast<std::int64_t>(best.head / heads),
+                      static_cast<std::int64_t>(best.head % heads), best.score.mean, best.score.interval.low,
+                      best.score.interval.high, best.over.mean, best.over.half, std::string(name_of(verdict)));
+            append(sentence, clause_of(one.scores, kind, best), "; ");
+            if (kind == HeadKind::previous) before += verdict == Verdict::held;
+            if (kind == HeadKind::induction) induction += above(best.over.interval(), 0) == Verdict::held;
+            if (kind == HeadKind::previous && one.file.encoding != "none") previous.add(verdict, one.file.name);
+        }
+        const Mean gain = mean_of(one.scores.gain);
+        result.found.push_back(text(one.file.name, ": ", sentence, ". The second time random tokens cost ",
+                                    figure(std::abs(gain.mean), 2), " +- ", figure(gain.half, 2), " nats ",
+                                    gain.mean > 0 ? "less" : "more", " than after others",
+                                    above(gain.interval(), 0) == Verdict::undecided ? ": undecided." : "."));
+        repeats.add(above(gain.interval(), 0), one.file.name);
+    }
+    result.found.insert(
+        result.found.begin(),
+        text("Of ", all.size(), " models ", before,
+             " have a head that gives most of its weight to the token before, and ", induction,
+             " one that looks at what came after the same token more than chance (an induction head)."));
+    result.found.push_back(previous.sentence(1));
+    result.found.push_back(repeats.sentence(2));
+    result.tables.insert(result.tables.begin(),
+                         {"best", "The best head of each kind, chosen by half of the sequences, measured on the others",
+                          std::move(table)});
+}
+
+// The best head of all that attends to what came after, on the prompt.
+struct Shown {
+    double score = -HUGE_VAL;
+    std::optional<Picture> picture;
+};
+
+void show(const Measured& one, const Model& model, const std::vector<Token>& tokens, std::array<Shown, 3>& shown,
+          Result& result) {
+    const std::vector<AttentionMap> maps = attention_maps(model, tokens);
+    result.pictures.push_back(
+        tiles_of(one.file.name, one.scores, maps,
+                 text(one.file.name, ": what each head attends to; of all, ", highest(one.scores, HeadKind::previous),
+                      " looks most at the token before (random tokens: ",
+                      figure(best_of(one.scores, HeadKind::previous).score.mean, 2), ")")));
+    std::vector<std::string> labels;
+    for (const Token token : tokens) labels.push_back(label_of(model, token));
+    for (const HeadKind kind : head_kinds) {
+        const Best best = best_of(one.scores, kind);
+        Shown& slot = shown[static_cast<std::size_t>(kind)];
+        if (best.over.mean <= slot.score) continue;
+        slot.score = best.over.mean;
+        slot.picture =
+            single_map(text("prompt-", name_of(kind)),
+                       text(one.file.name, ", ", head_name(one.scores, best.head), ": of all heads nearest to ",
+                            with_article(kind), " head, ", figure(best.score.mean, 2), " of its weight"),
+                       maps[best.head], labels);
+    }
+}
+
+Result run(const Request& request) {
+    const auto prompts = request.arguments.all("prompt");
+    if (prompts.size() > 1)
+        fail(ErrorCode::usage, "option --prompt: expected one for this experiment, found ", prompts.size());
+    const std::string prompt(prompts.empty() ? usual_prompt : prompts[0]);
+    const RepetitionPlan plan{.sequences = request.quick ? 32 : 128};
+    Result result;
+    result.expected = {
+        "Every encoding but `none` has a head that gives most of its weight to the token before.",
+        "Random tokens cost less the second time: every model copies from its context to some degree, since its "
+        "text repeats names."};
+    std::vector<Measured> all;
+    Figures heads{{"model", "layer", "head", "kind", "score", "low", "high", "control", "uniform"}, {}, 4};
+    std::array<Shown, 3> shown;
+    for (const Trained& file : trained_models(request)) {
+        const Model model = Model::load(file.file);
+        all.push_back({file, head_scores(model, plan, request.seed, [&] { request.progress(file.name); })});
+        add_heads(heads, all.back());
+        std::vector<Token> tokens = model.encode(prompt);
+        if (model.start_of_text() >= 0) tokens.insert(tokens.begin(), model.start_of_text());
+        show(all.back(), model, tokens, shown, result);
+    }
+    result.tables = {{"heads", "Every head: its score, with a 95 % interval over the sequences", std::move(heads)}};
+    judge(all, result);
+    std::vector<Picture> first;
+    for (const HeadKind kind : head_kinds) first.push_back(scores_picture(all, kind));
+    for (Shown& slot : shown) first.push_back(std::move(*slot.picture));
+    result.pictures.insert(result.pictures.begin(), std::make_move_iterator(first.begin()),
+                           std::make_move_iterator(first.end()));
+    result.notes = {
+        text("Scores: ", plan.sequences, " sequences of ", plan.shortest, " to ", plan.longest,
+             " random tokens, no two the same, that come twice. previous-token: mean weight on the token before; "
+             "duplicate-token: on the earlier one that is the same; induction: on what came after that one (Olsson et "
+             "al. 2022's prefix matching), both of queries of the second time. 1 is a head that does nothing else; "
+             "uniform: "
+             "what attending to everything alike gives; control: the same queries and keys where the first time has "
+             "other "
+             "tokens, which is what a look back by a fixed distance gets."),
+        "The best head of each kind is chosen by every second sequence and measured on the others. Intervals are over "
+        "sequences: those of scores stay in [0, 1] (Wilson's, for as many trials as would spread as much), differences "
+        "have Student's. Chance is the control, of previous-token heads the uniform. One file of each encoding says "
+        "nothing of what another seed would give.",
+        text("Maps: the weights of the engine's own pass over \"", prompt,
+             "\"; what the mask hides is left blank. --prompt and --model show others.")};
+    return result;
+}
+
+constexpr std::string_view options[] = {"model", "prompt"};
+
+} // namespace
+
+extern const Experiment attention_experiment;
+const Experiment attention_experiment{
+    .name = "attention",
+    .summary = "what does each head attend to, and which are previous-token, duplicate-token and induction heads?",
+    .details = "Attention maps of every shipped weight file for a prompt, a tile for each head, and scores on random "
+               "tokens that come twice, with intervals and a control without repetition. Olsson et al. 2022, arXiv "
+               "2209.11895.",
+    .options = options,
+    .seconds = 15,
+    .quick_seconds = 5,
+    .run = run};
+
+} // namespace ordo::lab

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/shipped/attention_scores.h"
+
+#include "core/error.h"
+#include "core/random.h"
+#include "encoding/base/stack.h"
+#include "model/model.h"
+#include "tools/cli/scores.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace ordo::lab {
+namespace {
+
+// A repetition and its control: what begins a text, if anything, n tokens, and as many again.
+struct Sequence {
+    std::vector<Token> repeated, other;
+    int first, n; // index of the first of the n
+};
+
+Sequence draw_sequence(const Model& model, std::span<const Token> vocabulary, const RepetitionPlan& plan,
+                       std::uint64_t seed, int number) {
+    const Random random(seed, 0xa77e + (static_cast<std::uint64_t>(number) << 20));
+    const auto lengths = static_cast<std::uint64_t>(plan.longest - plan.shortest + 1);
+    const auto n = static_cast<std::size_t>(plan.shortest) + static_cast<std::size_t>(random.below(0, lengths));
+    std::vector<Token> drawn(vocabulary.begin(), vocabulary.end());
+    shuffle_forward(std::span(drawn), [&](std::size_t i, std::size_t left) { return random.below(1 + i, left); });
+    Sequence out{{}, {}, 0, static_cast<int>(n)};
+    if (model.start_of_text() >= 0) out.repeated.push_back(model.start_of_text());
+    out.first = static_cast<int>(out.repeated.size());
+    out.other = out.repeated;
+    const auto put = [&](std::vector<Token>& to, std::size_t from) {
+        for (std::size_t i = 0; i < n; ++i) to.push_back(drawn[from + i]);
+    };
+    put(out.repeated, 0), put(out.repeated, 0);
+    put(out.other, n), put(out.other, 0);
+    return out;
+}
+
+// The key that a kind attends to from a query; -1: none.
+int key_of(HeadKind kind, const Sequence& s, int query) {
+    const int second = s.first + s.n, end = second + s.n;
+    if (kind == HeadKind::previous) return query - 1;
+    if (query < second) return -1;
+    if (kind == HeadKind::duplicate) return query - s.n;
+    return query + 1 < end ? query - s.n + 1 : -1; // what follows the last has not come yet
+}
+
+// Mean weight of each head on the keys of each kind.
+std::array<std::vector<double>, 3> mean_weights(Session& session, int count, int heads, const Sequence& s,
+                                                std::span<const Token> tokens) {
+    const auto n = tokens.size();
+    // [kind][head][query], since several threads show weights at once
+    std::array<std::vector<double>, 3> weights;
+    weights.fill(std::vector<double>(static_cast<std::size_t>(count) * n));
+    session.watch({.states = {}, .weights = [&](int layer, int head, int query, int first_key, auto row) {
+                       const auto at = static_cast<std::size_t>(layer * heads + head) * n;
+                       for (const HeadKind kind : head_kinds) {
+                           const int key = key_of(kind, s, query) - first_key;
+                           if (key >= 0 && key < static_cast<int>(row.size()))
+                               weights[static_cast<std::size_t>(kind)][at + static_cast<std::size_t>(query)] =
+                                   static_cast<double>(row[static_cast<std::size_t>(key)]);
+                       }
+                   }});
+    session.rewind(0);
+    session.feed(tokens);
+    session.watch({});
+    std::array<std::vector<double>, 3> means;
+    for (const HeadKind kind : head_kinds) {
+        int queries = 0;
+        for (int q = 0; q < static_cast<int>(n); ++q) queries += key_of(kind, s, q) >= 0;
+        for (int head = 0; head < count; ++head) {
+            const auto from = weights[static_cast<std::size_t>(kind)].begin() + head * static_cast<std::ptrdiff_t>(n);
+            means[static_cast<std::size_t>(kind)].push_back(
+                std::accumulate(from, from + static_cast<std::ptrdiff_t>(n), 0.0) / queries);
+        }
+    }
+    return means;
+}
+
+// Of a head that attends alike to all keys up to the query.
+double uniform_weight(HeadKind kind, const Sequence& s) {
+    double sum = 0;
+    int queries = 0;
+    for (int q = 0; q < static_cast<int>(s.repeated.size()); ++q)
+        if (key_of(kind, s, q) >= 0) sum += 1.0 / (q + 1), ++queries;
+    return sum / queries;
+}
+
+// Mean cost in nats of the second n tokens but the first of them, which nothing announces.
+double cost(Session& session, const Sequence& s, std::span<const Token> tokens) {
+    const std::vector<double> nll = tools::score_window(session, tokens); // of tokens 1, 2, ...
+    const auto from = nll.begin() + s.first + s.n;
+    return std::accumulate(from, nll.end(), 0.0) / static_cast<double>(nll.end() - from);
+}
+
+std::vector<Token> plain_tokens(const Model& model) {
+    std::vector<Token> all;
+    for (Token token = 0; token < model.vocab_size(); ++token)
+        if (token != model.start_of_text() && token != model.end_of_text()) all.push_back(token);
+    return all;
+}
+
+} // namespace
+
+const char* name_of(HeadKind kind) {
+    switch (kind) {
+    case HeadKind::previous:
+        return "previous-token";
+    case HeadKind::duplicate:
+        return "duplicate-token";
+    case HeadKind::induction:
+        break;
+    }
+    return "induction";
+}
+
+std::vector<AttentionMap> attention_maps(const Model& model, std::span<const Token> tokens) {
+    const auto n = static_cast<int>(tokens.size());
+    const Blueprint& b = impl_of(model).blueprint;
+    check_reach(impl_of(model).encodings, n);
+    std::vector<AttentionMap> maps(static_cast<std::size_t>(b.n_layers * b.n_heads));
+    for (AttentionMap& map : maps)
+        map.assign(tokens.size(), std::vector<double>(tokens.size(), std::numeric_limits<double>::quiet_NaN()));
+    Session session(model, {.capacity = n, .chunk = n});
+    session.watch({.states = {}, .weights = [&](int layer, int head, int query, int first_key, auto row) {
+                       AttentionMap& map = maps[static_cast<std::size_t>(layer * b.n_heads + head)];
+                       std::copy(row.begin(), row.end(), map[static_cast<std::size_t>(query)].begin() + first_key);
+                   }});
+    session.feed(tokens);
+    return maps;
+}
+
+HeadScores head_scores(const Model& model, const RepetitionPlan& plan, std::uint64_t seed,
+                       const std::function<void()>& progress) {
+    const Blueprint& b = impl_of(model).blueprint;
+    const std::vector<Token> vocabulary = plain_tokens(model);
+    const int longest = 2 * plan.longest + (model.start_of_text() >= 0 ? 1 : 0);
+    if (static_cast<int>(vocabulary.size()) < 2 * plan.longest)
+        fail(ErrorCode::usage, "attention: expected a vocabulary of ", 2 * plan.longest, " tokens or more, found ",
+             vocabulary.size());
+    if (model.max_position() < longest)
+        fail(ErrorCode::usage, "attention: expected a model of ", longest, " positions or more, found ",
+             model.max_position());
+    HeadScores out;
+    out.layers = b.n_layers;
+    out.heads = b.n_heads;
+    for (auto* side : {&out.score, &out.control}) side->fill(std::vector<std::vector<double>>(out.count()));
+    Session session(model, {.capacity = longest, .chunk = longest});
+    for (int number = 0; number < plan.sequences; ++number) {
+        progress();
+        const Sequence s = draw_sequence(model, vocabulary, plan, seed, number);
+        for (auto [tokens, side] : {std::pair{&s.repeated, &out.score}, {&s.other, &out.control}}) {
+            const auto means = mean_weights(session, out.count(), out.heads, s, *tokens);
+            for (std::size_t kind = 0; kind < 3; ++kind)
+                for (std::size_t head = 0; head < means[kind].size(); ++head)
+                    (*side)[kind][head].push_back(means[kind][head]);
+        }
+        for (const HeadKind kind : head_kinds)
+            out.uniform[static_cast<std::size_t>(kind)] += uniform_weight(kind, s) / plan.sequences;
+        out.gain.push_back(cost(session, s, s.other) - cost(session, s, s.repeated));
+    }
+    return out;
+}
+
+} // namespace ordo::lab

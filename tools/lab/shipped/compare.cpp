@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT
+// Which encoding predicts better, and by more than another seed would change?
+#include "core/error.h"
+#include "model/model.h"
+#include "tools/cli/weights.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/shipped/compare_runs.h"
+#include "tools/lab/shipped/extrapolation.h"
+#include "tools/lab/trained/task_results.h"
+#include "tools/train/record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace ordo::lab {
+
+namespace {
+
+constexpr int beyond = 4; // trained lengths of the longer windows
+
+Run measure(const Trained& trained, const Text& held, const Request& request) {
+    const Model model = Model::load(trained.file);
+    const std::vector<tools::Document> documents = documents_of(held, model);
+    request.progress(trained.name);
+    Run run;
+    run.file = trained.name;
+    const Losses losses = score(model, documents, request.quick ? 4096 : std::numeric_limits<std::size_t>::max());
+    run.nll = sample_of(losses.nll).mean();
+    std::vector<Sample> samples(documents.size());
+    for (std::size_t i = 0; i < losses.nll.size(); ++i)
+        samples[static_cast<std::size_t>(losses.document[i])].add(losses.nll[i]);
+    for (const Sample& sample : samples)
+        if (sample.count() > 0) run.documents.push_back({sample.count(), sample.mean()});
+    WindowPlan plan{{trained.context, beyond * trained.context}};
+    if (request.quick) plan.step = 256, plan.documents = 2;
+    const auto longest = static_cast<std::size_t>(plan.lengths.back());
+    if (std::none_of(documents.begin(), documents.end(),
+                     [&](const tools::Document& document) { return document.tokens.size() >= longest; })) {
+        run.why_not = text("Beyond the trained length nothing was measured: no document of ", held.name, " has ",
+                           longest, " tokens.");
+        return run;
+    }
+    const Extrapolation far = extrapolate(trained, model, documents, plan, request.progress);
+    if (far.last.size() == 2)
+        run.farther = difference(far.last.at(beyond * trained.context), far.last.at(trained.context)).mean;
+    else
+        run.why_not = far.refusal;
+    return run;
+}
+
+// A sum or pattern without parameters and the parentheses around a single name: pattern(rope,none).
+std::string without_parameters(const std::string& spec) {
+    std::string out;
+    for (std::size_t at = 0; at < spec.size();) {
+        if (spec[at] != ':') {
+            out += spec[at++];
+            continue;
+        }
+        for (bool more = true; more;) { // key=value{,key=value}
+            const std::size_t end = std::min(spec.find_first_of(",)+", at), spec.size());
+            const std::size_t next = std::min(spec.find_first_of(",)+(:", end + 1), spec.size());
+            more = end < spec.size() && spec[end] == ',' && spec.substr(end, next - end).find('=') != spec.npos;
+            at = more ? end + 1 : end;
+        }
+    }
+    for (std::size_t open = out.find('('); open != out.npos; open = out.find('(', open + 1)) {
+        const std::size_t close = out.find_first_of("(),+", open + 1);
+        const bool own = open > 0 && (out[open - 1] == '(' || out[open - 1] == ',');
+        if (own && close != out.npos && out[close] == ')') out.erase(close, 1), out.erase(open, 1);
+    }
+    return out;
+}
+
+// A name as short as tells the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or all of a spec if need be.
+void name_groups(std::vector<Group>& groups) {
+    for (Group& group : groups) {
+        group.name = group.spec;
+        if (group.spec.find_first_of("+(") != std::string::npos) {
+            const std::string bare = without_parameters(group.spec);
+            const auto same = [&](const Group& other) { return without_parameters(other.spec) == bare; };
+            if (std::count_if(groups.begin(), groups.end(), same) == 1) group.name = bare;
+            continue;
+        }
+        for (const char* end : {":", ",", "\n"}) {
+            group.name = group.spec.substr(0, group.spec.find(*end));
+            const auto begins = [&](const Group& other) { return (other.spec + "\n").starts_with(group.name + *end); };
+            if (std::count_if(groups.begin(), groups.end(), begins) <= 1) break;
+        }
+    }
+}
+
+void best_first(std::vector<Group>& groups) {
+    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.loss() < b.loss(); });
+}
+
+std::string differing_condition(const tools::ModelFacts& a, const tools::ModelFacts& b) {
+    if (to_json(a.blueprint, true) != to_json(b.blueprint, true)) return "blueprint";
+    if (const std::string condition = train::differing_condition(a.record, b.record); !condition.empty())
+        return condition;
+    return a.dtype == b.dtype ? "" : "type of weights";
+}
+
+std::vector<Group> measure_all(const Request& request, Result& result) {
+    const std::vector<Trained> models = trained_models(request);
+    const Text held = held_out(request);
+    const tools::ModelFacts first = tools::read_facts(models[0].file);
+    std::map<std::string, std::string> unlike; // files by the condition that sets them apart from the first
+    std::vector<Group> groups;
+    for (const Trained& trained : models) {
+        const tools::ModelFacts facts = tools::read_facts(trained.file);
+        if (const std::string other = differing_condition(first, facts); !other.empty()) {
+            std::string& names = unlike[other];
+            names += (names.empty() ? "" : ", ") + trained.name;
+        }
+        auto group =
+            std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.spec == trained.encoding; });
+        if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, trained.encoding, {}});
+        const auto seed = facts.record.find("seed");
+        // Without one, a run is nobody's pair.
+        const std::string key = seed == facts.record.end() ? "unknown, " + trained.name : printable(seed->second);
+        if (const auto twin = group->runs.find(key); twin != group->runs.end())
+            fail(ErrorCode::usage, "lab: compare: ", trained.name, ": ", trained.encoding,
+                 ": expected another seed than that of ", twin->second.file, ", found ", key, " again");
+        Run run = measure(trained, held, request);
+        if (const auto tokens = facts.record.find("tokens"); tokens != facts.record.end())
+            run.tokens = printable(tokens->second);
+        group->runs.emplace(key, std::move(run));
+    }
+    name_groups(groups);
+    best_first(groups);
+    for (const auto& [condition, names] : unlike)
+        result.found.push_back(text("NOT CONTROLLED: ", names, " differ from ", models[0].name, " in ", condition,
+                                    "; what follows may be due to that."));
+    if (const auto tokens = first.record.find("tokens"); unlike.empty() && tokens != first.record.end())
+        result.found.push_back(text("Only the encoding and the seed differ between the ", models.size(),
+                                    " files: model, corpus, order by seed and ", printable(tokens->second),
+                                    " tokens are the same."));
+    return groups;
+}
+
+// Of what bench/seeds.sh kept.
+std::vector<Group> take(KeptRuns kept, Result& result) {
+    std::set<std::string> budgets;
+    std::size_t runs = 0;
+    bool documents = true;
+    for (const Group& group : kept.groups)
+        for (const auto& [seed, run] : group.runs) {
+            ++runs;
+            budgets.insert(run.tokens);
+            documents = documents && !run.documents.empty();
+        }
+    std::string tokens;
+    for (const std::string& budget : budgets) append(tokens, budget, " or ");
+    result.found.push_back(text("Kept losses of ", runs, " runs of ", kept.groups.size(), " encodings, trained on ",
+                                tokens, " tokens each", kept.recipe.empty() ? "" : " with " + kept.recipe, " (",
+                                kept_runs_file, ")."));
+    if (budgets.size() > 1)
+        result.found.push_back("NOT CONTROLLED: these runs have seen different numbers of tokens; only such as have "
+                               "seen as many are paired.");
+    if (!documents)
+        result.found.push_back(text("Losses by document are missing (", kept_documents_file,
+                                    "): the intervals are over seeds alone, and say nothing of another text."));
+    name_groups(kept.groups);
+    best_first(kept.groups);
+    return std::move(kept.groups);
+}
+
+std::string looked_for() {
+    std::string folders;
+    for (const std::filesystem::path& folder : kept_folders()) append(folders, printable(folder.string()));
+    return text("No losses of seed runs were kept where they are looked for (", kept_runs_file, " in ", folders,
+                "): what follows is of the shipped files, one seed each, which tells no difference from chance.");
+}
+
+// " +- 0.02", or what is known of it.
+std::string margin(const Paired& pair) {
+    if (!std::isnan(pair.half())) return " +- " + figure(pair.half(), 2);
+    if (pair.seeds > 1) return " (in one document)";
+    if (std::isnan(pair.by_document.half) || pair.documents == 0) return " (one seed)";
+    return " +- " + figure(pair.by_document.half, 2) + " over documents, of one seed";
+}
+
+// pairs: better, worse, nll_less, half, beyond_chance, seeds, ... One seed decides nothing.
+std::string decided_of(const Figures& pairs) {
+    std::size_t decided = 0, of_seeds = 0;
+    for (const auto& pair : pairs.rows) {
+        decided += std::get<bool>(pair[4]);
+        of_seeds += std::get<std::int64_t>(pair[5]) > 1;
+    }
+    return of_seeds == 0
+               ? "no two encodings share two seeds, and nothing tells a difference from chance"
+               : text(
+                     decided, " of ", of_seeds,
+                     " pairs of encodings with two seeds or more differ by more than chance; the others are undecided");
+}
+
+// What was found of the ranking, and a row for each pair that shares a seed.
+Figures judge(const std::vector<Group>& groups, Result& result) {
+    std::string ranking;
+    for (const Group& group : groups)
+        ranking += text(ranking.empty() ? "" : ", ", group.name, " ", figure(group.loss(), 4));
+    result.found.insert(result.found.begin(), "Nats per token at the trained length, the best first: " + ranking + ".");
+    Figures pairs{
+        {"better", "worse", "nll_less", "half", "beyond_chance", "seeds", "documents", "half_seeds", "half_documents"},
+        {},
+        3};
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        for (std::size_t j = i + 1; j < groups.size(); ++j) {
+            std::optional<Paired> pair = paired(groups[j], groups[i]);
+            if (!pair) continue;
+            // Groups of other seeds, too, may rank otherwise than their common ones do.
+            const bool swapped = pair->by_seed.mean < 0;
+            if (swapped) pair = paired(groups[i], groups[j]);
+            const std::string &better = groups[swapped ? j : i].name, &worse = groups[swapped ? i : j].name;
+            const bool decided = above(pair->interval(), 0) == Verdict::held;
+            pairs.add(better, worse, pair->by_seed.mean, known(pair->half()), decided, std::int64_t{pair->seeds},
+                      std::int64_t{pair->documents}, known(pair->by_seed.half),
+                      pair->documents > 0 ? known(pair->by_document.half) : Cell());
+            if (j == i + 1)
+                result.found.push_back(text(better, " is ahead of ", worse, " by ", figure(pair->by_seed.mean),
+                                            margin(*pair), decided ? ": more than chance." : ": undecided."));
+        }
+    result.found.push_back("Decided: " + decided_of(pairs) + ".");
+    return pairs;
+}
+
+// The means, and what they differ by from no encoding at all.
+Figures losses(const std::vector<Group>& groups) {
+    const auto none =
+        std::find_if(groups.begin(), groups.end(), [](const Group& group) { return group.spec == "none"; });
+    Figures figures{{"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "more_at_4x", "half_more"}, {}, 3};
+    for (const Group& group : groups) {
+        const Vector nll = group.values(&Run::nll), farther = group.values(&Run::farther);
+        const Mean mean = mean_of(nll);
+        std::vector<Cell> row{
+            group.name, static_cast<std::int64_t>(nll.size()), mean.mean, known(mean.half), {}, {}, {}, {}};
+        const auto put = [&](std::size_t at, const Mean& value, double half) {
+            row[at] = value.mean;
+            row[at + 1] = known(half);
+        };
+        if (none != groups.end() && none->spec != group.spec)
+            if (const std::optional<Paired> pair = paired(group, *none)) put(4, pair->by_seed, pair->half());
+        if (!farther.empty()) put(6, mean_of(farther), mean_of(farther).half);
+        figures.rows.push_back(std::move(row));
+    }
+    return figures;
+}
+
+Figures runs(const std::vector<Group>& groups) {
+    Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x"}, {}, 4};
+    for (const Group& group : groups)
+        for (const auto& [seed, run] : group.runs)
+            figures.add(run.file, group.name, seed, run.tokens, run.nll, known(run.farther));
+    return figures;
+}
+
+// Rounded: what is kept of many runs is to be small.
+Figures documents(const std::vector<Group>& groups) {
+    Figures figures{{"file", "document", "tokens", "nll"}, {}, 4};
+    for (const Group& group : groups)
+        for (const auto& [seed, run] : group.runs)
+            for (std::size_t d = 0; d < run.documents.size(); ++d)
+                figures.add(run.file, static_cast<std::int64_t>(d), run.documents[d].tokens,
+                            std::round(run.documents[d].nll * 1e5) / 1e5);
+    return figures;
+}
+
+// What the encoding of a row costs more than that of a column.
+Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
+    HeatMap map;
+    map.value_label = "nats per token";
+    map.blank = "no two runs of one seed";
+    for (const Group& row : groups) {
+        Vector& values = map.values.emplace_back();
+        for (const Group& column : groups) {
+            const std::optional<Paired> pair = paired(row, column);
+            values.push_back(pair ? pair->by_seed.mean : std::nan(""));
+        }
+        map.x_names.push_back(row.name);
+        map.y_names.push_back(row.name);
+    }
+    return {
+        "differences",
+        text("What a row costs more than a column on held-out text: ", extremes_of(groups), "; ", decided_of(pairs)),
+        "encoding", "encoding", std::move(map)};
+}
+
+Result compare_losses(const Request& request) {
+    Result result;
+    std::optional<KeptRuns> kept;
+    if (!request.arguments.has("model") && !request.arguments.has("corpus")) {
+        kept = find_kept_runs();
+        if (!kept) result.found.push_back(looked_for());
+    }
+    const bool measured = !kept;
+    const std::vector<Group> groups = measured ? measure_all(request, result) : take(std::move(*kept), result);
+    Figures pairs = judge(groups, result);
+    result.pictures = {picture_of(groups, pairs)};
+    std::set<std::string> refusals;
+    for (const Group& group : groups)
+        for (const auto& [seed, one] : group.runs)
+            if (!one.why_not.empty()) refusals.insert(one.why_not);
+    result.found.insert(result.found.end(), refusals.begin(), refusals.end());
+    result.tables = {
+        {"loss",
+         text(extremes_of(groups), ": held-out nats per token, mean over the seeds and half of the 95 % interval"),
+         losses(groups)},
+        {"pairs", decided_of(pairs) + ": runs of one seed, the better encoding first", std::move(pairs)},
+        {"runs", "Each run", runs(groups)}};
+    if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
+    result.notes = {
+        text(
+            "nll: all tokens in windows of the trained length, as ordo perplexity cuts them. minus_none: against the "
+            "run of the same seed without an encoding, which began with the same weights and saw the same text in the "
+            "same order. more_at_4x: what the same last tokens of a window cost more when it is four times the trained "
+            "length",
+            request.quick ? ", in two documents where it was measured by this run." : "."),
+        "half: of the 95 % interval. half_seeds is Student's over the seeds, what another seed would give for this "
+        "text; half_documents over the documents of the text, what another text would give these weights; half is the "
+        "root of the sum of their squares, and beyond_chance what exceeds it. minus_none has that one too, nll and "
+        "more_at_4x that of the seeds. Of many pairs that are equal, one in twenty seems different.",
+        "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses by document "
+        "in bench/results, which is where this experiment looks without --model and --corpus; the README's table has "
+        "what came of it."};
+    return result;
+}
+
+// What jobs of lab tasks have left in the folders that --model names.
+std::vector<std::filesystem::path> task_files(const Request& request) {
+    std::vector<std::filesystem::path> all;
+    for (const std::filesystem::path folder : request.arguments.all("model"))
+        for (std::filesystem::path& file : task_run_files(folder)) all.push_back(std::move(file));
+    return all;
+}
+
+// Whether --model names nothing but folders without weights.
+bool only_tasks(const Request& request) {
+    const auto given = request.arguments.all("model");
+    return std::all_of(given.begin(), given.end(), [](const std::filesystem::path& path) {
+        std::error_code error;
+        return std::filesystem::is_directory(path, error) && !tools::holds_weights(path);
+    });
+}
+
+void add_tasks(const std::vector<std::filesystem::path>& files, Result& result) {
+    const GatheredTasks gathered = gather_tasks(files);
+    const TaskPlan& plan = gathered.plan;
+    const auto counted = [](std::size_t n, const char* what) { return text(n, " ", what, n == 1 ? "" : "s"); };
+    result.found.push_back(text(
+        "Tasks, from ", counted(files.size(), "file"), ": ", counted(static_cast<std::size_t>(plan.seeds), "seed"),
+        " of each of ", counted(plan.encodings.size(), "encoding"), " on ", counted(plan.tasks.size(), "task"), "."));
+    if (!gathered.left_out.empty())
+        result.found.push_back("Left out, since not every encoding has it on every task: " + gathered.left_out + ".");
+    Result tasks = result_of_tasks(plan, gathered.runs);
+    const auto move_to = [](auto& to, auto& from) {
+        to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+    };
+    move_to(result.expected, tasks.expected), move_to(result.found, tasks.found);
+    move_to(result.tables, tasks.tables), move_to(result.pictures, tasks.pictures);
+    move_to(result.notes, tasks.notes);
+}
+
+Result run(const Request& request) {
+    const std::vector<std::filesystem::path> files = task_files(request);
+    Result result;
+    if (files.empty() || !only_tasks(request)) result = compare_losses(request);
+    if (!files.empty()) add_tasks(files, result);
+    return result;
+}
+
+constexpr std::string_view options[] = {"model", "corpus"};
+
+} // namespace
+
+extern const Experiment compare_experiment;
+const Experiment compare_experiment{.name = "compare",
+                                    .summary = "which encoding predicts better, and by more than chance?",
+                                    .details =
+                                        "Held-out losses that were kept of runs of several seeds (bench/results beside "
+                                        "the weights), or of the files that --model names: files of one "
+                                        "encoding and several seeds are one group, with intervals, and "
+                                        "differences are taken between runs of one seed, document by document. "
+                                        "Files that were not trained alike are named. What jobs of lab tasks left in "
+                                        "such a folder is put together too.",
+                                    .options = options,
+                                    .seconds = 2,
+                                    .quick_seconds = 2,
+                                    .run = run};
+
+} // namespace ordo::lab

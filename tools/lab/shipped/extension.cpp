@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+// Rotary weights beyond the length that they were trained at: what stretching the frequencies is worth without training.
+#include "core/error.h"
+#include "encoding/base/spec.h"
+#include "model/model.h"
+#include "tools/cli/scores.h"
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/shipped/trained.h"
+#include "tools/lab/study/judgement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ordo::lab {
+namespace {
+
+constexpr int multiples[] = {1, 2, 4, 8}; // of the trained length
+constexpr int most_multiple = 8;
+
+// A way to stretch: what is written behind the trained spec, and then the factor if it takes one.
+struct Method {
+    const char *name, *suffix;
+    bool takes_factor;
+};
+constexpr Method methods[] = {
+    {"none", "", false},
+    {"linear", ",scaling=linear,factor=", true},
+    {"ntk", ",scaling=ntk,factor=", true},
+    {"yarn", ",scaling=yarn,factor=", true},
+    {"dynamic", ",scaling=dynamic,factor=2", false},
+    {"p-rope", ",keep=0.75", false},
+};
+constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, p_rope = 5;
+
+// Nats of documents: sums and counts, one of each document.
+struct Costs {
+    Vector sums, counts;
+    double mean() const { return mean_of_sums(sums, counts).mean; }
+};
+struct AtLength {
+    Costs whole, last;
+};
+// [method][multiple]; of methods that take a factor, one that fits the length, and the greatest at every length.
+struct Measured {
+    Trained file;
+    std::map<std::pair<std::size_t, int>, AtLength> fitted, greatest;
+};
+
+// What `over` costs more than `under` on the same tokens.
+Mean paired(const Costs& over, const Costs& under) {
+    Vector differences;
+    for (std::size_t i = 0; i < over.sums.size(); ++i) differences.push_back(over.sums[i] - under.sums[i]);
+    return mean_of_sums(differences, over.counts);
+}
+
+// ---- Measuring --------------------------------------------------------------------------------
+
+void add(Costs& costs, double sum, double count) {
+    costs.sums.push_back(sum);
+    costs.counts.push_back(count);
+}
+
+// Whole windows: disjoint ones; the tokens that are first in a window at any length are left out at all. Last: half a
+// trained length of tokens before ends that are the same at every length.
+AtLength measure(const Model& model, std::span<const std::vector<Token>> documents, int trained, int length) {
+    const int longest = most_multiple * trained, tail = trained / 2;
+    Session session(model, {.capacity = length, .chunk = 256});
+    AtLength out;
+    for (const std::vector<Token>& tokens : documents) {
+        const auto n = static_cast<int>(tokens.size());
+        const auto window = [&](int first, int count) {
+            return std::span(tokens).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+        };
+        double sum = 0, count = 0;
+        for (int start = 0; start < n / longest * longest; start += length) {
+            const Vector nll = tools::score_window(session, window(start, length));
+            for (int at = 1; at < length; ++at)
+                if ((start + at) % trained != 0) sum += nll[static_cast<std::size_t>(at) - 1], ++count;
+        }
+        add(out.whole, sum, count);
+        sum = count = 0;
+        for (int end = longest; end <= n; end += trained) {
+            const int fed = length - tail - 1; // whose answers nobody asks for
+            session.rewind(0);
+            if (fed > 0) session.feed(window(end - length, fed));
+            for (const double nll : tools::score_continuation(session, window(end - length + fed, tail + 1)))
+                sum += nll, ++count;
+        }
+        add(out.last, sum, count);
+    }
+    return out;
+}
+
+std::string spec_of(const Trained& file, const Method& method, int factor) {
+    // A spec of no parameters has no colon yet.
+    std::string suffix = method.suffix;
+    if (method.takes_factor) suffix += std::to_string(factor);
+    if (!suffix.empty() && file.encoding.find(':') == std::string::npos) suffix[0] = ':';
+    return file.encoding + suffix;
+}
+
+Model load(const Trained& file, const Method& method, int factor) {
+    LoadOptions options;
+    options.encoding = spec_of(file, method, factor);
+    options.force_encoding = true;
+    options.context = most_multiple * file.context;
+    return Model::load(file.file, options);
+}
+
+Measured measure_file(const Trained& file, const Text& held, const Request& request) {
+    Measured out{file, {}, {}};
+    std::vector<std::vector<Token>> documents;
+    const std::size_t most = request.quick ? 3 : 1000;
+    {
+        const Model model = Model::load(file.file);
+        for (tools::Document& document : documents_of(held, model))
+            if (static_cast<int>(document.tokens.size()) >= most_multiple * file.context && documents.size() < most)
+                documents.push_back(std::move(document.tokens));
+    }
+    if (documents.size() < 2)
+        fail(ErrorCode::usage, held.name, ": expected two documents of ", most_multiple * file.context,
+             " tokens or more, found ", documents.size());
+    for (std::size_t m = 0; m < std::size(methods); ++m) {
+        std::map<int, Model> models; // by factor
+        const auto at = [&](int factor, int multiple) {
+            request.progress(text(file.name, " with ", methods[m].name, " at ", multiple, "x"));
+            if (!models.contains(factor)) models.emplace(factor, load(file, methods[m], factor));
+            return measure(models.at(factor), documents, file.context, multiple * file.context);
+        };
+        for (const int multiple : multiples) {
+            out.greatest[{m, multiple}] = at(most_multiple, multiple);
+            const bool same = !methods[m].takes_factor || multiple == most_multiple;
+            out.fitted[{m, multiple}] = same            ? out.greatest[{m, multiple}]
+                                        : multiple == 1 ? out.fitted[{none, 1}] // a factor of 1 stretches nothing
+                                                        : at(multiple, multiple);
+        }
+    }
+    return out;
+}
+
+// ---- Tables and pictures ----------------------------------------------------------------------
+
+const char* better_or_not(const Mean& more) {
+    if (more.mean == 0 && more.half == 0) return "the same";
+    const Verdict dearer = above(more.interval(), 0);
+    return dearer == Verdict::held ? "worse" : dearer == Verdict::missed ? "better" : "undecided";
+}
+
+void add_rows(Figures& figures, const Measured& one) {
+    for (const auto& [name, all] : {std::pair{"of the length", &one.fitted}, {"8", &one.greatest}})
+        for (std::size_t m = 0; m < std::size(methods); ++m) {
+            if (all == &one.greatest && !methods[m].takes_factor) continue; // the same
+            for (const int multiple : multiples) {
+                const AtLength &here = all->at({m, multiple}), &plain = all->at({none, multiple});
+                const Mean more = paired(here.last, plain.last);
+                figures.add(one.file.name, std::string(methods[m].name),
+                            std::string(methods[m].takes_factor ? name : "-"), std::int64_t{multiple},
+                            std::exp(here.last.mean()), std::exp(here.whole.mean()),
+                            m == none ? Cell() : Cell(more.mean), m == none ? Cell() : Cell(more.half),
+                            std::string(m == none ? "-" : better_or_not(more)));
+            }
+        }
+}
+
+// The methods that are told apart from no scaling, for a title.
+std::string better_methods(const Measured& one, bool fitted) {
+    std::string out;
+    const auto& all = fitted ? one.fitted : one.greatest;
+    for (std::size_t m = 1; m < std::size(methods); ++m)
+        if (paired(all.at({m, most_multiple}).last, all.at({none, most_multiple}).last).high() < 0)
+            append(out, methods[m].name);
+    return out.empty() ? "nothing is told apart from no scaling"
+                       : out + (out.find(",") == std::string::npos ? " beats" : " beat") + " no scaling";
+}
+
+Picture picture_of(const Measured& one, bool fitted) {
+    Curves curves{.log_x = true, .log_y = true};
+    for (std::size_t m = 0; m < std::size(methods); ++m) {
+        Series& curve =
+            curves.series.emplace_back(series(m == none ? "no scaling" : methods[m].name, Series::Style::line_points));
+        for (const int multiple : multiples) {
+            curve.x.push_back(multiple);
+            curve.y.push_back(std::exp((fitted ? one.fitted : one.greatest).at({m, multiple}).last.mean()));
+        }
+    }
+    return {one.file.name + (fitted ? "-fitted" : "-factor-8"),
+            text(one.file.name,
+                 fitted ? ", stretched as far as the window: at " : ", stretched 8 times at every length: at ",
+                 most_multiple, "x ", better_methods(one, fitted)),
+            text("window, in trained lengths of ", one.file.context, " tokens"),
+            text("perplexity of the last ", one.file.context / 2, " tokens"), std::move(curves)};
+}
+
+// ---- What was expected ------------------------------------------------------------------------
+
+const std::vector<std::string> expected = {
+    "Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.",
+    "ntk with the factor of the length costs less than linear does, at each length beyond the trained one: it leaves "
+    "the fast pairs, which weights without training rely on, as they were (bloc97 2023).",
+    "yarn with the factor of the length costs less than linear does, at each such length (Peng et al. 2023).",
+    "At the trained length itself linear stretching by 8 costs more than no scaling.",
+    "Without training p-RoPE costs more than no scaling at the trained length: its slowest pairs were never without "
+    "position."};
+
+void judge(const std::vector<Measured>& all, Result& result) {
+    Judgement rises, ntk_first, yarn_first, linear_costs, p_costs;
+    for (const Measured& one : all) {
+        const auto last = [&](const auto& side, std::size_t m, int multiple) -> const Costs& {
+            return side.at({m, multiple}).last;
+        };
+        for (const int multiple : {2, 4, 8}) {
+            const std::string name = text(one.file.name, " at ", multiple, "x");
+            const Mean rise = paired(last(one.fitted, none, multiple), last(one.fitted, none, 1));
+            rises.add(above(rise.interval(), 0), name);
+            const Costs& straight = last(one.fitted, linear, multiple);
+            ntk_first.add(below(paired(last(one.fitted, ntk, multiple), straight).interval(), 0), name);
+            yarn_first.add(below(paired(last(one.fitted, yarn, multiple), straight).interval(), 0), name);
+        }
+        const Costs& plain = last(one.fitted, none, 1);
+        linear_costs.add(above(paired(last(one.greatest, linear, 1), plain).interval(), 0), one.file.name);
+        p_costs.add(above(paired(last(one.fitted, p_rope, 1), plain).interval(), 0), one.file.name);
+    }
+    int number = 0;
+    for (const Judgement& judgement : {rises, ntk_first, yarn_first, linear_costs, p_costs})
+        result.found.push_back(judgement.sentence(++number));
+}
+
+// The best at a length, and whether it is told apart from the next.
+std::string best_sentence(const Measured& one, int multiple) {
+    std::vector<std::size_t> order;
+    for (std::size_t m = 0; m < std::size(methods); ++m) order.push_back(m);
+    const auto last = [&](std::size_t m) -> const Costs& { return one.fitted.at({m, multiple}).last; };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return last(a).mean() < last(b).mean(); });
+    std::string ranking;
+    for (const std::size_t m : order)
+        append(ranking, text(m == none ? "no scaling" : methods[m].name, " ", figure(std::exp(last(m).mean()), 4)));
+    const Mean ahead = paired(last(order[1]), last(order[0]));
+    return text(one.file.name, " at ", multiple, "x, perplexity, the best first: ", ranking,
+                ". The first is ahead of the next by ", figure(ahead.mean, 2), " +- ", figure(ahead.half, 2), " nats: ",
+                above(ahead.interval(), 0) == Verdict::held ? "more than chance." : "undecided which is better.");
+}
+
+// ---- The experiment ---------------------------------------------------------------------------
+
+std::vector<Trained> rotary_models(const Request& request) {
+    std::vector<Trained> out;
+    for (Trained& file : trained_models(request)) {
+        const bool plain = (file.encoding == "rope" || file.encoding.starts_with("rope:")) &&
+                           file.encoding.find_first_of("+(;") == std::string::npos &&
+                           file.encoding.find("scaling=") == std::string::npos &&
+                           file.encoding.find("keep=") == std::string::npos;
+        if (plain)
+            out.push_back(std::move(file));
+        else if (request.arguments.has("model"))
+            fail(ErrorCode::usage, "lab: extension: ", file.name,
+                 ": expected weights trained with rope, unscaled, found ", file.encoding);
+    }
+    if (out.empty()) fail(ErrorCode::io, "lab: extension: no weights trained with rope found; give --model FILE");
+    return out;
+}
+
+Result run(const Request& request) {
+    const Text held = held_out(request);
+    Result result;
+    result.expected = expected;
+    std::vector<Measured> all;
+    Figures figures{
+        {"model", "method", "factor", "of_trained", "ppl_last", "ppl_whole", "nats_over_none", "half", "verdict"},
+        {},
+        3};
+    for (const Trained& file : rotary_models(request)) {
+        all.push_back(measure_file(file, held, request));
+        add_rows(figures, all.back());
+        for (const bool fitted : {true, false}) result.pictures.push_back(picture_of(all.back(), fitted));
+        for (const int multiple : {2, 8}) result.found.push_back(best_sentence(all.back(), multiple));
+    }
+    judge(all, result);
+    result.tables = {{"lengths",
+                      "Perplexity by length and method, and what the last tokens cost more than without scaling",
+                      std::move(figures)}};
+    const std::size_t documents = all[0].fitted.begin()->second.last.sums.size();
+    result.notes = {
+        text("Weights as they were trained; only the frequencies change. factor: of the length is the window over the "
+             "trained "
+             "length, 8 the same at every length; dynamic (factor 2) follows the length by itself, p-rope (keep=0.75: "
+             "the "
+             "slowest quarter of the pairs does not turn) has none. Text: ",
+             held.name, "."),
+        "ppl_last: the same tokens at every length, before the same ends, each with at least half a trained length "
+        "before it; "
+        "ppl_whole: disjoint windows of the length, which at short lengths has more tokens with little before them.",
+        text("half: of the 95 % interval of the difference on the same tokens, Student's over the ", documents,
+             " documents that are long enough; undecided where it contains zero. One trained model and one text say "
+             "nothing "
+             "of another.")};
+    return result;
+}
+
+constexpr std::string_view options[] = {"model", "corpus"};
+
+} // namespace
+
+extern const Experiment extension_experiment;
+const Experiment extension_experiment{
+    .name = "extension",
+    .summary = "how far does stretching rope's frequencies carry weights that were not trained for it?",
+    .details =
+        "The shipped rotary weights at 1 to 8 times their trained length: without scaling, linear, ntk, yarn, dynamic, "
+        "and p-RoPE, perplexity of the same tokens, differences with intervals over documents. Chen et al. 2023, arXiv "
+        "2306.15595; bloc97 2023; Peng et al. 2023, arXiv 2309.00071; Barbero et al. 2024, arXiv 2410.06205.",
+    .options = options,
+    .seconds = 40,
+    .quick_seconds = 15,
+    .run = run};
+
+} // namespace ordo::lab

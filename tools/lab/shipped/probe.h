@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Can a linear probe read a token's position from the hidden states of a trained model?
+#pragma once
+
+#include "tools/lab/shipped/trained.h"
+
+namespace ordo::lab {
+
+struct LayerError {
+    double error = 0;          // mean absolute, in positions, on held-out windows
+    double standard_error = 0; // over windows
+};
+struct Probe {
+    std::vector<LayerError> layers; // after the embedding, then after each layer
+    double guess = 0;               // the error of the mean position
+    int fitted = 0, held_out = 0;   // windows
+};
+
+// Windows of the trained length, of which every third document's are held out. Throws Error(usage) if the text
+// has too few.
+Probe probe(const Model& model, const Text& text, int most_windows);
+
+} // namespace ordo::lab

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/study/judgement.h"
+
+#include "tools/lab/math/numbers.h"
+
+#include <cmath>
+
+namespace ordo::lab {
+
+void Judgement::add(Verdict verdict, const std::string& name) {
+    if (verdict == Verdict::untested) return;
+    ++cases_;
+    held_ += verdict == Verdict::held;
+    if (verdict == Verdict::missed) append(missed_, name);
+    if (verdict == Verdict::undecided) append(undecided_, name);
+}
+
+std::string Judgement::sentence(int number, const std::string& why_not) const {
+    const std::string head = text("Expectation ", number);
+    if (cases_ == 0) return head + " could not be tested" + why_not + ".";
+    if (held_ == cases_) return text(head, " held", cases_ == 1 ? "." : text(" in all of ", cases_, " cases."));
+    if (cases_ == 1)
+        return text(head, missed_.empty() ? " is undecided (" + undecided_ : " was missed (" + missed_, ").");
+    std::string out =
+        text(head, missed_.empty() ? " is undecided" : " was missed", ": it held in ", held_, " of ", cases_);
+    if (!missed_.empty()) out += "; missed by " + missed_;
+    if (!undecided_.empty()) out += "; undecided for " + undecided_;
+    return out + ".";
+}
+
+std::string extremes_of(const Curves& curves) {
+    const Series *least = nullptr, *most = nullptr;
+    for (const Series& series : curves.series) {
+        if (series.y.empty()) continue;
+        if (!least || series.y.back() < least->y.back()) least = &series;
+        if (!most || series.y.back() > most->y.back()) most = &series;
+    }
+    if (!least) return "nothing measured";
+    int digits = 2; // or as many as tell the two apart
+    while (digits < 4 && figure(least->y.back(), digits) == figure(most->y.back(), digits)) ++digits;
+    const auto shown = [digits](const Series& series) {
+        return text(figure(series.y.back(), digits), " (", series.label, ")");
+    };
+    if (least == most) return shown(*least);
+    const bool intervals = !least->high.empty() && !most->low.empty();
+    // The interval of a difference of two shares (Newcombe 1998, method 10).
+    const bool decided =
+        intervals && most->y.back() - least->y.back() >
+                         std::hypot(least->high.back() - least->y.back(), most->y.back() - most->low.back());
+    return text("from ", shown(*least), " to ", shown(*most),
+                decided     ? ""
+                : intervals ? ", which is undecided"
+                            : ", without an interval");
+}
+
+} // namespace ordo::lab

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/trained/synthetic.h"
+
+#include "core/error.h"
+#include "encoding/base/spec.h"
+#include "tools/lab/math/numbers.h"
+
+#include <algorithm>
+
+namespace ordo::lab {
+namespace {
+
+// The same alphabet for all tasks. A task's keys and values are letters, its numbers digits.
+constexpr Token start = 0, equals = 1, end = end_of_answer, plus = 3, first_digit = 4, first_letter = 14;
+constexpr int letters = 26, pair_keys = 16;
+constexpr Token first_key = first_letter + letters;
+
+// Numbers of one example, in the order in which they are asked for.
+class Draws {
+public:
+    Draws(std::uint64_t seed, std::uint64_t example) : random_(seed, 0x7a5c), next_(example << 20) {}
+    int below(int n) { return static_cast<int>(random_.below(next_++, static_cast<std::uint64_t>(n))); }
+
+private:
+    Random random_;
+    std::uint64_t next_;
+};
+
+struct Writer {
+    Example example;
+
+    void given(Token token) { put(token, false); }
+    void answer(Token token) { put(token, true); }
+    void put(Token token, bool scored) {
+        example.tokens.push_back(token);
+        example.scored.push_back(scored);
+    }
+};
+
+std::vector<int> draw(Draws& draws, int count, int below) {
+    std::vector<int> out;
+    for (int i = 0; i < count; ++i) out.push_back(draws.below(below));
+    return out;
+}
+
+// > c a b = c a b .
+Example echo(std::uint64_t seed, std::uint64_t index, int length, bool backwards) {
+    Draws draws(seed, index);
+    std::vector<int> word = draw(draws, length, letters);
+    Writer w;
+    w.given(start);
+    for (const int x : word) w.given(first_letter + x);
+    w.given(equals);
+    if (backwards) std::reverse(word.begin(), word.end());
+    for (const int x : word) w.answer(first_letter + x);
+    w.answer(end);
+    return w.example;
+}
+Example copy(std::uint64_t seed, std::uint64_t index, int length) {
+    return echo(seed, index, length, false);
+}
+Example reverse(std::uint64_t seed, std::uint64_t index, int length) {
+    return echo(seed, index, length, true);
+}
+
+// > K4 7 K9 1 = K9 1 K4 7: pairs of a key and a digit, then the keys in another order, each to be answered. No key
+// comes twice.
+Example recall(std::uint64_t seed, std::uint64_t index, int length) {
+    Draws draws(seed, index);
+    std::vector<int> keys;
+    for (int i = 0; i < pair_keys; ++i) keys.push_back(i);
+    const auto n = static_cast<std::size_t>(length);
+    const auto next = [&draws](std::size_t, std::size_t left) { return draws.below(static_cast<int>(left)); };
+    shuffle_forward(std::span(keys), next);
+    const std::vector<int> values = draw(draws, length, 10);
+    std::vector<int> order;
+    for (int i = 0; i < length; ++i) order.push_back(i);
+    shuffle_forward(std::span(order), next);
+    Writer w;
+    w.given(start);
+    for (std::size_t i = 0; i < n; ++i) {
+        w.given(first_key + keys[i]);
+        w.given(first_digit + values[i]);
+    }
+    w.given(equals);
+    for (const int i : order) {
+        w.given(first_key + keys[static_cast<std::size_t>(i)]);
+        w.answer(first_digit + values[static_cast<std::size_t>(i)]);
+    }
+    return w.example;
+}
+
+// > 1 0 1 1 = 1 1 0 1 .: whether the ones so far are odd, after each bit; the last is the parity of all.
+Example parity(std::uint64_t seed, std::uint64_t index, int length) {
+    Draws draws(seed, index);
+    const std::vector<int> bits = draw(draws, length, 2);
+    Writer w;
+    w.given(start);
+    for (const int bit : bits) w.given(first_digit + bit);
+    w.given(equals);
+    int odd = 0;
+    for (const int bit : bits) w.answer(first_digit + (odd ^= bit));
+    w.answer(end);
+    return w.example;
+}
+
+// > 3 9 + 8 4 = 1 4 1 .: 93 + 48 = 141, the lowest digit first; both numbers have `length` digits, the sum one more.
+Example addition(std::uint64_t seed, std::uint64_t index, int length) {
+    Draws draws(seed, index);
+    const std::vector<int> a = draw(draws, length, 10), b = draw(draws, length, 10);
+    Writer w;
+    w.given(start);
+    for (const int x : a) w.given(first_digit + x);
+    w.given(plus);
+    for (const int x : b) w.given(first_digit + x);
+    w.given(equals);
+    int carry = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const int sum = a[i] + b[i] + carry;
+        w.answer(first_digit + sum % 10);
+        carry = sum / 10;
+    }
+    w.answer(first_digit + carry);
+    w.answer(end);
+    return w.example;
+}
+
+int twice_and_three(int length) {
+    return 2 * length + 3;
+}
+int four_times_and_two(int length) {
+    return 4 * length + 2;
+}
+int three_times_and_five(int length) {
+    return 3 * length + 5;
+}
+
+constexpr int vocab = first_key + pair_keys;
+
+constexpr Task list[] = {
+    {"copy", "repeat a word of random letters", "letters", 1, 10, 2500, 32, letters, vocab, twice_and_three, copy},
+    {"reverse", "write a word of random letters from its end", "letters", 1, 10, 2500, 32, letters, vocab,
+     twice_and_three, reverse},
+    {"recall", "answer with the digit that stood behind a key", "pairs", 4, 4, 5000, 32, 10, vocab, four_times_and_two,
+     recall},
+    {"parity", "say after each bit whether the ones so far are odd", "bits", 1, 10, 3500, 32, 2, vocab, twice_and_three,
+     parity},
+    {"addition", "add two numbers, lowest digits first", "digits", 1, 3, 3500, 64, 10, vocab, three_times_and_five,
+     addition},
+};
+
+} // namespace
+
+std::span<const Task> tasks() {
+    return list;
+}
+
+const Task& find_task(std::string_view name) {
+    std::string names;
+    for (const Task& task : list) {
+        if (task.name == name) return task;
+        append(names, task.name);
+    }
+    fail(ErrorCode::usage, "option --tasks: expected some of ", names, ", found '", printable(name), "'");
+}
+
+std::string text_of(const Example& example) {
+    std::string text;
+    for (const Token token : example.tokens) {
+        if (!text.empty()) text += ' ';
+        if (token >= first_key)
+            text += "K" + std::to_string(token - first_key);
+        else if (token >= first_letter)
+            text += static_cast<char>('a' + token - first_letter);
+        else if (token >= first_digit)
+            text += static_cast<char>('0' + token - first_digit);
+        else
+            text += ">=.+"[token];
+    }
+    return text;
+}
+
+} // namespace ordo::lab

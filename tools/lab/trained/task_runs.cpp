@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/trained/task_runs.h"
+
+#include "tools/lab/math/numbers.h"
+
+#include "core/random.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+namespace {
+
+// Each a length of its own among those of training, one as often as another.
+Example drawn(const Task& task, std::uint64_t seed, std::uint64_t index) {
+    const auto count = static_cast<std::uint64_t>(task.trained - task.shortest + 1);
+    const int length = task.shortest + static_cast<int>(Random(seed, 0x1e47).below(index, count));
+    return task.make(seed, index, length);
+}
+
+TaskScore& operator+=(TaskScore& sum, const TaskScore& one) {
+    sum.examples += one.examples, sum.exact += one.exact;
+    sum.asked += one.asked, sum.right += one.right, sum.ended += one.ended;
+    return sum;
+}
+
+// Each token of the answer is predicted from what is right before it. All of them right is the same as an answer written
+// greedily being right: up to its first mistake it is fed its own tokens.
+TaskScore ask(Session& session, const Example& example) {
+    TaskScore score{.examples = 1, .exact = 1};
+    const std::span<const Token> tokens = example.tokens;
+    session.rewind(0);
+    session.feed_all(tokens.first(tokens.size() - 1), TokenRows{}, [&](int first, View logits) {
+        for (int row = 0; row < logits.rows; ++row) {
+            const auto next = static_cast<std::size_t>(first + row + 1);
+            if (!example.scored[next]) continue;
+            const float* scores = logits.row(row);
+            const auto answer = static_cast<Token>(std::max_element(scores, scores + logits.cols) - scores);
+            if (answer != tokens[next]) score.exact = 0;
+            if (tokens[next] == end_of_answer) continue;
+            ++score.asked;
+            score.right += answer == tokens[next];
+            score.ended += answer == end_of_answer;
+        }
+    });
+    return score;
+}
+
+} // namespace
+
+double TaskRun::beyond() const {
+    double sum = 0;
+    for (std::size_t i = 1; i < scores.size(); ++i) sum += scores[i].right_share();
+    return sum / static_cast<double>(scores.size() - 1);
+}
+
+int solved_of(const TaskRuns& runs) {
+    return static_cast<int>(std::count_if(runs.begin(), runs.end(), [](const TaskRun& run) { return run.solved(); }));
+}
+
+Share share_at(const TaskRuns& runs, std::size_t length, double (TaskScore::*share)() const) {
+    Vector shares;
+    for (const TaskRun& run : runs) shares.push_back((run.scores[length].*share)());
+    if (std::isnan(shares[0])) return {shares[0], {}};
+    return share_of(shares, runs[0].scores[length].examples);
+}
+
+Share beyond_of(const TaskRuns& runs) {
+    Vector shares;
+    for (const TaskRun& run : runs) shares.push_back(run.beyond());
+    if (std::isnan(shares[0])) return {shares[0], {}};
+    return share_of(shares, runs[0].scores[0].examples);
+}
+
+int length_of(const Task& task, double times) {
+    return static_cast<int>(std::lround(task.trained * times));
+}
+
+Recipe recipe_of(const Task& task) {
+    Recipe r;
+    r.trunk.vocab_size = task.vocab;
+    r.trunk.n_layers = 3;
+    r.trunk.d_model = 64;
+    r.trunk.n_heads = r.trunk.n_kv_heads = 4;
+    r.trunk.d_head = 16;
+    r.trunk.d_ff = 128;
+    r.trunk.context = r.length = task.tokens(task.trained) - 1;
+    r.batch = task.batch;
+    r.steps = task.steps;
+    r.lr = 2e-3;
+    r.solved = 0.02; // nats: every step has new examples, so that this is of ones that the model never saw
+    r.decay = r.steps / 10;
+    r.draw = [&task, length = static_cast<std::size_t>(r.length)](std::uint64_t seed, int step, std::span<Token> tokens,
+                                                                  std::span<Token> targets) {
+        std::fill(tokens.begin(), tokens.end(), 0);
+        std::fill(targets.begin(), targets.end(), -1);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(task.batch); ++i) {
+            const Example example =
+                drawn(task, seed, static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(task.batch) + i);
+            for (std::size_t j = 0; j + 1 < example.tokens.size(); ++j) {
+                tokens[i * length + j] = example.tokens[j];
+                if (example.scored[j + 1]) targets[i * length + j] = example.tokens[j + 1];
+            }
+        }
+    };
+    return r;
+}
+
+TaskScore score(const Model& model, const Task& task, int length, int samples, std::uint64_t seed) {
+    const int fed = task.tokens(length) - 1;
+    if (fed > model.max_position()) return {};
+    Session session = small_session(model, fed);
+    TaskScore sum;
+    for (int i = 0; i < samples; ++i) {
+        // Far from any index of training, and the same for every model of the seed.
+        const std::uint64_t index =
+            (std::uint64_t{1} << 40) + (static_cast<std::uint64_t>(length) << 20) + static_cast<std::uint64_t>(i);
+        sum += ask(session, task.make(seed, index, length));
+    }
+    return sum;
+}
+
+std::vector<std::vector<TaskRuns>> train_all(const TaskPlan& plan, std::uint64_t seed,
+                                             const std::function<void(const std::string&)>& progress) {
+    std::vector<Recipe> recipes;
+    std::int64_t steps = 0;
+    for (const Task* task : plan.tasks) {
+        const Recipe& recipe = recipes.emplace_back(recipe_of(*task));
+        steps += recipe.steps;
+        for (const std::string& spec : plan.encodings) check_recipe(recipe, spec);
+    }
+    const auto seeds = static_cast<std::size_t>(plan.seeds);
+    const int each = static_cast<int>(plan.encodings.size()) * plan.seeds;
+    std::vector<std::vector<TaskRuns>> all(plan.tasks.size(),
+                                           std::vector<TaskRuns>(plan.encodings.size(), TaskRuns(seeds)));
+    Meter meter(steps * each, "training", progress);
+    side_by_side(static_cast<int>(plan.tasks.size()) * each, [&](int index) {
+        const auto t = static_cast<std::size_t>(index / each), e = static_cast<std::size_t>(index % each / plan.seeds),
+                   s = static_cast<std::size_t>(index % plan.seeds);
+        const Task& task = *plan.tasks[t];
+        TaskRun& run = all[t][e][s];
+        run.seed = seed + s;
+        const int longest = task.tokens(length_of(task, plan.times.back()));
+        const Model model = small_model(recipes[t], plan.encodings[e], run.seed, longest, meter, &run.steps);
+        for (const double times : plan.times)
+            run.scores.push_back(score(model, task, length_of(task, times), plan.samples, run.seed));
+    });
+    return all;
+}
+
+} // namespace ordo::lab

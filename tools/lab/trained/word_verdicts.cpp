@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/trained/word_verdicts.h"
+
+#include "tools/lab/math/numbers.h"
+#include "tools/lab/study/judgement.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ordo::lab {
+namespace {
+
+constexpr double near = 0.05;     // of distances that count as the same
+constexpr double rounding = 1e-4; // of probabilities in float
+
+struct Expectations : WordExpectations {
+    void add(std::string text, Verdict (*judge)(const WordRow&, const WordLines&), const std::vector<WordRow>& rows,
+             const WordLines& lines) {
+        Judgement judgement;
+        for (const WordRow& row : rows) judgement.add(judge(row, lines), row.encoding);
+        outcome.push_back(judgement.sentence(static_cast<int>(texts.size()) + 1, " on these models and this corpus"));
+        texts.push_back(std::move(text));
+    }
+};
+
+Verdict learns_conditional(const WordRow& row, const WordLines& lines) {
+    if (std::isnan(lines.conditional.food_is_truth)) return Verdict::untested;
+    return below(over_seeds(row.trained, truth).interval, std::min(near, lines.unigram.food_is_truth));
+}
+Verdict published_measure_meets_its_line(const WordRow& row, const WordLines& lines) {
+    const double line = lines.conditional.food_is;
+    if (std::isnan(line)) return Verdict::untested;
+    return between(over_seeds(row.trained, food_is).interval, line - near, line + near);
+}
+Verdict food_is_not_next(const WordRow& row, const WordLines& lines) {
+    if (!(lines.conditional.food_next == 0)) return Verdict::untested; // the corpus has it there, or nothing
+    const Verdict next = below(over_seeds(row.trained, food_next).interval, lines.uniform.food_next / 2);
+    if (std::isnan(lines.conditional.food_in_place)) return next;
+    return std::max(next, above(over_seeds(row.trained, in_place).interval, lines.conditional.food_in_place / 2));
+}
+// The bag of the words before the last decides all: the two orders are one, and half of the answers are right. That
+// is so in every seed or it is not, and has no interval.
+Verdict silent_is_a_bag(const WordRow& row, const WordLines&) {
+    if (!row.silent) return Verdict::untested;
+    return std::all_of(row.chase[0].begin(), row.chase[0].end(),
+                       [](const Chase& c) { return c.accuracy == 0.5 && c.change < rounding; })
+               ? Verdict::held
+               : Verdict::missed;
+}
+Verdict others_see_order(const WordRow& row, const WordLines&) {
+    return row.silent ? Verdict::untested : above(accuracy_of(row.chase[0]).interval, 0.75);
+}
+Verdict all_see_order_at_two(const WordRow& row, const WordLines&) {
+    return above(accuracy_of(row.chase[1]).interval, 0.75);
+}
+
+} // namespace
+
+Share over_seeds(const std::vector<Answers>& answers, const Field& field) {
+    std::vector<double> values;
+    for (const Answers& one : answers) values.push_back(one.*field.value);
+    if (field.largest == 0) return {mean_of(values).mean, mean_of(values).interval()};
+    for (double& value : values) value /= field.largest;
+    if (std::isnan(values[0])) return {values[0], {}};
+    const Share share = share_of(values);
+    return {share.mean * field.largest, {share.interval.low * field.largest, share.interval.high * field.largest}};
+}
+
+Share accuracy_of(const std::vector<Chase>& chases) {
+    std::vector<double> values;
+    for (const Chase& chase : chases) values.push_back(chase.accuracy);
+    return share_of(values, 4.0 * chase_kept);
+}
+
+WordExpectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines) {
+    Expectations e;
+    e.add("Every trained model knows the corpus by heart: after \"food is\" its distance from what the corpus goes on "
+          "with is below 0.05, and below that of the words' frequencies, whatever its encoding.",
+          learns_conditional, rows, lines);
+    e.add("On the published measure, the distance from the words after \"is\" anywhere, all models therefore stand "
+          "within 0.05 of the line of a model that knows the corpus by heart, which is not 0: less is not better.",
+          published_measure_meets_its_line, rows, lines);
+    e.add("P(food) right after \"carbohydrates are\", where the corpus never has it, is below half of chance for every "
+          "trained model, and where the corpus has it, some words later, above one half.",
+          food_is_not_next, rows, lines);
+    e.add("One layer without position reads a bag of words: exchanging the two animals changes no probability but by "
+          "rounding (below 0.0001) and exactly half of its answers are right.",
+          silent_is_a_bag, rows, lines);
+    e.add("With a position one layer tells the orders apart: at least three of four answers are right.",
+          others_see_order, rows, lines);
+    e.add("Two layers tell them apart without one too, since the causal mask gives the words before them away.",
+          all_see_order_at_two, rows, lines);
+    return e;
+}
+
+} // namespace ordo::lab

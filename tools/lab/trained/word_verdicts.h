@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What models of several seeds answered to the questions of `word-order`, with intervals, and what was expected of them.
+#pragma once
+
+#include "tools/lab/math/statistics.h"
+#include "tools/lab/trained/word_questions.h"
+
+#include <numbers>
+
+namespace ordo::lab {
+
+inline constexpr int layer_counts[] = {1, 2}; // for the question of order; the three prompts have one layer
+inline constexpr std::size_t depths = std::size(layer_counts);
+
+// What all seeds of one encoding answered.
+struct WordRow {
+    std::string encoding;
+    bool silent = false; // says nothing of position
+    std::vector<Answers> trained, untrained;
+    std::vector<Chase> chase[depths];
+};
+
+// The lines that the trained models are to be read beside.
+struct WordLines {
+    Answers uniform, unigram, conditional;
+    std::vector<Answers> untrained; // of all encodings and seeds
+};
+
+struct Field {
+    const char* name;
+    double Answers::*value;
+    double largest; // that it can be; 0: unbounded
+};
+inline const double largest_distance = std::sqrt(std::numbers::ln2); // Jensen-Shannon, in nats
+
+inline const Field food_is{"js_food_is", &Answers::food_is, largest_distance},
+    good_is{"js_good_is", &Answers::good_is, largest_distance}, food_next{"p_food_next", &Answers::food_next, 1},
+    truth{"js_to_conditional", &Answers::food_is_truth, largest_distance},
+    right_next{"p_right_next", &Answers::right_next, 1}, in_place{"p_food_in_place", &Answers::food_in_place, 1},
+    loss{"nats_per_word", &Answers::loss, 0};
+
+// Over the seeds: the mean, and its 95 % interval within what is possible.
+Share over_seeds(const std::vector<Answers>& answers, const Field& field);
+Share accuracy_of(const std::vector<Chase>& chases);
+
+// What was expected, and for each what came of it: the models that miss it, and those of which the interval over the
+// seeds does not decide it.
+struct WordExpectations {
+    std::vector<std::string> texts, outcome;
+};
+WordExpectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines);
+
+} // namespace ordo::lab
