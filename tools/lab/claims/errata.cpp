@@ -3,27 +3,65 @@
 
 #include "tools/lab/math/numbers.h"
 
-#include <algorithm>
 #include <map>
+#include <sstream>
 
 namespace ordo::lab {
 
 namespace {
 
-Result run(const Request& request) {
-    std::vector<Erratum> all;
-    for (const auto& part : {errata_of_tables, errata_of_attention, errata_of_experiments})
-        for (Erratum& one : part(request)) all.push_back(std::move(one));
-    std::sort(all.begin(), all.end(), [](const Erratum& a, const Erratum& b) { return a.number < b.number; });
+struct Claim {
+    int number = 0;
+    std::map<std::string, std::string> parts; // "text", "fact", ...
+    std::string verdict;                      // wrong, right, or partly: right within limits that the fact names
+};
 
+std::vector<Claim> read_claims() {
+    std::vector<Claim> claims;
+    std::istringstream lines{std::string(errata_claims)};
+    std::string* last = nullptr;
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t space = line.find(' ');
+        if (space == 0) { // goes on
+            *last += line;
+        } else if (line[0] >= '0' && line[0] <= '9') {
+            claims.push_back({std::stoi(line), {}, line.substr(space + 1)});
+        } else {
+            last = &claims.back().parts[line.substr(0, space)];
+            *last = line.substr(space + 1);
+        }
+    }
+    return claims;
+}
+
+// "{0}" is the first figure.
+std::string filled(const std::string& sentence, const Values& figures) {
+    std::string out;
+    for (std::size_t at = 0; at < sentence.size(); ++at)
+        if (sentence[at] == '{' && at + 2 < sentence.size() && sentence[at + 2] == '}')
+            out += figures.at(static_cast<std::size_t>(sentence[++at] - '0')), ++at;
+        else
+            out += sentence[at];
+    return out;
+}
+
+Result run(const Request& request) {
+    std::map<int, Values> evidence;
+    for (const auto& part : {evidence_of_tables, evidence_of_attention, evidence_of_experiments})
+        evidence.merge(part(request));
     Figures brief{{"n", "claim", "verdict", "figure_of_this_run"}, {}, -1};
     Figures table{{"number", "where", "claim", "verdict", "fact", "figure_of_this_run", "shown_by"}, {}, -1};
-    std::map<std::string_view, int> verdicts;
-    for (const Erratum& one : all) {
-        const std::string verdict(one.verdict);
-        brief.add(std::int64_t{one.number}, std::string(one.claim.brief), verdict, one.figure.brief);
-        table.add(std::int64_t{one.number}, std::string(one.source), std::string(one.claim.whole), verdict,
-                  std::string(one.fact), one.figure.whole, std::string(one.command));
+    std::map<std::string, int> verdicts;
+    const std::vector<Claim> all = read_claims();
+    for (const Claim& one : all) {
+        const auto part = [&](const char* name, const std::string& otherwise = {}) {
+            const auto found = one.parts.find(name);
+            return found == one.parts.end() ? otherwise : found->second;
+        };
+        const Values& figures = evidence.at(one.number);
+        brief.add(std::int64_t{one.number}, part("brief"), one.verdict, filled(part("figure"), figures));
+        table.add(std::int64_t{one.number}, part("text"), part("claim", part("brief")), one.verdict, part("fact"),
+                  filled(part("figures"), figures), part("shown", "-"));
         ++verdicts[one.verdict];
     }
     Result result;

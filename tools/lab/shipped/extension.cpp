@@ -194,17 +194,20 @@ Picture picture_of(const Measured& one, bool fitted) {
 
 // ---- What was expected ------------------------------------------------------------------------
 
-const std::vector<std::string> expected = {
-    "Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.",
-    "ntk with the factor of the length costs less than linear does, at each length beyond the trained one: it leaves "
-    "the fast pairs, which weights without training rely on, as they were (bloc97 2023).",
-    "yarn with the factor of the length costs less than linear does, at each such length (Peng et al. 2023).",
-    "At the trained length itself linear stretching by 8 costs more than no scaling.",
-    "Without training p-RoPE costs more than no scaling at the trained length: its slowest pairs were never without "
-    "position."};
-
 void judge(const std::vector<Measured>& all, Result& result) {
-    Judgement rises, ntk_first, yarn_first, linear_costs, p_costs;
+    Expectations expectations;
+    Judgement& rises = expectations.expect(
+        "Without scaling the last tokens cost more at 2, 4 and 8 times the trained length than at it.");
+    Judgement& ntk_first = expectations.expect(
+        "ntk with the factor of the length costs less than linear does, at each length beyond the trained one: it "
+        "leaves the fast pairs, which weights without training rely on, as they were (bloc97 2023).");
+    Judgement& yarn_first = expectations.expect(
+        "yarn with the factor of the length costs less than linear does, at each such length (Peng et al. 2023).");
+    Judgement& linear_costs =
+        expectations.expect("At the trained length itself linear stretching by 8 costs more than no scaling.");
+    Judgement& p_costs = expectations.expect(
+        "Without training p-RoPE costs more than no scaling at the trained length: its slowest pairs were never "
+        "without position.");
     for (const Measured& one : all) {
         const auto last = [&](const auto& side, std::size_t m, int multiple) -> const Costs& {
             return side.at({m, multiple}).last;
@@ -221,9 +224,7 @@ void judge(const std::vector<Measured>& all, Result& result) {
         linear_costs.add(above(paired(last(one.greatest, linear, 1), plain).interval(), 0), one.file.name);
         p_costs.add(above(paired(last(one.fitted, p_rope, 1), plain).interval(), 0), one.file.name);
     }
-    int number = 0;
-    for (const Judgement& judgement : {rises, ntk_first, yarn_first, linear_costs, p_costs})
-        result.found.push_back(judgement.sentence(++number));
+    expectations.write_to(result);
 }
 
 // The best at a length, and whether it is told apart from the next.
@@ -264,7 +265,6 @@ std::vector<Trained> rotary_models(const Request& request) {
 Result run(const Request& request) {
     const Text held = held_out(request);
     Result result;
-    result.expected = expected;
     std::vector<Measured> all;
     Figures figures{
         {"model", "method", "factor", "of_trained", "ppl_last", "ppl_whole", "nats_over_none", "half", "verdict"},

@@ -28,6 +28,18 @@ std::string Judgement::sentence(int number, const std::string& why_not) const {
     return out + ".";
 }
 
+Judgement& Expectations::expect(std::string sentence, std::string why_not) {
+    return all_.emplace_back(One{std::move(sentence), std::move(why_not), {}}).judgement;
+}
+
+void Expectations::write_to(Result& result) const {
+    int number = 0;
+    for (const One& one : all_) {
+        result.expected.push_back(one.sentence);
+        result.found.push_back(one.judgement.sentence(++number, one.why_not));
+    }
+}
+
 std::string extremes_of(const Curves& curves) {
     const Series *least = nullptr, *most = nullptr;
     for (const Series& series : curves.series) {

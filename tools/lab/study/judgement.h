@@ -5,6 +5,7 @@
 #include "tools/lab/lab.h"
 #include "tools/lab/math/statistics.h"
 
+#include <deque>
 #include <string>
 
 namespace ordo::lab {
@@ -20,6 +21,21 @@ public:
 private:
     int cases_ = 0, held_ = 0;
     std::string missed_, undecided_;
+};
+
+// Sentences that were written before the run, numbered from 1, and the outcome of each.
+class Expectations {
+public:
+    // The next one; its cases are added to the result. why_not: as above.
+    Judgement& expect(std::string sentence, std::string why_not = {});
+    void write_to(Result& result) const; // the sentences, and the outcomes behind whatever was found
+
+private:
+    struct One {
+        std::string sentence, why_not;
+        Judgement judgement;
+    };
+    std::deque<One> all_; // which leaves references as they are
 };
 
 // The least and the greatest of the curves' last values, and whether their intervals tell them apart: "from 0.12 (sinusoidal) to 0.56

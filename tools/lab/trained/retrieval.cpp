@@ -5,8 +5,8 @@
 #include "core/random.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/shipped/trained.h"
+#include "tools/lab/study/grid.h"
 #include "tools/lab/study/judgement.h"
-#include "tools/lab/study/small_models.h"
 #include "tools/lab/trained/haystack.h"
 
 #include <algorithm>
@@ -37,21 +37,14 @@ struct Plan {
 };
 
 // Right answers of one run, [times][depth]; -1 where the encoding has no positions for so many tokens.
-using Grid = std::vector<std::array<int, depth_count>>;
-// [kind][encoding][seed]
-using Grids = std::vector<std::vector<std::vector<Grid>>>;
+using Right = std::vector<std::array<int, depth_count>>;
 
 // ---- Training and asking ----------------------------------------------------------------------
 
 Recipe recipe_of(const Plan& plan, const Kind& kind) {
     Recipe r;
-    r.trunk.vocab_size = plan.haystack->vocabulary();
-    r.trunk.n_layers = 2;
-    r.trunk.d_model = 64;
-    r.trunk.n_heads = r.trunk.n_kv_heads = 4;
-    r.trunk.d_head = 16;
-    r.trunk.d_ff = 128;
-    r.trunk.context = r.length = plan.length;
+    r.length = plan.length;
+    r.trunk = small_trunk(plan.haystack->vocabulary(), plan.length, 2);
     r.batch = 16;
     r.steps = static_cast<int>(kind.steps * plan.effort);
     r.lr = 3e-3;
@@ -73,8 +66,8 @@ Recipe recipe_of(const Plan& plan, const Kind& kind) {
     return r;
 }
 
-Grid ask(const Plan& plan, const Kind& kind, const Model& model, std::uint64_t seed) {
-    Grid grid;
+Right ask(const Plan& plan, const Kind& kind, const Model& model, std::uint64_t seed) {
+    Right grid;
     for (const int times : plan.times) {
         const int length = times * plan.length;
         auto& row = grid.emplace_back();
@@ -96,41 +89,30 @@ Grid ask(const Plan& plan, const Kind& kind, const Model& model, std::uint64_t s
     return grid;
 }
 
-Grids train_all(const Plan& plan, const Request& request) {
-    const auto each = plan.encodings.size() * static_cast<std::size_t>(plan.seeds);
-    Grids all(std::size(kinds), std::vector<std::vector<Grid>>(
-                                    plan.encodings.size(), std::vector<Grid>(static_cast<std::size_t>(plan.seeds))));
-    std::vector<Recipe> recipes;
-    std::int64_t steps = 0;
+Grid<Right> train_all(const Plan& plan, const Request& request) {
+    GridPlan study{{}, {}, plan.encodings, plan.seeds};
     for (const Kind& kind : kinds) {
-        steps += recipes.emplace_back(recipe_of(plan, kind)).steps;
-        for (const std::string& spec : plan.encodings) check_recipe(recipes.back(), spec);
+        study.conditions.push_back(recipe_of(plan, kind));
+        study.positions.push_back(plan.times.back() * plan.length);
     }
-    Meter meter(steps * static_cast<std::int64_t>(each), "training", request.progress);
-    side_by_side(static_cast<int>(std::size(kinds) * each), [&](int run) {
-        const std::size_t k = static_cast<std::size_t>(run) / each, rest = static_cast<std::size_t>(run) % each,
-                          e = rest / static_cast<std::size_t>(plan.seeds),
-                          s = rest % static_cast<std::size_t>(plan.seeds);
-        const Model model =
-            small_model(recipes[k], plan.encodings[e], request.seed + s, plan.times.back() * plan.length, meter);
-        all[k][e][s] = ask(plan, kinds[k], model, request.seed);
+    return train_grid<Right>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
+        return ask(plan, kinds[cell.condition], model, request.seed);
     });
-    return all;
 }
 
 // ---- What came out ----------------------------------------------------------------------------
 
 // Right of all depths at one length; -1: it has no positions there.
-int right_of(const Grid& grid, std::size_t times) {
+int right_of(const Right& grid, std::size_t times) {
     int sum = 0;
     for (const int right : grid[times]) sum += right;
     return grid[times][0] < 0 ? -1 : sum;
 }
 
 // All runs agree, or it is undecided. Each is judged by the interval of its own answers.
-Verdict judge(const Plan& plan, const std::vector<Grid>& seeds, std::size_t times, double bound) {
+Verdict judge(const Plan& plan, const std::vector<Right>& seeds, std::size_t times, double bound) {
     int held = 0, missed = 0;
-    for (const Grid& grid : seeds) {
+    for (const Right& grid : seeds) {
         if (right_of(grid, times) < 0) return Verdict::untested;
         const Verdict verdict = above(wilson(right_of(grid, times), plan.samples * depth_count), bound);
         held += verdict == Verdict::held;
@@ -144,17 +126,17 @@ Verdict judge(const Plan& plan, const std::vector<Grid>& seeds, std::size_t time
                            : Verdict::undecided;
 }
 
-int solved_runs(const Plan& plan, const std::vector<Grid>& seeds) {
-    return static_cast<int>(std::count_if(seeds.begin(), seeds.end(), [&](const Grid& grid) {
+int solved_runs(const Plan& plan, const std::vector<Right>& seeds) {
+    return static_cast<int>(std::count_if(seeds.begin(), seeds.end(), [&](const Right& grid) {
         return right_of(grid, 0) >= 0 &&
                above(wilson(right_of(grid, 0), plan.samples * depth_count), solved_at) == Verdict::held;
     }));
 }
 
 // Share of right answers over the seeds, at one depth or (depth_count) all; NaN: no positions.
-double share(const Plan& plan, const std::vector<Grid>& seeds, std::size_t times, int depth) {
+double share(const Plan& plan, const std::vector<Right>& seeds, std::size_t times, int depth) {
     double right = 0;
-    for (const Grid& grid : seeds) {
+    for (const Right& grid : seeds) {
         if (grid[times][0] < 0) return std::nan("");
         right += depth == depth_count ? right_of(grid, times) : grid[times][static_cast<std::size_t>(depth)];
     }
@@ -169,7 +151,7 @@ std::string plain(const std::string& encoding) { // in pictures
 }
 
 // "solved at 64 (3 of 3 seeds; 0.99 right); 0.97 at 128, 0.41 at 256, no positions beyond"
-std::string outcome_of(const Plan& plan, const std::vector<Grid>& seeds) {
+std::string outcome_of(const Plan& plan, const std::vector<Right>& seeds) {
     const int runs = solved_runs(plan, seeds);
     const std::string near = tools::fixed_text(share(plan, seeds, 0, depth_count), 2);
     std::string out = plan.quick ? text("after a little training ", near, " right at ", plan.length)
@@ -187,7 +169,7 @@ std::string outcome_of(const Plan& plan, const std::vector<Grid>& seeds) {
 }
 
 // Which encodings solve it, and which of these find most of the needles in the longest texts.
-std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Grid>>& encodings,
+std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings,
                        std::string (*shown)(const std::string&)) {
     const std::size_t last = plan.times.size() - 1;
     std::string solvers, carried, undecided;
@@ -209,7 +191,7 @@ std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::v
                            undecided.empty() ? "" : " (undecided for " + undecided + ")"));
 }
 
-NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Grid>>& encodings) {
+NamedFigures table_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
     NamedFigures out{kinds[k].name,
                      text(finding_of(plan, k, encodings, shown), " (right answers, ", kinds[k].what,
                           ", by length and depth, with Wilson's interval)"),
@@ -239,7 +221,7 @@ HeatMap empty_map(const Plan& plan) {
     return map;
 }
 
-Picture grid_of(const Plan& plan, std::size_t k, std::size_t e, const std::vector<Grid>& seeds) {
+Picture grid_of(const Plan& plan, std::size_t k, std::size_t e, const std::vector<Right>& seeds) {
     HeatMap map = empty_map(plan);
     for (std::size_t t = 0; t < plan.times.size(); ++t) {
         Vector& row = map.values.emplace_back();
@@ -252,7 +234,7 @@ Picture grid_of(const Plan& plan, std::size_t k, std::size_t e, const std::vecto
 }
 
 // All encodings beside each other.
-Picture overview_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Grid>>& encodings) {
+Picture overview_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
     HeatMap map = empty_map(plan);
     for (std::size_t t = 0; t < plan.times.size(); ++t) {
         Vector& row = map.values.emplace_back();
@@ -265,13 +247,14 @@ Picture overview_of(const Plan& plan, std::size_t k, const std::vector<std::vect
 
 // ---- What was expected ------------------------------------------------------------------------
 
-const std::vector<std::string> expected = {
-    "Every encoding, and none, solves the passkey at the trained length: the key alone tells where to look.",
-    "Of those that solve the needle, alibi finds most at twice the trained length, sinusoidal does not.",
-    "rope, where it solves the passkey, finds less than half at 8 times the trained length."};
-
-void judge_all(const Plan& plan, const Grids& all, Result& result) {
-    Judgement passkey, needle, rope;
+void judge_all(const Plan& plan, const Grid<Right>& all, Result& result) {
+    Expectations expectations;
+    Judgement& passkey = expectations.expect(
+        "Every encoding, and none, solves the passkey at the trained length: the key alone tells where to look.");
+    Judgement& needle = expectations.expect(
+        "Of those that solve the needle, alibi finds most at twice the trained length, sinusoidal does not.");
+    Judgement& rope =
+        expectations.expect("rope, where it solves the passkey, finds less than half at 8 times the trained length.");
     for (std::size_t e = 0; e < plan.encodings.size(); ++e) {
         const std::string& name = plan.encodings[e];
         passkey.add(judge(plan, all[0][e], 0, solved_at), shown(name));
@@ -284,8 +267,7 @@ void judge_all(const Plan& plan, const Grids& all, Result& result) {
         if (name == "rope" && solves(0) && plan.times.back() == 8)
             rope.add(reversed(judge(plan, all[0][e], plan.times.size() - 1, half)), name);
     }
-    int number = 0;
-    for (const Judgement& one : {passkey, needle, rope}) result.found.push_back(one.sentence(++number));
+    expectations.write_to(result);
 }
 
 // ---- The experiment ---------------------------------------------------------------------------
@@ -312,9 +294,8 @@ Result run(const Request& request) {
     if (plan.length < least)
         fail(ErrorCode::usage, "option --length: expected at least ", least, " for this experiment, found ",
              plan.length);
-    const Grids all = train_all(plan, request);
+    const Grid<Right> all = train_all(plan, request);
     Result result;
-    result.expected = expected;
     for (std::size_t k = 0; k < std::size(kinds); ++k) result.found.push_back(finding_of(plan, k, all[k], shown) + ".");
     for (std::size_t k = 0; k < std::size(kinds); ++k) {
         result.tables.push_back(table_of(plan, k, all[k]));

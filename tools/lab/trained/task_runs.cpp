@@ -78,13 +78,8 @@ int length_of(const Task& task, double times) {
 
 Recipe recipe_of(const Task& task) {
     Recipe r;
-    r.trunk.vocab_size = task.vocab;
-    r.trunk.n_layers = 3;
-    r.trunk.d_model = 64;
-    r.trunk.n_heads = r.trunk.n_kv_heads = 4;
-    r.trunk.d_head = 16;
-    r.trunk.d_ff = 128;
-    r.trunk.context = r.length = task.tokens(task.trained) - 1;
+    r.length = task.tokens(task.trained) - 1;
+    r.trunk = small_trunk(task.vocab, r.length, 3);
     r.batch = task.batch;
     r.steps = task.steps;
     r.lr = 2e-3;
@@ -120,32 +115,20 @@ TaskScore score(const Model& model, const Task& task, int length, int samples, s
     return sum;
 }
 
-std::vector<std::vector<TaskRuns>> train_all(const TaskPlan& plan, std::uint64_t seed,
-                                             const std::function<void(const std::string&)>& progress) {
-    std::vector<Recipe> recipes;
-    std::int64_t steps = 0;
+Grid<TaskRun> train_all(const TaskPlan& plan, std::uint64_t seed,
+                        const std::function<void(const std::string&)>& progress) {
+    GridPlan study{{}, {}, plan.encodings, plan.seeds};
     for (const Task* task : plan.tasks) {
-        const Recipe& recipe = recipes.emplace_back(recipe_of(*task));
-        steps += recipe.steps;
-        for (const std::string& spec : plan.encodings) check_recipe(recipe, spec);
+        study.conditions.push_back(recipe_of(*task));
+        study.positions.push_back(task->tokens(length_of(*task, plan.times.back())));
     }
-    const auto seeds = static_cast<std::size_t>(plan.seeds);
-    const int each = static_cast<int>(plan.encodings.size()) * plan.seeds;
-    std::vector<std::vector<TaskRuns>> all(plan.tasks.size(),
-                                           std::vector<TaskRuns>(plan.encodings.size(), TaskRuns(seeds)));
-    Meter meter(steps * each, "training", progress);
-    side_by_side(static_cast<int>(plan.tasks.size()) * each, [&](int index) {
-        const auto t = static_cast<std::size_t>(index / each), e = static_cast<std::size_t>(index % each / plan.seeds),
-                   s = static_cast<std::size_t>(index % plan.seeds);
-        const Task& task = *plan.tasks[t];
-        TaskRun& run = all[t][e][s];
-        run.seed = seed + s;
-        const int longest = task.tokens(length_of(task, plan.times.back()));
-        const Model model = small_model(recipes[t], plan.encodings[e], run.seed, longest, meter, &run.steps);
+    return train_grid<TaskRun>(study, seed, progress, [&](const Model& model, const GridCell& cell) {
+        const Task& task = *plan.tasks[cell.condition];
+        TaskRun run{.seed = cell.seed, .steps = cell.steps, .scores = {}};
         for (const double times : plan.times)
-            run.scores.push_back(score(model, task, length_of(task, times), plan.samples, run.seed));
+            run.scores.push_back(score(model, task, length_of(task, times), plan.samples, cell.seed));
+        return run;
     });
-    return all;
 }
 
 } // namespace ordo::lab

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tools/lab/math/statistics.h"
-#include "tools/lab/study/small_models.h"
+#include "tools/lab/study/grid.h"
 #include "tools/lab/trained/synthetic.h"
 
 #include <functional>
@@ -53,7 +53,7 @@ int length_of(const Task& task, double times);
 Recipe recipe_of(const Task& task);
 TaskScore score(const Model& model, const Task& task, int length, int samples, std::uint64_t seed);
 // [task][encoding]
-std::vector<std::vector<TaskRuns>> train_all(const TaskPlan& plan, std::uint64_t seed,
-                                             const std::function<void(const std::string&)>& progress);
+Grid<TaskRun> train_all(const TaskPlan& plan, std::uint64_t seed,
+                        const std::function<void(const std::string&)>& progress);
 
 } // namespace ordo::lab

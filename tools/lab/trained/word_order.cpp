@@ -44,35 +44,38 @@ Plan plan_of(const Request& request) {
     return plan;
 }
 
+// Of a condition one of the two is asked.
+struct Asked {
+    Answers answers;
+    Chase chase;
+};
+
 std::vector<WordRow> train_all(const Plan& plan, const Request& request) {
     const Recipe by_heart = corpus_recipe(plan.corpus, plan.corpus_steps);
-    const auto chase = [&](std::size_t depth) { return chase_recipe(layer_counts[depth], plan.chase_steps); };
-    Recipe as_it_starts = by_heart;
-    as_it_starts.steps = 0;
-    std::vector<WordRow> rows;
-    for (const std::string& spec : request.encodings("all;rotate-stretch:period=6")) {
-        WordRow row{spec, says_nothing_of_position(spec, by_heart.trunk.dims()), {}, {}, {}};
-        for (const Recipe& recipe : {by_heart, chase(0)}) check_recipe(recipe, spec);
-        const auto n = static_cast<std::size_t>(plan.seeds);
-        row.trained.resize(n);
-        row.untrained.resize(n);
-        for (auto& answers : row.chase) answers.resize(n);
-        rows.push_back(std::move(row));
+    GridPlan study{{by_heart, by_heart},
+                   {by_heart.length, by_heart.length},
+                   request.encodings("all;rotate-stretch:period=6"),
+                   plan.seeds};
+    study.conditions[0].steps = 0; // as it starts
+    for (const int layers : layer_counts) {
+        study.conditions.push_back(chase_recipe(layers, plan.chase_steps));
+        study.positions.push_back(study.conditions.back().length);
     }
-    const int runs = static_cast<int>(rows.size()) * plan.seeds;
-    Meter meter(std::int64_t{runs} * (plan.corpus_steps + std::int64_t{depths} * plan.chase_steps), "training",
-                request.progress);
-    side_by_side(runs, [&](int run) {
-        WordRow& row = rows[static_cast<std::size_t>(run / plan.seeds)];
-        const auto i = static_cast<std::size_t>(run % plan.seeds);
-        const std::uint64_t seed = request.seed + i;
-        const auto train = [&](const Recipe& recipe) {
-            return small_model(recipe, row.encoding, seed, recipe.length, meter);
-        };
-        row.untrained[i] = answers_of(plan.corpus, plan.prompts, train(as_it_starts));
-        row.trained[i] = answers_of(plan.corpus, plan.prompts, train(by_heart));
-        for (std::size_t d = 0; d < depths; ++d) row.chase[d][i] = ask_chase(train(chase(d)), seed);
-    });
+    const auto grid =
+        train_grid<Asked>(study, request.seed, request.progress, [&](const Model& model, const GridCell& cell) {
+            return cell.condition < 2 ? Asked{answers_of(plan.corpus, plan.prompts, model), {}}
+                                      : Asked{{}, ask_chase(model, cell.seed)};
+        });
+    std::vector<WordRow> rows;
+    for (std::size_t e = 0; e < study.encodings.size(); ++e) {
+        const std::string& spec = study.encodings[e];
+        WordRow& row = rows.emplace_back();
+        row.encoding = spec, row.silent = says_nothing_of_position(spec, by_heart.trunk.dims());
+        for (const Asked& one : grid[0][e]) row.untrained.push_back(one.answers);
+        for (const Asked& one : grid[1][e]) row.trained.push_back(one.answers);
+        for (std::size_t d = 0; d < depths; ++d)
+            for (const Asked& one : grid[2 + d][e]) row.chase[d].push_back(one.chase);
+    }
     return rows;
 }
 
@@ -240,9 +243,7 @@ Result run(const Request& request) {
     const Plan plan = plan_of(request);
     const std::vector<WordRow> rows = train_all(plan, request);
     const WordLines lines = lines_of(plan, rows);
-    WordExpectations expectations = expectations_of(rows, lines);
     Result result;
-    result.expected = std::move(expectations.texts);
     result.tables = {
         table_of("published", "The three questions as they were published", {food_is, good_is, food_next}, rows, lines),
         table_of("fuller", "What the corpus itself has in these places", {truth, right_next, in_place, loss}, rows,
@@ -278,7 +279,7 @@ Result run(const Request& request) {
         result.found.push_back("P(food) right after \"carbohydrates are\" is " + range_text(rows, food_next, 4) +
                                " (chance " + number_of(lines.uniform.food_next, 4) + "), and where the corpus has it " +
                                range_text(rows, in_place, 4) + ".");
-    for (std::string& outcome : expectations.outcome) result.found.push_back(std::move(outcome));
+    expectations_of(rows, lines).write_to(result);
     result.notes = notes_of(plan, rows, lines);
     return result;
 }

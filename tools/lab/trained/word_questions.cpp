@@ -95,12 +95,8 @@ Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Model
 
 Recipe corpus_recipe(const WordCorpus& corpus, int steps) {
     Recipe r;
-    r.trunk.vocab_size = static_cast<int>(corpus.words.size());
-    r.trunk.context = r.length = static_cast<int>(corpus.longest) + 1;
-    r.trunk.n_layers = 1;
-    r.trunk.d_model = 64;
-    r.trunk.n_heads = r.trunk.n_kv_heads = r.trunk.d_head = 8;
-    r.trunk.d_ff = 64;
+    r.length = static_cast<int>(corpus.longest) + 1;
+    r.trunk = small_trunk(static_cast<int>(corpus.words.size()), r.length, 1, 8, 64);
     r.batch = static_cast<int>(std::min<std::size_t>(32, corpus.sentences.size()));
     r.steps = steps;
     // Step by step through the corpus, from its start again after its end.
@@ -150,12 +146,8 @@ std::array<Token, chase_length> sentence_of(Token first, Token second, Token que
 
 Recipe chase_recipe(int layers, int steps) {
     Recipe r;
-    r.trunk.vocab_size = prey + 1;
-    r.trunk.n_layers = layers;
-    r.trunk.d_model = 64;
-    r.trunk.n_heads = r.trunk.n_kv_heads = r.trunk.d_head = 8;
-    r.trunk.d_ff = 64;
-    r.trunk.context = r.length = chase_length - 1;
+    r.length = chase_length - 1;
+    r.trunk = small_trunk(prey + 1, r.length, layers, 8, 64);
     r.batch = 48;
     r.steps = steps;
     r.lr = 2e-3;

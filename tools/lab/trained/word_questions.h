@@ -2,7 +2,7 @@
 // The two kinds of questions of `word-order`, each asked of one model that is trained on the spot.
 #pragma once
 
-#include "tools/lab/study/small_models.h"
+#include "tools/lab/study/grid.h"
 #include "tools/lab/trained/word_corpus.h"
 
 namespace ordo::lab {

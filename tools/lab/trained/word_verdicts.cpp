@@ -2,7 +2,6 @@
 #include "tools/lab/trained/word_verdicts.h"
 
 #include "tools/lab/math/numbers.h"
-#include "tools/lab/study/judgement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,16 +11,6 @@ namespace {
 
 constexpr double near = 0.05;     // of distances that count as the same
 constexpr double rounding = 1e-4; // of probabilities in float
-
-struct Expectations : WordExpectations {
-    void add(std::string text, Verdict (*judge)(const WordRow&, const WordLines&), const std::vector<WordRow>& rows,
-             const WordLines& lines) {
-        Judgement judgement;
-        for (const WordRow& row : rows) judgement.add(judge(row, lines), row.encoding);
-        outcome.push_back(judgement.sentence(static_cast<int>(texts.size()) + 1, " on these models and this corpus"));
-        texts.push_back(std::move(text));
-    }
-};
 
 Verdict learns_conditional(const WordRow& row, const WordLines& lines) {
     if (std::isnan(lines.conditional.food_is_truth)) return Verdict::untested;
@@ -72,24 +61,28 @@ Share accuracy_of(const std::vector<Chase>& chases) {
     return share_of(values, 4.0 * chase_kept);
 }
 
-WordExpectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines) {
+Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines) {
     Expectations e;
-    e.add("Every trained model knows the corpus by heart: after \"food is\" its distance from what the corpus goes on "
-          "with is below 0.05, and below that of the words' frequencies, whatever its encoding.",
-          learns_conditional, rows, lines);
-    e.add("On the published measure, the distance from the words after \"is\" anywhere, all models therefore stand "
-          "within 0.05 of the line of a model that knows the corpus by heart, which is not 0: less is not better.",
-          published_measure_meets_its_line, rows, lines);
-    e.add("P(food) right after \"carbohydrates are\", where the corpus never has it, is below half of chance for every "
-          "trained model, and where the corpus has it, some words later, above one half.",
-          food_is_not_next, rows, lines);
-    e.add("One layer without position reads a bag of words: exchanging the two animals changes no probability but by "
-          "rounding (below 0.0001) and exactly half of its answers are right.",
-          silent_is_a_bag, rows, lines);
-    e.add("With a position one layer tells the orders apart: at least three of four answers are right.",
-          others_see_order, rows, lines);
-    e.add("Two layers tell them apart without one too, since the causal mask gives the words before them away.",
-          all_see_order_at_two, rows, lines);
+    const auto add = [&](std::string sentence, Verdict (*judge)(const WordRow&, const WordLines&)) {
+        Judgement& judgement = e.expect(std::move(sentence), " on these models and this corpus");
+        for (const WordRow& row : rows) judgement.add(judge(row, lines), row.encoding);
+    };
+    add("Every trained model knows the corpus by heart: after \"food is\" its distance from what the corpus goes on "
+        "with is below 0.05, and below that of the words' frequencies, whatever its encoding.",
+        learns_conditional);
+    add("On the published measure, the distance from the words after \"is\" anywhere, all models therefore stand "
+        "within 0.05 of the line of a model that knows the corpus by heart, which is not 0: less is not better.",
+        published_measure_meets_its_line);
+    add("P(food) right after \"carbohydrates are\", where the corpus never has it, is below half of chance for every "
+        "trained model, and where the corpus has it, some words later, above one half.",
+        food_is_not_next);
+    add("One layer without position reads a bag of words: exchanging the two animals changes no probability but by "
+        "rounding (below 0.0001) and exactly half of its answers are right.",
+        silent_is_a_bag);
+    add("With a position one layer tells the orders apart: at least three of four answers are right.",
+        others_see_order);
+    add("Two layers tell them apart without one too, since the causal mask gives the words before them away.",
+        all_see_order_at_two);
     return e;
 }
 

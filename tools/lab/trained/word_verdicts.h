@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tools/lab/math/statistics.h"
+#include "tools/lab/study/judgement.h"
 #include "tools/lab/trained/word_questions.h"
 
 #include <numbers>
@@ -43,11 +44,7 @@ inline const Field food_is{"js_food_is", &Answers::food_is, largest_distance},
 Share over_seeds(const std::vector<Answers>& answers, const Field& field);
 Share accuracy_of(const std::vector<Chase>& chases);
 
-// What was expected, and for each what came of it: the models that miss it, and those of which the interval over the
-// seeds does not decide it.
-struct WordExpectations {
-    std::vector<std::string> texts, outcome;
-};
-WordExpectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines);
+// Each with the models that miss it, and those of which the interval over the seeds does not decide it.
+Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines);
 
 } // namespace ordo::lab
