@@ -267,7 +267,7 @@ test-add-encoding: program test-binary ## prove that a new encoding is one file,
 weights: program ## CORPUS=DIR: train the shipped weights again, by way of build/weights, two at a time
 	@[ -n "$(CORPUS)" ] || { echo "make weights: expected CORPUS=DIR, the folder with simple.train.txt" >&2; exit 1; }
 	@tools/scripts/weights.sh $(BUILD)/ordo "$(CORPUS)" weights
-	@bench/results.sh $(BUILD) heldout accuracy
+	@bench/results.sh $(BUILD) losses heldout accuracy
 	@tools/scripts/readme_table.sh
 seeds: program ## CORPUS=DIR: train two more seeds of six encodings, and take bench/results/seeds*.csv and the README's table again
 	@[ -n "$(CORPUS)" ] || { echo "make seeds: expected CORPUS=DIR, the folder with simple.train.txt" >&2; exit 1; }

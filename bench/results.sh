@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Takes the figures of bench/results again, or some of them. bench/README.md says what they mean; for those that
 # are times the machine should be doing nothing else.
-#   results.sh BUILD [heldout|accuracy|encodings|training ...]
+#   results.sh BUILD [losses|heldout|accuracy|encodings|training ...]
 set -eu
 [ $# -ge 1 ] || { sed -n '3,5p' "$0"; exit 2; }
 cd "$(dirname "$0")/.."
 build=$1
 ordo=$build/ordo
 shift
-[ $# -gt 0 ] || set -- heldout accuracy encodings training
+[ $# -gt 0 ] || set -- losses heldout accuracy encodings training
 results=bench/results
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -22,6 +22,20 @@ machine() {
         uname -sm
         "$ordo" --version
     } >"$results/machine.txt"
+}
+
+# The README's losses: of the runs that were kept (seeds.sh), and of the shipped files of one trunk on weights/heldout.txt.
+losses() {
+    "$ordo" lab compare -q --out "$scratch/kept" >"$scratch/found"
+    cp "$scratch/kept/compare-loss.csv" "$results/seeds.csv"
+    cp "$scratch/kept/compare-pairs.csv" "$results/seeds-pairs.csv"
+    files=
+    for file in weights/*.safetensors; do
+        [ "$file" = weights/storyteller.safetensors ] || files="$files --model $file"
+    done
+    # shellcheck disable=SC2086  # names without spaces
+    "$ordo" lab compare -q --out "$scratch/shipped" $files >"$scratch/found"
+    cp "$scratch/shipped/compare-loss.csv" "$results/heldout-losses.csv"
 }
 
 # perplexity's columns, with the file and its encoding before them.
@@ -66,11 +80,11 @@ training() {
 
 for part; do
     case $part in
-    heldout | accuracy) "$part" ;;
+    losses | heldout | accuracy) "$part" ;;
     encodings | training)
         machine
         "$part"
         ;;
-    *) echo "results: $part: expected heldout, accuracy, encodings or training" >&2; exit 2 ;;
+    *) echo "results: $part: expected losses, heldout, accuracy, encodings or training" >&2; exit 2 ;;
     esac
 done

@@ -69,11 +69,10 @@ TEST(LabExtrapolate, SameTokensAtEveryLengthScoredAsASessionDoes) {
         tools::read_documents(tools::read_input("weights/heldout.txt", tools::most_text), model, "weights/heldout.txt");
     Session session(model, {.capacity = 64, .chunk = 64, .first_position = 0});
     double sum = 0;
-    int count = 0, used = 0;
+    int count = 0;
     for (const tools::Document& document : documents) {
-        if (document.tokens.size() < 256 || used++ >= 2) continue;
-        const std::size_t n = document.tokens.size() / 256 * 256;
-        for (std::size_t start = 0; start < n; start += 64) {
+        if (document.tokens.size() < 256) continue;
+        for (std::size_t start = 0; start < 256; start += 64) { // --quick reads no more of each
             session.rewind(0);
             for (std::size_t at = start; at + 1 < start + 64; ++at) {
                 const auto logits = session.feed(std::span(document.tokens).subspan(at, 1));

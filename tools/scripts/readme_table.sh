@@ -23,11 +23,12 @@ trap 'rm -rf "$scratch"' EXIT
 
 "$ordo" encodings --format csv >"$scratch/registered.csv"
 # Figures that were not taken yet leave their cells empty.
-for name in seeds seeds-runs heldout encodings; do
+for name in seeds seeds-runs heldout-losses encodings; do
     if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$scratch/"; else : >"$scratch/$name.csv"; fi
 done
 
-awk '
+rate=$(sed -n 's/.* at \([0-9.]*\) on .*/ (\1)/p' "$results/seeds-recipe.txt" 2>/dev/null || true)
+awk -v rate="$rate" '
 # Fields of a line of CSV into f[1..]; returns how many.
 function fields(line, f,    n, c, i, quoted) {
     n = 1; f[1] = ""; quoted = 0
@@ -62,10 +63,8 @@ function interval(mean, half) {
     if (column(mean) == "") return ""
     return column(half) == "" ? sprintf("%+.3f", column(mean)) : sprintf("%+.3f ± %.3f", column(mean), column(half))
 }
-function on_shipped(name, label,    loss) {
-    loss = label == "" ? shipped[name] : shipped[name, label]
-    return loss == "" ? "" : name == "none" ? "reference" : sprintf("%+.3f", loss - shipped["none"])
-}
+# Whether an interval leaves zero out: 1 above, -1 below, 0 neither.
+function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
 FNR == 1 {
     split("", at)
@@ -88,11 +87,20 @@ file == "seeds.csv" {
     else if (fewest == "" || column("seeds") < fewest + 0) fewest = column("seeds")
     tag[name, ++count[name]] = label
     loss[name, count[name]] = name == "none" ? "reference" : interval("minus_none", "half_minus")
+    corpus_side[name, label] = side("minus_none", "half_minus")
+    if (column("minus_none") != "") ++compared
 }
 file == "seeds-runs.csv" { budget = sprintf("%.1f", column("tokens") / 1e6) }
-file == "heldout.csv" && column("file") != "storyteller.safetensors" { # which is another model
+file == "heldout-losses.csv" {
     name = base(column("encoding"))
-    shipped[name] = shipped[name, first_parameter(column("encoding"))] = column("nll")
+    label = first_parameter(column("encoding"))
+    if (name == "none") on_none = column("nll")
+    shipped[name, label] = name == "none" ? "reference" : interval("minus_none", "half_documents")
+    if (corpus_side[name, label] && corpus_side[name, label] == side("minus_none", "half_documents")) {
+        shown = name (count[name] > 1 ? " (" label ")" : "")
+        if (corpus_side[name, label] < 0) ahead = listed(ahead, shown)
+        else behind = listed(behind, shown)
+    }
 }
 file == "encodings.csv" && column("n_prompt") > 0 {
     name = base(column("encoding"))
@@ -111,7 +119,7 @@ file == "registered.csv" {
     losses = others = ""
     for (i = 1; i <= count[name]; ++i) {
         losses = listed(losses, loss[name, i], count[name] > 1 ? tag[name, i] : "")
-        others = listed(others, on_shipped(name, count[name] > 1 ? tag[name, i] : ""), count[name] > 1 ? tag[name, i] : "")
+        others = listed(others, shipped[name, tag[name, i]], count[name] > 1 ? tag[name, i] : "")
     }
     print "| [`" name "`](engine/encoding/" source ".cpp) | " cell(column("summary")) " | " cell(linked(column("paper"))) " | " \
         cell(losses) " | " cell(others) " | " cell(cost[name]) " |"
@@ -122,16 +130,20 @@ END {
     if (seeds) {
         notes = "\n- **Loss, corpus**: prediction error on held-out stories, in nats per token, minus " sprintf("%.3f", none) " of `none`.\n  Lower is better. "
         if (seeds > 1)
-            notes = notes "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs of " budget " ± half a 95 % interval" (once ? ", or one run" : "") "."
+            notes = notes "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs of " budget (once ? ", or one run" : "") ". ± is half a 95 % interval\n" \
+                "  for all " compared " comparisons at once (Dunnett). It covers other seeds, by the spread that all\n  encodings share, and other documents."
         else
             notes = notes "One run each of " budget "; the spread between runs is not known."
     }
-    if (shipped["none"] != "")
-        notes = notes "\n- **Loss, shipped text**: the same of one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", shipped["none"]) "."
+    if (on_none != "")
+        notes = notes "\n- **Loss, shipped text**: the same of one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", on_none) ".\n  Its ± covers other documents alone."
+    if (ahead behind != "")
+        notes = notes "\n- **Both texts** agree" (ahead == "" ? "" : " that " ahead " " (ahead ~ /,/ ? "are" : "is") " ahead of `none`") \
+            (behind == "" ? "" : (ahead == "" ? " that " : ", and ") behind " behind it") ".\n  This holds at this learning rate" rate ", this budget and this model size."
     if (cpu)
         notes = notes "\n- **Cost**: the time of the encoding as a share of a pass over " prompt " tokens (" cpu ")."
     print notes
-}' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/heldout.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
+}' "$scratch/seeds.csv" "$scratch/seeds-runs.csv" "$scratch/heldout-losses.csv" "$scratch/encodings.csv" "$scratch/registered.csv" >"$scratch/table"
 
 awk -v table="$scratch/table" '
 /^<!-- encodings:end -->$/ { inside = 0 }

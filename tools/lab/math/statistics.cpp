@@ -10,21 +10,6 @@
 namespace ordo::lab {
 namespace {
 
-// P(|T| <= t) for n degrees of freedom, a finite sum (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). With
-// u = atan(t / sqrt(n)):
-//   odd n:  2/pi (u + sin u (cos u + 2/3 cos^3 u + ... + (2 4 .. (n-3)) / (3 5 .. (n-2)) cos^(n-2) u)), n = 1: 2 u / pi
-//   even n: sin u (1 + 1/2 cos^2 u + ... + (1 3 .. (n-3)) / (2 4 .. (n-2)) cos^(n-2) u)
-double within(double t, int n) {
-    const double u = std::atan(t / std::sqrt(n)), square = std::cos(u) * std::cos(u);
-    const bool odd = n % 2 != 0;
-    double term = odd ? std::cos(u) : 1, sum = n == 1 ? 0 : term;
-    for (int k = odd ? 3 : 2; k <= n - 2; k += 2) {
-        term *= square * (k - 1) / k;
-        sum += term;
-    }
-    return odd ? 2 / std::numbers::pi * (u + std::sin(u) * sum) : std::sin(u) * sum;
-}
-
 constexpr double normal_975 = 1.959963984540054; // of the normal distribution
 
 // Wilson's interval of a share p of n trials, for a quantile z.
@@ -36,14 +21,29 @@ Interval score_interval(double p, double n, double z) {
 
 } // namespace
 
+// A finite sum (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). With
+// u = atan(t / sqrt(n)):
+//   odd n:  2/pi (u + sin u (cos u + 2/3 cos^3 u + ... + (2 4 .. (n-3)) / (3 5 .. (n-2)) cos^(n-2) u)), n = 1: 2 u / pi
+//   even n: sin u (1 + 1/2 cos^2 u + ... + (1 3 .. (n-3)) / (2 4 .. (n-2)) cos^(n-2) u)
+double student_within(double t, int n) {
+    const double u = std::atan(t / std::sqrt(n)), square = std::cos(u) * std::cos(u);
+    const bool odd = n % 2 != 0;
+    double term = odd ? std::cos(u) : 1, sum = n == 1 ? 0 : term;
+    for (int k = odd ? 3 : 2; k <= n - 2; k += 2) {
+        term *= square * (k - 1) / k;
+        sum += term;
+    }
+    return odd ? 2 / std::numbers::pi * (u + std::sin(u) * sum) : std::sin(u) * sum;
+}
+
 double t_quantile(double probability, int degrees) {
     if (probability < 0.5) return -t_quantile(1 - probability, degrees);
     const double wanted = 2 * probability - 1;
     double low = 0, high = 1;
-    while (within(high, degrees) < wanted && high < 1e300) high *= 2;
+    while (student_within(high, degrees) < wanted && high < 1e300) high *= 2;
     for (int i = 0; i < 200; ++i) {
         const double middle = (low + high) / 2;
-        (within(middle, degrees) < wanted ? low : high) = middle;
+        (student_within(middle, degrees) < wanted ? low : high) = middle;
     }
     return (low + high) / 2;
 }
@@ -55,14 +55,18 @@ Mean mean_of(std::span<const double> values) {
     return {sample.mean(), t_quantile(0.975, static_cast<int>(values.size()) - 1) * sample.standard_error()};
 }
 
-Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts) {
+Difference error_of_sums(std::span<const double> sums, std::span<const double> counts) {
     double sum = 0, count = 0, squares = 0;
     for (std::size_t i = 0; i < sums.size(); ++i) sum += sums[i], count += counts[i];
     const double mean = sum / count, n = static_cast<double>(sums.size());
     if (sums.size() < 2) return {mean, std::nan("")};
     for (std::size_t i = 0; i < sums.size(); ++i) squares += std::pow(sums[i] - mean * counts[i], 2);
-    const double error = std::sqrt(squares * n / (n - 1)) / count;
-    return {mean, t_quantile(0.975, static_cast<int>(sums.size()) - 1) * error};
+    return {mean, std::sqrt(squares * n / (n - 1)) / count};
+}
+
+Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts) {
+    const auto [mean, error] = error_of_sums(sums, counts);
+    return {mean, sums.size() < 2 ? error : t_quantile(0.975, static_cast<int>(sums.size()) - 1) * error};
 }
 
 Mean mean_of_clusters(std::span<const double> values, std::span<const int> clusters) {

@@ -2,6 +2,8 @@
 // What a handful of runs says of the mean that many would have, and what that decides.
 #pragma once
 
+#include "tools/lab/math/numbers.h"
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -11,6 +13,8 @@ namespace ordo::lab {
 
 // The point that Student's t distribution stays below with the given probability; degrees of freedom >= 1.
 double t_quantile(double probability, int degrees);
+// P(|T| <= t), the same.
+double student_within(double t, int degrees);
 
 // A 95 % confidence interval; NaN: too little is known for one.
 struct Interval {
@@ -31,8 +35,9 @@ Mean mean_of(std::span<const double> values);
 // what the clusters' sums differ from what the mean predicts (a ratio estimator; Cochran 1977, Sampling Techniques,
 // section 6.4), Student's with as many degrees of freedom as there are clusters, less one. As many of both.
 Mean mean_of_clusters(std::span<const double> values, std::span<const int> clusters);
-// The same of sums over clusters of so many values each.
+// The same of sums over clusters of so many values each; and the standard error in the place of the half.
 Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts);
+Difference error_of_sums(std::span<const double> sums, std::span<const double> counts);
 
 // Of a probability, where `right` of `of` trials came true: Wilson's score interval (Wilson 1927), which stays in [0, 1].
 // of >= 1.

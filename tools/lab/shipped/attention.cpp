@@ -16,7 +16,8 @@ namespace ordo::lab {
 namespace {
 
 constexpr const char* usual_prompt = "The old dog Tom ran to the tree. Lily was happy. The old dog Tom ran";
-constexpr double most_of_it = 0.5; // of a head's weight
+constexpr double most_of_it = 0.5;  // of a head's weight
+constexpr double tenth_of_it = 0.1; // from which on a head is called an induction head
 
 struct Measured {
     Trained file;
@@ -221,8 +222,13 @@ std::string clause_of(const HeadScores& scores, HeadKind kind, const Best& best)
 void judge(const std::vector<Measured>& all, Result& result) {
     Figures table{
         {"model", "kind", "layer", "head", "score", "low", "high", "over_control", "half", "most_of_weight"}, {}, 3};
-    Judgement previous, repeats;
-    std::size_t before = 0, induction = 0;
+    Expectations expectations;
+    Judgement& previous =
+        expectations.expect("Every encoding but `none` has a head that gives most of its weight to the token before.");
+    Judgement& repeats = expectations.expect(
+        "Random tokens cost less the second time: every model copies from its context to some degree, since its "
+        "text repeats names.");
+    std::size_t before = 0, induction = 0, undecided = 0;
     for (const Measured& one : all) {
         std::string sentence;
         for (const HeadKind kind : head_kinds) {
@@ -234,7 +240,10 @@ void judge(const std::vector<Measured>& all, Result& result) {
                       best.score.interval.high, best.over.mean, best.over.half, std::string(name_of(verdict)));
             append(sentence, clause_of(one.scores, kind, best), "; ");
             if (kind == HeadKind::previous) before += verdict == Verdict::held;
-            if (kind == HeadKind::induction) induction += above(best.over.interval(), 0) == Verdict::held;
+            if (kind == HeadKind::induction) {
+                const Verdict both = std::max(above(best.score.interval, tenth_of_it), above(best.over.interval(), 0));
+                induction += both == Verdict::held, undecided += both == Verdict::undecided;
+            }
             if (kind == HeadKind::previous && one.file.encoding != "none") previous.add(verdict, one.file.name);
         }
         const Mean gain = mean_of(one.scores.gain);
@@ -248,9 +257,10 @@ void judge(const std::vector<Measured>& all, Result& result) {
         result.found.begin(),
         text("Of ", all.size(), " models ", before,
              " have a head that gives most of its weight to the token before, and ", induction,
-             " one that looks at what came after the same token more than chance (an induction head)."));
-    result.found.push_back(previous.sentence(1));
-    result.found.push_back(repeats.sentence(2));
+             " one that gives more than a tenth of it to what came after the same token, and more than chance (an "
+             "induction head; undecided for ",
+             undecided, ")."));
+    expectations.write_to(result);
     result.tables.insert(result.tables.begin(),
                          {"best", "The best head of each kind, chosen by half of the sequences, measured on the others",
                           std::move(table)});
@@ -292,10 +302,6 @@ Result run(const Request& request) {
     const std::string prompt(prompts.empty() ? usual_prompt : prompts[0]);
     const RepetitionPlan plan{.sequences = request.quick ? 32 : 128};
     Result result;
-    result.expected = {
-        "Every encoding but `none` has a head that gives most of its weight to the token before.",
-        "Random tokens cost less the second time: every model copies from its context to some degree, since its "
-        "text repeats names."};
     std::vector<Measured> all;
     Figures heads{{"model", "layer", "head", "kind", "score", "low", "high", "control", "uniform"}, {}, 4};
     std::array<Shown, 3> shown;

@@ -4,7 +4,7 @@
 #include "model/model.h"
 #include "tools/cli/weights.h"
 #include "tools/lab/math/numbers.h"
-#include "tools/lab/shipped/compare_runs.h"
+#include "tools/lab/shipped/compare_verdicts.h"
 #include "tools/lab/shipped/extrapolation.h"
 #include "tools/lab/trained/task_results.h"
 #include "tools/train/record.h"
@@ -33,7 +33,7 @@ Run measure(const Trained& trained, const Text& held, const Request& request) {
     for (const Sample& sample : samples)
         if (sample.count() > 0) run.documents.push_back({sample.count(), sample.mean()});
     WindowPlan plan{{trained.context, beyond * trained.context}};
-    if (request.quick) plan.step = 256, plan.documents = 2;
+    plan.short_documents = request.quick;
     const auto longest = static_cast<std::size_t>(plan.lengths.back());
     if (std::none_of(documents.begin(), documents.end(),
                      [&](const tools::Document& document) { return document.tokens.size() >= longest; })) {
@@ -47,47 +47,6 @@ Run measure(const Trained& trained, const Text& held, const Request& request) {
     else
         run.why_not = far.refusal;
     return run;
-}
-
-// A sum or pattern without parameters and the parentheses around a single name: pattern(rope,none).
-std::string without_parameters(const std::string& spec) {
-    std::string out;
-    for (std::size_t at = 0; at < spec.size();) {
-        if (spec[at] != ':') {
-            out += spec[at++];
-            continue;
-        }
-        for (bool more = true; more;) { // key=value{,key=value}
-            const std::size_t end = std::min(spec.find_first_of(",)+", at), spec.size());
-            const std::size_t next = std::min(spec.find_first_of(",)+(:", end + 1), spec.size());
-            more = end < spec.size() && spec[end] == ',' && spec.substr(end, next - end).find('=') != spec.npos;
-            at = more ? end + 1 : end;
-        }
-    }
-    for (std::size_t open = out.find('('); open != out.npos; open = out.find('(', open + 1)) {
-        const std::size_t close = out.find_first_of("(),+", open + 1);
-        const bool own = open > 0 && (out[open - 1] == '(' || out[open - 1] == ',');
-        if (own && close != out.npos && out[close] == ')') out.erase(close, 1), out.erase(open, 1);
-    }
-    return out;
-}
-
-// A name as short as tells the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or all of a spec if need be.
-void name_groups(std::vector<Group>& groups) {
-    for (Group& group : groups) {
-        group.name = group.spec;
-        if (group.spec.find_first_of("+(") != std::string::npos) {
-            const std::string bare = without_parameters(group.spec);
-            const auto same = [&](const Group& other) { return without_parameters(other.spec) == bare; };
-            if (std::count_if(groups.begin(), groups.end(), same) == 1) group.name = bare;
-            continue;
-        }
-        for (const char* end : {":", ",", "\n"}) {
-            group.name = group.spec.substr(0, group.spec.find(*end));
-            const auto begins = [&](const Group& other) { return (other.spec + "\n").starts_with(group.name + *end); };
-            if (std::count_if(groups.begin(), groups.end(), begins) <= 1) break;
-        }
-    }
 }
 
 void best_first(std::vector<Group>& groups) {
@@ -117,7 +76,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
             std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.spec == trained.encoding; });
         if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, trained.encoding, {}});
         const auto seed = facts.record.find("seed");
-        // Without one, a run is nobody's pair.
+        // Without one, a run has a name of its own.
         const std::string key = seed == facts.record.end() ? "unknown, " + trained.name : printable(seed->second);
         if (const auto twin = group->runs.find(key); twin != group->runs.end())
             fail(ErrorCode::usage, "lab: compare: ", trained.name, ": ", trained.encoding,
@@ -173,80 +132,6 @@ std::string looked_for() {
                 "): what follows is of the shipped files, one seed each, which tells no difference from chance.");
 }
 
-// " +- 0.02", or what is known of it.
-std::string margin(const Paired& pair) {
-    if (!std::isnan(pair.half())) return " +- " + figure(pair.half(), 2);
-    if (pair.seeds > 1) return " (in one document)";
-    if (std::isnan(pair.by_document.half) || pair.documents == 0) return " (one seed)";
-    return " +- " + figure(pair.by_document.half, 2) + " over documents, of one seed";
-}
-
-// pairs: better, worse, nll_less, half, beyond_chance, seeds, ... One seed decides nothing.
-std::string decided_of(const Figures& pairs) {
-    std::size_t decided = 0, of_seeds = 0;
-    for (const auto& pair : pairs.rows) {
-        decided += std::get<bool>(pair[4]);
-        of_seeds += std::get<std::int64_t>(pair[5]) > 1;
-    }
-    return of_seeds == 0
-               ? "no two encodings share two seeds, and nothing tells a difference from chance"
-               : text(
-                     decided, " of ", of_seeds,
-                     " pairs of encodings with two seeds or more differ by more than chance; the others are undecided");
-}
-
-// What was found of the ranking, and a row for each pair that shares a seed.
-Figures judge(const std::vector<Group>& groups, Result& result) {
-    std::string ranking;
-    for (const Group& group : groups)
-        ranking += text(ranking.empty() ? "" : ", ", group.name, " ", figure(group.loss(), 4));
-    result.found.insert(result.found.begin(), "Nats per token at the trained length, the best first: " + ranking + ".");
-    Figures pairs{
-        {"better", "worse", "nll_less", "half", "beyond_chance", "seeds", "documents", "half_seeds", "half_documents"},
-        {},
-        3};
-    for (std::size_t i = 0; i < groups.size(); ++i)
-        for (std::size_t j = i + 1; j < groups.size(); ++j) {
-            std::optional<Paired> pair = paired(groups[j], groups[i]);
-            if (!pair) continue;
-            // Groups of other seeds, too, may rank otherwise than their common ones do.
-            const bool swapped = pair->by_seed.mean < 0;
-            if (swapped) pair = paired(groups[i], groups[j]);
-            const std::string &better = groups[swapped ? j : i].name, &worse = groups[swapped ? i : j].name;
-            const bool decided = above(pair->interval(), 0) == Verdict::held;
-            pairs.add(better, worse, pair->by_seed.mean, known(pair->half()), decided, std::int64_t{pair->seeds},
-                      std::int64_t{pair->documents}, known(pair->by_seed.half),
-                      pair->documents > 0 ? known(pair->by_document.half) : Cell());
-            if (j == i + 1)
-                result.found.push_back(text(better, " is ahead of ", worse, " by ", figure(pair->by_seed.mean),
-                                            margin(*pair), decided ? ": more than chance." : ": undecided."));
-        }
-    result.found.push_back("Decided: " + decided_of(pairs) + ".");
-    return pairs;
-}
-
-// The means, and what they differ by from no encoding at all.
-Figures losses(const std::vector<Group>& groups) {
-    const auto none =
-        std::find_if(groups.begin(), groups.end(), [](const Group& group) { return group.spec == "none"; });
-    Figures figures{{"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "more_at_4x", "half_more"}, {}, 3};
-    for (const Group& group : groups) {
-        const Vector nll = group.values(&Run::nll), farther = group.values(&Run::farther);
-        const Mean mean = mean_of(nll);
-        std::vector<Cell> row{
-            group.name, static_cast<std::int64_t>(nll.size()), mean.mean, known(mean.half), {}, {}, {}, {}};
-        const auto put = [&](std::size_t at, const Mean& value, double half) {
-            row[at] = value.mean;
-            row[at + 1] = known(half);
-        };
-        if (none != groups.end() && none->spec != group.spec)
-            if (const std::optional<Paired> pair = paired(group, *none)) put(4, pair->by_seed, pair->half());
-        if (!farther.empty()) put(6, mean_of(farther), mean_of(farther).half);
-        figures.rows.push_back(std::move(row));
-    }
-    return figures;
-}
-
 Figures runs(const std::vector<Group>& groups) {
     Figures figures{{"file", "encoding", "seed", "tokens", "nll", "more_at_4x"}, {}, 4};
     for (const Group& group : groups)
@@ -266,26 +151,6 @@ Figures documents(const std::vector<Group>& groups) {
     return figures;
 }
 
-// What the encoding of a row costs more than that of a column.
-Picture picture_of(const std::vector<Group>& groups, const Figures& pairs) {
-    HeatMap map;
-    map.value_label = "nats per token";
-    map.blank = "no two runs of one seed";
-    for (const Group& row : groups) {
-        Vector& values = map.values.emplace_back();
-        for (const Group& column : groups) {
-            const std::optional<Paired> pair = paired(row, column);
-            values.push_back(pair ? pair->by_seed.mean : std::nan(""));
-        }
-        map.x_names.push_back(row.name);
-        map.y_names.push_back(row.name);
-    }
-    return {
-        "differences",
-        text("What a row costs more than a column on held-out text: ", extremes_of(groups), "; ", decided_of(pairs)),
-        "encoding", "encoding", std::move(map)};
-}
-
 Result compare_losses(const Request& request) {
     Result result;
     std::optional<KeptRuns> kept;
@@ -295,31 +160,27 @@ Result compare_losses(const Request& request) {
     }
     const bool measured = !kept;
     const std::vector<Group> groups = measured ? measure_all(request, result) : take(std::move(*kept), result);
-    Figures pairs = judge(groups, result);
-    result.pictures = {picture_of(groups, pairs)};
+    judge(groups, result);
     std::set<std::string> refusals;
     for (const Group& group : groups)
         for (const auto& [seed, one] : group.runs)
             if (!one.why_not.empty()) refusals.insert(one.why_not);
     result.found.insert(result.found.end(), refusals.begin(), refusals.end());
-    result.tables = {
-        {"loss",
-         text(extremes_of(groups), ": held-out nats per token, mean over the seeds and half of the 95 % interval"),
-         losses(groups)},
-        {"pairs", decided_of(pairs) + ": runs of one seed, the better encoding first", std::move(pairs)},
-        {"runs", "Each run", runs(groups)}};
+    result.tables.push_back({"runs", "Each run", runs(groups)});
     if (measured) result.tables.push_back({"documents", "Each run's nats per token by document", documents(groups)});
     result.notes = {
-        text(
-            "nll: all tokens in windows of the trained length, as ordo perplexity cuts them. minus_none: against the "
-            "run of the same seed without an encoding, which began with the same weights and saw the same text in the "
-            "same order. more_at_4x: what the same last tokens of a window cost more when it is four times the trained "
-            "length",
-            request.quick ? ", in two documents where it was measured by this run." : "."),
-        "half: of the 95 % interval. half_seeds is Student's over the seeds, what another seed would give for this "
-        "text; half_documents over the documents of the text, what another text would give these weights; half is the "
-        "root of the sum of their squares, and beyond_chance what exceeds it. minus_none has that one too, nll and "
-        "more_at_4x that of the seeds. Of many pairs that are equal, one in twenty seems different.",
+        text("nll: all tokens in windows of the trained length, as ordo perplexity cuts them. minus_none: against no "
+             "encoding. more_at_4x: what the same last tokens of a window cost more when it is four times the trained "
+             "length",
+             request.quick ? ", in a part of each document where it was measured by this run." : "."),
+        "half: of the 95 % interval. half_seeds is of the spread between seeds that all encodings share, what another "
+        "seed would give for this text, so that a single run has one too; half_documents over the documents of the "
+        "text, what another text would give these weights; half is of both together. half_minus has both too, and "
+        "holds for all comparisons with none at once; that of nll is of seeds alone, and that of more_at_4x of the "
+        "encoding's own seeds.",
+        "p: of a difference as large by chance, for this pair alone. p_corrected and beyond_chance: of the comparisons "
+        "that were fixed before any run, each encoding with none (Dunnett) and pairs of a list (Holm). The others were "
+        "not asked for, and are not judged.",
         "bench/seeds.sh (make seeds CORPUS=DIR) trains three seeds of each encoding and keeps their losses by document "
         "in bench/results, which is where this experiment looks without --model and --corpus; the README's table has "
         "what came of it."};
@@ -379,8 +240,9 @@ const Experiment compare_experiment{.name = "compare",
                                     .details =
                                         "Held-out losses that were kept of runs of several seeds (bench/results beside "
                                         "the weights), or of the files that --model names: files of one "
-                                        "encoding and several seeds are one group, with intervals, and "
-                                        "differences are taken between runs of one seed, document by document. "
+                                        "encoding and several seeds are one group. Differences have "
+                                        "intervals over seeds, by the spread of all groups together, and over "
+                                        "documents, corrected for the number of comparisons. "
                                         "Files that were not trained alike are named. What jobs of lab tasks left in "
                                         "such a folder is put together too.",
                                     .options = options,

@@ -15,6 +15,18 @@
 namespace ordo::lab {
 namespace {
 
+// What the papers of the encodings compare, and the texts: Vaswani et al., Shaw et al., Su et al., Press et al., Sun et al., Chi et al.,
+// Li et al., Golovneva et al., Lin et al.
+constexpr const char* fixed_pairs[][2] = {
+    {"learned", "sinusoidal"}, {"shaw", "sinusoidal"}, {"rope", "sinusoidal"}, {"rope", "learned"},
+    {"alibi", "sinusoidal"},   {"alibi", "rope"},      {"alibi", "t5"},        {"xpos", "rope"},
+    {"kerple", "alibi"},       {"fire", "t5"},         {"cope", "rope"},       {"forget", "rope"}};
+
+// "rope" of "rope:theta=10"; a sum or a pattern stays as it is.
+std::string single_name(const std::string& spec) {
+    return spec.find_first_of("+(") == spec.npos ? spec.substr(0, spec.find(':')) : spec;
+}
+
 bool same_documents(const Run& a, const Run& b) {
     return std::equal(a.documents.begin(), a.documents.end(), b.documents.begin(), b.documents.end(),
                       [](const DocumentLoss& x, const DocumentLoss& y) { return x.tokens == y.tokens; });
@@ -58,6 +70,29 @@ void read_documents(const std::filesystem::path& file, std::vector<Group>& group
     }
 }
 
+// A sum or pattern without parameters and the parentheses around a single name: pattern(rope,none).
+std::string without_parameters(const std::string& spec) {
+    std::string out;
+    for (std::size_t at = 0; at < spec.size();) {
+        if (spec[at] != ':') {
+            out += spec[at++];
+            continue;
+        }
+        for (bool more = true; more;) { // key=value{,key=value}
+            const std::size_t end = std::min(spec.find_first_of(",)+", at), spec.size());
+            const std::size_t next = std::min(spec.find_first_of(",)+(:", end + 1), spec.size());
+            more = end < spec.size() && spec[end] == ',' && spec.substr(end, next - end).find('=') != spec.npos;
+            at = more ? end + 1 : end;
+        }
+    }
+    for (std::size_t open = out.find('('); open != out.npos; open = out.find('(', open + 1)) {
+        const std::size_t close = out.find_first_of("(),+", open + 1);
+        const bool own = open > 0 && (out[open - 1] == '(' || out[open - 1] == ',');
+        if (own && close != out.npos && out[close] == ')') out.erase(close, 1), out.erase(open, 1);
+    }
+    return out;
+}
+
 } // namespace
 
 std::vector<double> Group::values(double Run::*what) const {
@@ -67,28 +102,119 @@ std::vector<double> Group::values(double Run::*what) const {
     return all;
 }
 
-std::optional<Paired> paired(const Group& a, const Group& b) {
-    std::vector<double> differences, sums, counts;
-    const Run* first = nullptr;
-    bool same = true;
-    for (const auto& [seed, run] : a.runs) {
-        const auto at = b.runs.find(seed);
-        if (at == b.runs.end() || at->second.tokens != run.tokens) continue;
-        const Run& other = at->second;
-        if (!first) first = &run;
-        differences.push_back(run.nll - other.nll);
-        same = same && same_documents(*first, run) && same_documents(run, other);
-        sums.resize(first->documents.size());
-        for (std::size_t d = 0; same && d < sums.size(); ++d)
-            sums[d] += (run.documents[d].nll - other.documents[d].nll) * static_cast<double>(run.documents[d].tokens);
+void name_groups(std::vector<Group>& groups) {
+    for (Group& group : groups) {
+        group.name = group.spec;
+        if (group.spec.find_first_of("+(") != std::string::npos) {
+            const std::string bare = without_parameters(group.spec);
+            const auto same = [&](const Group& other) { return without_parameters(other.spec) == bare; };
+            if (std::count_if(groups.begin(), groups.end(), same) == 1) group.name = bare;
+            continue;
+        }
+        for (const char* end : {":", ",", "\n"}) {
+            group.name = group.spec.substr(0, group.spec.find(*end));
+            const auto begins = [&](const Group& other) { return (other.spec + "\n").starts_with(group.name + *end); };
+            if (std::count_if(groups.begin(), groups.end(), begins) <= 1) break;
+        }
     }
-    if (differences.empty()) return {};
-    Paired out{.seeds = static_cast<int>(differences.size()), .by_seed = mean_of(differences), .by_document = {}};
-    if (!same || sums.empty()) return out;
-    for (double& sum : sums) sum /= out.seeds;
-    for (const DocumentLoss& document : first->documents) counts.push_back(static_cast<double>(document.tokens));
+}
+
+double Comparison::error() const {
+    return documents > 0 ? std::hypot(by_seed, by_document) : by_seed;
+}
+
+int Comparison::degrees() const {
+    const auto part = [](double error, double degrees) { return std::pow(error, 4) / degrees; };
+    const double parts = part(by_seed, degrees_of_seeds) + (documents > 0 ? part(by_document, documents - 1) : 0);
+    return static_cast<int>(std::max(1.0, std::pow(error(), 4) / parts));
+}
+
+double Comparison::half() const {
+    return known() ? t_quantile(0.975, degrees()) * error() : std::nan("");
+}
+
+double Comparison::p() const {
+    return known() ? student_beyond(mean / error(), degrees()) : std::nan("");
+}
+
+std::optional<Comparison> compare(const Group& a, const Group& b, const Spread& spread) {
+    const Run& first = a.runs.begin()->second;
+    Comparison out{.runs = static_cast<int>(a.runs.size()), .others = static_cast<int>(b.runs.size())};
+    std::vector<double> sums(first.documents.size()), counts;
+    bool same = sums.size() > 1; // of one document nothing is known of others
+    for (const Group* group : {&a, &b}) {
+        const double share = (group == &a ? 1.0 : -1.0) / static_cast<double>(group->runs.size());
+        for (const auto& [seed, run] : group->runs) {
+            if (run.tokens != first.tokens) return {};
+            out.mean += share * run.nll;
+            same = same && same_documents(first, run);
+            for (std::size_t d = 0; same && d < sums.size(); ++d)
+                sums[d] += share * run.documents[d].nll * static_cast<double>(run.documents[d].tokens);
+        }
+    }
+    out.degrees_of_seeds = spread.degrees;
+    out.by_seed = spread.deviation * std::sqrt(1.0 / out.runs + 1.0 / out.others);
+    if (!same) return out;
+    for (const DocumentLoss& document : first.documents) counts.push_back(static_cast<double>(document.tokens));
     out.documents = static_cast<int>(sums.size());
-    out.by_document = mean_of_sums(sums, counts);
+    out.by_document = error_of_sums(sums, counts).error;
+    return out;
+}
+
+Spread spread_of(const std::vector<Group>& groups) {
+    std::vector<Vector> values;
+    for (const Group& group : groups) {
+        std::map<std::string, Vector> of_tokens;
+        for (const auto& [seed, run] : group.runs) of_tokens[run.tokens].push_back(run.nll);
+        for (auto& [tokens, nll] : of_tokens) values.push_back(std::move(nll));
+    }
+    return pooled_spread(values);
+}
+
+std::vector<Judged> against_none(const std::vector<Group>& groups, const Spread& spread) {
+    const auto none =
+        std::find_if(groups.begin(), groups.end(), [](const Group& group) { return group.spec == "none"; });
+    std::vector<Judged> out;
+    if (none == groups.end()) return out;
+    Vector weights;
+    int degrees = std::numeric_limits<int>::max();
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (groups[i].spec == "none") continue;
+        const std::optional<Comparison> difference = compare(groups[i], *none, spread);
+        if (!difference) continue;
+        out.push_back({i, static_cast<std::size_t>(none - groups.begin()), *difference});
+        weights.push_back(std::sqrt(static_cast<double>(difference->runs) / (difference->runs + difference->others)));
+        degrees = std::min(degrees, difference->degrees());
+    }
+    if (out.empty() || !out[0].difference.known()) return out;
+    const double critical = dunnett_critical(weights, degrees);
+    for (Judged& one : out) {
+        one.half = critical * one.difference.error();
+        one.p =
+            std::max(0.0, 1 - dunnett_within(std::abs(one.difference.mean / one.difference.error()), weights, degrees));
+    }
+    return out;
+}
+
+std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread& spread, bool& fixed) {
+    std::vector<Judged> listed, all;
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        for (std::size_t j = i + 1; j < groups.size(); ++j) {
+            const std::string a = single_name(groups[i].spec), b = single_name(groups[j].spec);
+            const std::optional<Comparison> difference = compare(groups[j], groups[i], spread);
+            if (!difference || a == "none" || b == "none") continue;
+            const bool on_list = std::any_of(std::begin(fixed_pairs), std::end(fixed_pairs), [&](const auto& pair) {
+                return (a == pair[0] && b == pair[1]) || (a == pair[1] && b == pair[0]);
+            });
+            (on_list ? listed : all).push_back({i, j, *difference});
+        }
+    fixed = !listed.empty();
+    std::vector<Judged> out = fixed ? listed : all;
+    if (out.empty() || !out[0].difference.known()) return out;
+    Vector p;
+    for (const Judged& one : out) p.push_back(one.difference.p());
+    p = holm(p);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].p = p[i], out[i].half = out[i].difference.half();
     return out;
 }
 
@@ -97,22 +223,6 @@ std::vector<std::filesystem::path> kept_folders() {
     for (const std::filesystem::path& weights : tools::weight_directories())
         folders.push_back(std::filesystem::absolute(weights / ".." / "bench" / "results").lexically_normal());
     return folders;
-}
-
-std::string extremes_of(const std::vector<Group>& groups) {
-    const auto undecided = [&](const Group& one) {
-        std::size_t count = 0;
-        for (const Group& other : groups) {
-            if (&other == &one) continue;
-            std::optional<Paired> pair = paired(one, other);
-            if (pair && pair->by_seed.mean < 0) pair = paired(other, one);
-            count += !pair || above(pair->interval(), 0) != Verdict::held;
-        }
-        return count == 0 ? std::string() : text(" (undecided against ", count, " of ", groups.size() - 1, ")");
-    };
-    if (groups.size() == 1) return text("only ", groups.front().name, " was measured");
-    return text(groups.front().name, " loses least", undecided(groups.front()), ", ", groups.back().name, " most",
-                undecided(groups.back()));
 }
 
 std::optional<KeptRuns> find_kept_runs() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs of training that differ by encoding and seed, what each loses on the documents of a text, and what pairs of them say.
+// Runs of training that differ by encoding and seed, what each loses on the documents of a text, and what comparisons of them say.
 #pragma once
 
+#include "tools/lab/math/comparisons.h"
 #include "tools/lab/math/statistics.h"
 
 #include <filesystem>
@@ -34,21 +35,42 @@ struct Group {
     double loss() const { return mean_of(values(&Run::nll)).mean; }
 };
 
-// What one encoding loses more than another with the same seeds and as many tokens.
-struct Paired {
-    int seeds = 0, documents = 0; // documents: 0 where not every run has the same
-    Mean by_seed;                 // over seeds: what another seed would give
-    Mean by_document;             // over documents, of the mean over seeds: what another text would give
+// What one encoding loses more than another, of runs that have seen as many tokens. Seeds are not paired: over seeds an encoding's
+// losses do not follow those of another that began with the same weights.
+struct Comparison {
+    double mean = 0;                   // nats per token
+    int runs = 0, others = 0;          // of each
+    int degrees_of_seeds = 0;          // of freedom of the pooled spread; 0: there is none
+    int documents = 0;                 // 0 where not every run has the same
+    double by_seed = std::nan("");     // standard errors: what another seed would change,
+    double by_document = std::nan(""); // and what another text would
 
-    // Both together: half of an interval for another seed and another text.
-    double half() const { return std::hypot(by_seed.half, documents > 0 ? by_document.half : 0); }
-    Interval interval() const { return {by_seed.mean - half(), by_seed.mean + half()}; }
+    bool known() const { return degrees_of_seeds > 0; } // what chance does
+    double error() const;                               // of both
+    int degrees() const;                                // of freedom of that (Satterthwaite 1946)
+    double half() const;                                // of the 95 % interval for another seed and another text
+    double p() const;                                   // of a difference as large by chance
 };
-// None if they share no seed.
-std::optional<Paired> paired(const Group& a, const Group& b);
+// None if they have seen other numbers of tokens.
+std::optional<Comparison> compare(const Group& a, const Group& b, const Spread& spread);
 
-// Of groups, the best first: "shaw loses least (undecided against 12 of 14), none most (undecided against 2 of 14)".
-std::string extremes_of(const std::vector<Group>& groups);
+// The spread between seeds, pooled over the encodings.
+Spread spread_of(const std::vector<Group>& groups);
+
+// Comparisons that are judged together, so that the chance of one error among all of them is 5 % at most.
+struct Judged {
+    std::size_t group, other; // of the groups
+    Comparison difference;
+    double half = std::nan(""), p = std::nan(""); // corrected for the number of comparisons
+    bool decided() const { return p < 0.05; }
+};
+// Each encoding with none, by Dunnett's test. It takes the least degrees of freedom of all, and the seeds' correlation for the documents too.
+std::vector<Judged> against_none(const std::vector<Group>& groups, const Spread& spread);
+// The pairs of a list that was fixed before any run, by Holm's correction; where the groups have none of these, all pairs without none.
+std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread& spread, bool& fixed);
+
+// A name as short as tells the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or all of a spec if need be.
+void name_groups(std::vector<Group>& groups);
 
 // What bench/seeds.sh keeps of runs whose weights are too many to be shipped.
 struct KeptRuns {

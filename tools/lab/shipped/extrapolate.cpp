@@ -148,7 +148,7 @@ Result run(const Request& request) {
     for (const Trained& trained : models) {
         const Model model = Model::load(trained.file);
         WindowPlan plan{.lengths = lengths_of(request, trained.name, trained.context), .text = held.name};
-        if (request.quick) plan.step = 256, plan.documents = 2;
+        plan.short_documents = request.quick;
         all.push_back(extrapolate(trained, model, documents_of(held, model), plan, request.progress));
         if (!all.back().refusal.empty()) result.found.push_back(all.back().refusal);
         for (const auto& [length, values] : all.back().whole) add_rows(lengths, all.back(), length);

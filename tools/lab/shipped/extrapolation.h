@@ -23,10 +23,10 @@ struct Extrapolation {
 };
 
 struct WindowPlan {
-    std::vector<int> lengths;  // rising, each a multiple of the one before
-    int step = 64;             // tokens from one end of a window to the next, where only the last are scored
-    std::size_t documents = 0; // at most; 0: all
-    std::string text = {};     // the name of what the documents are from
+    std::vector<int> lengths;     // rising, each a multiple of the one before
+    int step = 64;                // tokens from one end of a window to the next, where only the last are scored
+    bool short_documents = false; // of each as many tokens as the greatest length has, and no more
+    std::string text = {};        // the name of what the documents are from
 };
 // What a model does at all lengths that its encoding does not refuse, in documents that have the longest; of a window's
 // last tokens at most 32 are scored. Throws Error(usage) if no document is so long.

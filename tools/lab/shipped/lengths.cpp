@@ -23,15 +23,15 @@ AtLength measure(const Model& model, std::span<const tools::Document> documents,
     Session session(model, {.capacity = length, .chunk = 256, .first_position = 0});
     const int tail = std::min(32, shortest - 1);
     AtLength out;
-    std::size_t used = 0;
     for (std::size_t d = 0; d < documents.size(); ++d) {
         const tools::Document& document = documents[d];
-        const auto n = static_cast<int>(document.tokens.size());
+        const auto all = static_cast<int>(document.tokens.size()),
+                   n = plan.short_documents ? std::min(all, longest) : all;
         const std::span<const Token> tokens = document.tokens;
         const auto window = [&](int first, int count) {
             return tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
         };
-        if (n < longest || (plan.documents != 0 && used++ >= plan.documents)) continue;
+        if (n < longest) continue;
         for (int start = 0; start < n / longest * longest; start += length) {
             const Vector nll = tools::score_window(session, window(start, length));
             for (int at = 1; at < length; ++at) {

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "tests/lab/lab_run.h"
+#include "tests/temp_dir.h"
+#include "tests/tools/program.h"
+#include "tools/lab/shipped/compare_runs.h"
+
+#include <cmath>
+
+namespace ordo::lab {
+
+extern const Experiment compare_experiment;
+
+namespace {
+
+using ordo::test::put_file;
+using test::cell;
+using test::table;
+
+// What bench/seeds.sh keeps, made up: two encodings, three seeds, two documents.
+class LabKeptRuns : public testing::Test {
+protected:
+    void SetUp() override {
+        std::filesystem::create_directories(folder());
+        std::filesystem::create_directories(directory / "weights");
+        put_file(folder() / "seeds-recipe.txt", "Muon at 0.006 on simple.train.txt, commit 0\n");
+        put_file(folder() / "seeds-runs.csv",
+                 "file,encoding,seed,tokens,nll,more_at_4x\n"
+                 "a-1,\"a:x=1,y=2\",1,500,1.0,0.5\na-2,\"a:x=1,y=2\",2,500,1.2,0.7\n"
+                 "a-3,\"a:x=1,y=2\",3,500,1.1,0.6\n"
+                 "none-1,none,1,500,1.5,\nnone-2,none,2,500,1.8,\nnone-3,none,3,500,1.5,\n");
+    }
+    void keep_documents() const {
+        put_file(folder() / "seeds-documents.csv",
+                 "file,document,tokens,nll\na-1,0,30,1.0\na-1,1,10,1.0\na-2,0,30,1.2\na-2,1,10,1.2\na-3,0,30,1.1\n"
+                 "a-3,1,10,1.1\nnone-1,0,30,1.4\nnone-1,1,10,1.8\nnone-2,0,30,1.8\nnone-2,1,10,1.8\nnone-3,0,30,1.4\n"
+                 "none-3,1,10,1.8\n");
+    }
+    std::filesystem::path folder() const { return directory / "bench" / "results"; }
+    void refused(const char* file, const std::string& content, const char* why) const {
+        put_file(folder() / file, content);
+        try {
+            read_kept_runs(folder());
+            ADD_FAILURE() << content;
+        } catch (const Error& error) {
+            EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+        }
+    }
+    Result run() const {
+        const std::string weights = (directory / "weights").string();
+        setenv("ORDO_WEIGHTS", weights.c_str(), 1);
+        Result result = test::run(compare_experiment);
+        unsetenv("ORDO_WEIGHTS");
+        return result;
+    }
+    ordo::test::TempDir directory;
+};
+
+// Deviations of a: -.1, .1, 0, of none -.1, .2, -.1: a variance of .08 / 4, and an error of sqrt(.02 2/3) of the difference. By
+// document, means over the seeds: 13/30 and 0.7 of 30 and 10 tokens, which differ from the mean of 0.5 by sums of -2 and 2.
+TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
+    keep_documents();
+    const Result result = run();
+    EXPECT_NE(
+        result.found.at(1).find("Kept losses of 6 runs of 2 encodings, trained on 500 tokens each with Muon at 0.006 "
+                                "on simple.train.txt, commit 0"),
+        std::string::npos)
+        << result.found.at(0);
+    const tools::Figures& pairs = table(result, "pairs");
+    ASSERT_EQ(pairs.rows.size(), 1u);
+    EXPECT_EQ(std::get<std::string>(pairs.rows[0][0]), "a");
+    const std::vector<std::pair<std::string, std::string>> pair{{"worse", "none"}};
+    const double by_seed = std::sqrt(0.02 * 2 / 3), by_document = std::sqrt(2 * 8) / 40;
+    EXPECT_NEAR(cell(pairs, pair, "nll_less"), 0.5, 1e-12);
+    EXPECT_NEAR(cell(pairs, pair, "half_seeds"), 2.7764 * by_seed, 1e-4);
+    EXPECT_NEAR(cell(pairs, pair, "half_documents"), 12.7062 * by_document, 1e-4);
+    // (1/75 + 1/100)^2 / ((1/75)^2 / 4 + (1/100)^2 / 1) = 3.77 degrees, of which 3 are whole.
+    EXPECT_NEAR(cell(pairs, pair, "half"), 3.1824 * std::hypot(by_seed, by_document), 1e-4);
+    EXPECT_EQ(cell(pairs, pair, "documents"), 2);
+    EXPECT_EQ(std::get<bool>(pairs.rows[0][test::column(pairs, "beyond_chance")]), true);
+    EXPECT_NEAR(cell(table(result, "loss"), {{"encoding", "a"}}, "half_minus"), cell(pairs, pair, "half"), 1e-3);
+    EXPECT_NEAR(cell(table(result, "loss"), {{"encoding", "a"}}, "more_at_4x"), 0.6, 1e-12);
+}
+
+// A run of one seed has an interval by the spread of the others. The list that was fixed before is judged, and how long it is is said.
+TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
+    put_file(folder() / "seeds-runs.csv",
+             "file,encoding,seed,tokens,nll,more_at_4x\nn-1,none,1,500,1.50,\nn-2,none,2,500,1.52,\n"
+             "r-1,rope,1,500,1.00,\nr-2,rope,2,500,1.02,\nx-1,xpos,1,500,1.30,\na-1,alibi,1,500,1.015,\n"
+             "k-1,kerple,1,500,1.02,\n");
+    const Result result = run();
+    const tools::Figures &losses = table(result, "loss"), &pairs = table(result, "pairs");
+    const double spread = 0.01 * std::sqrt(2); // of none and of rope, two degrees of freedom
+    EXPECT_NEAR(cell(losses, {{"encoding", "xpos"}}, "half"), 4.3027 * spread, 1e-4);
+    EXPECT_GT(cell(losses, {{"encoding", "xpos"}}, "half_minus"), 4.3027 * spread * std::sqrt(1.5)); // of four at once
+    const auto judged = [&](const char* a, const char* b) {
+        return pairs.rows.at([&] {
+            for (std::size_t i = 0; i < pairs.rows.size(); ++i)
+                if (std::get<std::string>(pairs.rows[i][0]) == a && std::get<std::string>(pairs.rows[i][1]) == b)
+                    return i;
+            return pairs.rows.size();
+        }())[test::column(pairs, "beyond_chance")];
+    };
+    EXPECT_EQ(judged("rope", "alibi"), tools::Cell(false));
+    EXPECT_EQ(judged("rope", "xpos"), tools::Cell(true));
+    EXPECT_EQ(judged("alibi", "xpos"), tools::Cell()); // of no list
+    const auto says = [&](std::string_view part) {
+        return std::any_of(result.found.begin(), result.found.end(),
+                           [&](const std::string& sentence) { return sentence.find(part) != std::string::npos; });
+    };
+    EXPECT_TRUE(says("Against none, 4 comparisons at once (Dunnett's test, 5 % for all together)"));
+    EXPECT_TRUE(says("3 pairs of a list that was fixed before any run (Holm's correction, 5 % for all together)"));
+    EXPECT_TRUE(says("of 7 comparisons differ by more than chance"));
+}
+
+TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
+    const Result result = run();
+    EXPECT_NE(result.found.at(2).find("Losses by document are missing (seeds-documents.csv)"), std::string::npos);
+    const tools::Figures& pairs = table(result, "pairs");
+    EXPECT_NEAR(cell(pairs, {{"worse", "none"}}, "half"), 2.7764 * std::sqrt(0.02 * 2 / 3), 1e-4);
+    EXPECT_EQ(std::get<bool>(pairs.rows[0][test::column(pairs, "beyond_chance")]), true);
+}
+
+// A pattern as short as tells it apart; two of one shape in full. A heat map of them says what was found.
+TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
+    const std::string head = "file,encoding,seed,tokens,nll,more_at_4x\n",
+                      none = "n-1,none,1,500,1.5,\nn-2,none,2,500,1.6,\n",
+                      pattern = "\"pattern((rope:theta=10000,pairing=adjacent,width=32),none)\"",
+                      sum = "\"rope:theta=10,width=2+alibi:max=8\"";
+    put_file(folder() / "seeds-runs.csv", head + none + "p-1," + pattern + ",1,500,1.0,\np-2," + pattern +
+                                              ",2,500,1.1,\ns-1," + sum + ",1,500,2.5,\n");
+    Result result = run();
+    const auto names = [&] { return test::picture<HeatMap>(result, "differences").x_names; };
+    EXPECT_EQ(names(), (std::vector<std::string>{"pattern(rope,none)", "none", "rope+alibi"}));
+    // 0.5 apart, and the spread is 0.07; each of the two with none, and with one another.
+    EXPECT_NE(result.pictures.at(0).title.find("pattern(rope,none) loses least, rope+alibi most; 3 of 3 comparisons "
+                                               "differ by more than chance"),
+              std::string::npos)
+        << result.pictures.at(0).title;
+    put_file(folder() / "seeds-runs.csv",
+             head + none +
+                 "a-1,\"pattern(rope:theta=10,none)\",1,500,1,\nb-1,\"pattern(rope:theta=20,none)\",1,500,1,\n");
+    result = run();
+    EXPECT_EQ(names(),
+              (std::vector<std::string>{"pattern(rope:theta=10,none)", "pattern(rope:theta=20,none)", "none"}));
+}
+
+TEST_F(LabKeptRuns, OfOtherBudgetsAreNotCompared) {
+    put_file(folder() / "seeds-runs.csv", "file,encoding,seed,tokens,nll,more_at_4x\na-1,a,1,500,1,\na-2,a,2,500,1.2,\n"
+                                          "b-1,b,1,900,1,\nb-2,b,2,900,1.2,\n");
+    const Result result = run();
+    EXPECT_EQ(table(result, "pairs").rows.size(), 0u);
+    EXPECT_NE(result.found.at(2).find("NOT CONTROLLED"), std::string::npos);
+}
+
+TEST_F(LabKeptRuns, RefuseWhatCannotBeRead) {
+    const char *runs = "seeds-runs.csv", *documents = "seeds-documents.csv";
+    const std::string header = "file,encoding,seed,tokens,nll,more_at_4x\n";
+    refused(documents, "file,document,tokens,nll\nb-1,0,30,1.0\n",
+            "seeds-documents.csv: line 2: expected a file of seeds-runs.csv, found 'b-1'");
+    refused(documents, "file,document,tokens,nll\na-1,1,30,1.0\n", "line 2: expected document 0, found 1");
+    refused(documents, "file,document,tokens,nll\na-1,0,0,1.0\n", "line 2: expected tokens, found 0");
+    refused(documents, "file,document,nll\n", "line 1: expected a column tokens, found none");
+    refused(runs, header + "a-1,a,1,500,1\n", "seeds-runs.csv: line 2: expected 6 fields, found 5");
+    refused(runs, header + "a-1,a,1,500,low,\n", "line 2: expected a number, found 'low'");
+    refused(runs, header + "a-1,a,1,500,1,\na-2,a,1,500,1,\n", "line 3: expected each seed of a once, found 1 again");
+    refused(runs, header, "expected runs, found none");
+}
+
+} // namespace
+} // namespace ordo::lab

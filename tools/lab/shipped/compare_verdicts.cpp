@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "tools/lab/shipped/compare_verdicts.h"
+
+#include "tools/lab/math/numbers.h"
+
+namespace ordo::lab {
+namespace {
+
+// Of the 95 % interval over documents alone.
+double half_documents(const Comparison& difference) {
+    return t_quantile(0.975, difference.documents - 1) * difference.by_document;
+}
+
+// The comparisons of a run, and their families.
+struct Comparisons {
+    Spread spread;
+    bool fixed = false; // the pairs are those of the list
+    std::vector<Judged> with_none, pairs;
+
+    explicit Comparisons(const std::vector<Group>& groups)
+        : spread(spread_of(groups)), with_none(against_none(groups, spread)),
+          pairs(listed_pairs(groups, spread, fixed)) {}
+    bool known() const { return spread.degrees > 0; }
+    const Judged* find(std::size_t i, std::size_t j) const {
+        for (const auto* family : {&with_none, &pairs})
+            for (const Judged& one : *family)
+                if (std::pair(std::min(one.group, one.other), std::max(one.group, one.other)) == std::pair(i, j))
+                    return &one;
+        return nullptr;
+    }
+    std::string decided() const {
+        std::size_t decided = 0;
+        for (const auto* family : {&with_none, &pairs})
+            for (const Judged& one : *family) decided += one.decided();
+        return known() ? text(decided, " of ", with_none.size() + pairs.size(),
+                              " comparisons differ by more than chance; the others are undecided")
+                       : "no encoding has two seeds, and nothing tells a difference from chance";
+    }
+};
+
+std::string spread_sentence(const Spread& spread) {
+    if (spread.degrees == 0) return "Each encoding has one seed: the spread between seeds is not known.";
+    return text("Between seeds losses have a standard deviation of ", figure(spread.deviation, 2), ", pooled over the ",
+                spread.groups, spread.groups == 1 ? " encoding" : " encodings", " with two seeds or more (",
+                spread.degrees, spread.degrees == 1 ? " degree" : " degrees", " of freedom)",
+                std::isnan(spread.p) ? "."
+                : spread.p < 0.05
+                    ? text("; NOT ALIKE: Bartlett's test tells their spreads apart (p = ", figure(spread.p, 2),
+                           "), and intervals are too narrow for some of them.")
+                    : text("; Bartlett's test does not tell their spreads apart (p = ", figure(spread.p, 2), ")."));
+}
+
+// "ahead: rope -0.11 +- 0.02, ...; behind: ...; undecided: ..."
+std::string against_none_sentence(const std::vector<Group>& groups, const std::vector<Judged>& all) {
+    std::string ahead, behind, undecided;
+    for (const Judged& one : all)
+        append(!one.decided()            ? undecided
+               : one.difference.mean < 0 ? ahead
+                                         : behind,
+               text(groups[one.group].name, " ", figure(one.difference.mean), margin(one.half)));
+    std::string out = text("Against none, ", all.size(), all.size() == 1 ? " comparison" : " comparisons at once",
+                           " (Dunnett's test, 5 % for all together)");
+    if (!ahead.empty()) out += "; ahead: " + ahead;
+    if (!behind.empty()) out += "; behind: " + behind;
+    if (!undecided.empty()) out += "; undecided: " + undecided;
+    return out + ".";
+}
+
+std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& all) {
+    std::string decided, undecided;
+    for (const Judged& one : all.pairs)
+        append(one.decided() ? decided : undecided,
+               text(groups[one.group].name, " ahead of ", groups[one.other].name, " by ", figure(one.difference.mean),
+                    margin(one.half),
+                    one.p < 1e-4 ? std::string(" (p < 0.0001)") : text(" (p = ", figure(one.p, 2), ")")));
+    std::string out = text(all.pairs.size(), all.pairs.size() == 1 ? " pair" : " pairs",
+                           all.fixed ? " of a list that was fixed before any run" : ", all that there are without none",
+                           " (Holm's correction, 5 % for all together)");
+    if (!decided.empty()) out += "; more than chance: " + decided;
+    if (!undecided.empty()) out += "; undecided: " + undecided;
+    return out + ".";
+}
+
+// A row for each two encodings, the better first.
+Figures pair_table(const std::vector<Group>& groups, const Comparisons& all) {
+    Figures table{{"better", "worse", "nll_less", "half", "p", "p_corrected", "beyond_chance", "seeds_better",
+                   "seeds_worse", "documents", "half_seeds", "half_documents"},
+                  {},
+                  3};
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        for (std::size_t j = i + 1; j < groups.size(); ++j) {
+            const std::optional<Comparison> pair = compare(groups[j], groups[i], all.spread);
+            if (!pair) continue;
+            const Judged* judged = all.known() ? all.find(i, j) : nullptr;
+            table.add(groups[i].name, groups[j].name, pair->mean, known(pair->half()), known(pair->p()),
+                      judged ? known(judged->p) : Cell(), judged ? Cell(judged->decided()) : Cell(),
+                      std::int64_t{pair->others}, std::int64_t{pair->runs}, std::int64_t{pair->documents},
+                      pair->known() ? known(t_quantile(0.975, pair->degrees_of_seeds) * pair->by_seed) : Cell(),
+                      pair->documents > 0 ? known(half_documents(*pair)) : Cell());
+        }
+    return table;
+}
+
+// The means, and what they differ by from no encoding at all.
+Figures losses(const std::vector<Group>& groups, const Comparisons& all) {
+    Figures figures{
+        {"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "half_documents", "more_at_4x", "half_more"},
+        {},
+        3};
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const Vector nll = groups[i].values(&Run::nll), farther = groups[i].values(&Run::farther);
+        const double half = all.known() ? t_quantile(0.975, all.spread.degrees) * all.spread.deviation /
+                                              std::sqrt(static_cast<double>(nll.size()))
+                                        : std::nan("");
+        std::vector<Cell> row{groups[i].name, static_cast<std::int64_t>(nll.size()), mean_of(nll).mean, known(half)};
+        row.resize(figures.columns.size());
+        for (const Judged& one : all.with_none)
+            if (one.group == i) {
+                row[4] = one.difference.mean, row[5] = known(one.half);
+                if (one.difference.documents > 0) row[6] = half_documents(one.difference);
+            }
+        if (!farther.empty()) row[7] = mean_of(farther).mean, row[8] = known(mean_of(farther).half);
+        figures.rows.push_back(std::move(row));
+    }
+    return figures;
+}
+
+// "shaw loses least, none most"
+std::string extremes_of(const std::vector<Group>& groups) {
+    return groups.size() == 1 ? text("only ", groups.front().name, " was measured")
+                              : text(groups.front().name, " loses least, ", groups.back().name, " most");
+}
+
+// What the encoding of a row costs more than that of a column.
+Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
+    HeatMap map;
+    map.value_label = "nats per token";
+    map.blank = "of other numbers of tokens";
+    for (const Group& row : groups) {
+        Vector& values = map.values.emplace_back();
+        for (const Group& column : groups) {
+            const std::optional<Comparison> pair = compare(row, column, all.spread);
+            values.push_back(pair ? pair->mean : std::nan(""));
+        }
+        map.x_names.push_back(row.name);
+        map.y_names.push_back(row.name);
+    }
+    return {"differences",
+            text("What a row costs more than a column on held-out text: ", extremes_of(groups), "; ", all.decided()),
+            "encoding", "encoding", std::move(map)};
+}
+
+} // namespace
+
+void judge(const std::vector<Group>& groups, Result& result) {
+    const Comparisons all(groups);
+    std::string ranking;
+    for (const Group& group : groups) append(ranking, text(group.name, " ", figure(group.loss(), 4)));
+    result.found.insert(result.found.begin(), "Nats per token at the trained length, the best first: " + ranking + ".");
+    result.found.push_back(spread_sentence(all.spread));
+    if (all.known() && !all.with_none.empty()) result.found.push_back(against_none_sentence(groups, all.with_none));
+    if (all.known() && !all.pairs.empty()) result.found.push_back(pairs_sentence(groups, all));
+    result.found.push_back("Decided: " + all.decided() + ".");
+    result.pictures = {picture_of(groups, all)};
+    result.tables = {
+        {"loss",
+         text(extremes_of(groups), ": held-out nats per token, mean over the seeds and half of the 95 % interval"),
+         losses(groups, all)},
+        {"pairs", all.decided() + ": each two encodings, the better first", pair_table(groups, all)}};
+}
+
+} // namespace ordo::lab
