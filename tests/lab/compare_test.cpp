@@ -110,7 +110,8 @@ protected:
     static inline std::string text, short_text;
 };
 
-// Both encodings share one spread: of two values each it has a variance of ((a - b)^2 + (c - d)^2) / 4, and two degrees of freedom.
+// Both encodings share one spread: of two values each it has a variance of ((a - b)^2 + (c - d)^2) / 4, and two
+// degrees of freedom.
 TEST_F(LabCompare, MeansDifferencesAndTheSpreadThatEncodingsShare) {
     const Result result = compare({"rope-1", "none-1", "rope-2", "none-2"});
     const double rope[] = {loss(path("rope-1"), text), loss(path("rope-2"), text)};

@@ -19,7 +19,8 @@ TEST(LabComparisons, ChiSquareTable) {
     EXPECT_EQ(chi_square_above(0, 3), 1);
 }
 
-// Beall 1942, insects counted under six sprays (InsectSprays of R, whose manual prints K-squared = 25.96, p = 9.085e-05).
+// Beall 1942, insects counted under six sprays (InsectSprays of R, whose manual prints K-squared = 25.96, p =
+// 9.085e-05).
 TEST(LabComparisons, PoolsTheSpreadAndTestsItAsBartlettDoes) {
     const std::vector<Vector> sprays{{10, 7, 20, 14, 14, 12, 10, 23, 17, 20, 14, 13},
                                      {11, 17, 21, 11, 16, 14, 17, 17, 19, 21, 7, 13},

@@ -55,8 +55,9 @@ protected:
     ordo::test::TempDir directory;
 };
 
-// Deviations of a: -.1, .1, 0, of none -.1, .2, -.1: a variance of .08 / 4, and an error of sqrt(.02 2/3) of the difference. By
-// document, means over the seeds: 13/30 and 0.7 of 30 and 10 tokens, which differ from the mean of 0.5 by sums of -2 and 2.
+// Deviations of a: -.1, .1, 0, of none -.1, .2, -.1: a variance of .08 / 4, and an error of sqrt(.02 2/3) of the
+// difference. By document, means over the seeds: 13/30 and 0.7 of 30 and 10 tokens, which differ from the mean of 0.5
+// by sums of -2 and 2.
 TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
     keep_documents();
     const Result result = run();
@@ -81,7 +82,8 @@ TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
     EXPECT_NEAR(cell(table(result, "loss"), {{"encoding", "a"}}, "more_at_4x"), 0.6, 1e-12);
 }
 
-// A run of one seed has an interval by the spread of the others. The list that was fixed before is judged, and how long it is is said.
+// A run of one seed has an interval by the spread of the others. The list that was fixed before is judged, and how
+// long it is is said.
 TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
     put_file(folder() / "seeds-runs.csv",
              "file,encoding,seed,tokens,nll,more_at_4x\nn-1,none,1,500,1.50,\nn-2,none,2,500,1.52,\n"

@@ -95,6 +95,7 @@ file == "heldout-losses.csv" {
     name = base(column("encoding"))
     label = first_parameter(column("encoding"))
     if (name == "none") on_none = column("nll")
+    if (column("half_documents") != "") documents = 1
     shipped[name, label] = name == "none" ? "reference" : interval("minus_none", "half_documents")
     if (corpus_side[name, label] && corpus_side[name, label] == side("minus_none", "half_documents")) {
         shown = name (count[name] > 1 ? " (" label ")" : "")
@@ -136,7 +137,7 @@ END {
             notes = notes "One run each of " budget "; the spread between runs is not known."
     }
     if (on_none != "")
-        notes = notes "\n- **Loss, shipped text**: the same of one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", on_none) ".\n  Its ± covers other documents alone."
+        notes = notes "\n- **Loss, shipped text**: the same of one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", on_none) "." (documents ? "\n  Its ± covers other documents alone." : "")
     if (ahead behind != "")
         notes = notes "\n- **Both texts** agree" (ahead == "" ? "" : " that " ahead " " (ahead ~ /,/ ? "are" : "is") " ahead of `none`") \
             (behind == "" ? "" : (ahead == "" ? " that " : ", and ") behind " behind it") ".\n  This holds at this learning rate" rate ", this budget and this model size."

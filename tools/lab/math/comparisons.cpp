@@ -41,7 +41,8 @@ double all_within(double bound, const Weights& weights) {
 } // namespace
 
 // With s_i^2 of n_i values each, s^2 pooled, v = sum (n_i - 1) and k groups:
-// (v ln s^2 - sum (n_i - 1) ln s_i^2) / (1 + (sum 1 / (n_i - 1) - 1 / v) / (3 (k - 1))) is nearly chi-square, k - 1 degrees.
+// (v ln s^2 - sum (n_i - 1) ln s_i^2) / (1 + (sum 1 / (n_i - 1) - 1 / v) / (3 (k - 1))) is nearly chi-square, k - 1
+// degrees.
 Spread pooled_spread(std::span<const Vector> groups) {
     Spread out;
     double squares = 0, logs = 0, inverses = 0;

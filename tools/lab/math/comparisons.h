@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Many means compared at once: the spread that groups of runs share, and critical values that hold for all comparisons together.
+// Many means compared at once: the spread that groups of runs share, and critical values that hold for all
+// comparisons together.
 #pragma once
 
 #include "tools/lab/math/numbers.h"
@@ -20,14 +21,15 @@ double chi_square_above(double x, int degrees);
 // The probability that Student's |t| exceeds |t|.
 double student_beyond(double t, int degrees);
 
-// Dunnett 1955, Journal of the American Statistical Association 50, 1096-1121: k means of n_i runs each against one control of n_0
-// runs, all with one pooled spread. weights: of each comparison sqrt(n_i / (n_i + n_0)); two comparisons correlate by the product of
-// theirs. The probability that the largest of the |t| stays below t, by numerical integration, and the t for which it is 0.95.
+// Dunnett 1955, Journal of the American Statistical Association 50, 1096-1121: k means of n_i runs each against one
+// control of n_0 runs, all with one pooled spread. weights: of each comparison sqrt(n_i / (n_i + n_0)); two
+// comparisons correlate by the product of theirs. The probability that the largest of the |t| stays below t, by
+// numerical integration, and the t for which it is 0.95.
 double dunnett_within(double t, std::span<const double> weights, int degrees);
 double dunnett_critical(std::span<const double> weights, int degrees);
 
-// Adjusted probabilities, in the order given: what stays below 0.05 is decided, with a chance of one error among all of 5 % at most.
-// Holm 1979, Scandinavian Journal of Statistics 6, 65-70.
+// Adjusted probabilities, in the order given: a value below 0.05 is decided, with a chance of one error among all
+// of 5 % at most. Holm 1979, Scandinavian Journal of Statistics 6, 65-70.
 Vector holm(const Vector& p);
 
 } // namespace ordo::lab

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs of training that differ by encoding and seed, what each loses on the documents of a text, and what comparisons of them say.
+// Runs of training that differ by encoding and seed, what each loses on the documents of a text, and what comparisons
+// of them say.
 #pragma once
 
 #include "tools/lab/math/comparisons.h"
@@ -35,8 +36,8 @@ struct Group {
     double loss() const { return mean_of(values(&Run::nll)).mean; }
 };
 
-// What one encoding loses more than another, of runs that have seen as many tokens. Seeds are not paired: over seeds an encoding's
-// losses do not follow those of another that began with the same weights.
+// What one encoding loses more than another, of runs that have seen as many tokens. Seeds are not paired: over seeds
+// an encoding's losses do not follow those of another that began with the same weights.
 struct Comparison {
     double mean = 0;                   // nats per token
     int runs = 0, others = 0;          // of each
@@ -64,9 +65,11 @@ struct Judged {
     double half = std::nan(""), p = std::nan(""); // corrected for the number of comparisons
     bool decided() const { return p < 0.05; }
 };
-// Each encoding with none, by Dunnett's test. It takes the least degrees of freedom of all, and the seeds' correlation for the documents too.
+// Each encoding with none, by Dunnett's test. It takes the least degrees of freedom of all, and the seeds'
+// correlation for the documents too.
 std::vector<Judged> against_none(const std::vector<Group>& groups, const Spread& spread);
-// The pairs of a list that was fixed before any run, by Holm's correction; where the groups have none of these, all pairs without none.
+// The pairs of a list that was fixed before any run, by Holm's correction; where the groups have none of these, all
+// pairs without none.
 std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread& spread, bool& fixed);
 
 // A name as short as tells the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or all of a spec if need be.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The study that experiments share: encodings x seeds x conditions. Each cell is a small model that is trained on one thread,
-// beside others, and then asked.
+// The study that experiments share: encodings x seeds x conditions. Each cell is a small model that is trained on one
+// thread, beside others, and then asked.
 #pragma once
 
 #include "tools/lab/lab.h"
