@@ -171,10 +171,10 @@ TEST_F(CliTrain, AFileThatCannotBeWrittenLeavesTheOldOne) {
     put_file(dir_ / "w.safetensors", "old");
     Conditions full;
     full.file_size = 4096; // as a full disk: the write fails in the middle
-    expect_error(run_program(words({"-q"}), full), 5, "w.safetensors");
+    expect_error(run_program(words({"-q", "--overwrite"}), full), 5, "w.safetensors");
     EXPECT_EQ(file_content(path("w.safetensors")), "old");
     expect_only({"w.safetensors"});
-    expect_success(run_program(words()));
+    expect_success(run_program(words({"--overwrite"})));
     EXPECT_GT(file_content(path("w.safetensors")).size(), 4096u);
     expect_error(run_program({"train", "--corpus", path("text.txt"), "--val", path("val.txt"), "--out",
                               path("no/such/w"), "--byte-tokenizer", "--vocab", "257", "--tokens", "64", "--batch", "1",
@@ -259,7 +259,9 @@ TEST_F(CliTrain, StoppedInTheLastEvaluationItGoesOnFromThere) {
     put_file(dir_ / "val.txt", text);
     const std::vector<std::string> whole =
         words({"--checkpoint", path("c"), "--resume", "--tokens", "640", "--eval-tokens", "64"});
-    const Outcome stopped = run_program(whole, {.signal = SIGINT, .signal_after = 1}); // the line of the last step
+    std::vector<std::string> begun = whole; // without the warning of --resume
+    std::erase(begun, "--resume");
+    const Outcome stopped = run_program(begun, {.signal = SIGINT, .signal_after = 1}); // the line of the last step
     EXPECT_TRUE(stopped.err.starts_with("ordo: step 10/10: loss ")) << stopped.err;
     EXPECT_EQ(stopped.code, 130) << stopped.err;
     EXPECT_FALSE(stopped.died);
