@@ -60,11 +60,21 @@ enum class ErrorCode {
     io = 5       // the operating system refused a file
 };
 
+// Why, where a caller can do something about it.
+enum class ErrorReason {
+    other,
+    other_encoding,  // the weights were trained with another: LoadOptions::force_encoding
+    prompt_too_long, // for the context: GenerateOptions::context, context_shift
+    standard_stream  // standard input or output, of a program
+};
+
 // All that the library throws but std::bad_alloc, which Model::load and Session make an Error(limit). The
 // text is one line: the file, the thing, what was expected and what was found.
 struct Error : std::runtime_error {
-    Error(ErrorCode error_code, const std::string& what) : std::runtime_error(what), code(error_code) {}
+    Error(ErrorCode error_code, const std::string& what, ErrorReason why = ErrorReason::other)
+        : std::runtime_error(what), code(error_code), reason(why) {}
     ErrorCode code;
+    ErrorReason reason;
 };
 
 // ---- Model ----------------------------------------------------------------------------------

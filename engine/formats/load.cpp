@@ -20,8 +20,8 @@ EncodingStack chosen_encodings(const Source& source, EncodingStack trained, cons
     const std::string from = trained.spec(), to = asked.spec();
     if (from == to) return trained;
     if (!options.force_encoding)
-        fail(ErrorCode::usage, source.where, ": trained with the encoding '", from, "', asked to run with '", to,
-             "'; to see what happens all the same, force it");
+        fail(ErrorReason::other_encoding, ErrorCode::usage, source.where, ": trained with the encoding '", from,
+             "', asked to run with '", to, "'; to see what happens all the same, force it");
     return asked;
 }
 

@@ -5,7 +5,6 @@
 #include "io/json_writer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -15,11 +14,6 @@ namespace {
 [[noreturn]] void wrong_value(std::string_view where, std::string_view key, const std::string& expected,
                               const JsonValue& found) {
     fail(ErrorCode::model, where, ": '", printable(key), "': expected ", expected, ", found ", describe(found));
-}
-
-std::string shortest(double number) {
-    char text[32];
-    return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
 } // namespace
@@ -83,7 +77,7 @@ double get_number(const JsonValue& object, std::string_view key, std::string_vie
     if (const std::int64_t* integer = value.integer()) number = static_cast<double>(*integer);
     if (const std::uint64_t* natural = value.unsigned_integer()) number = static_cast<double>(*natural);
     if (number && *number >= least && *number <= most) return *number;
-    wrong_value(where, key, "a number from " + shortest(least) + " to " + shortest(most), value);
+    wrong_value(where, key, "a number from " + number_text(least) + " to " + number_text(most), value);
 }
 
 bool get_bool(const JsonValue& object, std::string_view key, std::string_view where) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "io/json_writer.h"
 
+#include "core/number.h"
 #include "core/utf8.h"
 
-#include <charconv>
 #include <cmath>
 
 namespace ordo {
@@ -88,9 +88,7 @@ void JsonWriter::null() {
 void JsonWriter::number(double number) {
     if (!std::isfinite(number)) return null();
     before();
-    char digits[32];
-    const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-    const std::string_view shortest(digits, static_cast<std::size_t>(end - digits));
+    const std::string shortest = number_text(number);
     text_ += shortest;
     if (shortest.find_first_of(".e") == shortest.npos) text_ += ".0";
 }

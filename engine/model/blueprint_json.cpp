@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 namespace ordo {
@@ -98,11 +97,10 @@ std::string text_of(bool value) {
     return value ? "true" : "false";
 }
 std::string text_of(int value) {
-    return std::to_string(value);
+    return number_text(value);
 }
-std::string text_of(float value) { // the shortest that reads back as the same float
-    std::array<char, 32> digits{};
-    return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+std::string text_of(float value) {
+    return number_text(value);
 }
 template <class E>
 requires std::is_enum_v<E> std::string text_of(E value) {

@@ -89,7 +89,8 @@ Continuation::Continuation(const Model& model, std::string_view prompt, const Op
     keep_ = options.keep < 0 ? first_ : static_cast<std::size_t>(options.keep);
     if (first_ > capacity) {
         if (!options.context_shift || options.keep < 0)
-            fail(ErrorCode::limit, "prompt: expected at most ", capacity, " tokens, found ", first_);
+            fail(ErrorReason::prompt_too_long, ErrorCode::limit, "prompt: expected at most ", capacity,
+                 " tokens, found ", first_);
         if (keep_ + 2 > capacity)
             fail(ErrorCode::usage, "keep: expected 2 tokens fewer than the ", capacity, " of the context, found ",
                  keep_);

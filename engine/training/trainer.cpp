@@ -9,7 +9,6 @@
 #include "training/optimizer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <typeinfo>
 
@@ -61,11 +60,6 @@ Sequences sequences(std::span<const Token> tokens, std::span<const Token> target
                     std::span<const Token> input) {
     if (!rows.padding.empty()) fail(ErrorCode::usage, "training: expected no padding, found some");
     return {tokens, targets, rows.segments, rows.positions, input};
-}
-
-std::string text_of(double value) {
-    char digits[32];
-    return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
 }
 
 } // namespace
@@ -171,11 +165,11 @@ Metadata Trainer::Impl::record() const {
     say("steps", std::to_string(optimizer.steps));
     say("batch", std::to_string(options.batch));
     say("length", std::to_string(options.length));
-    say("lr", first_lr == last_lr ? text_of(last_lr) : text_of(first_lr) + " to " + text_of(last_lr));
-    if (options.muon > 0) say("muon", text_of(options.muon));
-    say("weight_decay", text_of(options.weight_decay));
-    say("clip", text_of(options.clip));
-    say("dropout", text_of(options.dropout));
+    say("lr", first_lr == last_lr ? number_text(last_lr) : number_text(first_lr) + " to " + number_text(last_lr));
+    if (options.muon > 0) say("muon", number_text(options.muon));
+    say("weight_decay", number_text(options.weight_decay));
+    say("clip", number_text(options.clip));
+    say("dropout", number_text(options.dropout));
     say("seed", std::to_string(options.seed));
     return m;
 }

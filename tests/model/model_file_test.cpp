@@ -28,13 +28,15 @@ protected:
         ADD_FAILURE() << name;
         return 0;
     }
-    void expect_load_error(ErrorCode code, const std::string& phrase, const LoadOptions& options = {}) {
+    void expect_load_error(ErrorCode code, const std::string& phrase, const LoadOptions& options = {},
+                           ErrorReason reason = ErrorReason::other) {
         try {
             Model::load(path_, options);
             ADD_FAILURE() << "expected an error saying '" << phrase << "'";
         } catch (const Error& error) {
             const std::string what = error.what();
             EXPECT_EQ(error.code, code) << what;
+            EXPECT_EQ(error.reason, reason) << what;
             EXPECT_NE(what.find(phrase), std::string::npos) << what;
             EXPECT_NE(what.find(path_.string()), std::string::npos) << what;
             EXPECT_EQ(what.find('\n'), std::string::npos) << what;
@@ -181,7 +183,7 @@ TEST_F(ModelFiles, AnotherEncodingMustBeForced) {
     for (const std::string other :
          {"none", "alibi", "sinusoidal", "rope+alibi", "rope:pairing=halves", "rope:width=4", "rope:theta=500000"}) {
         warnings_.clear();
-        expect_load_error(ErrorCode::usage, "force it", asking(other));
+        expect_load_error(ErrorCode::usage, "force it", asking(other), ErrorReason::other_encoding);
         EXPECT_TRUE(warnings_.empty());
         const Model forced = Model::load(path_, asking(other, true));
         EXPECT_EQ(forced.encoding(), EncodingStack(other, impl_of(model).blueprint.dims()).spec());

@@ -126,7 +126,7 @@ std::optional<std::string> LineReader::read_plain(const std::string& prompt) {
         char buffer[4096];
         const ssize_t n = ::read(STDIN_FILENO, buffer, sizeof buffer);
         if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) continue;
-        if (n < 0) fail(ErrorCode::io, "standard input: ", std::strerror(errno));
+        if (n < 0) fail(ErrorReason::standard_stream, ErrorCode::io, "standard input: ", std::strerror(errno));
         arrived_.append(buffer, static_cast<std::size_t>(n));
         if (n > 0) continue;
         if (arrived_.empty()) return {};

@@ -22,11 +22,8 @@ constexpr bool is_separator(char c) {
 }
 
 std::string plain(double value) {
-    char buffer[64];
-    const auto end = value == std::floor(value) && std::abs(value) < 1e15
-                         ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<std::int64_t>(value)).ptr
-                         : std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-    return {buffer, end};
+    return value == std::floor(value) && std::abs(value) < 1e15 ? number_text(static_cast<std::int64_t>(value))
+                                                                : number_text(value);
 }
 
 const Option* find_option(const Verb& verb, std::string_view name) {

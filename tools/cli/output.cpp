@@ -60,13 +60,7 @@ bool write_escaped(int fd, std::string_view text) {
 void check_written(bool written) {
     if (written) return;
     if (errno == EPIPE) ::_exit(128 + SIGPIPE); // SIGPIPE was ignored by whoever started us
-    fail(ErrorCode::io, "standard output: ", std::strerror(errno));
-}
-
-template <class Number>
-std::string shortest(Number value) {
-    char buffer[64];
-    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+    fail(ErrorReason::standard_stream, ErrorCode::io, "standard output: ", std::strerror(errno));
 }
 
 std::string cell_text(const Cell& cell, int decimals) {
@@ -235,20 +229,6 @@ bool stdout_is_terminal() {
 
 bool stderr_is_terminal() {
     return ::isatty(STDERR_FILENO) == 1;
-}
-
-std::string number_text(double value) {
-    return shortest(value);
-}
-
-std::string number_text(float value) {
-    return shortest(value);
-}
-
-std::string fixed_text(double value, int decimals) {
-    char buffer[400]; // the largest double has 309 digits before the point
-    const auto result = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
-    return {buffer, result.ptr};
 }
 
 std::string grouped(std::uint64_t value) {

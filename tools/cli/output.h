@@ -2,6 +2,7 @@
 // What the program writes: the result on stdout, checked; everything else on stderr.
 #pragma once
 
+#include "core/number.h"
 #include "io/json_writer.h"
 #include "tools/cli/live_line.h"
 
@@ -31,10 +32,8 @@ private:
     LiveLine line_;
 };
 
-// The shortest decimal that reads back as the same number; "nan", "inf".
-std::string number_text(double value);
-std::string number_text(float value);
-std::string fixed_text(double value, int decimals);
+using ordo::fixed_text;
+using ordo::number_text;
 // 1234567 as "1,234,567"
 std::string grouped(std::uint64_t value);
 

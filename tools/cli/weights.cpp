@@ -279,9 +279,8 @@ Model load_or_say_how(const Arguments& arguments, const ModelChoice& choice, con
     try {
         return load(arguments, choice, options);
     } catch (const Error& error) {
-        const std::string_view text = error.what();
-        if (!text.ends_with("force it")) throw;
-        fail(error.code, text, " with --force-encoding");
+        if (error.reason != ErrorReason::other_encoding) throw;
+        fail(error.code, error.what(), " with --force-encoding");
     }
 }
 

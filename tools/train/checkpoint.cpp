@@ -21,13 +21,6 @@ const std::string prefix = "run.";
 
 using Entries = std::map<std::string, std::string, std::less<>>;
 
-// The shortest decimal that reads back as the same number, whatever the locale.
-template <class Number>
-std::string exact(Number value) {
-    char text[40];
-    return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
-
 struct Named {
     const char* name;
     std::span<float> values;
@@ -51,14 +44,14 @@ public:
     }
     void tensor(std::string_view name, std::uint64_t elements) {
         text(name);
-        text(exact(elements));
+        text(number_text(elements));
     }
     void values(std::span<const float> v) { sum_.add({reinterpret_cast<const char*>(v.data()), v.size_bytes()}); }
     std::string hexadecimal() { return sum_.hexadecimal(); }
 
 private:
     void text(std::string_view t) {
-        sum_.add(exact(t.size()) + ":");
+        sum_.add(number_text(t.size()) + ":");
         sum_.add(t);
     }
     Sha256 sum_;
@@ -136,8 +129,8 @@ public:
         const std::string& found = text(key);
         std::int64_t value = 0;
         std::from_chars(found.data(), found.data() + found.size(), value);
-        if (exact(value) != found || value < least || value > most)
-            refuse(key, "an integer from " + exact(least) + " to " + exact(most), found);
+        if (number_text(value) != found || value < least || value > most)
+            refuse(key, "an integer from " + number_text(least) + " to " + number_text(most), found);
         return value;
     }
     double loss(std::string_view key) { return loss(key, text(key)); }
@@ -150,7 +143,7 @@ public:
             at = end + 1;
             if (at == found.size()) refuse(key, "no space at the end", found);
         }
-        if (all.size() != count) refuse(key, exact(count) + " losses", exact(all.size()));
+        if (all.size() != count) refuse(key, number_text(count) + " losses", number_text(all.size()));
         return all;
     }
     void conditions(const RunConditions& run) {
@@ -188,7 +181,7 @@ private:
     double loss(std::string_view key, std::string_view text) const {
         double value = std::nan("");
         std::from_chars(text.data(), text.data() + text.size(), value);
-        if (exact(value) != text || !std::isfinite(value)) refuse(key, "a finite number", text);
+        if (number_text(value) != text || !std::isfinite(value)) refuse(key, "a finite number", text);
         return value;
     }
 
@@ -236,16 +229,16 @@ std::size_t first_not_finite(std::span<const float> values) {
 void save_checkpoint(const std::filesystem::path& file, const RunConditions& run, const State& state,
                      const Floats& floats) {
     std::string losses;
-    for (const double loss : state.losses) losses += (losses.empty() ? "" : " ") + exact(loss);
+    for (const double loss : state.losses) losses += (losses.empty() ? "" : " ") + number_text(loss);
     Entries metadata{{"ordo.checkpoint", std::string(format)},
-                     {"step", exact(state.step)},
-                     {"first_loss", exact(state.first_loss)},
-                     {"evaluated", exact(state.evaluated)},
-                     {"validation_loss", exact(state.validation_loss)},
-                     {"best_step", exact(state.best_step)},
-                     {"best_loss", exact(state.best_loss)},
+                     {"step", number_text(state.step)},
+                     {"first_loss", number_text(state.first_loss)},
+                     {"evaluated", number_text(state.evaluated)},
+                     {"validation_loss", number_text(state.validation_loss)},
+                     {"best_step", number_text(state.best_step)},
+                     {"best_loss", number_text(state.best_loss)},
                      {"losses", losses},
-                     {"log_bytes", exact(state.log_bytes)}};
+                     {"log_bytes", number_text(state.log_bytes)}};
     for (const auto& [name, value] : run) metadata.emplace(prefix + name, value);
     Sum sum(metadata);
     std::vector<StoredTensor> tensors;

@@ -2,6 +2,7 @@
 #include "tools/train/record.h"
 #include "io/base_name.h"
 
+#include "core/number.h"
 #include "io/json.h"
 #include "tools/cli/sha256.h"
 #include "tools/train/data.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <set>
 #include <sstream>
 
@@ -33,12 +33,6 @@ constexpr std::string_view free_flags[] = {"--resume", "--overwrite", "--quiet",
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
     return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// The shortest decimal that is this number.
-std::string text_of(double value) {
-    char digits[32];
-    return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
 }
 
 std::string recorded(const Metadata& record, std::string_view key) {
@@ -77,18 +71,18 @@ Metadata method(const Options& o) {
     Metadata m{
         {"recipe.optimizer", o.method == Method::muon ? "muon" : "adamw"},
         {"recipe.schedule", o.fall == Fall::stable ? "stable" : "cosine"},
-        {"recipe.warmup", o.warmup_steps > 0 ? std::to_string(o.warmup_steps) + " steps" : text_of(o.warmup)},
+        {"recipe.warmup", o.warmup_steps > 0 ? std::to_string(o.warmup_steps) + " steps" : number_text(o.warmup)},
     };
     if (o.init.empty()) {
-        m["recipe.initial.deviation"] = o.initial.deviation > 0 ? text_of(o.initial.deviation) : "1/sqrt(columns)";
+        m["recipe.initial.deviation"] = o.initial.deviation > 0 ? number_text(o.initial.deviation) : "1/sqrt(columns)";
         m["recipe.initial.branches"] = o.initial.shrink_branches ? "shrunk" : "full";
     }
     if (o.method == Method::muon) {
-        m["recipe.optimizer.scale"] = text_of(o.muon_scale);
-        m["recipe.optimizer.momentum"] = text_of(Optimizer::momentum);
+        m["recipe.optimizer.scale"] = number_text(o.muon_scale);
+        m["recipe.optimizer.momentum"] = number_text(Optimizer::momentum);
     }
     if (o.bf16_products) m["recipe.products"] = "bf16";
-    if (o.fall == Fall::stable) m["recipe.schedule.decay"] = text_of(o.decay);
+    if (o.fall == Fall::stable) m["recipe.schedule.decay"] = number_text(o.decay);
     return m;
 }
 
@@ -101,14 +95,14 @@ Metadata recipe(const Options& o, const Sources& sources) {
         {"validation.sha256", sources.validation.sha256()},
         {"seed", std::to_string(o.seed)},
         {"batch", std::to_string(o.batch)},
-        {"lr", text_of(o.lr)},
-        {"recipe.min_lr", text_of(o.min_lr)},
-        {"recipe.beta1", text_of(Optimizer::beta1)},
-        {"recipe.beta2", text_of(Optimizer::beta2)},
-        {"recipe.epsilon", text_of(Optimizer::epsilon)},
-        {"recipe.weight_decay", text_of(o.weight_decay)},
-        {"recipe.clip", text_of(o.clip)},
-        {"recipe.dropout", text_of(o.dropout)},
+        {"lr", number_text(o.lr)},
+        {"recipe.min_lr", number_text(o.min_lr)},
+        {"recipe.beta1", number_text(Optimizer::beta1)},
+        {"recipe.beta2", number_text(Optimizer::beta2)},
+        {"recipe.epsilon", number_text(Optimizer::epsilon)},
+        {"recipe.weight_decay", number_text(o.weight_decay)},
+        {"recipe.clip", number_text(o.clip)},
+        {"recipe.dropout", number_text(o.dropout)},
         {"recipe.context", std::to_string(o.blueprint.context)},
         {"recipe.randomised_positions", std::to_string(o.randomised_positions)},
         {"recipe.initial", o.init.empty() ? "random" : sources.init_sha256},
@@ -129,12 +123,12 @@ Metadata conditions_of_run(const Options& o, const Sources& sources, const std::
     Metadata run{{"encoding", encoding},
                  {"tokens", std::to_string(o.tokens)},
                  {"batch", std::to_string(o.batch)},
-                 {"lr", text_of(o.lr)},
-                 {"min-lr", text_of(o.min_lr)},
-                 {"warmup", text_of(o.warmup)},
-                 {"weight-decay", text_of(o.weight_decay)},
-                 {"clip", text_of(o.clip)},
-                 {"dropout", text_of(o.dropout)},
+                 {"lr", number_text(o.lr)},
+                 {"min-lr", number_text(o.min_lr)},
+                 {"warmup", number_text(o.warmup)},
+                 {"weight-decay", number_text(o.weight_decay)},
+                 {"clip", number_text(o.clip)},
+                 {"dropout", number_text(o.dropout)},
                  {"seed", std::to_string(o.seed)},
                  {"randomised-positions", std::to_string(o.randomised_positions)},
                  {"finish-tokens", std::to_string(o.finish_tokens)},

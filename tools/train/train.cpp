@@ -21,23 +21,12 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
-#include <sstream>
 
 namespace ordo::train {
 namespace {
 
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "interrupt() is called by signal handlers");
-
-// With so many digits of what is not whole.
-template <int digits = 4, class... Parts>
-std::string text_of(const Parts&... parts) {
-    std::ostringstream s;
-    s.imbue(std::locale::classic());
-    s.precision(digits);
-    (s << ... << parts);
-    return s.str();
-}
 
 // Two blocks of numbers, exchanged for as long as it lives.
 class Exchange {
@@ -168,8 +157,8 @@ std::int64_t Run::steps_above_limit() const {
 // Numbers that are finite may be worth nothing all the same. A loss may leap up and come back.
 void Run::check_loss(std::int64_t patience) const {
     if (steps_above_limit() > patience)
-        diverged(text_of("the loss is ", state_.losses.back(), " and has been above ", loss_limit(), " for ",
-                         steps_above_limit(), " steps"));
+        diverged(joined<4>("the loss is ", state_.losses.back(), " and has been above ", loss_limit(), " for ",
+                           steps_above_limit(), " steps"));
 }
 
 // What differs between ranks is averaged to nothing: other files, another version, or kernels that round otherwise.
@@ -305,8 +294,8 @@ Metadata Run::record(const Result& result) const {
     m["command"] = o_.command;
     m["tokens"] = std::to_string(result.tokens);
     if (tokens_before_ > 0) m["init.tokens"] = std::to_string(tokens_before_);
-    m["train_loss"] = text_of<6>(result.train_loss);
-    m["validation_loss"] = text_of<6>(result.validation_loss);
+    m["train_loss"] = joined(result.train_loss);
+    m["validation_loss"] = joined(result.validation_loss);
     m["keep"] = o_.keep == Keep::best ? "best" : "last";
     m["kept.tokens"] = std::to_string(result.kept_tokens);
     if (o_.keep == Keep::best) { // what decides which
@@ -378,9 +367,9 @@ bool Run::score_kept(Result& result) {
 
 void Run::warn_of_rise() const {
     if (!o_.on_warning || state_.best_step == steps_) return;
-    o_.on_warning(text_of("the held-out loss rose from ", state_.best_loss, " at step ", state_.best_step, " to ",
-                          state_.validation_loss, " at the last step, ", steps_, "; the weights of step ",
-                          keeps_earlier() ? state_.best_step : steps_, " are kept"));
+    o_.on_warning(joined<4>("the held-out loss rose from ", state_.best_loss, " at step ", state_.best_step, " to ",
+                            state_.validation_loss, " at the last step, ", steps_, "; the weights of step ",
+                            keeps_earlier() ? state_.best_step : steps_, " are kept"));
 }
 
 } // namespace

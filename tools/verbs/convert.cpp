@@ -15,7 +15,6 @@
 #include "tools/cli/signals.h"
 #include "tools/cli/weights.h"
 
-#include <charconv>
 #include <set>
 
 namespace ordo::tools {
@@ -182,11 +181,6 @@ std::string types_of(std::span<const Part> parts) {
     return text;
 }
 
-std::string six_digits(double value) {
-    char buffer[32];
-    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 6).ptr};
-}
-
 struct Measured {
     bench::Accuracy accuracy;
     std::string text; // its name
@@ -213,8 +207,8 @@ Measured measure(const Arguments& arguments, const Source& source, const Source&
 }
 
 void record(const Measured& measured, const std::string& reference, Metadata& metadata) {
-    metadata["accuracy.kl"] = six_digits(measured.accuracy.kl);
-    metadata["accuracy.top1"] = six_digits(measured.accuracy.top1);
+    metadata["accuracy.kl"] = joined(measured.accuracy.kl);
+    metadata["accuracy.top1"] = joined(measured.accuracy.top1);
     metadata["accuracy.text"] = escaped_bytes(measured.text);
     metadata["accuracy.tokens"] = std::to_string(measured.accuracy.tokens);
     metadata["accuracy.reference"] = reference;
@@ -356,7 +350,7 @@ int convert_and_tell(const Arguments& arguments) {
     write_message(printable_path(in) + ": " + grouped(source.tensors.size()) + " bytes; " + printable_path(out) + ": " +
                   grouped(fs::file_size(out)) + " bytes");
     if (measured)
-        write_message("accuracy: KL " + six_digits(measured->accuracy.kl) + " nats per token, top-1 " +
+        write_message("accuracy: KL " + joined(measured->accuracy.kl) + " nats per token, top-1 " +
                       fixed_text(100 * measured->accuracy.top1, 2) + " %, against the same weights in f32, over " +
                       grouped(static_cast<std::uint64_t>(measured->accuracy.tokens)) + " tokens of " +
                       printable(measured->text));

@@ -35,7 +35,7 @@ auto saying_what_makes_room(const GenerateRequest& request, const Model& model, 
     try {
         return make();
     } catch (const Error& error) {
-        if (error.code != ErrorCode::limit || !std::string_view(error.what()).starts_with("prompt: ")) throw;
+        if (error.reason != ErrorReason::prompt_too_long) throw;
         fail(error.code, error.what(), room_text(request, model));
     }
 }

@@ -258,7 +258,7 @@ bool answer(Interaction& interaction, const std::string& line) {
         if (line.starts_with('/')) return interaction.obey(line);
         interaction.go_on(line);
     } catch (const Error& error) {
-        if (error.code == ErrorCode::io && std::string_view(error.what()).starts_with("standard ")) throw;
+        if (error.reason == ErrorReason::standard_stream) throw;
         write_message(error.what());
     }
     return true;

@@ -5,7 +5,6 @@
 #include "encoding/base/registry.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -296,12 +295,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 }
 
 std::string decimal(double value) {
-    std::array<char, 1100> buffer; // the smallest double has 1,074 places
-    const auto [end, error] =
-        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed);
-    if (error != std::errc() || !std::isfinite(value))
-        fail(ErrorCode::usage, "encoding spec: expected a finite number");
-    return {buffer.data(), end};
+    if (!std::isfinite(value)) fail(ErrorCode::usage, "encoding spec: expected a finite number");
+    return number_text(value, std::chars_format::fixed);
 }
 
 SpecWriter& SpecWriter::operator()(std::string_view key, std::string_view value) {

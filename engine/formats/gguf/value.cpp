@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <sstream>
 
 static_assert(std::endian::native == std::endian::little, "GGUF is little-endian");
 
@@ -123,10 +122,7 @@ std::string GgufValue::describe() const {
     if (kind_ == GgufKind::string) return "the string '" + printable(text()) + "'";
     if (kind_ == GgufKind::boolean) return integer() != 0 ? "true" : "false";
     if (is_integer()) return std::string(name_of(kind_)) + " " + std::to_string(integer());
-    std::ostringstream number_text;
-    number_text.imbue(std::locale::classic());
-    number_text << name_of(kind_) << ' ' << number();
-    return number_text.str();
+    return joined(name_of(kind_), ' ', number());
 }
 
 } // namespace ordo

@@ -117,11 +117,7 @@ inline std::vector<float> normal_floats(std::size_t n, std::uint64_t seed, std::
 
 // A number for a sentence, to so many significant digits.
 inline std::string figure(double value, int digits = 3) {
-    std::ostringstream out;
-    out.imbue(std::locale::classic());
-    out.precision(digits);
-    out << value;
-    return out.str();
+    return rounded_text(value, digits);
 }
 
 // What no interval is known of stays blank in a table, and goes without one in a sentence.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Numbers as text, in no locale.
+#pragma once
+
+#include <charconv>
+#include <iterator>
+#include <string>
+#include <type_traits>
+
+namespace ordo {
+
+// The shortest text that reads back as the same number. form: as of std::to_chars.
+template <class Number, class... Form>
+std::string number_text(Number number, Form... form) {
+    char text[1100]; // the smallest double has 1,074 places
+    return {text, std::to_chars(text, std::end(text), number, form...).ptr};
+}
+
+// As many significant digits at most.
+inline std::string rounded_text(double number, int digits) {
+    return number_text(number, std::chars_format::general, digits);
+}
+// Exactly so many decimals.
+inline std::string fixed_text(double number, int decimals) {
+    return number_text(number, std::chars_format::fixed, decimals);
+}
+
+// Texts, characters and numbers, one after the other; of floating-point numbers the first six digits.
+template <int digits = 6, class... Parts>
+std::string joined(const Parts&... parts) {
+    std::string text;
+    const auto append = [&]<class Part>(const Part& part) {
+        if constexpr (std::is_floating_point_v<Part>)
+            text += rounded_text(part, digits);
+        else if constexpr (std::is_arithmetic_v<Part> && !std::is_same_v<Part, char>)
+            text += number_text(part);
+        else
+            text += part;
+    };
+    (append(parts), ...);
+    return text;
+}
+
+} // namespace ordo
