@@ -105,7 +105,6 @@ std::unique_ptr<Model::Impl> same_trunk(const Model& model) {
     auto impl = std::make_unique<Model::Impl>();
     impl->where = from.where;
     impl->blueprint = from.blueprint;
-    impl->programs = from.programs;
     impl->weights = from.weights;
     return impl;
 }
@@ -116,6 +115,7 @@ Model with_encoding(const Model& trunk, std::string_view encoding, int context, 
 
     const std::size_t before = heap_in_use();
     impl->encodings = EncodingStack(encoding, impl->blueprint.dims());
+    impl->program = compile(impl->blueprint, impl->encodings);
     const std::size_t made = heap_in_use();
     impl->tensors = TensorMemory(impl->encodings.tensors());
     std::vector<View> views;

@@ -102,7 +102,7 @@ WeightSizes weight_sizes(const Blueprint& b, WeightType type) {
 
 WeightSizes weight_sizes(const Model& model) {
     const Model::Impl& impl = impl_of(model);
-    return sizes_of(impl.blueprint, impl.weights.embedding.type(),
+    return sizes_of(impl.blueprint, impl.weights.embedding().type(),
                     [&](const TensorSpec& spec) { return impl.tensors.held_bytes(spec.name); });
 }
 

@@ -107,7 +107,7 @@ private:
 
 std::vector<Product> training_products(const Blueprint& b, int rows, int head_rows) {
     std::vector<Product> products;
-    const std::vector<LayerProgram> programs = compile_layers(b);
+    const std::vector<Program> programs = compile(b).layers;
     for (std::size_t i = 0; i < programs.size(); ++i) {
         const int layers = (b.n_layers - static_cast<int>(i) - 1) / static_cast<int>(programs.size()) + 1;
         for (const LinearSpec& w : programs[i].linears) add_linear(products, w.name, rows, w.rows, w.cols, layers);
@@ -121,7 +121,7 @@ std::vector<Product> training_products(const Blueprint& b, int rows, int head_ro
 }
 
 // Of a mixture of experts, those that a token passes.
-double layer_parameters(const LayerProgram& program) {
+double layer_parameters(const Program& program) {
     double n = 0;
     for (const LinearSpec& w : program.linears) {
         const bool expert = w.name.starts_with("feed_forward.experts.");
@@ -132,9 +132,9 @@ double layer_parameters(const LayerProgram& program) {
 }
 
 double matmul_parameters(const Blueprint& b) {
-    const std::vector<LayerProgram> programs = compile_layers(b);
+    const StackProgram stack = compile(b);
     double n = static_cast<double>(b.embedding_cols()) * b.vocab_size + 2.0 * b.embedding_width * b.d_model;
-    for (int i = 0; i < b.n_layers; ++i) n += layer_parameters(programs[static_cast<std::size_t>(i) % programs.size()]);
+    for (int i = 0; i < b.n_layers; ++i) n += layer_parameters(stack.layer(i));
     return n;
 }
 

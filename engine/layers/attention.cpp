@@ -40,23 +40,23 @@ std::size_t query_bytes(std::span<const AttentionShape> shapes) {
 
 } // namespace
 
-AttentionShape attention_shape(const LayerProgram& program) {
+AttentionShape attention_shape(const Program& program) {
     const LayerPlan& plan = program.plan;
     const LayerSizes& s = program.sizes;
     return {s.n_heads, s.n_kv_heads, s.d_head, program.score_scale(), plan.mask, plan.window, plan.attention_softcap};
 }
 
-AttentionShape cross_attention_shape(const LayerProgram& program) {
+AttentionShape cross_attention_shape(const Program& program) {
     const LayerSizes& s = program.sizes;
     AttentionShape shape{s.n_heads, s.n_kv_heads, s.d_head, program.score_scale(), Mask::bidirectional};
     shape.cross = true;
     return shape;
 }
 
-std::vector<AttentionShape> attention_shapes(std::span<const LayerProgram> programs) {
+std::vector<AttentionShape> attention_shapes(std::span<const Program> programs) {
     std::vector<AttentionShape> shapes;
-    for (const LayerProgram& program : programs) shapes.push_back(attention_shape(program));
-    for (const LayerProgram& program : programs)
+    for (const Program& program : programs) shapes.push_back(attention_shape(program));
+    for (const Program& program : programs)
         if (program.memory >= 0) shapes.push_back(cross_attention_shape(program));
     return shapes;
 }

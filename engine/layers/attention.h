@@ -20,10 +20,10 @@ struct AttentionShape {
     float softcap = 0;  // of scaled scores, before the bias; 0: none
     bool cross = false; // keys and values are those of what is remembered, all of which every query sees
 };
-AttentionShape attention_shape(const LayerProgram& program);
-AttentionShape cross_attention_shape(const LayerProgram& program);
+AttentionShape attention_shape(const Program& program);
+AttentionShape cross_attention_shape(const Program& program);
 // Of all layers, cross-attention's behind the others: what a stack's scratch must hold.
-std::vector<AttentionShape> attention_shapes(std::span<const LayerProgram> programs);
+std::vector<AttentionShape> attention_shapes(std::span<const Program> programs);
 
 using WatchWeights = decltype(Watch::weights);
 

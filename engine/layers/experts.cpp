@@ -14,7 +14,7 @@ namespace {
 // One layer's mixture at work.
 class Mixture {
 public:
-    Mixture(const LayerProgram& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& scratch,
+    Mixture(const Program& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& scratch,
             RowScratch& rows)
         : plan_(program.plan), linears_(linears), in_(in), s_(scratch), rows_(rows), counts_(scratch.counts(layer)) {}
 
@@ -104,9 +104,9 @@ void through_choice(const LayerPlan& plan, int rows, const ExpertScratch& s, Vie
 
 } // namespace
 
-ExpertScratch::Sizes ExpertScratch::sizes(std::span<const LayerProgram> programs, int rows) {
+ExpertScratch::Sizes ExpertScratch::sizes(std::span<const Program> programs, int rows) {
     Sizes s;
-    for (const LayerProgram& p : programs) {
+    for (const Program& p : programs) {
         if (p.plan.experts == 0) continue;
         s.rows = rows;
         s.layers = p.sizes.n_layers;
@@ -123,13 +123,13 @@ std::uint64_t ExpertScratch::ints(const Sizes& s) {
     return n * static_cast<std::uint64_t>(s.used) + e * n + e * static_cast<std::uint64_t>(s.layers);
 }
 
-std::uint64_t ExpertScratch::bytes(std::span<const LayerProgram> programs, int rows) {
+std::uint64_t ExpertScratch::bytes(std::span<const Program> programs, int rows) {
     const Sizes s = sizes(programs, rows);
     const auto row = static_cast<std::uint64_t>(s.experts + s.used + 2 * s.d_model + s.inner);
     return sizeof(float) * static_cast<std::uint64_t>(s.rows) * row + sizeof(int) * ints(s);
 }
 
-ExpertScratch::ExpertScratch(std::span<const LayerProgram> programs, int rows) {
+ExpertScratch::ExpertScratch(std::span<const Program> programs, int rows) {
     const Sizes s = sizes(programs, rows);
     if (s.rows == 0) return;
     floats_ = Buffer<float>(static_cast<std::size_t>(s.rows) *
@@ -150,7 +150,7 @@ ExpertScratch::ExpertScratch(std::span<const LayerProgram> programs, int rows) {
     experts_ = s.experts;
 }
 
-void experts(const LayerProgram& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& s,
+void experts(const Program& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& s,
              RowScratch& rows, View out) {
     const Mixture mixture(program, layer, linears, in, s, rows);
     mixture.route();
@@ -168,7 +168,7 @@ void experts(const LayerProgram& program, int layer, std::span<const Linear> lin
     }
 }
 
-void experts_backward(const LayerProgram& program, int layer, std::span<const Linear> linears, View in, View dy,
+void experts_backward(const Program& program, int layer, std::span<const Linear> linears, View in, View dy,
                       ExpertScratch& s, RowScratch& rows, View dx, std::span<const LinearGradient> d) {
     const Mixture mixture(program, layer, linears, in, s, rows);
     const LayerPlan& plan = program.plan;

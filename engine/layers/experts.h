@@ -13,8 +13,8 @@ class ExpertScratch {
 public:
     ExpertScratch() = default;
     // Up to so many rows of any of the layers that these programs make.
-    ExpertScratch(std::span<const LayerProgram> programs, int rows);
-    static std::uint64_t bytes(std::span<const LayerProgram> programs, int rows);
+    ExpertScratch(std::span<const Program> programs, int rows);
+    static std::uint64_t bytes(std::span<const Program> programs, int rows);
 
     struct Sizes {
         int rows = 0, layers = 0, experts = 0, used = 0, d_model = 0, inner = 0;
@@ -28,7 +28,7 @@ public:
     int* counts(int layer) const { return counts_ + static_cast<std::ptrdiff_t>(layer) * experts_; }
 
 private:
-    static Sizes sizes(std::span<const LayerProgram> programs, int rows);
+    static Sizes sizes(std::span<const Program> programs, int rows);
     static std::uint64_t ints(const Sizes& sizes);
     Buffer<float> floats_;
     Buffer<int> ints_;
@@ -38,10 +38,10 @@ private:
 
 // linears: the router [experts, d], then in and out of each expert. out [n, d] += sum over the best experts of their
 // weight times what they make of in [n, d]. layer: of the model.
-void experts(const LayerProgram& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& scratch,
+void experts(const Program& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& scratch,
              RowScratch& rows, View out);
 // dy: the gradient of out. To dx, that of in, it adds, and to d, in the order of linears.
-void experts_backward(const LayerProgram& program, int layer, std::span<const Linear> linears, View in, View dy,
+void experts_backward(const Program& program, int layer, std::span<const Linear> linears, View in, View dy,
                       ExpertScratch& scratch, RowScratch& rows, View dx, std::span<const LinearGradient> d);
 
 } // namespace ordo

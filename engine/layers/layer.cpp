@@ -4,7 +4,9 @@
 #include "core/parallel.h"
 #include "core/random.h"
 #include "kernels/kernels.h"
+#include "layers/embedding.h"
 #include "ops/norm.h"
+#include "ops/softmax.h"
 #include "ops/sums.h"
 
 #include <algorithm>
@@ -43,11 +45,22 @@ void add_to_rows(View bias, View to) {
                  [&](std::ptrdiff_t i) { k.add(to.cols, bias.data, to.row(static_cast<int>(i))); });
 }
 
+// to = factor * from
+void scale(float factor, View from, View to) {
+    copy(from, to);
+    parallel_for(to.rows, std::max(1, 16384 / to.cols),
+                 [&](std::ptrdiff_t i) { kernels().scale(to.cols, factor, to.row(static_cast<int>(i))); });
+}
+
+int row_count(const PassRows& in, std::span<const View> values) {
+    return in.parts.empty() ? values.front().rows : static_cast<int>(in.parts.size()) * in.parts.front().rows;
+}
+
 // The columns of queries or of keys in rows [n, qkv_width], as rows of one norm each: a head's or all.
 struct NormedColumns {
     int first, width, groups;
 };
-std::array<NormedColumns, 2> normed_columns(const LayerProgram& program) {
+std::array<NormedColumns, 2> normed_columns(const Program& program) {
     const LayerSizes& s = program.sizes;
     const bool head = program.plan.qk_norm == QkNorm::head;
     const int q = head ? s.d_head : s.q_width(), k = head ? s.d_head : s.kv_width();
@@ -61,32 +74,26 @@ int dropout_site(int layer, int branch) {
 
 class Forward {
 public:
-    Forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
+    Forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
             const Dropout& dropout)
-        : layer_(layer), parts_(parts), values_(values), scratch_(scratch), dropout_(dropout),
-          rows_(static_cast<int>(parts.size()) * parts.front().rows) {}
-
-    void run() {
-        for (const Step& step : layer_.program.steps) run(step);
-    }
-
-private:
-    View value(int i) const { return rows_of(values_[static_cast<std::size_t>(i)], 0, rows_); }
-    const Linear& linear_of(const Step& step) const {
-        return layer_.weights.linears[static_cast<std::size_t>(step.weight)];
-    }
-    const NormWeights& norm_of(int i) const { return layer_.weights.norms[static_cast<std::size_t>(i)]; }
+        : layer_(layer), in_(in), values_(values), scratch_(scratch), dropout_(dropout), rows_(row_count(in, values)) {}
 
     void run(const Step& step) {
         const LayerPlan& plan = layer_.program.plan;
         const View in = value(step.in), out = value(step.out);
         switch (step.op) {
+        case Op::lookup:
+            return embed_tokens(in_.tokens, linear_of(step).weight, step.factor, out);
+        case Op::embed:
+            return embed_rows(*layer_.embedding, *layer_.embedding->items()[static_cast<std::size_t>(step.weight)],
+                              in_.rows, in, out);
         case Op::norm: {
             const NormWeights& w = norm_of(step.weight);
             return norm(plan.norm, in, w.weight, w.bias, plan.norm_eps, out);
         }
         case Op::linear:
-            return linear(in, linear_of(step), *scratch_.rows, out);
+            // Rounded rows would show most in the head: half of what bf16 loses against the same weights in f32.
+            return linear(in, linear_of(step), *scratch_.rows, out, at_end() ? Bf16Rows::floats : Bf16Rows::rounded);
         case Op::bias: {
             const View& bias = layer_.weights.vectors[static_cast<std::size_t>(step.weight)];
             return add_to_rows(bias, cols_of(out, step.first, bias.cols));
@@ -96,9 +103,9 @@ private:
         case Op::qk_norm:
             return qk_norm(step, in, out);
         case Op::attention:
-            return attention(layer_.attention(), parts_, in, value(step.other), *scratch_.attention, out);
+            return attention(layer_.attention(), in_.parts, in, value(step.other), *scratch_.attention, out);
         case Op::cross:
-            return attention(layer_.cross_attention(), parts_, in, {}, *scratch_.attention, out);
+            return attention(layer_.cross_attention(), in_.parts, in, {}, *scratch_.attention, out);
         case Op::activate:
             return plan.gated ? activate_gated(plan.activation, in, out) : activate(plan.activation, in, out);
         case Op::gate:
@@ -116,8 +123,22 @@ private:
             copy(in, out);
             return add(branch, out);
         }
+        case Op::scale:
+            return scale(step.factor, in, out);
+        case Op::soft_cap:
+            copy(in, out);
+            return soft_cap(step.factor, out);
         }
     }
+
+private:
+    View value(int i) const { return rows_of(values_[static_cast<std::size_t>(i)], 0, rows_); }
+    bool at_end() const { return layer_.embedding != nullptr; } // of the stack
+    const Linear& linear_of(const Step& step) const {
+        return layer_.weights.linears[static_cast<std::size_t>(step.weight)];
+    }
+    const NormWeights& norm_of(int i) const { return layer_.weights.norms[static_cast<std::size_t>(i)]; }
+
     static void clip(float most, View in, View out) {
         parallel_for(out.rows, std::max(1, 8192 / out.cols), [&](std::ptrdiff_t row) {
             const float* const from = in.row(static_cast<int>(row));
@@ -147,7 +168,7 @@ private:
     }
 
     const Layer& layer_;
-    std::span<const Part> parts_;
+    const PassRows& in_;
     std::span<const View> values_;
     const LayerScratch& scratch_;
     const Dropout& dropout_;
@@ -158,16 +179,12 @@ private:
 // is written, and what comes later from other steps that read it is added.
 class Backward {
 public:
-    Backward(const Layer& layer, std::span<const Part> parts, std::span<const View> values,
-             const GradientMemory& gradients, AttentionGradient& attention, const LayerScratch& scratch,
-             const LayerGradients& d, const Dropout& dropout)
-        : layer_(layer), parts_(parts), values_(values), gradients_(gradients), attention_(attention),
-          scratch_(scratch), d_(d), dropout_(dropout), written_(values.size()),
-          rows_(static_cast<int>(parts.size()) * parts.front().rows) {}
+    Backward(const Layer& layer, const PassRows& in, std::span<const View> values, const GradientMemory& gradients,
+             AttentionGradient& attention, const LayerScratch& scratch, const LayerGradients& d, const Dropout& dropout)
+        : layer_(layer), in_(in), values_(values), gradients_(gradients), attention_(attention), scratch_(scratch),
+          d_(d), dropout_(dropout), written_(values.size()), rows_(row_count(in, values)) {}
 
-    void run() {
-        written_.back() = true;
-        const std::vector<Step>& steps = layer_.program.steps;
+    void run(std::span<const Step> steps) {
         added_ =
             static_cast<int>(std::count_if(steps.begin(), steps.end(), [](const Step& s) { return s.op == Op::add; }));
         for (std::size_t i = steps.size(); i-- > 0;) run(steps[i]);
@@ -177,9 +194,7 @@ private:
     View value(int i) const { return rows_of(values_[static_cast<std::size_t>(i)], 0, rows_); }
     View gradient(int i) const {
         const Value& v = layer_.program.values[static_cast<std::size_t>(i)];
-        const GradientMemory& g = gradients_;
-        const View all[] = {g.stream, g.normed, g.branch, g.qkv, g.attended, g.hidden, g.active};
-        return cols_of(rows_of(all[static_cast<std::size_t>(v.slot)], 0, rows_), 0, v.width);
+        return cols_of(rows_of(gradients_.slots[static_cast<std::size_t>(v.slot)], 0, rows_), 0, v.width);
     }
     // Whether the gradient of a value is already there; afterwards it is.
     bool accumulate(int i) {
@@ -193,6 +208,14 @@ private:
         const auto weight = static_cast<std::size_t>(step.weight);
         const View dy = gradient(step.out), dx = gradient(step.in), in = value(step.in);
         switch (step.op) {
+        case Op::lookup:
+            for (int i = 0; i < rows_; ++i)
+                kernels().axpy(dy.cols, step.factor, dy.row(i),
+                               d_.linears[weight].weight.row(in_.tokens[static_cast<std::size_t>(i)]));
+            return;
+        case Op::embed:
+            accumulate(step.in);
+            return layer_.embedding->items()[weight]->embed_backward(dx, in, in_.rows, d_.encodings[weight]);
         case Op::norm:
             return norm_backward(plan.norm, in, layer_.weights.norms[weight].weight, plan.norm_eps, dy, dx,
                                  accumulate(step.in), d_.norms[weight].weight, d_.norms[weight].bias);
@@ -214,12 +237,12 @@ private:
             // Where encodings observe, they are the last to read what attention reads, and so the first to write its gradient.
             if (layer_.encodings.moments() & moment_observe && !accumulate(step.other)) zero(d_normed);
             accumulate(step.in);
-            return attention_backward(layer_.attention(), parts_, in, value(step.other), value(step.out), dy,
+            return attention_backward(layer_.attention(), in_.parts, in, value(step.other), value(step.out), dy,
                                       attention_, dx, d_normed, d_.encodings);
         }
         case Op::cross:
             accumulate(step.in);
-            return cross_attention_backward(layer_.cross_attention(), parts_, in, gradients_.memory, value(step.out),
+            return cross_attention_backward(layer_.cross_attention(), in_.parts, in, gradients_.memory, value(step.out),
                                             dy, attention_, dx, gradients_.d_memory);
         case Op::activate:
             accumulate(step.in);
@@ -240,6 +263,11 @@ private:
                                     dy, *scratch_.experts, *scratch_.rows, dx, std::span(d_.linears).subspan(weight));
         case Op::add:
             return branch_joins(step, dy, dx);
+        case Op::scale:
+            accumulate(step.in);
+            return scale(step.factor, dy, dx);
+        case Op::soft_cap:
+            return; // the loss has gone back through it
         }
     }
     void branch_joins(const Step& step, View dy, View dx) {
@@ -291,7 +319,7 @@ private:
     }
 
     const Layer& layer_;
-    std::span<const Part> parts_;
+    const PassRows& in_;
     std::span<const View> values_;
     const GradientMemory& gradients_;
     AttentionGradient& attention_;
@@ -321,9 +349,10 @@ void Dropout::operator()(View x, int site) const {
     });
 }
 
-void forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
-             const Dropout& dropout) {
-    Forward(layer, parts, values, scratch, dropout).run();
+void forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
+             const Dropout& dropout, const Steps& steps) {
+    Forward run(layer, in, values, scratch, dropout);
+    for (const Step& step : steps.of(layer.program)) run.run(step);
 }
 
 const LayerEncodings& Layer::no_encodings() {
@@ -332,7 +361,7 @@ const LayerEncodings& Layer::no_encodings() {
 }
 
 void remember(const Layer& layer, View encoded, View kv, RowScratch& scratch, KvCache& memory) {
-    const LayerProgram& program = layer.program;
+    const Program& program = layer.program;
     if (program.memory < 0) return;
     const int width = program.sizes.kv_width();
     linear(encoded, layer.weights.linears[static_cast<std::size_t>(program.memory)], scratch, kv);
@@ -342,17 +371,16 @@ void remember(const Layer& layer, View encoded, View kv, RowScratch& scratch, Kv
     });
 }
 
-std::vector<View> lay_out(const LayerProgram& program, const SlotMemory& m) {
-    const View all[] = {m.stream, m.normed, m.branch, m.qkv, m.attended, m.hidden, m.hidden};
+std::vector<View> lay_out(const Program& program, const SlotMemory& m) {
     std::vector<View> views;
-    for (const Value& v : program.values) views.push_back(cols_of(all[static_cast<std::size_t>(v.slot)], 0, v.width));
+    for (const Value& v : program.values) views.push_back(cols_of(m[static_cast<std::size_t>(v.slot)], 0, v.width));
     return views;
 }
 
-void backward(const Layer& layer, std::span<const Part> parts, std::span<const View> values,
-              const GradientMemory& gradients, AttentionGradient& attention, const LayerScratch& scratch,
-              const LayerGradients& d, const Dropout& dropout) {
-    Backward(layer, parts, values, gradients, attention, scratch, d, dropout).run();
+void backward(const Layer& layer, const PassRows& in, std::span<const View> values, const GradientMemory& gradients,
+              AttentionGradient& attention, const LayerScratch& scratch, const LayerGradients& d,
+              const Dropout& dropout, const Steps& steps) {
+    Backward(layer, in, values, gradients, attention, scratch, d, dropout).run(steps.of(layer.program));
 }
 
 } // namespace ordo

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One layer of a transformer at work: the steps of its program over rows of activations, and back again.
+// One layer of a transformer at work, or an end of the stack: the steps of its program over rows of activations, and back
+// again.
 #pragma once
 
 #include "layers/attention.h"
@@ -22,17 +23,17 @@ struct LayerGradients {
     std::vector<LinearGradient> linears;
     std::vector<NormWeights> norms;
     std::vector<View> vectors;
-    TensorGradients encodings;
+    TensorGradients encodings; // of the layer's; at the beginning of a stack, of all
 };
 
 // Finds the tensors of a program, whose names within the layer follow `prefix` ("layers.3."): matrix(name) and view(name), which
 // has no data if there is none.
 template <class FindMatrix, class FindView>
-LayerWeights layer_weights(const LayerProgram& program, const std::string& prefix, const FindMatrix& matrix,
+LayerWeights layer_weights(const Program& program, const std::string& prefix, const FindMatrix& matrix,
                            const FindView& view) {
     LayerWeights w;
     for (const LinearSpec& s : program.linears)
-        w.linears.push_back({matrix(prefix + s.name + ".weight"), s.bias ? view(prefix + s.name + ".bias") : View{}});
+        w.linears.push_back({matrix(s.weight_name(prefix)), s.bias ? view(prefix + s.name + ".bias") : View{}});
     for (const NormSpec& s : program.norms)
         w.norms.push_back({view(prefix + s.name + ".weight"), s.bias ? view(prefix + s.name + ".bias") : View{}});
     for (const VectorSpec& s : program.vectors) w.vectors.push_back(view(prefix + s.name));
@@ -55,12 +56,25 @@ struct LayerScratch {
     ExpertScratch* experts;
 };
 
+// Rows of tokens on their way through a stack: of one sequence or of several, many at once or one each.
+struct PassRows {
+    std::span<const Token> tokens = {};
+    TokenRows rows = {};              // positions and segments, of each token
+    std::span<const Part> parts = {}; // whose they are; empty: as many rows as come in, and no attention
+};
+
 struct Layer {
-    const LayerProgram& program;
+    const Program& program;
     const LayerWeights& weights;
     const LayerEncodings& encodings;
     int index;
     const WatchWeights* watch = nullptr;
+    const EncodingStack* embedding = nullptr; // whose encodings embed
+
+    // The beginning or the end of a stack.
+    static Layer end(const Program& program, const LayerWeights& weights, const EncodingStack& encodings) {
+        return {program, weights, no_encodings(), -1, nullptr, &encodings};
+    }
 
     AttentionLayer attention() const { return {attention_shape(program), encodings, index, watch}; }
     AttentionLayer cross_attention() const { return {cross_attention_shape(program), no_encodings(), index, nullptr}; }
@@ -69,29 +83,38 @@ private:
     static const LayerEncodings& no_encodings();
 };
 
-// values: memory for each of the program's values, as many rows as those of the parts (attention() says which). The first holds the
-// stream; where others of its slot lie upon it, it is computed in place.
-void forward(const Layer& layer, std::span<const Part> parts, std::span<const View> values, const LayerScratch& scratch,
-             const Dropout& dropout = {});
+// Steps of a program from one on and before another; last < 0: to the end.
+struct Steps {
+    int first = 0, last = -1;
+
+    std::span<const Step> of(const Program& program) const {
+        const std::span<const Step> all = program.steps;
+        const auto from = static_cast<std::size_t>(first), to = last < 0 ? all.size() : static_cast<std::size_t>(last);
+        return all.subspan(from, to - from);
+    }
+};
+
+// values: memory for each of the program's values, as many rows as those of the parts (attention() says which). The first holds
+// what comes in; where others of its slot lie upon it, it is computed in place.
+void forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
+             const Dropout& dropout = {}, const Steps& steps = {});
 
 // Keys and values of what an encoder left, encoded [n, d], go to the layer's place in `memory`. kv: memory for [n, 2 kv_width].
 void remember(const Layer& layer, View encoded, View kv, RowScratch& scratch, KvCache& memory);
 
-// Views for all values of a program upon memory for each slot (but `active`, which lies in the left of `hidden`).
-struct SlotMemory {
-    View stream, normed, branch, qkv, attended, hidden;
-};
-std::vector<View> lay_out(const LayerProgram& program, const SlotMemory& memory);
+// Views for all values of a program upon memory for each slot.
+using SlotMemory = std::array<View, slot_count>;
+std::vector<View> lay_out(const Program& program, const SlotMemory& memory);
 
-// values: all kept, each in memory of its own, as forward() left them. gradients: memory for each slot; `stream` holds the gradient
-// after the layer and receives that before it. d: added to.
+// values: all kept, each in memory of its own, as forward() left them. gradients: memory for each slot; that of the last step's
+// output holds its gradient, and that of the first value receives the gradient of what came in. d: added to.
 struct GradientMemory {
-    View stream, normed, branch, qkv, attended, hidden, active;
+    SlotMemory slots = {};
     // Keys and values [n, 2 kv_width] that cross-attention met, and where their gradient is written.
     View memory = {}, d_memory = {};
 };
-void backward(const Layer& layer, std::span<const Part> parts, std::span<const View> values,
-              const GradientMemory& gradients, AttentionGradient& attention, const LayerScratch& scratch,
-              const LayerGradients& d, const Dropout& dropout = {});
+void backward(const Layer& layer, const PassRows& in, std::span<const View> values, const GradientMemory& gradients,
+              AttentionGradient& attention, const LayerScratch& scratch, const LayerGradients& d,
+              const Dropout& dropout = {}, const Steps& steps = {});
 
 } // namespace ordo

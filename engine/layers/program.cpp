@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "layers/program.h"
+#include "layers/program_builder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,68 +8,10 @@
 namespace ordo {
 namespace {
 
-class Compiler {
-public:
-    Compiler(const LayerPlan& plan, const LayerSizes& sizes) {
-        program.plan = plan;
-        program.sizes = sizes;
-        program.values.push_back({Slot::stream, sizes.d_model});
-    }
-
-    // ---- Tensors: an index by which steps name them; their order is that of a file.
-    // Matrices start from N(0, 0.02); those that write into the residual stream are shrunk by the number of its
-    // branches, two or three a layer (Radford et al. 2019, section 2.3).
-    int matrix(const std::string& name, int rows, int cols, bool bias, bool into_stream = false) {
-        const double deviation = into_stream ? 0.02 / std::sqrt(branches() * program.sizes.n_layers) : 0.02;
-        program.linears.push_back({name, rows, cols, bias, static_cast<float>(deviation)});
-        tensor(name + ".weight", {rows, cols}, InitialValues::normal(static_cast<float>(deviation)));
-        if (bias) tensor(name + ".bias", {rows}, InitialValues::constant(0));
-        return static_cast<int>(program.linears.size()) - 1;
-    }
-    int norm_weights(const std::string& name) {
-        const bool bias = program.plan.norm == Norm::layer && program.plan.norm_bias;
-        return add_norm({name, program.sizes.d_model, bias});
-    }
-    int add_norm(NormSpec spec) {
-        tensor(spec.name + ".weight", {spec.width}, InitialValues::constant(1));
-        if (spec.bias) tensor(spec.name + ".bias", {spec.width}, InitialValues::constant(0));
-        program.norms.push_back(std::move(spec));
-        return static_cast<int>(program.norms.size()) - 1;
-    }
-    int vector(const std::string& name, int width) {
-        program.vectors.push_back({name, width});
-        tensor(name, {width}, InitialValues::constant(0));
-        return static_cast<int>(program.vectors.size()) - 1;
-    }
-
-    // ---- Steps: each gives the value that it writes.
-    int norm(int in, int weight, Slot to) { return step({Op::norm, in, value(to, program.sizes.d_model), -1, weight}); }
-    int linear(int in, int weight, Slot to) {
-        return step({Op::linear, in, value(to, program.linears[static_cast<std::size_t>(weight)].rows), -1, weight});
-    }
-    int add(int in, int branch) { return step({Op::add, in, value(Slot::stream, program.sizes.d_model), branch}); }
-    int value(Slot slot, int width) {
-        program.values.push_back({slot, width});
-        return static_cast<int>(program.values.size()) - 1;
-    }
-    int step(const Step& s) {
-        program.steps.push_back(s);
-        return s.out;
-    }
-
-    LayerProgram program;
-
-private:
-    double branches() const { return program.plan.cross_attention ? 3 : 2; } // of a layer
-    void tensor(std::string name, std::vector<std::int64_t> shape, InitialValues initial) {
-        program.tensors.push_back({.name = std::move(name), .shape = std::move(shape), .initial = std::move(initial)});
-    }
-};
-
 // Attention from the projection of its input to that of its output.
 class AttentionBranch {
 public:
-    explicit AttentionBranch(Compiler& to) : c_(to) {
+    explicit AttentionBranch(ProgramBuilder& to) : c_(to) {
         const LayerPlan& plan = c_.program.plan;
         const LayerSizes& s = c_.program.sizes;
         const bool all = plan.q_bias && plan.k_bias && plan.v_bias;
@@ -105,7 +47,7 @@ private:
         if (present) biases_.push_back({c_.vector(name, width), first});
     }
 
-    Compiler& c_;
+    ProgramBuilder& c_;
     int qkv_, out_, qk_norm_ = -1;
     std::vector<Bias> biases_;
 };
@@ -114,7 +56,7 @@ private:
 // by no step: a session makes them once for all tokens to come.
 class CrossAttentionBranch {
 public:
-    explicit CrossAttentionBranch(Compiler& to) : c_(to) {
+    explicit CrossAttentionBranch(ProgramBuilder& to) : c_(to) {
         const LayerPlan& plan = c_.program.plan;
         const LayerSizes& s = c_.program.sizes;
         q_ = c_.matrix("cross_attention.q", s.q_width(), s.d_model, plan.q_bias);
@@ -129,13 +71,13 @@ public:
     }
 
 private:
-    Compiler& c_;
+    ProgramBuilder& c_;
     int q_, out_;
 };
 
 class FeedForwardBranch {
 public:
-    explicit FeedForwardBranch(Compiler& to) : c_(to) {
+    explicit FeedForwardBranch(ProgramBuilder& to) : c_(to) {
         const LayerPlan& plan = c_.program.plan;
         const LayerSizes& s = c_.program.sizes;
         const auto pair = [&](const std::string& name, int width) {
@@ -171,7 +113,7 @@ private:
     }
     int branch() const { return c_.value(Slot::branch, c_.program.sizes.d_model); }
 
-    Compiler& c_;
+    ProgramBuilder& c_;
     int first_, shared_ = -1, gate_ = -1;
 };
 
@@ -179,7 +121,7 @@ private:
 template <class Inner>
 class NormedBranch {
 public:
-    NormedBranch(Compiler& to, const std::string& name, bool own_norm = true)
+    NormedBranch(ProgramBuilder& to, const std::string& name, bool own_norm = true)
         : c_(to), norm_(own_norm ? to.norm_weights(name + "_norm") : -1), inner_(to),
           norm_after_(place() == NormPlace::sandwich ? to.norm_weights(name + "_out_norm") : -1) {}
 
@@ -196,7 +138,7 @@ public:
 private:
     NormPlace place() const { return c_.program.plan.norm_place; }
 
-    Compiler& c_;
+    ProgramBuilder& c_;
     int norm_; // tensors in the order of a file
     Inner inner_;
     int norm_after_;
@@ -204,9 +146,9 @@ private:
 
 } // namespace
 
-LayerProgram compile(const LayerPlan& plan, LayerSizes sizes) {
+Program compile(const LayerPlan& plan, LayerSizes sizes) {
     if (plan.ffn_width != 0) sizes.d_ff = plan.ffn_width;
-    Compiler c(plan, sizes);
+    ProgramBuilder c(plan, sizes, {Slot::stream, sizes.d_model});
     const NormedBranch<AttentionBranch> attention(c, "attention");
     std::optional<NormedBranch<CrossAttentionBranch>> cross;
     if (plan.cross_attention) cross.emplace(c, "cross_attention");
@@ -230,12 +172,25 @@ LayerProgram compile(const LayerPlan& plan, LayerSizes sizes) {
     return std::move(c.program);
 }
 
-float LayerProgram::score_scale() const {
+std::array<int, slot_count> StackProgram::widths() const {
+    std::array<int, slot_count> widths{};
+    const auto take = [&](const Program& program) {
+        for (const Value& v : program.values) {
+            int& width = widths[static_cast<std::size_t>(v.slot)];
+            width = std::max(width, v.width);
+        }
+    };
+    for (const Program* each : {&enter, &finish, &head}) take(*each);
+    for (const Program& each : layers) take(each);
+    return widths;
+}
+
+float Program::score_scale() const {
     return plan.score_scale != 0 ? plan.score_scale
                                  : static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes.d_head)));
 }
 
-int LayerProgram::widest_input() const {
+int Program::widest_input() const {
     return std::max({sizes.d_model, sizes.q_width(), sizes.d_ff, plan.shared_expert});
 }
 

@@ -2,6 +2,7 @@
 // What a transformer is made of, as data. An architecture is a Blueprint (models/), never code.
 #pragma once
 
+#include "encoding/base/stack.h"
 #include "layers/program.h"
 
 namespace ordo {
@@ -63,8 +64,8 @@ Blueprint blueprint_from_json(std::string_view json, std::string_view where);
 // The same checks on values. Throws Error(model).
 void check(const Blueprint& blueprint, std::string_view where);
 
-// The programs of a blueprint's layers, one for each element of its pattern: layer i runs programs[i % size].
-std::vector<LayerProgram> compile_layers(const Blueprint& blueprint);
+// From tokens to logits, or without a head to the states; encodings: those that embed have a step each.
+StackProgram compile(const Blueprint& blueprint, const EncodingStack& encodings = {}, bool head = true);
 
 // The tensors of a blueprint, encodings apart, in the order of a forward pass:
 //   embedding.weight [vocab_size, d_model], or [vocab_size, embedding_width] and embedding_projection.weight [d_model, embedding_width]

@@ -238,12 +238,10 @@ bool of_encoding(std::string_view name) {
 }
 
 bool Weights::any(WeightType type) const {
-    const auto is = [&](const Matrix& m) { return m.rows() > 0 && m.has(type); };
-    bool found = is(embedding) || is(embedding_projection.weight) || is(head.weight) || is(head_transform.weight) ||
-                 is(head_projection.weight);
-    for (const LayerWeights& layer : layers)
-        for (const Linear& w : layer.linears) found = found || is(w.weight);
-    return found;
+    const auto in = [&](const LayerWeights& all) {
+        return std::any_of(all.linears.begin(), all.linears.end(), [&](const Linear& w) { return w.weight.has(type); });
+    };
+    return in(enter) || in(head) || std::any_of(layers.begin(), layers.end(), in);
 }
 
 bool Weights::convert_rows() const {
@@ -257,9 +255,9 @@ namespace {
 
 // A stack upon tensors that are there.
 void build(Stack& stack, const std::string& prefix, TensorMemory& tensors, int positions) {
-    stack.programs = compile_layers(stack.blueprint);
+    stack.program = compile(stack.blueprint, stack.encodings, prefix.empty());
     stack.weights = find_weights(
-        stack.blueprint, stack.programs, prefix, [&](const std::string& name) { return tensors.matrix(name); },
+        stack.program, prefix, [&](const std::string& name) { return tensors.matrix(name); },
         [&](const std::string& name) { return tensors.view(name); });
     std::vector<View> bound;
     for (const TensorSpec& spec : stack.encodings.tensors()) bound.push_back(tensors.view(prefix + spec.name));

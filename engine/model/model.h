@@ -79,44 +79,29 @@ std::uint64_t packed_bytes(std::span<const TensorSpec> specs, WeightType type);
 
 // The tensors of tensor_list() in their places: those of one stack of layers.
 struct Weights {
-    Matrix embedding; // [vocab, d], or as wide as the blueprint says
-    Linear embedding_projection;
-    NormWeights embedding_norm;
+    LayerWeights enter, finish, head; // of the programs of those names
     std::vector<LayerWeights> layers;
-    NormWeights final_norm;
-    Linear head_transform; // [d, d]
-    NormWeights head_norm;
-    Linear head_projection;
-    Linear head; // of the shape of the embedding, which it is if tied; an encoder and a model without a head have none
 
+    const Matrix& embedding() const {
+        return enter.linears.front().weight;
+    }                          // [vocab, d], or as wide as the blueprint says
     bool convert_rows() const; // whether products may want their rows in another form than floats
     bool any(WeightType type) const;
 };
 inline constexpr const char* encoder_prefix = "encoder."; // of the names of an encoder's own tensors
 
 // matrix(name) and view(name) find them; the second gives a view without data for what is not there. prefix: nothing, or an
-// encoder's.
+// encoder's, which shares its matrices outside of layers.
 template <class FindMatrix, class FindView>
-Weights find_weights(const Blueprint& b, std::span<const LayerProgram> programs, const std::string& prefix,
-                     const FindMatrix& matrix, const FindView& view) {
-    const auto norm = [&](const std::string& name) {
-        return NormWeights{view(prefix + name + ".weight"), view(prefix + name + ".bias")};
-    };
-    Weights w;
-    w.embedding = matrix("embedding.weight");
-    if (b.embedding_width != 0) w.embedding_projection = {matrix("embedding_projection.weight"), {}};
-    if (b.embedding_norm) w.embedding_norm = norm("embedding_norm");
-    for (int i = 0; i < b.n_layers; ++i)
-        w.layers.push_back(layer_weights(programs[static_cast<std::size_t>(i) % programs.size()],
-                                         prefix + "layers." + std::to_string(i) + ".", matrix, view));
-    if (b.final_norm) w.final_norm = norm("final_norm");
-    if (!prefix.empty() || !b.head) return w;
-    if (b.head_transform) {
-        w.head_transform = {matrix("head_transform.weight"), view("head_transform.bias")};
-        w.head_norm = norm("head_norm");
-    }
-    if (b.embedding_width != 0) w.head_projection = {matrix("head_projection.weight"), {}};
-    w.head = {b.tied_head ? w.embedding : matrix("head.weight"), b.head_bias ? view("head.bias") : View{}};
+Weights find_weights(const StackProgram& program, const std::string& prefix, const FindMatrix& matrix,
+                     const FindView& view) {
+    const auto own = [&](const std::string& name) { return view(prefix + name); };
+    Weights w{layer_weights(program.enter, "", matrix, own),
+              layer_weights(program.finish, "", matrix, own),
+              layer_weights(program.head, "", matrix, own),
+              {}};
+    for (int i = 0; i < program.n_layers(); ++i)
+        w.layers.push_back(layer_weights(program.layer(i), prefix + "layers." + std::to_string(i) + ".", matrix, view));
     return w;
 }
 
@@ -132,11 +117,10 @@ void expect_head(const Stack& model);
 struct Stack {
     std::string where; // the file, for messages
     Blueprint blueprint;
-    std::vector<LayerProgram> programs; // layer i runs programs[i % size]
-    Weights weights;                    // views into the model's tensors
+    StackProgram program;
+    Weights weights; // views into the model's tensors
     EncodingStack encodings;
 
-    const LayerProgram& program(int layer) const { return programs[static_cast<std::size_t>(layer) % programs.size()]; }
     // Encodings for sessions and texts of those lengths: those above, or what stands in for them, shared where they are
     // the same.
     std::shared_ptr<const EncodingStack> encodings_for(Lengths lengths) const;

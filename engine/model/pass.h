@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Rows of tokens on their way through a model: of one sequence or of several, many at once or one each.
+// A pass of rows of tokens through a model: the steps of its programs, upon memory that they share.
 #pragma once
 
 #include "core/pace.h"
 #include "model/model.h"
 
 namespace ordo {
-
-struct PassRows {
-    std::span<const Token> tokens;
-    TokenRows rows;              // positions and segments, of each token
-    std::span<const Part> parts; // whose they are
-};
-
-// Tokens to what the first layer reads: stages[0] = scaled rows of the embedding, embedding_cols() wide, then one more after the
-// projection, if there is one, after each encoding that embeds, and after the norm, if there is one. In inference all that are as wide as
-// the model lie upon each other.
-void embed(const Blueprint& blueprint, const Weights& weights, const EncodingStack& encodings,
-           std::span<const Token> tokens, const TokenRows& rows, RowScratch& scratch, std::span<const View> stages);
-// How many stages there are.
-int embedding_stages(const Blueprint& blueprint, const EncodingStack& encodings);
 
 struct PassSizes {
     int rows = 0;      // at most so many at once,
@@ -39,9 +25,7 @@ public:
     // Through all layers: the rows [n, d] that the last one leaves. The caches hold the tokens afterwards.
     // Throws Error(model) if a layer yields values that are not finite, and nothing else but what a watcher throws.
     View forward(const PassRows& rows, const Watch* watch = nullptr);
-    // Some of those rows after the final norm, if there is one: [n, d].
-    View finish(View rows);
-    // The same for a caller. Throws Error(model) if they are not finite.
+    // Some of those rows after the final norm, if there is one: [n, d]. Throws Error(model) if they are not finite.
     View states(View rows);
     // The logits [n, vocab] of some of those rows, at most head_rows.
     View head(View rows);
@@ -55,22 +39,18 @@ private:
     void run(const Body& body);
     // So many rows come, and the last ones have been through.
     void begin(int rows);
+    LayerScratch scratch() { return {&attention_, &rows_scratch_, &experts_}; }
     void enter(const PassRows& in);
     void layer(int i, const PassRows& in, const Watch* watch);
-    // What the head's matrix meets of finished rows.
-    View before_head(View finished);
+    void finish(); // the rows that were put before it
     void watched(const PassRows& in, View rows, const Watch& watch);
     [[noreturn]] void not_finite(const std::string& what) const;
 
     const Stack* model_ = nullptr;
     std::shared_ptr<const EncodingStack> encodings_;
-    std::vector<Buffer<float>> memory_; // of the views below
-    View x_, normed_, branch_;          // [rows, d]: the residual stream, a branch's input and output
-    View narrow_; // [rows, embedding_width]: of a projected embedding, and what a projected head reads
-    View qkv_, attended_, hidden_;
-    View logits_;                           // [head_rows, vocab]
-    std::vector<std::vector<View>> values_; // of each program, upon the memory above
-    std::vector<View> stages_;
+    std::vector<Buffer<float>> memory_;       // of the views below
+    std::vector<View> enter_, finish_, head_; // values of each program: those of a slot lie upon each other
+    std::vector<std::vector<View>> layers_;
     AttentionScratch attention_;
     RowScratch rows_scratch_;
     ExpertScratch experts_;

@@ -84,8 +84,7 @@ Sequence::Sequence(const Stack& of, const SessionOptions& wanted, const char* na
 // Logits of a large vocabulary are computed a few rows at a time: 4 MB, but at least one row.
 int Sequence::head_rows() const {
     constexpr int most_floats = 1 << 20;
-    const Weights& w = model->weights;
-    return w.head.weight.rows() == 0 ? 0 : std::clamp(most_floats / model->blueprint.vocab_size, 1, chunk);
+    return model->program.head.steps.empty() ? 0 : std::clamp(most_floats / model->blueprint.vocab_size, 1, chunk);
 }
 
 void Sequence::check(std::span<const Token> tokens, const TokenRows& rows) const {
@@ -321,7 +320,7 @@ KvCacheShape memory_shape(const Blueprint& b, int capacity, CacheType type) {
 
 EncoderInput::EncoderInput(const Model::Impl& of, const SessionOptions& wanted)
     : model(&of), sequence(*of.encoder, of_input(wanted), "session: encoder", true, 0) {
-    const int width = 2 * of.program(0).sizes.kv_width(), capacity = sequence.capacity;
+    const int width = 2 * of.program.enter.sizes.kv_width(), capacity = sequence.capacity;
     const KvCacheShape shape = memory_shape(of.blueprint, capacity, wanted.cache);
     const std::uint64_t bytes = KvCache::bytes(shape) + sizeof(float) * static_cast<std::uint64_t>(capacity) *
                                                             static_cast<std::uint64_t>(width);
@@ -345,8 +344,8 @@ View EncoderInput::encode(std::span<const Token> tokens, const TokenRows& rows) 
     memory.reserve(encoded.rows);
     team(thread_count(), [&] {
         for (int i = 0; i < m.blueprint.n_layers; ++i)
-            remember({m.program(i), m.weights.layers[static_cast<std::size_t>(i)], m.encodings.layer(i), i}, encoded,
-                     kv.view(encoded.rows), scratch, memory);
+            remember({m.program.layer(i), m.weights.layers[static_cast<std::size_t>(i)], m.encodings.layer(i), i},
+                     encoded, kv.view(encoded.rows), scratch, memory);
     });
     return encoded;
 }

@@ -47,8 +47,6 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
         check_reach(of_encoder, input);
         add_encoder(parameters, encoder_gradients, batch, input);
     }
-    before_head_ = std::make_unique<BeforeHead>(blueprint_, stack_->weights(), parameters, rows_);
-    d_head_ = {parameters.grad(b.tied_head ? "embedding.weight" : "head.weight"), parameters.grad("head.bias")};
 }
 
 void Network::add_encoder(Parameters& parameters, const std::vector<View>& gradients, int batch, int length) {
@@ -62,8 +60,7 @@ void Network::add_encoder(Parameters& parameters, const std::vector<View>& gradi
     // NOLINTNEXTLINE: an aggregate, whose stack does not move
     encoder_ = std::unique_ptr<Encoder>(new Encoder{
         TrainedStack(b, std::move(at_length), parameters, encoder_prefix, gradients, StackShape{batch, length, 1, 0}),
-        length, std::vector<Token>(rows), std::vector<int>(static_cast<std::size_t>(batch)),
-        Tensor(batch * length, b.d_model)});
+        length, std::vector<Token>(rows), std::vector<int>(static_cast<std::size_t>(batch))});
 }
 
 Network::~Network() = default;
@@ -76,10 +73,9 @@ void Network::multiply_pairs() {
 double Network::floats(const Blueprint& b, const EncodingStack& encodings, int batch, int length, int input) {
     const double rows = static_cast<double>(batch) * length;
     double floats = TrainedStack::floats(b, encodings, {batch, length, 1, input}) +
-                    std::min(rows, double{head_rows}) * b.vocab_size + BeforeHead::floats(b, rows);
+                    std::min(rows, double{head_rows}) * b.vocab_size;
     if (input > 0)
-        floats += TrainedStack::floats(b.encoder.front(), encoder_encodings(b, encodings), {batch, input, 1, 0}) +
-                  static_cast<double>(batch) * input * b.d_model;
+        floats += TrainedStack::floats(b.encoder.front(), encoder_encodings(b, encodings), {batch, input, 1, 0}, false);
     return floats;
 }
 
@@ -170,21 +166,17 @@ double Network::pass(const Sequences& in, const Dropout& dropout, bool backward)
         encoder_->stack.encodings().prepare(encoder_->length);
         encoder_->stack.forward(encoder_->tokens, {}, {dropout.rate, dropout.seed ^ encoder_seed, dropout.step});
     }
-    const View final = stack_->forward(in.tokens, in.segments, dropout, encoded());
-    const View d_read = backward ? before_head_->gradient(stack_->d_final()) : View{};
-    const double result = cross_entropy(before_head_->forward(final), stack_->weights().head, blueprint_.final_softcap,
-                                        in.targets, d_read, d_head_, stack_->rows(), logits_.view());
+    stack_->forward(in.tokens, in.segments, dropout, encoded());
+    const double result =
+        cross_entropy(stack_->read(), stack_->head_matrix(), blueprint_.final_softcap, in.targets,
+                      backward ? stack_->d_read() : View{}, stack_->d_head_matrix(), stack_->rows(), logits_.view());
     if (backward) this->backward(in, dropout);
     return result;
 }
 
 void Network::backward(const Sequences& in, const Dropout& dropout) {
-    before_head_->backward(stack_->final(), stack_->d_final());
-    const View d_encoded = encoder_ ? encoder_->d_rows.view() : View{};
-    stack_->backward(in.tokens, in.segments, dropout, encoded(), d_encoded);
+    stack_->backward(in.tokens, in.segments, dropout, encoded(), encoder_ ? encoder_->stack.d_final() : View{});
     if (!encoder_) return;
-    const View d = encoder_->stack.d_final();
-    for (int i = 0; i < d.rows; ++i) std::copy_n(d_encoded.row(i), d_encoded.cols, d.row(i));
     encoder_->stack.backward(encoder_->tokens, {}, {dropout.rate, dropout.seed ^ encoder_seed, dropout.step});
 }
 

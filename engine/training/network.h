@@ -2,7 +2,6 @@
 // A model in training: what inference runs, with every value kept, and back again.
 #pragma once
 
-#include "training/before_head.h"
 #include "training/trained_stack.h"
 
 namespace ordo {
@@ -50,7 +49,6 @@ private:
         int length;                // tokens of each input
         std::vector<Token> tokens; // [batch, length]; those of padding are any
         std::vector<int> lengths;  // of each sequence, without padding
-        Tensor d_rows;             // [batch * length, d]
     };
     void add_encoder(Parameters& parameters, const std::vector<View>& gradients, int batch, int length);
     void check(const Sequences& in) const;
@@ -65,8 +63,6 @@ private:
     PositionRange range_;
     std::unique_ptr<TrainedStack> stack_;
     std::unique_ptr<Encoder> encoder_; // may be none
-    LinearGradient d_head_;
-    std::unique_ptr<BeforeHead> before_head_;
     Tensor logits_;
 };
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "training/trained_stack.h"
 
-#include "core/parallel.h"
-#include "kernels/kernels.h"
-
 #include <algorithm>
 #include <array>
 
@@ -31,18 +28,6 @@ EncodingSizes encoding_sizes(const EncodingStack& encodings, int n_layers) {
     return most;
 }
 
-// The widest value of each slot, in any layer.
-std::array<int, slot_count> slot_widths(std::span<const LayerProgram> programs) {
-    std::array<int, slot_count> widths{};
-    widths[static_cast<std::size_t>(Slot::normed)] = programs.front().sizes.d_model; // of what the head reads, too
-    for (const LayerProgram& program : programs)
-        for (const Value& v : program.values) {
-            int& width = widths[static_cast<std::size_t>(v.slot)];
-            width = std::max(width, v.width);
-        }
-    return widths;
-}
-
 KvCacheShape cache_shape(const Blueprint& b, const EncodingStack& encodings, int length, int axes = 1) {
     KvCacheShape shape{b.n_layers, b.n_kv_heads, b.d_head, length};
     shape.axes = axes;
@@ -55,9 +40,9 @@ KvCacheShape memory_shape(const Blueprint& b, int tokens) {
 }
 
 // What a mixture of experts takes of the rows: its scratch, and what experts_backward() has for a while.
-double experts_floats(std::span<const LayerProgram> programs, double rows) {
+double experts_floats(std::span<const Program> programs, double rows) {
     double most = 0;
-    for (const LayerProgram& p : programs) {
+    for (const Program& p : programs) {
         if (p.plan.experts == 0) continue;
         const double d = p.sizes.d_model, d_ff = p.sizes.d_ff, inner = p.plan.gated ? 2 * d_ff : d_ff;
         most = std::max(most,
@@ -74,10 +59,19 @@ double remembered_floats(const Blueprint& b, const StackShape& shape) {
     return rows * width * (b.n_layers + 1) + shape.batch * cache;
 }
 
-void copy(View from, View to) {
-    parallel_for(from.rows, 64, [&](std::ptrdiff_t i) {
-        std::copy_n(from.row(static_cast<int>(i)), from.cols, to.row(static_cast<int>(i)));
-    });
+// Rows of all values of a program but the first, which comes in, and the logits, which are not kept.
+double kept_width(const Program& program) {
+    double width = 0;
+    for (std::size_t i = 1; i < program.values.size(); ++i)
+        if (program.values[i].slot != Slot::logits) width += program.values[i].width;
+    return width;
+}
+
+// Of the gradients of each slot. Those of logits are the loss's.
+std::array<int, slot_count> gradient_widths(const StackProgram& program) {
+    std::array<int, slot_count> widths = program.widths();
+    widths[static_cast<std::size_t>(Slot::logits)] = 0;
+    return widths;
 }
 
 } // namespace
@@ -85,87 +79,89 @@ void copy(View from, View to) {
 // ---- Making ---------------------------------------------------------------------------------
 
 TrainedStack::TrainedStack(const Blueprint& b, EncodingStack encodings, Parameters& parameters,
-                           const std::string& prefix, std::vector<View> encoding_gradients, const StackShape& shape)
-    : blueprint_(b), encodings_(std::move(encodings)), shape_(shape), programs_(compile_layers(b)),
-      encoding_gradients_(std::move(encoding_gradients)), final_(shape.rows(), b.d_model),
+                           const std::string& prefix, std::span<const View> encoding_gradients, const StackShape& shape)
+    : encodings_(std::move(encodings)), shape_(shape), program_(compile(b, encodings_, prefix.empty())),
       positions_(static_cast<std::size_t>(shape.rows()) * static_cast<std::size_t>(shape.axes)),
-      experts_(programs_, shape.rows()) {
+      experts_(program_.layers, shape.rows()) {
     encodings_.check_trainable();
     const auto value = [&](const std::string& name) { return parameters.value(name); };
-    weights_ = find_weights(b, programs_, prefix, value, value);
-    find_gradients(parameters, prefix);
-    take_memory();
-    const std::vector<AttentionShape> shapes = attention_shapes(programs_);
+    weights_ = find_weights(program_, prefix, value, value);
+    find_gradients(parameters, prefix, encoding_gradients);
+    take_memory(b);
+    const std::vector<AttentionShape> shapes = attention_shapes(program_.layers);
     const EncodingSizes sizes = encoding_sizes(encodings_, b.n_layers);
     const int longest = std::max(shape.length, shape.memory);
     attention_ = AttentionScratch(shapes, encodings_.reads(), longest);
     attention_gradient_ = AttentionGradient(shapes, shape.batch, longest, sizes.tensors, sizes.state);
 }
 
-void TrainedStack::find_gradients(Parameters& parameters, const std::string& prefix) {
-    const auto of = [&](const std::string& name) { return parameters.grad(prefix + name); };
-    const auto norm = [&](const std::string& name) { return NormWeights{of(name + ".weight"), of(name + ".bias")}; };
-    d_embedding_ = parameters.grad("embedding.weight");
-    d_embedding_projection_.weight = parameters.grad("embedding_projection.weight");
-    d_embedding_norm_ = norm("embedding_norm");
-    d_final_norm_ = norm("final_norm");
-    for (int i = 0; i < blueprint_.n_layers; ++i) {
-        const LayerProgram& program = programs_[static_cast<std::size_t>(i) % programs_.size()];
-        const std::string layer = "layers." + std::to_string(i) + ".";
-        LayerGradients& d = layer_gradients_.emplace_back();
+void TrainedStack::find_gradients(Parameters& parameters, const std::string& prefix,
+                                  std::span<const View> encoding_gradients) {
+    // matrices: the prefix of their names, which an encoder's share outside of layers.
+    const auto find = [&](const Program& program, const std::string& matrices, const std::string& others) {
+        LayerGradients d;
         for (const LinearSpec& s : program.linears)
-            d.linears.push_back({of(layer + s.name + ".weight"), of(layer + s.name + ".bias")});
-        for (const NormSpec& s : program.norms) d.norms.push_back(norm(layer + s.name));
-        for (const VectorSpec& s : program.vectors) d.vectors.push_back(of(layer + s.name));
-        d.encodings = encodings_.gradients_of_layer(i, encoding_gradients_);
+            d.linears.push_back({parameters.grad(s.weight_name(matrices)), parameters.grad(others + s.name + ".bias")});
+        for (const NormSpec& s : program.norms)
+            d.norms.push_back(
+                {parameters.grad(others + s.name + ".weight"), parameters.grad(others + s.name + ".bias")});
+        for (const VectorSpec& s : program.vectors) d.vectors.push_back(parameters.grad(others + s.name));
+        return d;
+    };
+    d_enter_ = find(program_.enter, "", prefix);
+    for (std::size_t i = 0; i < encodings_.items().size(); ++i)
+        d_enter_.encodings.push_back(encodings_.gradients_of_item(static_cast<int>(i), encoding_gradients));
+    for (int i = 0; i < program_.n_layers(); ++i) {
+        const std::string own = prefix + "layers." + std::to_string(i) + ".";
+        d_layers_.push_back(find(program_.layer(i), own, own));
+        d_layers_.back().encodings = encodings_.gradients_of_layer(i, encoding_gradients);
     }
+    d_finish_ = find(program_.finish, "", prefix);
+    d_head_ = find(program_.head, "", prefix);
 }
 
-void TrainedStack::take_memory() {
-    const Blueprint& b = blueprint_;
-    const auto tensor = [&](int width) { return memory_.emplace_back(shape_.rows(), width).view(); };
-    for (int i = embedding_stages(b, encodings_); i > 0; --i)
-        stages_.push_back(tensor(stages_.empty() ? b.embedding_cols() : b.d_model));
-    d_narrow_ = Tensor(shape_.rows(), b.embedding_width);
-    View stream = stages_.back();
-    for (int i = 0; i < b.n_layers; ++i) {
-        std::vector<View>& values = values_.emplace_back();
-        for (const Value& v : programs_[static_cast<std::size_t>(i) % programs_.size()].values)
-            values.push_back(values.empty() ? stream : tensor(v.width));
-        stream = values.back();
-    }
-    for (const int width : slot_widths(programs_)) gradient_memory_.emplace_back(shape_.rows(), width);
-    const auto memory = [&](Slot slot) { return gradient_memory_[static_cast<std::size_t>(slot)].view(); };
-    gradients_ = {memory(Slot::stream),   memory(Slot::normed), memory(Slot::branch), memory(Slot::qkv),
-                  memory(Slot::attended), memory(Slot::hidden), memory(Slot::active)};
+void TrainedStack::take_memory(const Blueprint& b) {
+    const auto keep = [&](const Program& program, View in) {
+        std::vector<View> values;
+        for (const Value& v : program.values)
+            values.push_back(values.empty() && in.data ? in
+                             : v.slot == Slot::logits  ? View{}
+                                                       : memory_.emplace_back(shape_.rows(), v.width).view());
+        return values;
+    };
+    enter_ = keep(program_.enter, {});
+    for (int i = 0; i < program_.n_layers(); ++i)
+        layers_.push_back(keep(program_.layer(i), i == 0 ? enter_.back() : layers_.back().back()));
+    finish_ = keep(program_.finish, layers_.back().back());
+    head_ = keep(program_.head, finish_.back());
+    const std::array<int, slot_count> widths = gradient_widths(program_);
+    for (std::size_t i = 0; i < widths.size(); ++i)
+        gradients_.slots[i] = memory_.emplace_back(shape_.rows(), widths[i]).view();
 
     for (int i = 0; i < shape_.batch; ++i) caches_.emplace_back(cache_shape(b, encodings_, shape_.length, shape_.axes));
     for (KvCache& cache : caches_) parts_.push_back({&cache, 0, shape_.length});
     if (shape_.memory == 0) return;
-    const int rows = shape_.batch * shape_.memory, width = 2 * programs_.front().sizes.kv_width();
+    const int rows = shape_.batch * shape_.memory, width = 2 * program_.enter.sizes.kv_width();
     for (int i = 0; i < shape_.batch; ++i) memories_.emplace_back(memory_shape(b, shape_.memory));
     for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].memory = &memories_[i];
     for (int i = 0; i < b.n_layers; ++i) remembered_.emplace_back(rows, width);
     d_remembered_ = Tensor(rows, width);
 }
 
-double TrainedStack::floats(const Blueprint& b, const EncodingStack& encodings, const StackShape& shape) {
-    const std::vector<LayerProgram> programs = compile_layers(b);
-    const std::vector<AttentionShape> shapes = attention_shapes(programs);
+double TrainedStack::floats(const Blueprint& b, const EncodingStack& encodings, const StackShape& shape, bool head) {
+    const StackProgram program = compile(b, encodings, head);
+    const std::vector<AttentionShape> shapes = attention_shapes(program.layers);
     const EncodingSizes sizes = encoding_sizes(encodings, b.n_layers);
-    const double rows = static_cast<double>(shape.batch) * shape.length, d = b.d_model;
-    double row = embedding_stages(b, encodings) * d + b.embedding_cols() + b.embedding_width;
-    for (int i = 0; i < b.n_layers; ++i) {
-        const std::vector<Value>& values = programs[static_cast<std::size_t>(i) % programs.size()].values;
-        for (std::size_t v = 1; v < values.size(); ++v) row += values[v].width;
-    }
-    for (const int width : slot_widths(programs)) row += width;
+    const double rows = static_cast<double>(shape.batch) * shape.length;
+    double row = b.embedding_cols() + kept_width(program.enter) + kept_width(program.finish) + kept_width(program.head);
+    for (int i = 0; i < b.n_layers; ++i) row += kept_width(program.layer(i));
+    for (const int width : gradient_widths(program)) row += width;
     const int longest = std::max(shape.length, shape.memory);
     const double cache = static_cast<double>(KvCache::bytes(cache_shape(b, encodings, shape.length))) / sizeof(float);
     return rows * row + shape.batch * cache +
            static_cast<double>(AttentionScratch::floats(shapes, encodings.reads(), longest)) +
            AttentionGradient::floats(shapes, shape.batch, longest, sizes.tensors, sizes.state) +
-           experts_floats(programs, rows) + remembered_floats(b, shape);
+           experts_floats(program.layers, rows) + remembered_floats(b, shape);
 }
 
 // ---- Forward --------------------------------------------------------------------------------
@@ -186,50 +182,65 @@ void TrainedStack::pad(std::span<const int> lengths) {
 }
 
 Layer TrainedStack::layer(int i) const {
-    const auto at = static_cast<std::size_t>(i);
-    return {programs_[at % programs_.size()], weights_.layers[at], encodings_.layer(i), i};
+    return {program_.layer(i), weights_.layers[static_cast<std::size_t>(i)], encodings_.layer(i), i};
+}
+Layer TrainedStack::enter() const {
+    return Layer::end(program_.enter, weights_.enter, encodings_);
+}
+Layer TrainedStack::finish() const {
+    return Layer::end(program_.finish, weights_.finish, encodings_);
+}
+Layer TrainedStack::head() const {
+    return Layer::end(program_.head, weights_.head, encodings_);
+}
+// To what the head's matrix reads, or back from there.
+Steps TrainedStack::before_logits() const {
+    return {0, std::max(0, program_.head.logits)};
+}
+View TrainedStack::read() const {
+    return head_[program_.head.steps[static_cast<std::size_t>(program_.head.logits)].in];
 }
 
 void TrainedStack::remember(const Encoded& encoded) {
     for (std::size_t p = 0; p < parts_.size(); ++p) {
         parts_[p].memory_tokens = encoded.lengths[p];
         const int first = static_cast<int>(p) * shape_.memory;
-        for (int i = 0; i < blueprint_.n_layers; ++i)
+        for (int i = 0; i < program_.n_layers(); ++i)
             ordo::remember(layer(i), rows_of(encoded.rows, first, shape_.memory),
                            rows_of(remembered_[static_cast<std::size_t>(i)].view(), first, shape_.memory),
                            rows_scratch_, *parts_[p].memory);
     }
 }
 
-View TrainedStack::forward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
+void TrainedStack::forward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                            const Encoded& encoded) {
     if (shape_.memory != 0) remember(encoded);
-    embed(blueprint_, weights_, encodings_, tokens, token_rows(segments), rows_scratch_, stages_);
-    if (dropout.rate > 0) dropout(stages_.back(), 0);
-    for (int i = 0; i < blueprint_.n_layers; ++i)
-        ordo::forward(layer(i), parts_, values_[static_cast<std::size_t>(i)], {&attention_, &rows_scratch_, &experts_},
-                      dropout);
-    const View stream = values_.back().back();
-    if (blueprint_.final_norm)
-        norm(blueprint_.norm, stream, weights_.final_norm.weight, weights_.final_norm.bias, blueprint_.norm_eps,
-             final_.view());
-    else
-        copy(stream, final_.view());
-    return final_.view();
+    const PassRows in = rows_of_pass(tokens, segments);
+    const LayerScratch scratch{&attention_, &rows_scratch_, &experts_};
+    ordo::forward(enter(), in, enter_, scratch);
+    if (dropout.rate > 0) dropout(enter_.back(), 0);
+    for (int i = 0; i < program_.n_layers(); ++i)
+        ordo::forward(layer(i), in, layers_[static_cast<std::size_t>(i)], scratch, dropout);
+    ordo::forward(finish(), in, finish_, scratch);
+    ordo::forward(head(), in, head_, {&attention_, &head_scratch_, &experts_}, {}, before_logits());
 }
 
 // ---- Backward -------------------------------------------------------------------------------
 
+View TrainedStack::gradient(const Program& program, int value) const {
+    const Value& v = program.values[static_cast<std::size_t>(value)];
+    return cols_of(gradients_.slots[static_cast<std::size_t>(v.slot)], 0, v.width);
+}
+
 void TrainedStack::backward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                             const Encoded& encoded, View d_encoded) {
-    const View d_stream = gradients_.stream;
-    if (blueprint_.final_norm)
-        norm_backward(blueprint_.norm, values_.back().back(), weights_.final_norm.weight, blueprint_.norm_eps,
-                      d_final(), d_stream, false, d_final_norm_.weight, d_final_norm_.bias);
-    else
-        copy(d_final(), d_stream);
+    const PassRows in = rows_of_pass(tokens, segments);
+    const LayerScratch scratch{&attention_, &rows_scratch_, &experts_};
+    ordo::backward(head(), in, head_, gradients_, attention_gradient_, {&attention_, &head_scratch_, &experts_},
+                   d_head_, {}, before_logits());
+    ordo::backward(finish(), in, finish_, gradients_, attention_gradient_, scratch, d_finish_);
     bool first = true;
-    for (int i = blueprint_.n_layers - 1; i >= 0; --i) {
+    for (int i = program_.n_layers() - 1; i >= 0; --i) {
         const auto at = static_cast<std::size_t>(i);
         const Layer of = layer(i);
         const int memory = of.program.memory;
@@ -237,40 +248,14 @@ void TrainedStack::backward(std::span<const Token> tokens, std::span<const int> 
             gradients_.memory = remembered_[at].view();
             gradients_.d_memory = d_remembered_.view();
         }
-        ordo::backward(of, parts_, values_[at], gradients_, attention_gradient_,
-                       {&attention_, &rows_scratch_, &experts_}, layer_gradients_[at], dropout);
+        ordo::backward(of, in, layers_[at], gradients_, attention_gradient_, scratch, d_layers_[at], dropout);
         if (memory < 0) continue;
         linear_backward(d_remembered_.view(), encoded.rows, of.weights.linears[static_cast<std::size_t>(memory)],
-                        rows_scratch_, d_encoded, !first,
-                        layer_gradients_[at].linears[static_cast<std::size_t>(memory)]);
+                        rows_scratch_, d_encoded, !first, d_layers_[at].linears[static_cast<std::size_t>(memory)]);
         first = false;
     }
-    embed_backward(tokens, segments, dropout);
-}
-
-void TrainedStack::embed_backward(std::span<const Token> tokens, std::span<const int> segments,
-                                  const Dropout& dropout) {
-    const View dx = gradients_.stream;
-    if (dropout.rate > 0) dropout(dx, 0);
-    std::size_t stage = stages_.size() - 1; // the output of what comes next
-    if (blueprint_.embedding_norm)
-        norm_backward(blueprint_.norm, stages_[--stage], weights_.embedding_norm.weight, blueprint_.norm_eps, dx, dx,
-                      false, d_embedding_norm_.weight, d_embedding_norm_.bias);
-    for (std::size_t i = encodings_.items().size(); i-- > 0;) {
-        const Encoding& encoding = *encodings_.items()[i];
-        if (!(encoding.moments() & moment_embed)) continue;
-        encoding.embed_backward(dx, stages_[--stage], token_rows(segments),
-                                encodings_.gradients_of_item(static_cast<int>(i), encoding_gradients_));
-    }
-    View d_rows = dx; // of the embedding
-    if (blueprint_.embedding_width != 0) {
-        d_rows = d_narrow_.view();
-        linear_backward(dx, stages_.front(), weights_.embedding_projection, rows_scratch_, d_rows, false,
-                        d_embedding_projection_);
-    }
-    for (int i = 0; i < shape_.rows(); ++i)
-        kernels().axpy(d_rows.cols, blueprint_.embedding_scale, d_rows.row(i),
-                       d_embedding_.row(tokens[static_cast<std::size_t>(i)]));
+    if (dropout.rate > 0) dropout(gradient(program_.finish, 0), 0);
+    ordo::backward(enter(), in, enter_, gradients_, attention_gradient_, scratch, d_enter_);
 }
 
 } // namespace ordo

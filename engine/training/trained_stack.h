@@ -2,7 +2,7 @@
 // One stack of layers in training: what inference runs, with every value kept, and back again.
 #pragma once
 
-#include "model/pass.h"
+#include "layers/layer.h"
 #include "training/parameters.h"
 
 namespace ordo {
@@ -25,54 +25,60 @@ class TrainedStack {
 public:
     // encodings: bound to the parameters, for sequences of that length. prefix: of the names of its tensors.
     TrainedStack(const Blueprint& blueprint, EncodingStack encodings, Parameters& parameters, const std::string& prefix,
-                 std::vector<View> encoding_gradients, const StackShape& shape);
+                 std::span<const View> encoding_gradients, const StackShape& shape);
     // What the activations and their gradients take.
-    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, const StackShape& shape);
+    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, const StackShape& shape,
+                         bool head = true);
 
     // Of each row, or none: 0 .. length - 1 in each sequence.
     void place(Positions positions);
     // Tokens of each sequence that the others see, where all see all.
     void pad(std::span<const int> lengths);
 
-    // To what the final norm leaves, [rows, d], which stays until the next call.
-    View forward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
+    // To what the head's matrix reads, or without a head to what the final norm leaves. It stays until the next call.
+    void forward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                  const Encoded& encoded = {});
-    View final() { return final_.view(); }
-    // d_final() holds the gradient of what forward() gave; d_encoded, where there is one, is overwritten with that of its rows.
+    View read() const;
+    View final() const { return finish_.back(); }
+    // d_read() or d_final() holds the gradient of that; d_encoded, where there is one, is overwritten with that of its rows.
     void backward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                   const Encoded& encoded = {}, View d_encoded = {});
-    View d_final() const { return gradients_.normed; }
+    View d_read() const {
+        return gradient(program_.head, program_.head.steps[static_cast<std::size_t>(program_.head.logits)].in);
+    }
+    View d_final() const { return gradient(program_.finish, static_cast<int>(program_.finish.values.size()) - 1); }
+    // The head's matrix and bias, and their gradients.
+    const Linear& head_matrix() const { return weights_.head.linears.back(); }
+    const LinearGradient& d_head_matrix() const { return d_head_.linears.back(); }
 
     EncodingStack& encodings() { return encodings_; }
     const EncodingStack& encodings() const { return encodings_; }
-    const Weights& weights() const { return weights_; }
     RowScratch& rows() { return rows_scratch_; }
 
 private:
-    void find_gradients(Parameters& parameters, const std::string& prefix);
-    void take_memory();
+    void find_gradients(Parameters& parameters, const std::string& prefix, std::span<const View> encoding_gradients);
+    void take_memory(const Blueprint& blueprint);
+    Layer enter() const;
     Layer layer(int i) const;
+    Layer finish() const;
+    Layer head() const;
+    Steps before_logits() const;
     void remember(const Encoded& encoded);
-    void embed_backward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout);
-    TokenRows token_rows(std::span<const int> segments) const { return {Positions(positions_, shape_.axes), segments}; }
+    View gradient(const Program& program, int value) const;
+    PassRows rows_of_pass(std::span<const Token> tokens, std::span<const int> segments) const {
+        return {tokens, {Positions(positions_, shape_.axes), segments}, parts_};
+    }
 
-    Blueprint blueprint_;
     EncodingStack encodings_;
     StackShape shape_;
-    std::vector<LayerProgram> programs_;
+    StackProgram program_;
     Weights weights_;
-    View d_embedding_;
-    LinearGradient d_embedding_projection_;
-    Tensor d_narrow_; // [rows, embedding_width]
-    NormWeights d_embedding_norm_, d_final_norm_;
-    std::vector<LayerGradients> layer_gradients_;
-    std::vector<View> encoding_gradients_;
+    LayerGradients d_enter_, d_finish_, d_head_;
+    std::vector<LayerGradients> d_layers_;
 
-    std::vector<Tensor> memory_;            // of the values below
-    std::vector<View> stages_;              // of the embedding, [rows, d]
-    std::vector<std::vector<View>> values_; // of each layer
-    Tensor final_;                          // [rows, d]
-    std::vector<Tensor> gradient_memory_;
+    std::vector<Tensor> memory_;              // of the values and gradients below
+    std::vector<View> enter_, finish_, head_; // values of each program, [rows, width]
+    std::vector<std::vector<View>> layers_;
     GradientMemory gradients_;
     std::vector<int> positions_; // [rows, axes]
     std::vector<KvCache> caches_, memories_;
@@ -81,7 +87,7 @@ private:
     std::vector<Part> parts_;
     AttentionScratch attention_;
     AttentionGradient attention_gradient_;
-    RowScratch rows_scratch_;
+    RowScratch rows_scratch_, head_scratch_;
     ExpertScratch experts_;
 };
 

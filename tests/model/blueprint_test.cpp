@@ -296,9 +296,9 @@ TEST(Blueprints, RefusesPlansByTheirNumberAndField) {
 TEST(Blueprints, ScoreScaleIsThatOfThePaperUnlessGiven) {
     Blueprint b = architectures().front().make();
     b.d_head = 64;
-    EXPECT_EQ(compile_layers(b)[0].score_scale(), 0.125f);
+    EXPECT_EQ(compile(b).layer(0).score_scale(), 0.125f);
     b.score_scale = 1;
-    EXPECT_EQ(compile_layers(b)[0].score_scale(), 1.0f);
+    EXPECT_EQ(compile(b).layer(0).score_scale(), 1.0f);
 }
 
 TEST(Blueprints, TensorsComeInTheOrderOfAForwardPass) {

@@ -49,7 +49,7 @@ TEST(ReadInParts, OnAnyNumberOfThreads) {
     for (const int threads : {1, 2, 3, 8}) {
         set_threads(threads);
         const Model model = Model::load(whole);
-        const Matrix& read = impl_of(model).weights.embedding;
+        const Matrix& read = impl_of(model).weights.embedding();
         ASSERT_EQ(read.rows(), b.vocab_size);
         std::vector<float> row(static_cast<std::size_t>(b.d_model));
         for (std::size_t i = 0; i < n; ++i) {

@@ -76,7 +76,7 @@ void add_trained(const Trained& trained, Figures& figures) {
     Sample embeddings, scaled, changes;
     for (int token = 0; token < m.blueprint.vocab_size; token += 16) {
         std::vector<float> x(static_cast<std::size_t>(d));
-        m.weights.embedding.row(token, x.data());
+        m.weights.embedding().row(token, x.data());
         embeddings.add(norm(x));
         // The encoding of this row, and of one of zeros: what is added whatever the word.
         std::vector<float> zero(x.size());

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// A blueprint as programs, and as the list of tensors that they read.
+#include "layers/program_builder.h"
+#include "model/blueprint.h"
+
+#include <algorithm>
+
+namespace ordo {
+namespace {
+
+Program compile_enter(const Blueprint& b, const LayerSizes& sizes, const EncodingStack& encodings) {
+    const bool narrow = b.embedding_width != 0;
+    ProgramBuilder c(b, sizes, {narrow ? Slot::narrow : Slot::stream, b.embedding_cols()});
+    const int table = c.matrix("embedding", b.vocab_size, b.embedding_cols(), false);
+    int x = c.step({.op = Op::lookup, .in = 0, .out = 0, .weight = table, .factor = b.embedding_scale});
+    if (narrow) x = c.linear(x, c.matrix("embedding_projection", b.d_model, b.embedding_width, false), Slot::stream);
+    const auto items = encodings.items();
+    for (std::size_t i = 0; i < items.size(); ++i)
+        if (items[i]->moments() & moment_embed)
+            x = c.step({Op::embed, x, c.value(Slot::stream, b.d_model), -1, static_cast<int>(i)});
+    if (b.embedding_norm) c.norm(x, c.norm_weights("embedding_norm"), Slot::stream);
+    return std::move(c.program);
+}
+
+Program compile_finish(const Blueprint& b, const LayerSizes& sizes) {
+    ProgramBuilder c(b, sizes, {Slot::stream, b.d_model});
+    if (b.final_norm) c.norm(0, c.norm_weights("final_norm"), Slot::normed);
+    return std::move(c.program);
+}
+
+Program compile_head(const Blueprint& b, const LayerSizes& sizes) {
+    LayerPlan plan = b;
+    plan.gated = false;
+    ProgramBuilder c(plan, sizes, {b.final_norm ? Slot::normed : Slot::stream, b.d_model});
+    int x = 0;
+    if (b.head_transform) {
+        x = c.linear(x, c.matrix("head_transform", b.d_model, b.d_model, true), Slot::branch);
+        x = c.step({Op::activate, x, c.value(Slot::branch, b.d_model)});
+        x = c.norm(x, c.norm_weights("head_norm"), Slot::normed);
+    }
+    if (b.head_scale != 1)
+        x = c.step({.op = Op::scale, .in = x, .out = c.value(Slot::normed, b.d_model), .factor = b.head_scale});
+    if (b.embedding_width != 0)
+        x = c.linear(x, c.matrix("head_projection", b.embedding_width, b.d_model, false), Slot::narrow);
+    const int matrix = b.tied_head ? c.shared_matrix("head", "embedding", b.vocab_size, b.embedding_cols(), b.head_bias)
+                                   : c.matrix("head", b.vocab_size, b.embedding_cols(), b.head_bias);
+    c.program.logits = static_cast<int>(c.program.steps.size());
+    x = c.linear(x, matrix, Slot::logits);
+    if (b.final_softcap != 0)
+        c.step({.op = Op::soft_cap, .in = x, .out = c.value(Slot::logits, b.vocab_size), .factor = b.final_softcap});
+    return std::move(c.program);
+}
+
+} // namespace
+
+StackProgram compile(const Blueprint& b, const EncodingStack& encodings, bool head) {
+    const LayerSizes sizes{b.n_layers, b.d_model, b.n_heads, b.n_kv_heads, b.d_head, b.d_ff};
+    StackProgram stack;
+    stack.enter = compile_enter(b, sizes, encodings);
+    for (int i = 0; i < std::max<int>(1, static_cast<int>(b.pattern.size())); ++i)
+        stack.layers.push_back(compile(b.layer(i), sizes));
+    stack.finish = compile_finish(b, sizes);
+    if (head && b.head) stack.head = compile_head(b, sizes);
+    return stack;
+}
+
+namespace {
+
+void append(std::vector<TensorSpec>& list, const Program& program, const std::string& prefix = "") {
+    for (TensorSpec spec : program.tensors) {
+        spec.name = prefix + spec.name;
+        list.push_back(std::move(spec));
+    }
+}
+
+// From the norm after the embedding to the final norm: what an encoder has of its own.
+void append_stack(std::vector<TensorSpec>& list, const StackProgram& stack, const std::string& prefix) {
+    for (const TensorSpec& spec : stack.enter.tensors)
+        if (spec.shape.size() == 1) list.emplace_back(spec).name = prefix + spec.name;
+    for (int i = 0; i < stack.n_layers(); ++i)
+        append(list, stack.layer(i), prefix + "layers." + std::to_string(i) + ".");
+    append(list, stack.finish, prefix);
+}
+
+} // namespace
+
+std::vector<TensorSpec> tensor_list(const Blueprint& b) {
+    const StackProgram stack = compile(b);
+    std::vector<TensorSpec> list;
+    for (const TensorSpec& spec : stack.enter.tensors)
+        if (spec.shape.size() == 2) list.push_back(spec);
+    for (const Blueprint& encoder : b.encoder) append_stack(list, compile(encoder), "encoder.");
+    append_stack(list, stack, "");
+    append(list, stack.head);
+    return list;
+}
+
+} // namespace ordo
