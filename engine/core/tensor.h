@@ -29,6 +29,10 @@ public:
     explicit Buffer(std::size_t size) : size_(size) {
         if (size == 0) return;
         if (size > (std::numeric_limits<std::size_t>::max() - 64) / sizeof(T)) throw std::bad_alloc();
+        if (MemoryCount::add(size * sizeof(T))) {
+            data_ = {reinterpret_cast<T*>(alignof(std::max_align_t)), Free{.counted = true}};
+            return;
+        }
         const std::size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
         if (bytes >= least_mapped) {
             data_ = {static_cast<T*>(map_zeros(bytes)), Free{bytes}};
@@ -52,7 +56,13 @@ public:
 private:
     struct Free {
         std::size_t mapped = 0; // bytes; 0: from the heap
-        void operator()(T* p) const { mapped != 0 ? unmap(p, mapped) : std::free(p); }
+        bool counted = false;   // there is no memory
+        void operator()(T* p) const {
+            if (mapped != 0)
+                unmap(p, mapped);
+            else if (!counted)
+                std::free(p);
+        }
     };
     std::unique_ptr<T, Free> data_;
     std::size_t size_ = 0;

@@ -77,16 +77,6 @@ AttentionScratch::AttentionScratch(std::span<const AttentionShape> shapes, unsig
     weights_ = Buffer<float>(of_spans);
 }
 
-std::uint64_t AttentionScratch::floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity) {
-    const int columns = columns_for(shapes, capacity);
-    const auto e = static_cast<std::uint64_t>(shapes.front().d_head);
-    const std::uint64_t of_row = static_cast<std::uint64_t>(spans_for(columns, capacity)) * (e + 1);
-    const std::uint64_t of_column = tile + ((reads & reads_keys) != 0 ? e : 0);
-    return static_cast<std::uint64_t>(thread_count()) *
-           (static_cast<std::uint64_t>(columns) * of_column +
-            static_cast<std::uint64_t>(rows_of_slot(shapes)) * of_row + query_bytes(shapes) / sizeof(float));
-}
-
 View AttentionScratch::averages(int first, int rows, int span) {
     return view(averages_.data() + (std::ptrdiff_t{span} * rows_ + first) * d_head_, rows, d_head_);
 }

@@ -55,7 +55,6 @@ public:
     // For any of the layers of a model, whose shapes are given with what their encodings read (bits of Reads), and for
     // as many threads as there are now; more will not be used.
     AttentionScratch(std::span<const AttentionShape> shapes, unsigned reads, int capacity);
-    static std::uint64_t floats(std::span<const AttentionShape> shapes, unsigned reads, int capacity);
 
     int slots() const { return slots_; }
     View scores(int slot, int rows, int keys); // rows of `keys` in whole vectors
@@ -102,8 +101,6 @@ public:
     // token's state.
     AttentionGradient(std::span<const AttentionShape> shapes, int sequences, int length, std::size_t item_floats,
                       int state_floats);
-    static double floats(std::span<const AttentionShape> shapes, int sequences, int length, std::size_t item_floats,
-                         int state_floats);
 
     struct Scratch {                                    // of one thread; T: the length in whole vectors
         float* values_t;                                // [e, T]

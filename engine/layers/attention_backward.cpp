@@ -239,13 +239,6 @@ AttentionGradient::AttentionGradient(std::span<const AttentionShape> shapes, int
       tensors_(items_of(shapes.front(), sequences) * item_floats_),
       states_(items_of(shapes.front(), sequences) * state_floats_) {}
 
-double AttentionGradient::floats(std::span<const AttentionShape> shapes, int sequences, int length,
-                                 std::size_t item_floats, int state_floats) {
-    const auto items = static_cast<double>(items_of(shapes.front(), sequences));
-    return static_cast<double>(floats_of_thread(shapes.front(), length)) * thread_count() +
-           items * (static_cast<double>(item_floats) + static_cast<double>(length) * state_floats);
-}
-
 AttentionGradient::Scratch AttentionGradient::of_slot(int slot) {
     const auto t = static_cast<std::size_t>(stride_), e = static_cast<std::size_t>(d_head_);
     float* const p = scratch_.data() + scratch_floats_ * static_cast<std::size_t>(slot);

@@ -104,50 +104,29 @@ void through_choice(const LayerPlan& plan, int rows, const ExpertScratch& s, Vie
 
 } // namespace
 
-ExpertScratch::Sizes ExpertScratch::sizes(std::span<const Program> programs, int rows) {
-    Sizes s;
+ExpertScratch::ExpertScratch(std::span<const Program> programs, int rows) {
+    int layers = 0, used = 0, d_model = 0, inner = 0;
     for (const Program& p : programs) {
         if (p.plan.experts == 0) continue;
-        s.rows = rows;
-        s.layers = p.sizes.n_layers;
-        s.experts = std::max(s.experts, p.plan.experts);
-        s.used = std::max(s.used, p.plan.experts_used);
-        s.d_model = p.sizes.d_model;
-        s.inner = std::max(s.inner, p.plan.gated ? 2 * p.sizes.d_ff : p.sizes.d_ff);
+        layers = p.sizes.n_layers;
+        experts_ = std::max(experts_, p.plan.experts);
+        used = std::max(used, p.plan.experts_used);
+        d_model = p.sizes.d_model;
+        inner = std::max(inner, p.plan.gated ? 2 * p.sizes.d_ff : p.sizes.d_ff);
     }
-    return s;
-}
-
-std::uint64_t ExpertScratch::ints(const Sizes& s) {
-    const auto n = static_cast<std::uint64_t>(s.rows), e = static_cast<std::uint64_t>(s.experts);
-    return n * static_cast<std::uint64_t>(s.used) + e * n + e * static_cast<std::uint64_t>(s.layers);
-}
-
-std::uint64_t ExpertScratch::bytes(std::span<const Program> programs, int rows) {
-    const Sizes s = sizes(programs, rows);
-    const auto row = static_cast<std::uint64_t>(s.experts + s.used + 2 * s.d_model + s.inner);
-    return sizeof(float) * static_cast<std::uint64_t>(s.rows) * row + sizeof(int) * ints(s);
-}
-
-ExpertScratch::ExpertScratch(std::span<const Program> programs, int rows) {
-    const Sizes s = sizes(programs, rows);
-    if (s.rows == 0) return;
-    floats_ = Buffer<float>(static_cast<std::size_t>(s.rows) *
-                            static_cast<std::size_t>(s.experts + s.used + 2 * s.d_model + s.inner));
+    if (experts_ == 0) return;
+    const auto n = static_cast<std::size_t>(rows), e = static_cast<std::size_t>(experts_);
+    floats_ = Buffer<float>(n * static_cast<std::size_t>(experts_ + used + 2 * d_model + inner));
     float* at = floats_.data();
-    for (const auto& [to, cols] : {std::pair{&logits, s.experts},
-                                   {&weights, s.used},
-                                   {&gathered, s.d_model},
-                                   {&hidden, s.inner},
-                                   {&result, s.d_model}}) {
-        *to = view(at, s.rows, cols);
-        at += static_cast<std::ptrdiff_t>(s.rows) * cols;
+    for (const auto& [to, cols] :
+         {std::pair{&logits, experts_}, {&weights, used}, {&gathered, d_model}, {&hidden, inner}, {&result, d_model}}) {
+        *to = view(at, rows, cols);
+        at += std::ptrdiff_t{rows} * cols;
     }
-    ints_ = Buffer<int>(static_cast<std::size_t>(ints(s)));
+    ints_ = Buffer<int>(n * static_cast<std::size_t>(used) + e * n + e * static_cast<std::size_t>(layers));
     chosen = ints_.data();
-    lists = chosen + static_cast<std::ptrdiff_t>(s.rows) * s.used;
-    counts_ = lists + static_cast<std::ptrdiff_t>(s.rows) * s.experts;
-    experts_ = s.experts;
+    lists = chosen + std::ptrdiff_t{rows} * used;
+    counts_ = lists + std::ptrdiff_t{rows} * experts_;
 }
 
 void experts(const Program& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& s,

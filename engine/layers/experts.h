@@ -14,11 +14,6 @@ public:
     ExpertScratch() = default;
     // Up to so many rows of any of the layers that these programs make.
     ExpertScratch(std::span<const Program> programs, int rows);
-    static std::uint64_t bytes(std::span<const Program> programs, int rows);
-
-    struct Sizes {
-        int rows = 0, layers = 0, experts = 0, used = 0, d_model = 0, inner = 0;
-    };
     View logits, weights;          // [rows, experts], [rows, used]
     View gathered, hidden, result; // [rows, d], [rows, d_ff or 2 d_ff], [rows, d]: those of one expert
     int* chosen = nullptr;         // [rows, used]: experts, best first
@@ -28,8 +23,6 @@ public:
     int* counts(int layer) const { return counts_ + static_cast<std::ptrdiff_t>(layer) * experts_; }
 
 private:
-    static Sizes sizes(std::span<const Program> programs, int rows);
-    static std::uint64_t ints(const Sizes& sizes);
     Buffer<float> floats_;
     Buffer<int> ints_;
     int* counts_ = nullptr; // [layers, experts]

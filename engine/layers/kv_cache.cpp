@@ -31,12 +31,8 @@ int KvCache::slots_of(const KvCacheShape& s, int layer) {
     return slots < whole ? whole_slabs_below(static_cast<int>(slots)) : whole;
 }
 
-std::uint64_t KvCache::bytes(const KvCacheShape& s) {
-    std::uint64_t slots = 0;
-    for (int layer = 0; layer < s.n_layers; ++layer) slots += static_cast<std::uint64_t>(slots_of(s, layer));
-    return 2 * slots * static_cast<std::uint64_t>(s.n_kv_heads) * cache_format(s.type).token_bytes(s.d_head) +
-           sizeof(float) * state_elements(s) +
-           sizeof(int) * static_cast<std::uint64_t>(s.capacity) * static_cast<std::uint64_t>(s.axes);
+std::uint64_t KvCache::bytes(const KvCacheShape& shape) {
+    return count_bytes([&] { return KvCache(shape); });
 }
 
 KvCache::KvCache(const KvCacheShape& s)

@@ -126,11 +126,8 @@ void row_product(View x, View weight, RowScratch& scratch, View y) {
 } // namespace
 
 // Quantised: [rows, cols] values, then a scale and two sums for each 32 of them, 1.375 bytes a number.
-std::uint64_t RowScratch::bytes(int rows, int cols) {
-    return sizeof(std::uint16_t) * static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(pair_stride(cols));
-}
-
-RowScratch::RowScratch(int rows, int cols) : memory_(static_cast<std::size_t>(bytes(rows, cols))) {}
+RowScratch::RowScratch(int rows, int cols)
+    : memory_(sizeof(std::uint16_t) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(pair_stride(cols))) {}
 
 QuantRows RowScratch::quantise(View x) {
     const Kernels& k = kernels();

@@ -19,7 +19,6 @@ class RowScratch {
 public:
     RowScratch() = default;
     RowScratch(int rows, int cols); // up to so many
-    static std::uint64_t bytes(int rows, int cols);
 
     // x [n, k], k a multiple of 32, in blocks of 32 with one scale each.
     QuantRows quantise(View x);

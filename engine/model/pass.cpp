@@ -66,13 +66,7 @@ Pass::Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, c
 }
 
 std::uint64_t Pass::bytes(const Stack& model, const PassSizes& sizes) {
-    const std::array<int, slot_count> widths = slot_widths(model);
-    std::uint64_t floats = AttentionScratch::floats(attention_shapes(model.program.layers), model.encodings.reads(),
-                                                    std::max(sizes.capacity, sizes.memory));
-    for (std::size_t i = 0; i < widths.size(); ++i)
-        floats += static_cast<std::uint64_t>(slot_rows(i, sizes)) * static_cast<std::uint64_t>(widths[i]);
-    return sizeof(float) * floats + ExpertScratch::bytes(model.program.layers, sizes.rows) +
-           (model.weights.convert_rows() ? RowScratch::bytes(sizes.rows, widest_input(model)) : 0);
+    return count_bytes([&] { return Pass(model, {std::shared_ptr<void>(), &model.encodings}, sizes); });
 }
 
 void Pass::not_finite(const std::string& what) const {

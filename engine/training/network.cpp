@@ -40,8 +40,10 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
     encodings.bind(values);
     // A text is as long as its positions reach: randomised ones reach further than the sequence.
     const Lengths lengths(length, range_.below);
-    stack_ = std::make_unique<TrainedStack>(blueprint_, encodings.at_length(lengths, length).value_or(encodings),
-                                            parameters, "", gradients, StackShape{batch, length, range.axes, input});
+    EncodingStack at_length = encodings.at_length(lengths, length).value_or(encodings);
+    at_length.check_trainable();
+    stack_ = std::make_unique<TrainedStack>(blueprint_, std::move(at_length), parameters, "", gradients,
+                                            StackShape{batch, length, range.axes, input});
     if (input > 0) {
         EncodingStack of_encoder = encoder_encodings(b, encodings);
         check_reach(of_encoder, input);
@@ -56,6 +58,7 @@ void Network::add_encoder(Parameters& parameters, const std::vector<View>& gradi
     for (const TensorSpec& spec : encodings.tensors()) values.push_back(parameters.value(encoder_prefix + spec.name));
     encodings.bind(values);
     EncodingStack at_length = encodings.at_length(length, length).value_or(encodings);
+    at_length.check_trainable();
     const auto rows = static_cast<std::size_t>(batch) * static_cast<std::size_t>(length);
     // NOLINTNEXTLINE: an aggregate, whose stack does not move
     encoder_ = std::unique_ptr<Encoder>(new Encoder{
@@ -75,7 +78,8 @@ double Network::floats(const Blueprint& b, const EncodingStack& encodings, int b
     double floats = TrainedStack::floats(b, encodings, {batch, length, 1, input}) +
                     std::min(rows, double{head_rows}) * b.vocab_size;
     if (input > 0)
-        floats += TrainedStack::floats(b.encoder.front(), encoder_encodings(b, encodings), {batch, input, 1, 0}, false);
+        floats += TrainedStack::floats(b.encoder.front(), encoder_encodings(b, encodings), {batch, input, 1, 0},
+                                       encoder_prefix);
     return floats;
 }
 

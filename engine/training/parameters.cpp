@@ -18,9 +18,7 @@ std::size_t padded_size(const TensorSpec& spec) {
 } // namespace
 
 std::uint64_t Parameters::floats(const Blueprint& blueprint, const EncodingStack& encodings) {
-    std::uint64_t total = 0;
-    for (const TensorSpec& spec : model_tensors(blueprint, encodings)) total += padded_size(spec);
-    return total;
+    return count_bytes([&] { return Parameters(blueprint, encodings); }) / (2 * sizeof(float));
 }
 
 Parameters::Parameters(const Blueprint& blueprint, const EncodingStack& encodings)

@@ -7,16 +7,22 @@
 namespace ordo {
 namespace {
 
+// The tensors of encodings, without data.
+std::vector<View> shapes_of(const EncodingStack& encodings) {
+    std::vector<View> all;
+    for (const TensorSpec& spec : encodings.tensors())
+        all.push_back({nullptr, spec.shape.size() == 2 ? static_cast<int>(spec.shape[0]) : 1,
+                       static_cast<int>(spec.shape.back()), spec.shape.back()});
+    return all;
+}
+
 // The most that the tensors of one layer's encodings take, and a token's state.
 struct EncodingSizes {
     std::size_t tensors = 0;
     int state = 0;
 };
 EncodingSizes encoding_sizes(const EncodingStack& encodings, int n_layers) {
-    std::vector<View> all;
-    for (const TensorSpec& spec : encodings.tensors())
-        all.push_back({nullptr, spec.shape.size() == 2 ? static_cast<int>(spec.shape[0]) : 1,
-                       static_cast<int>(spec.shape.back()), spec.shape.back()});
+    const std::vector<View> all = shapes_of(encodings);
     EncodingSizes most;
     for (int i = 0; i < n_layers; ++i) {
         std::size_t floats = 0;
@@ -39,32 +45,16 @@ KvCacheShape memory_shape(const Blueprint& b, int tokens) {
     return {b.n_layers, b.n_kv_heads, b.d_head, tokens};
 }
 
-// What a mixture of experts takes of the rows: its scratch, and what experts_backward() has for a while.
-double experts_floats(std::span<const Program> programs, double rows) {
+// What experts_backward() has for a while.
+double experts_backward_floats(const Blueprint& b, double rows) {
     double most = 0;
-    for (const Program& p : programs) {
+    for (const Program& p : compile(b).layers) {
         if (p.plan.experts == 0) continue;
         const double d = p.sizes.d_model, d_ff = p.sizes.d_ff, inner = p.plan.gated ? 2 * d_ff : d_ff;
         most = std::max(most,
                         p.plan.experts_used + 2 * d_ff + inner + 2 * d); // what a shared one takes is among the values
     }
-    const std::uint64_t one = ExpertScratch::bytes(programs, 1), two = ExpertScratch::bytes(programs, 2);
-    return rows * (most + static_cast<double>(two - one) / sizeof(float)) + static_cast<double>(one) / sizeof(float);
-}
-
-double remembered_floats(const Blueprint& b, const StackShape& shape) {
-    if (shape.memory == 0) return 0;
-    const double rows = static_cast<double>(shape.batch) * shape.memory, width = 2.0 * b.n_kv_heads * b.d_head;
-    const auto cache = static_cast<double>(KvCache::bytes(memory_shape(b, shape.memory))) / sizeof(float);
-    return rows * width * (b.n_layers + 1) + shape.batch * cache;
-}
-
-// Rows of all values of a program but the first, which comes in, and the logits, which are not kept.
-double kept_width(const Program& program) {
-    double width = 0;
-    for (std::size_t i = 1; i < program.values.size(); ++i)
-        if (program.values[i].slot != Slot::logits) width += program.values[i].width;
-    return width;
+    return rows * most;
 }
 
 // Of the gradients of each slot. Those of logits are the loss's.
@@ -83,7 +73,6 @@ TrainedStack::TrainedStack(const Blueprint& b, EncodingStack encodings, Paramete
     : encodings_(std::move(encodings)), shape_(shape), program_(compile(b, encodings_, prefix.empty())),
       positions_(static_cast<std::size_t>(shape.rows()) * static_cast<std::size_t>(shape.axes)),
       experts_(program_.layers, shape.rows()) {
-    encodings_.check_trainable();
     const auto value = [&](const std::string& name) { return parameters.value(name); };
     weights_ = find_weights(program_, prefix, value, value);
     find_gradients(parameters, prefix, encoding_gradients);
@@ -148,20 +137,19 @@ void TrainedStack::take_memory(const Blueprint& b) {
     d_remembered_ = Tensor(rows, width);
 }
 
-double TrainedStack::floats(const Blueprint& b, const EncodingStack& encodings, const StackShape& shape, bool head) {
-    const StackProgram program = compile(b, encodings, head);
-    const std::vector<AttentionShape> shapes = attention_shapes(program.layers);
-    const EncodingSizes sizes = encoding_sizes(encodings, b.n_layers);
-    const double rows = static_cast<double>(shape.batch) * shape.length;
-    double row = b.embedding_cols() + kept_width(program.enter) + kept_width(program.finish) + kept_width(program.head);
-    for (int i = 0; i < b.n_layers; ++i) row += kept_width(program.layer(i));
-    for (const int width : gradient_widths(program)) row += width;
-    const int longest = std::max(shape.length, shape.memory);
-    const double cache = static_cast<double>(KvCache::bytes(cache_shape(b, encodings, shape.length))) / sizeof(float);
-    return rows * row + shape.batch * cache +
-           static_cast<double>(AttentionScratch::floats(shapes, encodings.reads(), longest)) +
-           AttentionGradient::floats(shapes, shape.batch, longest, sizes.tensors, sizes.state) +
-           experts_floats(program.layers, rows) + remembered_floats(b, shape);
+double TrainedStack::floats(const Blueprint& b, const EncodingStack& encodings, StackShape shape,
+                            const std::string& prefix) {
+    const double batch = shape.batch;
+    const auto of = [&](int sequences) {
+        shape.batch = sequences;
+        const MemoryCount others; // the parameters are not counted here
+        Parameters parameters(b, encodings);
+        const std::uint64_t bytes =
+            count_bytes([&] { return TrainedStack(b, encodings, parameters, prefix, shapes_of(encodings), shape); });
+        return static_cast<double>(bytes) / sizeof(float) + experts_backward_floats(b, shape.rows());
+    };
+    const double one = of(1);
+    return one + (batch - 1) * (of(2) - one); // of more sequences than there may be, too
 }
 
 // ---- Forward --------------------------------------------------------------------------------

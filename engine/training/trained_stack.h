@@ -27,8 +27,8 @@ public:
     TrainedStack(const Blueprint& blueprint, EncodingStack encodings, Parameters& parameters, const std::string& prefix,
                  std::span<const View> encoding_gradients, const StackShape& shape);
     // What the activations and their gradients take.
-    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, const StackShape& shape,
-                         bool head = true);
+    static double floats(const Blueprint& blueprint, const EncodingStack& encodings, StackShape shape,
+                         const std::string& prefix = "");
 
     // Of each row, or none: 0 .. length - 1 in each sequence.
     void place(Positions positions);

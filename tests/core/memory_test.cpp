@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/memory.h"
+#include "core/tensor.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -20,6 +20,24 @@ TEST(Memory, WhatIsAtLeastHalfAHugePageCanLieOnHugePages) {
         unmap(memory, bytes);
     }
     EXPECT_EQ(mapped_bytes(), before);
+}
+
+TEST(Memory, IsCountedInThePlaceOfTaken) {
+    const std::size_t before = mapped_bytes();
+    const MemoryCount outer;
+    const std::uint64_t inner = count_bytes([] { return std::pair(Tensor(3, 5), Buffer<char>(std::size_t{1} << 40)); });
+    EXPECT_EQ(inner, 3u * 5 * sizeof(float) + (std::uint64_t{1} << 40)); // a terabyte
+    EXPECT_EQ(outer.bytes(), 0u);
+    const Tensor outside(2, 2);
+    EXPECT_EQ(outer.bytes(), 4 * sizeof(float));
+    EXPECT_EQ(mapped_bytes(), before);
+}
+
+TEST(Memory, IsTakenAgainWhereNobodyCounts) {
+    count_bytes([] { return Tensor(3, 5); });
+    Tensor tensor(3, 5);
+    tensor.data()[14] = 1; // which is there
+    EXPECT_EQ(tensor.view().row(2)[4], 1);
 }
 
 } // namespace
