@@ -77,7 +77,7 @@ std::vector<Token> tokens_of_prompt(const Model& model, std::string_view prompt,
 }
 
 Continuation::Continuation(const Model& model, std::string_view prompt, const Options& options, OnText on_text,
-                           std::optional<Fed> before)
+                           std::optional<Before> before)
     : model_(model), options_(checked(options, model)), no_prompt_(prompt.empty() || model.has_encoder()),
       on_text_(std::move(on_text)), sampler_(options.sampling, model.vocab_size()),
       input_(input_of(model, prompt, options)), left_out_(never_drawn(impl_of(model), options)),
@@ -113,7 +113,7 @@ std::vector<Token> Continuation::held() const {
 }
 
 // The last token is fed in any case, for its logits.
-void Continuation::begin_with(const Fed& before) {
+void Continuation::begin_with(const Before& before) {
     const std::vector<Token> now = held();
     const auto same = std::mismatch(now.begin(), now.end() - 1, before.tokens.begin(), before.tokens.end());
     int count = std::min(static_cast<int>(same.first - now.begin()), session_.size());
@@ -215,7 +215,7 @@ Generation Continuation::finish() {
     return result_;
 }
 
-Continuation::Fed Continuation::release() {
+Continuation::Before Continuation::release() {
     tokens_.resize(fed_);
     std::vector<Token> tokens = fed_ > keep_ ? held() : tokens_;
     if (remembers_) tokens.resize(keep_); // those behind hold what another text would not have told them

@@ -25,14 +25,14 @@ public:
 
     // A session of the same model, and the tokens in it that another text may begin with: they need not be fed again,
     // but for an encoder's prompt.
-    struct Fed {
+    struct Before {
         Session session;
         std::vector<Token> tokens;
     };
 
     // Nothing is computed yet. Throws what generate() throws.
     Continuation(const Model& model, std::string_view prompt, const Options& options, OnText on_text = {},
-                 std::optional<Fed> before = {});
+                 std::optional<Before> before = {});
     Continuation(const Continuation&) = delete;
     Continuation& operator=(const Continuation&) = delete;
 
@@ -49,7 +49,7 @@ public:
     // No more are wanted: what was held back is passed on.
     Generation finish();
     // The session as it is now, for another prompt.
-    Fed release();
+    Before release();
 
 private:
     std::span<const float> allowed();
@@ -57,7 +57,7 @@ private:
     bool end(StopReason reason);
     bool make_room();
     std::vector<Token> held() const;
-    void begin_with(const Fed& before);
+    void begin_with(const Before& before);
     void append(std::size_t i, std::string& text) const;
 
     const Model& model_;

@@ -15,7 +15,7 @@ struct Sequence {
     Sequence(const Stack& of, const SessionOptions& wanted, const char* name, bool whole, int most_memory);
 
     // What is fed, without its padding.
-    struct Fed {
+    struct Input {
         std::span<const Token> tokens;
         std::span<const int> segments;
         std::span<const int> indices; // of the tokens in what was given; empty: all of it
@@ -23,9 +23,9 @@ struct Sequence {
     };
     // Checks tokens and places them: their positions go to the cache, those given, or the successors of the last. Where
     // the text is as long then as other angles are for, all that is cached is computed again.
-    Fed begin(std::span<const Token> tokens, const TokenRows& rows);
+    Input begin(std::span<const Token> tokens, const TokenRows& rows);
     // A chunk of what was begun, at most chunk tokens from `first` on; the sequence grows by it. What the last layer leaves, [n, d].
-    View forward(const Fed& fed, std::size_t first, const Watch* watch);
+    View forward(const Input& fed, std::size_t first, const Watch* watch);
 
     bool can_evict() const;
     // As of a Session.
@@ -56,9 +56,9 @@ private:
     int next_position() const;
     int moved_by(int first, int count) const;
     void place(std::size_t tokens, const TokenRows& rows);
-    Fed without_padding(std::span<const Token> tokens, const TokenRows& rows);
+    Input without_padding(std::span<const Token> tokens, const TokenRows& rows);
     std::int64_t length_of(int tokens) const;
-    void go_by_length(const Fed& fed, int to_come);
+    void go_by_length(const Input& fed, int to_come);
     void compute_again();
 
     // Where angles go by the length of the text: lengths beyond which they change, ascending, and the encodings before

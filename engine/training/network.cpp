@@ -42,8 +42,8 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
     const Lengths lengths(length, range_.below);
     EncodingStack at_length = encodings.at_length(lengths, length).value_or(encodings);
     at_length.check_trainable();
-    stack_ = std::make_unique<TrainedStack>(blueprint_, std::move(at_length), parameters, "", gradients,
-                                            StackShape{batch, length, range.axes, input});
+    stack_ = std::make_unique<TrainingStack>(blueprint_, std::move(at_length), parameters, "", gradients,
+                                             StackShape{batch, length, range.axes, input});
     if (input > 0) {
         EncodingStack of_encoder = encoder_encodings(b, encodings);
         check_reach(of_encoder, input);
@@ -62,7 +62,7 @@ void Network::add_encoder(Parameters& parameters, const std::vector<View>& gradi
     const auto rows = static_cast<std::size_t>(batch) * static_cast<std::size_t>(length);
     // NOLINTNEXTLINE: an aggregate, whose stack does not move
     encoder_ = std::unique_ptr<Encoder>(new Encoder{
-        TrainedStack(b, std::move(at_length), parameters, encoder_prefix, gradients, StackShape{batch, length, 1, 0}),
+        TrainingStack(b, std::move(at_length), parameters, encoder_prefix, gradients, StackShape{batch, length, 1, 0}),
         length, std::vector<Token>(rows), std::vector<int>(static_cast<std::size_t>(batch))});
 }
 
@@ -75,11 +75,11 @@ void Network::multiply_pairs() {
 
 double Network::floats(const Blueprint& b, const EncodingStack& encodings, int batch, int length, int input) {
     const double rows = static_cast<double>(batch) * length;
-    double floats = TrainedStack::floats(b, encodings, {batch, length, 1, input}) +
+    double floats = TrainingStack::floats(b, encodings, {batch, length, 1, input}) +
                     std::min(rows, double{head_rows}) * b.vocab_size;
     if (input > 0)
-        floats += TrainedStack::floats(b.encoder.front(), encoder_encodings(b, encodings), {batch, input, 1, 0},
-                                       encoder_prefix);
+        floats += TrainingStack::floats(b.encoder.front(), encoder_encodings(b, encodings), {batch, input, 1, 0},
+                                        encoder_prefix);
     return floats;
 }
 

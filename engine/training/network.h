@@ -2,7 +2,7 @@
 // A model in training: what inference runs, with every value kept, and back again.
 #pragma once
 
-#include "training/trained_stack.h"
+#include "training/training_stack.h"
 
 namespace ordo {
 
@@ -45,7 +45,7 @@ public:
 private:
     // An encoder and what goes through it.
     struct Encoder {
-        TrainedStack stack;
+        TrainingStack stack;
         int length;                // tokens of each input
         std::vector<Token> tokens; // [batch, length]; those of padding are any
         std::vector<int> lengths;  // of each sequence, without padding
@@ -61,7 +61,7 @@ private:
     Blueprint blueprint_;
     int rows_, length_;
     PositionRange range_;
-    std::unique_ptr<TrainedStack> stack_;
+    std::unique_ptr<TrainingStack> stack_;
     std::unique_ptr<Encoder> encoder_; // may be none
     Tensor logits_;
 };

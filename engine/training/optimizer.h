@@ -24,8 +24,8 @@ public:
     // larger. Returns the norm before. Changes nothing if it is not finite.
     double step(const StepSize& size);
 
-    std::span<float> first_moments() { return m_; }
-    std::span<float> second_moments() { return v_; }
+    std::span<float> gradient_averages() { return m_; }
+    std::span<float> square_averages() { return v_; }
     std::int64_t steps = 0;
 
 private:

@@ -267,7 +267,7 @@ bool Run::evaluate() {
 // ---- Files --------------------------------------------------------------------------------------
 
 Floats Run::floats() {
-    return {parameters_.values(), optimizer_.first_moments(), optimizer_.second_moments(), best_};
+    return {parameters_.values(), optimizer_.gradient_averages(), optimizer_.square_averages(), best_};
 }
 
 // The log first: a checkpoint may not speak of rows that are not there.

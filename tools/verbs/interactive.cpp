@@ -209,7 +209,7 @@ private:
         if (!request_.fixed_seed) request_.options.sampling.seed = random_seed();
         forget_signal();
         std::string arrived;
-        std::optional<Continuation::Fed> fed = std::exchange(fed_, {});
+        std::optional<Continuation::Before> fed = std::exchange(fed_, {});
         const auto keep = [&](std::string_view text) {
             arrived += text;
             return true;
@@ -247,7 +247,7 @@ private:
     bool repeats_ = false;  // the last text was written by this model with this seed
     bool own_file_ = false; // a model was named, by whatever way
     std::optional<Model> model_;
-    std::optional<Continuation::Fed> fed_;
+    std::optional<Continuation::Before> fed_;
     std::string text_;   // all that was typed and written
     std::string before_; // the same without the last continuation
 };

@@ -21,11 +21,11 @@ struct Encoded {
     std::span<const int> lengths = {};
 };
 
-class TrainedStack {
+class TrainingStack {
 public:
     // encodings: bound to the parameters, for sequences of that length. prefix: of the names of its tensors.
-    TrainedStack(const Blueprint& blueprint, EncodingStack encodings, Parameters& parameters, const std::string& prefix,
-                 std::span<const View> encoding_gradients, const StackShape& shape);
+    TrainingStack(const Blueprint& blueprint, EncodingStack encodings, Parameters& parameters,
+                  const std::string& prefix, std::span<const View> encoding_gradients, const StackShape& shape);
     // What the activations and their gradients take.
     static double floats(const Blueprint& blueprint, const EncodingStack& encodings, StackShape shape,
                          const std::string& prefix = "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "training/trained_stack.h"
+#include "training/training_stack.h"
 
 #include <algorithm>
 #include <array>
@@ -68,8 +68,9 @@ std::array<int, slot_count> gradient_widths(const StackProgram& program) {
 
 // ---- Making ---------------------------------------------------------------------------------
 
-TrainedStack::TrainedStack(const Blueprint& b, EncodingStack encodings, Parameters& parameters,
-                           const std::string& prefix, std::span<const View> encoding_gradients, const StackShape& shape)
+TrainingStack::TrainingStack(const Blueprint& b, EncodingStack encodings, Parameters& parameters,
+                             const std::string& prefix, std::span<const View> encoding_gradients,
+                             const StackShape& shape)
     : encodings_(std::move(encodings)), shape_(shape), program_(compile(b, encodings_, prefix.empty())),
       positions_(static_cast<std::size_t>(shape.rows()) * static_cast<std::size_t>(shape.axes)),
       experts_(program_.layers, shape.rows()) {
@@ -84,8 +85,8 @@ TrainedStack::TrainedStack(const Blueprint& b, EncodingStack encodings, Paramete
     attention_gradient_ = AttentionGradient(shapes, shape.batch, longest, sizes.tensors, sizes.state);
 }
 
-void TrainedStack::find_gradients(Parameters& parameters, const std::string& prefix,
-                                  std::span<const View> encoding_gradients) {
+void TrainingStack::find_gradients(Parameters& parameters, const std::string& prefix,
+                                   std::span<const View> encoding_gradients) {
     // matrices: the prefix of their names, which an encoder's share outside of layers.
     const auto find = [&](const Program& program, const std::string& matrices, const std::string& others) {
         LayerGradients d;
@@ -109,7 +110,7 @@ void TrainedStack::find_gradients(Parameters& parameters, const std::string& pre
     d_head_ = find(program_.head, "", prefix);
 }
 
-void TrainedStack::take_memory(const Blueprint& b) {
+void TrainingStack::take_memory(const Blueprint& b) {
     const auto keep = [&](const Program& program, View in) {
         std::vector<View> values;
         for (const Value& v : program.values)
@@ -137,15 +138,15 @@ void TrainedStack::take_memory(const Blueprint& b) {
     d_remembered_ = Tensor(rows, width);
 }
 
-double TrainedStack::floats(const Blueprint& b, const EncodingStack& encodings, StackShape shape,
-                            const std::string& prefix) {
+double TrainingStack::floats(const Blueprint& b, const EncodingStack& encodings, StackShape shape,
+                             const std::string& prefix) {
     const double batch = shape.batch;
     const auto of = [&](int sequences) {
         shape.batch = sequences;
         const MemoryCount others; // the parameters are not counted here
         Parameters parameters(b, encodings);
         const std::uint64_t bytes =
-            count_bytes([&] { return TrainedStack(b, encodings, parameters, prefix, shapes_of(encodings), shape); });
+            count_bytes([&] { return TrainingStack(b, encodings, parameters, prefix, shapes_of(encodings), shape); });
         return static_cast<double>(bytes) / sizeof(float) + experts_backward_floats(b, shape.rows());
     };
     const double one = of(1);
@@ -154,7 +155,7 @@ double TrainedStack::floats(const Blueprint& b, const EncodingStack& encodings, 
 
 // ---- Forward --------------------------------------------------------------------------------
 
-void TrainedStack::place(Positions positions) {
+void TrainingStack::place(Positions positions) {
     const auto axes = static_cast<std::size_t>(shape_.axes);
     for (int i = 0; i < shape_.rows(); ++i) {
         const auto row = static_cast<std::size_t>(i);
@@ -165,31 +166,31 @@ void TrainedStack::place(Positions positions) {
     }
 }
 
-void TrainedStack::pad(std::span<const int> lengths) {
+void TrainingStack::pad(std::span<const int> lengths) {
     for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].visible = lengths[i];
 }
 
-Layer TrainedStack::layer(int i) const {
+Layer TrainingStack::layer(int i) const {
     return {program_.layer(i), weights_.layers[static_cast<std::size_t>(i)], encodings_.layer(i), i};
 }
-Layer TrainedStack::enter() const {
+Layer TrainingStack::enter() const {
     return Layer::end(program_.enter, weights_.enter, encodings_);
 }
-Layer TrainedStack::finish() const {
+Layer TrainingStack::finish() const {
     return Layer::end(program_.finish, weights_.finish, encodings_);
 }
-Layer TrainedStack::head() const {
+Layer TrainingStack::head() const {
     return Layer::end(program_.head, weights_.head, encodings_);
 }
 // To what the head's matrix reads, or back from there.
-Steps TrainedStack::before_logits() const {
+Steps TrainingStack::before_logits() const {
     return {0, std::max(0, program_.head.logits)};
 }
-View TrainedStack::read() const {
+View TrainingStack::read() const {
     return head_[program_.head.steps[static_cast<std::size_t>(program_.head.logits)].in];
 }
 
-void TrainedStack::remember(const Encoded& encoded) {
+void TrainingStack::remember(const Encoded& encoded) {
     for (std::size_t p = 0; p < parts_.size(); ++p) {
         parts_[p].memory_tokens = encoded.lengths[p];
         const int first = static_cast<int>(p) * shape_.memory;
@@ -200,8 +201,8 @@ void TrainedStack::remember(const Encoded& encoded) {
     }
 }
 
-void TrainedStack::forward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
-                           const Encoded& encoded) {
+void TrainingStack::forward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
+                            const Encoded& encoded) {
     if (shape_.memory != 0) remember(encoded);
     const PassRows in = rows_of_pass(tokens, segments);
     const LayerScratch scratch{&attention_, &rows_scratch_, &experts_};
@@ -215,13 +216,13 @@ void TrainedStack::forward(std::span<const Token> tokens, std::span<const int> s
 
 // ---- Backward -------------------------------------------------------------------------------
 
-View TrainedStack::gradient(const Program& program, int value) const {
+View TrainingStack::gradient(const Program& program, int value) const {
     const Value& v = program.values[static_cast<std::size_t>(value)];
     return cols_of(gradients_.slots[static_cast<std::size_t>(v.slot)], 0, v.width);
 }
 
-void TrainedStack::backward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
-                            const Encoded& encoded, View d_encoded) {
+void TrainingStack::backward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
+                             const Encoded& encoded, View d_encoded) {
     const PassRows in = rows_of_pass(tokens, segments);
     const LayerScratch scratch{&attention_, &rows_scratch_, &experts_};
     ordo::backward(head(), in, head_, gradients_, attention_gradient_, {&attention_, &head_scratch_, &experts_},
