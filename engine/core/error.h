@@ -7,8 +7,8 @@
 
 namespace ordo {
 
-// fail(ErrorCode::model, file, ": tensor ", name, ": expected ", a, ", found ", b). Throws std::bad_alloc if there is no
-// memory for the message: a stream would cut it short instead.
+// fail(ErrorCode::model, file, ": tensor ", name, ": expected ", a, ", found ", b). Throws std::bad_alloc if there is
+// no memory for the message: a stream would cut it short instead.
 template <class... Parts>
 [[noreturn]] void fail(ErrorCode code, const Parts&... parts) {
     throw Error(code, joined(parts...));

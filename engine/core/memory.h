@@ -21,8 +21,8 @@ void unmap(void* memory, std::size_t bytes) noexcept;
 // What map_zeros() has given and not got back, in bytes: the heap's own figures do not count it.
 std::size_t mapped_bytes() noexcept;
 
-// While one lives, buffers (core/tensor.h) that its thread makes add to it in the place of taking memory. What a constructor
-// will take is counted by the constructor itself; nothing may read or write such a buffer.
+// While one lives, buffers (core/tensor.h) that its thread makes add to it in the place of taking memory. What a
+// constructor will take is counted by the constructor itself; nothing may read or write such a buffer.
 class MemoryCount {
 public:
     MemoryCount() : before_(std::exchange(now_, this)) {}

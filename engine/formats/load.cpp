@@ -113,7 +113,8 @@ MemoryNeed memory_need(std::span<const TensorSpec> specs, std::span<const Assemb
     return need;
 }
 
-// The widest type in which the weights fit, for the end of an error: on the way from this file, or from one in that type.
+// The widest type in which the weights fit, for the end of an error: on the way from this file, or from one in that
+// type.
 std::string type_that_fits(std::span<const TensorSpec> specs, std::span<const Assembly> found, LoadOptions options,
                            std::uint64_t limit, bool passing) {
     std::string file;
@@ -194,8 +195,8 @@ void share_rows(const Assembly& tensor, const Matrix& matrix, std::vector<Share>
 }
 
 // The weights, and beside() while those are read that stay what they are: it reads the tokenizer, which waits for the
-// processor where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread, whose
-// heap has room from reading the header; another thread's would grow beside it.
+// processor where weights wait for memory. If both fail, the error is beside()'s. That stays on the calling thread,
+// whose heap has room from reading the header; another thread's would grow beside it.
 TensorMemory read_weights(const Source& source, const std::vector<TensorSpec>& specs, std::span<const Assembly> found,
                           std::span<const Held> held, const std::function<void()>& beside) {
     std::vector<WeightType> types;

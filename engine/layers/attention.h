@@ -27,8 +27,8 @@ std::vector<AttentionShape> attention_shapes(std::span<const Program> programs);
 
 using WatchWeights = decltype(Watch::weights);
 
-// Rows of one sequence: the tokens from index first on, before which its cache holds the others. Cross-attention finds the keys and
-// values of an encoder's output in `memory`.
+// Rows of one sequence: the tokens from index first on, before which its cache holds the others. Cross-attention finds
+// the keys and values of an encoder's output in `memory`.
 struct Part {
     KvCache* cache;
     int first, rows;
@@ -78,16 +78,17 @@ private:
 };
 
 // qkv [n, (n_heads + 2 n_kv_heads) * d_head] holds queries, then keys, then values of the rows of the
-// parts, one part after the other, all of as many rows. The tokens' positions stand in the caches. Lets encodings observe
-// `normed` [n, d_model], rotates queries and keys in place, caches keys and values, and writes what the
-// queries gather to out [n, n_heads * d_head].
-// A query sees a long sequence in spans of 1,024 keys, which begin at multiples of 1,024 and whose averages are then weighed
-// against each other (as Flash-Decoding does, Dao et al. 2023): where heads of a single query are fewer than threads,
-// threads share the spans. What is computed depends on the query's index alone, not on what it comes with. Where an
-// encoding rescores whole rows there are no spans.
+// parts, one part after the other, all of as many rows. The tokens' positions stand in the caches. Lets encodings
+// observe `normed` [n, d_model], rotates queries and keys in place, caches keys and values, and writes what the queries
+// gather to out [n, n_heads * d_head].
+// A query sees a long sequence in spans of 1,024 keys, which begin at multiples of 1,024 and whose averages are then
+// weighed against each other (as Flash-Decoding does, Dao et al. 2023): where heads of a single query are fewer than
+// threads, threads share the spans. What is computed depends on the query's index alone, not on what it comes with.
+// Where an encoding rescores whole rows there are no spans.
 // A causal query sees the tokens of its sequence up to its own index, at most window of them; a
 // bidirectional one sees all of them.
-// Cross-attention has a shape that says so, and no encodings: qkv [n, n_heads * d_head] holds queries alone, and normed no data.
+// Cross-attention has a shape that says so, and no encodings: qkv [n, n_heads * d_head] holds queries alone, and normed
+// no data.
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
                AttentionScratch& scratch, View out);
 
@@ -97,8 +98,8 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
 class AttentionGradient {
 public:
     AttentionGradient() = default;
-    // For sequences of so many tokens, and as many threads as there are now. item_floats: the most that the tensors of one layer's encodings take; state_floats: likewise a
-    // token's state.
+    // For sequences of so many tokens, and as many threads as there are now. item_floats: the most that the tensors of
+    // one layer's encodings take; state_floats: likewise a token's state.
     AttentionGradient(std::span<const AttentionShape> shapes, int sequences, int length, std::size_t item_floats,
                       int state_floats);
 
@@ -129,8 +130,8 @@ private:
 void attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed, View out,
                         View d_out, AttentionGradient& gradient, View d_qkv, View d_normed,
                         const TensorGradients& grads);
-// The same of cross-attention, whose queries q [n, n_heads * d_head] met what the parts' memories were made of: keys and
-// values kv [parts * m, 2 n_kv_heads * d_head]. d_q and d_kv are overwritten.
+// The same of cross-attention, whose queries q [n, n_heads * d_head] met what the parts' memories were made of: keys
+// and values kv [parts * m, 2 n_kv_heads * d_head]. d_q and d_kv are overwritten.
 void cross_attention_backward(const AttentionLayer& layer, std::span<const Part> parts, View q, View kv, View out,
                               View d_out, AttentionGradient& gradient, View d_q, View d_kv);
 

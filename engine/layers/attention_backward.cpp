@@ -102,7 +102,8 @@ public:
 
 private:
     // With P the weights, O = P V and D_i = dO_i . O_i:  dV = P^T dO,  dS = P * (dO V^T - D),
-    // dQ = scale dS K,  dK = scale dS^T Q  (Dao et al. 2022, arXiv 2205.14135, appendix B). A sink is a key without value.
+    // dQ = scale dS K,  dK = scale dS^T Q  (Dao et al. 2022, arXiv 2205.14135, appendix B). A sink is a key without
+    // value.
     void tile(int head, int row, int rows) {
         const Kernels& k = kernels();
         const LayerEncodings& encodings = job_.layer.encodings;

@@ -87,8 +87,8 @@ private:
     int* counts_; // of this layer
 };
 
-// The gradient of the router's logits, in their place, from that of the weights of those chosen. With shares p and weights
-// w = p, or w = p / (sum of those chosen): dl = p (dp - p . dp), or dl = w (dw - w . dw) of those chosen alone.
+// The gradient of the router's logits, in their place, from that of the weights of those chosen. With shares p and
+// weights w = p, or w = p / (sum of those chosen): dl = p (dp - p . dp), or dl = w (dw - w . dw) of those chosen alone.
 void through_choice(const LayerPlan& plan, int rows, const ExpertScratch& s, View d_weights) {
     parallel_for(rows, 64, [&](std::ptrdiff_t row) {
         const int i = static_cast<int>(row), used = plan.experts_used;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A mixture of experts: feed-forward branches of which each token passes a few (Shazeer et al. 2017, arXiv 1701.06538; top k
-// of a softmax as in Jiang et al. 2024, arXiv 2401.04088).
+// A mixture of experts: feed-forward branches of which each token passes a few (Shazeer et al. 2017, arXiv 1701.06538;
+// top k of a softmax as in Jiang et al. 2024, arXiv 2401.04088).
 #pragma once
 
 #include "layers/linear.h"
@@ -18,8 +18,8 @@ public:
     View gathered, hidden, result; // [rows, d], [rows, d_ff or 2 d_ff], [rows, d]: those of one expert
     int* chosen = nullptr;         // [rows, used]: experts, best first
     int* lists = nullptr; // [experts, rows]: the rows that chose it, times `used`, plus the place of the choice
-    // [experts] of a layer: how many rows chose each. Threads of a team go by these numbers, and one that is late reads them
-    // when others are layers ahead: so each layer has its own.
+    // [experts] of a layer: how many rows chose each. Threads of a team go by these numbers, and one that is late reads
+    // them when others are layers ahead: so each layer has its own.
     int* counts(int layer) const { return counts_ + static_cast<std::ptrdiff_t>(layer) * experts_; }
 
 private:

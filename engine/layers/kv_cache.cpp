@@ -147,7 +147,8 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
     Layer after = own;
     int from = first + count; // what moves
     if (first < before.first_held()) {
-        // Some of what would be forgotten is so already, and all before it: what the next token may see comes to the front.
+        // Some of what would be forgotten is so already, and all before it: what the next token may see comes to the
+        // front.
         from = std::max({from, before.first_held(), size + 1 - own.window});
         after.floor = from - count;
         after.base = whole_slabs_below(after.floor);

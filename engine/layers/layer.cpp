@@ -234,7 +234,8 @@ private:
             return qk_norm(step, in, dy);
         case Op::attention: {
             const View d_normed = gradient(step.other);
-            // Where encodings observe, they are the last to read what attention reads, and so the first to write its gradient.
+            // Where encodings observe, they are the last to read what attention reads, and so the first to write its
+            // gradient.
             if (layer_.encodings.moments() & moment_observe && !accumulate(step.other)) zero(d_normed);
             accumulate(step.in);
             return attention_backward(layer_.attention(), in_.parts, in, value(step.other), value(step.out), dy,
@@ -280,8 +281,8 @@ private:
         else if (dx.data != dy.data)
             add(dy, dx);
     }
-    // With s = sigmoid(x . w) and y = s in: d_in = s dy; through the sigmoid g = s (1 - s) (in . dy), d_x += g w and d_w += g x. d_in
-    // may lie upon dy.
+    // With s = sigmoid(x . w) and y = s in: d_in = s dy; through the sigmoid g = s (1 - s) (in . dy), d_x += g w and
+    // d_w += g x. d_in may lie upon dy.
     void gate(View in, View x, View w, View dy, View d_in, View d_x, View d_w) const {
         std::vector<float> through(static_cast<std::size_t>(rows_));
         parallel_for(rows_, std::max(1, 8192 / in.cols), [&](std::ptrdiff_t row) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One layer of a transformer at work, or an end of the stack: the steps of its program over rows of activations, and back
-// again.
+// One layer of a transformer at work, or an end of the stack: the steps of its program over rows of activations, and
+// back again.
 #pragma once
 
 #include "layers/attention.h"
@@ -26,8 +26,8 @@ struct LayerGradients {
     TensorGradients encodings; // of the layer's; at the beginning of a stack, of all
 };
 
-// Finds the tensors of a program, whose names within the layer follow `prefix` ("layers.3."): matrix(name) and view(name), which
-// has no data if there is none.
+// Finds the tensors of a program, whose names within the layer follow `prefix` ("layers.3."): matrix(name) and
+// view(name), which has no data if there is none.
 template <class FindMatrix, class FindView>
 LayerWeights layer_weights(const Program& program, const std::string& prefix, const FindMatrix& matrix,
                            const FindView& view) {
@@ -94,20 +94,22 @@ struct Steps {
     }
 };
 
-// values: memory for each of the program's values, as many rows as those of the parts (attention() says which). The first holds
-// what comes in; where others of its slot lie upon it, it is computed in place.
+// values: memory for each of the program's values, as many rows as those of the parts (attention() says which). The
+// first holds what comes in; where others of its slot lie upon it, it is computed in place.
 void forward(const Layer& layer, const PassRows& in, std::span<const View> values, const LayerScratch& scratch,
              const Dropout& dropout = {}, const Steps& steps = {});
 
-// Keys and values of what an encoder left, encoded [n, d], go to the layer's place in `memory`. kv: memory for [n, 2 kv_width].
+// Keys and values of what an encoder left, encoded [n, d], go to the layer's place in `memory`. kv: memory for [n, 2
+// kv_width].
 void remember(const Layer& layer, View encoded, View kv, RowScratch& scratch, KvCache& memory);
 
 // Views for all values of a program upon memory for each slot.
 using SlotMemory = std::array<View, slot_count>;
 std::vector<View> lay_out(const Program& program, const SlotMemory& memory);
 
-// values: all kept, each in memory of its own, as forward() left them. gradients: memory for each slot; that of the last step's
-// output holds its gradient, and that of the first value receives the gradient of what came in. d: added to.
+// values: all kept, each in memory of its own, as forward() left them. gradients: memory for each slot; that of the
+// last step's output holds its gradient, and that of the first value receives the gradient of what came in. d: added
+// to.
 struct GradientMemory {
     SlotMemory slots = {};
     // Keys and values [n, 2 kv_width] that cross-attention met, and where their gradient is written.

@@ -26,8 +26,8 @@ public:
     const std::uint16_t* round_to_bf16(View x);
     static std::ptrdiff_t pair_stride(int k) { return (std::ptrdiff_t{k} + 1) / 2 * 2; }
 
-    // Products of many rows with f32, in training: as gemm(), or after use_pairs() by pairs of bf16. Throws Error(usage) where the
-    // kernels have none.
+    // Products of many rows with f32, in training: as gemm(), or after use_pairs() by pairs of bf16. Throws
+    // Error(usage) where the kernels have none.
     void use_pairs();
     bool uses_pairs() const { return pairs_.has_value(); }
     void product(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
@@ -40,9 +40,9 @@ private:
 // How rows meet bf16: rounded to it where the kernels multiply pairs, or always as floats.
 enum class Bf16Rows { rounded, floats };
 
-// y [n, m] = x [n, k] * weight^T + bias. A row of y has the same bits whatever other rows x has, but for weights of 32 rows
-// or more that are not packed: those are trained, and left to scratch.product(). scratch: for n rows of k, if the weights are
-// quantised or bf16.
+// y [n, m] = x [n, k] * weight^T + bias. A row of y has the same bits whatever other rows x has, but for weights of 32
+// rows or more that are not packed: those are trained, and left to scratch.product(). scratch: for n rows of k, if the
+// weights are quantised or bf16.
 void linear(View x, const Linear& w, RowScratch& scratch, View y, Bf16Rows rows = Bf16Rows::rounded);
 
 struct LinearGradient {

@@ -52,8 +52,8 @@ private:
     std::vector<Bias> biases_;
 };
 
-// Attention to the encoder's output, from the projection of the queries to that of what they gather. Keys and values are made
-// by no step: a session makes them once for all tokens to come.
+// Attention to the encoder's output, from the projection of the queries to that of what they gather. Keys and values
+// are made by no step: a session makes them once for all tokens to come.
 class CrossAttentionBranch {
 public:
     explicit CrossAttentionBranch(ProgramBuilder& to) : c_(to) {

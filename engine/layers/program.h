@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A stack of layers as data: its plan, compiled to the few steps that it computes. Inference, training, the list of tensors and
-// predicted costs all walk over these steps, so that a choice of the plan is written in one place, compile().
+// A stack of layers as data: its plan, compiled to the few steps that it computes. Inference, training, the list of
+// tensors and predicted costs all walk over these steps, so that a choice of the plan is written in one place,
+// compile().
 #pragma once
 
 #include "layers/kinds.h"
@@ -36,10 +37,12 @@ enum class Op {
     clip,      // out = in cut off at plan.qkv_clip and its negative
     qk_norm,   // out = in with queries and keys normalised by norms[weight] and norms[weight + 1]
     attention, // out = what the heads of in (queries, keys, values) gather; rotates in; encodings observe `other`
-    cross, // out = what the heads of in (queries) gather from the encoder's output, whose keys and values are remembered
+    // Out = what the heads of in (queries) gather from the encoder's output, whose keys and values are remembered
+    cross,
     activate, // out = f(in), or gated f(gate) * up
     gate,     // out = in, each row times sigmoid(other . vectors[weight])
-    experts, // out = mixture of feed-forward branches: linears[weight] is the router, then in and out of each; and other, if any
+    // Out = mixture of feed-forward branches: linears[weight] is the router, then in and out of each; and other, if any
+    experts,
     add,     // out = in + other, a branch (where training drops out)
     scale,   // out = in times `factor`
     soft_cap // out = factor * tanh(in / factor)
@@ -85,7 +88,8 @@ struct Program {
     std::vector<VectorSpec> vectors;
     std::vector<TensorSpec> tensors; // of all of these, as files have them: "attention_norm.weight", ...
 
-    // The index in linears of what makes keys and values [n, 2 kv_width] of the encoder's output; -1: no cross-attention.
+    // The index in linears of what makes keys and values [n, 2 kv_width] of the encoder's output; -1: no
+    // cross-attention.
     int memory = -1;
     // The step that multiplies with the head's matrix; -1: none.
     int logits = -1;

@@ -33,13 +33,14 @@ struct Blueprint : LayerPlan {
     // [d_model, embedding_width] and [embedding_width, d_model] stand between. 0: d_model, and no matrices.
     int embedding_width = 0;
     float final_softcap = 0; // of the logits: s -> cap * tanh(s / cap); 0: none
-    // Between the final norm and the head: a matrix [d_model, d_model] with its bias, the activation, and a norm (the head of
-    // BERT's masked language model, Devlin et al. 2018, and the authors' code).
+    // Between the final norm and the head: a matrix [d_model, d_model] with its bias, the activation, and a norm (the
+    // head of BERT's masked language model, Devlin et al. 2018, and the authors' code).
     bool head_transform = false;
     float head_scale = 1; // of the rows that the head reads (T5: 1 / sqrt(d_model) where it is tied)
 
-    // What makes of another text what the layers' cross-attention attends to: a stack of layers of its own, with a norm and encodings of
-    // its own; no more than one. It shares the embedding, and has no head. Its encodings are by the same spec as the others'.
+    // What makes of another text what the layers' cross-attention attends to: a stack of layers of its own, with a norm
+    // and encodings of its own; no more than one. It shares the embedding, and has no head. Its encodings are by the
+    // same spec as the others'.
     std::vector<Blueprint> encoder;
 
     int embedding_cols() const { return embedding_width != 0 ? embedding_width : d_model; }
@@ -53,9 +54,10 @@ struct Blueprint : LayerPlan {
     Blueprint like_this() const;
 };
 
-// A Blueprint as the value of the metadata key "blueprint": a JSON object with the fields above, and "layers", a list of the
-// plans of its pattern, each with what differs from the object around it, and "encoder", likewise an object of what differs. Fields that came later than others are left out at
-// their default, unless `all` are asked for, so that a program that does not know them still reads what does not use them.
+// A Blueprint as the value of the metadata key "blueprint": a JSON object with the fields above, and "layers", a list
+// of the plans of its pattern, each with what differs from the object around it, and "encoder", likewise an object of
+// what differs. Fields that came later than others are left out at their default, unless `all` are asked for, so that a
+// program that does not know them still reads what does not use them.
 std::string to_json(const Blueprint& blueprint, bool all = false);
 // Throws Error(model), naming `where` and the field: a field missing, unknown
 // or out of range (layers and heads <= 1,024, d_head <= 1,024, d_model <= 65,536, d_ff <= 2^20, vocab
@@ -68,7 +70,8 @@ void check(const Blueprint& blueprint, std::string_view where);
 StackProgram compile(const Blueprint& blueprint, const EncodingStack& encodings = {}, bool head = true);
 
 // The tensors of a blueprint, encodings apart, in the order of a forward pass:
-//   embedding.weight [vocab_size, d_model], or [vocab_size, embedding_width] and embedding_projection.weight [d_model, embedding_width]
+//   embedding.weight [vocab_size, d_model], or [vocab_size, embedding_width] and embedding_projection.weight [d_model,
+//     embedding_width]
 //   encoder.embedding_norm..., encoder.layers.N..., encoder.final_norm..., as below, where there is an encoder
 //   embedding_norm.{weight,bias} [d_model]
 //   layers.N.attention_norm.{weight,bias} [d_model]
@@ -88,7 +91,8 @@ StackProgram compile(const Blueprint& blueprint, const EncodingStack& encodings 
 //   layers.N.feed_forward_out_norm.{weight,bias} (sandwich)
 //   final_norm.{weight,bias}, head_transform.{weight [d_model, d_model], bias}, head_norm.{weight,bias}
 //   head_projection.weight [embedding_width, d_model], where there is such a width
-//   head.weight [vocab_size, d_model or embedding_width] (absent if tied), head.bias [vocab_size]; neither without a head
+//   head.weight [vocab_size, d_model or embedding_width] (absent if tied), head.bias [vocab_size]; neither without a
+//     head
 std::vector<TensorSpec> tensor_list(const Blueprint& blueprint);
 
 } // namespace ordo

@@ -15,8 +15,8 @@ namespace ordo {
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
-// The tensors of a model, side by side in large pieces of memory. Matrices of layers are packed one by one, so that a model
-// never takes twice its memory.
+// The tensors of a model, side by side in large pieces of memory. Matrices of layers are packed one by one, so that a
+// model never takes twice its memory.
 class TensorMemory {
 public:
     TensorMemory() = default;
@@ -38,8 +38,8 @@ public:
     // A copy of tensor i as floats, packed or not.
     void read(std::size_t i, std::span<float> out) const;
 
-    // Turns the values of tensor i into panels of its type, and frees them; nothing where packs() says no, or that is done.
-    // Throws Error(model) for a weight that the type cannot hold.
+    // Turns the values of tensor i into panels of its type, and frees them; nothing where packs() says no, or that is
+    // done. Throws Error(model) for a weight that the type cannot hold.
     void pack(std::size_t i, const std::string& where);
     // The same from rows of that type as a file holds them, which stay what they are.
     void pack_blocks(std::size_t i, std::span<const std::byte> rows);
@@ -69,8 +69,8 @@ private:
 // 256 do not divide rows, the type that llama.cpp's quantiser takes instead stands in: q4_0 for q2_K and q3_K, q5_0 for
 // q4_K, q5_1 for q5_K, q8_0 for q6_K, iq4_nl for iq4_xs.
 WeightType type_within(WeightType wanted, const TensorSpec& spec);
-// Whether a tensor of that type is packed in panels: all that is not f32, and of f32 the matrices that fill one. What an
-// encoding owns it reads row by row.
+// Whether a tensor of that type is packed in panels: all that is not f32, and of f32 the matrices that fill one. What
+// an encoding owns it reads row by row.
 bool packs(WeightType type, const TensorSpec& spec);
 // Bytes that a tensor of a type takes.
 std::uint64_t packed_bytes(WeightType type, const TensorSpec& spec);
@@ -90,8 +90,8 @@ struct Weights {
 };
 inline constexpr const char* encoder_prefix = "encoder."; // of the names of an encoder's own tensors
 
-// matrix(name) and view(name) find them; the second gives a view without data for what is not there. prefix: nothing, or an
-// encoder's, which shares its matrices outside of layers.
+// matrix(name) and view(name) find them; the second gives a view without data for what is not there. prefix: nothing,
+// or an encoder's, which shares its matrices outside of layers.
 template <class FindMatrix, class FindView>
 Weights find_weights(const StackProgram& program, const std::string& prefix, const FindMatrix& matrix,
                      const FindView& view) {
@@ -105,8 +105,8 @@ Weights find_weights(const StackProgram& program, const std::string& prefix, con
     return w;
 }
 
-// How the model's files say that a text becomes a vector: by the pooling that is given, theirs, or the mean; scaled to length 1
-// unless they say otherwise. Throws Error(model) for a pooling of theirs that there is not.
+// How the model's files say that a text becomes a vector: by the pooling that is given, theirs, or the mean; scaled to
+// length 1 unless they say otherwise. Throws Error(model) for a pooling of theirs that there is not.
 EmbedOptions embed_options(const Model& model, std::optional<Pooling> pooling = {});
 
 struct Stack;
@@ -155,8 +155,8 @@ bool of_encoding(std::string_view name);
 // tensor_list(blueprint), then those of the encodings, and of an encoder's, which are by the same spec.
 std::vector<TensorSpec> model_tensors(const Blueprint& blueprint, const EncodingStack& encodings);
 
-// tensors: of model_tensors(), filled; what is not packed yet is packed here. The encodings are bound to them and prepared
-// for the positions 0 .. positions - 1.
+// tensors: of model_tensors(), filled; what is not packed yet is packed here. The encodings are bound to them and
+// prepared for the positions 0 .. positions - 1.
 Model make_model(std::string where, const Blueprint& blueprint, EncodingStack encodings, TensorMemory tensors,
                  TextSide text, Metadata metadata, int positions);
 

@@ -26,7 +26,8 @@ int slot_rows(std::size_t slot, const PassSizes& sizes) {
     return static_cast<Slot>(slot) == Slot::logits ? sizes.head_rows : sizes.rows;
 }
 
-// One piece is more often large enough for huge pages; in pieces the address sanitizer sees what runs from one into the next.
+// One piece is more often large enough for huge pages; in pieces the address sanitizer sees what runs from one into the
+// next.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool in_one_piece = false;
 #else

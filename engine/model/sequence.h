@@ -11,7 +11,8 @@ inline constexpr int most_axes = 16;                // of positions
 
 // Tokens on their way through one stack of layers, and what is kept of them.
 struct Sequence {
-    // name: for messages. whole: all tokens go through at once. most_memory: tokens of an encoder's input that cross-attention may meet.
+    // name: for messages. whole: all tokens go through at once. most_memory: tokens of an encoder's input that
+    // cross-attention may meet.
     Sequence(const Stack& of, const SessionOptions& wanted, const char* name, bool whole, int most_memory);
 
     // What is fed, without its padding.
@@ -24,7 +25,8 @@ struct Sequence {
     // Checks tokens and places them: their positions go to the cache, those given, or the successors of the last. Where
     // the text is as long then as other angles are for, all that is cached is computed again.
     Input begin(std::span<const Token> tokens, const TokenRows& rows);
-    // A chunk of what was begun, at most chunk tokens from `first` on; the sequence grows by it. What the last layer leaves, [n, d].
+    // A chunk of what was begun, at most chunk tokens from `first` on; the sequence grows by it. What the last layer
+    // leaves, [n, d].
     View forward(const Input& fed, std::size_t first, const Watch* watch);
 
     bool can_evict() const;

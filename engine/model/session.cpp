@@ -69,8 +69,8 @@ std::span<const float> Session::feed(std::span<const Token> tokens, const TokenR
 
 namespace {
 
-// Feeds all, and hands on what `make` makes of the rows that the last layer leaves: of at most so many at a time, which follow
-// each other in what was given.
+// Feeds all, and hands on what `make` makes of the rows that the last layer leaves: of at most so many at a time, which
+// follow each other in what was given.
 template <class Make, class Rows>
 void feed_rows(SessionCall& s, std::span<const Token> tokens, const TokenRows& rows, int at_once, const Make& make,
                const std::function<void(int first, Rows)>& on_rows) {

@@ -22,8 +22,8 @@ struct Session::Impl : Sequence {
 
 // A call that changes a session. What it calls back, or another thread, may come upon the session meanwhile: each
 // further call is refused, and what the call works on lives until its end, wherever the Session is moved to and
-// whether or not it is destroyed. A call that does not get as far as done() leaves the session as it was, or empty where layers
-// with a window have already forgotten what it would go on from.
+// whether or not it is destroyed. A call that does not get as far as done() leaves the session as it was, or empty
+// where layers with a window have already forgotten what it would go on from.
 class SessionCall {
 public:
     // Throws Error(usage) if the session is in the middle of another, or was moved from.

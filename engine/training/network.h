@@ -22,10 +22,10 @@ struct PositionRange {
 
 class Network {
 public:
-    // Of batch sequences of length tokens at once, each with an input of so many tokens where the model has an encoder. The encodings are
-    // bound to the parameters; those whose angles depend on the length are as in sessions of that length. Networks on
-    // different threads may compute at once. Throws Error(usage) naming an encoding, or a tensor, that cannot be
-    // trained, and Error(limit) for an encoding that does not reach the length or the positions.
+    // Of batch sequences of length tokens at once, each with an input of so many tokens where the model has an encoder.
+    // The encodings are bound to the parameters; those whose angles depend on the length are as in sessions of that
+    // length. Networks on different threads may compute at once. Throws Error(usage) naming an encoding, or a tensor,
+    // that cannot be trained, and Error(limit) for an encoding that does not reach the length or the positions.
     Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length,
             const PositionRange& range = {}, int input = 0);
     ~Network();

@@ -11,9 +11,9 @@ struct StepSize {
     double muon_lr = 0; // of the matrices that are Muon's
 };
 
-// AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101); the decay is applied to matrices and not to vectors. Matrices may
-// be Muon's: its steps are scaled to the size of AdamW's, 0.2 sqrt(max(rows, columns)), and have the same decay (Liu et al. 2025,
-// arXiv 2502.16982).
+// AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101); the decay is applied to matrices and not to vectors. Matrices
+// may be Muon's: its steps are scaled to the size of AdamW's, 0.2 sqrt(max(rows, columns)), and have the same decay
+// (Liu et al. 2025, arXiv 2502.16982).
 class Optimizer {
 public:
     static constexpr double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;

@@ -40,7 +40,8 @@ public:
                  const Encoded& encoded = {});
     View read() const;
     View final() const { return finish_.back(); }
-    // d_read() or d_final() holds the gradient of that; d_encoded, where there is one, is overwritten with that of its rows.
+    // d_read() or d_final() holds the gradient of that; d_encoded, where there is one, is overwritten with that of its
+    // rows.
     void backward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                   const Encoded& encoded = {}, View d_encoded = {});
     View d_read() const {

@@ -26,8 +26,9 @@ void read(View qkv, int part, int head, int block, float factor, int further = 0
         qkv.row((part * heads + head) * length + i + further)[block + i] = factor;
 }
 
-// Layer 0: head 0 attends to the position before, and writes the token there into the stream; head 1 to tokens that are the
-// same. Layer 1: head 0 attends to what came after the same token, and predicts it. Every other head attends to all alike.
+// Layer 0: head 0 attends to the position before, and writes the token there into the stream; head 1 to tokens that are
+// the same. Layer 1: head 0 attends to what came after the same token, and predicts it. Every other head attends to all
+// alike.
 Model hand_set() {
     Blueprint b;
     b.vocab_size = b.context = b.d_head = length;
@@ -45,7 +46,8 @@ Model hand_set() {
         tensors.view("encoding.learned.weight").row(i)[position_block + i] = 1;
         tensors.view("head.weight").row(i)[answer_block + i] = logit;
     }
-    // The sum of squares is 2 before the first layer and 3 before the second, for every token: the norms change nothing.
+    // The sum of squares is 2 before the first layer and 3 before the second, for every token: the norms change
+    // nothing.
     for (int layer = 0; layer < 2; ++layer)
         for (int j = 0; j < d_model; ++j)
             tensors.view("layers." + std::to_string(layer) + ".attention_norm.weight").row(0)[j] =
@@ -124,8 +126,8 @@ TEST_F(LabAttention, AHeadThatAttendsToAllAlikeHasTheUniformScores) {
     }
 }
 
-// The induction head writes what it attends to: after the first repeated token two tokens share the weight, then one has
-// all; in the control all q + 1 that were seen are as likely, and the next is none of them.
+// The induction head writes what it attends to: after the first repeated token two tokens share the weight, then one
+// has all; in the control all q + 1 that were seen are as likely, and the next is none of them.
 TEST_F(LabAttention, TheGainIsWhatTheInductionHeadPredicts) {
     const double z = static_cast<double>(logit);
     double repeated = std::log(2 * std::exp(z / 2) + length - 2) - z / 2, other = 0;

@@ -115,8 +115,8 @@ TEST_F(LabNope, OneLayerIsABagOfWordsAndTwoAreNot) {
     for (const char* encoding : {"rope", "alibi", "sinusoidal", "learned"}) EXPECT_GT(differ("1", encoding), 1e-2);
 }
 
-// Theorem 1: W_k has ones in its first column and zeros elsewhere; multiplied by hand, keys are alike, the values of the
-// first token and of others are 1 and 0, and the output's third place has their mean.
+// Theorem 1: W_k has ones in its first column and zeros elsewhere; multiplied by hand, keys are alike, the values of
+// the first token and of others are 1 and 0, and the output's third place has their mean.
 TEST(LabCounting, MatricesAsThePaperHasThem) {
     std::map<std::string, std::vector<std::vector<double>>> m;
     for (const HandSetMatrix& matrix : counting_matrices()) m[matrix.name] = matrix.rows;

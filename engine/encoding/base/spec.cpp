@@ -42,7 +42,8 @@ bool is_list(std::string_view text) {
     return true;
 }
 
-// What comes before the first separator outside of parentheses, which is removed along with it; everything if there is none.
+// What comes before the first separator outside of parentheses, which is removed along with it; everything if there is
+// none.
 std::string_view take_until(std::string_view& rest, char separator, bool& more) {
     std::size_t end = 0;
     for (int depth = 0; end < rest.size() && (depth > 0 || rest[end] != separator); ++end)

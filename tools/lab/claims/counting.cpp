@@ -130,8 +130,8 @@ void set_content_scores(TensorMemory& tensors, int layer, std::uint64_t seed) {
     }
 }
 
-// The feed-forward layer of `layer` adds f(t) to a column, for t = 1 to context: linear pieces between what 1/t is after
-// the norm, each a unit relu(z_t - z).
+// The feed-forward layer of `layer` adds f(t) to a column, for t = 1 to context: linear pieces between what 1/t is
+// after the norm, each a unit relu(z_t - z).
 void add_function(TensorMemory& tensors, const Blueprint& b, int layer, int column,
                   const std::function<double(int)>& f) {
     const std::string name = "layers." + std::to_string(layer) + ".feed_forward.";

@@ -149,7 +149,8 @@ Probes run_probes(const Request& request) {
     return probes;
 }
 
-// Of the curves: whose position is read best, or which of them are not told apart, and what is read of the model without encoding.
+// Of the curves: whose position is read best, or which of them are not told apart, and what is read of the model
+// without encoding.
 std::string who_is_read_best(const Curves& curves) {
     struct Layer {
         const Series* model;

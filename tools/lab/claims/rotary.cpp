@@ -160,8 +160,8 @@ Slip positive_exponent(Figures& figures, Picture& picture) {
     return slip;
 }
 
-// Of q = k = (1, ..., 1) every pair has h = 2, and the largest |h_(j+1) - h_j| is the last one's, 2: over the width the bound
-// is the mean of |S_j|.
+// Of q = k = (1, ..., 1) every pair has h = 2, and the largest |h_(j+1) - h_j| is the last one's, 2: over the width the
+// bound is the mean of |S_j|.
 Picture decay_picture(const Figures& figures) {
     Series cosines = series("q = k"), bounds = series("RoFormer's bound");
     const auto number = [](const Cell& cell) { return std::get<double>(cell); };

@@ -20,8 +20,8 @@ enum class HeadKind { previous, duplicate, induction };
 inline constexpr HeadKind head_kinds[] = {HeadKind::previous, HeadKind::duplicate, HeadKind::induction};
 const char* name_of(HeadKind kind);
 
-// Sequences of n tokens, no two the same, that come twice; n is drawn anew for each. The controls have, in the place of the
-// first time, other tokens: what looks back by so many positions gets there what it gets of a repetition.
+// Sequences of n tokens, no two the same, that come twice; n is drawn anew for each. The controls have, in the place of
+// the first time, other tokens: what looks back by so many positions gets there what it gets of a repetition.
 struct RepetitionPlan {
     int sequences = 128;
     int shortest = 24, longest = 48; // n
@@ -29,8 +29,8 @@ struct RepetitionPlan {
 
 struct HeadScores {
     int layers = 0, heads = 0;
-    // Mean weight over the queries of each sequence, [kind][layer * heads + head][sequence]: of all queries for previous, of
-    // those of the second time for the others.
+    // Mean weight over the queries of each sequence, [kind][layer * heads + head][sequence]: of all queries for
+    // previous, of those of the second time for the others.
     std::array<std::vector<std::vector<double>>, 3> score, control;
     // What a head would give that attends to all that it sees alike, mean over the sequences.
     std::array<double, 3> uniform = {};

@@ -72,7 +72,8 @@ std::vector<Judged> against_none(const std::vector<Group>& groups, const Spread&
 // pairs without none.
 std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread& spread, bool& fixed);
 
-// A name as short as tells the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or all of a spec if need be.
+// A name as short as tells the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or all of a spec if
+// need be.
 void name_groups(std::vector<Group>& groups);
 
 // What bench/seeds.sh keeps of runs whose weights are too many to be shipped.

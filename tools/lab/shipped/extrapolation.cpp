@@ -19,8 +19,8 @@ struct Expectation {
 };
 
 // Written before anything was measured, from figure 1 of the ALiBi paper and from what the formulas say;
-// misses are reported, not mended. The margin came later, with the intervals, as no interval shows that nothing was lost.
-// An empty name stands for every encoding.
+// misses are reported, not mended. The margin came later, with the intervals, as no interval shows that nothing was
+// lost. An empty name stands for every encoding.
 constexpr double no_more = 0.05; // nats: less than this more is no more
 constexpr Expectation expectations[] = {
     {Expectation::Kind::rises, "", "", 0.25},

@@ -38,8 +38,8 @@ private:
     std::deque<One> all_; // which leaves references as they are
 };
 
-// The least and the greatest of the curves' last values, and whether their intervals tell them apart: "from 0.12 (sinusoidal) to 0.56
-// (alibi), which is undecided".
+// The least and the greatest of the curves' last values, and whether their intervals tell them apart: "from 0.12
+// (sinusoidal) to 0.56 (alibi), which is undecided".
 std::string extremes_of(const Curves& curves);
 
 } // namespace ordo::lab

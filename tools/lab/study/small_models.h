@@ -42,10 +42,10 @@ private:
 
 // The trunk with an encoding, its weights drawn with the seed and trained on the calling thread: the same bits
 // wherever it runs. Matrices start sqrt(768 / d_model) times as large as elsewhere: the usual deviation of 0.02
-// is of a width of 768 (Radford et al. 2019), and narrow models would begin with sums near 0. AdamW; the rate rises over a
-// twentieth of the steps and falls to a tenth along half a cosine, but where the recipe says when its task is solved. The
-// model is prepared for the given positions. steps: those that were taken. Throws Error(failure) if the loss is not
-// finite, Error(limit) for an encoding without positions for the recipe's length.
+// is of a width of 768 (Radford et al. 2019), and narrow models would begin with sums near 0. AdamW; the rate rises
+// over a twentieth of the steps and falls to a tenth along half a cosine, but where the recipe says when its task is
+// solved. The model is prepared for the given positions. steps: those that were taken. Throws Error(failure) if the
+// loss is not finite, Error(limit) for an encoding without positions for the recipe's length.
 Model small_model(const Recipe& recipe, const std::string& encoding, std::uint64_t seed, int positions, Meter& meter,
                   int* steps = nullptr);
 

@@ -15,9 +15,10 @@ struct Question {
     Token answer = -1;
 };
 
-// Sequences of the tokens of a tokenizer: what begins a text, the commonest tokens of a text in its order, and among them
-// needles, each a key and a value next to each other. Keys and values are words that come nowhere else. Tokens are numbered
-// anew, so that a small model needs no row for each of thousands that never come: 0 begins, keys and values follow, then hay.
+// Sequences of the tokens of a tokenizer: what begins a text, the commonest tokens of a text in its order, and among
+// them needles, each a key and a value next to each other. Keys and values are words that come nowhere else. Tokens are
+// numbered anew, so that a small model needs no row for each of thousands that never come: 0 begins, keys and values
+// follow, then hay.
 class Haystack {
 public:
     // text: tokens that hay is cut from. spelling: of each token of the vocabulary. Throws Error(usage) if there is too
@@ -28,9 +29,9 @@ public:
     int vocabulary() const { return static_cast<int>(tokens_.size()); } // of the new numbers
     Token original(Token number) const { return tokens_[static_cast<std::size_t>(number)]; }
 
-    // A sequence of `length` tokens with so many needles, the last of them the key that is asked for; that needle lies at
-    // depth 0 (at the beginning) to 1 (right before the question), the others anywhere. The same for the same seed and
-    // number.
+    // A sequence of `length` tokens with so many needles, the last of them the key that is asked for; that needle lies
+    // at depth 0 (at the beginning) to 1 (right before the question), the others anywhere. The same for the same seed
+    // and number.
     Question ask(std::uint64_t seed, std::uint64_t number, int length, int needles, double depth) const;
     // The same for training: a random depth, and after the first answer every other needle is asked for too. Writes the
     // tokens and, at each key that asks, the value as target; -1 elsewhere, and token 0 behind the end.

@@ -8,9 +8,9 @@
 
 namespace ordo::lab {
 
-// Made texts: each has a table of its own that says by which two letters a letter is mostly followed, so that whoever has
-// read more of a text predicts it better; there is no end of them. File: windows at random places; its last tenth is kept
-// back.
+// Made texts: each has a table of its own that says by which two letters a letter is mostly followed, so that whoever
+// has read more of a text predicts it better; there is no end of them. File: windows at random places; its last tenth
+// is kept back.
 class LetterSource {
 public:
     LetterSource() = default;
@@ -18,8 +18,8 @@ public:
     LetterSource(std::string text, const std::string& name, int longest);
 
     int vocabulary() const { return text_.empty() ? letters : 256; }
-    // Tokens of one window and the one that follows, [length + 1]; the same for the same seed and number. held_out: windows
-    // that training never sees.
+    // Tokens of one window and the one that follows, [length + 1]; the same for the same seed and number. held_out:
+    // windows that training never sees.
     std::vector<Token> window(std::uint64_t seed, std::uint64_t number, int length, bool held_out = false) const;
 
     static constexpr int letters = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Can a model find a word in a text, however deep it lies, and in texts longer than any that it was trained on? The passkey is
-// that of Mohtashami and Jaggi 2023, arXiv 2305.16300, at a size that trains on the spot.
+// Can a model find a word in a text, however deep it lies, and in texts longer than any that it was trained on? The
+// passkey is that of Mohtashami and Jaggi 2023, arXiv 2305.16300, at a size that trains on the spot.
 #include "core/error.h"
 #include "core/random.h"
 #include "tools/lab/math/numbers.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs on tasks as tables, pictures and sentences, and as a file from which runs of several machines are put together again.
+// Runs on tasks as tables, pictures and sentences, and as a file from which runs of several machines are put together
+// again.
 #pragma once
 
 #include "tools/lab/lab.h"
@@ -22,8 +23,8 @@ struct GatheredTasks {
 };
 // The files of that name in a folder and in the folders in it.
 std::vector<std::filesystem::path> task_run_files(const std::filesystem::path& folder);
-// Of the seeds that all encodings have, and the encodings that all tasks have. Throws Error naming file and line for what cannot
-// be read, is of other lengths than the first, or contradicts an earlier file.
+// Of the seeds that all encodings have, and the encodings that all tasks have. Throws Error naming file and line for
+// what cannot be read, is of other lengths than the first, or contradicts an earlier file.
 GatheredTasks gather_tasks(const std::vector<std::filesystem::path>& files);
 
 } // namespace ordo::lab

@@ -24,8 +24,8 @@ TaskScore& operator+=(TaskScore& sum, const TaskScore& one) {
     return sum;
 }
 
-// Each token of the answer is predicted from what is right before it. All of them right is the same as an answer written
-// greedily being right: up to its first mistake it is fed its own tokens.
+// Each token of the answer is predicted from what is right before it. All of them right is the same as an answer
+// written greedily being right: up to its first mistake it is fed its own tokens.
 TaskScore ask(Session& session, const Example& example) {
     TaskScore score{.examples = 1, .exact = 1};
     const std::span<const Token> tokens = example.tokens;

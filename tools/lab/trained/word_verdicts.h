@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What models of several seeds answered to the questions of `word-order`, with intervals, and what was expected of them.
+// What models of several seeds answered to the questions of `word-order`, with intervals, and what was expected of
+// them.
 #pragma once
 
 #include "tools/lab/math/statistics.h"
