@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The same words in another order: what a model is given, and whether its answer can differ.
 #include "core/error.h"
+#include "encoding/base/registry.h"
 #include "model/model.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
