@@ -41,8 +41,8 @@ std::vector<std::size_t> order_of_round(std::size_t n, int round) {
     return order;
 }
 
-// One pass in sessions of its own: memory that lies badly should not stay with one encoding. on_start: what comes before
-// is not timed.
+// One pass in sessions of its own: memory that lies badly should not stay with one encoding. on_start: what comes
+// before is not timed.
 double seconds_of_pass(
     const Model& model, const Workload& load, int chunk, std::span<const Token> tokens,
     const std::function<void()>& on_start = [] {}) {

@@ -38,11 +38,12 @@ struct WeightSizes {
 WeightSizes weight_sizes(const Blueprint& blueprint, WeightType type);
 WeightSizes weight_sizes(const Model& model); // of any types, as a file may mix them
 
-// Weights that a step of decoding one sequence reads: all, but of experts those of one token, and of an embedding that is not the
-// head only some rows.
+// Weights that a step of decoding one sequence reads: all, but of experts those of one token, and of an embedding that
+// is not the head only some rows.
 std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type);
 
-// (query, key) pairs of one head that the masks of all layers together leave, of n queries from the token with the index first on.
+// (query, key) pairs of one head that the masks of all layers together leave, of n queries from the token with the
+// index first on.
 double pairs_seen(const Blueprint& blueprint, int first, int n);
 
 // Of the part of a load that is timed, encodings apart. The mask is causal. Weights are read once for

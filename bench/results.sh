@@ -24,7 +24,8 @@ machine() {
     } >"$results/machine.txt"
 }
 
-# The README's losses: of the runs that were kept (seeds.sh), and of the shipped files of one trunk on weights/heldout.txt.
+# The README's losses: of the runs that were kept (seeds.sh), and of the shipped files of one trunk on
+# weights/heldout.txt.
 losses() {
     "$ordo" lab compare -q --out "$scratch/kept" >"$scratch/found"
     cp "$scratch/kept/compare-loss.csv" "$results/seeds.csv"

@@ -6,8 +6,8 @@
 
 namespace ordo::bench {
 
-// Names of shapes: the architectures of models/list.def that decode by themselves, at their own sizes, then sizes that llama2.c
-// and the model hubs made known ("llama15m", "gpt2-124m", ...).
+// Names of shapes: the architectures of models/list.def that decode by themselves, at their own sizes, then sizes that
+// llama2.c and the model hubs made known ("llama15m", "gpt2-124m", ...).
 std::vector<std::string> shape_names();
 // Throws Error(usage) for a name that is not one of them.
 Blueprint shape(std::string_view name);

@@ -67,7 +67,8 @@ train::Options options_of(const Arguments& arguments, const Safetensors& file) {
     return o;
 }
 
-// The reference steps as AdamW does, in f32, with the rest as train.h has it: a run of another method is none to compare with.
+// The reference steps as AdamW does, in f32, with the rest as train.h has it: a run of another method is none to
+// compare with.
 void require_method_of_reference(const Safetensors& file, const train::Options& o) {
     Metadata expected = train::method(o);
     expected.insert({{"recipe.products", "f32"},

@@ -124,7 +124,8 @@ TEST(BenchTraining, ProductsAddUpToSixPerParameterAndToken) {
     }
 }
 
-// A head of as few columns, and a matrix on either side of the trunk, of which the one before the head is multiplied where it is.
+// A head of as few columns, and a matrix on either side of the trunk, of which the one before the head is multiplied
+// where it is.
 TEST(BenchTraining, ANarrowEmbeddingHasTwoProjections) {
     Blueprint b = training_trunk(true); // 4096 entries, 192 wide
     const double wide = matmul_parameters(b), trunk = wide - 4096 * 192;

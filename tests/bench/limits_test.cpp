@@ -27,10 +27,10 @@ Blueprint tiny() {
 }
 
 // Of a layer: qkv [64, 16] is 1,024 weights, out [16, 32] 512, gate and up [48, 16] 768, down [16, 24] 384:
-// 2,688, and two norms of 16. Of the head: [50, 16] is 800, and a norm of 16. Panels of 32 outputs make 64 rows of 48 and of
-// 50, so that in memory a layer is 2,944 and the head 1,024; what has fewer than 32 rows is in none.
-// A query and a key: 8 multiplications and additions for q . k and 8 for p v, in 4 heads of 2 layers: 256
-// flops. A key with its value: 2 x 8 numbers in 2 heads of 2 layers: 256 bytes of f32.
+// 2,688, and two norms of 16. Of the head: [50, 16] is 800, and a norm of 16. Panels of 32 outputs make 64 rows of 48
+// and of 50, so that in memory a layer is 2,944 and the head 1,024; what has fewer than 32 rows is in none. A query and
+// a key: 8 multiplications and additions for q . k and 8 for p v, in 4 heads of 2 layers: 256 flops. A key with its
+// value: 2 x 8 numbers in 2 heads of 2 layers: 256 bytes of f32.
 
 TEST(BenchPredict, AStepOfDecoding) {
     const Cost cost = predict(tiny(), WeightType::f32, {.n_gen = 1, .n_depth = 9}, 256);
@@ -75,8 +75,8 @@ TEST(BenchPredict, AWindowHidesKeys) {
     EXPECT_DOUBLE_EQ(start.bytes, 4 * (27'968 + 64) + (1 + 2 + 3 + 3) * 256);
 }
 
-// As above, but of the feed-forward part 8 experts of 1,152 weights, in memory 1,408, a token's 2 of them, and a router [8, 16]: of a layer
-// 1,024 + 512 + 128 + 32 = 1,696 are always read.
+// As above, but of the feed-forward part 8 experts of 1,152 weights, in memory 1,408, a token's 2 of them, and a router
+// [8, 16]: of a layer 1,024 + 512 + 128 + 32 = 1,696 are always read.
 TEST(BenchPredict, ExpertsAreReadAsFarAsTokensGoThere) {
     Blueprint b = tiny();
     b.experts = 8;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What engine/examples leave out of the C interface, from outside: continues a text token by token, and asks for what is
- * refused. Writes the continuation of 48 tokens at most; the exit code is the number of expectations that failed.
+ * What engine/examples leave out of the C interface, from outside: continues a text token by token, and asks for what
+ * is refused. Writes the continuation of 48 tokens at most; the exit code is the number of expectations that failed.
  *   api MODEL PROMPT */
 #include <ordo/ordo_c.h>
 

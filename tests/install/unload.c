@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opens the shared library while the program runs, computes with it on two threads, and closes it: OpenMP's threads, which wait in its
- * code for more, are still there.
+ * Opens the shared library while the program runs, computes with it on two threads, and closes it: OpenMP's threads,
+ * which wait in its code for more, are still there.
  *   unload LIBRARY MODEL */
 #define _POSIX_C_SOURCE 200809L
 #include <ordo/ordo_c.h>

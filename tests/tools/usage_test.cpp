@@ -165,7 +165,8 @@ TEST(CliTable, HelpGoesToStdoutAndFitsATerminal) {
         EXPECT_EQ(outcome.err, "");
         EXPECT_GT(outcome.out.size(), 50u);
     }
-    // In 80 columns where there is no terminal, else in its own, and 100 at most; but for commands, which are for copying.
+    // In 80 columns where there is no terminal, else in its own, and 100 at most; but for commands, which are for
+    // copying.
     std::vector<std::string> names{""};
     for (const tools::Verb* verb : tools::verbs()) names.emplace_back(verb->name);
     for (const std::string& name : names) {

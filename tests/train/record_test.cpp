@@ -57,8 +57,8 @@ TEST_F(Record, NamesTheFileThatItStartedFrom) {
     EXPECT_EQ(differing_condition(first, m), "recipe.initial");
 }
 
-// Each part of the recipe is a condition, whatever the command line says; the seed, the encoding and what changes nothing
-// of the weights are none.
+// Each part of the recipe is a condition, whatever the command line says; the seed, the encoding and what changes
+// nothing of the weights are none.
 TEST_F(Record, ConditionsAreThoseOfTheRecipe) {
     const auto with = [](const std::function<void(Options&)>& change) {
         return [change](Options& o) {

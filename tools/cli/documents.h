@@ -17,8 +17,8 @@ std::string_view without_outer_newlines(std::string_view text);
 // The documents between <|endoftext|>, without the newlines at their ends; empty ones are none.
 std::vector<std::string_view> split_documents(std::string_view text);
 
-// Each document as what begins a text of the model, if anything, and its tokens. Throws Error(usage), naming the text, if none has
-// two tokens.
+// Each document as what begins a text of the model, if anything, and its tokens. Throws Error(usage), naming the text,
+// if none has two tokens.
 std::vector<Document> read_documents(std::string_view text, const Model& model, std::string_view name);
 
 // Their tokens alone.

@@ -68,7 +68,8 @@ std::string explanation(const Option& option) {
     return text;
 }
 
-// The length of the next piece of text that is not broken: a word or, in a list of choices longer than a line, a choice.
+// The length of the next piece of text that is not broken: a word or, in a list of choices longer than a line, a
+// choice.
 std::size_t piece_of(std::string_view text, std::size_t room) {
     const std::size_t word = std::min(text.find_first_of(" \n"), text.size());
     const std::size_t bar = text.find('|');

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // How far an encoding reaches: up to which position a model meets nothing that training has not shown it.
 //   a table            its end
-//   RoPE, xPos         position p is sound if every pair that has not gone round once in the trained context stays within
-//                      the angles seen there: p f_k <= L f'_k, f_k its frequency now and f'_k as trained (Peng et al. 2023,
+//   RoPE, xPos         position p is sound if every pair that has not gone round once in the trained context stays
+//     within
+//                      the angles seen there: p f_k <= L f'_k, f_k its frequency now and f'_k as trained (Peng et al.
+//                        2023,
 //                      arXiv 2309.00071, section 3; Ding et al. 2024, arXiv 2402.13753)
 //   added to the embedding   the trained context
 //   what biases scores goes on by its law, as does what has no positions: there is no such position
@@ -31,8 +33,8 @@ struct LayerReach {
     bool operator==(const LayerReach&) const = default;
 };
 
-// Of one layer. context: tokens that `trained` was trained with; both stacks are of one model, their tensors need not be
-// bound.
+// Of one layer. context: tokens that `trained` was trained with; both stacks are of one model, their tensors need not
+// be bound.
 LayerReach reach_of_layer(const EncodingStack& now, const EncodingStack& trained, int layer, int context);
 // The least of all layers.
 int sound_positions(const EncodingStack& now, const EncodingStack& trained, int context);

@@ -66,8 +66,8 @@ inline constexpr OptionGroup rope_group{"RoPE", rope_options};
 // Whether any of them was given to a verb that offers them.
 bool has_rope_options(const Arguments& arguments);
 
-// The spec with every rope in it as the options say. Appends what they leave as it was to `idle`, a sentence each. Throws
-// Error(usage).
+// The spec with every rope in it as the options say. Appends what they leave as it was to `idle`, a sentence each.
+// Throws Error(usage).
 std::string with_rope_options(const Arguments& arguments, std::string_view spec, const Dims& dims,
                               std::vector<std::string>& idle);
 

@@ -71,7 +71,8 @@ std::string names_of(std::span<const SpecItem> items) {
     return names;
 }
 
-// The names of what the candidates were trained with, each once; its whole spec where the name is the one that was wanted.
+// The names of what the candidates were trained with, each once; its whole spec where the name is the one that was
+// wanted.
 std::string trained_list(std::span<const Candidate> candidates, std::string_view wanted) {
     std::vector<std::string> all;
     for (const Candidate& candidate : candidates) {

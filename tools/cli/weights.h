@@ -45,7 +45,8 @@ void check_loads(const Source& source);
 std::vector<std::filesystem::path> weights_in(const std::filesystem::path& directory);
 bool holds_weights(const std::filesystem::path& directory);
 
-// The first shipped weights that were trained with an encoding, if there are any. Throws Error(usage) for a spec that is none.
+// The first shipped weights that were trained with an encoding, if there are any. Throws Error(usage) for a spec that
+// is none.
 std::optional<std::filesystem::path> weights_trained_with(const std::string& spec);
 
 // The same, which there have to be; with force, weights of the same kind of
@@ -55,8 +56,9 @@ std::filesystem::path find_weights(const std::string& spec, bool force);
 // The file that --model or the operand names, or else the shipped one for --encoding. Throws Error.
 std::filesystem::path model_path(const Arguments& arguments);
 
-// The same for who writes texts: with neither a model nor an encoding, the shipped storyteller if there is one. It is larger than
-// the others, which differ by their encodings alone, and is found in no other way than this and by its path.
+// The same for who writes texts: with neither a model nor an encoding, the shipped storyteller if there is one. It is
+// larger than the others, which differ by their encodings alone, and is found in no other way than this and by its
+// path.
 std::filesystem::path writing_model_path(const Arguments& arguments);
 
 // What a model says of itself, in any format, without its tensors being read. Throws Error.
@@ -68,7 +70,8 @@ struct ModelFacts {
 };
 ModelFacts read_facts(const std::filesystem::path& file);
 
-// The model with the encoding and the type of weights that were asked for. context: positions to prepare for, 0: as trained.
+// The model with the encoding and the type of weights that were asked for. context: positions to prepare for, 0: as
+// trained.
 Model open_model(const Arguments& arguments, int context = 0);
 
 // The same of a file and an encoding that were chosen otherwise.
@@ -85,8 +88,8 @@ void show_ignored(const Tokenizer& tokenizer);
 // "model: FILE, encoding: SPEC" on stderr.
 void show_model(const std::filesystem::path& file, const Model& model);
 
-// Says before anything is computed that so many positions are more than the model was trained with, and what its encoding
-// makes of that in a session of that length. whose: of several models, which.
+// Says before anything is computed that so many positions are more than the model was trained with, and what its
+// encoding makes of that in a session of that length. whose: of several models, which.
 void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t positions, const std::string& whose = {});
 
 // Warns of a prompt that spells the token which is put before it: without --special it is read as letters.

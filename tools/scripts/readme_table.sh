@@ -59,6 +59,15 @@ function linked(paper,    n, i, part, out) { # "Press et al. 2022, arXiv 2108.12
 }
 function cell(text) { gsub(/\|/, "\\|", text); return text == "" ? "–" : text }
 function listed(list, value, label) { return value == "" ? list : list (list == "" ? "" : ", ") value (label == "" ? "" : " (" label ")") }
+# Lines of at most 100 characters.
+function fold(words,    n, i, part, line, folded) {
+    n = split(words, part, " ")
+    for (i = 1; i <= n; ++i) {
+        if (line != "" && length(line) + length(part[i]) + 1 > 98) { folded = folded line "\n"; line = " " }
+        line = line (line == "" ? "" : " ") part[i]
+    }
+    return folded line
+}
 function interval(mean, half) {
     if (column(mean) == "") return ""
     return column(half) == "" ? sprintf("%+.3f", column(mean)) : sprintf("%+.3f ± %.3f", column(mean), column(half))
@@ -129,18 +138,18 @@ END {
     if (broken) exit 1
     budget = budget " million tokens"
     if (seeds) {
-        notes = "\n- **Loss, corpus**: prediction error on held-out stories, in nats per token, minus " sprintf("%.3f", none) " of `none`.\n  Lower is better. "
-        if (seeds > 1)
-            notes = notes "Mean of " (fewest < seeds ? fewest " to " : "") seeds " runs of " budget (once ? ", or one run" : "") ". ± is half a 95 % interval\n" \
-                "  for all " compared " comparisons at once (Dunnett). It covers other seeds, by the spread that all\n  encodings share, and other documents."
-        else
-            notes = notes "One run each of " budget "; the spread between runs is not known."
+        notes = "\n" fold("- **Loss, corpus**: nats per token on held-out stories, minus " sprintf("%.3f", none) " of `none`; " \
+            (seeds > 1 ? "mean of " ((once ? 1 : fewest) < seeds ? (once ? 1 : fewest) " to " : "") seeds " runs" : "one run each") " of " budget ". " \
+            (seeds > 1 ? "± is a 95 % interval over seeds and texts (Dunnett, " compared " pairs)." : \
+            "The spread between runs is not known."))
     }
     if (on_none != "")
-        notes = notes "\n- **Loss, shipped text**: the same of one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", on_none) "." (documents ? "\n  Its ± covers other documents alone." : "")
+        notes = notes "\n- **Loss, shipped text**: one run on [heldout.txt](weights/heldout.txt), minus " sprintf("%.3f", on_none) \
+            (documents ? "; ± covers documents." : ".")
     if (ahead behind != "")
-        notes = notes "\n- **Both texts** agree" (ahead == "" ? "" : " that " ahead " " (ahead ~ /,/ ? "are" : "is") " ahead of `none`") \
-            (behind == "" ? "" : (ahead == "" ? " that " : ", and ") behind " behind it") ".\n  This holds at this learning rate" rate ", this budget and this model size."
+        notes = notes "\n" fold("- **Both texts** put" (ahead == "" ? "" : " " ahead " ahead of `none`") \
+            (behind == "" ? "" : (ahead == "" ? " " : ", and ") behind " behind" (ahead == "" ? " `none`" : " it")) \
+            ", at this learning rate" rate ", budget and size.")
     if (cpu)
         notes = notes "\n- **Cost**: the time of the encoding as a share of a pass over " prompt " tokens (" cpu ")."
     print notes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What somebody who waits for a run is shown on stderr: on a terminal a bar, elsewhere a line for each held-out loss, and
-// before the first of them one that says how long it will take.
+// What somebody who waits for a run is shown on stderr: on a terminal a bar, elsewhere a line for each held-out loss,
+// and before the first of them one that says how long it will take.
 #pragma once
 
 #include "core/timer.h"

@@ -164,8 +164,8 @@ std::vector<Cell> line(const BenchResult& r) {
     return cells;
 }
 
-// What most people want to know: what each encoding costs, which is blank where there is none; and what tells rows apart
-// if it differs.
+// What most people want to know: what each encoding costs, which is blank where there is none; and what tells rows
+// apart if it differs.
 constexpr std::string_view short_columns[] = {"model", "test", "encoding", "t/s", "diff %"},
                            cost_columns[] = {"us/token", "kflop", "tables", "params"},
                            telling_columns[] = {"type", "threads"};

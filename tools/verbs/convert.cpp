@@ -103,7 +103,8 @@ Part part_of(const Source& source, TensorSpec spec, std::optional<WeightType> ty
     return part;
 }
 
-// What our own files hold beside the trunk: tensors of encodings, maybe of some that this program does not know, and whatever else.
+// What our own files hold beside the trunk: tensors of encodings, maybe of some that this program does not know, and
+// whatever else.
 void add_own(const Source& source, std::optional<WeightType> type, std::vector<Part>& parts) {
     std::set<std::string, std::less<>> trunk;
     for (const Part& part : parts) trunk.insert(part.spec.name);

@@ -29,7 +29,8 @@ void show_seed(const GenerateRequest& request, bool chosen = false);
 // "; -c gives more room, --context-shift leaves out its middle": what may be done about a prompt that does not fit.
 std::string room_text(const GenerateRequest& request, const Model& model);
 
-// What it makes, unless a prompt is too long for the model's context: then the refusal says by which options it would fit.
+// What it makes, unless a prompt is too long for the model's context: then the refusal says by which options it would
+// fit.
 template <class Make>
 auto saying_what_makes_room(const GenerateRequest& request, const Model& model, const Make& make) {
     try {

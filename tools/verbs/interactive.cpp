@@ -143,8 +143,8 @@ private:
         take_next_seed();
         answer_or_undo(before);
     }
-    // The same seed would write the same text again, unless it is another one or the model is. Where nothing is drawn, every
-    // seed would.
+    // The same seed would write the same text again, unless it is another one or the model is. Where nothing is drawn,
+    // every seed would.
     void take_next_seed() {
         if (!repeats_) return;
         if (request_.options.sampling.temperature == 0) {

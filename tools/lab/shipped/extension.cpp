@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rotary weights beyond the length that they were trained at: what stretching the frequencies is worth without training.
+// Rotary weights beyond the length that they were trained at: what stretching the frequencies is worth without
+// training.
 #include "core/error.h"
 #include "encoding/base/spec.h"
 #include "model/model.h"

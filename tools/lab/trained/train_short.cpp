@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Train short, test long: is ALiBi trained at a length as good at twice that as sinusoids that were trained there, and what
-// does it save? Press, Smith and Lewis 2022, arXiv 2108.12409, section 4, claim both.
+// Train short, test long: is ALiBi trained at a length as good at twice that as sinusoids that were trained there, and
+// what does it save? Press, Smith and Lewis 2022, arXiv 2108.12409, section 4, claim both.
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/parallel.h"
