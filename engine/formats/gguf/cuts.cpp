@@ -34,7 +34,8 @@ constexpr std::string_view tekken = R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{L
 constexpr std::string_view bloom = R"( ?[^(\s|.,!?…。，、।۔،)]+)";
 // The letters with case of the Unicode version that DeepSeek's tokenizer was made with. Escaped are the letters that an
 // editor would normalise to others.
-// clang-format off: its width of these letters changes from run to run
+// The width that clang-format gives these letters changes from run to run.
+// clang-format off
 constexpr std::string_view cased =
     "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-"
     "ᶚḀ-"
