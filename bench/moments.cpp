@@ -126,6 +126,7 @@ Model timed(const Model& model, EncodingStack encodings, MomentClock& clock) {
     auto impl = same_trunk(model);
     impl->encodings = std::move(encodings);
     impl->encodings.time_with(&clock);
+    impl->program = compile(impl->blueprint, impl->encodings);
     return Model(std::move(impl));
 }
 

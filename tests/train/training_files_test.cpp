@@ -179,7 +179,7 @@ TEST_F(TrainingFiles, TheHelpNamesTheColumnsOfTheLog) {
     for (const tools::OptionGroup& group : tools::find_verb("train").groups)
         for (const tools::Option& option : group.options)
             if (option.name == "log") help = option.help;
-    EXPECT_TRUE(help.starts_with("CSV of " + columns + ";")) << help;
+    EXPECT_TRUE(help.starts_with("Write a CSV of " + columns + ".")) << help;
 }
 
 // ---- What is there already -----------------------------------------------------------------------

@@ -30,7 +30,7 @@ bool is_trained(const fs::path& path) {
 // whole.
 void check_existing(const Options& o) {
     std::error_code error;
-    if (fs::exists(o.out, error) && !o.overwrite && !is_trained(o.out))
+    if (fs::is_regular_file(o.out, error) && !o.overwrite && !is_trained(o.out))
         fail(ErrorCode::usage, "option --out: ", printable_path(o.out),
              ": expected the weights of a training, or no file, found another file; --overwrite replaces it");
     const auto expect = [](const fs::path& file, bool is_one, const char* what) {
