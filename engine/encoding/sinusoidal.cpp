@@ -117,7 +117,7 @@ private:
         const double t = angle(position, !halves_ ? column / 2 : cosine ? column - sines : column);
         return cosine ? std::cos(t) : std::sin(t);
     }
-    NamedTable of_pairs(const char* name, std::function<double(int k)> number) const {
+    NamedTable of_pairs(const char* name, const std::function<double(int k)>& number) const {
         return {name, [=, this](const TableRequest&) {
                     return make_table({"pair", name}, pairs(), [number](std::int64_t k, std::span<double> out) {
                         out[0] = static_cast<double>(k);
@@ -125,7 +125,7 @@ private:
                     });
                 }};
     }
-    NamedTable of_angles(const char* name, int count, std::function<double(int position, int k)> number) const {
+    NamedTable of_angles(const char* name, int count, const std::function<double(int position, int k)>& number) const {
         return {name, [=, this](const TableRequest& request) {
                     if (count == 0)
                         fail(ErrorCode::usage, "sinusoidal: table: ", name, ": a width of ", d_, " has none");

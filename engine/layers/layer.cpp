@@ -232,15 +232,8 @@ private:
         case Op::qk_norm:
             accumulate(step.in);
             return qk_norm(step, in, dy);
-        case Op::attention: {
-            const View d_normed = gradient(step.other);
-            // Where encodings observe, they are the last to read what attention reads, and so the first to write its
-            // gradient.
-            if (layer_.encodings.moments() & moment_observe && !accumulate(step.other)) zero(d_normed);
-            accumulate(step.in);
-            return attention_backward(layer_.attention(), in_.parts, in, value(step.other), value(step.out), dy,
-                                      attention_, dx, d_normed, d_.encodings);
-        }
+        case Op::attention:
+            return attend(step, in, dy, dx);
         case Op::cross:
             accumulate(step.in);
             return cross_attention_backward(layer_.cross_attention(), in_.parts, in, gradients_.memory, value(step.out),
@@ -255,13 +248,7 @@ private:
             return gate(in, value(step.other), layer_.weights.vectors[weight], dy, dx, d_other, d_.vectors[weight]);
         }
         case Op::experts:
-            if (step.other >= 0) {
-                accumulate(step.other);
-                copy(dy, gradient(step.other));
-            }
-            if (!accumulate(step.in)) zero(dx);
-            return experts_backward(layer_.program, layer_.index, std::span(layer_.weights.linears).subspan(weight), in,
-                                    dy, *scratch_.experts, *scratch_.rows, dx, std::span(d_.linears).subspan(weight));
+            return experts(step, in, dy, dx);
         case Op::add:
             return branch_joins(step, dy, dx);
         case Op::scale:
@@ -270,6 +257,25 @@ private:
         case Op::soft_cap:
             return; // the loss has gone back through it
         }
+    }
+    void attend(const Step& step, View in, View dy, View dx) {
+        const View d_normed = gradient(step.other);
+        // Where encodings observe, they are the last to read what attention reads, and so the first to write its
+        // gradient.
+        if (layer_.encodings.moments() & moment_observe && !accumulate(step.other)) zero(d_normed);
+        accumulate(step.in);
+        attention_backward(layer_.attention(), in_.parts, in, value(step.other), value(step.out), dy, attention_, dx,
+                           d_normed, d_.encodings);
+    }
+    void experts(const Step& step, View in, View dy, View dx) {
+        const auto weight = static_cast<std::size_t>(step.weight);
+        if (step.other >= 0) {
+            accumulate(step.other);
+            copy(dy, gradient(step.other));
+        }
+        if (!accumulate(step.in)) zero(dx);
+        experts_backward(layer_.program, layer_.index, std::span(layer_.weights.linears).subspan(weight), in, dy,
+                         *scratch_.experts, *scratch_.rows, dx, std::span(d_.linears).subspan(weight));
     }
     void branch_joins(const Step& step, View dy, View dx) {
         const View branch = gradient(step.other);

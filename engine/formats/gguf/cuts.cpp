@@ -55,6 +55,7 @@ constexpr std::string_view digit = R"(\p{N})";
 constexpr std::string_view three_digits = "[0-9][0-9][0-9]";
 
 // The first name of a pattern is what it is written as.
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<GgufCut>& cuts() {
     static const std::vector<GgufCut> all = {
         {"gpt-2", {gpt2}},
