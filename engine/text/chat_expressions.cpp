@@ -49,7 +49,7 @@ std::string_view take_operand(std::string_view& text) {
     return operand;
 }
 
-Part part_of(std::string_view operand) {
+ChatPart part_of(std::string_view operand) {
     std::string plain; // without white space, as with ["key"] for ['key']
     for (const char c : operand)
         if (c != ' ' && c != '\n' && c != '\t') plain += c == '"' ? '\'' : c;
@@ -63,16 +63,16 @@ Part part_of(std::string_view operand) {
         const std::string item = "['" + std::string(key) + "']";
         return plain == key || plain.ends_with(item) || plain.ends_with("." + std::string(key));
     };
-    if (plain == "eos_token") return {Part::end, {}};
-    if (plain == "bos_token") return {Part::start, {}};
-    if (names("content")) return {Part::content, {}, trims};
-    return {!trims && names("role") ? Part::role : Part::other, plain};
+    if (plain == "eos_token") return {ChatPart::end, {}};
+    if (plain == "bos_token") return {ChatPart::start, {}};
+    if (names("content")) return {ChatPart::content, {}, trims};
+    return {!trims && names("role") ? ChatPart::role : ChatPart::other, plain};
 }
 
 } // namespace
 
-std::vector<Part> parts_of(std::string_view expression) {
-    std::vector<Part> parts;
+std::vector<ChatPart> parts_of(std::string_view expression) {
+    std::vector<ChatPart> parts;
     if (expression.starts_with('-')) expression.remove_prefix(1);
     if (expression.ends_with('-')) expression.remove_suffix(1);
     while (!(expression = trimmed(expression)).empty()) {
@@ -80,8 +80,8 @@ std::vector<Part> parts_of(std::string_view expression) {
         if (first == '+' || first == '~') {
             expression.remove_prefix(1);
         } else if (first == '\'' || first == '"') {
-            parts.push_back({Part::text, take_literal(expression)});
-            if (!take_operand(expression).empty()) parts.push_back({Part::other, {}}); // a filter or a method
+            parts.push_back({ChatPart::text, take_literal(expression)});
+            if (!take_operand(expression).empty()) parts.push_back({ChatPart::other, {}}); // a filter or a method
         } else {
             parts.push_back(part_of(take_operand(expression)));
         }

@@ -9,7 +9,7 @@
 
 namespace ordo {
 
-struct Part {
+struct ChatPart {
     enum Kind { text, content, role, start, end, other } kind;
     std::string literal = {}; // of text; the operand of other, where it is alone
     bool trims = false;       // content
@@ -21,7 +21,7 @@ std::string take_literal(std::string_view& text);
 // time.
 std::string literal_at(std::string_view text, std::size_t place);
 
-std::vector<Part> parts_of(std::string_view expression);
+std::vector<ChatPart> parts_of(std::string_view expression);
 
 // Where the mark that ends an expression stands, "}}" or "%}", outside of literals; npos if it does not.
 std::size_t end_of_expression(std::string_view text, std::size_t begin, std::string_view mark);

@@ -30,17 +30,18 @@ ChatForm mistral_form(std::string_view text) {
 
 // What stands before and after the only content among the parts. Nothing if there is none or more, or if a part
 // cannot be read.
-std::optional<ChatTemplate::Around> around_content(std::span<const Part> parts) {
+std::optional<ChatTemplate::Around> around_content(std::span<const ChatPart> parts) {
     ChatTemplate::Around around;
     bool found = false;
-    for (const Part& part : parts) {
-        if (part.kind == Part::other || part.kind == Part::role || (part.kind == Part::content && found)) return {};
-        if (part.kind == Part::start)
+    for (const ChatPart& part : parts) {
+        if (part.kind == ChatPart::other || part.kind == ChatPart::role || (part.kind == ChatPart::content && found))
+            return {};
+        if (part.kind == ChatPart::start)
             around.begins = true;
-        else if (part.kind == Part::content)
+        else if (part.kind == ChatPart::content)
             found = true, around.trims = part.trims;
         else
-            (found ? around.after : around.before) += part.kind == Part::end ? "</s>" : part.literal;
+            (found ? around.after : around.before) += part.kind == ChatPart::end ? "</s>" : part.literal;
     }
     if (!found) return {};
     return around;
@@ -48,7 +49,7 @@ std::optional<ChatTemplate::Around> around_content(std::span<const Part> parts) 
 
 // How the template writes what a user says and what is answered.
 void read_turns(ChatTemplate& chat, std::string_view text) {
-    for_each_expression(text, [&](const std::vector<Part>& parts) {
+    for_each_expression(text, [&](const std::vector<ChatPart>& parts) {
         const std::optional<ChatTemplate::Around> around = around_content(parts);
         if (!around) return;
         const bool users =
@@ -63,8 +64,9 @@ void read_turns(ChatTemplate& chat, std::string_view text) {
 // How it writes a message of any role: '<|im_start|>' + role + '\n' + content + '<|im_end|>\n'.
 void read_marked(ChatTemplate& chat, std::string_view text) {
     const ChatMarks marks = marks_of(chat.form);
-    for_each_expression(text, [&](const std::vector<Part>& parts) {
-        if (chat.marked || parts.size() < 4 || parts[0].literal != marks.before || parts[1].kind != Part::role) return;
+    for_each_expression(text, [&](const std::vector<ChatPart>& parts) {
+        if (chat.marked || parts.size() < 4 || parts[0].literal != marks.before || parts[1].kind != ChatPart::role)
+            return;
         const std::optional<ChatTemplate::Around> around = around_content(std::span(parts).subspan(2));
         if (around && around->before == marks.after_role && !around->after.empty()) chat.marked = around;
     });

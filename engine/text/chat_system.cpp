@@ -46,8 +46,8 @@ std::optional<std::string> system_variable(std::string_view text) {
     const std::size_t end = end_of_expression(text, at, "%}");
     if (end == text.npos) return {};
     std::string value;
-    for (const Part& part : parts_of(text.substr(at, end - at))) {
-        if (part.kind == Part::text) {
+    for (const ChatPart& part : parts_of(text.substr(at, end - at))) {
+        if (part.kind == ChatPart::text) {
             value += part.literal;
             continue;
         }

@@ -12,7 +12,7 @@ namespace ordo::test {
 
 inline std::string little(std::uint64_t value, std::size_t width) {
     std::string bytes;
-    for (std::size_t i = 0; i < width; ++i) bytes += static_cast<char>(value >> 8 * i & 0xff);
+    for (std::size_t i = 0; i < width; ++i) bytes += static_cast<char>(i < 8 ? value >> 8 * i & 0xff : 0);
     return bytes;
 }
 
