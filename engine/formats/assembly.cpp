@@ -59,11 +59,11 @@ Assembly::Assembly(const TensorStore& store, const NameMap& names, const Bluepri
 
 void Assembly::find(const NameMap& names, const Blueprint& blueprint, ErrorCode code, const std::string& why) {
     if (add(names, blueprint, {name_, 0, static_cast<int>(rows_)}, code, why)) return;
-    std::vector<Piece> pieces; // that others store apart
+    std::vector<TensorPiece> pieces; // that others store apart
     if (!names.rules.empty()) pieces = pieces_of({.name = name_, .shape = shape_}, blueprint);
     std::string missing = name_;
     bool complete = !pieces.empty();
-    for (const Piece& piece : pieces) {
+    for (const TensorPiece& piece : pieces) {
         if (complete) missing = piece.name;
         complete = complete && add(names, blueprint, piece, code, why);
     }
@@ -79,7 +79,7 @@ void Assembly::find(const NameMap& names, const Blueprint& blueprint, ErrorCode 
 }
 
 // Adds what one of ours, or a piece of it, is made of. False if no line of the table leads to a tensor that is there.
-bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const Piece& piece, ErrorCode code,
+bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const TensorPiece& piece, ErrorCode code,
                    const std::string& why) {
     const auto look_up = [&](const std::string& name) { return find_tensor(*store_, names, name); };
     if (names.rules.empty()) {
@@ -95,15 +95,15 @@ bool Assembly::add(const NameMap& names, const Blueprint& blueprint, const Piece
             parts_.push_back(part(*from, rule, piece, blueprint, code, why));
             return true;
         }
-        for (const Piece& own : pieces_of({.name = name_, .shape = shape_}, blueprint))
+        for (const TensorPiece& own : pieces_of({.name = name_, .shape = shape_}, blueprint))
             parts_.push_back(part(*from, rule, own, blueprint, code, why));
         return true;
     }
     return false;
 }
 
-TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const Piece& piece, const Blueprint& model,
-                          ErrorCode code, const std::string& why) const {
+TensorPart Assembly::part(const FileTensor& from, const NameRule& rule, const TensorPiece& piece,
+                          const Blueprint& model, ErrorCode code, const std::string& why) const {
     const Blueprint& b = stack_of(name_, model);
     TensorPart part{&from, rule.layout == Layout::transposed, rule.plus_one, 1, 0, 0, piece.rows};
     std::vector<std::int64_t> shape = shape_; // that theirs must have

@@ -56,9 +56,9 @@ private:
     template <class Visit>
     void for_runs(std::uint64_t first, std::uint64_t count, const Visit& visit) const;
     void find(const NameMap& names, const Blueprint& blueprint, ErrorCode code, const std::string& why);
-    bool add(const NameMap& names, const Blueprint& blueprint, const Piece& piece, ErrorCode code,
+    bool add(const NameMap& names, const Blueprint& blueprint, const TensorPiece& piece, ErrorCode code,
              const std::string& why);
-    TensorPart part(const FileTensor& from, const NameRule& rule, const Piece& piece, const Blueprint& blueprint,
+    TensorPart part(const FileTensor& from, const NameRule& rule, const TensorPiece& piece, const Blueprint& blueprint,
                     ErrorCode code, const std::string& why) const;
     void settle_type();
     WeightType type_at(std::int64_t row) const;

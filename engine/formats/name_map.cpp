@@ -100,13 +100,13 @@ const Blueprint& stack_of(std::string_view name, const Blueprint& model) {
     return name.starts_with(encoder_prefix) && !model.encoder.empty() ? model.encoder.front() : model;
 }
 
-std::vector<Piece> pieces_of(const TensorSpec& spec, const Blueprint& model) {
+std::vector<TensorPiece> pieces_of(const TensorSpec& spec, const Blueprint& model) {
     const Blueprint& b = stack_of(spec.name, model);
     const std::size_t suffix = spec.name.rfind('.');
     const std::string stem = spec.name.substr(0, suffix), ending = spec.name.substr(suffix);
     const auto ends = [&](std::string_view last) { return stem.ends_with(last); };
     const auto rows = static_cast<int>(spec.shape[0]);
-    std::vector<Piece> pieces;
+    std::vector<TensorPiece> pieces;
     const auto piece = [&](std::size_t cut, const char* name, int n) {
         const int first = pieces.empty() ? 0 : pieces.back().first + pieces.back().rows;
         pieces.push_back({stem.substr(0, stem.size() - cut) + name + ending, first, n});

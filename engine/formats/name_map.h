@@ -42,12 +42,12 @@ struct NameMap {
 const Blueprint& stack_of(std::string_view name, const Blueprint& model);
 
 // A tensor of ours, or rows of one.
-struct Piece {
+struct TensorPiece {
     std::string name; // "layers.3.attention.q.weight"
     int first = 0, rows = 0;
 };
 // The pieces that a tensor may be stored as, in the order of its rows; none if it is always whole.
-std::vector<Piece> pieces_of(const TensorSpec& spec, const Blueprint& blueprint);
+std::vector<TensorPiece> pieces_of(const TensorSpec& spec, const Blueprint& blueprint);
 
 // The tensor of a store under a name of theirs, with or without the prefix, or with what stands in its place; nullptr.
 const FileTensor* find_tensor(const TensorStore& store, const NameMap& names, const std::string& theirs);

@@ -45,10 +45,10 @@ bool is_turned(std::string_view name) {
 std::vector<Slice> slices_of(const TensorSpec& spec, const Blueprint& b, const GgufTarget& target, const NameMap& names,
                              const std::string& where) {
     const bool whole = target.fused && spec.name.find("attention.qkv") != std::string::npos;
-    std::vector<Piece> pieces = whole ? std::vector<Piece>() : pieces_of(spec, b);
+    std::vector<TensorPiece> pieces = whole ? std::vector<TensorPiece>() : pieces_of(spec, b);
     if (pieces.empty()) pieces.push_back({spec.name, 0, static_cast<int>(spec.shape[0])});
     std::vector<Slice> slices;
-    for (const Piece& piece : pieces)
+    for (const TensorPiece& piece : pieces)
         slices.push_back({name_in_gguf(names, piece.name, where), spec, piece.first, piece.rows,
                           target.reorders() && is_turned(piece.name) ? target.width : 0});
     return slices;
