@@ -49,6 +49,7 @@ struct Verb {
     int (*run)(const Arguments&) = nullptr; // returns the exit code
     // What --help prints where the operands choose what is to be explained; null: the verb's table alone.
     std::string (*help)(const Arguments&) = nullptr;
+    std::string_view program = {}; // a program next to this one, which runs the verb in place of `run`
 };
 
 // "f32|f16: of the weights": what a choice may be.

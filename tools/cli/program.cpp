@@ -7,6 +7,10 @@
 #include "tools/cli/machine.h"
 #include "tools/cli/output.h"
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
 #include <vector>
 
 namespace ordo::tools {
@@ -17,19 +21,41 @@ std::string help_of(const Verb& verb, const Arguments& arguments) {
     return verb.help ? verb.help(arguments) : help_text(verb);
 }
 
+// Takes the place of this process. Throws Error(io) where make has not built the program.
+[[noreturn]] void become(std::string_view program, std::span<const char* const> args) {
+    const std::string path = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string();
+    std::vector<const char*> words{path.c_str()};
+    words.insert(words.end(), args.begin(), args.end());
+    words.push_back(nullptr);
+    ::execv(path.c_str(), const_cast<char* const*>(words.data()));
+    const std::string why = std::strerror(errno);
+    fail(ErrorCode::io, path, ": ", why, errno == ENOENT ? " (make builds it)" : "");
+}
+
+int run_verb(const Verb& verb, std::span<const char* const> args) {
+    if (!verb.program.empty()) become(verb.program, args);
+    const Arguments arguments(verb, args);
+    if (arguments.has("help") || arguments.has("version")) {
+        write_out(arguments.has("help") ? help_of(verb, arguments) : version_text());
+        return 0;
+    }
+    const OpenedFiles opened; // onto which no verb writes
+    apply_common(arguments);
+    check_operand(arguments);
+    return verb.run(arguments);
+}
+
 int dispatch(std::span<const char* const> args) {
     if (args.empty()) fail(ErrorCode::usage, "expected a verb; ordo --help lists them");
     const std::string_view first = args[0];
     if (first == "-h" || first == "--help" || first == "help") {
         if (args.size() == 1) {
             write_out(help_text());
-        } else {
-            const Verb& verb = find_verb(args[1]);
-            std::vector<const char*> words(args.begin() + 2, args.end());
-            words.push_back("--help"); // by which nothing is missing
-            write_out(help_of(verb, Arguments(verb, words)));
+            return 0;
         }
-        return 0;
+        std::vector<const char*> words(args.begin() + 2, args.end());
+        words.push_back("--help"); // by which nothing is missing
+        return run_verb(find_verb(args[1]), words);
     }
     if (first == "--version" || first == "--man" || first == "--markdown") {
         write_out(first == "--version" ? version_text() : first == "--man" ? man_text() : markdown_text());
@@ -42,16 +68,7 @@ int dispatch(std::span<const char* const> args) {
     }
     if (first.starts_with('-'))
         fail(ErrorCode::usage, "expected a verb before '", printable(first), "'; ordo --help lists them");
-    const Verb& verb = find_verb(first);
-    const Arguments arguments(verb, args.subspan(1));
-    if (arguments.has("help") || arguments.has("version")) {
-        write_out(arguments.has("help") ? help_of(verb, arguments) : version_text());
-        return 0;
-    }
-    const OpenedFiles opened; // onto which no verb writes
-    apply_common(arguments);
-    check_operand(arguments);
-    return verb.run(arguments);
+    return run_verb(find_verb(first), args.subspan(1));
 }
 
 } // namespace
@@ -77,9 +94,9 @@ int report_exception() noexcept {
     return static_cast<int>(ErrorCode::limit);
 }
 
-int run_program(std::span<const char* const> args) noexcept {
+int run_program(std::span<const char* const> args, const Verb* only) noexcept {
     try {
-        return dispatch(args);
+        return only ? run_verb(*only, args) : dispatch(args);
     } catch (...) {
         return report_exception();
     }

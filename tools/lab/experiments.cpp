@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of experiments: a file for one or a few related ones. A new one is its file and two lines here.
+// The experiments of list.def, and the promises that each result keeps.
 #include "tools/lab/lab.h"
 
 #include "bench/shapes.h"
@@ -10,61 +10,17 @@
 
 namespace ordo::lab {
 
-extern const Experiment heat_map_experiment;
-extern const Experiment waves_experiment;
-extern const Experiment division_term_experiment;
-extern const Experiment circle_experiment;
-extern const Experiment clusters_experiment;
-extern const Experiment worked_examples_experiment;
-extern const Experiment slopes_experiment;
-extern const Experiment angles_experiment;
-extern const Experiment tables_experiment;
-extern const Experiment order_experiment;
-extern const Experiment rotary_experiment;
-extern const Experiment stretch_experiment;
-extern const Experiment word_order_experiment;
-extern const Experiment nope_experiment;
-extern const Experiment scale_experiment;
-extern const Experiment compare_experiment;
-extern const Experiment extrapolate_experiment;
-extern const Experiment extension_experiment;
-extern const Experiment train_short_experiment;
-extern const Experiment swap_experiment;
-extern const Experiment tasks_experiment;
-extern const Experiment retrieval_experiment;
-extern const Experiment attention_experiment;
-extern const Experiment errata_experiment;
+#define ORDO_EXPERIMENT(name) extern const Experiment name##_experiment;
+#include "tools/lab/list.def"
+#undef ORDO_EXPERIMENT
 
 namespace {
 
-// clang-format off
 const Experiment* const list[] = {
-    &heat_map_experiment,
-    &waves_experiment,
-    &division_term_experiment,
-    &circle_experiment,
-    &clusters_experiment,
-    &worked_examples_experiment,
-    &slopes_experiment,
-    &angles_experiment,
-    &tables_experiment,
-    &order_experiment,
-    &rotary_experiment,
-    &stretch_experiment,
-    &word_order_experiment,
-    &nope_experiment,
-    &scale_experiment,
-    &compare_experiment,
-    &extrapolate_experiment,
-    &extension_experiment,
-    &train_short_experiment,
-    &swap_experiment,
-    &tasks_experiment,
-    &retrieval_experiment,
-    &attention_experiment,
-    &errata_experiment,
+#define ORDO_EXPERIMENT(name) &name##_experiment,
+#include "tools/lab/list.def"
+#undef ORDO_EXPERIMENT
 };
-// clang-format on
 
 // An experiment that breaks its promises is a mistake in its file, found by any run of it.
 void expect(bool held, const Experiment& experiment, const std::string& thing, const char* promise) {

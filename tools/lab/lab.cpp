@@ -16,75 +16,15 @@
 
 namespace ordo::tools {
 
+extern const Verb lab_verb;
+
 namespace {
 
 using lab::Experiment;
 
-constexpr Option options[] = {
-    {.letter = 's',
-     .name = "seed",
-     .kind = Kind::seed,
-     .value = "N",
-     .fallback = "1",
-     .help = "The seed of all random numbers."},
-    {.name = "quick", .help = "Take less time, with fewer seeds, lengths and tokens."},
-    {.name = "format",
-     .kind = Kind::choice,
-     .value = "FORMAT",
-     .fallback = "text",
-     .help = "text|md|csv|json: the output. csv has the tables and the numbers of the pictures, each after a line # "
-             "NAME: TITLE if there are several; json has everything."},
-    {.name = "out",
-     .kind = Kind::path,
-     .value = "DIR",
-     .help = "Also write every picture there as SVG and PNG, drawn by gnuplot, and every table and picture as CSV."},
-};
-constexpr Option some_options[] = {
-    {.name = "seeds",
-     .kind = Kind::integer,
-     .value = "N",
-     .least = 1,
-     .most = 1000,
-     .help = "The number of repetitions with seeds that follow --seed."},
-    {.letter = 'p',
-     .name = "prompt",
-     .kind = Kind::text,
-     .value = "TEXT",
-     .repeatable = true,
-     .help = "A sentence instead of the built-in sentences."},
-    {.name = "corpus", .kind = Kind::path, .value = "FILE", .help = "A text instead of the usual text."},
-    {.letter = 'm',
-     .name = "model",
-     .kind = Kind::path,
-     .value = "FILE",
-     .repeatable = true,
-     .help = "A model of any format instead of all shipped models. A folder without config.json stands for all weights "
-             "in it."},
-    {.name = "encodings",
-     .alias = "encoding",
-     .kind = Kind::text,
-     .value = "LIST",
-     .repeatable = true,
-     .help = "Specs separated by commas or semicolons, or all. none is always shown too."},
-    {.name = "length",
-     .kind = Kind::integers,
-     .value = "N,N,...",
-     .least = 1,
-     .most = 1 << 22,
-     .help = "The lengths, in tokens."},
-    {.name = "tasks",
-     .kind = Kind::text,
-     .value = "NAME,...",
-     .help = "Some of copy, reverse, recall, parity, addition."},
-    {.name = "alone", .help = "Run the encodings of --encodings without none."},
-    {.name = "train",
-     .kind = Kind::text,
-     .value = "OPTIONS",
-     .help = "For jobs: options for every ordo train, such as '--tokens 12000000 --batch 8'."},
-    {.name = "dim", .kind = Kind::integer, .value = "D", .least = 1, .most = 65'536, .help = "The width of the model."},
-    {.name = "heads", .kind = Kind::integer, .value = "H", .least = 1, .most = 1'024, .help = "The number of heads."},
-};
-constexpr OptionGroup groups[] = {{"Every experiment", options}, {"Some experiments", some_options}, common_group};
+// The tables of the options stand in tools/verbs/lab.cpp, whose program starts this one.
+const std::span<const Option> options = lab_verb.groups[0].options;
+const std::span<const Option> some_options = lab_verb.groups[1].options;
 
 std::string option_names(const Experiment& experiment) {
     std::string names;
@@ -160,7 +100,7 @@ std::string shown(const Experiment& experiment, const lab::Result& result, const
 
 int report(const Arguments& arguments) {
     if (arguments.operand(1).empty()) fail(ErrorCode::usage, "lab: report: expected a directory, found none");
-    for (const OptionGroup& group : std::span(groups).first(2))
+    for (const OptionGroup& group : lab_verb.groups.first(2))
         for (const Option& option : group.options)
             if (arguments.has(option.name) && option.name != "seed" && option.name != "quick")
                 fail(ErrorCode::usage, "lab: report does not take --", option.name, ", only --seed and --quick");
@@ -177,7 +117,7 @@ constexpr std::string_view jobs_options[] = {"seeds", "encodings", "corpus", "ta
 
 int jobs(const Arguments& arguments) {
     if (arguments.operand(1).empty()) fail(ErrorCode::usage, "lab: jobs: expected a directory, found none");
-    for (const OptionGroup& group : std::span(groups).first(2))
+    for (const OptionGroup& group : lab_verb.groups.first(2))
         for (const Option& option : group.options)
             if (arguments.has(option.name) && option.name != "seed" &&
                 std::find(std::begin(jobs_options), std::end(jobs_options), option.name) == std::end(jobs_options))
@@ -263,21 +203,15 @@ int run(const Arguments& arguments) {
 
 } // namespace
 
-extern const Verb lab_verb;
-const Verb lab_verb{
-    .name = "lab",
-    .operand = "NAME DIR",
-    .summary = "Run experiments on published claims about positional encodings",
-    .details = "Without NAME, the experiments are listed, with their options and their time on two cores. ordo lab "
-               "NAME --help explains one. An experiment prints its expectation, tables, pictures, and its findings. "
-               "ordo lab report DIR runs all of them and writes DIR/index.html, a page that needs no other file, "
-               "DIR/report.md, DIR/pictures and DIR/data; it takes --seed and --quick. Ctrl-C stops it and leaves the "
-               "finished part in DIR/index.partial.html and DIR/report.partial.md. ordo lab jobs DIR prints a sweep "
-               "over --encodings and --seeds as one command a line, training on --corpus or the tasks of --tasks: for "
-               "GNU parallel (ordo lab jobs DIR ... | parallel) or Slurm (sed -n ${SLURM_ARRAY_TASK_ID}p JOBS | sh). "
-               "ordo lab compare --model DIR joins their results.",
-    .groups = groups,
-    .run = run,
-    .help = help};
+const Verb& lab_program() {
+    static const Verb verb = [] {
+        Verb own = lab_verb;
+        own.run = run;
+        own.help = help;
+        own.program = {};
+        return own;
+    }();
+    return verb;
+}
 
 } // namespace ordo::tools

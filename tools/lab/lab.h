@@ -122,3 +122,10 @@ const Experiment& find_experiment(std::string_view name);
 Result run(const Experiment& experiment, const Request& request);
 
 } // namespace ordo::lab
+
+namespace ordo::tools {
+
+// The verb lab with what runs its experiments.
+const Verb& lab_program();
+
+} // namespace ordo::tools

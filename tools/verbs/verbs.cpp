@@ -5,7 +5,8 @@
 #include "core/error.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/spec.h"
-#include "tools/lab/lab.h"
+
+#include <algorithm>
 
 namespace ordo::tools {
 
@@ -18,6 +19,19 @@ const Verb* const list[] = {&generate_verb, &translate_verb, &fill_verb,    &emb
                             &logits_verb,   &encodings_verb, &table_verb,   &info_verb,  &perplexity_verb,
                             &train_verb,    &bench_verb,     &convert_verb, &lab_verb};
 
+// The program ordo-lab knows more of its experiments.
+const std::vector<std::string>& lab_names() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all{"report", "jobs"};
+#define ORDO_EXPERIMENT(name) all.push_back(#name);
+#include "tools/lab/list.def"
+#undef ORDO_EXPERIMENT
+        for (std::string& name : all) std::replace(name.begin(), name.end(), '_', '-');
+        return all;
+    }();
+    return names;
+}
+
 } // namespace
 
 std::span<const Verb* const> verbs() {
@@ -29,8 +43,7 @@ std::vector<std::string_view> operand_names(const Verb& verb) {
     if (verb.operand == "SPEC")
         for (const EncodingInfo* info : registered_encodings()) names.push_back(info->name);
     if (&verb == &lab_verb) {
-        names = {"report", "jobs"};
-        for (const lab::Experiment* experiment : lab::experiments()) names.push_back(experiment->name);
+        names.assign(lab_names().begin(), lab_names().end());
     }
     return names;
 }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "tools/cli/process.h"
+
+#include "tools/cli/address_space.h"
+#include "tools/cli/signals.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <string_view>
+#include <unistd.h>
+
+namespace ordo::tools {
+
+namespace {
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(ORDO_INTERNAL_GEMM)
+// Runs before the libraries are initialised, which OpenBLAS without memory never finishes.
+void check_address_space(int, char**, char** environment) {
+    if (has_space_for_blas(initial_blas_threads(environment) - 1)) return;
+    constexpr std::string_view text = "ordo: out of memory: too little address space for OpenBLAS\n";
+    if (::write(STDERR_FILENO, text.data(), text.size()) < 0) ::_exit(4);
+    ::_exit(4);
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)(int, char**, char**) = check_address_space;
+#endif
+
+// If a standard stream is closed, the next file that is opened would become it, and be read or
+// written in its place. Each gets a descriptor on which every use fails.
+void hold_standard_streams() {
+    for (int fd = 0; fd < 3; ++fd)
+        if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+} // namespace
+
+std::span<const char* const> begin_process(int argc, char** argv) {
+    hold_standard_streams();
+    install_signal_handlers();
+    const int skipped = argc > 0 ? 1 : 0;
+    return {argv + skipped, static_cast<std::size_t>(argc - skipped)};
+}
+
+} // namespace ordo::tools

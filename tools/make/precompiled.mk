@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+# g++ parses the headers of a group of files once. The files of a group have the same level and the same library flags.
+# A kernel has flags of its own, and clang, which builds for sanitizers alone, goes without: no file may depend on this.
+
+# Behind a precompiled header, g++ 12 sees overflows in std::string that are none.
+blind := -Winvalid-pch -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+
+# $(call precompiled,GROUP,HEADER,LEVEL,LIB_FLAGS,SOURCES)
+define precompiled
+$(BUILD)/precompiled/$1/precompiled.h.gch: $2 $(SETTINGS) | $(SYSROOT)
+	@mkdir -p $$(@D)
+	$$(call say,PCH  )
+	$(Q)$$(COMPILE) -x c++-header -c $$< -o $$@
+$(BUILD)/precompiled/$1/precompiled.h.gch: LEVEL := $3
+$(BUILD)/precompiled/$1/precompiled.h.gch: LIB_FLAGS := $4
+$(BUILD)/precompiled/$1/precompiled.h.gch: FILE_FLAGS :=
+$(5:%.cpp=$(BUILD)/%.o): $(BUILD)/precompiled/$1/precompiled.h.gch
+$(5:%.cpp=$(BUILD)/%.o): private PRECOMPILED := $(blind) -include $(BUILD)/precompiled/$1/precompiled.h
+-include $(BUILD)/precompiled/$1/precompiled.h.d
+endef
+
+ifeq ($(findstring clang,$(CXX)),)
+slow := $(filter-out engine/kernels/%,$(filter engine/%,$(LIB_SOURCES)))
+quick := $(filter engine/io/% engine/formats/% engine/text/%,$(slow))
+$(eval $(call precompiled,engine,engine/core/precompiled.h,,$(library),$(filter-out $(quick),$(slow))))
+$(eval $(call precompiled,formats,engine/core/precompiled.h,$(reading),$(library),$(quick)))
+$(eval $(call precompiled,models,models/precompiled.h,$(reading),$(library),$(filter models/%,$(LIB_SOURCES))))
+$(eval $(call precompiled,tools,tools/precompiled.h,$(programs),,$(TOOL_SOURCES) $(LAB_SOURCES) $(BENCH_SOURCES) $(MAINS)))
+$(eval $(call precompiled,tests,tests/precompiled.h,$(programs),,$(filter-out tests/kernels/amx_emulated.cpp,$(TEST_SOURCES))))
+endif
