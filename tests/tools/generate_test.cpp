@@ -311,4 +311,12 @@ TEST(CliGenerate, WeightsAreFoundBesideAnInstalledProgram) {
     expect_error(run_program({"generate", "-p", "a"}, conditions), 5, "no weights found in ");
 }
 
+TEST(CliLab, AMissingProgramIsNamed) {
+    const TempDir folder;
+    std::filesystem::copy_file(program_path(), folder / "ordo");
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"lab"}, {"help", "lab"}})
+        expect_error(run_program(words, {.program = (folder / "ordo").string()}), 5,
+                     (folder / "ordo-lab").string() + ": No such file or directory (make builds it)");
+}
+
 } // namespace
