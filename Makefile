@@ -51,7 +51,7 @@ OTHER_KERNELS := $(if $(filter aarch64,$(MACHINE)),$(x86_kernels),$(arm64_kernel
 LIB_SOURCES := $(filter-out engine/examples/% $(OTHER_KERNELS),$(wildcard engine/*.cpp engine/*/*.cpp engine/*/*/*.cpp models/*.cpp))
 MAINS := tools/main.cpp tools/lab/main.cpp
 LAB_SOURCES := $(filter-out $(MAINS),$(wildcard tools/lab/*.cpp tools/lab/*/*.cpp))
-TOOL_SOURCES := $(filter-out %_mpi.cpp $(MAINS) tools/lab/%,$(wildcard tools/*/*.cpp bench/*.cpp)) bench/programs/program.cpp
+TOOL_SOURCES := $(filter-out %_mpi.cpp $(MAINS) tools/lab/%,$(wildcard tools/*/*.cpp)) bench/programs/program.cpp
 TEST_SOURCES := $(filter-out tests/fuzz/% tests/install/%,$(wildcard tests/*.cpp tests/*/*.cpp))
 ifeq ($(MACHINE),aarch64) # who may use tiles
 TEST_SOURCES := $(filter-out tests/kernels/tiles_test.cpp,$(TEST_SOURCES))
@@ -90,7 +90,7 @@ $(BUILD)/%.o: %.cpp $(SETTINGS) | $(SYSROOT)
 	$(Q)$(COMPILE) -c $< -o $@
 
 $(BUILD)/libordo.a: $(call objects,$(LIB_SOURCES))
-# All of tools/ and bench/ but their mains, so that tests reach it too.
+# All of tools/ but the mains, so that tests reach it too.
 $(BUILD)/libtools.a: $(call objects,$(TOOL_SOURCES))
 $(BUILD)/liblab.a: $(call objects,$(LAB_SOURCES))
 $(BUILD)/%.a:

@@ -6,4 +6,4 @@
 #include "encoding/base/stack.h"
 #include "model/model.h"
 #include "tools/cli/options.h"
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // bench_caches: what it costs in accuracy to keep keys and values as less than f32.
-#include "bench/accuracy.h"
 #include "bench/programs/program.h"
 #include "layers/cache_format.h"
-#include "tools/cli/documents.h"
 #include "tools/cli/inputs.h"
-#include "tools/cli/output.h"
-#include "tools/cli/weights.h"
+#include "tools/measure/accuracy.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/output.h"
+#include "tools/train/documents.h"
 
 #include <cmath>
 

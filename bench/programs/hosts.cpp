@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // bench_hosts: many threads of one process, each with a session of its own.
 #include "bench/programs/program.h"
-#include "bench/shapes.h"
-#include "bench/statistics.h"
 #include "core/parallel.h"
 #include "core/timer.h"
 #include "model/model.h"
-#include "tools/cli/output.h"
+#include "tools/measure/shapes.h"
+#include "tools/measure/statistics.h"
+#include "tools/terminal/output.h"
 
 #include <cmath>
 #include <thread>

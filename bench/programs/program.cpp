@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/programs/program.h"
 
-#include "tools/cli/output.h"
 #include "tools/cli/program.h"
+#include "tools/terminal/output.h"
 
 namespace ordo::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "model/model_file.h"
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"
 #include "tools/train/data.h"
 #include "tools/train/record.h"
 #include "tools/train/train.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // bench_training: tokens per second of training, and how much of the machine's sgemm that is.
-#include "bench/training.h"
-#include "bench/machine.h"
+#include "tools/measure/training.h"
 #include "bench/programs/program.h"
-#include "bench/shapes.h"
-#include "bench/statistics.h"
 #include "core/parallel.h"
-#include "tools/cli/output.h"
+#include "tools/measure/machine.h"
+#include "tools/measure/shapes.h"
+#include "tools/measure/statistics.h"
+#include "tools/terminal/output.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A model that others trained, in the legacy layout of llama2.c, must give the text that llama2.c gives: read as it is,
 // as GGUF, and in every type within the gates of models/README.md.
-#include "bench/accuracy.h"
+#include "tools/measure/accuracy.h"
 #include "formats/gguf/export.h"
 #include "formats/llama2c.h"
 #include "tests/temp_dir.h"

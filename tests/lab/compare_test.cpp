@@ -2,8 +2,8 @@
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
-#include "tools/cli/weights.h"
 #include "tools/lab/shipped/compare_runs.h"
+#include "tools/model/weights.h"
 
 #include <cmath>
 #include <cstring>

@@ -6,7 +6,7 @@
 
 #include "io/file.h"
 #include "tools/cli/inputs.h"
-#include "tools/cli/weights.h"
+#include "tools/model/weights.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Text in lines of whole words, and columns that grow side by side. Widths of characters: Unicode Standard Annex 11.
-#include "tools/cli/columns.h"
+#include "tools/terminal/columns.h"
 
 #include "tests/tools/models.h"
 #include "tests/tools/terminal.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tables as text, Markdown and CSV, whatever their cells hold.
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is overwritten on a terminal: it never wraps, and leaves nothing behind.
 #include "tests/tools/terminal.h"
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"
 
 #include <gtest/gtest.h>
 

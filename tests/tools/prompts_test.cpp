@@ -4,8 +4,8 @@
 #include "tests/formats/hugging_face_folder.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
-#include "tools/cli/documents.h"
 #include "tools/cli/inputs.h"
+#include "tools/train/documents.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -7,7 +7,7 @@
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 #include "tests/tools/terminal.h"
-#include "tools/cli/paragraph.h"
+#include "tools/terminal/paragraph.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

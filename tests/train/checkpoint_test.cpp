@@ -3,8 +3,8 @@
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "tests/temp_dir.h"
-#include "tools/cli/sha256.h"
 #include "tools/train/checkpoint.h"
+#include "tools/train/sha256.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "io/safetensors.h"
 #include "ops/pair_products.h"
 #include "tests/train/training.h"
-#include "tools/cli/sha256.h"
+#include "tools/train/sha256.h"
 #include "training/randomised.h"
 
 namespace ordo::train {

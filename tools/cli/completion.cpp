@@ -2,12 +2,12 @@
 // Completions for bash, zsh and fish, made from the table of options.
 #include "tools/cli/completion.h"
 
-#include "bench/shapes.h"
 #include "core/error.h"
 #include "core/weight_type.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "formats/architecture.h"
+#include "tools/measure/shapes.h"
 
 #include <algorithm>
 

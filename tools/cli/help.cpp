@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The table of options as --help, as Markdown and as a man page.
 #include "core/trimmed.h"
-#include "tools/cli/columns.h"
 #include "tools/cli/options.h"
+#include "tools/terminal/columns.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "io/opened_files.h"
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"
 
 #include <algorithm>
 #include <cerrno>

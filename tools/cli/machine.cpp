@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tools/cli/machine.h"
 
-#include "bench/shapes.h"
 #include "core/blas.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "io/control_group.h"
 #include "kernels/kernels.h"
 #include "model/model.h"
-#include "tools/cli/output.h"
+#include "tools/measure/shapes.h"
+#include "tools/terminal/output.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,7 +2,7 @@
 #include "tools/cli/process.h"
 
 #include "tools/cli/address_space.h"
-#include "tools/cli/signals.h"
+#include "tools/terminal/signals.h"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "io/opened_files.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"
 
 #include <cerrno>
 #include <cstring>

@@ -2,9 +2,9 @@
 // The experiments of list.def, and the promises that each result keeps.
 #include "tools/lab/lab.h"
 
-#include "bench/shapes.h"
 #include "core/error.h"
 #include "encoding/base/spec.h"
+#include "tools/measure/shapes.h"
 
 #include <set>
 

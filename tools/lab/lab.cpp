@@ -4,13 +4,13 @@
 
 #include "core/error.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/signals.h"
-#include "tools/cli/terminal.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
 #include "tools/lab/jobs.h"
 #include "tools/lab/report/report.h"
+#include "tools/terminal/signals.h"
+#include "tools/terminal/terminal.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tools/cli/options.h"
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"
 
 namespace ordo::lab {
 

@@ -4,9 +4,9 @@
 #   - a file of the engine includes its own folder, lower floors and the public headers (ops may use kernels,
 #     which are on the same floor); a public header includes no more of ours than ordo.h, and that encoding.h;
 #   - a kernel knows of no threads, and an architecture of no ops or kernels;
-#   - above the engine stand models, bench, tools/cli, tools/train, tools/lab, tools/verbs, the mains, and tests, in
-#   that order; in
-#     tools/lab math, lab.h, drawing, study, the experiments (claims, shipped, trained), report, and what gathers them;
+#   - above the engine stand models, then in tools measure, terminal, cli, model, train, lab and verbs, then bench, the
+#     mains, and tests, in that order; in tools/lab math, lab.h, drawing, study, the experiments (claims, shipped,
+#     trained), report, and the files that gather them;
 #   - each foreign library comes in by its own door (engine/examples are other people's programs, and not looked at);
 #   - every encoding and every architecture that has a file is in its list;
 #   - a file starts with its licence and can be read at one reading.
@@ -26,15 +26,17 @@ BEGIN {
     floor["encoding"] = floor["text"] = 3
     floor["layers"] = 4
     floor["model"] = 5
-    floor["formats"] = floor["training"] = 6
+    floor["formats"] = floor["training"] = floor["c"] = 6
     most = 400
 }
 # Of a path outside the engine; 0: of nothing that has an order.
 function rank(path) {
     if (path ~ /^models\//) return 7
-    if (path ~ /^bench\/programs\//) return 12
-    if (path ~ /^bench\//) return 8
+    if (path ~ /^bench\//) return 12
+    if (path ~ /^tools\/measure\//) return 8
+    if (path ~ /^tools\/terminal\//) return 8.5
     if (path ~ /^tools\/cli\//) return 9
+    if (path ~ /^tools\/model\//) return 9.5
     if (path ~ /^tools\/train\//) return 10
     if (path ~ /^tools\/lab\/math\//) return 10.1
     if (path ~ /^tools\/lab\/lab.h$/) return 10.2

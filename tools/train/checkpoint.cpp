@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "io/opened_files.h"
 #include "io/safetensors.h"
-#include "tools/cli/sha256.h"
+#include "tools/train/sha256.h"
 
 #include <algorithm>
 #include <charconv>

@@ -4,9 +4,9 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "io/file.h"
-#include "tools/cli/documents.h"
 #include "tools/cli/inputs.h"
-#include "tools/cli/sha256.h"
+#include "tools/train/documents.h"
+#include "tools/train/sha256.h"
 
 #include <algorithm>
 #include <numeric>

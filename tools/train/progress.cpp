@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/train/progress.h"
 
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"
 
 #include <algorithm>
 #include <numeric>

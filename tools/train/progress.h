@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/timer.h"
-#include "tools/cli/live_line.h"
+#include "tools/terminal/live_line.h"
 
 #include <cstdint>
 #include <optional>

@@ -4,8 +4,8 @@
 
 #include "core/number.h"
 #include "io/json.h"
-#include "tools/cli/sha256.h"
 #include "tools/train/data.h"
+#include "tools/train/sha256.h"
 #include "training/optimizer.h"
 
 #include <algorithm>

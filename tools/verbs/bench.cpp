@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // ordo bench: what each encoding costs.
-#include "bench/machine.h"
-#include "bench/shapes.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "io/base_name.h"
 #include "layers/cache_format.h"
 #include "tools/cli/machine.h"
+#include "tools/measure/machine.h"
+#include "tools/measure/shapes.h"
 #include "tools/verbs/bench_result.h"
 
 #include <algorithm>

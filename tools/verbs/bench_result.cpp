@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tools/verbs/bench_result.h"
 
-#include "bench/machine.h"
 #include "layers/cache_format.h"
-#include "tools/cli/wide_table.h"
+#include "tools/measure/machine.h"
+#include "tools/terminal/wide_table.h"
 
 #include <algorithm>
 #include <cmath>

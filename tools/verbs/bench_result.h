@@ -2,11 +2,11 @@
 // What `ordo bench` found, and the tables that it is printed as.
 #pragma once
 
-#include "bench/limits.h"
-#include "bench/overhead.h"
-#include "bench/predict.h"
-#include "bench/statistics.h"
-#include "tools/cli/output.h"
+#include "tools/measure/limits.h"
+#include "tools/measure/overhead.h"
+#include "tools/measure/predict.h"
+#include "tools/measure/statistics.h"
+#include "tools/terminal/output.h"
 
 namespace ordo::tools {
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // ordo convert: the same model with its weights in another type, tensor by tensor.
-#include "bench/accuracy.h"
 #include "core/error.h"
 #include "formats/gguf/export.h"
 #include "formats/source.h"
@@ -8,12 +7,13 @@
 #include "io/atomic_file.h"
 #include "io/base_name.h"
 #include "model/model_file.h"
-#include "tools/cli/documents.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
-#include "tools/cli/signals.h"
-#include "tools/cli/weights.h"
+#include "tools/measure/accuracy.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/output.h"
+#include "tools/terminal/signals.h"
+#include "tools/train/documents.h"
 
 #include <set>
 

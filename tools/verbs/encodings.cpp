@@ -6,11 +6,11 @@
 #include "encoding/base/stack.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
-#include "tools/cli/reach.h"
-#include "tools/cli/rope_options.h"
-#include "tools/cli/weights.h"
-#include "tools/cli/wide_table.h"
+#include "tools/model/reach.h"
+#include "tools/model/rope_options.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/output.h"
+#include "tools/terminal/wide_table.h"
 
 #include <algorithm>
 #include <cmath>

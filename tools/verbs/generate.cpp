@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "layers/cache_format.h"
-#include "tools/cli/reach.h"
-#include "tools/cli/signals.h"
+#include "tools/model/reach.h"
+#include "tools/terminal/signals.h"
 #include "tools/verbs/chat.h"
 #include "tools/verbs/generate_options.h"
 

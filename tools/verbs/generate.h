@@ -4,9 +4,9 @@
 
 #include "core/error.h"
 #include "model/continuation.h"
-#include "tools/cli/columns.h"
 #include "tools/cli/options.h"
-#include "tools/cli/output.h"
+#include "tools/terminal/columns.h"
+#include "tools/terminal/output.h"
 
 #include <optional>
 

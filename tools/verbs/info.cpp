@@ -5,9 +5,9 @@
 #include "formats/source.h"
 #include "io/base_name.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
-#include "tools/cli/sha256.h"
-#include "tools/cli/weights.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/output.h"
+#include "tools/train/sha256.h"
 
 namespace ordo::tools {
 

@@ -4,10 +4,10 @@
 #include "core/trimmed.h"
 #include "encoding/base/spec.h"
 #include "tools/cli/inputs.h"
-#include "tools/cli/line_reader.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/signals.h"
-#include "tools/cli/weights.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/line_reader.h"
+#include "tools/terminal/signals.h"
 #include "tools/verbs/chat.h"
 
 #include <algorithm>

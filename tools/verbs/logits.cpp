@@ -6,9 +6,9 @@
 #include "model/model.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
-#include "tools/cli/rope_options.h"
-#include "tools/cli/weights.h"
+#include "tools/model/rope_options.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/output.h"
 
 #include <algorithm>
 

@@ -8,15 +8,15 @@
 #include "core/error.h"
 #include "io/base_name.h"
 #include "model/model.h"
-#include "tools/cli/columns.h"
-#include "tools/cli/documents.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
-#include "tools/cli/rope_options.h"
-#include "tools/cli/scores.h"
-#include "tools/cli/weights.h"
-#include "tools/cli/wide_table.h"
+#include "tools/model/rope_options.h"
+#include "tools/model/scores.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/columns.h"
+#include "tools/terminal/output.h"
+#include "tools/terminal/wide_table.h"
+#include "tools/train/documents.h"
 
 #include <algorithm>
 #include <cmath>

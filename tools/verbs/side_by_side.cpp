@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // ordo generate --encodings: one prompt under several encodings.
-#include "bench/shapes.h"
 #include "core/error.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/scores.h"
-#include "tools/cli/signals.h"
-#include "tools/cli/weights.h"
+#include "tools/measure/shapes.h"
+#include "tools/model/scores.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/signals.h"
 #include "tools/verbs/generate.h"
 
 #include <algorithm>

@@ -6,10 +6,10 @@
 #include "encoding/base/spec.h"
 #include "io/base_name.h"
 #include "model/model.h"
-#include "tools/cli/loose_encoding.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
-#include "tools/cli/weights.h"
+#include "tools/model/loose_encoding.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/output.h"
 
 #include <algorithm>
 #include <array>

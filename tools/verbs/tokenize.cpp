@@ -4,8 +4,8 @@
 #include "formats/source.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
-#include "tools/cli/weights.h"
+#include "tools/model/weights.h"
+#include "tools/terminal/output.h"
 
 namespace ordo::tools {
 

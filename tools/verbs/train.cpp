@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "formats/source.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/output.h"
-#include "tools/cli/signals.h"
+#include "tools/terminal/output.h"
+#include "tools/terminal/signals.h"
 #include "tools/train/ranks.h"
 #include "tools/verbs/train_options.h"
 

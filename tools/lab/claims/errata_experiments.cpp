@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "ops/norm.h"
-#include "tools/cli/scores.h"
+#include "tools/model/scores.h"
 
 #include <algorithm>
 #include <cmath>

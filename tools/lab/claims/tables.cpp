@@ -3,10 +3,10 @@
 #include "core/error.h"
 #include "encoding/base/stack.h"
 #include "model/model.h"
-#include "tools/cli/weights.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/encodings.h"
+#include "tools/model/weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/drawing/render.h"
 
-#include "tools/cli/terminal.h"
-#include "tools/cli/wide_table.h"
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/plot.h"
+#include "tools/terminal/terminal.h"
+#include "tools/terminal/wide_table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include "core/random.h"
 #include "ordo.h"
-#include "tools/cli/output.h"
+#include "tools/terminal/output.h"
 
 #include <algorithm>
 #include <cmath>

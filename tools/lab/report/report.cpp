@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "tools/lab/report/report.h"
 
-#include "bench/machine.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/timer.h"
 #include "io/atomic_file.h"
 #include "tools/cli/machine.h"
-#include "tools/cli/signals.h"
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
+#include "tools/measure/machine.h"
+#include "tools/terminal/signals.h"
 
 #include <algorithm>
 #include <ctime>

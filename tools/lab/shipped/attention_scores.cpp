@@ -5,7 +5,7 @@
 #include "core/random.h"
 #include "encoding/base/stack.h"
 #include "model/model.h"
-#include "tools/cli/scores.h"
+#include "tools/model/scores.h"
 
 #include <algorithm>
 #include <limits>

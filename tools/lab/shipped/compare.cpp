@@ -2,11 +2,11 @@
 // Which encoding predicts better, and by more than another seed would change?
 #include "core/error.h"
 #include "model/model.h"
-#include "tools/cli/weights.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/shipped/compare_verdicts.h"
 #include "tools/lab/shipped/extrapolation.h"
 #include "tools/lab/trained/task_results.h"
+#include "tools/model/weights.h"
 #include "tools/train/record.h"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 #include "tools/lab/shipped/compare_runs.h"
 
 #include "tools/cli/inputs.h"
-#include "tools/cli/weights.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/csv.h"
+#include "tools/model/weights.h"
 
 #include "core/error.h"
 

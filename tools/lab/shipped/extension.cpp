@@ -4,10 +4,10 @@
 #include "core/error.h"
 #include "encoding/base/spec.h"
 #include "model/model.h"
-#include "tools/cli/scores.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/shipped/trained.h"
 #include "tools/lab/study/judgement.h"
+#include "tools/model/scores.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // What models did at several lengths, and what was expected of them.
 #pragma once
 
-#include "tools/cli/scores.h"
 #include "tools/lab/shipped/trained.h"
+#include "tools/model/scores.h"
 
 #include <map>
 

@@ -3,11 +3,11 @@
 #include "core/error.h"
 #include "encoding/base/registry.h"
 #include "model/model.h"
-#include "tools/cli/scores.h"
-#include "tools/cli/weights.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/math/statistics.h"
 #include "tools/lab/shipped/trained.h"
+#include "tools/model/scores.h"
+#include "tools/model/weights.h"
 
 #include <algorithm>
 #include <cmath>

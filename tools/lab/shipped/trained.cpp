@@ -4,9 +4,9 @@
 #include "core/error.h"
 #include "io/base_name.h"
 #include "tools/cli/inputs.h"
-#include "tools/cli/scores.h"
-#include "tools/cli/weights.h"
 #include "tools/lab/trained/task_results.h"
+#include "tools/model/scores.h"
+#include "tools/model/weights.h"
 
 #include <algorithm>
 #include <map>

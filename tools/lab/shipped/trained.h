@@ -2,8 +2,8 @@
 // Trained weights and the text that they are measured on.
 #pragma once
 
-#include "tools/cli/documents.h"
 #include "tools/lab/lab.h"
+#include "tools/train/documents.h"
 
 namespace ordo::lab {
 

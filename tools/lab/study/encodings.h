@@ -2,7 +2,7 @@
 // Encodings without a model, and the tables that several experiments read of them.
 #pragma once
 
-#include "tools/cli/loose_encoding.h"
+#include "tools/model/loose_encoding.h"
 
 namespace ordo::lab {
 

@@ -6,7 +6,7 @@
 #include "encoding/base/stack.h"
 #include "kernels/kernels.h"
 #include "layers/linear.h"
-#include "tools/cli/live_line.h"
+#include "tools/terminal/live_line.h"
 #include "training/network.h"
 #include "training/optimizer.h"
 #include "training/schedule.h"

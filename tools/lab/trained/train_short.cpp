@@ -8,12 +8,12 @@
 #include "io/file.h"
 #include "tools/cli/inputs.h"
 #include "tools/cli/one_thread.h"
-#include "tools/cli/scores.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/math/statistics.h"
 #include "tools/lab/study/grid.h"
 #include "tools/lab/trained/letter_source.h"
+#include "tools/model/scores.h"
 #include "training.h"
 
 #include <algorithm>

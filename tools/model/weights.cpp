@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#include "tools/model/weights.h"
+
+#include "core/error.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/stack.h"
+#include "formats/source.h"
+#include "tools/model/reach.h"
+#include "tools/model/rope_options.h"
+#include "tools/terminal/output.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <unistd.h>
+
+namespace ordo::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* storyteller = "storyteller.safetensors";
+
+// A file, and what it was trained with.
+struct Candidate {
+    fs::path file;
+    std::string trained; // canonical
+};
+
+struct Search {
+    std::optional<fs::path> found; // trained with what was asked for
+    std::vector<Candidate> others;
+    std::string refused, broken; // why one cannot hold it, or be read
+    bool trained = false;        // it has tensors that only training gives
+};
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+// Not by fs::directory_iterator: libstdc++ 12's ends the process if memory for its name is refused.
+std::vector<fs::path> weight_files(const fs::path& directory) {
+    std::vector<fs::path> files;
+    const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
+    while (const dirent* entry = open ? ::readdir(open.get()) : nullptr)
+        if (const fs::path name = entry->d_name; name.extension() == ".safetensors" && name != storyteller)
+            files.push_back(directory / name);
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+[[noreturn]] void no_weights_in(const std::string& where, const fs::path& directory) {
+    if (::access(directory.c_str(), R_OK | X_OK) != 0) {
+        const int why = errno;
+        fail(ErrorCode::io, where, printable_path(directory), ": ", std::strerror(why));
+    }
+    fail(ErrorCode::io, where, printable_path(directory), ": expected weights, *.safetensors, found none");
+}
+
+// "segment+pattern((rope),(none))": what a spec is about, its parameters apart.
+std::string names_of(std::span<const SpecItem> items) {
+    std::string names;
+    for (const SpecItem& item : items) {
+        names += (names.empty() ? "" : "+") + item.name;
+        for (std::size_t i = 0; i < item.elements.size(); ++i)
+            names += (i == 0 ? "((" : ",(") + names_of(item.elements[i]) + ")";
+        if (item.is_pattern()) names += ")";
+    }
+    return names;
+}
+
+// The names of what the candidates were trained with, each once; its whole spec where the name is the one that was
+// wanted.
+std::string trained_list(std::span<const Candidate> candidates, std::string_view wanted) {
+    std::vector<std::string> all;
+    for (const Candidate& candidate : candidates) {
+        const std::string names = names_of(parse_spec(candidate.trained));
+        const std::string& shown = names == wanted ? candidate.trained : names;
+        if (std::find(all.begin(), all.end(), shown) == all.end()) all.push_back(shown);
+    }
+    std::string text;
+    for (const std::string& one : all) text += (text.empty() ? "" : ", ") + one;
+    return text;
+}
+
+std::string directory_list() {
+    std::string text;
+    for (const fs::path& directory : weight_directories())
+        text += (text.empty() ? "" : ", ") + printable_path(directory);
+    return text;
+}
+
+// Before another folder's are taken.
+void check_chosen_folder() {
+    const char* chosen = std::getenv("ORDO_WEIGHTS");
+    std::error_code error;
+    if (!chosen || !*chosen || !fs::is_directory(chosen, error)) return; // weight_directories() says so
+    if (weight_files(chosen).empty() && !fs::exists(fs::path(chosen) / storyteller, error))
+        no_weights_in("ORDO_WEIGHTS: ", chosen);
+}
+
+// As far as the first that was trained with an encoding.
+Search search_weights(const std::string& spec) {
+    encodings_named(parse_spec(spec)); // of names that there are not, nothing could be found
+    Search search;
+    for (const fs::path& directory : weight_directories())
+        for (const fs::path& file : weight_files(directory)) {
+            try {
+                const ModelFacts facts = read_facts(file);
+                const EncodingStack wanted(spec, facts.blueprint.dims());
+                if (wanted.spec() == facts.encoding) {
+                    search.found = file;
+                    return search;
+                }
+                search.trained = !wanted.tensors().empty();
+                search.others.push_back({file, facts.encoding});
+            } catch (const Error& error) {
+                (error.code == ErrorCode::usage ? search.refused : search.broken) = error.what();
+            }
+        }
+    return search;
+}
+
+} // namespace
+
+std::vector<fs::path> weight_directories() {
+    std::vector<fs::path> directories;
+    std::error_code error;
+    if (const char* chosen = std::getenv("ORDO_WEIGHTS"); chosen && *chosen) {
+        directories.emplace_back(chosen);
+        if (!fs::is_directory(chosen, error))
+            fail(ErrorCode::io, "ORDO_WEIGHTS: ", printable_path(chosen), ": expected a folder, found ",
+                 fs::exists(chosen, error) ? "a file" : "nothing");
+    }
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (error) return directories;
+    const fs::path bin = program.parent_path();
+    directories.push_back(bin.parent_path() / "share" / "ordo" / "weights");
+    directories.push_back(bin.parent_path().parent_path() / "weights"); // build/release/ordo
+    return directories;
+}
+
+fs::path find_shipped(std::string_view name) {
+    std::error_code error;
+    for (const fs::path& directory : weight_directories())
+        if (fs::exists(directory / name, error)) return directory / name;
+    fail(ErrorCode::io, printable(name), ": not found in ", directory_list());
+}
+
+void check_loads(const Source& source) {
+    try {
+        load_model(source, {});
+    } catch (const Error& error) {
+        if (error.code != ErrorCode::limit) throw;
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): taken on trust, too
+    }
+}
+
+std::vector<fs::path> weights_in(const fs::path& directory) {
+    std::vector<fs::path> files = weight_files(directory);
+    if (files.empty()) no_weights_in("", directory);
+    return files;
+}
+
+bool holds_weights(const fs::path& directory) {
+    return !weight_files(directory).empty();
+}
+
+std::vector<fs::path> shipped_weights() {
+    std::vector<fs::path> all;
+    for (const fs::path& directory : weight_directories())
+        for (const fs::path& file : weight_files(directory))
+            if (std::none_of(all.begin(), all.end(),
+                             [&](const fs::path& other) { return other.filename() == file.filename(); }))
+                all.push_back(file);
+    return all;
+}
+
+std::optional<fs::path> weights_trained_with(const std::string& spec) {
+    check_chosen_folder();
+    Search search = search_weights(spec);
+    if (!search.found && !search.broken.empty()) fail(ErrorCode::model, search.broken); // it may have been these
+    return std::move(search.found);
+}
+
+fs::path find_weights(const std::string& spec, bool force) {
+    check_chosen_folder();
+    const Search search = search_weights(spec);
+    if (search.found) return *search.found;
+    if (force) {
+        for (const Candidate& candidate : search.others)
+            if (names_of(parse_spec(candidate.trained)) == names_of(parse_spec(spec))) return candidate.file;
+        if (!search.others.empty() && spec != "rope") return find_weights("rope", false);
+    }
+    if (search.others.empty()) {
+        if (!search.refused.empty()) fail(ErrorCode::usage, search.refused);
+        if (!search.broken.empty()) fail(ErrorCode::model, search.broken);
+        fail(ErrorCode::io, "no weights found in ", directory_list(), "; give --model FILE or set ORDO_WEIGHTS");
+    }
+    const bool of_its_kind = std::any_of(search.others.begin(), search.others.end(), [&](const Candidate& candidate) {
+        return names_of(parse_spec(candidate.trained)) == names_of(parse_spec(spec));
+    });
+    fail(ErrorCode::usage, "encoding ", printable(spec), ": no shipped weights were trained with it, only with ",
+         trained_list(search.others, names_of(parse_spec(spec))),
+         search.trained && !of_its_kind ? "; ordo train --encoding makes such weights"
+                                        : "; --force-encoding runs them with it");
+}
+
+fs::path model_path(const Arguments& arguments) {
+    const bool positional = arguments.verb().operand == "MODEL" && arguments.has_operand();
+    if (positional && arguments.has("model"))
+        fail(ErrorCode::usage, "expected one model, found '", printable(arguments.text("model")), "' and '",
+             printable(arguments.operand()), "'");
+    if (positional) return arguments.operand();
+    if (arguments.has("model")) return arguments.text("model");
+    const auto has = [&](const char* name) { return arguments.offers(name) && arguments.has(name); };
+    return find_weights(has("encoding") ? arguments.text("encoding") : "rope", has("force-encoding"));
+}
+
+// The first folder that has weights decides.
+fs::path writing_model_path(const Arguments& arguments) {
+    if (arguments.has("model") || arguments.has_operand() || arguments.has("encoding")) return model_path(arguments);
+    check_chosen_folder();
+    std::error_code error;
+    for (const fs::path& directory : weight_directories()) {
+        if (fs::exists(directory / storyteller, error)) return directory / storyteller;
+        if (!weight_files(directory).empty()) break;
+    }
+    return model_path(arguments);
+}
+
+ModelFacts read_facts(const fs::path& file) {
+    const Source source = open_source(file);
+    const std::span<const FileTensor> tensors = source.tensors.tensors();
+    const auto largest = std::max_element(tensors.begin(), tensors.end(),
+                                          [](const FileTensor& a, const FileTensor& b) { return a.bytes < b.bytes; });
+    return {source.blueprint, source.trained_encodings().spec(),
+            largest == tensors.end() ? std::string() : largest->dtype, source.metadata};
+}
+
+Model open_model(const Arguments& arguments, int context) {
+    ModelChoice choice{{}, arguments.text("encoding"), arguments.has("force-encoding"), context};
+    if (arguments.has("encoding") && choice.encoding.empty())
+        fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
+    choice.file = model_path(arguments);
+    return open_model(arguments, choice);
+}
+
+namespace {
+
+Source source_of(const ModelChoice& choice) {
+    return choice.tokenizer.empty() ? open_source(choice.file) : open_source(choice.file, choice.tokenizer);
+}
+
+// Encodings as the options of RoPE make them of those that may be had without: that is asking for it by name.
+void apply_rope_options(const Arguments& arguments, const ModelChoice& choice, LoadOptions& options) {
+    const Source source = source_of(choice);
+    const Dims dims = source.blueprint.dims();
+    const std::string spec = EncodingStack(options.encoding.empty() ? source.encoding : options.encoding, dims).spec();
+    if (!options.force_encoding && spec != source.trained_encodings().spec()) return; // it will be refused
+    std::vector<std::string> idle;
+    options.encoding = with_rope_options(arguments, spec, dims, idle);
+    options.force_encoding = true;
+    if (!arguments.has("quiet"))
+        for (const std::string& text : idle) write_message("warning: " + text);
+}
+
+Model load(const Arguments& arguments, const ModelChoice& choice, const LoadOptions& options) {
+    Model model = choice.tokenizer.empty() ? Model::load(choice.file, options) : load_model(source_of(choice), options);
+    if (arguments.offers("tokenizer") && !impl_of(model).tokenizer)
+        fail(ErrorCode::model, printable_path(choice.file),
+             ": has no tokenizer; --tokenizer PATH takes one from elsewhere");
+    return model;
+}
+
+// The library does not know by which option an encoding is forced.
+Model load_or_say_how(const Arguments& arguments, const ModelChoice& choice, const LoadOptions& options) {
+    try {
+        return load(arguments, choice, options);
+    } catch (const Error& error) {
+        if (error.reason != ErrorReason::other_encoding) throw;
+        fail(error.code, error.what(), " with --force-encoding");
+    }
+}
+
+} // namespace
+
+Model open_model(const Arguments& arguments, const ModelChoice& choice) {
+    LoadOptions options;
+    options.encoding = choice.encoding;
+    options.force_encoding = choice.force;
+    if (has_rope_options(arguments)) apply_rope_options(arguments, choice, options);
+    if (arguments.offers("dtype")) options.dtype = arguments.text("dtype");
+    options.context = choice.context;
+    const bool draws = arguments.offers("n-predict"); // or what a file says of sampling changes nothing
+    if (!arguments.has("quiet"))
+        options.on_warning = [draws](std::string_view text) {
+            if (draws || text.find(generation_warning) == text.npos) write_message("warning: " + std::string(text));
+        };
+    Model model = load_or_say_how(arguments, choice, options);
+    if (arguments.has("verbose")) {
+        show_model(choice.file, model);
+        if (const auto& tokenizer = impl_of(model).tokenizer) show_ignored(*tokenizer);
+    }
+    return model;
+}
+
+void show_ignored(const Tokenizer& tokenizer) {
+    for (const std::string& line : tokenizer.ignored()) write_message("warning: " + line);
+}
+
+void show_model(const fs::path& file, const Model& model) {
+    write_message("model: " + printable_path(file) + ", encoding: " + model.encoding());
+}
+
+void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t positions, const std::string& whose) {
+    const int context = model.context();
+    if (positions <= context || arguments.has("quiet")) return;
+    const auto number = [](std::int64_t n) { return grouped(static_cast<std::uint64_t>(n)); };
+    std::string text = "warning: " + (whose.empty() ? "" : whose + ": ") + number(positions) +
+                       " positions are more than the " + number(context) + " that the model was trained with";
+    if (const std::string trained = model.metadata("encoding"); !trained.empty()) {
+        const auto length = static_cast<int>(std::min<std::int64_t>(positions, unlimited));
+        const int sound = sound_positions(*impl_of(model).encodings_for(length),
+                                          EncodingStack(trained, impl_of(model).blueprint.dims()), context);
+        if (sound < positions)
+            text += "; those from " + number(sound) + " on are new to it (ordo encodings -m says more)";
+        else
+            text += sound < unlimited ? "; the encoding has been stretched to " + number(sound)
+                                      : "; the encoding goes on by its law";
+    }
+    write_message(text);
+}
+
+void warn_of_typed_start(const Arguments& arguments, const Model& model, std::string_view prompt) {
+    const Token start = model.start_of_text();
+    if (start < 0 || arguments.has("special") || arguments.has("quiet")) return;
+    if (arguments.offers("chat") && arguments.has("chat")) return; // whose form names tokens
+    const std::string spelling = model.decode({&start, 1});
+    if (!spelling.empty() && prompt.starts_with(spelling))
+        write_message("warning: the prompt begins with '" + printable(spelling) +
+                      "', which is put before it anyway and is read as plain text here; --special reads it as a token");
+}
+
+} // namespace ordo::tools

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "tools/train/documents.h"
+
+#include "core/error.h"
+#include "model/model.h"
+#include "text/tokenizer.h"
+
+#include <algorithm>
+
+namespace ordo::tools {
+
+std::string_view without_outer_newlines(std::string_view text) {
+    while (text.starts_with('\n')) text.remove_prefix(1);
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    return text;
+}
+
+std::vector<std::string_view> split_documents(std::string_view text) {
+    std::vector<std::string_view> documents;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(end_of_text_name), text.size());
+        const std::string_view document = without_outer_newlines(text.substr(0, end));
+        text.remove_prefix(std::min(end + end_of_text_name.size(), text.size()));
+        if (!document.empty()) documents.push_back(document);
+    }
+    return documents;
+}
+
+namespace {
+
+// The bytes of a text that each of its tokens stands for. Where decoding gives another text back (lower case, one space
+// for two), the text's bytes are shared in proportion, so that bits per byte are always those of the text.
+std::vector<int> bytes_by_token(const Tokenizer& tokenizer, std::span<const Token> tokens, std::size_t text_bytes) {
+    std::vector<std::size_t> ends;
+    std::string piece;
+    std::size_t decoded = 0;
+    for (const Token token : tokens) {
+        piece.clear();
+        tokenizer.append(token, piece, ends.empty());
+        ends.push_back(decoded += piece.size());
+    }
+    std::vector<int> bytes;
+    std::size_t before = 0;
+    for (const std::size_t end : ends) {
+        const double share = decoded == 0 ? 0 : static_cast<double>(end) / static_cast<double>(decoded);
+        const auto now =
+            decoded == text_bytes ? end : static_cast<std::size_t>(share * static_cast<double>(text_bytes));
+        bytes.push_back(static_cast<int>(now - before));
+        before = now;
+    }
+    return bytes;
+}
+
+} // namespace
+
+std::vector<Document> read_documents(std::string_view text, const Model& model, std::string_view name) {
+    std::vector<Document> documents;
+    for (const std::string_view body : split_documents(text)) {
+        Document& document = documents.emplace_back();
+        if (model.start_of_text() >= 0) document.tokens.push_back(model.start_of_text());
+        document.bytes.assign(document.tokens.size(), 0);
+        const std::vector<Token> tokens = model.encode(body);
+        const std::vector<int> bytes = bytes_by_token(*impl_of(model).tokenizer, tokens, body.size());
+        document.tokens.insert(document.tokens.end(), tokens.begin(), tokens.end());
+        document.bytes.insert(document.bytes.end(), bytes.begin(), bytes.end());
+    }
+    if (std::all_of(documents.begin(), documents.end(), [](const Document& d) { return d.tokens.size() < 2; }))
+        fail(ErrorCode::usage, printable(name), ": expected a text of at least two tokens, found less");
+    return documents;
+}
+
+std::vector<std::vector<Token>> tokens_of(std::vector<Document> documents) {
+    std::vector<std::vector<Token>> tokens;
+    for (Document& document : documents) tokens.push_back(std::move(document.tokens));
+    return tokens;
+}
+
+} // namespace ordo::tools
