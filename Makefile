@@ -24,7 +24,7 @@ include tools/make/arm64.mk
 MACHINE := $(firstword $(subst -, ,$(shell $(CXX) -dumpmachine 2>/dev/null)))
 
 # What Debian calls the things that the two commands install when they are missing.
-RUN_PACKAGES := g++ libopenblas-openmp-dev libcxxopts-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libmd-dev
+RUN_PACKAGES := g++ libopenblas-openmp-dev libcxxopts-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev libmd-dev libedit-dev
 TEST_PACKAGES := $(RUN_PACKAGES) libgtest-dev pkg-config cmake python3
 
 MAKEFLAGS += -r --no-print-directory

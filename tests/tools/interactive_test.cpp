@@ -32,6 +32,8 @@ TEST(CliInteractive, ContinuesWhatIsTyped) {
     EXPECT_EQ(said("a\n/quit\na\n"), "bcd\n");
     EXPECT_EQ(said(""), "");
     EXPECT_EQ(said("\n", {"-p", "a"}), "a\nbcd\nefg\n");
+    EXPECT_EQ(said("a\\\nm\n"), "nop\n"); // one text of two lines
+    EXPECT_EQ(said("a\\\n"), said("a\\"));
 }
 
 TEST(CliInteractive, OtherEncodingsSeedsAndModels) {
@@ -53,7 +55,7 @@ TEST(CliInteractive, OtherEncodingsSeedsAndModels) {
 }
 
 // Whatever is drawn anew is named, and what was asked for by its name is said to be there.
-TEST(CliInteractive, AgainTakesTheNextSeedAndSaysIt) {
+TEST(CliInteractive, AgainTakesTheNextSeed) {
     std::vector<std::string> single{"generate", model_file("random"), "-p", "The", "-n", "9", "-q", "-s", "3"};
     std::string texts;
     for (const char* seed : {"3", "4", "5"}) {
@@ -65,7 +67,12 @@ TEST(CliInteractive, AgainTakesTheNextSeedAndSaysIt) {
         run_program(talk, {.input = "/seed 3 \t\nThe\n/again\n/again\n"}); // spaces are no part of it
     expect_success(outcome);
     EXPECT_EQ(outcome.out, texts);
-    EXPECT_EQ(outcome.err, "ordo: seed: 4\nordo: seed: 5\n");
+    EXPECT_EQ(outcome.err, "");
+    std::vector<std::string> verbose = talk;
+    verbose.push_back("-v");
+    const Outcome told = run_program(verbose, {.input = "/seed 3\nThe\n/again\n/again\n/seed\n/encoding\n"});
+    EXPECT_NE(told.err.find("ordo: seed: 4\n"), std::string::npos) << told.err;
+    EXPECT_TRUE(told.out.ends_with("5\nrope:theta=500,pairing=adjacent,width=8\n")) << told.out; // which it shows
     // Another model or seed writes another text by itself.
     const Outcome other = run_program(talk, {.input = "/seed 3\nThe\n/encoding alibi\n/again\n/seed 3\n/again\n"});
     EXPECT_EQ(other.err.find("seed: "), std::string::npos) << other.err;
@@ -95,10 +102,10 @@ TEST(CliInteractive, AgainSaysWhenItCannotBeAnotherText) {
 
 TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
     const Outcome outcome =
-        run_program(words, {.input = "/bogus\n/seed x\n/encoding ropy\n/encoding\n/model /no/such\n/model\na\n"});
+        run_program(words, {.input = "/bogus\n/seed x\n/encoding ropy\n/model /no/such\n/model\na\n"});
     expect_success(outcome);
     EXPECT_EQ(outcome.out, "bcd\n");
-    EXPECT_TRUE(std::regex_match(outcome.err, std::regex("(ordo: .*\n){6}"))) << outcome.err;
+    EXPECT_TRUE(std::regex_match(outcome.err, std::regex("(ordo: .*\n){5}"))) << outcome.err;
     EXPECT_NE(outcome.err.find("unknown command '/bogus'; /help lists them"), std::string::npos);
     const std::string help = said("/help\n");
     EXPECT_NE(help.find("/encoding SPEC"), std::string::npos);
@@ -115,6 +122,13 @@ TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
     EXPECT_EQ(full.out, "bcd\n");
     EXPECT_NE(full.err.find("at most 64 tokens, found 81"), std::string::npos) << full.err;
     expect_error(run_program({"generate", "-i", "-f", "-"}), 2, "--file");
+}
+
+TEST(CliInteractive, ATextThatHasEndedSaysSo) {
+    const Outcome outcome = run_program({"generate", "-i", "-n", "3", "--temp", "0"}, {.input = "x\n\n\n/new\na\n"});
+    EXPECT_EQ(outcome.out, said("x\n") + "bcd\n");
+    const std::string ended = "ordo: the text has ended; type more, or /again for another ending, or /new\n";
+    EXPECT_EQ(outcome.err, ended + ended);
 }
 
 TEST(CliInteractive, AContextThatIsFullOrWasShiftedIsNamedWithItsSize) {

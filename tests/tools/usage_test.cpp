@@ -24,6 +24,7 @@ std::string plain_value(const tools::Option& option) {
     case Kind::choice:
         return std::string(option.help.substr(0, option.help.find_first_of("|:")));
     case Kind::integer:
+    case Kind::amount:
     case Kind::integers:
         return std::to_string(static_cast<std::int64_t>(option.most));
     case Kind::number:
@@ -238,9 +239,8 @@ TEST_P(CliRefused, WithCode2AndOneLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     E1, CliRefused,
-    testing::Values(Refused{{}, "expected a verb"}, Refused{{"generat"}, "did you mean generate?"},
-                    Refused{{"\x1b[2J"}, "\\x1b[2J"}, Refused{{""}, "unknown verb ''"},
-                    Refused{{"--temp", "1"}, "expected a verb before '--temp'"},
+    testing::Values(Refused{{"generat"}, "did you mean generate?"}, Refused{{"\x1b[2J"}, "\\x1b[2J"},
+                    Refused{{""}, "unknown verb ''"}, Refused{{"--temp", "1"}, "expected a verb before '--temp'"},
                     Refused{{"help", "nothing"}, "unknown verb"}, Refused{{"gen"}, "did you mean generate?"},
                     Refused{{"perp"}, "did you mean perplexity?"}, Refused{{"run"}, "did you mean generate?"},
                     Refused{{"--help", "nothing"}, "unknown verb"}, Refused{{"--completion"}, "bash, zsh or fish"},
@@ -275,7 +275,29 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{{"generate", "-p", "a", "--encoding", ""}, "--encoding"},
                     Refused{{"tokenize", "-p", "a", "--format", "csv"}, "--format: expected text|json, found 'csv'"},
                     Refused{{"tokenize", "-p", "a", "--decode", "1"}, "found both"},
-                    Refused{{"logits", "-p", "a", "--tokens", "1"}, "found both"}));
+                    Refused{{"logits", "-p", "a", "--tokens", "1"}, "found both"},
+                    Refused{{"generate", "-ngl", "3"}, "unknown option '-ngl'; Ordo computes on the CPU"},
+                    Refused{{"generate", "--n-gpu-layers", "3"}, "Ordo computes on the CPU"},
+                    Refused{{"generate", "--color"}, "a terminal shows colours without it"},
+                    Refused{{"generate", "--log-disable"}, "not needed; -q prints only errors"},
+                    Refused{{"generate", "--max-new-tokens", "3"}, "did you mean --n-predict?"},
+                    Refused{{"generate", "--max-tokens", "3"}, "did you mean --n-predict?"},
+                    Refused{{"train", "--epochs", "3"}, "a run is as long as its --tokens"},
+                    Refused{{"perplexity", "-c", "5"}, "--length gives the tokens of a window"},
+                    Refused{{"generate", "--encoding", "rope;alibi"}, "rope+alibi adds two encodings, and --encodings"},
+                    Refused{{"generate", "--encoding", "rope,alibi"}, "rope+alibi adds two encodings, and --encodings"},
+                    Refused{{"generate", "--encoding", "ropes"}, "ropes"}, // before a text is asked for
+                    Refused{{"fill", "-p", "a"}, "fill: needs -m MODEL: a model with a mask token"},
+                    Refused{{"translate", "-p", "a"}, "translate: needs -m MODEL: an encoder-decoder"}));
+
+TEST(CliTable, WithoutAVerbTheVerbsAreListed) {
+    const Outcome outcome = run_program({});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.out, "");
+    for (const tools::Verb* verb : tools::verbs())
+        EXPECT_NE(outcome.err.find("\n  " + std::string(verb->name) + " "), std::string::npos) << verb->name;
+    EXPECT_TRUE(outcome.err.ends_with("ordo: expected a verb; ordo --help says more\n")) << outcome.err;
+}
 
 TEST(CliTable, AnArgumentMayFollowTwoDashes) {
     expect_error(run_program({"info", "--", "--no-such-file"}), 5, "--no-such-file");
@@ -331,6 +353,19 @@ TEST(CliNumbers, ListsAreCheckedItemByItem) {
     for (const char* list : {"", "1,,2", "1;2", "1,a", ",1", "1,", "1,-2", "1, ,2", "3000000000"})
         expect_error(run_program({"logits", "--tokens", list}), 2, "option --tokens: expected a whole number");
     EXPECT_EQ(tools::parse_integers(" 1 2,3 , 4\n", "x", 0, 9), (std::vector<std::int64_t>{1, 2, 3, 4}));
+}
+
+TEST(CliNumbers, AmountsMayHaveAUnitOrAnExponent) {
+    for (const auto& [text, value] : {std::pair{"12000000", 12'000'000},
+                                      {"12M", 12'000'000},
+                                      {"1.5k", 1'500},
+                                      {"1e6", 1'000'000},
+                                      {"1.2e7", 12'000'000},
+                                      {"2G", 2'000'000'000}})
+        EXPECT_EQ(tools::parse_amount(text, "x", 1, 2'000'000'000), value) << text;
+    for (const char* text : {"", "M", "1.5", "1Mi", "-1", "0", "3G", "nan", "inf", "1e400", "0x10", "1 M"})
+        EXPECT_THROW(tools::parse_amount(text, "x", 1, 2'000'000'000), Error) << text;
+    expect_error(run_program({"train", "--tokens", "1T"}), 2, "such as 12000000, 12M or 1.2e7, found '1T'");
 }
 
 TEST(CliNumbers, TheLimitsThemselvesAreTaken) {

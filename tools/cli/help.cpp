@@ -162,10 +162,15 @@ std::string example_text(const Example& example) {
 
 } // namespace
 
+std::string verbs_text() {
+    std::string out;
+    for (const Verb* verb : verbs()) out += entry(verb->name, verb->summary);
+    return out;
+}
+
 std::string help_text() {
     std::string out = "usage: ordo VERB [options]\n\n" + indented(purpose, 0, help_width()) + "\n\nVerbs:\n";
-    for (const Verb* verb : verbs()) out += entry(verb->name, verb->summary);
-    out += "\nOptions:\n";
+    out += verbs_text() + "\nOptions:\n";
     for (const auto& [names, help] : global_options) out += entry(names, help);
     out += "\nExit codes:\n";
     for (const Note& note : exit_codes) out += entry(note.name, note.text);

@@ -2,6 +2,8 @@
 #include "tools/cli/inputs.h"
 
 #include "core/error.h"
+#include "encoding/base/registry.h"
+#include "encoding/base/spec.h"
 #include "io/file.h"
 #include "io/file_kind.h"
 #include "io/opened_files.h"
@@ -62,6 +64,16 @@ std::string first_bytes(const std::string& path) {
 }
 
 } // namespace
+
+void check_encoding(const Arguments& arguments) {
+    for (const OptionGroup& group : arguments.verb().groups)
+        for (const Option& option : group.options) {
+            if (option.name != "encoding" || !arguments.has(option.name)) continue; // as an alias it is a list
+            const std::string spec = arguments.text(option.name);
+            if (spec.empty()) fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
+            encodings_named(parse_spec(spec));
+        }
+}
 
 void check_operand(const Arguments& arguments) {
     const bool takes_prompt = arguments.offers("prompt"), takes_text = takes_prompt || arguments.offers("file");

@@ -32,6 +32,9 @@ bool unify_newlines(std::string& text);
 std::string read_corpus(const std::string& path, std::size_t limit, bool quiet);
 std::string carriage_returns_warning(std::string_view name);
 
+// Checks the spec of --encoding before anything is read; a list is for --encodings. Throws Error(usage).
+void check_encoding(const Arguments& arguments);
+
 // Where a verb takes a model and a text, and a text stands in the model's place ("ordo generate Once upon a time" in
 // quotes): throws Error(usage) or Error(io) that says where it goes.
 void check_operand(const Arguments& arguments);

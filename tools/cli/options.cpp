@@ -79,6 +79,9 @@ void check_value(const Option& option, std::string_view value) {
     case Kind::integer:
         parse_integer(value, what, least, most);
         break;
+    case Kind::amount:
+        parse_amount(value, what, least, most);
+        break;
     case Kind::integers:
         parse_integers(value, what, least, most);
         break;
@@ -102,7 +105,43 @@ std::string quoted(std::string_view message) {
     return std::string(message.substr(begin, last - begin));
 }
 
+// Options of other programs, by the option that is meant; or else by the reason why there is none.
+struct Elsewhere {
+    std::string_view name, meant, reason = {};
+};
+constexpr std::string_view cpu_alone = "Ordo computes on the CPU, and needs no option for it";
+constexpr Elsewhere elsewhere[] = {
+    {"max-new-tokens", "n-predict"},
+    {"max-tokens", "n-predict"},
+    {"max_new_tokens", "n-predict"},
+    {"max_tokens", "n-predict"},
+    {"num-predict", "n-predict"},
+    {"epochs", "tokens", "a run is as long as its --tokens"},
+    {"max-steps", "tokens", "a run is as long as its --tokens"},
+    {"num_ctx", "ctx-size"},
+    {"ctx", "ctx-size"},
+    {"c", "ctx-size"},
+    {"c", "length", "--length gives the tokens of a window"},
+    {"ctx-size", "length", "--length gives the tokens of a window"},
+    {"ngl", "", cpu_alone},
+    {"n-gpu-layers", "", cpu_alone},
+    {"gpu-layers", "", cpu_alone},
+    {"device", "", cpu_alone},
+    {"color", "", "a terminal shows colours without it, unless NO_COLOR is set"},
+    {"no-color", "", "set NO_COLOR in the environment"},
+    {"log-disable", "", "not needed; -q prints only errors"},
+    {"mlock", "", "not needed; weights are mapped from the file"},
+    {"no-mmap", "", "not needed; weights are mapped from the file"},
+    {"flash-attn", "", "not needed; attention never holds all scores"},
+    {"fa", "", "not needed; attention never holds all scores"},
+};
+
 [[noreturn]] void unknown_option(const Verb& verb, const std::string& name) {
+    for (const auto& [other, meant, reason] : elsewhere)
+        if (name == other && (meant.empty() || find_option(verb, meant)))
+            fail(ErrorCode::usage, verb.name, ": unknown option '",
+                 name.size() == 1 || name == "ngl" || name == "fa" ? "-" : "--", name, "'; ",
+                 reason.empty() ? "did you mean --" + std::string(meant) + "?" : std::string(reason));
     const std::string dashes = name.size() == 1 ? "-" : "--";
     std::vector<std::string_view> known;
     for (const OptionGroup& group : verb.groups)
@@ -151,6 +190,23 @@ std::int64_t parse_integer(std::string_view text, std::string_view what, std::in
     return value;
 }
 
+std::int64_t parse_amount(std::string_view text, std::string_view what, std::int64_t least, std::int64_t most) {
+    constexpr std::pair<std::string_view, double> units[] = {{"k", 1e3}, {"K", 1e3}, {"m", 1e6}, {"M", 1e6},
+                                                             {"g", 1e9}, {"G", 1e9}, {"b", 1e9}, {"B", 1e9}};
+    double scale = 1, value = 0;
+    std::string_view digits = text;
+    for (const auto& [unit, factor] : units)
+        if (text.size() > 1 && text.ends_with(unit)) scale = factor, digits = text.substr(0, text.size() - 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool number = error == std::errc{} && end == digits.data() + digits.size();
+    value *= scale; // exact: at most 2^53 is asked for
+    if (!number || !(value >= static_cast<double>(least) && value <= static_cast<double>(most)) ||
+        value != std::floor(value))
+        fail(ErrorCode::usage, what, ": expected a whole number from ", least, " to ", most,
+             ", such as 12000000, 12M or 1.2e7, found '", printable(text), "'");
+    return static_cast<std::int64_t>(value);
+}
+
 double parse_number(std::string_view text, std::string_view what, double least, double most, bool above) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -193,6 +249,14 @@ Arguments::Arguments(const Verb& verb, std::span<const char* const> args) : verb
             parser.add_options()(names_of(option), "",
                                  option.kind == Kind::flag ? value->implicit_value("true") : value);
         }
+    // A letter takes the rest of its word as its value: -ngl would be -n gl.
+    for (const std::string_view word : args) {
+        if (word == "--") break;
+        for (const Elsewhere& other : elsewhere)
+            if (word.size() == other.name.size() + 1 && other.name.size() > 1 && word[0] == '-' &&
+                word.substr(1) == other.name)
+                unknown_option(verb, std::string(other.name));
+    }
     std::vector<const char*> argv{"ordo"};
     argv.insert(argv.end(), args.begin(), args.end());
     try {
@@ -248,7 +312,8 @@ std::string Arguments::text(std::string_view name) const {
 
 std::int64_t Arguments::integer64(std::string_view name) const {
     const Option& o = option(name);
-    return parse_integer(text(name), o.name, static_cast<std::int64_t>(o.least), static_cast<std::int64_t>(o.most));
+    return (o.kind == Kind::amount ? parse_amount : parse_integer)(
+        text(name), o.name, static_cast<std::int64_t>(o.least), static_cast<std::int64_t>(o.most));
 }
 
 int Arguments::integer(std::string_view name) const {

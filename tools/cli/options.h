@@ -10,7 +10,8 @@
 
 namespace ordo::tools {
 
-enum class Kind { flag, text, path, choice, integer, number, integers, seed };
+// amount: a whole number that may also be written 12M or 1.2e7.
+enum class Kind { flag, text, path, choice, integer, amount, number, integers, seed };
 
 struct Option {
     char letter = 0;             // "-n", or 0
@@ -19,7 +20,7 @@ struct Option {
     Kind kind = Kind::flag;
     std::string_view value = {};    // what stands for the value in the help: "N"
     std::string_view fallback = {}; // its value when not given; empty: none
-    double least = 0;               // integer, number, integers: the range; seed: -1 if that may ask for a random one
+    double least = 0; // integer, amount, number, integers: the range; seed: -1 if that may ask for a random one
     double most = 0;
     bool above = false;      // the value must be above least, not at it
     bool repeatable = false; // every value counts; otherwise a second one is refused
@@ -97,6 +98,8 @@ private:
 // Strict numbers: digits only, no sign but '-', no exponent for integers, no nan or inf, nothing
 // after the number. what names the value in the Error(usage): "option --temp".
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t least, std::int64_t most);
+// The same in digits, as 12M (k, M, G or B: a thousand, a million, a billion) or as 1.2e7.
+std::int64_t parse_amount(std::string_view text, std::string_view what, std::int64_t least, std::int64_t most);
 double parse_number(std::string_view text, std::string_view what, double least, double most, bool above = false);
 std::uint64_t parse_seed(std::string_view text, std::string_view what);
 // Nothing for -1, which asks for a random one.
@@ -107,6 +110,7 @@ std::vector<std::int64_t> parse_integers(std::string_view text, std::string_view
 
 // ---- The table as text ------------------------------------------------------------------------
 
+std::string verbs_text();                // a line for each verb
 std::string help_text();                 // ordo --help
 std::string help_text(const Verb& verb); // ordo VERB --help
 std::string markdown_text();             // tools/cli.md

@@ -41,12 +41,16 @@ int run_verb(const Verb& verb, std::span<const char* const> args) {
     }
     const OpenedFiles opened; // onto which no verb writes
     apply_common(arguments);
+    check_encoding(arguments);
     check_operand(arguments);
     return verb.run(arguments);
 }
 
 int dispatch(std::span<const char* const> args) {
-    if (args.empty()) fail(ErrorCode::usage, "expected a verb; ordo --help lists them");
+    if (args.empty()) {
+        write_message("the verbs:\n" + verbs_text());
+        fail(ErrorCode::usage, "expected a verb; ordo --help says more");
+    }
     const std::string_view first = args[0];
     if (first == "-h" || first == "--help" || first == "help") {
         if (args.size() == 1) {

@@ -208,6 +208,14 @@ fs::path find_weights(const std::string& spec, bool force) {
                                         : "; --force-encoding runs them with it");
 }
 
+bool names_model(const Arguments& arguments) {
+    return arguments.has("model") || (arguments.verb().operand == "MODEL" && arguments.has_operand());
+}
+
+void expect_model(const Arguments& arguments, std::string_view kind) {
+    if (!names_model(arguments)) fail(ErrorCode::usage, arguments.verb().name, ": needs -m MODEL: ", kind);
+}
+
 fs::path model_path(const Arguments& arguments) {
     const bool positional = arguments.verb().operand == "MODEL" && arguments.has_operand();
     if (positional && arguments.has("model"))
@@ -242,10 +250,11 @@ ModelFacts read_facts(const fs::path& file) {
 
 Model open_model(const Arguments& arguments, int context) {
     ModelChoice choice{{}, arguments.text("encoding"), arguments.has("force-encoding"), context};
-    if (arguments.has("encoding") && choice.encoding.empty())
-        fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
     choice.file = model_path(arguments);
-    return open_model(arguments, choice);
+    Model model = open_model(arguments, choice);
+    const bool watched = ::isatty(STDERR_FILENO) == 1 && !arguments.has("quiet") && !arguments.has("verbose");
+    if (watched && !names_model(arguments)) show_model(choice.file, model);
+    return model;
 }
 
 namespace {

@@ -53,6 +53,11 @@ std::optional<std::filesystem::path> weights_trained_with(const std::string& spe
 // encoding do, and failing that those for rope. Throws Error.
 std::filesystem::path find_weights(const std::string& spec, bool force);
 
+// Whether the command line names a model.
+bool names_model(const Arguments& arguments);
+// Throws Error(usage) where it names none: no shipped file is of this kind, "a model with a mask token, such as BERT".
+void expect_model(const Arguments& arguments, std::string_view kind);
+
 // The file that --model or the operand names, or else the shipped one for --encoding. Throws Error.
 std::filesystem::path model_path(const Arguments& arguments);
 

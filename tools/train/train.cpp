@@ -61,6 +61,7 @@ private:
     void check_loss(std::int64_t patience) const;
     void check_ranks();
     void check_weights();
+    double mean_of_last_losses() const;
     Result stop();
     Result finish();
     bool score_kept(Result& result);
@@ -68,7 +69,7 @@ private:
     bool keeps_earlier() const { return o_.keep == Keep::best && state_.best_step < state_.step; }
     Floats floats();
     void save();
-    void write(const Result& result);
+    void write(const Result& result, const std::filesystem::path& file);
     Sources sources() const { return {corpus_, validation_, finish_.get(), init_sha256_, tokenizer_->to_json()}; }
     RunConditions conditions() const { return conditions_of_run(o_, sources(), encodings_.spec()); }
     Metadata record(const Result& result) const;
@@ -278,7 +279,7 @@ void Run::save() {
     if (!o_.checkpoint.empty()) save_checkpoint(o_.checkpoint, conditions(), state_, floats());
 }
 
-void Run::write(const Result& result) {
+void Run::write(const Result& result, const std::filesystem::path& file_name) {
     if (ranks::rank() > 0) return;
     ModelFile file{o_.blueprint, encodings_.spec(),    tokenizer_->to_json(), record(result), {},
                    {},           stored_type(o_.dtype)};
@@ -286,7 +287,7 @@ void Run::write(const Result& result) {
         file.specs.push_back(parameters_.specs()[static_cast<std::size_t>(i)]);
         file.values.push_back(parameters_.value(i));
     }
-    write_model(o_.out, file);
+    write_model(file_name, file);
 }
 
 Metadata Run::record(const Result& result) const {
@@ -320,17 +321,27 @@ Result Run::train() {
     return finish();
 }
 
+double Run::mean_of_last_losses() const {
+    double mean = 0;
+    for (const double loss : state_.losses) mean += loss / static_cast<double>(state_.losses.size());
+    return mean;
+}
+
 Result Run::stop() {
     interrupted = false;
     save();
-    return {.validation_loss = state_.validation_loss, .tokens = state_.step * step_tokens_, .interrupted = true};
+    const std::int64_t seen = state_.step * step_tokens_;
+    Result result{mean_of_last_losses(), state_.validation_loss, 0, seen, seen, true, {}};
+    if (!o_.checkpoint.empty() || state_.step == 0) return result;
+    write(result, result.partial = o_.out.string() + ".partial");
+    return result;
 }
 
 Result Run::finish() {
     if (!keeps_earlier()) check_loss(0);
     warn_of_rise();
     Result result{.tokens = steps_ * step_tokens_};
-    for (const double loss : state_.losses) result.train_loss += loss / static_cast<double>(state_.losses.size());
+    result.train_loss = mean_of_last_losses();
     result.kept_tokens = (keeps_earlier() ? state_.best_step : steps_) * step_tokens_;
     std::exception_ptr not_written;
     bool scored = false;
@@ -339,7 +350,7 @@ Result Run::finish() {
         check_weights();
         scored = score_kept(result);
         try {
-            if (scored) write(result);
+            if (scored) write(result, o_.out);
         } catch (const Error&) {
             not_written = std::current_exception();
         }

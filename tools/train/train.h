@@ -64,12 +64,13 @@ struct Options {
 };
 
 struct Result {
-    double train_loss = 0;        // mean of the last 50 steps, nats a token
-    double validation_loss = 0;   // of the weights that were written, over all of the held-out windows
-    double bits_per_byte = 0;     // the same, by the mean length of a held-out token
-    std::int64_t tokens = 0;      // that passed through the model
-    std::int64_t kept_tokens = 0; // after which it had the weights that were written
-    bool interrupted = false;     // by interrupt(); the checkpoint was saved
+    double train_loss = 0;              // mean of the last 50 steps, nats a token
+    double validation_loss = 0;         // of the weights that were written, over all of the held-out windows
+    double bits_per_byte = 0;           // the same, by the mean length of a held-out token
+    std::int64_t tokens = 0;            // that passed through the model
+    std::int64_t kept_tokens = 0;       // after which it had the weights that were written
+    bool interrupted = false;           // by interrupt(); the checkpoint was saved
+    std::filesystem::path partial = {}; // the weights of an interrupted run without a checkpoint: OUT.partial
 };
 
 // Throws Error. What is not finite is never written: a run whose loss or weights are not any more ends with

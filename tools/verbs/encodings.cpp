@@ -332,7 +332,10 @@ const Verb encodings_verb{
     .name = "encodings",
     .operand = "SPEC",
     .summary = "List the positional encodings, or explain one",
-    .details = "With a name or a spec, such as rope:theta=500000 or segment+learned, print its formula, its parameters "
+    .details = "A SPEC is NAME or NAME:KEY=VALUE,KEY=VALUE. A + adds encodings, each with its parameters: "
+               "segment+learned. pattern(A,B) gives the layers A, B, A, B, ..., with parentheses around a sum: "
+               "pattern((rope+alibi),none). With a name or a spec, such as rope:theta=500000 or segment+learned, print "
+               "its formula, its parameters "
                "and the full spec. With --model alone, print the encoding of each layer, the frequency of each rotated "
                "pair of columns, and the position up to which the model meets only trained values.",
     .groups = groups,

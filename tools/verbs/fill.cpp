@@ -30,6 +30,7 @@ constexpr OptionGroup groups[] = {{"Text", text_options}, {"Result", options}, m
 
 int run(const Arguments& arguments) {
     const Format format = parse_format(arguments.text("format"));
+    expect_model(arguments, "a model with a mask token, such as BERT");
     const std::string text = read_prompt(arguments, LineEnds::plain);
     const Model model = open_model(arguments);
     const FilledText filled = fill(model, text, arguments.integer("top-k"));

@@ -150,8 +150,6 @@ int generate_one(const Arguments& arguments) {
     GenerateRequest request = read_request(arguments);
     std::string prompt = read_prompt(arguments, LineEnds::plain);
     // Positions beyond those that are prepared for still work, more slowly.
-    if (arguments.has("encoding") && arguments.text("encoding").empty())
-        fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
     const Model model = open_model(
         arguments, {writing_model_path(arguments), arguments.text("encoding"), arguments.has("force-encoding"),
                     std::min(request.options.session.capacity, 1 << 16), arguments.text("tokenizer")});

@@ -16,30 +16,31 @@ namespace ordo::tools {
 
 namespace {
 
-constexpr std::string_view help = "What you type is added to the text, and the model goes on from there. After an\n"
-                                  "empty line it just goes on. Ctrl-C stops it.\n"
-                                  "  /again           take the last continuation back, and write another\n"
+constexpr std::string_view help = "Type a text, and the model continues it. An empty line continues the last text.\n"
+                                  "A backslash at the end of a line adds the next line. Ctrl-C stops the model.\n"
+                                  "  /again           replace the last continuation by another\n"
                                   "  /new             begin a new text\n"
-                                  "  /encoding SPEC   go on under this encoding, on the weights trained with it,\n"
-                                  "                   or forced onto the model given\n"
-                                  "  /seed N          seed of the continuations to come, of which /again takes\n"
-                                  "                   the next one; -1: a new seed for each\n"
-                                  "  /model FILE      go on with another model\n"
-                                  "  /help            this list\n"
+                                  "  /encoding SPEC   continue under this encoding, on the weights trained with it,\n"
+                                  "                   or forced onto the given model; without SPEC, show it\n"
+                                  "  /seed N          set the seed of the next continuation, after which /again\n"
+                                  "                   counts up; -1: a new seed each time; without N, show it\n"
+                                  "  /model FILE      continue with another model\n"
+                                  "  /help            print this list\n"
                                   "  /quit            end, as Ctrl-D does\n";
 
 constexpr std::string_view commands[] = {"/again", "/new", "/encoding", "/seed", "/model", "/help", "/quit"};
 
-constexpr std::string_view chat_help =
-    "What you type is a message, and the model answers. Ctrl-C stops an answer.\n"
-    "  /again           take the last answer back, and write another\n"
-    "  /new             begin a new conversation\n"
-    "  /encoding SPEC   go on under this encoding, forced onto the model given\n"
-    "  /seed N          seed of the answers to come, of which /again takes the next\n"
-    "                   one; -1: a new seed for each\n"
-    "  /model FILE      go on with another model\n"
-    "  /help            this list\n"
-    "  /quit            end, as Ctrl-D does\n";
+constexpr std::string_view chat_help = "Type a message, and the model answers. A backslash at the end of a line adds\n"
+                                       "the next line. Ctrl-C stops an answer.\n"
+                                       "  /again           replace the last answer by another\n"
+                                       "  /new             begin a new conversation\n"
+                                       "  /encoding SPEC   continue under this encoding, forced onto the given model;\n"
+                                       "                   without SPEC, show it\n"
+                                       "  /seed N          set the seed of the next answer, after which /again counts\n"
+                                       "                   up; -1: a new seed each time; without N, show it\n"
+                                       "  /model FILE      continue with another model\n"
+                                       "  /help            print this list\n"
+                                       "  /quit            end, as Ctrl-D does\n";
 
 [[noreturn]] void refuse(std::string_view command) {
     std::string_view near = nearest(command, commands);
@@ -75,6 +76,7 @@ public:
     // The continuation of the text with what was typed.
     void go_on(std::string_view typed) {
         if (chat_) return ask(typed);
+        if (typed.empty() && ended_) return say_ended();
         if (text_.empty()) warn_of_typed_start(arguments_, *model_, typed);
         const bool apart = text_.empty() || typed.empty() || std::isspace(static_cast<unsigned char>(text_.back())) ||
                            std::isspace(static_cast<unsigned char>(typed.front()));
@@ -153,7 +155,7 @@ private:
         }
         if (!request_.fixed_seed) return;
         ++request_.options.sampling.seed;
-        show_seed(request_, true);
+        if (arguments_.has("verbose")) show_seed(request_, true);
     }
     void answer_or_undo(const Chat& before) {
         try {
@@ -163,13 +165,17 @@ private:
             throw;
         }
     }
+    void say_ended() {
+        if (!request_.quiet) write_message("the text has ended; type more, or /again for another ending, or /new");
+    }
     void begin_anew() {
         before_ = text_ = "";
-        repeats_ = false;
+        repeats_ = ended_ = false;
         if (chat_) chat_->begin_anew();
     }
 
     void set_seed(std::string_view value) {
+        if (value.empty()) return write_out(std::to_string(request_.options.sampling.seed) + "\n");
         const std::optional<std::uint64_t> seed = parse_seed_or_random(value, "/seed");
         request_.fixed_seed = seed.has_value();
         if (seed) request_.options.sampling.seed = *seed;
@@ -180,7 +186,7 @@ private:
     }
 
     void set_encoding(std::string_view spec) {
-        if (spec.empty()) fail(ErrorCode::usage, "/encoding: expected a spec, found nothing");
+        if (spec.empty()) return write_out(model_->encoding() + "\n");
         ModelChoice choice = choice_;
         choice.encoding = spec;
         choice.force = own_file_ || choice.force;
@@ -220,7 +226,7 @@ private:
             Progress progress(request_.quiet);
             feed_prompt(continuation, "text", progress, [] { return stop_signal() == 0; });
         }
-        show_seed(request_);
+        if (arguments_.has("verbose")) show_seed(request_);
         TextOutput out;
         for (bool more = true; more && !stop_signal();) {
             more = continuation.step();
@@ -228,7 +234,11 @@ private:
         }
         const Generation result = continuation.finish();
         out.write(arrived);
-        out.close();
+        ended_ = result.reason == StopReason::end_of_text;
+        if (result.text.empty() && ended_ && !chat_)
+            say_ended();
+        else
+            out.close();
         text_ = before_ + result.text;
         repeats_ = true;
         if (chat_) chat_->answered(result.text);
@@ -244,6 +254,7 @@ private:
     const std::vector<std::string> stops_; // that were asked for, beside those of a form of conversations
     std::optional<Chat> chat_;
     ModelChoice choice_;
+    bool ended_ = false;    // the last continuation, with its model's end of text
     bool repeats_ = false;  // the last text was written by this model with this seed
     bool own_file_ = false; // a model was named, by whatever way
     std::optional<Model> model_;
@@ -280,8 +291,16 @@ int generate_interactively(const Arguments& arguments) {
         if (!arguments.has("no-display-prompt")) write_out(begin + "\n");
         answer(interaction, begin);
     }
-    while (const std::optional<std::string> line = reader.read("> "))
-        if (!answer(interaction, *line)) break;
+    while (std::optional<std::string> line = reader.read("> ")) {
+        while (line->ends_with('\\')) {
+            const std::optional<std::string> next = reader.read("| ");
+            line->back() = '\n';
+            line->append(next.value_or(std::string()));
+            if (!next) break;
+        }
+        if (!answer(interaction, *line)) return 0;
+    }
+    if (stdout_is_terminal()) write_out("\n"); // after the prompt that Ctrl-D left
     return 0;
 }
 

@@ -77,7 +77,10 @@ std::vector<Token> read_tokens(const Arguments& arguments, const Model& model) {
     } else {
         const std::string text = read_prompt(arguments, LineEnds::plain);
         warn_of_typed_start(arguments, model, text);
-        tokens = tokens_of_prompt(model, text, arguments.has("special"));
+        const Model::Impl& impl = impl_of(model);
+        tokens = impl.blueprint.bidirectional() && impl.tokenizer
+                     ? encode_framed(*impl.tokenizer, text, arguments.has("special")) // as fill() and embed() do
+                     : tokens_of_prompt(model, text, arguments.has("special"));
     }
     if (tokens.empty()) fail(ErrorCode::usage, "logits: expected at least one token, found an empty text");
     return tokens;

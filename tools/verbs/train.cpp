@@ -151,8 +151,11 @@ int train_and_tell(const Arguments& arguments) {
     if (train::ranks::rank() > 0) return 0;
     if (result.interrupted) {
         if (!arguments.has("quiet"))
-            write_message(options.checkpoint.empty() ? "interrupted; there is no --checkpoint to go on from"
-                                                     : "interrupted; --resume goes on from the checkpoint");
+            write_message(!options.checkpoint.empty() ? "interrupted; --resume goes on from the checkpoint"
+                          : result.partial.empty()
+                              ? "interrupted before the first step; nothing is written"
+                              : "interrupted after " + grouped(static_cast<std::uint64_t>(result.tokens)) +
+                                    " tokens; the weights are in " + printable_path(result.partial));
         return stop_signal() != 0 ? stop_code() : 128 + SIGTERM; // of another rank
     }
     write_out("tokens: " + std::to_string(result.tokens) + "\ntrain_loss: " + fixed_text(result.train_loss, 4) +
@@ -181,8 +184,9 @@ const Verb train_verb{
     .operand = "TEXT",
     .summary = "Train a model on a text",
     .details =
-        "A text and --out are required. The default is AdamW with a warm-up and a cosine decay. The first Ctrl-C saves "
-        "the checkpoint, with --checkpoint, and stops. A run whose loss or weights are not finite, or whose loss stays "
+        "A text and --out are required. The default is AdamW with a warm-up and a cosine decay. The first Ctrl-C stops "
+        "the run and saves the checkpoint, or without --checkpoint the weights, as OUT.partial. A run whose loss or "
+        "weights are not finite, or whose loss stays "
         "above twice its first value, ends with exit code 1 and leaves --out as it was. If `make mpi` built the "
         "program, `mpirun -n 4 ordo train ...` splits every batch over 4 processes, which read the same files and sum "
         "their gradients. Its Ctrl-C leaves them a second to save; --mca odls_base_sigkill_timeout changes that.",

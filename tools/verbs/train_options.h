@@ -30,7 +30,7 @@ inline constexpr Option file_options[] = {
      .help = "f16|bf16|f32: the type of the weights in the file."},
     {.name = "finish", .kind = Kind::path, .value = "FILE", .help = "A second text for the last part of the budget."},
     {.name = "finish-tokens",
-     .kind = Kind::integer,
+     .kind = Kind::amount,
      .value = "N",
      .least = 1,
      .most = most_tokens,
@@ -63,7 +63,7 @@ inline constexpr Option file_options[] = {
      .most = 1 << 30,
      .help = "The steps between held-out losses; the last step has one too."},
     {.name = "eval-tokens",
-     .kind = Kind::integer,
+     .kind = Kind::amount,
      .value = "N",
      .fallback = "65536",
      .least = 1,
@@ -152,7 +152,7 @@ inline constexpr Option start_options[] = {
 
 inline constexpr Option budget_options[] = {
     {.name = "tokens",
-     .kind = Kind::integer,
+     .kind = Kind::amount,
      .value = "N",
      .fallback = "8000000",
      .least = 1,

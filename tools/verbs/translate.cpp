@@ -26,6 +26,7 @@ constexpr Option options[] = {
 constexpr OptionGroup groups[] = {{"Text", text_options}, {"Length", options}, model_group, common_group};
 
 int run(const Arguments& arguments) {
+    expect_model(arguments, "an encoder-decoder, such as Marian or T5");
     GenerateOptions wanted;
     wanted.max_tokens = arguments.integer("n-predict");
     wanted.sampling.temperature = 0;

@@ -123,6 +123,9 @@ SpecItem parse_item(std::string_view text, bool in_pattern) {
     if (name.empty())
         fail(ErrorCode::usage, "encoding spec: expected the name of an encoding, found ",
              text.empty() ? "nothing" : "'" + printable(text) + "'");
+    if (name.find_first_of(",;") != name.npos)
+        fail(ErrorCode::usage, "encoding spec: expected one encoding, found the list '", printable(name),
+             "'; rope+alibi adds two encodings, and --encodings compares several");
     if (!is_word(name)) {
         const std::string likely = likely_name(name);
         fail(ErrorCode::usage, "encoding spec: expected a name of a-z, 0-9 and -, found '", printable(name), "'",
