@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// ALiBi, attention with linear biases: a score falls with the distance, at a slope of the head's own.
+// ALiBi, attention with linear biases: a score falls with the distance, at a slope that each head has.
 //   score(i, j) += -m_h f(|p_i - p_j|),  after the 1/sqrt(d_head) scale, which does not apply to the bias
 //   m_h = 2^(-max (h+1)/n), h = 0 .. n-1, for n heads, a power of two
-// For other n: the slopes of the power of two p below, then every other slope of 2p heads, which are 2^(-max
-// (2(h-p)+1)/(2p)). Press, Smith and Lewis 2022, arXiv 2108.12409, and their code; max is MPT's alibi_bias_max; scale
-// multiplies all slopes (Falcon has 1/sqrt(d_head): its bias is scaled with the scores). ALiBi has f(D) = D. Others are
-// f(D) = D^power, up to 2, KERPLE's power kernel (Chi et al. 2022, arXiv 2205.09921); f(D) = 1 - exp(-D / length),
-// which nears 1; f(D) = exp(D / length) - 1. With trained=yes m_h is the tensor slopes [n_heads] of each layer, which
-// starts at the slopes above. Distances are integers: they stay exact at positions past 2^24.
+// For another n, let p be the power of two below it: the slopes are those of p heads, followed by every other slope of
+// 2p heads, 2^(-max (2(h-p)+1)/(2p)). Press, Smith and Lewis 2022, arXiv 2108.12409, and their code. max is MPT's
+// alibi_bias_max. scale multiplies all slopes: Falcon has 1/sqrt(d_head), as it scales the bias with the scores. ALiBi
+// has f(D) = D. The alternatives are f(D) = D^power, up to 2, KERPLE's power kernel (Chi et al. 2022, arXiv
+// 2205.09921); f(D) = 1 - exp(-D / length), which approaches 1; and f(D) = exp(D / length) - 1. With trained=yes m_h is
+// the tensor slopes [n_heads] of each layer, and training starts at the slopes above. Distances are integers, so they
+// stay exact at positions past 2^24.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
 #include "kernels/kernels.h"
@@ -51,7 +52,7 @@ public:
     double penalty(std::int64_t distance) const {
         const double D = static_cast<double>(std::abs(distance));
         if (penalty_ == Penalty::exponential) return -std::expm1(-D / length_);
-        // At most 1e30: infinity times a gradient of 0 is no number.
+        // At most 1e30: infinity times a gradient of 0 is NaN.
         if (penalty_ == Penalty::growing) return std::min(std::expm1(D / length_), 1e30);
         return power_ == 1 ? D : std::pow(D, power_);
     }
@@ -65,7 +66,7 @@ public:
         sums[0] -= d * penalty(distance);
     }
 
-    // A line needs no table.
+    // A linear bias needs no table.
     void prepare(int n_positions) override {
         if (!is_line()) DistanceBias::prepare(n_positions);
     }
@@ -93,7 +94,7 @@ private:
     double max_ = 8, power_ = 1, length_ = 64, scale_ = 1;
     Penalty penalty_ = Penalty::power;
     bool trained_ = false;
-    std::vector<double> slopes_; // of each head; where they are trained, those to start from
+    std::vector<double> slopes_; // of each head; the initial values where they are trained
 };
 
 } // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Contextual position encoding: a key's position is how many of the keys after it the query finds relevant.
+// Contextual position encoding: the position of a key is the number of keys after it that the query finds relevant.
 //   g_j = sigmoid(s_j),  p_j = min(g_j + g_(j+1) + .. + g_last, positions - 1)
 //   s_j += z(p_j),  z(p) between z_floor(p) and z_ceil(p) by p's fraction,  z = W q
-// for one query q and the finished scores s of the keys that it sees, as often as they are scaled; q itself is not.
-// weight W [positions, d_head] is of a layer, for all heads. Golovneva et al. 2024, arXiv 2405.18719, eq. 3 to 5 and
-// listing. What is counted are the keys of the row, whatever their position ids. Once the count is full, all earlier
-// keys share one position, and no gates are computed for them.
-//   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), of those below the last position
+// for one query q, unscaled, and the scaled scores s of the keys that it sees. The weight W [positions, d_head] of a
+// layer is shared by its heads. Golovneva et al. 2024, arXiv 2405.18719, eq. 3 to 5 and listing. The count is over the
+// keys of the row, whatever their position ids. Once the count is full, all earlier keys share one position, and no
+// gates are computed for them.
+//   dL/dg_k = sum over j <= k of dL/ds_j (z_(floor+1) - z_floor), for keys j below the last position
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 #include "kernels/kernels.h"
@@ -17,13 +17,13 @@
 namespace ordo {
 namespace {
 
-constexpr int most_positions = 8192; // whose products are on the stack
+constexpr int most_positions = 8192; // their products are on the stack
 constexpr int keys_at_once = 64, keys_of_run = 16;
 
 typedef float Four __attribute__((vector_size(16)));
 typedef int FourInts __attribute__((vector_size(16)));
 
-// at[j] = start + gates[j] + .. + gates[keys_of_run - 1], which never falls with falling j; returns the sum of the
+// at[j] = start + gates[j] + .. + gates[keys_of_run - 1], which never decreases towards lower j. Returns the sum of the
 // gates.
 inline float add_up(const float* gates, float start, float* at) {
     const Four none{};
@@ -33,7 +33,7 @@ inline float add_up(const float* gates, float start, float* at) {
         std::memcpy(&four, gates + j, sizeof four);
         four += __builtin_shufflevector(four, none, 1, 2, 3, 4);
         four += __builtin_shufflevector(four, none, 2, 3, 4, 5);
-        // Rounded, the first sum of two pairs may fall below the next; positions must not.
+        // Rounding can make the first sum of two pairs less than the next sum, but positions must not decrease.
         const Four next = __builtin_shufflevector(four, none, 1, 2, 3, 4);
         four = four < next ? next : four;
         four += sum;
@@ -44,7 +44,7 @@ inline float add_up(const float* gates, float start, float* at) {
     return sum;
 }
 
-// floor[i] = whole + the whole part of at[i], which keeps the fraction.
+// floor[i] = whole + the integer part of at[i]; at[i] keeps its fraction.
 inline void split(int n, int whole, float* at, int* floor) {
     int i = 0;
     for (; i + 4 <= n; i += 4) {
@@ -74,7 +74,7 @@ public:
     unsigned moments() const override { return moment_rescore; }
     unsigned reads() const override { return reads_queries; }
 
-    // It starts as in the authors' code, which changes no score.
+    // The weight starts at zero as in the authors' code, so it changes no score.
     std::vector<TensorSpec> tensors() const override {
         return {{.name = "weight",
                  .shape = {positions_, dims().d_head},
@@ -86,8 +86,8 @@ public:
     }
 
     void rescore(View scores, const Tile& tile) const override {
-        alignas(64) float z[most_positions + relative_vector]; // half of the smallest stack that a thread may have
-        // A sum of n gates is at most n, and its neighbour is read.
+        alignas(64) float z[most_positions + relative_vector]; // half of the smallest stack of a thread
+        // The sum of n gates is at most n, and interpolation reads the next position too.
         const int reached = std::min(positions_, scores.cols + 2);
         turned(tile).multiply(1, tile.q, 0, reached, view(z, 1, reached));
         float* s = scores.row(0);
@@ -107,7 +107,7 @@ public:
         turned(tile).multiply(1, tile.q, 0, positions_, view(z, 1, positions_));
         std::fill_n(dz, positions_, 0.0f);
         float* ds = d_scores.row(0);
-        double slopes = 0; // of all keys, then of those up to the one in hand
+        double slopes = 0; // of all keys, then of the keys up to the current one
         const auto slope = [&](int j, int floor) { return static_cast<double>(ds[j]) * (z[floor + 1] - z[floor]); };
         const int full = count(scores, [&](const Counted& keys) {
             for (int i = keys.n - 1; i >= 0; --i) {
@@ -133,9 +133,9 @@ public:
         for (int p = 0; p < positions_; ++p) k.axpy(e, dz[p], tile.q.data, gradient.tensors[0].row(p));
     }
 
-    // A query meets all positions, or as many as it has keys. Gates of scores around 0 are a half, so that twice as
-    // many keys as positions fill the count: each a sigmoid, a sum, a floor, a fraction, two reads, and 3 between them.
-    // The others share one position.
+    // A query is multiplied with all positions, or with as many as it has keys. Gates of scores around 0 are 1/2, so
+    // twice as many keys as positions fill the count. Each of these keys costs a sigmoid, a sum, a floor, a fraction,
+    // two reads, and 3 for the interpolation. The other keys share one position.
     Operations operations(Moment moment, const Work& work) const override {
         if (moment != moment_rescore) return {};
         const double counted = std::min(work.pairs, 2.0 * positions_ * work.query_rows);
@@ -152,36 +152,36 @@ public:
 private:
     const TurnedRows& turned(const Tile& tile) const { return turned_[static_cast<std::size_t>(slot(tile.layer))]; }
 
-    // Keys whose position is below the last: the i-th is key first + i.
+    // Keys whose position is below the last one: the i-th is key first + i.
     struct Counted {
         int first, n;
         const float* gates;
         const int* floor;
         const float* fraction;
     };
-    // use(keys), the last keys first; returns how many keys are left, which are of the last position. use may write the
-    // scores of its keys.
+    // Calls use(keys) with the last keys first. Returns the number of remaining keys, which have the last position. use
+    // may write the scores of its keys.
     template <class Use>
     int count(View scores, const Use& use) const {
         const int last = positions_ - 1;
         if (last == 0) return scores.cols;
-        double total = 0; // of the gates so far
+        double total = 0; // sum of the gates so far
         for (int end = scores.cols; end > 0;) {
             const int first = std::max(0, end - keys_at_once), n = end - first;
-            const int lead = -n & (keys_of_run - 1); // noughts before the keys make whole runs of them
+            const int lead = -n & (keys_of_run - 1); // zeros before the keys, up to whole runs
             alignas(64) float gates[keys_at_once], at[keys_at_once];
             alignas(64) int floor[keys_at_once];
             std::fill_n(gates, lead, 0.0f);
             kernels().sigmoid(n, scores.row(0) + first, gates + lead);
-            int full = lead; // those before it are of the last position
+            int full = lead; // keys before it have the last position
             bool filled = false;
             for (int begin = lead + n; begin > 0 && !filled;) {
                 begin -= keys_of_run;
-                // Floats are exact enough for what so few gates add to less than 1.
+                // Floats are exact enough here: so few gates are added to a number below 1.
                 const int whole = static_cast<int>(total);
                 const auto start = static_cast<float>(total - whole), left = static_cast<float>(last - whole);
                 const float sum = add_up(gates + begin, start, at + begin);
-                const auto beyond = [left](float p) { return !(p < left); }; // what is no number too
+                const auto beyond = [left](float p) { return !(p < left); }; // true for NaN too
                 filled = beyond(at[begin]);
                 total += sum;
                 if (filled) {
@@ -200,7 +200,7 @@ private:
     }
 
     int positions_ = 64;
-    std::vector<TurnedRows> turned_; // weight of each layer
+    std::vector<TurnedRows> turned_; // weight of each layer, transposed
 };
 
 } // namespace

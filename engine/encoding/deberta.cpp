@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Disentangled attention: content meets content, content meets position (c2p), and position meets content (p2c).
+// Disentangled attention has three terms: content to content, content to position (c2p), and position to content (p2c).
 //   score(i, j) = f (q_i . k_j + q_i . keys[delta(i, j)] + k_j . queries[delta(j, i)]) * scale
 //   delta(a, b) = clamp(p_a - p_b + span, 0, 2 span - 1),  f = 1/sqrt(1 + number of the position terms in use)
-// keys and queries [2 span, n_heads * d_head] are of one layer and hold what a projection of the paper's table of
-// relative positions would: there is nothing else that the projection is for. He et al. 2021, arXiv 2006.03654, eq. 4.
-// The content's f enters at ROTATE, with q, which BIAS then reads: of three variances it keeps one.
+// Each layer has keys and queries [2 span, n_heads * d_head]. They hold the paper's table of relative positions after
+// its projection, which has no other use. He et al. 2021, arXiv 2006.03654, eq. 4. ROTATE multiplies q with f, and BIAS
+// then reads that q: f keeps the variance of the sum of three terms at that of one.
 #include "core/error.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
@@ -15,7 +15,7 @@
 namespace ordo {
 namespace {
 
-// The rows from the last to the first.
+// The rows in reverse order.
 View reversed(View v) {
     return {v.row(v.rows - 1), v.rows, v.cols, -v.stride};
 }
@@ -32,7 +32,7 @@ public:
         c2p_ = terms_ != Terms::p2c, p2c_ = terms_ != Terms::c2p;
         factor_ = static_cast<float>(1 / std::sqrt(1.0 + (c2p_ ? 1 : 0) + (p2c_ ? 1 : 0)));
         for (int i = 0; i < dims().layer_count() * dims().n_heads; ++i) {
-            // Row span - r of `keys` is of distance r = p_j - p_i.
+            // Row span - r of `keys` has distance r = p_j - p_i.
             if (c2p_) keys_.emplace_back(1 - span_, span_, dims().mask);
             if (p2c_) queries_.emplace_back(-span_, span_ - 1, dims().mask);
         }
@@ -108,7 +108,7 @@ private:
     Terms terms_ = Terms::both;
     bool c2p_ = true, p2c_ = true;
     float factor_ = 1;
-    std::vector<RelativeTable> keys_, queries_; // [layers, heads]
+    std::vector<RelativeTable> keys_, queries_; // for each layer and head
 };
 
 } // namespace

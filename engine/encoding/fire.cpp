@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// FIRE, functional interpolation for relative positions: a bias that a small network makes of the distance as a
-// fraction of the query's position, so that distances of longer sequences fall among those that were trained.
-//   score(i, j) += f_h(x),  x = ln(|c| D + 1) / (ln(|c| M + 1) + 1e-6),  D = |p_i - p_j|,  M = max(|l| threshold, p_i,
-//     p_j)
+// FIRE, functional interpolation for relative positions. A small network computes the bias from the distance as a
+// fraction of the query's position. Distances in longer sequences therefore fall into the trained range.
+//   score(i, j) += f_h(x),  x = ln(|c| D + 1) / (ln(|c| M + 1) + 1e-6),  D = |p_i - p_j|
+//   M = max(|l| threshold, p_i, p_j)
 //   f_h(x) = out.bias[h] + sum_w out.weight[h, w] relu(in.weight[w] x + in.bias[w])
-// Of each layer: c [1], l [1], in.weight [width, 1], in.bias [width], out.weight [n_heads, width], out.bias [n_heads].
-// Where the model is causal, M is that of the query alone. Li et al. 2024, arXiv 2310.04418, and the code of its
-// appendix.
+// Each layer has c [1], l [1], in.weight [width, 1], in.bias [width], out.weight [n_heads, width], out.bias [n_heads].
+// In a causal model M depends on the query alone. Li et al. 2024, arXiv 2310.04418, and the code of its appendix.
 //
-// Where no position exceeds |l| threshold, M is a constant and the bias a table by distance. Beyond, it differs by the
-// query, and is computed by the lines of f (base/pieces.h).
+// Where no position exceeds |l| threshold, M is a constant and the bias a table by distance. Beyond, the bias depends
+// on the query, and is computed from the line segments of f (base/pieces.h).
 #include "encoding/base/consecutive.h"
 #include "encoding/base/distance_bias.h"
 #include "encoding/base/pieces.h"
@@ -53,7 +52,7 @@ public:
     }
 
     std::vector<TensorSpec> tensors() const override;
-    // Where no position exceeds the threshold.
+    // The bias where no position exceeds the threshold.
     double value(int slot, int head, std::int64_t distance) const override {
         const Layer& layer = layers_[static_cast<std::size_t>(slot)];
         const double x = log_of(layer, std::abs(distance)) / divisor(layer, layer.threshold);
@@ -69,13 +68,13 @@ public:
     void bias(View scores, const Tile& tile) const override;
     void bias_backward(View d_scores, const Tile& tile, const TileGradient& gradient) const override;
 
-    // Beyond the threshold a quotient, its piece (two comparisons), a line and a sum.
+    // Beyond the threshold: a quotient, the choice of its piece (two comparisons), a line and a sum.
     Operations operations(Moment moment, const Work& work) const override {
         if (moment != moment_bias) return {};
         return {.others = (work.positions <= shift_invariant_below() ? 1 : 6) * work.pairs};
     }
 
-    // The bias of one head [length, length]; x in steps of 1 / (length - 1), and f of all heads.
+    // table: the bias of one head [length, length]. function: x in steps of 1 / (length - 1), and f of all heads.
     std::vector<NamedTable> tables() const override {
         return {{"table", [this](const TableRequest& request) { return bias_rows(request); }},
                 {"function", [this](const TableRequest& request) { return function_rows(request); }}};
@@ -85,9 +84,9 @@ private:
     struct Layer {
         double c = 0, threshold = 0; // |c|, |l| threshold
         Pieces pieces;
-        std::vector<double> logs; // ln(c D + 1) of the first distances
+        std::vector<double> logs; // ln(|c| D + 1) of the first distances
     };
-    struct Sums; // of gradients, by piece
+    struct Sums; // gradient sums by piece
     TableRows bias_rows(const TableRequest& request) const;
     TableRows function_rows(const TableRequest& request) const;
 
@@ -106,10 +105,10 @@ private:
 
     int threshold_, width_ = 32;
     std::vector<Layer> layers_; // of each slot
-    int reach_ = 0;             // positions below exceed no layer's threshold
+    int reach_ = 0;             // below this position, no position exceeds a layer's threshold
 };
 
-// As torch.nn.Linear starts: uniform within 1 / sqrt(inputs), biases too.
+// Initialised like torch.nn.Linear: uniform within 1 / sqrt(inputs), biases too.
 std::vector<TensorSpec> Fire::tensors() const {
     const float out = static_cast<float>(1 / std::sqrt(static_cast<double>(width_)));
     const auto tensor = [](const char* name, std::vector<std::int64_t> shape, InitialValues initial) {
@@ -175,21 +174,22 @@ void Fire::bias(View scores, const Tile& tile) const {
     }
 }
 
-// By piece, since f and its gradients are linear in x there: sums of d and of d x are all that the tensors of f need.
+// Sums by piece. f and its gradients are linear in x within a piece, so the tensors of f need only the sums of d and of
+// d x.
 struct Fire::Sums {
     const Layer& layer;
     int head;
-    double dc = 0, dl = 0; // by |c| and by the threshold
+    double dc = 0, dl = 0; // with respect to |c| and to the threshold
     std::array<double, most_width + 1> d = {}, dx = {};
 
-    // gradient: of the bias at a distance, where M is `greatest`; share: what the threshold has in that.
+    // gradient: of the bias at a distance, where M is `greatest`. share: the part of the threshold in M.
     void add(std::int64_t distance, double greatest, double divisor, double share, double gradient) {
         const double x = log_of(layer, distance) / divisor;
         const int piece = layer.pieces.piece(x);
         d[static_cast<std::size_t>(piece)] += gradient;
         dx[static_cast<std::size_t>(piece)] += gradient * x;
         const double by_log = gradient * layer.pieces.slope(head, piece) / divisor;
-        const double by_divisor = -by_log * x / (layer.c * greatest + 1); // by c M, which stands in a logarithm there
+        const double by_divisor = -by_log * x / (layer.c * greatest + 1); // with respect to c M, inside the logarithm
         const double D = static_cast<double>(distance);
         dc += by_log * D / (layer.c * D + 1) + by_divisor * greatest;
         dl += share * by_divisor * layer.c;
@@ -202,7 +202,7 @@ void Fire::Sums::add_to(std::span<const View> grads, std::span<const View> tenso
     for (int p = 0; p <= layer.pieces.last(); ++p) total += d[static_cast<std::size_t>(p)];
     grads[tensor_out_bias].row(0)[head] += static_cast<float>(total);
     for (int w = 0; w < width; ++w) {
-        double sum = 0, sum_x = 0; // over the pieces where the unit works
+        double sum = 0, sum_x = 0; // over the pieces in which the unit is active
         for (int p = layer.pieces.first(w); p < layer.pieces.end(w); ++p) {
             sum += d[static_cast<std::size_t>(p)];
             sum_x += dx[static_cast<std::size_t>(p)];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Forget gates, of the forgetting transformer: a score falls by what the tokens in between tell a head to forget.
-//   f_t = sigmoid(w_h . x_t + b_h)                  x_t [d_model]: what the layer's attention reads, normed
+// Forget gates, of the forgetting transformer: a score falls by the gates of the tokens between its query and its key.
+//   f_t = sigmoid(w_h . x_t + b_h)                  x_t [d_model]: the normalised input of the layer's attention
 //   score(i, j) += sum over l = j+1 .. i of ln f_l  = c_i - c_j,  c_t = c_(t-1) + ln f_t
-// gate.weight w [n_heads, d_model] and gate.bias b [n_heads] of each layer. Gates of one are no encoding, and a
-// constant gate is ALiBi of the slope -ln f. Where the mask is bidirectional, the bias is likewise that of the tokens
-// between the two, -|c_i - c_j|. Lin et al. 2025, arXiv 2503.02130; weights start as in their code.
+// Each layer has gate.weight w [n_heads, d_model] and gate.bias b [n_heads]. Gates of 1 are no encoding. A constant
+// gate f is ALiBi with the slope -ln f. With a bidirectional mask, the bias is -|c_i - c_j|, from the tokens between
+// the two as well. Lin et al. 2025, arXiv 2503.02130; weights start as in their code.
 //
-// A token's state is c_t of each head, as two floats that add up to it [n_heads, 2]: c grows with the sequence, while
-// what counts are differences of near ones, which a single float would lose.
+// The state of a token is c_t of each head, stored as two floats with the sum c_t [n_heads, 2]. c grows with the
+// sequence, while the bias needs differences of neighbouring values, for which one float is too inexact.
 #include "core/parallel.h"
 #include "encoding/base/registered.h"
 #include "kernels/kernels.h"
@@ -22,7 +22,7 @@ double log_sigmoid(double z) {
     return z < 0 ? z - std::log1p(std::exp(z)) : -std::log1p(std::exp(-z));
 }
 
-// Two floats that add up to a double, but for its last 5 bits.
+// Two floats whose sum has all bits of a double but the last 5.
 double joined(const float* pair) {
     return static_cast<double>(pair[0]) + static_cast<double>(pair[1]);
 }
@@ -50,11 +50,11 @@ public:
             float* row = state.row(static_cast<int>(t));
             kernels().dots(1, n_heads_, d_model_, weight.data, weight.stride, x.row(static_cast<int>(t)), x.stride, row,
                            state.stride);
-            // From the last head on: a head's pair lies where later heads' products were.
+            // The heads are in descending order, because a head's pair overwrites the products of later heads.
             for (int h = n_heads_ - 1; h >= 0; --h)
                 split(log_sigmoid(static_cast<double>(row[h]) + static_cast<double>(bias.row(0)[h])), row + 2 * h);
         });
-        // From what is stored, so that a sequence has the same bits in one call and in many.
+        // Adds up the stored values, so that one call and many calls give a sequence the same bits.
         parallel_for(n_heads_, std::max(1, 1024 / std::max(1, x.rows)), [&](std::ptrdiff_t h) {
             double sum = before ? joined(before + 2 * h) : 0;
             for (int t = 0; t < state.rows; ++t) {
@@ -64,7 +64,8 @@ public:
             }
         });
     }
-    // d_state of a pair's high part is that of c; the low part is what rounding left of it, and has none.
+    // d_state of a pair's high part is the gradient of c. The low part is the rounding error of the high part, and has
+    // no gradient.
     //   d ln f_t = sum over s >= t of d c_s;  d z_t = d ln f_t (1 - f_t),  z = w . x + b
     void observe_backward(View d_state, View x, int layer, Positions, View state, View dx,
                           std::span<const View> grads) const override {
@@ -80,7 +81,7 @@ public:
             }
             grads[1].row(0)[h] += static_cast<float>(d_bias);
         });
-        // d w [n_heads, d_model] += dz^T x;  dx += dz w. Strips do not depend on the threads.
+        // d w [n_heads, d_model] += dz^T x;  dx += dz w. The strips do not depend on the threads.
         constexpr int strip = 64;
         parallel_for((d_model_ + strip - 1) / strip, 1, [&](std::ptrdiff_t i) {
             const int first = static_cast<int>(i) * strip;
@@ -94,7 +95,7 @@ public:
         });
     }
 
-    bool can_move_keys() const override { return true; } // differences of sums stay
+    bool can_move_keys() const override { return true; } // differences of sums stay the same
     void bias(View scores, const Tile& tile) const override {
         for (int first = 0; first < scores.cols; first += most_keys) {
             const Keys keys(tile, first);
@@ -133,7 +134,7 @@ public:
         return {.others = moment == moment_bias ? 4 * work.pairs : 0};
     }
 
-    // The gates of a layer for x = 0.
+    // The gates of a layer at x = 0.
     std::vector<NamedTable> tables() const override {
         return {{"table", [this](const TableRequest& request) {
                      const View bias = tensor(requested_slot(request), 1);
@@ -146,7 +147,7 @@ public:
 
 private:
     static constexpr int most_keys = 256;
-    // Some keys' sums of one head, side by side.
+    // The sums of some keys for one head, as arrays.
     struct Keys {
         Keys(const Tile& tile, int first) : n(std::min(most_keys, tile.key_state.rows - first)) {
             for (int j = 0; j < n; ++j) {
@@ -155,7 +156,7 @@ private:
                 low[j] = pair[1];
             }
         }
-        // c_query - c_key: the high parts of near ones differ exactly.
+        // c_query - c_key. The high parts of neighbouring keys are subtracted without rounding.
         float difference(const float* query, int j) const { return (query[0] - high[j]) + (query[1] - low[j]); }
 
         int n;

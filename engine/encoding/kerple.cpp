@@ -28,7 +28,7 @@ public:
         const double D = static_cast<double>(std::abs(distance));
         return 0 - k.a * (power_ ? std::pow(D, k.b) : std::log1p(k.b * D));
     }
-    // By a: -ln(1 + b D), or -D^b; by b: -a D / (1 + b D), or -a D^b ln D.
+    // With respect to a: -ln(1 + b D), or -D^b. With respect to b: -a D / (1 + b D), or -a D^b ln D.
     void value_backward(int slot, int head, std::int64_t distance, double d, std::span<double> sums) const override {
         const Kernel k = kernel(slot, head);
         const double D = static_cast<double>(std::abs(distance)), raised = power_ ? std::pow(D, k.b) : 0;
@@ -46,7 +46,7 @@ public:
 private:
     struct Kernel {
         double a, b;
-        bool a_moves, b_moves; // within their bounds
+        bool a_moves, b_moves; // inside their bounds
     };
     Kernel kernel(int slot, int head) const {
         const double r1 = static_cast<double>(at(slot, 0, head)), r2 = static_cast<double>(at(slot, 1, head));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// RoPE: queries and keys are turned by an angle that grows with their position, so that their product
-// depends on the distance alone: (R_i q) . (R_j k) = q . R_{j-i} k.
+// RoPE rotates queries and keys by an angle that grows with their position, so that their product depends on the
+// distance alone: (R_i q) . (R_j k) = q . R_{j-i} k.
 //   pair k of w/2:  (a, b) -> (a cos t - b sin t, a sin t + b cos t),  t = p theta^(-2k/w)
-// on the first w (width) of the d_head columns of each head [n, n_heads * d_head].
-// Su et al. 2021, RoFormer, arXiv 2104.09864, eq. 15 and 34. A width below d_head: Black et al. 2022,
-// GPT-NeoX, arXiv 2204.06745; the exponent is then over the width. keep below 1: the slowest pairs do not turn, and
-// carry meaning alone: Barbero et al. 2024 (p-RoPE), arXiv 2410.06205. sections: pairs turn by the position on an
-// axis of their own, time, height, width: Wang et al. 2024 (Qwen2-VL), arXiv 2409.12191; interleaved: Qwen3-VL.
-// What stretches the frequencies for longer contexts is in rope_scaling.h.
+// on the first w (width) of the d_head columns of each head [n, n_heads * d_head]. Su et al. 2021, RoFormer, arXiv
+// 2104.09864, eq. 15 and 34. A width below d_head: Black et al. 2022, GPT-NeoX, arXiv 2204.06745; the exponent is then
+// over the width. keep below 1: the slowest pairs do not rotate, and hold content alone. Barbero et al. 2024 (p-RoPE),
+// arXiv 2410.06205. sections: each pair rotates by the position on its own axis: time, height or width. Wang et al.
+// 2024 (Qwen2-VL), arXiv 2409.12191; interleaved: Qwen3-VL. rope_scaling.h has the scaling for longer contexts.
 #include "core/error.h"
 #include "encoding/base/rope_scaling.h"
 #include "encoding/base/rotary.h"
@@ -58,8 +57,8 @@ public:
     }
     int changes_beyond() const override { return scaling_.changes_beyond(); }
 
-    // cos and sin as they are multiplied with; frequency in radians per position; the matrix of one head at position
-    // start.
+    // The tables: cos and sin with their factor; frequencies in radians per position; the matrix of one head at
+    // position start.
     std::vector<NamedTable> tables() const override {
         return {{"table",
                  [this](const TableRequest& request) {
@@ -82,7 +81,7 @@ public:
     }
 
 private:
-    // The axis of each pair; none if there is one axis.
+    // The axis of each pair. Empty if there is one axis.
     std::vector<int> axes() const {
         const auto count = static_cast<int>(sections_.size());
         std::vector<int> axes;
@@ -112,9 +111,9 @@ private:
     }
 
     RopeScaling scaling_;
-    double keep_ = 1;              // of the pairs, the fastest
+    double keep_ = 1;              // the fraction of the pairs that rotates: the fastest
     std::vector<double> sections_; // pairs on each axis; empty: all on the first
-    bool interleaved_ = false;     // axes take turns, as long as each has pairs left
+    bool interleaved_ = false;     // axes alternate, as long as each has pairs left
 };
 
 } // namespace

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Rotate and stretch: the embedding x [n, d_model] itself is turned, every pair of neighbours by the
-// same angle, and made longer after each full turn.
+// Rotate and stretch: rotates the embedding x [n, d_model], every pair of neighbouring columns by the same angle, and
+// makes it longer after each full rotation.
 //   y = s(p) |x| R(2 pi p / period) x,  s(p) = step (floor(p / period) + 1)
-// With an odd d_model the last column is only stretched. The length |x| makes it quadratic in x:
+// With an odd d_model the last column is only stretched. The length |x| makes the encoding quadratic in x:
 //   dx = s(p) (|x| g + (x . g / |x|) x),  g = R^T dy
-// A norm that follows takes the stretch away again, and p and p + period become one.
-// Ben Kurzion, "Investigating Transformer Positional Encodings" (github.com/benkurzion/Transformer),
-// with a period of 36 and of 6.
+// A norm after it removes the stretch, so that p and p + period become the same. Ben Kurzion, "Investigating
+// Transformer Positional Encodings" (github.com/benkurzion/Transformer), with a period of 36 and of 6.
 #include "core/parallel.h"
 #include "encoding/base/registered.h"
 #include "encoding/base/rotation.h"
@@ -25,7 +24,7 @@ double dot(const float* a, const float* b, int n) {
     return sum;
 }
 
-// x [n] -> scale * R x, where the pairs of neighbours turn by the angle of (cos, sin).
+// x [n] -> scale * R x: rotates pairs of neighbouring columns by the angle of (cos, sin).
 void turn(float* x, int n, float cos, float sin, float scale) {
     const float c = cos * scale, s = sin * scale;
 #pragma omp simd
@@ -71,13 +70,13 @@ public:
         });
     }
 
-    // The length of a row, and its turn.
+    // The length of a row, and its rotation.
     Operations operations(Moment moment, const Work& work) const override {
         return {.others =
                     moment == moment_embed ? (5.0 * dims().d_model + 3 * operations_of_function) * work.tokens : 0};
     }
 
-    // scale: of a row of length 1. matrix: R at position start.
+    // scale: for a row of length 1. matrix: R at position start.
     std::vector<NamedTable> tables() const override {
         return {{"table",
                  [this](const TableRequest& request) {
@@ -93,7 +92,7 @@ public:
     }
 
 private:
-    // Of whole turns nothing is left, so that p and p + period turn by the same bits.
+    // Whole rotations are removed, so that p and p + period give the same bits.
     double angle(int position) const { return two_pi * (position % period_) / period_; }
     double stretch(int position) const {
         const int turns = position / period_;

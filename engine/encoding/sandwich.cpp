@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Sandwich: the scalar product of two sinusoidal positions, which falls with their distance, as a bias.
+// Sandwich: a bias equal to the scalar product of two sinusoidal positions, which falls with their distance.
 //   score(i, j) += (sum_{k=1..width/2} cos(D w_k) - width/2) / c_h,  w_k = 10000^(-2k/width),  D = |p_i - p_j|
 //   c_h = scale (h + 1) / n_heads, h = 0 .. n_heads - 1
-// The constant makes it 0 at D = 0, and changes no softmax. Chi et al. 2023, arXiv 2212.10356; NeMo's code.
+// The constant width/2 makes the bias 0 at D = 0, and does not affect the softmax. Chi et al. 2023, arXiv 2212.10356;
+// NeMo's code.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
 
@@ -26,7 +27,8 @@ public:
         DistanceBias::ready();
     }
     void prepare(int n_positions) override {
-        const int most = std::min({n_positions, 1 << 20, (1 << 27) / (width_ / 2)}); // distances, and their cosines
+        const int most = std::min({n_positions, 1 << 20, (1 << 27) / (width_ / 2)}); // number of distances, and of
+                                                                                     // their cosines
         for (int d = static_cast<int>(sums_.size()); d < most; ++d) sums_.push_back(sum(d));
         DistanceBias::prepare(most);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Segments: a trained row for each part of the input (a question and its context, say), added to the embedding
-// x [n, d_model] besides an encoding of the positions. Without segment ids all rows are of segment 0.
+// Segments: a trained row for each part of the input (for example a question and its context), added to the embedding x
+// [n, d_model]. It complements an encoding of the positions. Without segment ids all rows are in segment 0.
 //   x_i += S[segment_i],  S = weight [count, d_model]
 // Devlin et al. 2019 (BERT), arXiv 1810.04805, section 3.
 #include "encoding/base/row_table.h"

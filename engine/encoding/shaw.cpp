@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Relative position representations: a trained vector for each distance up to a clip is added to the keys, and one to
-// the values. With r = clamp(p_j - p_i, -clip, clip) + clip, keys and values [2 clip + 1, d_head], of all heads of a
-// layer:
+// Relative position representations: each distance, up to a clip, has a trained vector that is added to the keys, and
+// another that is added to the values. With r = clamp(p_j - p_i, -clip, clip) + clip, keys and values [2 clip + 1,
+// d_head] are shared by all heads of a layer:
 //   score(i, j) = (q_i . k_j + q_i . keys[r]) * scale,  out_i = sum_j w_ij (v_j + values[r])
-// Nothing of the size of all pairs exists: q_i meets the 2 clip + 1 keys once and each score picks its own; the weights
-// of the keys at one distance are added up before they meet its value.
-// Shaw, Uszkoreit and Vaswani 2018, arXiv 1803.02155, eq. 3 to 5. Without values it is what BERT calls relative_key.
+// Nothing of the size of all pairs is stored. q_i is multiplied once with the 2 clip + 1 keys, and each score reads its
+// product. The weights of the keys at one distance are added up before they are multiplied with its value. Shaw,
+// Uszkoreit and Vaswani 2018, arXiv 1803.02155, eq. 3 to 5. Without values it is BERT's relative_key.
 #include "encoding/base/registered.h"
 #include "encoding/base/relative.h"
 
@@ -60,7 +60,7 @@ public:
         values.add_gradient(1, weights, d_out, tile, gradient.tensors[1]);
     }
 
-    // A query meets the vector of each distance that its keys have, and a key picks what it needs.
+    // A query is multiplied with the vector of each distance of its keys, and each key reads its product.
     Operations operations(Moment moment, const Work& work) const override {
         if (!(moments() & moment)) return {};
         const double distances = dims().mask == Mask::causal ? clip_ + 1 : 2.0 * clip_ + 1;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sinks: a trained logit for each head that stands in the denominator of its softmax and has no value.
-//   weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum over keys l of exp(score(i, l))),  s = logit [n_heads] of each
-//     layer
-// A head that finds nothing can then attend to nothing; s_h = -inf is the plain softmax. It tells no order: a model has
-// it beside an encoding that does, or learns order from its mask. OpenAI 2025 (gpt-oss), arXiv 2508.10925; the logit 0,
-// from which training starts, is Miller's "Attention is off by one" (2023). Xiao et al. 2024, arXiv 2309.17453: without
-// it the first token becomes the sink.
+// Sinks: a trained logit of each head, added to the denominator of its softmax, with no value of its own.
+//   weight(i, j) = exp(score(i, j)) / (exp(s_h) + sum over keys l of exp(score(i, l)))
+//   s = logit [n_heads] of each layer
+// A head can then attend to nothing. s_h = -inf is the plain softmax. A sink encodes no order: a model combines it with
+// an encoding that does, or learns order from its mask. OpenAI 2025 (gpt-oss), arXiv 2508.10925. Training starts at the
+// logit 0, Miller's "Attention is off by one" (2023). Without a sink the first token takes this role: Xiao et al. 2024,
+// arXiv 2309.17453.
 #include "encoding/base/registered.h"
 
 namespace ordo {

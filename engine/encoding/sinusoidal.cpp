@@ -2,11 +2,11 @@
 // Sinusoidal positions: waves of the position, from fast to slow, added to the embedding x [n, d_model].
 //   x_p -> scale x_p + PE(p + offset)
 //   PE(p, pair k) = (sin(p / base^e_k), cos(p / base^e_k))
-// law=paper: e_k = 2k/d, k = 0 .. ceil(d/2) - 1; an odd d has a sine more than it has cosines.
-// law=tensor2tensor: e_k = k / max(n - 1, 1), k = 0 .. n - 1, n = floor(d/2), from 1 down to 1/base exactly; an
-// odd d ends in a column of zeros.
-// layout=interleaved: columns 2k and 2k + 1; layout=halves: all sines, then all cosines, as tensor2tensor has them.
-// scale is sqrt(d) unless given: without it the waves swamp embeddings of size 1/sqrt(d).
+// law=paper: e_k = 2k/d, k = 0 .. ceil(d/2) - 1; an odd d has one sine more than cosines.
+// law=tensor2tensor: e_k = k / max(n - 1, 1), k = 0 .. n - 1, n = floor(d/2), from 1 down to 1/base exactly; an odd d
+// ends in a column of zeros.
+// layout=interleaved: columns 2k and 2k + 1. layout=halves: all sines, then all cosines, as in tensor2tensor.
+// scale is sqrt(d) by default: without it the waves outweigh embeddings of size 1/sqrt(d).
 // Vaswani et al. 2017, arXiv 1706.03762, sections 3.4 and 3.5; tensor2tensor, common_attention.py.
 #include "core/error.h"
 #include "core/parallel.h"
@@ -70,7 +70,7 @@ public:
         return {.others = moment == moment_embed ? (scale_ == 1 ? 1.0 : 2.0) * d_ * work.tokens : 0};
     }
 
-    // The matrix that is added, and the tensors that it is usually computed by, one after another.
+    // The added matrix, then the tensors from which it is usually computed.
     std::vector<NamedTable> tables() const override {
         const auto angle = [this](int p, int k) { return this->angle(p, k); };
         return {{"table",

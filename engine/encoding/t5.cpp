@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// T5's bias: a trained number for each head and bucket of distances, added to scaled scores, the same in all layers.
+// T5's bias: a trained number for each head and bucket of distances, added to the scaled scores of all layers.
 //   score(i, j) += W[bucket(p_i - p_j), h],  W = weight [buckets, n_heads]
 //   bucket(D) = D for D < n/2, else min(n - 1, n/2 + floor(ln(D / (n/2)) / ln(distance / (n/2)) * (n - n/2)))
-// A causal model has n = buckets, and D = 0 for a later key; a bidirectional one n = buckets/2 for |D|, and later keys
-// have the second half. Raffel et al. 2020, arXiv 1910.10683, section 2.1, and the authors' code.
+// A causal model has n = buckets, and D = 0 for a later key. A bidirectional model has n = buckets/2 for |D|, and later
+// keys use the second half. Raffel et al. 2020, arXiv 1910.10683, section 2.1, and the authors' code.
 #include "core/error.h"
 #include "encoding/base/distance_bias.h"
 
@@ -16,7 +16,7 @@ class T5 final : public DistanceBias {
 public:
     using DistanceBias::DistanceBias;
     void parameters(Params& p) override {
-        const int unit = causal() ? 2 : 4; // half a side is exact
+        const int unit = causal() ? 2 : 4; // half of the buckets of a sign hold one distance each
         p.integer("buckets", buckets_, unit, 4096, "of distances; half of a sign's hold one distance each");
         if (buckets_ % unit != 0)
             fail(ErrorCode::usage, "t5: buckets: expected a multiple of ", unit, ", found ", buckets_);
@@ -50,12 +50,12 @@ public:
 private:
     bool causal() const { return dims().mask == Mask::causal; }
     int bucket(std::int64_t distance) const {
-        const int n = causal() ? buckets_ : buckets_ / 2, exact = n / 2; // n: of one sign
+        const int n = causal() ? buckets_ : buckets_ / 2, exact = n / 2; // n: buckets of one sign
         const int first = !causal() && distance < 0 ? n : 0;
         const auto D = static_cast<int>(std::clamp<std::int64_t>(first > 0 ? -distance : distance, 0, distance_));
         if (D < exact || D == distance_) return first + (D < exact ? D : n - 1);
         const double steps = std::log(1.0 * D / exact) / std::log(1.0 * distance_ / exact) * (n - exact);
-        // The 1e-9 is for quotients that are whole numbers, which rounding may leave below.
+        // The 1e-9 is for integer quotients that rounding makes smaller.
         return first + std::min(n - 1, exact + static_cast<int>(std::floor(steps + 1e-9)));
     }
 

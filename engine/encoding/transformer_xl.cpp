@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Transformer-XL's relative positions: sinusoids of the distance, projected, and two trained queries of nobody's.
+// Transformer-XL's relative positions: projected sinusoids of the distance, and two trained vectors u and v that act as
+// queries.
 //   score(i, j) = (q_i . k_j + u_h . k_j + (q_i + v_h) . r_h(p_i - p_j)) * scale
-//   r(t) = W s(t),  s(t) = [sin(t w_0) .. sin(t w_(n-1)), cos(t w_0) .. cos(t w_(n-1))],  w_k = 10000^(-k/n),  n =
-//     width/2
-// projection W [n_heads * d_head, width], u and v [n_heads, d_head], of one layer; r_h are rows h of r.
-// Dai et al. 2019, arXiv 1901.02860, section 3.3. Distances are looked up directly: there is no "relative shift".
+//   r(t) = W s(t),  s(t) = [sin(t w_0) .. sin(t w_(n-1)), cos(t w_0) .. cos(t w_(n-1))],  w_k = 10000^(-k/n)
+//   n = width/2
+// Each layer has projection W [n_heads * d_head, width], and u and v [n_heads, d_head]; r_h are rows h of r. Dai et al.
+// 2019, arXiv 1901.02860, section 3.3. Distances are looked up directly: there is no "relative shift".
 //
 // ROTATE adds u to the queries, so that q.k holds both content terms; BIAS reads q + u. prepare() computes r of all
-// distances once for each layer: as much again as q.k is then all that a score costs. Those that it has no room for
-// are computed when met, by the same sums.
+// distances once for each layer. A score then costs only as much again as q.k. Distances beyond the table's limit are
+// computed when needed, by the same sums.
 //   d score/d q_i = sum_j g_ij r(t_ij) = W T_i,  d score/d W = sum_i (q_i + v) T_i^T,  T_i = sum_j g_ij s(t_ij)
 #include "core/error.h"
 #include "core/parallel.h"
@@ -22,10 +23,10 @@ namespace ordo {
 namespace {
 
 constexpr std::size_t max_table_floats = std::size_t{1} << 26; // 256 MiB of r, in all layers
-constexpr int ahead = 64;            // later keys, of a causal model: those that a tile computes and masks
-constexpr int scratch_floats = 2048; // of an array on the stack, which may be one of 64 KiB
+constexpr int ahead = 64;            // later keys in a causal model, which a tile computes and then masks
+constexpr int scratch_floats = 2048; // of an array on a stack that may have 64 KiB
 constexpr int slab = TurnedRows::slab;
-constexpr int sinusoid_columns = 256; // whose gradients are taken at once
+constexpr int sinusoid_columns = 256; // gradients are computed for so many columns at once
 
 struct Layer {
     View projection, u, v;
@@ -50,7 +51,7 @@ public:
     unsigned moments() const override { return moment_rotate | moment_bias; }
     unsigned reads() const override { return reads_queries; }
 
-    // All start as in the authors' code: normal, 0.02.
+    // The tensors start as in the authors' code: normal, 0.02.
     std::vector<TensorSpec> tensors() const override {
         const std::int64_t heads = dims().n_heads, e = dims().d_head;
         return {{.name = "projection", .shape = {heads * e, width_}, .per_layer = true},
@@ -89,7 +90,7 @@ public:
         return {2 * e * work.pairs, e * work.query_rows + work.pairs};
     }
 
-    // s(t), t = start ..; r_h(t) of one head.
+    // sinusoid: s(t), t = start .. ; vectors: r_h(t) of one head.
     std::vector<NamedTable> tables() const override {
         const auto s = [this](int t, int c) { return component(-t, c); };
         return {{"sinusoid", [=, this](const TableRequest& request) { return make_values(request, "dim", width_, s); }},
@@ -106,10 +107,10 @@ public:
     }
 
 private:
-    // Rows are p_j - p_i = -t, as those of RelativePairs; prepared are [first_, end()).
+    // Rows are p_j - p_i = -t, as in RelativePairs. The prepared rows are [first_, end()).
     std::int64_t end() const { return first_ + prepared_; }
     bool is_prepared(std::int64_t row) const { return row >= first_ && row < end(); }
-    // How many of count rows from this one are prepared like it, or like it not.
+    // The number of rows, out of `count` from this one, that are all prepared or all not prepared.
     int alike(std::int64_t row, int count) const {
         const std::int64_t until = row < first_ ? first_ : row < end() ? end() : row + count;
         return static_cast<int>(std::min<std::int64_t>(count, until - row));
@@ -143,8 +144,8 @@ private:
     int prepared_ = 0;
 };
 
-// r_h of some rows: out [d_head, count], stride apart. Every r comes from here. columns [slab, count or more]: working
-// memory, for columns of s, one below the other.
+// Computes r_h of some rows: out [d_head, count], stride apart. Every r is computed here. columns [slab, count or more]
+// is working memory for columns of s, one below the other.
 void TransformerXl::vectors(const Layer& layer, int head, std::int64_t row, int count, View columns, float* out,
                             int stride) const {
     const View w = projection_of(layer, head);
@@ -163,8 +164,8 @@ void TransformerXl::prepare(int n_positions) {
     const auto most = static_cast<int>(std::min<std::size_t>(max_table_floats / floats, 1 << 24));
     const bool causal = dims().mask == Mask::causal;
     int back = std::min(n_positions, causal ? most - ahead : most / 2) - 1;
-    back = (back + slab - 1) / slab * slab; // so that spans of pairs begin with slabs
-    if (back > -first_) {                   // further than there is
+    back = (back + slab - 1) / slab * slab; // so that spans of pairs begin at slabs
+    if (back > -first_) {                   // beyond the prepared rows
         first_ = -back;
         prepared_ = back + (causal ? ahead : back + slab);
         sinusoids_ = Buffer<float>(static_cast<std::size_t>(prepared_) * static_cast<std::size_t>(width_));
@@ -177,7 +178,8 @@ void TransformerXl::prepare(int n_positions) {
     const int rows = prepared_, heads = dims().n_heads, slabs = (rows + slab - 1) / slab;
     for (Layer& layer : layers_)
         while (layer.vectors.size() < static_cast<std::size_t>(heads)) layer.vectors.emplace_back(rows, dims().d_head);
-    const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims().d_head * width_)); // slabs worth waking a thread for
+    const std::ptrdiff_t grain = std::max(1, (1 << 16) / (dims().d_head * width_)); // slabs that are worth waking a
+                                                                                    // thread
     parallel_for(std::ssize(layers_) * heads * slabs, grain, [&](std::ptrdiff_t i) {
         Layer& layer = layers_[static_cast<std::size_t>(i / slabs / heads)];
         const int head = static_cast<int>(i / slabs % heads), row = static_cast<int>(i % slabs) * slab;
@@ -206,7 +208,7 @@ void TransformerXl::products(float alpha, const Layer& layer, int head, View q, 
     }
 }
 
-// q + v of some of a tile's queries, which hold u already.
+// q + v for some of a tile's queries, which already include u.
 View TransformerXl::shifted(const Layer& layer, const Tile& tile, int top, int count, float* scratch) const {
     const View out = view(scratch, count, dims().d_head);
     const float *u = layer.u.row(tile.head), *v = layer.v.row(tile.head);
@@ -239,8 +241,8 @@ void TransformerXl::bias(View scores, const Tile& tile) const {
     });
 }
 
-// to [n, ..] += alpha * weights[i][r] times columns of s(-(row + r)), from `column` on. The rows of a span are summed
-// up in one product, prepared or not.
+// to [n, ..] += alpha * weights[i][r] times columns of s(-(row + r)), starting at `column`. One product adds up the
+// rows of a span, prepared or not.
 void TransformerXl::add_sinusoids(float alpha, const float* weights, std::int64_t row, int count, int column,
                                   View to) const {
     const auto add = [&](const float* s, std::ptrdiff_t stride, const View& columns) {
@@ -286,7 +288,7 @@ void TransformerXl::bias_backward(View d_scores, const Tile& tile, const TileGra
             for (int i = 0; i < n; ++i) {
                 kernels().add(w.rows, dq + i * w.rows, gradient.q.row(top + i));
                 kernels().add(w.rows, dq + i * w.rows, dv);
-                kernels().axpy(w.rows, -1, dq + i * w.rows, du); // q holds it, and the distance does not
+                kernels().axpy(w.rows, -1, dq + i * w.rows, du); // q includes u, and the distance term does not
             }
         }
     });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// xPos: RoPE whose queries shrink and keys grow with the position, so that their product falls with the distance, and
-// more where pairs turn fast: (R_i q) . (R_j k) = q . zeta^((i-j)/scale) R_{j-i} k.
+// xPos is RoPE whose queries shrink and keys grow with the position. Their product falls with the distance, and more so
+// in pairs that rotate fast: (R_i q) . (R_j k) = q . zeta^((i-j)/scale) R_{j-i} k.
 //   pair k of w/2:  (a, b) -> g (a cos t - b sin t, a sin t + b cos t),  t = p theta^(-2k/w)
 //   g = zeta_k^(p/scale) of queries, zeta_k^(-p/scale) of keys,  zeta_k = (2k/w + gamma)/(1 + gamma)
-// on the first w (width) of the d_head columns of each head [n, n_heads * d_head].
-// Sun et al. 2022, A Length-Extrapolatable Transformer, arXiv 2212.10554, eq. 16 and table 3 (gamma 0.4, scale 512).
-// Positions are not centred, as in some code: that would depend on the length, and every cached key with it. Keys of
-// later positions are refused as soon as they could grow past 2^96, as floats end at 2^128.
+// on the first w (width) of the d_head columns of each head [n, n_heads * d_head]. Sun et al. 2022, A
+// Length-Extrapolatable Transformer, arXiv 2212.10554, eq. 16 and table 3 (gamma 0.4, scale 512). Some code centres
+// positions. Ordo does not, because the centre depends on the length, and so would every cached key. Keys could grow
+// past 2^96 at later positions, which are refused, as floats end at 2^128.
 #include "encoding/base/rotary.h"
 
 #include <cmath>
@@ -40,7 +40,7 @@ public:
         return static_cast<int>(std::min<double>(most, 96 * std::log(2.0) * scale_ / -std::log(zeta(0))));
     }
 
-    // Queries are multiplied by `scale`, keys divided.
+    // Queries are multiplied with `scale`, and keys divided by it.
     std::vector<NamedTable> tables() const override {
         return {{"table",
                  [this](const TableRequest& request) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether positions follow each other without gaps, as those of text do: what is known by distance then lies in order.
+// Whether positions follow each other without gaps, as those of text do. A table by distance is then read in order.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -8,7 +8,7 @@
 
 namespace ordo {
 
-// On the first axis. True of none.
+// Reads the first axis. True for an empty list.
 inline bool consecutive(Positions positions) {
     if (positions.known_consecutive() || positions.empty()) return true;
     if (positions.axes() == 1) return kernels().consecutive(static_cast<int>(positions.size()), positions.ids().data());

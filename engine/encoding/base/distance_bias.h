@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Encodings whose bias depends on the distance alone: score(i, j) += value(head, p_i - p_j). An encoding of this kind
-// is its value(), its tensors, and the gradient of value() by them. A distance is positive for a key before its query.
+// Encodings whose bias depends on the distance alone: score(i, j) += value(head, p_i - p_j). Such an encoding defines
+// value(), its tensors, and the gradient of value() with respect to them. A distance is positive for a key before its
+// query.
 #pragma once
 
 #include "encoding/base/distance_table.h"
@@ -14,15 +15,16 @@ public:
 
     // ---- The formula -------------------------------------------------------------------------
     virtual double value(int slot, int head, std::int64_t distance) const = 0;
-    // The same as it is added to scores.
+    // value() as it is added to scores.
     virtual float added(int slot, int head, std::int64_t distance) const {
         return static_cast<float>(value(slot, head, distance));
     }
-    // d value(): adds to sums, one for each of tensors(), whose last axis has one number for each head.
+    // Backward of value(), whose gradient is d. Adds to sums, which has one number for each of tensors(); the last axis
+    // of each tensor is the heads.
     virtual void value_backward(int /*slot*/, int /*head*/, std::int64_t /*distance*/, double /*d*/,
                                 std::span<double> /*sums*/) const {}
 
-    // A second table of `ordo table`, of numbers that each head has. None if there are no columns.
+    // A second table of `ordo table`, with numbers for each head. Without columns there is none.
     struct HeadTable {
         std::string name;
         std::vector<std::string> columns;
@@ -30,7 +32,7 @@ public:
     };
     virtual HeadTable head_table() const { return {}; }
 
-    // ---- What follows from it ----------------------------------------------------------------
+    // ---- Derived from the formula ------------------------------------------------------------
     unsigned moments() const override { return moment_bias; }
     void prepare(int n_positions) override;
     void bias(View scores, const Tile& tile) const override;
@@ -43,9 +45,9 @@ public:
 
 protected:
     int heads() const { return dims().n_heads; }
-    // Of a tensor [n_heads] of a slot, the number of a head.
+    // The number of a head in a tensor [n_heads] of a slot.
     float at(int slot, std::size_t i, int head) const { return tensor(slot, i).row(0)[head]; }
-    // A tensor [n_heads] of each layer.
+    // A tensor [n_heads] in each layer.
     TensorSpec per_head(std::string name, InitialValues initial) const {
         return {.name = std::move(name), .shape = {heads()}, .initial = std::move(initial), .per_layer = true};
     }

@@ -12,8 +12,8 @@ namespace ordo {
 namespace {
 
 constexpr std::int64_t most_floats = std::int64_t{1} << 24; // 64 MiB; the rest is computed as needed
-// A causal mask hides what is ahead, but a tile across its edge holds it, and a bias is added to it before it is
-// hidden: as far as a tile is likely to reach, that should be cheap.
+// A causal mask hides the keys ahead. A tile on its edge still holds such keys, and adds their bias before it hides
+// them. These distances should be cheap, as far ahead as a tile is likely to reach.
 constexpr std::int64_t least_ahead = 512;
 
 } // namespace
@@ -32,10 +32,10 @@ void DistanceTable::prepare(int n_positions) {
     });
 }
 
-// In decoding, a thread comes to the row of its next head next, which is the next one or, beside one other thread, that
-// after it (beside more it is a guess); what it reads would come from memory: the weights of a layer have been read
-// since. A few lines are enough: by then the machine sees by itself what is read. (GCC drops calls of functions that do
-// nothing but prefetch, unless they are inlined.)
+// In decoding, a thread reads the row of its next head next. That is the next row, or the row after it if a second
+// thread runs; with more threads it is a guess. The row would otherwise come from memory, as the layer's weights have
+// been read since. A few cache lines are enough: after them the hardware prefetcher takes over. (GCC drops calls of
+// functions that do nothing but prefetch, unless they are inlined.)
 [[gnu::always_inline]] inline void DistanceTable::fetch_next(int row, std::int64_t at, std::int64_t n) const {
     constexpr std::int64_t line = 64 / sizeof(float);
     const int one = row + 1 < rows_ ? row + 1 : 0, two = one + 1 < rows_ ? one + 1 : 0;
@@ -63,7 +63,7 @@ void DistanceTable::add(View scores, int row, const Tile& tile, bool consecutive
             if (scores.rows == 1) fetch_next(row, at, n);
             continue;
         }
-        const std::int64_t first = std::clamp<std::int64_t>(-at, 0, n); // what the table has: [first, last)
+        const std::int64_t first = std::clamp<std::int64_t>(-at, 0, n); // the keys within the table: [first, last)
         const std::int64_t last = std::clamp<std::int64_t>(width_ - at, first, n);
         add_one_by_one(to, row, tile, i, 0, first);
         if (last > first) kernels().add(static_cast<int>(last - first), row_of(row) + at + first, to + first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An encoding that overrides nothing: it has no gradients, costs nothing, and moves no keys that hold positions.
+// The defaults of Encoding: no gradients, no cost, and no keys moved that hold positions.
 #include "core/error.h"
 #include "encoding/base/moments.h"
 #include "encoding/base/spec.h"

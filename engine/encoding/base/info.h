@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An encoding as its file describes it.
+// The description of an encoding, which its file defines.
 #pragma once
 
 #include "ordo.h"

@@ -16,8 +16,7 @@ View columns(View v, int first, int count) {
 
 } // namespace
 
-// A tile and its gradient as one encoding sees them: with its own columns of the state. Copied only where these are not
-// all.
+// A tile and its gradient, restricted to one encoding's columns of the state. Copied only where these are not all.
 class LayerEncodings::Shown {
 public:
     Shown(const LayerEncodings& all, const Item& item, const Tile& tile) : tile_(&tile) {
@@ -72,7 +71,7 @@ void LayerEncodings::mix(View out, View weights, const Tile& tile) const {
 
 float LayerEncodings::sink(int head) const {
     for (const Item& item : items_)
-        if (item.moments & moment_sink) return item.encoding->sink(layer_, head); // there is but one
+        if (item.moments & moment_sink) return item.encoding->sink(layer_, head); // at most one encoding has a sink
     return -std::numeric_limits<float>::infinity();
 }
 
@@ -94,7 +93,7 @@ void LayerEncodings::observe_backward(View d_state, View x, Positions positions,
 
 void LayerEncodings::rotate_backward(View dx, View x, const HeadRows& rows, const TensorGradients& grads) const {
     for (std::size_t i = 0; i < items_.size(); ++i)
-        if (items_[i].backward & moment_rotate) // there is but one
+        if (items_[i].backward & moment_rotate) // at most one encoding rotates
             items_[i].encoding->rotate_backward(dx, x, rows, grads[i]);
 }
 
@@ -113,7 +112,7 @@ void LayerEncodings::rescore_backward(View d_scores, View scores, const Tile& ti
         const Item& item = items_[i];
         if (!(item.moments & moment_rescore)) continue;
         View before = scores;
-        for (std::size_t j = 0; j < i; ++j) { // what those before it have made of the row
+        for (std::size_t j = 0; j < i; ++j) { // the row after the encodings before this one
             if (!(items_[j].moments & moment_rescore)) continue;
             if (before.data == scores.data) {
                 row.assign(scores.data, scores.data + scores.cols);

@@ -7,16 +7,16 @@
 
 namespace ordo {
 
-// Gradients of tensors, which a backward adds to: for each encoding of a layer, a view for each of its tensors().
+// Gradients of tensors, to which a backward adds. For each encoding of a layer: a view for each of its tensors().
 using TensorGradients = std::vector<std::vector<View>>;
 
-// Is told the time of each call of a moment that a pass makes (`ordo bench`). Calls come from many threads at once.
+// Observes each call of a moment in a pass, with its time (`ordo bench`). Many threads call it at once.
 class MomentTimer {
 public:
     virtual ~MomentTimer() = default;
     virtual void add(Moment moment, Clock::duration time) = 0;
 
-    // Makes a call, and tells the timer if there is one.
+    // Makes a call, and reports it to the timer if there is one.
     template <class Call>
     static void call(MomentTimer* timer, Moment moment, const Call& call) {
         if (!timer) return call();
@@ -26,14 +26,14 @@ public:
     }
 };
 
-// The encodings that act in one layer, applied left to right. A call is given the state of all of them; each encoding
-// is given its own columns.
+// The encodings that act in one layer, applied left to right. A call gets the state of all of them and gives each
+// encoding its own columns.
 class LayerEncodings {
 public:
     unsigned moments() const { return moments_; }
-    unsigned backward_moments() const { return backward_; } // of those, the moments whose backward is to be called
+    unsigned backward_moments() const { return backward_; } // the moments whose backward must be called
     unsigned reads() const { return reads_; }
-    int state_floats() const { return state_floats_; } // a token
+    int state_floats() const { return state_floats_; } // for each token
     bool empty() const { return items_.empty(); }
 
     void observe(View x, Positions positions, const float* before, View state) const;
@@ -43,8 +43,8 @@ public:
     void bias(View scores, const Tile& tile) const;
     void rescore(View scores, const Tile& tile) const;
     void mix(View out, View weights, const Tile& tile) const;
-    float sink(int head) const;                                   // -inf: there is none
-    Operations operations(Moment moment, const Work& work) const; // of all of them in this layer
+    float sink(int head) const;                                   // -inf if there is none
+    Operations operations(Moment moment, const Work& work) const; // sum over the encodings of this layer
 
     void observe_backward(View d_state, View x, Positions positions, View state, View dx,
                           const TensorGradients& grads) const;
@@ -68,7 +68,7 @@ private:
         std::vector<int> tensors = {};      // indices into EncodingStack::tensors()
     };
     class Shown;
-    // call(item), timed, for each encoding that acts on the moment.
+    // Calls call(item), timed, for each encoding that acts at the moment.
     template <class Call>
     void each(Moment moment, const Call& call) const {
         for (const Item& item : items_)

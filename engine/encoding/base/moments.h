@@ -6,7 +6,7 @@
 
 namespace ordo {
 
-// In the order of a pass, with the values that each acts on.
+// In the order of a pass, with the values on which each moment acts.
 struct MomentInfo {
     Moment moment;
     std::string_view name, acts_on;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The parameters of an encoding, each declared once: its name, its member, its range and its meaning. One function of
-// an encoding, parameters(), declares them in the order of the canonical spec. It is run three times: to read a spec
-// into the members, to write the members as a spec, and to list them for `ordo encodings`.
+// The parameters of an encoding. The function parameters() declares each of them once, with its name, member, range and
+// meaning, in the order of the canonical spec. It runs three times: to read a spec into the members, to write the
+// members as a spec, and to list them for `ordo encodings`.
 #pragma once
 
 #include "encoding/base/spec.h"
@@ -23,8 +23,8 @@ public:
     explicit Params(SpecWriter& write) : write_(&write) {}
     explicit Params(std::vector<Parameter>& list) : list_(&list) {}
 
-    // A member holds its default before it is read. fallback: the default in words, where it depends on the model. Each
-    // throws Error(usage) for a value in the spec that is outside the range, which includes both ends.
+    // A member holds its default before it is read. fallback says the default in words, where it depends on the model.
+    // Each throws Error(usage) for a value of the spec outside the range. The range includes both ends.
     void number(std::string_view name, double& member, double least, double most, std::string_view meaning,
                 std::string_view fallback = {});
     void integer(std::string_view name, int& member, int least, int most, std::string_view meaning,
@@ -34,14 +34,14 @@ public:
                  std::string_view meaning, std::size_t fewest = 1);
     // yes or no
     void flag(std::string_view name, bool& member, std::string_view meaning);
-    // An enumerator, or truth: the index of one of the words.
+    // The member is an enumerator or a bool: the index of one of the words.
     template <class Choice>
     void choice(std::string_view name, Choice& member, std::initializer_list<std::string_view> words,
                 std::string_view meaning, std::string_view fallback = {}) {
         member = static_cast<Choice>(index(name, static_cast<std::size_t>(member), words, meaning, fallback));
     }
 
-    // The canonical spec leaves the next parameter out if this is true: what it has by default.
+    // If this is true, the canonical spec omits the next parameter, which then has its default.
     Params& unless(bool left_out) {
         left_out_ = left_out;
         return *this;
@@ -50,7 +50,7 @@ public:
     // The item that is read; null in the other two runs.
     const SpecItem* read() const { return read_; }
     bool listing() const { return list_ != nullptr; }
-    // The spec that is read has this parameter.
+    // Whether the spec that is read has this parameter.
     bool given(std::string_view name) const {
         const auto is_it = [&](const auto& value) { return value.first == name; };
         return read_ && std::any_of(read_->values.begin(), read_->values.end(), is_it);
@@ -59,7 +59,7 @@ public:
 private:
     std::size_t index(std::string_view name, std::size_t now, std::initializer_list<std::string_view> words,
                       std::string_view meaning, std::string_view fallback);
-    // Writes or lists one whose value is as given.
+    // Writes or lists a parameter with this value.
     template <class Value>
     void show(std::string_view name, const Value& value, std::string_view text, std::string_view meaning);
 

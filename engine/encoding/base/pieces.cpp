@@ -15,7 +15,7 @@ double number(View tensor, int row = 0, int col = 0) {
 void Pieces::build(const Network& network) {
     const auto [in_weight, in_bias, out_weight, out_bias] = network;
     const int n_heads = out_weight.rows, width = out_weight.cols;
-    // Where a unit's input is 0, or a negative number for one that is the same for all x >= 0.
+    // The input at which a unit switches on or off; negative for a unit that does not switch at any x >= 0.
     const auto border = [in_weight = in_weight, in_bias = in_bias](int unit) {
         const double at = -number(in_bias, 0, unit) / number(in_weight, unit);
         return at > 0 && std::isfinite(at) ? at : -1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A hidden layer of ReLU units of one number x >= 0, as the lines that it is made of:
+// A hidden layer of ReLU units with one input x >= 0, stored as line segments:
 //   f_h(x) = out_bias[h] + sum_w out_weight[h, w] relu(in_weight[w] x + in_bias[w])
-// Between a place where a unit sets in or out and the next, f_h is a line, so that a value costs one multiplication,
-// however wide the layer is. Piece p lies between borders p - 1 and p.
+// f_h is a line between neighbouring borders, the inputs at which a unit switches on or off. A value therefore costs
+// one multiplication, whatever the width. Piece p lies between borders p - 1 and p.
 #pragma once
 
 #include "ordo.h"
@@ -21,7 +21,7 @@ public:
     int piece(double x) const {
         return static_cast<int>(std::upper_bound(borders_.begin(), borders_.end(), x) - borders_.begin());
     }
-    // The same from a piece that is near.
+    // The same, searched from a nearby piece.
     int piece(double x, int near) const {
         while (near > 0 && x < borders_[static_cast<std::size_t>(near) - 1]) --near;
         while (near < last() && x >= borders_[static_cast<std::size_t>(near)]) ++near;
@@ -33,7 +33,7 @@ public:
         return line.slope * x + line.offset;
     }
     int last() const { return static_cast<int>(borders_.size()); }
-    // Unit w works in pieces first(w) .. end(w) - 1.
+    // Unit w is active in pieces first(w) .. end(w) - 1.
     int first(int unit) const { return ranges_[static_cast<std::size_t>(unit)].first; }
     int end(int unit) const { return ranges_[static_cast<std::size_t>(unit)].end; }
 

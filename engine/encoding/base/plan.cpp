@@ -13,8 +13,8 @@ namespace {
 constexpr int most_layers = 1 << 16;
 constexpr std::size_t most_encodings = 1 << 20; // of all layers together
 
-// Builds a plan item by item. Encodings are made twice where they act in some layers only: which these are is known
-// once all elements of the pattern are, and whether two elements are equal is known of what was made.
+// Builds a plan item by item. Encodings that act in some layers only are made twice: their layers are known only when
+// all elements of the pattern are, and comparing elements needs the encodings made.
 class Planner {
 public:
     explicit Planner(const Dims& dims) : dims_(dims) {}
@@ -56,7 +56,7 @@ private:
         Neighbour as;
     };
 
-    // The index of the encoding; -1 for "none": nothing would ever call it.
+    // The index of the encoding; -1 for "none", which no moment would ever call.
     int make(const SpecItem& item) {
         const EncodingInfo& info = find_encoding(item.name);
         std::unique_ptr<Encoding> encoding = make_encoding(info, item, dims_);
@@ -116,7 +116,7 @@ std::vector<int> layers_of(std::span<const EncodingSum> sums, int index, int n_l
         if (std::none_of(sum.elements.begin(), sum.elements.end(), has)) continue;
         for (int layer = 0; layer < n_layers; ++layer)
             if (has(sum.in_layer(layer))) layers.push_back(layer);
-        break; // an encoding of one pattern is in no other
+        break; // an encoding of one pattern is in no other pattern
     }
     return layers;
 }
@@ -137,7 +137,7 @@ void check_together(std::span<const Neighbour> encodings, std::span<const Encodi
     for (std::size_t layer = 0; layer < layers; ++layer) {
         std::map<std::string_view, int> here;
         const Neighbour *rotates = nullptr, *sinks = nullptr;
-        // Two rotations in a row are one only if they commute, which no encoding here promises.
+        // Two rotations in a row are a rotation only if they commute, which no encoding here guarantees.
         const auto one = [](const Neighbour*& first, const Neighbour& second, std::string_view what) {
             if (first)
                 fail(ErrorCode::usage, "encoding spec: '", first->name, "' and '", second.name, "' both ", what,

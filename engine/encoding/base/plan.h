@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A spec in a model: the encodings, and which of them act in which layer.
+// A spec in a model: the encodings, and the layers in which each acts.
 #pragma once
 
 #include "encoding/base/stack.h"
@@ -7,25 +7,25 @@
 namespace ordo {
 
 struct EncodingPlan {
-    std::vector<std::unique_ptr<Encoding>> encodings; // made for the layers that each acts in
+    std::vector<std::unique_ptr<Encoding>> encodings; // each made for the layers in which it acts
     std::vector<EncodingSum> sums;
 };
 
-// Equal items of one pattern are one encoding. A pattern is cut to its period: pattern(rope,rope) is rope. Throws
-// Error(usage).
+// Equal items of one pattern become one encoding. A pattern is reduced to its period: pattern(rope,rope) is rope.
+// Throws Error(usage).
 EncodingPlan plan_encodings(std::string_view spec, const Dims& dims);
 
-// The layers, ascending, that encoding `index` of a plan acts in.
+// The layers in which encoding `index` of a plan acts, ascending.
 std::vector<int> layers_of(std::span<const EncodingSum> sums, int index, int n_layers);
 
-// The part of an encoding that others must be compatible with.
+// The properties of an encoding that must be compatible with others.
 struct Neighbour {
     std::string name;
     unsigned moments = 0;
-    bool stores = false; // tensors
+    bool stores = false; // has tensors
 };
-// Throws Error(usage) if two would rotate in one layer, or be its sink, or if two store tensors under one name. With no
-// layers, as many are looked at as the longest pattern has elements.
+// Throws Error(usage) if two encodings rotate in one layer, if two are its sink, or if two store tensors under one
+// name. With n_layers = 0, it checks as many layers as the longest pattern has elements.
 void check_together(std::span<const Neighbour> encodings, std::span<const EncodingSum> sums, int n_layers);
 Neighbour neighbour(const Encoding& encoding);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The common part of the encodings of list.def. Sizes, tensors and tables are kept here; the canonical spec follows
+// The common base of the encodings of list.def. It keeps the sizes, tensors and tables, and derives the canonical spec
 // from the parameters.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace ordo {
 // A table of `ordo table`.
 struct NamedTable {
     std::string name;
-    std::function<TableRows(const TableRequest&)> rows; // of a request that has been checked
+    std::function<TableRows(const TableRequest&)> rows; // the request has been checked
 };
 
 class RegisteredEncoding : public Encoding {
@@ -27,20 +27,20 @@ public:
 
     // Declares the parameters; the members hold the defaults for dims().
     virtual void parameters(Params&) {}
-    // Computes what follows from the parameters, once they are read. Throws Error(usage) for parameters that exclude
-    // each other.
+    // Computes the values derived from the parameters, after these have been read. Throws Error(usage) for parameters
+    // that exclude each other.
     virtual void ready() {}
-    // The main one first; by default that of Encoding::table_rows.
+    // The main table first. The default is the table of Encoding::table_rows.
     virtual std::vector<NamedTable> tables() const;
 
     std::string spec() const final { return spec_; }
-    unsigned gradients() const override { return moments(); } // each has its backward
+    unsigned gradients() const override { return moments(); } // each moment has its backward
     // Keeps the tensors.
     void bind(int layer, std::span<const View> tensors) override;
     std::vector<std::string> table_parts() const final;
     TableRows table_rows(const TableRequest& request) const final;
 
-    // Reads the parameters and calls ready(). Throws Error(usage) for a parameter of the item that is wrong.
+    // Reads the parameters and calls ready(). Throws Error(usage) for a wrong parameter of the item.
     void read(const SpecItem& item) {
         Params reading(item);
         parameters(reading);
@@ -50,17 +50,17 @@ public:
 protected:
     const Dims& dims() const { return dims_; }
     std::string_view name() const { return name_; }
-    // For an encoding whose members have been set, not read.
+    // For an encoding whose members have been set instead of read.
     void finish(std::string_view name);
 
-    // Where tensors are per layer, each layer that the encoding acts in has a slot; otherwise all layers share slot 0.
+    // If tensors are per layer, each layer in which the encoding acts has a slot. Otherwise all layers share slot 0.
     int slots() const { return per_layer_ ? dims_.layer_count() : 1; }
     int slot(int layer) const { return per_layer_ ? std::max(0, dims_.slot(layer)) : 0; }
     std::span<const View> tensors_of(int slot) const { return bound_[static_cast<std::size_t>(slot)]; }
     View tensor(int slot, std::size_t i) const { return bound_[static_cast<std::size_t>(slot)][i]; }
-    bool stored() const { return stored_; } // it has tensors
-    bool bound() const;                     // it has none, or every slot has them
-    // The slot of the layer that a table is asked for. Throws Error(usage), also where its tensors are missing.
+    bool stored() const { return stored_; } // whether it has tensors
+    bool bound() const;                     // whether it has no tensors, or has them in every slot
+    // The slot of the layer of a table request. Throws Error(usage), also where its tensors are missing.
     int requested_slot(const TableRequest& request) const;
 
 private:

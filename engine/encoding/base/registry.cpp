@@ -19,7 +19,7 @@ constexpr auto encodings = std::to_array<const EncodingInfo*>({
 #undef ENCODING
 });
 
-// Sizes past which something is wrong with the caller; they bound what an encoding allocates.
+// Checks sizes against limits that no real model reaches. These bound the memory that an encoding allocates.
 void check_dims(const Dims& dims) {
     const int most = 1 << 20;
     const auto check = [most](std::string_view name, int value, int least) {
@@ -38,7 +38,7 @@ const Dims small = {.d_model = 64, .n_heads = 4, .d_head = 16, .n_layers = 1, .c
 
 std::unique_ptr<Encoding> make_encoding(const EncodingInfo& info, const SpecItem& item, const Dims& dims) {
     std::unique_ptr<RegisteredEncoding> encoding = info.make(dims);
-    if (encoding->moments() != 0) check_dims(dims); // none is made for any
+    if (encoding->moments() != 0) check_dims(dims); // "none" is made for any sizes
     encoding->read(item);
     item.finish();
     return encoding;

@@ -7,7 +7,7 @@
 
 namespace ordo {
 
-// The encoding of an item of a spec. Throws Error(usage) for sizes that no model has and for parameters that are wrong.
+// The encoding of an item of a spec. Throws Error(usage) for impossible sizes and for wrong parameters.
 std::unique_ptr<Encoding> make_encoding(const EncodingInfo& info, const SpecItem& item, const Dims& dims);
 // The encoding with its default parameters, in a small model.
 std::unique_ptr<Encoding> example_of(const EncodingInfo& info);
@@ -15,9 +15,9 @@ std::vector<Parameter> parameters_of(const EncodingInfo& info);
 
 // In the order of list.def.
 std::span<const EncodingInfo* const> registered_encodings();
-// Throws Error(usage) with the names that exist (and the nearest).
+// Throws Error(usage) that lists the existing names, and the nearest.
 const EncodingInfo& find_encoding(std::string_view name);
-// Those that a spec names, each once, in its order; those in patterns too. Throws Error(usage).
+// The encodings in a spec, patterns included, each once and in the order of the spec. Throws Error(usage).
 std::vector<const EncodingInfo*> encodings_named(std::span<const SpecItem> items);
 
 } // namespace ordo

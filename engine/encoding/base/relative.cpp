@@ -12,7 +12,7 @@
 namespace ordo {
 namespace {
 
-// As Kernels::sum, of weights that come one by one.
+// Adds weights one by one, in the order of Kernels::sum.
 class WeightSum {
 public:
     void add(float weight) { part_[n_++ % partial_sums] += weight; }
@@ -44,7 +44,7 @@ RelativeCut cut_of(RelativeRows rows, int query, int first_key, int n_keys) {
     return {static_cast<int>(left), static_cast<int>(last), static_cast<int>(rows.hides_later ? last : n), base};
 }
 
-// out[j] += products[row of key j - first], of keys whose row is one of [first, end).
+// out[j] += products[row of key j - first], for keys whose row is in [first, end).
 void spread_in_order(RelativeRows rows, const RelativeCut& cut, const float* products, std::int64_t first,
                      std::int64_t end, float* out) {
     const Kernels& k = kernels();
@@ -57,7 +57,7 @@ void spread_in_order(RelativeRows rows, const RelativeCut& cut, const float* pro
         k.add_value(cut.end - cut.right, products[rows.most - first], out + cut.right);
 }
 
-// sums[r - first] = the sum of weights[j] over the keys of row r, of rows [first, end).
+// sums[r - first] = the sum of weights[j] over the keys of row r, for rows [first, end).
 void collect_in_order(RelativeRows rows, const RelativeCut& cut, const float* weights, std::int64_t first,
                       std::int64_t end, float* sums) {
     std::fill(sums, sums + (end - first), 0.0f);
@@ -151,7 +151,8 @@ void RelativePairs::collect(View weights, std::int64_t first, int count, Relativ
 
 // ---- RelativeTable ----------------------------------------------------------------------------
 
-// Where positions follow each other as tokens do, a causal mask leaves no key of a position above the query's.
+// Where the positions of queries and keys are consecutive, a causal mask hides every key of a position above the
+// query's.
 RelativeRows RelativeTable::rows_of_pairs(const Tile& tile) const {
     const auto as_tokens = [&] {
         return consecutive(tile.keys) && consecutive(tile.queries) && !tile.keys.empty() && !tile.queries.empty() &&
@@ -196,7 +197,7 @@ void RelativeTable::add_products(float alpha, View x, const Tile& tile, View to)
 void RelativeTable::add_rows(float alpha, View weights, const Tile& tile, View to) const {
     const RelativeRows rows = rows_of_pairs(tile);
     if (const auto one = one_query(rows, tile)) {
-        // They come from afar, as the values of all keys have been read since the last head.
+        // The rows have left the cache, as the values of all keys have been read since the last head.
         for (int r = 0; r < one->count; ++r)
             for (int c = 0; c < rows_.cols; c += 16) __builtin_prefetch(rows_.row(index(one->first) + r) + c);
         alignas(64) float sums[relative_span];
@@ -230,8 +231,8 @@ void RelativeTable::add_gradient(float alpha, View weights, View x, const Tile& 
 
 namespace {
 
-// The same by keys: some of them at once, all queries, and the rows that their pairs are of. One query meets one row
-// of each key; several keys at once would compute products of the others'.
+// The same by keys: a few keys at once, all queries, and the rows of their pairs. With one query, take one key at a
+// time: it needs one row for each key, and several keys would also compute products with each other's rows.
 template <class Use>
 void for_key_tiles(RelativeRows rows, Positions queries, Positions keys, const Use& use) {
     if (queries.empty()) return;
@@ -248,7 +249,7 @@ void for_key_tiles(RelativeRows rows, Positions queries, Positions keys, const U
     }
 }
 
-// f(i, a, r): pair (query i, key top + a) is of row first + r.
+// f(i, a, r): pair (query i, key top + a) has row first + r.
 template <class Use>
 void for_pairs(RelativeRows rows, Positions queries, Positions keys, int top, int n_keys, std::int64_t first, int count,
                const Use& use) {
@@ -260,7 +261,7 @@ void for_pairs(RelativeRows rows, Positions queries, Positions keys, int top, in
         }
 }
 
-// sums[a][r] = the sum of the weights of key top + a over the queries of row first + r.
+// sums[a][r] = the sum of the weights of key top + a over the queries with row first + r.
 void collect_of_keys(RelativeRows rows, View weights, Positions queries, Positions keys, int top, int n_keys,
                      std::int64_t first, int count, RelativeProducts& sums) {
     for (int a = 0; a < n_keys; ++a) std::fill(sums[a], sums[a] + count, 0.0f);
@@ -284,7 +285,7 @@ void RelativeTable::add_products_of_keys(float alpha, View x, const Tile& tile, 
     });
 }
 
-// Runs of keys that share a row, as those past the clamp do, meet it at once.
+// A run of keys that share a row, as keys past the clamp do, is multiplied with it at once.
 void RelativeTable::add_products_of_keys(float alpha, View x, int query, Positions keys, float* to) const {
     const auto row = [&](int j) { return range_.row(query, keys[static_cast<std::size_t>(j)]); };
     float products[relative_tile];

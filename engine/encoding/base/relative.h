@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Vectors that belong to relative positions: what Shaw, Transformer-XL and DeBERTa share. A tile of queries meets a
-// range of them in one small product P = x . rows^T, and every score picks its number from it: the vectors of all
-// pairs, n_queries x n_keys x e floats, never exist, and no product is computed twice.
+// Vectors that belong to relative positions, shared by Shaw, Transformer-XL and DeBERTa. A tile of queries is
+// multiplied with a range of vectors in one small product P = x . rows^T, from which each score reads its number. The
+// vectors of all pairs, n_queries x n_keys x e floats, are never stored, and each product is computed once.
 //   row(i, j) = clamp(key_j - query_i, least, most)
-// Which sums are taken in which order depends on neither the tile nor the neighbours, so that a chunk changes no bit.
+// The order of each sum depends on neither the tile nor its neighbours, so a chunk gives the same bits.
 #pragma once
 
 #include "core/tensor.h"
@@ -15,12 +15,12 @@
 
 namespace ordo {
 
-// At most so many rows of x, and so many vectors, meet at once: P is an array on the stack.
-inline constexpr int relative_tile = 24, relative_span = 128; // the span is a power of two, as is a vector
-inline constexpr int relative_vector = 16; // products are taken of whole ones, which is much faster than of parts
+// The most rows of x, and the most vectors, in one product: P is an array on the stack.
+inline constexpr int relative_tile = 24, relative_span = 128; // relative_span is a power of two, as is relative_vector
+inline constexpr int relative_vector = 16; // products are of whole vectors, which is much faster than of parts
 using RelativeProducts = float[relative_tile][relative_span];
 
-// The rows of a matrix [rows, e], turned for products: slabs of 64 rows, each [e, 64].
+// The rows of a matrix [rows, e], transposed for products: slabs of 64 rows, each [e, 64].
 class TurnedRows {
 public:
     static constexpr int slab = 64;
@@ -47,25 +47,26 @@ private:
     Buffer<float> values_;
 };
 
-// Some rows of one tile, and the numbers of their products.
+// A range of relative positions for the pairs of a tile, and the row of each pair.
 struct RelativeRows {
-    static constexpr std::int64_t any = std::int64_t{1} << 40; // further than positions can be apart
+    static constexpr std::int64_t any = std::int64_t{1} << 40; // larger than any distance of positions
 
     std::int64_t least = -any, most = any;
-    bool hides_later = false; // keys, in order, whose row would be above `most` are hidden: none is clamped to it
+    bool hides_later = false; // keys are in order, and those whose row would be above `most` are hidden: none is
+                              // clamped to it
 
     std::int64_t row(int query, int key) const { return std::min(std::max(std::int64_t{key} - query, least), most); }
 };
 
-// Which keys of one query are of which rows, if they lie in the order of their positions: [0, left) are of the first
-// row, [right, end) of the last, where the clamp is reached, and those from `end` on are hidden. Row base + j is key
-// j's between.
+// The keys of each row for one query, if keys are in the order of their positions. Keys [0, left) have the first row
+// and [right, end) the last, where the clamp is reached; keys from `end` on are hidden. Key j between them has row base
+// + j.
 struct RelativeCut {
     int left, right, end;
     std::int64_t base;
 };
 
-// The pairs of some queries and all keys of a tile.
+// The pairs of some queries with all keys of a tile.
 class RelativePairs {
 public:
     // At most relative_tile queries.
@@ -75,12 +76,12 @@ public:
         return rows_.row(queries_[static_cast<std::size_t>(i)], keys_[static_cast<std::size_t>(j)]);
     }
     std::int64_t first_row() const { return first_; }
-    std::int64_t last_row() const { return last_; } // the rows of all pairs lie between, both included
-    // True if most rows between belong to no pair: positions with large gaps.
+    std::int64_t last_row() const { return last_; } // all pairs have rows from first_row() to last_row(), both included
+    // True if most rows in this range belong to no pair, as with positions that have large gaps.
     bool sparse() const;
 
-    // use(row, count) for spans of rows that hold those of all pairs: at most relative_span, cut at multiples of that
-    // from `origin`, and beginning at whole vectors from there.
+    // Calls use(row, count) for spans of rows that cover all pairs. A span has at most relative_span rows, is cut at
+    // multiples of relative_span from `origin`, and begins at a multiple of relative_vector from there.
     template <class Use>
     void for_spans(std::int64_t origin, const Use& use) const {
         for (std::int64_t row = down(first_, relative_vector, origin); row <= last_;) {
@@ -89,12 +90,12 @@ public:
             row = end;
         }
     }
-    // The last row up to `row` that is a multiple of `to`, a power of two, from `origin`.
+    // The last row up to `row` whose distance from `origin` is a multiple of `to`, a power of two.
     static std::int64_t down(std::int64_t row, int to, std::int64_t origin) {
         return row - ((row - origin) & (to - 1));
     }
 
-    // to[i][j] += products[i][row(i, j) - first], for the pairs whose row is one of `count` from first.
+    // to[i][j] += products[i][row(i, j) - first], for the pairs whose row is in [first, first + count).
     void spread(const RelativeProducts& products, std::int64_t first, int count, View to) const;
     // products[i][r - first] = the sum of weights[i][j] over the keys of row r.
     void collect(View weights, std::int64_t first, int count, RelativeProducts& products) const;
@@ -106,7 +107,7 @@ private:
     std::int64_t first_ = 0, last_ = 0;
 };
 
-// use(first, count, pairs) for some queries at a time, at most relative_tile.
+// Calls use(first, count, pairs) for at most relative_tile queries at a time.
 template <class Use>
 void for_query_tiles(RelativeRows rows, Positions queries, Positions keys, int at_once, const Use& use) {
     if (keys.empty()) return;
@@ -119,7 +120,8 @@ void for_query_tiles(RelativeRows rows, Positions queries, Positions keys, int a
     }
 }
 
-// A table of one row for each relative position from least <= 0 to most, and its clamp beyond, of tiles under one mask.
+// A table with one row for each relative position from least <= 0 to most. Positions beyond are clamped. All tiles have
+// the same mask.
 class RelativeTable {
 public:
     RelativeTable(int least, int most, Mask mask) : range_{least, most}, mask_(mask) {}
@@ -127,8 +129,8 @@ public:
     int rows() const { return static_cast<int>(range_.most - range_.least) + 1; }
     int least() const { return static_cast<int>(range_.least); }
     View view() const { return rows_; }
-    void bind(View rows) { rows_ = rows; } // [rows(), e], of the caller
-    void prepare();                        // when the rows have changed
+    void bind(View rows) { rows_ = rows; } // [rows(), e], owned by the caller
+    void prepare();                        // call it when the rows have changed
 
     // to[i][j] += alpha * x_i . row(i, j), x [n_queries, e]
     void add_products(float alpha, View x, const Tile& tile, View to) const;
@@ -137,15 +139,15 @@ public:
     // grad[row(i, j)] += alpha * weights[i][j] x_i
     void add_gradient(float alpha, View weights, View x, const Tile& tile, View grad) const;
 
-    // The same with a vector for each key, x [n_keys, e]: to[i][j] += alpha * x_j . row(i, j); needs no prepare().
+    // The same with a vector for each key, x [n_keys, e]: to[i][j] += alpha * x_j . row(i, j). These need no prepare().
     void add_products_of_keys(float alpha, View x, const Tile& tile, View to) const;
     void add_rows_of_keys(float alpha, View weights, const Tile& tile, View to) const;
     void add_gradient_of_keys(float alpha, View weights, View x, const Tile& tile, View grad) const;
 
 private:
     void add_products_of_keys(float alpha, View x, int query, Positions keys, float* to) const;
-    // A tile of one query, its keys in order and their rows in one span: what a decoded token asks for, and for
-    // which no list of pairs is made.
+    // A tile of one query whose keys are in order and whose rows fit one span: the case of a decoded token. It needs no
+    // list of pairs.
     struct OneQuery {
         RelativeCut cut;
         std::int64_t first; // of the span
@@ -153,18 +155,18 @@ private:
     };
     std::optional<OneQuery> one_query(RelativeRows rows, const Tile& tile) const;
 
-    RelativeRows rows_of_pairs(const Tile& tile) const; // those that the mask leaves
+    RelativeRows rows_of_pairs(const Tile& tile) const; // the rows that the mask leaves
     int index(std::int64_t row) const { return static_cast<int>(row - range_.least); }
 
     RelativeRows range_;
     Mask mask_;
     View rows_;         // [rows(), e]
-    TurnedRows turned_; // the same
+    TurnedRows turned_; // rows_, transposed
 };
 
-// A table of the vectors of one layer, or of one head of it: "distance" (key - query) and a column for each dimension.
-// tables: of each layer, or of each of its heads. Throws Error(usage) for a layer or head that is not there, or if
-// there are no weights.
+// A table of the vectors of one layer, or of one head: "distance" (key - query) and a column for each dimension.
+// tables: one for each layer, or one for each head of each layer. Throws Error(usage) for a layer or head that does not
+// exist, and without weights.
 std::function<TableRows(const TableRequest&)>
 relative_table(const Encoding& encoding, const std::vector<RelativeTable>& tables, const Dims& dims);
 

@@ -20,7 +20,7 @@ std::vector<double> plain(double theta, int width) {
     return out;
 }
 
-// A base that slows the last pair, of exponent 2/width - 1, by s.
+// The base that divides the frequency of the last pair, of exponent 2/width - 1, by s.
 double ntk_base(double theta, int width, double s) {
     return theta * std::pow(s, width / (width - 2.0));
 }
@@ -31,7 +31,7 @@ double longrope_attention(double s, int original) {
 
 void yarn(const RopeScaling& scaling, double theta, std::vector<double>& w) {
     const int width = 2 * static_cast<int>(w.size());
-    const auto pair = [&](double turns) { // which turns so often in L0
+    const auto pair = [&](double turns) { // the pair with so many rotations in L0
         return width * std::log(scaling.original / (two_pi * turns)) / (2 * std::log(theta));
     };
     double low = pair(scaling.beta_fast), high = pair(scaling.beta_slow);
@@ -58,7 +58,7 @@ void llama3(const RopeScaling& scaling, std::vector<double>& w) {
     }
 }
 
-// A key of a spec that means nothing without scaling.
+// Throws Error(usage) for a key of the spec that requires scaling.
 void refuse_keys(const SpecItem& item, const Dims& dims) {
     std::vector<Parameter> list;
     Params listing(list);
@@ -76,7 +76,8 @@ double yarn_attention(double factor, double extrapolation) {
     return factor <= 1 || extrapolation == 0 ? 1 : 0.1 * std::log(factor) + 1;
 }
 
-// In the order of the canonical spec, which differs by law: each declares its own, and a list has those of all.
+// In the order of the canonical spec. It differs by the kind of scaling: each kind declares its own parameters, and a
+// list shows all of them.
 void RopeScaling::parameters(Params& p, const Dims& dims, double theta, int width) {
     constexpr double most = 1000000;
     p.unless(law == Law::none)
@@ -124,7 +125,7 @@ void RopeScaling::parameters(Params& p, const Dims& dims, double theta, int widt
                   "longrope: divisors of the frequencies up to the original context, a/b/c", pairs);
         p.numbers("long", long_factors, 0.0001, most, pairs, "longrope: divisors beyond it", pairs);
         declare_attention();
-        bool beyond = length > original; // which list is all that counts
+        bool beyond = length > original; // only the choice of the list matters
         p.unless(!told).choice("factors", beyond, {"short", "long"},
                                "longrope: short or long, whatever the length of the text", "by length");
         if (p.read()) length = original + (beyond ? 1 : 0);
@@ -132,7 +133,7 @@ void RopeScaling::parameters(Params& p, const Dims& dims, double theta, int widt
     if (p.read()) end(p, width);
 }
 
-// The defaults of a law.
+// The defaults of a kind of scaling.
 void RopeScaling::begin(const Dims& dims, double theta, int width) {
     if ((law == Law::ntk || law == Law::dynamic) && width < 4)
         fail(ErrorCode::usage, "rope: scaling=", law == Law::ntk ? "ntk" : "dynamic",
@@ -143,7 +144,7 @@ void RopeScaling::begin(const Dims& dims, double theta, int width) {
     if (law != Law::linear && law != Law::ntk) original = law == Law::llama3 ? 8192 : dims.context;
 }
 
-// What follows from the parameters, and what excludes each other.
+// Computes the derived values, and checks for parameters that exclude each other.
 void RopeScaling::end(const Params& p, int width) {
     if (!p.given("attention") && law == Law::yarn) attention = yarn_attention(factor, extrapolation);
     if (!p.given("attention") && law == Law::longrope) attention = longrope_attention(factor, original);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Encodings that rotate pairs of columns of queries and keys, by angles that grow with the position.
-// One of these is the turns() of its pairs.
+// Encodings that rotate pairs of columns of queries and keys, by angles that grow with the position. Such an encoding
+// defines turns(), the rotation of its pairs.
 #pragma once
 
 #include "encoding/base/registered.h"
@@ -16,9 +16,9 @@ public:
 
     // ---- The formula -------------------------------------------------------------------------
     virtual PairTurns turns(Role role) const = 0;
-    virtual bool roles_differ() const { return false; } // or keys turn as queries do
+    virtual bool roles_differ() const { return false; } // whether keys rotate differently from queries
 
-    // ---- What follows from it ----------------------------------------------------------------
+    // ---- Derived from the formula ------------------------------------------------------------
     unsigned moments() const override { return moment_rotate; }
     void ready() override;
     void prepare(int n_positions) override;
@@ -38,7 +38,7 @@ public:
     }
 
 protected:
-    // Their canonical order differs by encoding, so each is declared by itself.
+    // Each parameter has its own function, because their canonical order differs by encoding.
     void theta_parameter(Params& p) {
         p.number("theta", theta_, 0.0001, 1e12, "base of the frequencies; greater turns the slow pairs more slowly");
     }
@@ -48,10 +48,11 @@ protected:
     const Rotation& of(Role role) const { return role == Role::key && keys_ ? *keys_ : *queries_; }
     const Rotation& rotation() const { return *queries_; }
     virtual double turning_pairs() const { return width_ / 2.0; }
-    // A row for each position of a request and each pair: values(position, pair, out) gives what comes after these two.
+    // A row for each position of a request and each pair; values(position, pair, out) computes the columns after these
+    // two.
     TableRows pair_rows(const TableRequest& request, std::vector<std::string> columns,
                         std::function<void(int position, int pair, std::span<double> out)> values) const;
-    // A row for each pair: its frequency, and a number of the encoding's own.
+    // A row for each pair: its frequency, and one more number, value(pair).
     TableRows frequency_rows(std::string_view column, std::function<double(int pair)> value) const;
 
     double theta_ = 10000;
@@ -59,7 +60,7 @@ protected:
     int width_;
 
 private:
-    std::optional<Rotation> queries_, keys_; // keys_: if they turn otherwise
+    std::optional<Rotation> queries_, keys_; // keys_: only if keys rotate differently
 };
 
 } // namespace ordo

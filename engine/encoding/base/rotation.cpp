@@ -34,7 +34,7 @@ void Rotation::fill(int position, int first_pair, int count, float* cos, float* 
     }
 }
 
-// Each pair by its own axis, from the table where it reaches.
+// Reads each pair's position on its own axis. Takes values from the table as far as it goes.
 void Rotation::fill_axes(Positions positions, std::size_t row, int first_pair, int count, float* cos,
                          float* sin) const {
     for (int k = 0; k < count; ++k) {
@@ -78,7 +78,7 @@ void Rotation::apply(View x, int n_heads, Positions positions, bool transposed) 
     });
 }
 
-// R_{p-b} = R_{-b} R_p, and growth g^{p-b} = g^{-b} g^p; the factor is there already.
+// R_{p-b} = R_{-b} R_p, and growth g^{p-b} = g^{-b} g^p. The factor has been applied already.
 void Rotation::move(View x, int n_heads, int by) const {
     if (x.rows == 0) return;
     const int n = pairs(), d_head = x.cols / n_heads;

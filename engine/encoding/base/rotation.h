@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
-// Rotation of pairs of columns by angles that grow with the position: what the rope family shares.
+// Rotation of pairs of columns by angles that grow with the position, shared by the RoPE family.
 //   (a, b) -> g (a cos t - b sin t, a sin t + b cos t),  t = position * frequency[pair]
-// Angles are computed in double and their cosines, times g, stored in float: g costs nothing.
+// Angles are computed in double. The table stores their cosines and sines times g as floats, so g costs nothing.
 #pragma once
 
 #include "core/tensor.h"
 
 namespace ordo {
 
-// Which columns of a head make pair k of n: RoFormer and Meta's Llama rotate neighbours (2k, 2k + 1),
-// GPT-NeoX and Hugging Face column k with k + n. Trained weights work with one of them only.
+// The columns of a head that form pair k of n. RoFormer and Meta's Llama rotate neighbours (2k, 2k + 1), GPT-NeoX and
+// Hugging Face column k with k + n. Trained weights work with only one of the two.
 enum class Pairing { adjacent, halves };
 
-// What each pair does.
+// The rotation of each pair.
 struct PairTurns {
     std::vector<double> frequencies; // radians per position
     double factor = 1;               // g = factor * exp(position * growth[pair])
     std::vector<double> growth = {}; // empty: none
-    std::vector<int> axes = {};      // on which a pair's position is read; empty: all on the first
+    std::vector<int> axes = {};      // the position axis of each pair; empty: all on the first
 };
 
 class Rotation {
 public:
     Rotation(PairTurns turns, Pairing pairing);
 
-    // Cosines and sines of positions 0 .. n_positions - 1; beyond, they are computed at each call.
+    // Computes the cosines and sines of positions 0 .. n_positions - 1. Later positions are computed at each call.
     void prepare(int n_positions);
 
-    // In place on the first 2 * pairs() columns of each head of x [n, n_heads * d_head]; transposed: by the transpose
-    // of the matrix, which turns back.
+    // Rotates in place the first 2 * pairs() columns of each head of x [n, n_heads * d_head]. transposed: multiplies
+    // with the transpose of the matrix, which rotates back.
     void apply(View x, int n_heads, Positions positions, bool transposed) const;
-    // In place what apply() gave at some positions, all on one axis: what it would give at positions less by `by`.
+    // Changes in place the result of apply() at some positions on one axis to its result at positions less by `by`.
     void move(View x, int n_heads, int by) const;
 
     int pairs() const { return static_cast<int>(turns_.frequencies.size()); }
@@ -53,13 +53,12 @@ private:
     int prepared_ = 0;
 };
 
-// The columns that pair k of n is.
+// The two columns of pair k of n.
 struct PairColumns {
     int first, second;
 };
 PairColumns pair_columns(Pairing pairing, int pair, int pairs);
-// The rotation by angles[k] of pair k as a matrix [size, size], y = R x, that makes pairs longer by gain; columns
-// outside the pairs stay.
+// The matrix R [size, size], y = R x, that rotates pair k by angles[k] and scales pairs by gain. Other columns stay.
 TableRows rotation_matrix(std::vector<double> angles, Pairing pairing, int size, double gain = 1);
 
 } // namespace ordo

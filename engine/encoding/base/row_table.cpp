@@ -14,14 +14,14 @@ void RowTable::embed(View x, const TokenRows& rows) const {
     parallel_for(x.rows, grain, [&](std::ptrdiff_t i) {
         float* to = x.row(static_cast<int>(i));
         const int row = row_of(rows, static_cast<std::size_t>(i));
-        assert(row >= 0 && row < weight.rows); // max_position() and max_segment() keep others out
+        assert(row >= 0 && row < weight.rows); // max_position() and max_segment() keep larger rows out
         const float* from = weight.row(row);
         for (int j = 0; j < x.cols; ++j) to[j] += from[j];
     });
 }
 
-// Tokens may share a row: threads split the columns, and each adds the tokens in order, so that the bits of a sum do
-// not depend on the number of threads.
+// Tokens may share a row. Threads therefore split the columns, and each thread adds the tokens in order: the bits of a
+// sum do not depend on the number of threads.
 void RowTable::embed_backward(View dx, View, const TokenRows& rows, std::span<const View> grads) const {
     constexpr int columns = 64;
     const int strips = (dx.cols + columns - 1) / columns;

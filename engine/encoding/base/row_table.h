@@ -13,10 +13,10 @@ public:
     // ---- The formula -------------------------------------------------------------------------
     virtual std::int64_t n_rows() const = 0;
     virtual int row_of(const TokenRows& rows, std::size_t i) const = 0;
-    // The rows that `ordo table` shows: all of them, whatever positions are asked for.
+    // The rows in `ordo table`: all of them, whatever positions the request has.
     virtual TableRows shown(View weight, const TableRequest& request) const;
 
-    // ---- What follows from it ----------------------------------------------------------------
+    // ---- Derived from the formula ------------------------------------------------------------
     unsigned moments() const override { return moment_embed; }
     std::vector<TensorSpec> tensors() const override {
         return {{.name = "weight", .shape = {n_rows(), dims().d_model}}};

@@ -12,7 +12,7 @@
 namespace ordo {
 namespace {
 
-// Not std::islower and std::isdigit: they ask the locale.
+// std::islower and std::isdigit depend on the locale, so they are not used.
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -42,8 +42,8 @@ bool is_list(std::string_view text) {
     return true;
 }
 
-// What comes before the first separator outside of parentheses, which is removed along with it; everything if there is
-// none.
+// Removes the text before the first separator outside parentheses from rest, together with the separator, and returns
+// it. Without such a separator, that is all of rest.
 std::string_view take_until(std::string_view& rest, char separator, bool& more) {
     std::size_t end = 0;
     for (int depth = 0; end < rest.size() && (depth > 0 || rest[end] != separator); ++end)
@@ -54,7 +54,7 @@ std::string_view take_until(std::string_view& rest, char separator, bool& more) 
     return part;
 }
 
-// Each "(" has its ")"; what follows can rely on it.
+// Checks that parentheses match, so that later steps can rely on it.
 void check_parentheses(std::string_view spec) {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < spec.size(); ++i) {
@@ -69,7 +69,7 @@ void check_parentheses(std::string_view spec) {
         fail(ErrorCode::usage, "encoding spec: '(' at byte ", open.back(), ": expected a ')' after it, found the end");
 }
 
-// What is between the parenthesis that text begins with and its partner, which text has to end with.
+// The text inside the parenthesis at the start of text. Its partner has to be the last character.
 std::string_view inside_parentheses(std::string_view text) {
     int depth = 0;
     std::size_t i = 0;
@@ -154,7 +154,7 @@ std::vector<SpecItem> parse_sum(std::string_view text, bool in_pattern) {
     return items;
 }
 
-// Of text that is_decimal.
+// text must satisfy is_decimal.
 bool read_decimal(std::string_view text, double& value) {
     return std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ec == std::errc();
 }
@@ -273,7 +273,7 @@ std::string likely_name(std::string_view word) {
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
     std::string_view best;
-    std::size_t best_distance = 4; // further than three edits, or half of its letters, is no likeness
+    std::size_t best_distance = 4; // a word with more edits than three, or than half of its letters, is not similar
     if (word.size() > 64) return best;
     for (const std::string_view candidate : candidates)
         if (word.size() >= 3 && candidate.starts_with(word)) return candidate;

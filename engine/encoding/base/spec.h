@@ -4,7 +4,7 @@
 //   item    = name [ ":" key "=" value { "," key "=" value } ] | "pattern(" element { "," element } ")"
 //   element = name | "(" sum ")"
 // Names and keys are [a-z0-9-]; a value is a word of [a-z0-9-], a plain decimal number (no exponent), or a short list
-// of these numbers, 16/24/24. Layer i of a model has element i modulo their number of a pattern, which holds no
+// of these numbers, 16/24/24. Of a pattern of n elements, layer i has element i modulo n. A pattern cannot contain a
 // pattern.
 #pragma once
 
@@ -15,24 +15,24 @@
 
 namespace ordo {
 
-// One item, e.g. name "rope", values {{"theta", "10000"}}. The getters take a key, check its value
-// and mark it as known; finish() refuses by name whatever is left.
+// One item, e.g. name "rope", values {{"theta", "10000"}}. The getters check the value of a key and mark the key as
+// known. finish() refuses all other keys by name.
 class SpecItem {
 public:
     std::string name;
     std::vector<std::pair<std::string, std::string>> values;
-    std::vector<std::vector<SpecItem>> elements; // of a pattern: a sum each; otherwise empty
+    std::vector<std::vector<SpecItem>> elements; // the elements of a pattern, each a sum; otherwise empty
 
     bool is_pattern() const { return !elements.empty(); }
 
     double number(std::string_view key, double fallback, double least, double most) const;
     int integer(std::string_view key, int fallback, int least, int most) const;
-    // A list 16/24/24 of fewest to count numbers, each from least to most; "none" is the empty list.
+    // A list 16/24/24 of `fewest` to `count` numbers, each from least to most; "none" is the empty list.
     std::vector<double> numbers(std::string_view key, const std::vector<double>& fallback, double least, double most,
                                 std::size_t fewest, std::size_t count) const;
     std::string choice(std::string_view key, std::string_view fallback,
                        std::initializer_list<std::string_view> allowed) const;
-    // Throws Error(usage) for a key that no getter asked for.
+    // Throws Error(usage) for a key that no getter has read.
     void finish() const;
 
 private:
@@ -40,23 +40,23 @@ private:
     mutable std::vector<std::string_view> known_;
 };
 
-// Throws Error(usage) for a spec, of which `what` tells the kind, that is longer than any may be.
+// Throws Error(usage) for a spec above the size limit. `what` is the kind of spec, for the message.
 void check_spec_size(std::string_view spec, std::string_view what);
 
-// Throws Error(usage): empty item, bad character, repeated key, missing value, parentheses that do not match or hold
-// nothing, a pattern inside a pattern, over 4,096 bytes.
+// Throws Error(usage): empty item, bad character, repeated key, missing value, parentheses that are empty or do not
+// match, a pattern inside a pattern, over 4,096 bytes.
 std::vector<SpecItem> parse_spec(std::string_view spec);
 
-// The encoding that somebody who typed this may have meant: what the field calls otherwise (NoPE: none), or a name that
-// is written otherwise (RoPE, transformer_xl). Empty: none.
+// The encoding that a wrong name probably means: the field's other names (NoPE: none) and other spellings (RoPE,
+// transformer_xl). Empty if there is none.
 std::string likely_name(std::string_view word);
 
-// What comes before the keys of an item.
+// The part of an item before its keys.
 inline std::string_view name_of(std::string_view item) {
     return item.substr(0, item.find(':'));
 }
 
-// The candidate that differs from word by the fewest edits, or nothing if none is near.
+// The candidate with the fewest edits from word. Empty if none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 // "a, b or c (nearest: b)", for messages about a word that is none of them.
 std::string one_of(std::string_view found, std::span<const std::string_view> allowed);

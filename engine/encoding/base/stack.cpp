@@ -17,7 +17,7 @@ std::vector<View> pick(std::span<const int> indices, std::span<const View> all) 
     return views;
 }
 
-// pattern((rope:theta=500000,...),none): an item with keys in parentheses, a name alone without.
+// pattern((rope:theta=500000,...),none): an item with keys stands in parentheses, a name alone does not.
 std::string element_text(std::span<const std::string> specs) {
     if (specs.empty()) return "none";
     std::string text;
@@ -42,7 +42,7 @@ EncodingStack::EncodingStack(std::vector<std::unique_ptr<Encoding>> items, int n
 EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(dims) {
     EncodingPlan plan = plan_encodings(spec, dims);
     const std::size_t n = plan.encodings.size();
-    std::vector<int> moved(n); // new indices: those that act in a layer first
+    std::vector<int> moved(n); // new indices: encodings that act in a layer first
     for (const bool acting : {true, false})
         for (std::size_t i = 0; i < n; ++i) {
             const bool acts = dims.n_layers == 0 || !layers_of(plan.sums, static_cast<int>(i), dims.n_layers).empty();
@@ -55,10 +55,10 @@ EncodingStack::EncodingStack(std::string_view spec, const Dims& dims) : dims_(di
             for (int& index : element) index = moved[static_cast<std::size_t>(index)];
     sums_ = std::move(plan.sums);
     place();
-    check_spec_size(this->spec(), "encoding spec with every parameter written out"); // as files have it
+    check_spec_size(this->spec(), "encoding spec with every parameter written out"); // files store this form
 }
 
-// The encodings of each layer, from items_ and sums_.
+// Sets the encodings of each layer, from items_ and sums_.
 void EncodingStack::place() {
     placed_.clear();
     int tensors = 0;
@@ -72,7 +72,7 @@ void EncodingStack::place() {
         }
     }
     layers_.assign(static_cast<std::size_t>(dims_.n_layers), {});
-    std::vector<int> slots(items_.size()); // of the next layer that each acts in
+    std::vector<int> slots(items_.size()); // of the next layer in which each encoding acts
     for (int layer = 0; layer < dims_.n_layers; ++layer) {
         LayerEncodings& here = layers_[static_cast<std::size_t>(layer)];
         here.layer_ = layer;
@@ -96,7 +96,7 @@ void EncodingStack::place() {
     }
 }
 
-// Of the tensors of an encoding, in the slot-th of its layers; -1 for a tensor per layer if the slot is below 0.
+// The tensors of an encoding in the slot-th of its layers. If the slot is negative, a tensor per layer has index -1.
 std::vector<int> EncodingStack::tensor_indices(std::size_t item, int slot) const {
     std::vector<int> indices;
     int next = placed_[item].first_tensor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The encodings of a model: the spec as a whole, and what acts in which layer.
+// The encodings of a model: the whole spec, and the encodings that act in each layer.
 #pragma once
 
 #include "encoding/base/layer_encodings.h"
@@ -8,29 +8,29 @@
 
 namespace ordo {
 
-// The lengths that angles may depend on, in tokens: the capacity of a session, and the text in it.
+// The lengths on which angles may depend, in tokens: the capacity of a session, and the length of its text.
 struct Lengths {
     Lengths(int both) : session(both), text(both) {} // NOLINT: sessions that are as long as their text
     Lengths(int of_session, int of_text) : session(of_session), text(of_text) {}
     int session, text;
 };
 
-// One summand of a spec: an encoding, or a pattern, of which layer i has element i modulo their number.
+// One summand of a spec: an encoding or a pattern. Layer i has element i modulo the number of elements.
 struct EncodingSum {
-    std::vector<std::vector<int>> elements; // indices of encodings; not a pattern: one element of one encoding
+    std::vector<std::vector<int>> elements; // indices of encodings; without a pattern, one element with one encoding
 
     const std::vector<int>& in_layer(int layer) const {
         return elements[static_cast<std::size_t>(layer) % elements.size()];
     }
 };
 
-// The encodings of one model: of each layer, applied left to right.
+// The encodings of one model. Those of a layer are applied left to right.
 class EncodingStack {
 public:
-    EncodingStack() = default; // of none
-    // The same in all layers. Throws Error(usage) for encodings that cannot act together.
+    EncodingStack() = default; // without encodings
+    // The same encodings in all layers. Throws Error(usage) for encodings that cannot act together.
     explicit EncodingStack(std::vector<std::unique_ptr<Encoding>> items, int n_layers);
-    // Throws Error(usage). With n_layers = 0 there are encodings, and no layers that they act in.
+    // Throws Error(usage). With n_layers = 0 the encodings exist, but act in no layer.
     EncodingStack(std::string_view spec, const Dims& dims);
 
     std::string spec() const; // canonical; "none" for the empty list
@@ -39,11 +39,11 @@ public:
     unsigned reads() const;
     bool shift_invariant() const;
     int shift_invariant_below() const;
-    int max_position() const; // the least of all
+    int max_position() const; // the minimum over the encodings
     int max_segment() const;  // likewise
     std::span<const std::shared_ptr<Encoding>> items() const { return items_; }
     std::span<const int> layers_of_item(int i) const { return placed_[static_cast<std::size_t>(i)].layers; }
-    // Encodings that act in layer i.
+    // The encodings that act in layer i.
     const LayerEncodings& layer(int i) const {
         static const LayerEncodings none;
         return layers_.empty() ? none : layers_[static_cast<std::size_t>(i)];
@@ -54,50 +54,51 @@ public:
     std::vector<TensorSpec> tensors() const;
     void bind(std::span<const View> tensors); // in the order of tensors()
     void prepare(int n_positions);
-    // The same with what stands in for some of them at a length: bound, and prepared for n_positions. Empty if none
-    // asks for it.
+    // The stack in which encodings that depend on a length are replaced by their versions at it, bound, and prepared
+    // for n_positions. Empty if no encoding depends on it.
     std::optional<EncodingStack> at_length(Lengths lengths, int n_positions) const;
-    // The lengths of a text beyond which at_length() differs, ascending; none if it depends on the session's alone.
+    // The text lengths beyond which at_length() differs, ascending. Empty if it depends on the session's length alone.
     std::vector<int> changes_beyond() const;
     // Throws Error(usage), naming the encoding and its tensor, if an encoding lacks a gradient that training needs.
     void check_trainable() const;
-    // Of all views in the order of tensors(), those of a layer's encodings, and those of the i-th of items(): of a
-    // tensor per layer an empty one.
+    // Selects from views in the order of tensors(): those of a layer's encodings, or those of the i-th of items(). The
+    // latter has an empty view for each tensor per layer.
     TensorGradients gradients_of_layer(int layer, std::span<const View> all) const;
     std::vector<View> gradients_of_item(int item, std::span<const View> all) const;
 
     void embed(View x, const TokenRows& rows) const;
-    // By one of items(), timed.
+    // Calls one of items(), timed.
     void embed(const Encoding& item, View x, const TokenRows& rows) const {
         MomentTimer::call(timer_, moment_embed, [&] { item.embed(x, rows); });
     }
     Operations embed_operations(const Work& work) const;
 
-    // From now on, and in what at_length() makes, the timer is told of each call; null: none is. It must outlive this.
+    // After this call, this stack and those from its at_length() report each call to the timer; null: stop. The timer
+    // must outlive them.
     void time_with(MomentTimer* timer);
 
 private:
     struct Placed {
-        std::vector<int> layers; // that it acts in
-        int first_tensor;        // of tensors()
+        std::vector<int> layers; // in which it acts
+        int first_tensor;        // index into tensors()
     };
     void place();
     std::vector<int> tensor_indices(std::size_t item, int slot) const;
     void bind_item(std::size_t item);
 
-    std::vector<std::shared_ptr<Encoding>> items_; // that act in the model
+    std::vector<std::shared_ptr<Encoding>> items_; // these act in the model
     std::vector<std::shared_ptr<Encoding>>
-        idle_; // in elements of a pattern that no layer has; they follow items_ in sums_
+        idle_; // in elements of a pattern that no layer uses; they follow items_ in sums_
     std::vector<EncodingSum> sums_;
     Dims dims_;
-    std::vector<Placed> placed_; // of items_
+    std::vector<Placed> placed_; // for each of items_
     std::vector<LayerEncodings> layers_;
     std::vector<View> bound_; // in the order of tensors()
     MomentTimer* timer_ = nullptr;
 };
 
-// For callers that give positions to encodings without a Session, which checks them itself. Throws Error(limit), naming
-// the encoding and both numbers, unless it has positions 0 .. tokens - 1.
+// For callers that give positions to encodings without a Session, which checks them itself. Throws Error(limit), with
+// the encoding's name and both numbers, if the encoding lacks some of positions 0 .. tokens - 1.
 void check_reach(const EncodingStack& encodings, std::int64_t tokens);
 
 } // namespace ordo

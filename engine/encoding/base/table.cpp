@@ -56,7 +56,7 @@ TableRows make_table(std::vector<std::string> header, std::int64_t rows, FillRow
 }
 
 TableRows make_matrix(std::string_view word, int first, int cols, std::int64_t rows, FillRow fill) {
-    check_size(rows, cols, max_table_cells); // before a header as wide is made
+    check_size(rows, cols, max_table_cells); // before a header of that width is made
     std::vector<std::string> header;
     for (int i = 0; i < cols; ++i) header.push_back(std::string(word) + std::to_string(first + i));
     return make_table(std::move(header), rows, std::move(fill));

@@ -8,7 +8,7 @@
 namespace ordo {
 namespace {
 
-// A trainable tensor's name; empty if there is none.
+// The name of a trainable tensor; empty if there is none.
 std::string trained_tensor(const Encoding& encoding) {
     for (const TensorSpec& spec : encoding.tensors())
         if (spec.trainable) return spec.name;

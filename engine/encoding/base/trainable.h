@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Whether an encoding has the gradients that training it needs.
+// Whether an encoding has the gradients that its training needs.
 #pragma once
 
 #include "ordo.h"
 
 namespace ordo {
 
-// The moments of an encoding that need a backward: all, except a bias that reads nothing and a sink if no tensor is
-// trained.
+// The moments of an encoding that need a backward. These are all, except a bias that reads nothing and a sink if no
+// tensor is trained.
 unsigned backward_moments(const Encoding& encoding);
 
-// Throws Error(usage), naming the encoding and the tensor that is trained, if a moment lacks a backward that it needs
-// or no moment would give the tensor a gradient.
+// Throws Error(usage), with the encoding's name and its trained tensor, if a moment lacks a backward that it needs, or
+// if no moment gives the tensor a gradient.
 void check_trainable(const Encoding& encoding);
 
 } // namespace ordo
