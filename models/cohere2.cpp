@@ -57,7 +57,7 @@ ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     if (const double scale = c.number("logit_scale", 0, 0, 1e6); scale != 0) b.head_scale = static_cast<float>(scale);
-    read_gguf_sizes(c, tensors, b);
+    read_gguf_sizes(c, tensors, b, {"logit_scale"});
     const std::vector<bool> sliding = gguf_sliding_layers(c, b.n_layers, 4);
     plan.encoding = where_it_slides(gguf_rope_spec(c, tensors, b, "adjacent"), sliding);
     set_sliding(b, sliding, c.integer("attention.sliding_window"));

@@ -22,21 +22,32 @@ Blueprint make() {
 // What the published class takes for keys that a file leaves out.
 constexpr std::string_view defaults = R"({"max_position_embeddings": 2048})";
 
+struct Factors {
+    double embedding, residual, scores, logits; // logits are divided by theirs
+};
+
 // A stream x to which each branch f is added with a factor r, x += r f(norm(x)), is r times the stream y = x / r with
 // y += f(norm(r y)). An RMS norm takes the factor out again where its eps is divided by r^2: norm(r y, eps) = norm(y,
 // eps / r^2). So the embedding's rows are divided by r, and no branch has a factor.
+void apply(const Factors& f, const Config& c, std::string_view residual_key, Blueprint& b) {
+    b.norm_eps = static_cast<float>(static_cast<double>(b.norm_eps) / (f.residual * f.residual));
+    if (b.norm_eps > 1) c.refuse(residual_key, "more than the root of the epsilon of the norms");
+    b.embedding_scale = static_cast<float>(f.embedding / f.residual);
+    b.score_scale = static_cast<float>(f.scores);
+    b.head_scale = static_cast<float>(1 / f.logits);
+}
+
 ModelPlan plan_of_config(const Config& given, const TensorStore&) {
     const Config c = given.with_defaults(defaults);
     c.only("mlp_bias", false);
     ModelPlan plan{make(), {}};
     Blueprint& b = plan.blueprint;
     read_llama_sizes(c, b);
-    const double residual = c.number("residual_multiplier", 1, 1e-2, 1e2);
-    b.norm_eps = static_cast<float>(static_cast<double>(b.norm_eps) / (residual * residual));
-    if (b.norm_eps > 1) c.refuse("residual_multiplier", "more than the root of rms_norm_eps");
-    b.embedding_scale = static_cast<float>(c.number("embedding_multiplier", 1, 1e-6, 1e6) / residual);
-    b.score_scale = static_cast<float>(c.number("attention_multiplier", 1, 1e-6, 1e6));
-    b.head_scale = static_cast<float>(1 / c.number("logits_scaling", 1, 1e-6, 1e6));
+    apply({.embedding = c.number("embedding_multiplier", 1, 1e-6, 1e6),
+           .residual = c.number("residual_multiplier", 1, 1e-2, 1e2),
+           .scores = c.number("attention_multiplier", 1, 1e-6, 1e6),
+           .logits = c.number("logits_scaling", 1, 1e-6, 1e6)},
+          c, "residual_multiplier", b);
     b.attention_bias(c.flag("attention_bias", false));
     b.tied_head = c.flag("tie_word_embeddings", false);
     plan.encoding = rope_spec(c, plan);
@@ -47,6 +58,27 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
+// llama.cpp takes a factor of 0 for none; that of the logits has to be there. It leaves rope out where
+// rope.scaling.finetuned is false, for a kind of Granite that has state-space layers besides.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    c.only("rope.scaling.finetuned", true);
+    ModelPlan plan{make(), {}};
+    Blueprint& b = plan.blueprint;
+    read_gguf_sizes(c, tensors, b, {"embedding_scale", "residual_scale", "logit_scale"});
+    const auto factor = [&](std::string_view key) {
+        const double found = c.number(key, 0, 0, 1e6);
+        return found == 0 ? 1 : found;
+    };
+    if (!c.has("logit_scale")) c.refuse("logit_scale", "a number");
+    apply({.embedding = factor("embedding_scale"),
+           .residual = factor("residual_scale"),
+           .scores = static_cast<double>(b.score_scale),
+           .logits = c.number("logit_scale", 1, 1e-6, 1e6)},
+          c, "residual_scale", b);
+    plan.encoding = gguf_rope_spec(c, tensors, b, "adjacent");
+    return plan;
+}
+
 } // namespace
 
 const Architecture granite_architecture = {
@@ -54,6 +86,7 @@ const Architecture granite_architecture = {
     "Granite: Llama with factors of the embedding, the scores, the branches and the logits",
     make,
     "rope",
-    {{"granite"}, plan_of_config, names, {"granite"}}};
+    {{"granite"}, plan_of_config, names},
+    {{"granite"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -46,12 +46,23 @@ NameMap names(const ModelPlan&) {
     return llama_names();
 }
 
+// llama.cpp tells the parallel branches by the missing norm; the key use_parallel_residual changes nothing there.
+ModelPlan plan_of_gguf(const Config& c, const TensorStore& tensors) {
+    ModelPlan plan{make(), {}};
+    read_gguf_sizes(c, tensors, plan.blueprint);
+    const bool two = tensors.find("blk.0.ffn_norm.weight") != nullptr;
+    plan.blueprint.norm_place = two ? NormPlace::pre : NormPlace::parallel;
+    plan.encoding = gguf_rope_spec(c, tensors, plan.blueprint, "halves");
+    return plan;
+}
+
 } // namespace
 
 const Architecture stablelm_architecture = {"stablelm",
                                             "StableLM: LayerNorm, a gated branch, rope on a part of each head",
                                             make,
                                             "rope:width=20",
-                                            {{"stablelm"}, plan_of_config, names, {"stablelm"}}};
+                                            {{"stablelm"}, plan_of_config, names},
+                                            {{"stablelm"}, plan_of_gguf}};
 
 } // namespace ordo

@@ -158,12 +158,23 @@ private:
             put_gemma(d_head);
         else if (config_.contains("rope_scaling") && !config_.at("rope_scaling").is_null())
             put_longrope();
+        if (case_.architecture == "granite") put_granite();
+        if (case_.architecture == "stablelm")
+            put("use_parallel_residual", config_.at("use_parallel_residual").get<bool>());
         if (case_.architecture == "command-r") put("rope.scaling.type", "none"); // CommandR2Model of the converter
         if (config_.contains("logit_scale")) put("logit_scale", config_.at("logit_scale").get<float>());
         for (auto& [name, values] : tensors_) {
             if (case_.permuted && name.find(".attn_q.") != name.npos) permute(values, heads);
             if (case_.permuted && name.find(".attn_k.") != name.npos) permute(values, kv);
         }
+    }
+    // GraniteModel of the converter.
+    void put_granite() {
+        for (const auto& [key, theirs] : {std::pair{"attention.scale", "attention_multiplier"},
+                                          {"embedding_scale", "embedding_multiplier"},
+                                          {"residual_scale", "residual_multiplier"},
+                                          {"logit_scale", "logits_scaling"}})
+            put(key, config_.at(theirs).get<float>());
     }
     bool sandwich() const { return case_.architecture == "gemma2" || case_.architecture == "gemma3"; }
     // GemmaModel and the two after it. There is no key for the scale of scores: here it goes into what queries are

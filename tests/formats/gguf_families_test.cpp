@@ -128,6 +128,44 @@ TEST(GgufGemma, TheLargestScaleScoresByTheWidth) {
     }
 }
 
+// llama.cpp, models/granite.cpp: a factor of 0 is none, but logits are always divided by theirs; rope is left out
+// where rope.scaling.finetuned is false.
+TEST(GgufGranite, AFactorOfZeroIsNoneExceptThatOfTheLogits) {
+    const Case each{"granite", "granite", true};
+    std::vector<std::byte> bytes;
+    for (const GgufValue& none : {GgufValue::of(0.0f), GgufValue()}) {
+        EXPECT_EQ(changed(each, "attention.scale", none, bytes).blueprint.score_scale, 0); // the usual one
+        EXPECT_FLOAT_EQ(changed(each, "embedding_scale", none, bytes).blueprint.embedding_scale, 1 / 0.22f);
+        const Source plain = changed(each, "residual_scale", none, bytes);
+        EXPECT_FLOAT_EQ(plain.blueprint.embedding_scale, 6);
+        EXPECT_FLOAT_EQ(plain.blueprint.norm_eps, 0.02f);
+    }
+    const auto refused = [&](const std::string& key, const GgufValue& value) {
+        try {
+            changed(each, key, value, bytes);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    EXPECT_EQ(refused("logit_scale", GgufValue()), "mem: 'granite.logit_scale': expected a number, found none");
+    EXPECT_EQ(refused("logit_scale", GgufValue::of(0.0f)).find("mem: 'granite.logit_scale': expected"), 0U);
+    EXPECT_EQ(refused("rope.scaling.finetuned", GgufValue::of(false)),
+              "mem: 'granite.rope.scaling.finetuned': expected true, found false");
+    EXPECT_EQ(refused("rope.scaling.finetuned", GgufValue::of(true)), "accepted");
+}
+
+// StableLM 2 of 12 billion parameters has a LayerNorm for each head of queries and keys.
+TEST(GgufStableLm, NormsOfHeadsAreRefused) {
+    Writer file({"stablelm", "stablelm"});
+    for (int layer = 0; layer < 2; ++layer)
+        for (const auto& [name, heads] : {std::pair{"attn_q_norm", 4}, {"attn_k_norm", 2}})
+            file.tensors()["blk." + std::to_string(layer) + "." + name + ".weight"] = {
+                {heads, 8}, std::vector<float>(static_cast<std::size_t>(heads) * 8, 1.0f)};
+    const std::vector<std::byte> bytes = file.bytes();
+    EXPECT_THROW(load_model(gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem"))), {}), Error);
+}
+
 // Command R+ has a weight for each column of each head: llama.cpp, attn_q_norm of {n_embd_head_k, n_head}.
 TEST(GgufCohere, NormsWithAWeightForEachHeadAreRefused) {
     Writer file({"cohere", "command-r"});
@@ -196,7 +234,8 @@ INSTANTIATE_TEST_SUITE_P(Files, GgufFamilies,
                                            Case{"qwen3-moe-plain", "qwen3moe"}, Case{"mpt-clip", "mpt"},
                                            Case{"gemma", "gemma"}, Case{"gemma2", "gemma2"}, Case{"gemma3", "gemma3"},
                                            Case{"cohere", "command-r"}, Case{"cohere2", "cohere2"},
-                                           Case{"gpt-bigcode", "starcoder"}),
+                                           Case{"gpt-bigcode", "starcoder"}, Case{"granite", "granite", true},
+                                           Case{"stablelm", "stablelm"}, Case{"stablelm-parallel", "stablelm"}),
                          [](const auto& each) {
                              std::string name = each.param.family + "_as_" + each.param.architecture;
                              std::replace(name.begin(), name.end(), '-', '_');

@@ -11,16 +11,12 @@ namespace {
 
 constexpr int most_positions = 1 << 30;
 
-// Keys that change what llama.cpp computes, and the value at which they change nothing, or which the architecture's own
-// page has followed.
-void refuse_what_we_cannot(const Config& c, const Blueprint& b) {
-    const std::pair<std::string_view, double> works[] = {{"residual_scale", 1},
-                                                         {"logit_scale", static_cast<double>(b.head_scale)},
-                                                         {"embedding_scale", 1},
-                                                         {"expert_weights_scale", 1}};
-    for (const auto& [key, value] : works)
-        if (c.number(key, value, -1e30, 1e30) != 0) c.only(key, value); // 0 stands for none
-    c.only("expert_gating_func", 1.0);                                  // softmax
+// Refuses keys that change the result, unless they have the value that changes nothing or the family has read them.
+void refuse_what_we_cannot(const Config& c, std::initializer_list<std::string_view> read) {
+    for (const std::string_view key : {"residual_scale", "logit_scale", "embedding_scale", "expert_weights_scale"})
+        if (std::find(read.begin(), read.end(), key) == read.end() && c.number(key, 1, -1e30, 1e30) != 0)
+            c.only(key, 1.0);          // 0 stands for none
+    c.only("expert_gating_func", 1.0); // softmax
 }
 
 bool has(const TensorStore& tensors, std::string_view name) {
@@ -132,8 +128,9 @@ void write_scaling(const Config& c, int context, int width, const std::string& l
 
 } // namespace
 
-void read_gguf_sizes(const Config& c, const TensorStore& tensors, Blueprint& b) {
-    refuse_what_we_cannot(c, b);
+void read_gguf_sizes(const Config& c, const TensorStore& tensors, Blueprint& b,
+                     std::initializer_list<std::string_view> read) {
+    refuse_what_we_cannot(c, read);
     b.vocab_size = vocabulary_of(tensors, c.where());
     b.context = c.integer("context_length");
     b.n_layers = c.layers("block_count");

@@ -8,8 +8,10 @@ namespace ordo {
 
 // The sizes, and what can be told from the tensors that are there: biases, norms of queries and keys, a head of its
 // own. What an architecture fixes (norms, activation, where norms stand) is the blueprint's already. Keys that would
-// change what is computed, and that we cannot follow, are refused.
-void read_gguf_sizes(const Config& keys, const TensorStore& tensors, Blueprint& blueprint);
+// change what is computed, and that we cannot follow, are refused. `read`: factors ("logit_scale") that the architecture
+// reads itself.
+void read_gguf_sizes(const Config& keys, const TensorStore& tensors, Blueprint& blueprint,
+                     std::initializer_list<std::string_view> read = {});
 
 // For each layer whether keys have a window: as attention.sliding_window_pattern says, a list, or how many layers
 // repeat, of which all but the last have one. Where there is no such key, `period` layers repeat.
