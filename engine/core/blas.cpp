@@ -10,7 +10,7 @@
 namespace ordo {
 namespace {
 
-// c, a tile, on the calling thread. Below, with OpenBLAS and without.
+// The product of one tile c, on the calling thread. Defined below, with OpenBLAS and without.
 void multiply(View a, Transpose ta, View b, Transpose tb, float beta, View c);
 
 View part(View v, int row, int col) {
@@ -19,8 +19,8 @@ View part(View v, int row, int col) {
 
 } // namespace
 
-// A tile's rows of a and columns of b are brought into another order for the sake of its product alone, and so for
-// every tile anew: which costs about as much as 25 multiplications for each number. More tiles serve more threads.
+// Each product reorders its tile's rows of a and columns of b. This costs about as much as 25 multiplications for each
+// number, and is repeated for every tile. More tiles serve more threads.
 detail::Tiles detail::tiles_of(int m, int n, int k) {
     constexpr double least_products = 1 << 23, most_again = 1.0 / 550;
     constexpr int most = 16, multiple = 16;
@@ -57,7 +57,7 @@ void gemm(View a, Transpose ta, View b, Transpose tb, View c, float beta) {
 
 } // namespace ordo
 
-#ifdef ORDO_INTERNAL_GEMM // no OpenBLAS: for the thread sanitizer, which must see every instruction
+#ifdef ORDO_INTERNAL_GEMM // without OpenBLAS: for the thread sanitizer, which must see every instruction
 
 namespace ordo {
 namespace {
@@ -92,7 +92,7 @@ std::string blas_description() {
 #include <pthread.h>
 #include <sys/mman.h>
 
-// OpenBLAS's own, exported though in no header; without them buffers are counted, not mapped ahead.
+// OpenBLAS exports these two functions, though in no header. Without them buffers are only counted, not mapped ahead.
 extern "C" {
 [[gnu::weak]] void* blas_memory_alloc(int);
 [[gnu::weak]] void blas_memory_free(void*);
@@ -101,16 +101,16 @@ extern "C" {
 namespace ordo {
 namespace {
 
-// OpenBLAS takes a buffer for each product that runs at the same time, maps it when it is first needed, and where
-// the system refuses (RLIMIT_AS, RLIMIT_DATA) asks again for ever. It has a fixed number of them, and beyond it
-// prints and fails. So a product begins when there is a buffer for it: one that is mapped, or one that can be; or
-// else, as long as there is any, when another product has ended.
+// OpenBLAS needs a buffer for each product that runs at the same time, and maps it at first use. If the system refuses
+// (RLIMIT_AS, RLIMIT_DATA), OpenBLAS tries again for ever. It has a fixed number of buffers, and beyond it prints a
+// message and fails. A product therefore waits for a mapped buffer, a new mapping, or the buffer of another product
+// that ends.
 class Buffers {
 public:
     static constexpr std::size_t bytes = std::size_t{129} << 20; // with its alignment
-    static constexpr int most = 48;                              // of 128 in Debian's build, less those of its threads
+    static constexpr int most = 48;                              // of 128 in Debian's build, less its threads' buffers
 
-    // True if there is one.
+    // False if no buffer is mapped and none can be.
     bool reserve() {
         const std::lock_guard lock(mutex_);
         return mapped_ > 0 || map_another();
@@ -130,7 +130,7 @@ public:
         return mapped_;
     }
 
-    // Around a fork: a child has none of the products that ran, and not their buffers either.
+    // Around a fork: the child has none of the parent's running products, nor their buffers.
     void lock() { mutex_.lock(); }
     void unlock() { mutex_.unlock(); }
     void forget_used() { mapped_ -= std::exchange(used_, 0); }
@@ -145,7 +145,7 @@ private:
         return std::find(std::begin(buffers_), std::begin(buffers_) + seen_, buffer) != std::begin(buffers_) + seen_;
     }
 
-    // OpenBLAS hands out what it has mapped before it maps more: it is asked until the answer is new.
+    // OpenBLAS returns its mapped buffers before it maps more. Ask until it returns a new one.
     bool map_another() {
         if (mapped_ == most || !has_space()) return false;
         if (blas_memory_alloc != nullptr && blas_memory_free != nullptr && seen_ < most) {
@@ -171,7 +171,7 @@ private:
     int seen_ = 0; // of buffers_
 };
 
-// Never destroyed: threads may compute while the process ends.
+// Never destroyed, because threads may compute while the process ends.
 Buffers& buffers() {
     alignas(Buffers) static std::byte memory[sizeof(Buffers)];
     static Buffers* const all = [] {
@@ -186,7 +186,7 @@ Buffers& buffers() {
     return *all;
 }
 
-// For the calling thread: a buffer, and no threads of OpenBLAS's.
+// Takes a buffer for the calling thread, and sets OpenBLAS to one thread.
 class OneProduct {
 public:
     OneProduct() : threads_(thread_count()) {

@@ -10,7 +10,7 @@
 
 namespace ordo {
 
-// The address sanitizer watches the heap alone: there only what is larger than a test's caches goes by it.
+// The address sanitizer checks the heap alone. In its build only pieces larger than a test's caches are mapped.
 #ifdef __SANITIZE_ADDRESS__
 const std::size_t least_mapped = 2 * huge_page;
 #else
@@ -21,16 +21,16 @@ namespace {
 
 std::atomic<std::size_t> mapped_now{0};
 
-// Below, most of a huge page would be cleared in vain. From here on it is the cheaper one: in a virtual machine 512
-// pages of 4 kB took the system about 50 times as long (bench/README.md).
+// Below this size, clearing a huge page is mostly wasted. At this size it is cheaper: in a virtual machine 512 pages of
+// 4 kB took the system about 50 times as long (bench/README.md).
 constexpr std::size_t least_on_huge_pages = huge_page / 2;
 
-// How much of a piece is to lie on huge pages: what is left over of the last one only if it fills half of it.
+// The bytes of a piece on huge pages. The remainder is on one too if it fills half of it.
 std::size_t on_huge_pages(std::size_t bytes) {
     return (bytes + huge_page - least_on_huge_pages) / huge_page * huge_page;
 }
 std::size_t whole_pages(std::size_t bytes) {
-    constexpr std::size_t page = std::size_t{64} << 10; // the largest that a system has for all else
+    constexpr std::size_t page = std::size_t{64} << 10; // the largest size of an ordinary page on any system
     return bytes < least_on_huge_pages ? bytes : std::max((bytes + page - 1) / page * page, on_huge_pages(bytes));
 }
 
@@ -40,15 +40,15 @@ std::byte* map(std::size_t bytes) {
 }
 
 std::byte* map_huge_pages(std::size_t bytes) {
-    // One page more than needed; what lies before and behind the aligned part goes back.
+    // Maps one page more than needed, and returns the memory before and after the aligned part.
     const std::size_t size = whole_pages(bytes);
     std::byte* const begin = map(size + huge_page);
-    if (begin == nullptr) return map(size); // for which there may be addresses
+    if (begin == nullptr) return map(size); // for which there may be address space
     const auto address = reinterpret_cast<std::uintptr_t>(begin);
     const std::size_t before = (huge_page - address % huge_page) % huge_page;
     if (before != 0) munmap(begin, before);
     munmap(begin + before + size, huge_page - before);
-    madvise(begin + before, on_huge_pages(bytes), MADV_HUGEPAGE); // a wish; small pages do too
+    madvise(begin + before, on_huge_pages(bytes), MADV_HUGEPAGE); // only a hint; small pages work too
     return begin + before;
 }
 

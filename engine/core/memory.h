@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory from the system: zeros, which become resident only when they are touched. Large pieces come on
-// huge pages where the system grants them, so that a stream of weights misses the TLB less often.
+// Memory from the system. It is zero, and becomes resident only when touched. Large pieces use huge pages where the
+// system grants them, so that a stream of weights has fewer TLB misses.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 namespace ordo {
 
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
-// From here on a buffer is worth a call of the system: most of it may never be touched.
+// A buffer of at least this size is worth a system call: most of it may never be touched.
 extern const std::size_t least_mapped;
 
-// Aligned to a page; half a huge page and more to a huge one. Throws std::bad_alloc.
+// Aligned to a page, or to a huge page from half a huge page on. Throws std::bad_alloc.
 void* map_zeros(std::size_t bytes);
 void unmap(void* memory, std::size_t bytes) noexcept;
-// What map_zeros() has given and not got back, in bytes: the heap's own figures do not count it.
+// The bytes of map_zeros() that have not been unmapped. The heap's own figures do not count them.
 std::size_t mapped_bytes() noexcept;
 
-// While one lives, buffers (core/tensor.h) that its thread makes add to it in the place of taking memory. What a
-// constructor will take is counted by the constructor itself; nothing may read or write such a buffer.
+// While a MemoryCount lives, new buffers (core/tensor.h) of its thread add their size to it instead of taking memory.
+// This computes the memory that a constructor will take, by calling it. Nothing may read or write such a buffer.
 class MemoryCount {
 public:
     MemoryCount() : before_(std::exchange(now_, this)) {}
@@ -31,7 +31,7 @@ public:
     ~MemoryCount() { now_ = before_; }
     std::uint64_t bytes() const { return bytes_; } // at most 2^64 - 1
 
-    // False: nobody counts.
+    // False: nothing is counting.
     static bool add(std::uint64_t bytes) {
         if (now_ == nullptr) return false;
         now_->bytes_ += std::min(bytes, std::numeric_limits<std::uint64_t>::max() - now_->bytes_);
@@ -44,7 +44,7 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-// The bytes of the buffers that make() makes.
+// The bytes of the buffers that make() creates.
 template <class Make>
 std::uint64_t count_bytes(const Make& make) {
     const MemoryCount count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as text, in no locale.
+// Numbers as text, independent of the locale.
 #pragma once
 
 #include <charconv>
@@ -9,14 +9,14 @@
 
 namespace ordo {
 
-// The shortest text that reads back as the same number. form: as of std::to_chars.
+// The shortest text that reads back as the same number. form: see std::to_chars.
 template <class Number, class... Form>
 std::string number_text(Number number, Form... form) {
-    char text[1100]; // the smallest double has 1,074 places
+    char text[1100]; // the smallest double has 1,074 decimals
     return {text, std::to_chars(text, std::end(text), number, form...).ptr};
 }
 
-// As many significant digits at most.
+// At most so many significant digits.
 inline std::string rounded_text(double number, int digits) {
     return number_text(number, std::chars_format::general, digits);
 }
@@ -25,7 +25,7 @@ inline std::string fixed_text(double number, int decimals) {
     return number_text(number, std::chars_format::fixed, decimals);
 }
 
-// Texts, characters and numbers, one after the other; of floating-point numbers the first six digits.
+// Joins texts, characters and numbers. A floating-point number has six significant digits.
 template <int digits = 6, class... Parts>
 std::string joined(const Parts&... parts) {
     std::string text;

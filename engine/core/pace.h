@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Whether a team makes short passes faster than its first thread alone. `Balance` (core/team.h) sees what a team loses
-// by waiting for a processor; what its hand-overs cost no thread can see: each makes the others fetch what it has
-// written, and where a pass takes fifty microseconds that is half of it. So both are tried. The same bits come of
-// either.
+// Decides whether short passes run faster on a team or on its first thread alone. `Balance` (core/team.h) measures the
+// time that a team loses by waiting for a processor. No thread can measure the cost of hand-overs: each thread makes
+// the others fetch the data that it has written. In a pass of fifty microseconds that is half of the time. So both ways
+// are tried. Both give the same bits.
 #pragma once
 
 #include "core/parallel.h"
@@ -11,21 +11,22 @@
 
 namespace ordo {
 
-// Of passes that are alike and follow each other.
+// For similar passes that follow each other.
 class Pace {
 public:
-    static constexpr double longest = 100e-6; // seconds; a team whose passes take longer is worth its hand-overs
-    static constexpr int tries = 2;           // of a team, of which the faster counts: one wakes the others
+    static constexpr double longest = 100e-6; // seconds; teams with longer passes are worth their hand-overs
+    static constexpr int tries = 2;           // passes of a team; the fastest counts, as the first wakes threads
     static constexpr int first_rest = 4, most_rest = 1024;
 
-    // How the next pass should run.
+    // Whether the next pass should run on one thread.
     bool alone() const { return alone_ != trying_; }
-    // What it took. After some passes comes a trial of the other way, and after one in vain eight times as many.
+    // Adds the time of a pass. After some passes the other way is tried, and after a trial in vain, eight times as
+    // many.
     void add(double seconds) {
         if (trying_)
             tried_ = std::min(tried_, seconds);
         else
-            usual_ = std::min(before_, seconds); // of the last two: the other one may have been held up
+            usual_ = std::min(before_, seconds); // of the last two, as the other may have been delayed
         before_ = seconds;
         if (--left_ > 0) return;
         if (trying_)
@@ -54,10 +55,10 @@ private:
 };
 
 namespace detail {
-bool restless_now(); // a Restless lives
+bool restless_now(); // whether a Restless lives
 }
 
-// body() as a team would run it, on the calling thread.
+// Calls body() on the calling thread, as a team would.
 template <class Body>
 void alone(const Body& body) {
     const detail::Turn turn(1);

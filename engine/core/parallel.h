@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loops over the threads of OpenMP, whose number is the caller's (omp_set_num_threads). What an index computes
-// never depends on how many threads there are, nor on which of them computes it. core/team.h has the threads.
+// Loops over the threads of OpenMP. The caller sets their number (omp_set_num_threads). The result of an index depends
+// on neither the number of threads nor the thread that computes it. core/team.h has the threads.
 #pragma once
 
 #include "core/team.h"
@@ -10,9 +10,9 @@
 
 namespace ordo {
 
-// body() on every thread of one team, at most `most` of them, side by side. The loops below share their
-// indices among the team and end when all have been computed, which is cheaper than a team for each. All else runs
-// on every thread: it must depend on nothing that a loop of the team writes, and write nothing that the threads share.
+// Runs body() on every thread of one team of at most `most` threads. The loops inside share their indices among the
+// team, and end when all indices are done; this is cheaper than a team for each loop. All other code runs on every
+// thread. It must not depend on anything that a loop of the team writes, and must not write shared data.
 template <class Body>
 void team(int most, const Body& body) {
     const int wanted = thread_count() < most ? thread_count() : most;
@@ -35,8 +35,8 @@ void team(int most, const Body& body) {
     turn.settle(team);
 }
 
-// body(i) for i in [0, n), each on some thread. body must not throw. grain: the least number of
-// indices worth a thread; below two grains everything runs on the calling thread, unless in a team.
+// Calls body(i) for i in [0, n), each on some thread. body must not throw. grain: the least number of indices worth a
+// thread. Outside a team, fewer than two grains run on the calling thread.
 template <class Body>
 void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
     if (detail::member.team != nullptr) {
@@ -52,11 +52,11 @@ void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
     team(thread_count(), [&] { parallel_for(n, grain, body); });
 }
 
-// The same on at most slots threads, for work whose cost differs between indices: body(i, slot) may use the
-// scratch memory of its slot, one of 0 .. slots - 1.
+// The same on at most `slots` threads, for indices of different cost. body(i, slot) may use the scratch memory of its
+// slot, one of 0 .. slots - 1.
 template <class Body>
 void parallel_for_slots(std::ptrdiff_t n, int slots, const Body& body) {
-    if (detail::member.team != nullptr) { // the caller keeps a team to the slots that there are
+    if (detail::member.team != nullptr) { // the caller limits a team to this number of slots
         detail::share_one_by_one(n, [&](std::ptrdiff_t i) { body(i, thread_index()); });
         return;
     }
@@ -71,9 +71,9 @@ void parallel_for_dynamic(std::ptrdiff_t n, const Body& body) {
     parallel_for_slots(n, thread_count(), [&](std::ptrdiff_t i, int) { body(i); });
 }
 
-// beside() on the calling thread, while the others begin with body(i) for i in [0, n), which it then joins. Both
-// may throw: all the rest still runs, and then the exception of beside(), or else of the lowest index, goes on
-// to the caller. Not within a team.
+// Calls beside() on the calling thread, while the other threads begin with body(i) for i in [0, n); the calling thread
+// then joins them. Both may throw: the rest still runs. Then the exception of beside() is rethrown, or else that of the
+// lowest index. Not for use within a team.
 template <class Beside, class Body>
 void parallel_for_beside(const Beside& beside, std::ptrdiff_t n, const Body& body) {
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(n) + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parsed once for all files of the library (tools/make/precompiled.mk). No file includes it by name, and each file
-// includes what it uses, so that it compiles without this header too.
+// Parsed once for all files of the library (tools/make/precompiled.mk). No file includes it by name. Each file includes
+// everything that it uses, so that it compiles without this header too.
 #include "ordo.h"
 
 #include "core/error.h"

@@ -24,7 +24,7 @@ inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> coun
     return counter;
 }
 
-// Random numbers of one seed and one stream (what they are for), by index.
+// Random numbers of one seed and one stream, by index. A stream is a use of random numbers, such as sampling.
 class Random {
 public:
     Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
@@ -57,15 +57,15 @@ private:
     std::uint64_t seed_, stream_;
 };
 
-// Fisher and Yates, from the end: element i changes places with one of 0 .. i by number first + i.
+// Fisher and Yates, from the end: element i is swapped with one of 0 .. i, chosen by number first + i.
 template <class T>
 void shuffle(std::span<T> x, const Random& random, std::uint64_t first = 0) {
     for (std::size_t i = x.size(); i-- > 1;)
         std::swap(x[i], x[static_cast<std::size_t>(random.below(first + i, i + 1))]);
 }
 
-// The same from the front: element i changes places with one of i .. n - 1, the draw(i, n - i)-th of them. What was
-// drawn by either stays as it was drawn.
+// The same from the front: element i is swapped with the draw(i, n - i)-th of elements i .. n - 1. After either, an
+// element that has been drawn stays in its place.
 template <class T, class Draw>
 void shuffle_forward(std::span<T> x, const Draw& draw) {
     for (std::size_t i = 0; i + 1 < x.size(); ++i)

@@ -11,23 +11,23 @@
 namespace ordo::detail {
 namespace {
 
-std::atomic<int> running{0}; // threads in teams of this process, and callers that work alone instead
+std::atomic<int> running{0}; // threads in teams of this process, and callers that work alone instead of in a team
 
 std::atomic<int> restless{0};
 
 thread_local constinit bool without_pool = false;
 thread_local constinit Balance balance;
 
-// A child of a process has the thread that forked and no other. OpenMP does not know it and would wait for the rest
-// of that thread's team for ever.
+// A forked child has only the thread that forked. OpenMP does not know this, and would wait for ever for the other
+// threads of its team.
 void after_fork() {
     running = 0;
     without_pool = true;
 }
 [[maybe_unused]] const int fork_handled = pthread_atfork(nullptr, nullptr, after_fork);
 
-// Beside other teams only as many threads as they leave processors; one at least. A team that is alone gets what its
-// caller wants, more threads than processors too.
+// If other teams run, use only as many threads as they leave processors, and at least one. The only team gets as many
+// threads as its caller wants, even more than there are processors.
 int reserve(int wanted) {
     static const int processors = omp_get_num_procs();
     int others = running.load(std::memory_order_relaxed), threads = 0;
@@ -54,7 +54,7 @@ void Team::wait_long(std::uint32_t target) {
     if (!reached(target)) {
         waits.sleeps.fetch_add(1, std::memory_order_relaxed);
         sleepers_.fetch_add(1);
-        // Who completes the last piece either sees the sleeper or has made the word another one.
+        // The thread that completes the last piece either sees the sleeper or has changed the word already.
         for (std::uint32_t seen = completed_.load(); static_cast<std::int32_t>(seen - target) < 0;
              seen = completed_.load())
             futex(completed_, FUTEX_WAIT_PRIVATE, seen);
@@ -79,7 +79,7 @@ Turn::Turn(int wanted)
       start_(Clock::now()) {}
 
 Turn::~Turn() {
-    // Not below zero: a child began to count anew.
+    // Not below zero: a child starts its count at 0.
     int count = running.load();
     while (!running.compare_exchange_weak(count, std::max(0, count - threads_))) {
     }

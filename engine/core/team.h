@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Threads that run the same code side by side and share out its loops. OpenMP owns the threads; how they meet is
-// ours: OpenMP's own barriers spin for milliseconds, and where another program has one of the processors the thread
-// that is waited for does not run meanwhile. Here a loop ends when all of its pieces have been computed, by
-// whichever threads run, not when all threads have arrived; and who has to wait spins for microseconds only, then
-// yields its processor, then sleeps.
+// Threads that run the same code and share its loops. OpenMP owns the threads, but this file synchronises them.
+// OpenMP's barriers spin for milliseconds; if another program uses one of the processors, the awaited thread does not
+// run meanwhile. Here a loop ends when all of its pieces are done, by whichever threads run, not when every thread has
+// arrived. A waiting thread spins for microseconds only, then yields its processor, then sleeps.
 #pragma once
 
 #include "core/timer.h"
@@ -20,7 +19,7 @@ namespace ordo {
 inline int thread_count() {
     return omp_get_max_threads();
 }
-// For programs; the library leaves the count to them.
+// For programs. The library leaves the count to them.
 inline void set_threads(int count) {
     omp_set_num_threads(count);
 }
@@ -29,11 +28,11 @@ namespace detail {
 
 class Team;
 
-// What this thread is to the team that it is in.
+// The role of this thread in its team.
 struct Member {
-    Team* team = nullptr; // none within a loop: there a thread is on its own, and loops inside run on it alone
+    Team* team = nullptr; // null within a loop: there a thread is on its own, and nested loops run on it alone
     int index = 0, threads = 1;
-    std::uint32_t loop = 0; // loops so far, and the pieces in all of them: the same on every thread that got as far
+    std::uint32_t loop = 0; // loops so far, and the pieces in all of them: equal on all threads at the same point
     std::uint32_t target = 0;
     bool alone = false;
 
@@ -59,7 +58,7 @@ private:
     bool before_;
 };
 
-// Waits of all teams of the process so far that went past spinning, and past yielding. Tests count them.
+// Counts the waits of all teams of the process that outlasted spinning, and yielding. Used by tests.
 struct Waits {
     std::atomic<std::uint64_t> yields{0}, sleeps{0};
 };
@@ -70,8 +69,8 @@ public:
     static constexpr int most_parts = 64;
     static constexpr int spins = 1000, yields = 50; // a pause takes 10 to 50 ns, a yield of the processor 200 or more
 
-    // The next piece of a part of a loop, or -1 if all have been taken. A thread that is late finds that the others
-    // have done a loop without it.
+    // The next piece of a part of a loop, or -1 if all have been taken. A late thread finds that the others have done a
+    // loop without it.
     std::int64_t claim(int part, std::uint32_t loop, std::uint32_t pieces) {
         std::atomic<std::uint64_t>& word = parts_[part].claimed; // the loop, and how many of its pieces
         std::uint64_t seen = word.load(std::memory_order_relaxed);
@@ -83,7 +82,7 @@ public:
                 return next;
         }
     }
-    // A piece has been computed; with the last one, all of the first `target` of the team.
+    // Marks a piece as done. The last one completes the first `target` pieces of the team.
     void complete(std::uint32_t target) {
         if (completed_.fetch_add(1) + 1 == target && sleepers_.load() != 0) wake();
     }
@@ -94,8 +93,8 @@ public:
         }
         wait_long(target);
     }
-    // The calling thread comes and goes. Of its time between start and end: what it has waited beyond spinning, and
-    // what OpenMP took to begin and to end.
+    // Called when the calling thread enters and leaves. lost() returns the time lost between start and end: waits
+    // beyond spinning, and OpenMP's own time to begin and end.
     void enter() { entered_ = Clock::now(); }
     void leave() { left_ = Clock::now(); }
     double lost(Clock::time_point start, Clock::time_point end) const {
@@ -108,7 +107,7 @@ private:
     }
     static void pause() {
 #if defined(__aarch64__)
-        asm volatile("isb"); // most have a YIELD that does nothing; this takes about what PAUSE does
+        asm volatile("isb"); // on most processors YIELD does nothing; ISB takes about as long as PAUSE
 #else
         __builtin_ia32_pause();
 #endif
@@ -126,8 +125,8 @@ private:
     Clock::time_point entered_{}, left_{};
 };
 
-// A thread in its team, from the first line of the parallel region to its last, where all arrive together: OpenMP's
-// barrier comes next.
+// A thread in its team, from the first line of the parallel region to the last, where all threads arrive: OpenMP's
+// barrier is next.
 class Membership {
 public:
     explicit Membership(Team& team) {
@@ -146,17 +145,18 @@ public:
     Membership& operator=(const Membership&) = delete;
 };
 
-// Whether teams of a thread pay. They do not while another program has the processor of one of their threads, and
-// waiting for that takes longer than the work would have taken alone: then it works alone for a while, and for twice as
-// long each time that it tries again in vain. What teams have gained lately counts: a stall now and then is no reason.
+// Decides whether teams of a thread pay. They do not while another program uses a processor of one of their threads,
+// and waiting for it takes longer than the whole work would take on one thread. The thread then works alone for a
+// while, and twice as long after each attempt in vain. Recent gains of teams count, so an occasional stall does not
+// stop them.
 class Balance {
 public:
     static constexpr double most_debt = 4e-3, most_credit = 8e-3, least_rest = 0.032, most_rest = 0.256; // seconds
 
     bool pays(Clock::time_point now) const { return now >= again_; }
-    // A team of so many threads took so many seconds, of which it lost some by waiting.
+    // Adds a team of so many threads that took so many seconds, of which it lost some by waiting.
     void add(Clock::time_point now, double seconds, double lost, int threads) {
-        // What one thread would have taken, less what it took.
+        // The time that one thread would have taken, minus the team's time.
         sum_ = std::min(most_credit, sum_ + (seconds - lost) * threads - seconds);
         if (sum_ == most_credit) rest_ = least_rest;
         if (sum_ > -most_debt) return;
@@ -170,7 +170,7 @@ private:
     Clock::time_point again_{};
 };
 
-// For tests, which are to see teams whether they pay or not: none of the process rests while one of these lives.
+// For tests of teams: while one of these lives, no thread of the process works alone, whether teams pay or not.
 class Restless {
 public:
     Restless();
@@ -179,8 +179,8 @@ public:
     Restless& operator=(const Restless&) = delete;
 };
 
-// The threads that a team gets: those that are wanted, unless other teams of the process run on the machine's
-// processors, teams do not pay just now, or the process is a child that has none of its parent's threads.
+// The number of threads of a team. It is the wanted number, unless other teams of the process use the processors, teams
+// do not pay at the moment, or the process is a child without its parent's threads.
 class Turn {
 public:
     explicit Turn(int wanted);
@@ -189,15 +189,15 @@ public:
     Turn& operator=(const Turn&) = delete;
 
     int threads() const { return threads_; }
-    void settle(const Team& team); // when the region has ended
+    void settle(const Team& team); // after the region has ended
 
 private:
     int threads_;
     Clock::time_point start_;
 };
 
-// body(first, last) for pieces of [0, n), by all threads of the team: each begins with a part of its own, the same
-// one whenever a loop comes again, and helps others when it has done that.
+// Calls body(first, last) for pieces of [0, n), on all threads of the team. Each thread begins with its own part, the
+// same in each repetition of a loop, and then helps the others.
 template <class Body>
 void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
     constexpr std::ptrdiff_t most_pieces = 4;
@@ -227,7 +227,7 @@ void share(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
     team.wait(self.target);
 }
 
-// body(i) for i in [0, n), ascending, each by the thread that is free next.
+// Calls body(i) for i in [0, n), ascending, each on the next free thread.
 template <class Body>
 void share_one_by_one(std::ptrdiff_t n, const Body& body) {
     Member& self = member;
@@ -249,7 +249,7 @@ void share_one_by_one(std::ptrdiff_t n, const Body& body) {
 
 } // namespace detail
 
-// Of this thread within its team, within a loop too.
+// The index of this thread in its team, valid within a loop too.
 inline int thread_index() {
     return detail::member.index;
 }

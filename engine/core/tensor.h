@@ -56,7 +56,7 @@ public:
 private:
     struct Free {
         std::size_t mapped = 0; // bytes; 0: from the heap
-        bool counted = false;   // there is no memory
+        bool counted = false;   // no memory was taken
         void operator()(T* p) const {
             if (mapped != 0)
                 unmap(p, mapped);

@@ -24,7 +24,7 @@ Lead lead(unsigned char b) {
     return {0, 0, 0};
 }
 
-// How many bytes of text agree with the sequence that its first byte promises.
+// The number of bytes of text that agree with the sequence announced by its first byte.
 std::size_t matching(std::string_view text, const Lead& l) {
     std::size_t n = 1;
     while (n < l.length && n < text.size()) {
@@ -37,7 +37,7 @@ std::size_t matching(std::string_view text, const Lead& l) {
     return n;
 }
 
-// How many of the first bytes are ASCII, in steps of eight.
+// The number of leading ASCII bytes, in steps of eight.
 std::size_t ascii_prefix(std::string_view text) {
     std::size_t n = 0;
     for (std::uint64_t eight = 0; n + sizeof eight <= text.size(); n += sizeof eight) {
@@ -56,7 +56,7 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 std::size_t utf8_complete_prefix(std::string_view text) {
-    // A cut sequence has its lead among the last three bytes.
+    // The lead of an incomplete sequence is among the last three bytes.
     for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
         const std::string_view tail = text.substr(text.size() - back);
         const Lead l = lead(static_cast<unsigned char>(tail.front()));

@@ -14,7 +14,7 @@ std::string names_of(const WeightType (&types)[N]) {
     return names;
 }
 
-// In the order of WeightType. The sizes are those that ggml asserts of its structures (ggml-common.h).
+// In the order of WeightType. ggml asserts the same sizes for its structures (ggml-common.h).
 constexpr WeightFormat formats[] = {
     {"f32", 1, 4},
     {"f16", 1, 2},

@@ -25,8 +25,7 @@ struct RopeScaling {
     Law law = Law::none;
     double factor = 1;
     int original = 0;  // L0
-    int length = 0;    // L, at least L0: the model's context until at_length(). longrope distinguishes only L0 and L0 +
-                       // 1
+    int length = 0;    // L, at least L0: the model's context until at_length(). Under longrope it is L0 or L0 + 1
     bool told = false; // the spec gives the length, so no session changes it
     double beta_fast = 32, beta_slow = 1;            // yarn
     double extrapolation = 1;                        // yarn
