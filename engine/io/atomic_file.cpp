@@ -15,8 +15,8 @@ namespace ordo {
 namespace {
 
 constexpr std::size_t buffer_bytes = 64 * 1024;
-constexpr int most_temporaries = 16;      // of one target, by as many writers
-constexpr std::size_t most_of_name = 200; // of the 255 bytes that a file's name may have
+constexpr int most_temporaries = 16;      // of one target, for as many writers
+constexpr std::size_t most_of_name = 200; // of the 255 bytes of a file name
 
 std::filesystem::path temporary_of(const std::filesystem::path& target, int n) {
     const std::string name = target.filename().native().substr(0, most_of_name);
@@ -35,7 +35,7 @@ bool names(const std::filesystem::path& path, int fd) {
            named.st_dev == open.st_dev && named.st_ino == open.st_ino;
 }
 
-// Those whose writer is gone: nobody holds their lock.
+// Removes the temporaries whose writer has ended: their locks are free.
 void remove_leftovers_of(const std::filesystem::path& target) {
     for (int n = 0; n < most_temporaries; ++n) {
         const auto path = temporary_of(target, n);
@@ -60,7 +60,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const FileCalls& cal
         lock(fd_.get());
     else
         open_named();
-    // The new file is as open to others as the old one was.
+    // The new file keeps the permissions of the old one.
     if (exists && ::fchmod(fd_.get(), old.st_mode & 0777) != 0) {
         const int code = errno;
         remove_temporary();
@@ -76,7 +76,7 @@ void AtomicFile::refuse(std::string_view doing, int code) const {
     fail(ErrorCode::io, where_, ": ", doing, ": ", std::generic_category().message(code));
 }
 
-// Another process that clears leftovers may see the file before it is locked, and take it away.
+// Another process that clears leftovers may see the file before it is locked, and remove it.
 void AtomicFile::open_named() {
     for (int n = 0; n < most_temporaries; ++n) {
         auto path = temporary_of(target_, n);
@@ -92,7 +92,7 @@ void AtomicFile::open_named() {
     refuse("creating a temporary file beside it", errno);
 }
 
-// To rename over the target what has no name, since only a new name can be given to it.
+// Gives an unnamed file a temporary name, as only a named file can be renamed over the target.
 void AtomicFile::name() {
     for (int n = 0; n < most_temporaries; ++n) {
         auto path = temporary_of(target_, n);
@@ -129,7 +129,7 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
     }
 }
 
-// A file without a name has one in /proc: otherwise there would be none without a name (io/file.cpp).
+// An unnamed file has a path in /proc: without /proc, no file is unnamed (io/file.cpp).
 void AtomicFile::check_content(const FileCheck& check) const {
     try {
         check(!temporary_.empty() ? temporary_ : std::filesystem::path("/proc/self/fd") / std::to_string(fd_.get()));
@@ -147,9 +147,9 @@ void AtomicFile::commit(const FileCheck& check) {
     if (temporary_.empty()) name();
     if (calls_->rename(temporary_.c_str(), target_.c_str()) != 0) refuse("renaming into place", errno);
     temporary_.clear();
-    fd_.close(); // and with it the lock; the content is on the disk since fsync()
-    // The new name is in place; bringing the directory to the disk as well only matters if the power
-    // fails, and some file systems refuse it.
+    fd_.close(); // this frees the lock; the content is on the disk since fsync()
+    // The new name is in place. Syncing the directory too only matters if the power fails, and some file systems refuse
+    // it.
     const Descriptor directory(::open(directory_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (directory.get() >= 0) calls_->fsync(directory.get());
 }

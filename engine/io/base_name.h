@@ -6,7 +6,7 @@
 
 namespace ordo {
 
-// The last part of a path that names something: "gpt2" for "models/gpt2/" and "models/gpt2/.".
+// The last named part of a path: "gpt2" for "models/gpt2/" and "models/gpt2/.".
 std::string base_name(const std::filesystem::path& path);
 
 } // namespace ordo

@@ -29,7 +29,8 @@ std::uint16_t half_bits(const std::byte* p) {
     return half;
 }
 
-// What divides by the scale. Blocks whose scale f16 rounds to 0 are zeros: of subnormals it would be infinite.
+// The factor that divides by the scale. If f16 rounds the scale to 0, the block is zeros: the inverse of a subnormal
+// would be infinite.
 float inverse_of(float scale) {
     return (f16_from_float(scale) & 0x7fff) != 0 ? 1 / scale : 0;
 }
@@ -66,7 +67,7 @@ void read_q8_0(const std::byte* block, float* x) {
     for (int i = 0; i < quant_block; ++i) x[i] = d * static_cast<float>(static_cast<signed char>(block[2 + i]));
 }
 
-// The levels of q4_0, q4_1, and with fifth bits in four bytes of q5_0 and q5_1.
+// The levels of q4_0 and q4_1, and the low four bits of those of q5_0 and q5_1.
 int four_bits(const std::byte* low, int i) {
     return byte_at(low, i % half_block) >> (i / half_block * 4) & 15;
 }
@@ -208,11 +209,11 @@ bool has_wild_scale(const WeightFormat& format, const std::byte* block) {
     return wild;
 }
 
-// exponent: its bits, which are all set where a half is not finite.
+// exponent: the bits of the exponent, all of which are set in a half-precision number that is not finite.
 std::optional<std::size_t> wild_half(std::uint16_t exponent, std::span<const std::byte> halves) {
     const auto wild = [&](std::size_t i) { return (half_bits(halves.data() + 2 * i) & exponent) == exponent; };
     const std::size_t n = halves.size() / 2;
-    unsigned any = 0; // first without a branch, many at once
+    unsigned any = 0; // first without a branch, so that the loop is vectorised
     for (std::size_t i = 0; i < n; ++i) any |= unsigned{wild(i)};
     for (std::size_t i = 0; any != 0 && i < n; ++i)
         if (wild(i)) return i;

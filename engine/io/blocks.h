@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Rows of weights in blocks with scales of their own, laid out as GGUF does (ggml's ggml-common.h). d, dmin, m: f16;
-// l: a level, whose bits lie where two weights or more share a byte.
+// Rows of weights in blocks with scales of their own, in GGUF's layout (ggml's ggml-common.h). d, dmin, m: f16; l: a
+// level. Weights in the low and high bits of a byte are called below and above.
 //   q8_0  32 weights: d, 32 signed bytes                    x = d l
 //   q4_0  32: d, 16 bytes                                   x = d (l - 8); byte j: weight j below, j + 16 above
 //   q5_0  32: d, 4 bytes of fifth bits, 16 bytes            x = d (l - 16); as q4_0, bit j of the 32 is weight j's
 //   q4_1, q5_1  32: d, m, then as q4_0 and q5_0             x = d l + m
-//   iq4_nl  32: as q4_0                                     x = d c[l], c: 16 levels that are no even steps
+//   iq4_nl  32: as q4_0                                     x = d c[l], c: 16 unevenly spaced levels
 //   q2_K  256: 16 bytes of s and above it m of each 16, 64 bytes, d, dmin   x = d s l - dmin m; halves of 128 weights
 //         have 32 bytes: byte j holds weights j, j + 32, j + 64, j + 96
 //   q3_K  256: 32 bytes of third bits, 64 bytes as q2_K, 12 of s, d   x = d (s - 32) (l - 4), s of each 16; bit i of
@@ -33,14 +33,14 @@
 namespace ordo {
 
 // For types that are writable(). values: a multiple of 32; out: row_bytes() of them. The scale is rounded to f16.
-//   q8_0: d = max |x| / 127, q = round(x / d), away from zero in the middle
+//   q8_0: d = max |x| / 127, q = round(x / d), ties away from zero
 //   q4_0: d = m / -8 with m the value of largest magnitude, q = min(15, floor(x / d + 8.5)), x = (q - 8) d
-// False if a scale does not fit f16.
+// Returns false if a scale does not fit f16.
 bool write_blocks(WeightType type, std::span<const float> values, std::span<std::byte> out);
-// The first block, of block_size() weights, with a d or dmin that is not finite; of halves, the first that is not. None
-// if all are. Not for f32.
+// The first block, of block_size() weights, whose d or dmin is not finite; of f16 and bf16, the first number that is
+// not finite. Empty if all are finite. Not for f32.
 std::optional<std::size_t> wild_block(WeightType type, std::span<const std::byte> blocks);
-// out: as many whole blocks, or halves, as it has room for. Not for f32.
+// out: whole blocks, or numbers of f16 and bf16, as many as fit. Not for f32.
 void read_blocks(WeightType type, std::span<const std::byte> blocks, std::span<float> out);
 
 } // namespace ordo

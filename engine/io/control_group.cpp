@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Not by streams, which take a failed allocation for the end of a file.
+// Streams are avoided: they treat a failed allocation as the end of a file.
 std::vector<std::string> cut_at(std::string_view text, char separator) {
     std::vector<std::string> parts;
     while (!text.empty()) {
@@ -61,10 +61,10 @@ std::string unescaped(const std::string& text) {
     return out;
 }
 
-// A hierarchy that is mounted: from its group `root` downwards, at `point`.
+// A mounted hierarchy: its group `root`, and the groups below it, are visible at `point`.
 struct Mount {
     fs::path root, point;
-    std::string controllers; // of v1; v2 has all in one
+    std::string controllers; // for v1; v2 has all in one hierarchy
     bool unified = false;
 };
 
@@ -82,8 +82,8 @@ std::vector<Mount> mounts(const fs::path& root) {
     return all;
 }
 
-// The folders of a group and of all groups above it that the mount shows. A container that sees its host's names may
-// have a mount that does not hold the group: the mount then begins at the container's own group.
+// The folders of a group and of all groups above it within the mount. In a container that sees the names of its host,
+// the mount may not contain the group. The mount then begins at the container's own group.
 std::vector<fs::path> levels(const Mount& mount, const fs::path& group) {
     std::vector<fs::path> folders{mount.point};
     const fs::path below = group.lexically_relative(mount.root);
@@ -93,7 +93,7 @@ std::vector<fs::path> levels(const Mount& mount, const fs::path& group) {
     return folders;
 }
 
-// A number of a file's first line; -1 for one that is missing, or a word, as in "max 100000".
+// A number in a file's first line; -1 if it is missing or a word, as in "max 100000".
 double number_of(const fs::path& file, std::size_t index = 0) {
     double value = -1;
     const std::vector<std::string> lines = lines_of(file);
@@ -107,7 +107,7 @@ void limit_memory(GroupLimits& limits, double bytes) {
     if (bytes >= 0 && bytes < 0x1p63) limits.memory = std::min(limits.memory, static_cast<std::uint64_t>(bytes));
 }
 
-// Microseconds of processor time that may be used in each period.
+// quota: the microseconds of processor time in each period.
 void limit_processors(GroupLimits& limits, double quota, double period) {
     if (quota > 0 && period > 0) limits.processors = std::min(limits.processors, quota / period);
 }

@@ -32,7 +32,7 @@ void check_regular(const struct stat& status, const std::string& where) {
 
 int open_unnamed(const char* directory) {
     const int fd = ::open(directory, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-    // Without /proc it could never be given a name.
+    // Without /proc the file could never get a name.
     if (fd >= 0 && ::access(("/proc/self/fd/" + std::to_string(fd)).c_str(), F_OK) != 0) {
         ::close(fd);
         errno = EOPNOTSUPP;
@@ -76,7 +76,7 @@ std::filesystem::path follow_links(const std::filesystem::path& path) {
         if (links == most) fail(ErrorCode::io, printable_path(path), ": ", reason(ELOOP));
         const std::filesystem::path to = std::filesystem::read_symlink(at, error);
         if (error) fail(ErrorCode::io, printable_path(path), ": ", error.message());
-        at = directory_of(at) / to; // to alone if it is absolute
+        at = directory_of(at) / to; // only `to` if it is absolute
     }
     return at;
 }
@@ -90,8 +90,8 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
 }
 
 File::File(const std::filesystem::path& path, const FileCalls& calls) : where_(printable_path(path)), calls_(&calls) {
-    // Looked at before it is opened, because opening a device may act; and again afterwards, because
-    // the name may by then stand for something else, which O_NONBLOCK keeps from blocking us.
+    // Checks the file before opening it, because opening a device may have effects. Checks it again afterwards, because
+    // the name may then refer to another file; O_NONBLOCK keeps such a file from blocking.
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) fail(ErrorCode::io, where_, ": ", reason(errno));
     check_regular(status, where_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files read and replaced as wholes. Reading copies into the caller's memory; nothing is mapped, so
-// that a file which shrinks while it is read is an error and not a fatal signal.
+// Files that are read and replaced as wholes. Reading copies into the caller's memory. Nothing is mapped, so a file
+// that shrinks while it is read causes an error instead of a fatal signal.
 #pragma once
 
 #include "ordo.h"
@@ -10,18 +10,18 @@
 
 namespace ordo {
 
-// The calls of the operating system whose failures matter, so that tests can make them fail.
+// The system calls whose failures matter, replaceable so that tests can make them fail.
 struct FileCalls {
     ssize_t (*pread)(int, void*, std::size_t, off_t);
     ssize_t (*write)(int, const void*, std::size_t);
     int (*fsync)(int);
     int (*rename)(const char*, const char*);
     int (*open_unnamed)(const char* directory); // a new file without a name, for writing
-    int (*name)(int fd, const char* path);      // gives it one
+    int (*name)(int fd, const char* path);      // gives the file a name
 };
 extern const FileCalls system_calls;
 
-// A file descriptor that is closed.
+// A file descriptor that closes itself.
 class Descriptor {
 public:
     explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -38,29 +38,29 @@ private:
     int fd_;
 };
 
-// A path as it appears in messages.
+// A path for messages.
 std::string printable_path(const std::filesystem::path& path);
 
-// The directory that a path names a file in; "." for a name alone.
+// The directory of the file that a path names; "." for a name alone.
 std::filesystem::path directory_of(const std::filesystem::path& path);
 
-// Where a path leads when every link that it names is followed, be there a file or not yet: a path that is
-// no link. Throws Error(io) for links in a circle.
+// The path after following every link in it, whether the file exists or not. The result is not a link. Throws Error(io)
+// for links in a circle.
 std::filesystem::path follow_links(const std::filesystem::path& path);
 
-// Whether two paths name one file, through links of both kinds, or would once it is there.
+// Whether two paths name one file, through links of both kinds, or would if it existed.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 // A regular file, open for reading.
 class File {
 public:
-    // Throws Error(io) for what cannot be opened, and for directories, pipes, devices and sockets,
-    // which are refused without being opened.
+    // Throws Error(io) if the file cannot be opened. Directories, pipes, devices and sockets are refused without being
+    // opened.
     explicit File(const std::filesystem::path& path, const FileCalls& calls = system_calls);
 
     const std::string& where() const { return where_; }
     std::uint64_t size() const { return size_; } // when it was opened
-    // Fills out from the given offset. Throws Error(io) if the file ends before.
+    // Fills out from the given offset. Throws Error(io) if the file ends too early.
     void read(std::uint64_t offset, std::span<std::byte> out) const;
 
 private:
@@ -70,7 +70,7 @@ private:
     const FileCalls* calls_;
 };
 
-// All of a regular file. Throws Error(io), or Error(limit) for one of more than limit bytes.
+// The content of a regular file. Throws Error(io), or Error(limit) if it has more than limit bytes.
 std::string read_file(const std::filesystem::path& path, std::size_t limit);
 
 } // namespace ordo

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a format is parsed from: an open file, or bytes in memory in its place.
+// The source of a format's parser: an open file, or bytes in memory.
 #pragma once
 
 #include "io/file.h"
@@ -17,12 +17,12 @@ public:
 
     const std::string& where() const { return where_; } // the path, printable
     std::uint64_t size() const { return size_; }
-    // Fills out from the given offset. Throws Error(failure) for what lies beyond the end, Error(io) if the file cannot
-    // be read any more.
+    // Fills out from the given offset. Throws Error(failure) beyond the end, and Error(io) if the file cannot be read
+    // any more.
     void read(std::uint64_t offset, std::span<std::byte> out) const;
 
 private:
-    std::optional<File> file_; // else bytes_
+    std::optional<File> file_; // empty: bytes_
     std::span<const std::byte> bytes_;
     std::string where_;
     std::uint64_t size_;

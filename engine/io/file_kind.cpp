@@ -56,7 +56,7 @@ const FileKind* binary_kind(std::string_view start) {
     return nullptr;
 }
 
-// A header of less than 4 GiB, and its length before it.
+// True for a header of less than 4 GiB after its length.
 bool like_safetensors(std::string_view start) {
     return start.size() > 8 && start[8] == '{' && start.substr(4, 4) == "\0\0\0\0"sv;
 }

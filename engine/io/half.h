@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The two half-precision formats: IEEE 754 binary16 (f16: 5 bits of exponent, 10 of fraction) and
-// bfloat16 (bf16: 8 and 7, the upper half of a float). To float is exact; from float rounds to
-// nearest, ties to even, with overflow to infinity. A NaN keeps its sign and the upper bits of its
-// payload, so that half -> float -> half is the identity on all 65,536 values.
+// The two half-precision formats: IEEE 754 binary16 (f16: 5 bits of exponent, 10 of fraction) and bfloat16 (bf16: 8 and
+// 7, the upper half of a float). Conversion to float is exact. Conversion from float rounds to nearest, ties to even,
+// with overflow to infinity. A NaN keeps its sign and the upper bits of its payload, so that half -> float -> half is
+// the identity on all 65,536 values.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,7 @@ inline std::uint16_t f16_from_float(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = (bits >> 16) & 0x8000u;
     const std::uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) { // NaN; one whose payload lies below what fits stays a NaN
+    if (magnitude > 0x7f800000u) { // a NaN whose payload bits are all dropped stays a NaN
         const std::uint32_t payload = (magnitude >> 13) & 0x3ffu;
         return static_cast<std::uint16_t>(sign | 0x7c00u | (payload != 0 ? payload : 0x200u));
     }

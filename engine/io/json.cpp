@@ -103,7 +103,7 @@ std::string describe(const JsonValue& value) {
     if (value.object()) return "an object";
     if (value.array()) return "an array";
     if (const std::string* text = value.string()) return '"' + printable(*text, 40) + '"';
-    if (const double* number = value.fraction(); number != nullptr && !std::isfinite(*number)) // of a GGUF
+    if (const double* number = value.fraction(); number != nullptr && !std::isfinite(*number)) // from a GGUF file
         return std::isnan(*number) ? "nan" : *number < 0 ? "-inf" : "inf";
     JsonWriter scalar;
     scalar.value(value);

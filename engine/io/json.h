@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// JSON as RFC 8259 has it and no wider. Refused, with an Error(model) that begins with `where`: a byte order
-// mark, bytes that are not UTF-8, an object that names a key twice, NaN and other literals, text after the
-// value, and whatever exceeds the limits. Nesting is bounded before anything nests, so that no input can
-// exhaust the stack. nlohmann's parser reads the text as events; its tree is not used, since that allocates
-// in destructors and comparisons which may not throw: a failed allocation would end the process there.
+// JSON exactly as in RFC 8259. A reader throws Error(model) that begins with `where` for anything else, and for
+// anything above the limits. This includes a byte order mark, bytes that are not UTF-8, a duplicate key of an object,
+// NaN and other literals, and text after the value. Nesting is limited before anything nests, so that no input can
+// exhaust the stack. nlohmann's parser reads the text as events. Its tree is not used: it allocates in destructors and
+// comparisons that may not throw, where a failed allocation would end the process.
 #pragma once
 
 #include "ordo.h"
@@ -14,7 +14,7 @@
 
 namespace ordo {
 
-// A value that has been read: moved, never copied, and destroyed without an allocation.
+// A value from a JSON text. It is moved, never copied, and destroyed without an allocation.
 class JsonValue {
 public:
     struct Member;
@@ -34,8 +34,8 @@ public:
     ~JsonValue();
 
     bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
-    // The value of a type, nullptr if it is of another. Numbers without a fraction are unsigned, or integer if
-    // they are negative.
+    // The value of the named type; nullptr if it has another type. A number without a fraction is unsigned, or integer
+    // if it is negative.
     const bool* boolean() const { return std::get_if<bool>(&value_); }
     const std::int64_t* integer() const { return std::get_if<std::int64_t>(&value_); }
     const std::uint64_t* unsigned_integer() const { return std::get_if<std::uint64_t>(&value_); }
@@ -54,7 +54,7 @@ private:
         return held ? held->get() : nullptr;
     }
 
-    // Behind pointers, so that a value has 16 bytes.
+    // Pointers, so that a value has 16 bytes.
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::unique_ptr<std::string>,
                  std::unique_ptr<Array>, std::unique_ptr<Object>>
         value_;
@@ -73,8 +73,8 @@ inline constexpr JsonLimits json_tokenizer_limits{std::size_t{64} << 20, 64};
 
 JsonValue parse_json(std::string_view text, std::string_view where, const JsonLimits& limits = json_header_limits);
 
-// The same text as events, for a reader that needs no tree. What a handler throws stops the parser.
-// Duplicate keys are the handler's to find.
+// The same text as events, for a reader that needs no tree. An exception of a handler stops the parser. The handler has
+// to find duplicate keys.
 class JsonEvents {
 public:
     virtual ~JsonEvents() = default;
@@ -87,9 +87,8 @@ public:
 };
 void parse_json(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events);
 
-// The tree of the events that it is handed; a key that comes twice is refused. It may take 60 MiB and twice
-// the text, so that with the text and its file no more than 64 MiB and four times the file is ever held: a
-// member of six bytes costs a hundred in memory.
+// Builds the tree from events; refuses a duplicate key. It may take 60 MiB and twice the text. Text, file and tree
+// together then take at most 64 MiB and four times the file: a member of six bytes costs a hundred in memory.
 class JsonTree final : public JsonEvents {
 public:
     JsonTree(std::string_view where, std::size_t text_bytes)
@@ -108,15 +107,15 @@ private:
     JsonValue* place(JsonValue&& value);
 
     std::string_view where_;
-    std::size_t budget_; // bytes that may yet be taken
+    std::size_t budget_; // bytes that are left
     JsonValue root_;
     std::vector<JsonValue*> open_;
-    JsonValue* member_ = nullptr; // of the innermost object, the one whose key was read last
+    JsonValue* member_ = nullptr; // of the innermost object: the member whose key was read last
 };
 
-// Members of an object, checked. Each throws Error(model) naming where, the key, what was expected and
-// what was found: a key missing, of another type or out of range. A number such as 3.0 is not an
-// integer. where describes the object: "model.safetensors: blueprint".
+// Checked members of an object. Each throws Error(model) with `where`, the key, the expected and the found value: for a
+// key that is missing, of another type or out of range. A number such as 3.0 is not an integer. `where` describes the
+// object: "model.safetensors: blueprint".
 const JsonValue* find_member(const JsonValue& object, std::string_view key); // nullptr if absent or not an object
 const JsonValue& get_member(const JsonValue& object, std::string_view key, std::string_view where);
 const JsonValue& get_object(const JsonValue& object, std::string_view key, std::string_view where);
@@ -126,10 +125,10 @@ std::int64_t get_int(const JsonValue& object, std::string_view key, std::string_
 double get_number(const JsonValue& object, std::string_view key, std::string_view where, double least, double most);
 bool get_bool(const JsonValue& object, std::string_view key, std::string_view where);
 const std::string& get_string(const JsonValue& object, std::string_view key, std::string_view where);
-// Refuses a value that is not an object, and the first key of it that is not among the known.
+// Refuses a value that is not an object, and an object with an unknown key.
 void check_keys(const JsonValue& object, std::string_view where, std::initializer_list<std::string_view> known);
 
-// A value as it appears in a message: short, on one line, safe for a terminal.
+// A value for a message: short, on one line, safe for a terminal.
 std::string describe(const JsonValue& value);
 
 } // namespace ordo

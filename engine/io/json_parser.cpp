@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text to events and events to a tree: the only door to nlohmann's parser.
+// Text to events, and events to a tree. Only this file uses nlohmann's parser.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "io/json.h"
@@ -10,7 +10,7 @@
 namespace ordo {
 namespace {
 
-// nlohmann's SAX interface, which keeps its own stack and does not recurse, with the bounds added.
+// Adds the limits to nlohmann's SAX interface, which keeps its own stack and does not recurse.
 class Guard final : public nlohmann::json_sax<nlohmann::json> {
 public:
     Guard(std::string_view text, std::string_view where, const JsonLimits& limits, JsonEvents& events)
@@ -80,7 +80,7 @@ private:
     int depth_ = 0;
 };
 
-// What a string takes outside of its object: GNU's allocator has a word of its own and rounds up to 16 bytes.
+// The memory of a string outside its object. GNU's allocator adds a word and rounds up to 16 bytes.
 std::size_t heap_bytes(const std::string& text) {
     return text.size() < 16 ? 0 : std::max<std::size_t>(32, (text.size() + 1 + 8 + 15) / 16 * 16);
 }
@@ -105,13 +105,13 @@ void JsonTree::value(JsonValue&& scalar) {
 }
 
 void JsonTree::key(std::string&& name) {
-    charge(3 * sizeof(JsonValue::Member) + heap_bytes(name)); // a full vector is moved to one of twice its size
+    charge(3 * sizeof(JsonValue::Member) + heap_bytes(name)); // a full vector doubles its size
     JsonValue::Object& members = *open_.back()->object();
     members.push_back({std::move(name), {}});
     member_ = &members.back().value;
 }
 
-// Duplicates are found by sorting, which no choice of keys can slow down.
+// Sorting finds duplicates; no choice of keys can slow it down.
 void JsonTree::end_object() {
     const JsonValue::Object& members = *open_.back()->object();
     std::vector<std::string_view> keys;
@@ -123,7 +123,7 @@ void JsonTree::end_object() {
     open_.pop_back();
 }
 
-// Estimates of what the allocator takes for a thing, its own share included.
+// Charges an estimate of the memory of an item, with the allocator's overhead.
 void JsonTree::charge(std::size_t bytes) {
     if (bytes > budget_) fail(ErrorCode::model, where_, ": JSON that takes too much memory for its size");
     budget_ -= bytes;
@@ -151,7 +151,7 @@ void parse_json(std::string_view text, std::string_view where, const JsonLimits&
         fail(ErrorCode::model, where, ": JSON of ", text.size(), " bytes, allowed are ", limits.bytes);
     if (text.starts_with("\xef\xbb\xbf")) fail(ErrorCode::model, where, ": JSON starts with a byte order mark");
     if (!utf8_valid(text)) fail(ErrorCode::model, where, ": JSON is not valid UTF-8");
-    // The grammar has no NUL anywhere; nlohmann's lexer takes one for the end of the text.
+    // JSON allows no NUL anywhere, but nlohmann's lexer takes a NUL as the end of the text.
     if (const auto at = text.find('\0'); at != std::string_view::npos)
         fail(ErrorCode::model, where, ": invalid JSON at byte ", at, ": a NUL byte");
     Guard guard(text, where, limits, events);

@@ -31,7 +31,7 @@ std::string json_quoted(std::string_view text) {
         } else if (byte >= '\b' && byte <= '\r' && byte != '\v') {
             out += '\\';
             out += letters[byte - '\b'];
-        } else if (byte < 0x20 || is_c1(text.substr(0, length))) { // what a terminal obeys
+        } else if (byte < 0x20 || is_c1(text.substr(0, length))) { // a terminal acts on it
             const auto point = static_cast<unsigned char>(text[length - 1]);
             out += "\\u00";
             out += digits[point >> 4];
@@ -50,7 +50,7 @@ void JsonWriter::new_line() {
     text_.append(static_cast<std::size_t>(indent_ * depth_), ' ');
 }
 
-// A key, or a value that no key stands before.
+// Called before a key, and before a value without a key.
 void JsonWriter::before() {
     if (!std::exchange(after_key_, false) && depth_ > 0) {
         if (!first_) text_ += ',';

@@ -24,8 +24,8 @@ public:
 
     void value(const JsonValue& tree);
     void null();
-    // Text, a truth, a number (null if it is not finite) or a range of such. A double has a point or an
-    // exponent, and the shortest text that reads back as the same.
+    // A text, a bool, a number (null if it is not finite) or a range of these. A double has a point or an exponent, and
+    // the shortest text that reads back as the same number.
     template <class T>
     void value(const T& item) {
         if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -51,7 +51,7 @@ public:
         value(item);
     }
 
-    // What has been written since it was last taken.
+    // The text written since the last take().
     std::size_t size() const { return text_.size(); }
     std::string take() { return std::exchange(text_, {}); }
 
@@ -64,8 +64,8 @@ private:
 
     int indent_;
     int depth_ = 0;
-    bool first_ = true;      // nothing stands in the innermost container yet
-    bool after_key_ = false; // its value comes next
+    bool first_ = true;      // the innermost container is empty
+    bool after_key_ = false; // the value of a key is next
     std::string text_;
 };
 

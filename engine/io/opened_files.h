@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files that a program has read, by device and inode, so that it writes onto none of them, whatever its name.
+// The files that a program has read, by device and inode, so that it overwrites none of them under any name.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@
 
 namespace ordo {
 
-// While one of these lives, File notes in it each file that it opens. Where several live, the newest takes the note.
-// AtomicFile refuses to replace a file that any of them holds. The library itself makes none: its callers may replace
-// the file of a model that they have loaded.
+// While one of these lives, File records in it each file that it opens. If several live, the newest records. AtomicFile
+// refuses to replace a file that any of them holds. The library itself creates none: its callers may replace the file
+// of a model that they have loaded.
 class OpenedFiles {
 public:
     OpenedFiles();

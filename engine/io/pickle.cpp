@@ -19,9 +19,9 @@ constexpr std::string_view kind_names[] = {"a mark",       "None",   "a boolean"
 
 struct Value {
     Kind kind;
-    std::int64_t number = 0;    // integer, boolean; storage: its elements; name: its place in allowed
+    std::int64_t number = 0;    // integer, boolean; storage: its elements; name: its index in allowed
     std::string_view text = {}; // text; storage: its key
-    // tuple, list; dictionary: keys and values in turn; tensor: storage, offset, shape, strides
+    // tuple, list; dictionary: alternating keys and values; tensor: storage, offset, shape, strides
     std::vector<Ref> items = {};
 };
 
@@ -123,7 +123,7 @@ private:
         if (value.kind == Kind::text) text += " '" + printable(value.text) + "'";
         return text;
     }
-    // What lies above the last mark, in its order, without both.
+    // Removes the last mark and the values above it, and returns these in their order.
     std::vector<Ref> pop_to_mark() {
         std::size_t at = stack_.size();
         while (at > 0 && values_[stack_[at - 1]].kind != Kind::mark) --at;
@@ -251,7 +251,7 @@ private:
         memo_[place] = stack_.back();
     }
 
-    // ---- Names and what they stand for
+    // ---- Names and their values
     bool call(std::uint8_t opcode) {
         switch (opcode) {
         case 0x80: // PROTO
@@ -274,7 +274,7 @@ private:
             const std::vector<Ref> both = pop_last(2);
             return reduce(named(both[0]), both[1]), true;
         }
-        case 'b': // BUILD: a dictionary's _metadata, which says nothing of tensors
+        case 'b': // BUILD: a dictionary's _metadata, which does not affect tensors
             pop();
             extend(Kind::dictionary, {});
             return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The tensors that a pickle of PyTorch's names: torch.save() of a state dictionary. Nothing is executed. The reader
-// knows the opcodes that put together numbers, texts, tuples, lists and dictionaries (Python's pickletools), and the
-// few names that rebuild tensors (PyTorch's torch/_utils.py); it refuses every other opcode and name. It does not
-// recurse, so that no depth exhausts the stack, and it makes at most one value for each opcode.
+// The tensors in a pickle of PyTorch, from torch.save() of a state dictionary. Nothing is executed. The reader knows
+// the opcodes that build numbers, texts, tuples, lists and dictionaries (Python's pickletools), and the few names that
+// rebuild tensors (PyTorch's torch/_utils.py). It refuses every other opcode and name. It does not recurse, so that no
+// depth exhausts the stack, and it creates at most one value for each opcode.
 #pragma once
 
 #include "ordo.h"
@@ -21,12 +21,12 @@ struct PickleLimits {
     std::size_t rank = 64;
 };
 
-// Elements of a storage: that at index (i, j, ...) is element offset + i strides[0] + j strides[1] + ...
+// A tensor in a storage: its element (i, j, ...) is element offset + i strides[0] + j strides[1] + ... of the storage.
 struct PickledTensor {
     std::string name;
     std::string storage;                // its key
-    std::string_view dtype;             // of the storage, as safetensors calls it: "F32", "BF16", "I64"
-    std::uint64_t storage_elements = 0; // as the pickle has them
+    std::string_view dtype;             // of the storage, by its safetensors name: "F32", "BF16", "I64"
+    std::uint64_t storage_elements = 0; // according to the pickle
     std::uint64_t offset = 0;
     std::vector<std::int64_t> shape, strides; // at least 0
 };

@@ -16,7 +16,7 @@ using namespace std::string_view_literals;
 using Entries = std::map<std::string, ZipEntry, std::less<>>;
 
 constexpr std::string_view pickle_name = "/data.pkl";
-// Before 1.6 a file began with a pickle of this number.
+// Before PyTorch 1.6 a file began with a pickle of this number.
 constexpr std::string_view old_magic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
 
 void check_start(const FileBytes& file) {
@@ -35,7 +35,7 @@ void check_start(const FileBytes& file) {
     fail(ErrorCode::model, file.where(), ": expected a zip archive of PyTorch's, found ", found);
 }
 
-// The folder in the archive that holds the pickle.
+// The folder of the archive with the pickle.
 std::string folder_of(const Entries& entries, const std::string& where) {
     std::vector<std::string_view> folders;
     for (const auto& [name, entry] : entries)
@@ -64,7 +64,7 @@ bool follow_each_other(const PickledTensor& tensor) {
     std::int64_t next = 1;
     for (std::size_t i = tensor.shape.size(); i-- > 0;) {
         if (tensor.shape[i] != 1 && tensor.strides[i] != next) return false;
-        next *= tensor.shape[i]; // no more than the elements, which were counted
+        next *= tensor.shape[i]; // at most the number of elements, which has been checked
     }
     return true;
 }
@@ -88,7 +88,7 @@ PytorchTensor tensor_in(const FileBytes& file, const ZipEntry& storage, const Pi
         elements = elements * Checked(size);
         if (size > 0) last = last + Checked(size - 1) * Checked(static_cast<std::uint64_t>(pickled.strides[i]));
     }
-    // A storage of few elements must not stand for a tensor of many.
+    // A tensor of many elements must not refer to a storage of few.
     if (!(elements <= Checked(pickled.storage_elements)))
         wrong("no more elements than its storage has", "shape " + shape_text(tensor.shape));
     tensor.elements = elements.value();
@@ -141,7 +141,7 @@ std::vector<std::byte> PytorchFile::gathered(const PytorchTensor& tensor) const 
     std::uint64_t from = 0;
     for (std::size_t element = 0; element < tensor.elements; ++element) {
         std::memcpy(out.data() + element * width, in.data() + from * width, width);
-        for (std::size_t i = rank; i-- > 0;) { // the next element: the last axis counts first
+        for (std::size_t i = rank; i-- > 0;) { // the next element: the last axis varies fastest
             from += static_cast<std::uint64_t>(tensor.strides[i]);
             if (++at[i] < tensor.shape[i]) break;
             from -= static_cast<std::uint64_t>(at[i]) * static_cast<std::uint64_t>(tensor.strides[i]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A file that torch.save() writes of a state dictionary (PyTorch 1.6 and later): a zip archive with a pickle,
-// NAME/data.pkl, that names the tensors, and an entry NAME/data/KEY for each storage, whose elements several tensors
-// may share. Files are not trusted.
+// A state dictionary written by torch.save() (PyTorch 1.6 and later): a zip archive. The pickle NAME/data.pkl names the
+// tensors, and an entry NAME/data/KEY holds each storage, whose elements several tensors may share. Files are not
+// trusted.
 #pragma once
 
 #include "io/safetensors.h"
@@ -9,15 +9,15 @@
 
 namespace ordo {
 
-struct PytorchTensor : TensorInfo {         // its offset and bytes are those of its elements in the file
-    std::vector<std::int64_t> strides = {}; // of elements that do not follow each other as shape says; else empty
+struct PytorchTensor : TensorInfo {         // offset and bytes of its elements in the file
+    std::vector<std::int64_t> strides = {}; // of elements that are not contiguous; else empty
 };
 
 // Reading is const and may be done by many threads.
 class PytorchFile {
 public:
-    // Throws Error(io), or Error(model) for a file that is malformed, holds more than tensors, or is in PyTorch's
-    // format before 1.6.
+    // Throws Error(io), or Error(model) for a file that is malformed, holds more than tensors, or has PyTorch's format
+    // before 1.6.
     static PytorchFile open(const std::filesystem::path& path);
     // The same for bytes in memory, which must outlive the object; where names them in messages.
     static PytorchFile parse(std::span<const std::byte> bytes, std::string_view where);
@@ -25,7 +25,7 @@ public:
     const std::string& where() const { return source_.where(); }        // the path, printable
     std::uint64_t size() const { return source_.size(); }               // of the file, in bytes
     std::span<const PytorchTensor> tensors() const { return tensors_; } // in the order of the dictionary
-    // Any bytes of the file.
+    // Reads any bytes of the file.
     void read_at(std::uint64_t offset, std::span<std::byte> out) const { source_.read(offset, out); }
     // The elements of a tensor with strides, in the order of its shape.
     std::vector<std::byte> gathered(const PytorchTensor& tensor) const;

@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors data is l
 namespace ordo {
 namespace {
 
-// What the first bytes of a file say it is, if it is something else that people hold for weights.
+// The format of a file by its first bytes, if users may mistake it for weights.
 std::string other_format(std::string_view start, bool whole) {
     if (const FileKind* kind = binary_kind(start)) return kind->text();
     std::string text(text_kind(start, whole));
@@ -40,7 +40,7 @@ Safetensors Safetensors::parse(std::span<const std::byte> bytes, std::string_vie
     return {FileBytes(bytes, where), limits};
 }
 
-// Returns N, having checked it and the byte after it.
+// Checks the length N and the byte after it, and returns N.
 std::uint64_t Safetensors::header_length(const SafetensorsLimits& limits) const {
     if (size() == 0) fail(ErrorCode::model, where(), ": the file is empty");
     char start[file_kind_bytes] = {};
@@ -89,8 +89,8 @@ void Safetensors::read_raw(const TensorInfo& tensor, std::span<std::byte> out) c
     read_at(tensor.offset, out);
 }
 
-// Where a file's bytes are taken to memory that nothing has touched yet, the system clears that memory
-// first, which takes longer than the copy: threads share both.
+// Threads share the reading: the system first clears memory that has not been touched yet, which takes longer than the
+// copy.
 void Safetensors::read(const TensorInfo& tensor, std::span<float> out) const {
     if (out.size() != tensor.elements)
         fail(ErrorCode::failure, where(), ": tensor '", printable(tensor.name), "': asked for ", out.size(),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The safetensors format, as its own description has it: 8 bytes, a little-endian length N; N bytes of
-// JSON, {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ..., "__metadata__": {"key":
-// "value"}}; then the data, to which the offsets [begin, end) are relative. Files are not trusted: every
-// size is checked before it is used, and no more memory is asked for than a small multiple of the bytes
-// that are there.
+// The safetensors format, by its own description. The file starts with 8 bytes, a little-endian length N. Then come N
+// bytes of JSON, {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ..., "__metadata__": {"key":
+// "value"}}. Then comes the data, to which the offsets [begin, end) are relative. Files are not trusted. Every size is
+// checked before it is used, and memory is limited to a small multiple of the file's bytes.
 #pragma once
 
 #include "core/weight_type.h"
@@ -15,7 +14,7 @@
 
 namespace ordo {
 
-// What a file may ask of us; far above anything that an honest file needs.
+// The limits of a file, far above the needs of an honest file.
 struct SafetensorsLimits {
     std::size_t header_bytes = std::size_t{16} << 20;
     std::size_t tensors = 65'536;
@@ -26,7 +25,7 @@ struct SafetensorsLimits {
 
 struct TensorInfo {
     std::string name;
-    std::string dtype; // one that the format defines: "F32", "F16", "BF16", "I64", ...
+    std::string dtype; // defined by the format: "F32", "F16", "BF16", "I64", ...
     std::vector<std::int64_t> shape;
     std::uint64_t elements = 0; // the product of shape
     std::uint64_t offset = 0;   // of the data, from the start of the file
@@ -36,12 +35,11 @@ struct TensorInfo {
 // "[2, 3]"
 std::string shape_text(std::span<const std::int64_t> shape);
 
-// An open file whose header has been checked against the file's size in full: the tensors' data follow
-// each other without overlap or hole and end where the file ends. Reading is const and may be done by
-// many threads.
+// An open file whose header has been checked in full against the file's size: the data of the tensors follow each other
+// without overlap or gap, and end at the end of the file. Reading is const and may be done by many threads.
 class Safetensors {
 public:
-    // Throws Error(io), or Error(model) for what is not a well-formed safetensors file.
+    // Throws Error(io), or Error(model) if it is not a well-formed safetensors file.
     static Safetensors open(const std::filesystem::path& path, const SafetensorsLimits& limits = {});
     // The same for bytes in memory, which must outlive the object; where names them in messages.
     static Safetensors parse(std::span<const std::byte> bytes, std::string_view where,
@@ -56,13 +54,13 @@ public:
     // The values of a tensor of dtype F32, F16 or BF16 as floats; out has tensor.elements of them.
     // Throws Error(model) for any other dtype, Error(io) if the file cannot be read any more.
     void read(const TensorInfo& tensor, std::span<float> out) const;
-    // The same for as many of the values as out has, from `first` on, by the calling thread alone.
+    // The same for out.size() values, from `first` on, on the calling thread alone.
     void read_part(const TensorInfo& tensor, std::size_t first, std::span<float> out) const;
-    // Values that are worth a thread: those of a huge page, which is cleared when it is first written to.
+    // Values worth a thread: those of a huge page, which the system clears at the first write.
     static constexpr std::size_t part = std::size_t{1} << 19;
-    // The bytes as stored; out has tensor.bytes of them.
+    // The stored bytes; out has tensor.bytes of them.
     void read_raw(const TensorInfo& tensor, std::span<std::byte> out) const;
-    // Any bytes of the file.
+    // Reads any bytes of the file.
     void read_at(std::uint64_t offset, std::span<std::byte> out) const { source_.read(offset, out); }
 
 private:
@@ -85,18 +83,18 @@ struct StoredTensor {
     std::span<const float> values; // as many as shape says
 };
 
-// Writes a file in the place of the old one, which stays as it was if anything fails. The bytes depend
-// only on the arguments, whatever the order of tensors: the widest elements first (F32, the halves, U8),
-// then by name. Throws Error(io), and Error(failure) for what the reader would refuse (a name twice or too
-// long, text that is not UTF-8), a shape that does not fit its values, or a value that the type cannot
-// hold: a finite one in a half, any that is not finite or has no scale in blocks. check: of AtomicFile::commit().
+// Replaces a file, which stays unchanged if anything fails. The bytes depend only on the arguments, whatever the order
+// of tensors: the widest elements first (F32, half precision, U8), then by name. Throws Error(io), and Error(failure)
+// for anything that the file cannot hold. This is a name twice or too long, text that is not UTF-8, a shape that does
+// not fit its values, or a finite value too large for half precision; in blocks also a value that is not finite or has
+// no scale. check: see AtomicFile::commit().
 void write_safetensors(const std::filesystem::path& path, std::vector<StoredTensor> tensors,
                        const std::map<std::string, std::string, std::less<>>& metadata, const FileCheck& check = {});
 
 using ByteSink = std::function<void(std::span<const std::byte>)>;
 
-// A tensor as the file has it, whose bytes are made when their turn comes: no two need be in memory at
-// once. content hands exactly `bytes` of them to the sink, in pieces.
+// A tensor in a file, whose bytes are produced when it is written, so that one tensor at a time is in memory. content
+// passes exactly `bytes` of them to the sink, in pieces.
 struct RawTensor {
     std::string name;
     std::string dtype;
@@ -107,14 +105,14 @@ struct RawTensor {
 void write_raw_safetensors(const std::filesystem::path& path, std::vector<RawTensor> tensors,
                            const std::map<std::string, std::string, std::less<>>& metadata,
                            const FileCheck& check = {});
-// The same file in memory; where names it in messages.
+// The same file in memory. where names it in messages.
 std::vector<std::byte> safetensors_bytes(std::vector<RawTensor> tensors,
                                          const std::map<std::string, std::string, std::less<>>& metadata,
                                          const std::string& where);
 
-// A tensor of weights with its dtype, shape and bytes filled in and no content yet. where names the file.
+// A tensor of weights with its dtype, shape and bytes, and no content yet. where names the file.
 RawTensor raw_tensor(std::string name, std::vector<std::int64_t> shape, WeightType type, const std::string& where);
-// Values as the file has them in that type, in pieces. what names them in messages: "FILE: tensor 'NAME'".
+// Passes the values, encoded in that type, to the sink in pieces. `what` names them in messages: "FILE: tensor 'NAME'".
 void encode_values(WeightType type, std::span<const float> values, const std::string& what, const ByteSink& sink);
 
 } // namespace ordo

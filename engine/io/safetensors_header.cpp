@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view metadata_key = "__metadata__";
 
-// Control characters in a name serve only to deceive whoever reads it on a terminal.
+// Control characters in a name only serve to deceive a reader at a terminal.
 bool has_control(std::string_view name) {
     return std::any_of(name.begin(), name.end(), [](char c) {
         const auto byte = static_cast<unsigned char>(c);
@@ -31,7 +31,7 @@ int dtype_bits(std::string_view dtype) {
     return at == std::end(known) ? 0 : at->second;
 }
 
-// Where in the header we are, for messages.
+// The current place in the header, for messages.
 std::string SafetensorsHeader::context() const {
     std::string text(where_);
     if (at_ == At::start || at_ == At::end) return text + ": header";
@@ -197,7 +197,7 @@ void SafetensorsHeader::end_tensor() {
 
 namespace {
 
-// Duplicates are found by sorting, which no choice of names can slow down.
+// Sorting finds duplicates; no choice of names can slow it down.
 std::vector<std::size_t> sort_by_name(const std::vector<TensorInfo>& tensors, std::string_view where) {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The JSON of a safetensors file, read as events: a wrong header is refused at its first wrong value, and
-// what is kept is no larger than the text.
+// The JSON of a safetensors file, read as events. A wrong header is refused at its first wrong value, and the stored
+// header is no larger than the text.
 #pragma once
 
 #include "io/checked.h"
@@ -9,12 +9,12 @@
 
 namespace ordo {
 
-// Bits of an element; 0 for a name that the format does not define.
+// The bits of an element; 0 for a name that the format does not define.
 int dtype_bits(std::string_view dtype);
 
 class SafetensorsHeader final : public JsonEvents {
 public:
-    // data_bytes: how many bytes of data the file holds.
+    // data_bytes: the bytes of data in the file.
     SafetensorsHeader(std::string_view where, const SafetensorsLimits& limits, std::uint64_t data_bytes)
         : where_(where), limits_(limits), data_bytes_(data_bytes) {}
 
@@ -43,9 +43,9 @@ private:
     const SafetensorsLimits& limits_;
     std::uint64_t data_bytes_;
     At at_ = At::start;
-    std::string key_; // of root or metadata, the last read
+    std::string key_; // of root or metadata: the last key
     bool metadata_seen_ = false;
-    std::string field_; // of a tensor, the last read
+    std::string field_; // of a tensor: the last field
     bool dtype_seen_ = false, shape_seen_ = false, offsets_seen_ = false;
     TensorInfo tensor_;
     std::vector<std::uint64_t> offsets_;
@@ -56,7 +56,7 @@ struct SafetensorsContent {
     std::vector<std::size_t> by_name; // indices into tensors
     std::map<std::string, std::string, std::less<>> metadata;
 };
-// Reads a header and checks it in full against the number of data bytes that follow it.
+// Reads a header and checks it in full against the number of data bytes after it.
 SafetensorsContent read_safetensors_header(std::string_view text, std::string_view where,
                                            const SafetensorsLimits& limits, std::uint64_t data_bytes);
 

@@ -73,7 +73,7 @@ std::string header_text(const std::vector<RawTensor>& tensors, const Metadata& m
     }
     text += "}";
     text.resize((text.size() + 7) / 8 * 8, ' '); // the data starts at a multiple of 8
-    // What the reader would refuse is not written.
+    // Checks the header with the reader, so that every written file can be read.
     try {
         read_safetensors_header(text, where, {}, begin.value());
     } catch (const Error& error) {
@@ -82,10 +82,10 @@ std::string header_text(const std::vector<RawTensor>& tensors, const Metadata& m
     return text;
 }
 
-// The file in pieces.
+// Passes the file to the sink in pieces.
 void write_to(const ByteSink& sink, std::vector<RawTensor>& tensors, const Metadata& metadata,
               const std::string& where) {
-    // The widest first, so that each is aligned to its elements.
+    // The widest first, so that each tensor is aligned to its elements.
     std::sort(tensors.begin(), tensors.end(), [](const RawTensor& a, const RawTensor& b) {
         const int a_bits = dtype_bits(a.dtype), b_bits = dtype_bits(b.dtype);
         return a_bits != b_bits ? a_bits > b_bits : a.name < b.name;
@@ -154,7 +154,7 @@ RawTensor raw_tensor(std::string name, std::vector<std::int64_t> shape, WeightTy
 
 void write_raw_safetensors(const std::filesystem::path& path, std::vector<RawTensor> tensors, const Metadata& metadata,
                            const FileCheck& check) {
-    std::optional<AtomicFile> file; // once the header has proved sound
+    std::optional<AtomicFile> file; // created after the header has been checked
     write_to(
         [&](std::span<const std::byte> bytes) {
             if (!file) file.emplace(path);

@@ -15,12 +15,12 @@ constexpr std::string_view end_magic = "PK\x05\x06"sv, end64_magic = "PK\x06\x06
                            entry_magic = "PK\x01\x02"sv, local_magic = "PK\x03\x04"sv;
 constexpr std::size_t end_bytes = 22, end64_bytes = 56, locator_bytes = 20, entry_bytes = 46, local_bytes = 30;
 constexpr std::size_t longest_comment = 0xffff;
-// These stand in fields whose values are in a record of zip64.
+// These values mark fields whose real values are in a zip64 record.
 constexpr std::uint64_t in_zip64_16 = 0xffff, in_zip64_32 = 0xffffffff;
 constexpr std::uint64_t encrypted = 1;
 constexpr std::uint64_t zip64_extra = 1;
 
-// A record of numbers, little-endian, read one after the other.
+// A record of little-endian numbers, read in order.
 class Record {
 public:
     explicit Record(std::string_view bytes) : rest_(bytes) {}
@@ -42,7 +42,7 @@ private:
     std::string_view rest_;
 };
 
-// Where the directory lies, and how many entries it has.
+// The directory's place, and its number of entries.
 struct Place {
     std::uint64_t entries, bytes, offset;
 };
@@ -89,7 +89,7 @@ private:
         return text;
     }
 
-    // The last end record is the archive's; only its comment may follow.
+    // The last end record belongs to the archive; only its comment may follow.
     Place find_directory() const {
         const std::uint64_t size = std::min<std::uint64_t>(archive_.size(), end_bytes + longest_comment);
         const std::uint64_t start = archive_.size() - size;
@@ -154,7 +154,7 @@ private:
         return {name, {data_of(header, name, size, end_of_data), size}};
     }
 
-    // Of those fields that say so, the values in the record of zip64, in their order.
+    // Reads the fields marked as zip64 from the zip64 record, in their order.
     void read_zip64(std::string_view extra, const std::string& name,
                     std::initializer_list<std::uint64_t*> fields) const {
         const auto refers = [](const std::uint64_t* field) { return *field == in_zip64_32; };
@@ -172,7 +172,7 @@ private:
         fail(ErrorCode::model, where(), ": zip entry '", printable(name), "': expected its zip64 sizes, found none");
     }
 
-    // The data follow a header of their own, which repeats the name and has padding of its own.
+    // The data follow a second header, which repeats the name and has its own padding.
     std::uint64_t data_of(std::uint64_t header, const std::string& name, std::uint64_t size, std::uint64_t end) const {
         const std::string bytes = text_at(header, local_bytes);
         Record record(bytes);

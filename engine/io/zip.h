@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The directory of a zip archive (PKWARE's APPNOTE 6.3.10) whose entries are stored as they are, with zip64 where
-// sizes or counts need it. PyTorch writes its checkpoints so. Archives are not trusted: every size is checked before
+// The directory of a zip archive (PKWARE's APPNOTE 6.3.10) with uncompressed entries, and with zip64 where sizes or
+// counts need it. PyTorch writes its checkpoints in this form. Archives are not trusted: every size is checked before
 // it is used.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ordo {
 
-// The bounds of an archive; far above what an honest checkpoint needs.
+// The limits of an archive, far above the needs of an honest checkpoint.
 struct ZipLimits {
     std::size_t directory_bytes = std::size_t{64} << 20;
     std::size_t entries = std::size_t{1} << 18;
