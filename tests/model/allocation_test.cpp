@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Once a session is made, feeding it allocates nothing, and nor does generating. The C library's allocator is watched
-// by taking its place in this program, which a sanitizer does too: there the test is skipped.
+// After a session is created, neither feeding it nor generating allocates memory. The tests count allocations by
+// replacing the C library's allocator in this program. A sanitizer replaces it too, so the tests are skipped under one.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "model/pass.h"
@@ -27,7 +27,7 @@
 namespace {
 std::atomic<bool> watching{false};
 std::atomic<int> allocations{0};
-std::atomic<std::size_t> aligned_bytes{0}; // of tensors, as long as they are small
+std::atomic<std::size_t> aligned_bytes{0}; // bytes of tensors; only counted for small ones
 
 void count() {
     if (watching.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 
-// operator new and the C++ library come through these as well.
+// operator new and the C++ library call these functions too.
 void* malloc(std::size_t size) {
     count();
     return __libc_malloc(size);
@@ -75,7 +75,7 @@ public:
     std::size_t bytes() const { return aligned_bytes; }
 };
 
-// Watching must be able to fail.
+// The counter itself must work.
 TEST(Allocation, IsSeenWhenItHappens) {
     Watch watch;
     const auto heap = std::make_unique<std::vector<int>>(100);
@@ -96,7 +96,7 @@ void expect_feeding_allocates_nothing(Blueprint b, const std::string& encoding, 
         for (const int threads : {1, 2}) {
             set_threads(threads);
             session.rewind(0);
-            session.feed(tokens, segments); // OpenMP starts its threads
+            session.feed(tokens, segments); // starts OpenMP's threads
             session.rewind(0);
             Watch watch;
             session.feed(tokens, segments);
@@ -113,7 +113,7 @@ TEST_P(AllocationOf, FeedingIsNone) {
     expect_feeding_allocates_nothing(small_blueprint(), GetParam());
 }
 
-// Rows are sorted by experts in memory of the session's own; few or many of them.
+// Feeding sorts rows by expert in the session's own memory, whatever the number of experts.
 TEST(Allocation, FeedingExpertsIsNone) {
     Blueprint b = small_blueprint();
     b.d_model = 64, b.d_head = 16, b.d_ff = 96;
@@ -125,7 +125,7 @@ TEST(Allocation, FeedingExpertsIsNone) {
         expect_feeding_allocates_nothing(b, "rope", type);
 }
 
-// What limits go by is what is taken, but for whole lines of the cache.
+// The limits use the computed size, which equals the allocated size up to whole cache lines.
 TEST(Allocation, IsAsLargeAsItSays) {
     Blueprint mixture = small_blueprint();
     mixture.pattern = {mixture, mixture};
@@ -156,7 +156,7 @@ TEST(Allocation, IsAsLargeAsItSays) {
         }
 }
 
-// The memory of training, but for lists of views.
+// The memory of training, without lists of views.
 TEST(Allocation, OfANetworkIsAsLargeAsItSays) {
     Blueprint b = small_blueprint();
     b.n_kv_heads = 2, b.vocab_size = 31;
@@ -174,10 +174,10 @@ TEST(Allocation, OfANetworkIsAsLargeAsItSays) {
             const Watch watch;
             Network network(each, encodings, parameters, 2, 24);
             const auto made = static_cast<double>(watch.bytes());
-            // Whether encodings can be trained is tried on zeros in the place of their tensors, for a while.
+            // To find out whether encodings can be trained, the network briefly replaces their tensors with zeros.
             const auto tried = Parameters::floats(each, encodings) - Parameters::floats(each, {});
             EXPECT_LE(made, 1.01 * said + sizeof(float) * static_cast<double>(tried)) << encoding;
-            EXPECT_GE(made, 0.75 * said) << encoding; // some is taken for a while in each step
+            EXPECT_GE(made, 0.75 * said) << encoding; // each step allocates some of it only for a while
         }
     set_threads(before);
 }
@@ -217,8 +217,8 @@ TEST(Allocation, SamplingIsNone) {
     EXPECT_EQ(watch.seen(), 0);
 }
 
-// From the first piece of the text to the last one: what one token leaves in memory must not grow with
-// their number, however long the pieces are and however much is held back for a stop text.
+// From the first piece of the text to the last. The memory that a token leaves behind must not grow with the number of
+// tokens, however long the pieces are and however much text a stop text holds back.
 TEST(Allocation, GeneratingIsNone) {
     BpeParts parts;
     for (int byte = 0; byte < 256; ++byte) parts.tokens.emplace_back(1, static_cast<char>(byte));

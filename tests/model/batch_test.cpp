@@ -21,7 +21,7 @@ struct Case {
 
 class BatchOf : public testing::TestWithParam<Case> {};
 
-// Sequences of different lengths, each compared with one that moves on by itself.
+// Compares each of several sequences of different lengths with a session that computes it alone.
 TEST_P(BatchOf, GivesWhatEachSessionWouldGiveAlone) {
     constexpr int n = 5;
     const Blueprint blueprint = small_blueprint();
@@ -40,7 +40,7 @@ TEST_P(BatchOf, GivesWhatEachSessionWouldGiveAlone) {
     for (int step = 0; step < 6; ++step) {
         const std::vector<Token> tokens =
             random_tokens(n, blueprint.vocab_size, 100 + static_cast<std::uint64_t>(step));
-        const int count = step < 4 ? n : 3; // sessions may leave
+        const int count = step < 4 ? n : 3; // sessions may leave the batch
         const View logits = batch.feed(std::span(members).first(static_cast<std::size_t>(count)),
                                        std::span(tokens).first(static_cast<std::size_t>(count)));
         ASSERT_EQ(logits.rows, count);
@@ -80,8 +80,9 @@ TEST(Batches, TheSameBitsOnAnyNumberOfThreads) {
     set_threads(before);
 }
 
-// A cache of halves rounds keys and values once, by at most 2^-11 of each, one of q8_0 by 1/254 of the largest of 32,
-// and the queries with them. Nothing else differs: neither what comes together nor the number of threads changes a bit.
+// An f16 cache rounds keys and values once, by at most 2^-11 of each value. A q8_0 cache rounds them, and the queries,
+// by 1/254 of the largest of 32 values. Nothing else differs: neither the chunks nor the number of threads change a
+// bit.
 TEST(SmallCaches, RoundKeysAndValuesAndNothingElseOnAnyNumberOfThreads) {
     const int before = thread_count();
     for (const auto& [type, most] : {std::pair{CacheType::f16, 2e-2}, {CacheType::q8_0, 1e-1}})
@@ -151,7 +152,7 @@ TEST(Batches, RefuseWhatDoesNotFitAndChangeNothing) {
     expect_error(ErrorCode::usage, "moved from", [&] { batch.feed(both, tokens); });
     Batch moved_batch = std::move(batch);
     expect_error(ErrorCode::usage, "moved from", [&] { batch.feed(std::span(pair).last(1), {tokens, 1}); });
-    EXPECT_EQ(moved_batch.feed(std::span(pair).last(1), {tokens, 1}).rows, 1); // no refusal left it busy
+    EXPECT_EQ(moved_batch.feed(std::span(pair).last(1), {tokens, 1}).rows, 1); // no refusal left the session busy
     EXPECT_EQ(c.size(), 1);
 }
 

@@ -43,7 +43,7 @@ TEST(Blueprints, EveryArchitectureSurvivesItsJson) {
         check(b, "test");
         const Blueprint read = blueprint_from_json(to_json(b), "test");
         EXPECT_EQ(to_json(read), to_json(b));
-        EXPECT_EQ(read.norm_eps, b.norm_eps); // bit for bit
+        EXPECT_EQ(read.norm_eps, b.norm_eps); // exactly equal
         EXPECT_EQ(read.mask, b.mask);
         EXPECT_EQ(read.activation, b.activation);
         EXPECT_NO_THROW(EncodingStack(a.encoding, b.dims())) << a.name;
@@ -51,7 +51,7 @@ TEST(Blueprints, EveryArchitectureSurvivesItsJson) {
     EXPECT_TRUE(names.contains("ordo"));
 }
 
-// Sizes as their makers count them, without what our trunks leave out.
+// The sizes that the authors publish, without the parts that Ordo's trunks omit.
 TEST(Blueprints, KnownModelsHaveTheirKnownSizes) {
     const auto parameters = [](std::string_view name) {
         for (const Architecture& a : architectures()) {
@@ -132,7 +132,7 @@ TEST(Blueprints, RefusesValuesOutOfRangeByName) {
     refused([=](Blueprint& b) { b.embedding_width = -1; }, "embedding_width");
 }
 
-// Files from before these fields have none of them, and files that do not need them stay like that.
+// Files older than these fields have none of them. Files that do not need the fields still omit them.
 TEST(Blueprints, TheLaterFieldsMayBeAbsent) {
     Blueprint b = architectures().front().make();
     for (const char* field : {"embedding_width", "embedding_scale", "attention_softcap", "final_softcap"}) {
@@ -157,7 +157,7 @@ TEST(Blueprints, TheLaterFieldsMayBeAbsent) {
     expect_refused(replaced("\"gated\":true", "\"gated\":true,\"embedding_scale\":\"1\""), "embedding_scale");
 }
 
-// Each field of a plan, changed: {its JSON, what makes it}.
+// Each field of a plan, changed: {its JSON, the function that changes it}.
 std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
     return {
         {"\"norm_eps\":0.25", [](LayerPlan& p) { p.norm_eps = 0.25f; }},
@@ -191,7 +191,7 @@ std::vector<std::pair<std::string, std::function<void(LayerPlan&)>>> changes() {
     };
 }
 
-// By hand in a pattern, and through what is written: in a pattern, and for all layers.
+// Sets each field directly in a pattern, and through JSON: in a pattern and for all layers.
 TEST(Blueprints, EveryFieldOfAPlanIsReachableByItsName) {
     const Blueprint base = architectures().front().make();
     for (const auto& [json, change] : changes()) {
@@ -209,7 +209,7 @@ TEST(Blueprints, EveryFieldOfAPlanIsReachableByItsName) {
         Blueprint all_layers = base;
         change(all_layers);
         EXPECT_EQ(static_cast<const LayerPlan&>(blueprint_from_json(to_json(all_layers), "test")), changed) << json;
-        // Against a base that has everything else, too.
+        // Also against a base in which every other field is changed.
         Blueprint around = all_layers;
         around.pattern = {base, changed};
         EXPECT_EQ(blueprint_from_json(to_json(around), "test").pattern, around.pattern) << json;
@@ -230,7 +230,7 @@ TEST(Blueprints, AsManyPlansAsLayersFitIn) {
     EXPECT_EQ(blueprint_from_json(to_json(b), "test").pattern, b.pattern);
 }
 
-// The key order of version 0.1.0, none of the later fields.
+// The key order of version 0.1.0, without the later fields.
 std::string old_json(const std::string& norm, bool attention_bias, bool parallel, const std::string& place = "pre") {
     const auto text = [](bool value) { return value ? std::string("true") : std::string("false"); };
     return R"({"architecture":"old","vocab_size":257,"context":64,"n_layers":2,"d_model":32,"n_heads":4,"n_kv_heads":4,)"
@@ -247,7 +247,7 @@ TEST(Blueprints, OldFilesReadAsBefore) {
             for (const std::string norm : {"rms", "layer"}) {
                 const Blueprint b = blueprint_from_json(old_json(norm, bias, parallel), "test");
                 EXPECT_TRUE(b.pattern.empty());
-                EXPECT_EQ(b.norm_bias, norm == "layer"); // LayerNorm had one, always
+                EXPECT_EQ(b.norm_bias, norm == "layer"); // LayerNorm always had a bias
                 EXPECT_EQ(b.norm_place, parallel ? NormPlace::parallel : NormPlace::pre);
                 for (const bool each : {b.q_bias, b.k_bias, b.v_bias, b.out_bias}) EXPECT_EQ(each, bias);
                 std::set<std::string> names;

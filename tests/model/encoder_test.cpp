@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models of two stacks against the oracle: an encoder, and layers whose cross-attention attends to what it makes of its
-// input. Padding likewise.
+// Compares models of two stacks with the oracle: an encoder, and layers whose cross-attention attends to the encoder's
+// output. Also tests padding.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "model/model_file.h"
@@ -25,7 +25,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 Blueprint like_t5() {
     Blueprint b = small_blueprint();
     b.d_model = 64;
-    b.d_head = 12; // inner width other than d_model
+    b.d_head = 12; // the inner width differs from d_model
     b.d_ff = 96;
     b.norm_eps = 1e-6f;
     b.score_scale = 1;
@@ -38,7 +38,7 @@ Blueprint like_t5() {
     return b;
 }
 
-// The transformer itself: Vaswani et al. 2017, arXiv 1706.03762, section 3.1.
+// The original transformer: Vaswani et al. 2017, arXiv 1706.03762, section 3.1.
 Blueprint like_marian() {
     Blueprint b = small_blueprint();
     b.norm = Norm::layer;
@@ -57,7 +57,7 @@ std::vector<Case> cases() {
                              {"marian", like_marian(), "sinusoidal:scale=1,layout=halves"},
                              {"rope", like_t5(), "rope"},
                              {"everything_at_once", like_t5(), "learned+t5+forget+sink"}};
-    Blueprint b = like_t5(); // T5's later versions: gated, an own head
+    Blueprint b = like_t5(); // T5's later versions: gated, with a separate head
     b.gated = b.encoder.front().gated = true;
     b.activation = b.encoder.front().activation = Activation::gelu_tanh;
     b.tied_head = false;
@@ -77,7 +77,7 @@ std::vector<Case> cases() {
     b.pattern[1].norm_place = NormPlace::pre;
     b.n_layers = 4;
     all.push_back({"every_other_layer", b, "pattern(rope,none)"});
-    for (const EncodingInfo* e : registered_encodings()) { // each in both stacks
+    for (const EncodingInfo* e : registered_encodings()) { // each encoding in both stacks
         std::string name(e->name);
         std::replace(name.begin(), name.end(), '-', '_');
         all.push_back({"with_" + name, like_t5(), std::string(e->name)});
@@ -90,7 +90,7 @@ protected:
     Model model(WeightType type = WeightType::f32) const {
         return random_model(GetParam().blueprint, GetParam().encoding, 61, type);
     }
-    // What the oracle makes of an input and of tokens that follow.
+    // The oracle's logits for an input and the tokens that follow.
     static Rows expected(const Model& m, std::span<const Token> input, std::span<const Token> tokens,
                          std::span<const int> padding = {}) {
         const Blueprint& b = impl_of(m).blueprint;
@@ -126,7 +126,7 @@ TEST_P(EncoderDecoders, AgreeWithTheOracleHoweverTheyAreFed) {
         const std::span<const float> last = session.feed(rest);
         EXPECT_LE(difference(last, wanted.back()), tolerance(wanted)) << chunk;
     }
-    // The input matters, and no more than the oracle says: another one gives other logits.
+    // The logits depend on the input exactly as in the oracle: another input gives other logits.
     const std::vector<Token> other(input_.begin(), input_.begin() + 3);
     Session session(m, {40});
     session.encode(input_);
@@ -208,7 +208,7 @@ TEST_P(EncoderDecoders, AreWrittenAndReadAgain) {
 INSTANTIATE_TEST_SUITE_P(All, EncoderDecoders, ::testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 
-// ---- What is refused ------------------------------------------------------------------------
+// ---- Refusals -------------------------------------------------------------------------------
 
 void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
     try {
@@ -241,7 +241,7 @@ TEST(Encoders, WantTheirInputFirst) {
     session.rewind(0);
     expect_error(ErrorCode::limit, "encoder", [&] { session.encode(tokens); });
     expect_error(ErrorCode::usage, "before the first token",
-                 [&] { session.feed(tokens); }); // it has lost the other one
+                 [&] { session.feed(tokens); }); // the session has lost its input
     Session other(plain);
     expect_error(ErrorCode::usage, "expected a model with an encoder", [&] { other.encode(tokens); });
     expect_error(ErrorCode::usage, "without an encoder, found 5", [&] { Session s(plain, {.input = 5}); });

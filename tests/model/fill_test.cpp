@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Masked tokens and vectors of texts against the oracle, and what a decoder says to an encoder's text against a
-// session.
+// Compares filled masks and embedded texts with the oracle, and a decoder's answer to an encoder's text with a session.
 #include "model/model.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"
@@ -23,7 +22,7 @@ TextSide words() {
     return tokenizer_from_json(test::word_tokenizer(), "words");
 }
 
-// Random weights with a tokenizer of words.
+// Random weights with a word tokenizer.
 Model with_words(const Blueprint& b, const std::string& encoding, TextSide text) {
     const Model random = random_model(b, encoding, 9);
     return make_model("words", b, EncodingStack(encoding, b.dims()), floats_of(random), std::move(text), {}, b.context);
@@ -118,7 +117,7 @@ TEST(Embed, PoolsTheStatesThatTheHeadReads) {
     }
 }
 
-// ---- Beside an encoder ----------------------------------------------------------------------
+// ---- With an encoder ------------------------------------------------------------------------
 
 Blueprint pair() {
     Blueprint b = small_blueprint();
@@ -143,7 +142,7 @@ TEST(Answers, AreWhatTheDecoderSaysToTheText) {
     Token next = 0;
     while (expected.size() < 8) {
         const std::span<const float> logits = session.feed({&next, 1});
-        next = 1; // padding, which is 0, is never said
+        next = 1; // padding, token 0, is never drawn
         for (Token t = 1; t < test::word_vocabulary; ++t)
             if (logits[static_cast<std::size_t>(t)] > logits[static_cast<std::size_t>(next)]) next = t;
         if (next == 3) break;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Token end_of_text = 256; // of the byte tokenizer
 
-// Writes a text over and over, byte after byte; its bytes must differ.
+// Repeats a text byte by byte without end. The bytes of the text must differ.
 Model repeating(const std::string& text) {
     std::map<Token, std::vector<Token>> follow;
     for (std::size_t i = 0; i < text.size(); ++i)
@@ -60,7 +60,7 @@ TEST(Generate, TokensThatAlsoEndATextDoUnlessNothingShall) {
     const Generation g = ends.finish();
     EXPECT_EQ(g.text, "c");
     EXPECT_EQ(g.reason, StopReason::end_of_text);
-    options.ignore_end = true; // then it is never drawn
+    options.ignore_end = true; // then the end-of-text token is never drawn
     Continuation goes_on(model, "ab", options);
     for (bool more = true; more;) more = goes_on.step();
     EXPECT_EQ(goes_on.finish().text.find('d'), std::string::npos);
@@ -77,11 +77,12 @@ TEST(Generate, GoesOnPastItsContext) {
     for (int i = 2; i < 102; ++i) expected += "abcd"[i % 4];
     EXPECT_EQ(g.text, expected);
     EXPECT_EQ(g.reason, StopReason::max_tokens);
-    // 16 tokens hold the prompt's 3 and 13 more; from then on 4 stay, and 6 of 12 go at a time.
+    // The context of 16 tokens holds the prompt's 3 and 13 more. After that, each shift keeps 4 and drops 6 of the
+    // other 12.
     EXPECT_EQ(g.shifts, (100 - 1 - 13 + 5) / 6);
     options.keep = 13;
     EXPECT_EQ(generate(model, "ab", options).text, expected);
-    options.keep = 15; // one goes at a time at least, and one comes
+    options.keep = 15; // a shift drops at least one token, for one new token
     EXPECT_EQ(generate(model, "ab", options).reason, StopReason::full);
     EXPECT_EQ(code_of([&] { generate(model, std::string(40, 'b'), options); }), ErrorCode::usage);
     options.keep = 4;
@@ -95,12 +96,12 @@ TEST(Generate, GoesOnPastItsContext) {
     EXPECT_EQ(code_of([&] { generate(model, "ab", options); }), ErrorCode::usage);
 }
 
-// Each token is what a session says that was fed the tokens which are there, in a way of its own.
+// Another session, fed exactly the remaining tokens, predicts the same token at each step.
 TEST(Generate, AShiftedContextIsTheOneThatIsLeft) {
     Blueprint b = small_blueprint();
     b.vocab_size = byte_vocabulary;
     for (const char* encoding : {"learned", "rope"}) {
-        b.n_layers = std::string_view(encoding) == "rope" ? 1 : 2; // where keys are moved, later layers remember
+        b.n_layers = std::string_view(encoding) == "rope" ? 1 : 2; // later layers remember dropped tokens
         const Model model = random_model(b, encoding, 12);
         GenerateOptions options = greedy(40);
         options.session.capacity = 20;
@@ -123,7 +124,8 @@ TEST(Generate, AShiftedContextIsTheOneThatIsLeft) {
     }
 }
 
-// What has been evicted is remembered by what stayed: another text that begins with the same tokens must not know it.
+// The remaining tokens still carry information about evicted tokens. Another text that begins with the same tokens must
+// not inherit it.
 TEST(Generate, AnotherTextBeginsAfresh) {
     Blueprint b = small_blueprint();
     b.vocab_size = byte_vocabulary;
@@ -192,9 +194,9 @@ TEST(Generate, FillsTheContextToTheLastToken) {
     const Model model = repeating("abcd");
     GenerateOptions options = greedy(-1);
     options.session.capacity = 10;
-    const Generation g = generate(model, "abcd", options); // five tokens with the first
+    const Generation g = generate(model, "abcd", options); // five tokens with the end-of-text token
     EXPECT_EQ(g.reason, StopReason::full);
-    EXPECT_EQ(g.new_tokens, 6); // five that fit, and one that need not be fed
+    EXPECT_EQ(g.new_tokens, 6); // five that fit, and a last one that need not be fed
     EXPECT_EQ(g.text, "abcdab");
     EXPECT_EQ(generate(model, std::string(8, 'a'), options).new_tokens, 2);
     EXPECT_EQ(generate(model, std::string(9, 'a'), options).new_tokens, 1);
@@ -216,7 +218,7 @@ TEST(Generate, WhatTheCallbackThrowsPropagates) {
     const Model model = repeating("abcd");
     const auto throwing = [](std::string_view) -> bool { throw std::out_of_range("mine"); };
     EXPECT_THROW(generate(model, "", greedy(10), throwing), std::out_of_range);
-    EXPECT_EQ(generate(model, "", greedy(4)).text, "abcd"); // and the model is as before
+    EXPECT_EQ(generate(model, "", greedy(4)).text, "abcd"); // the model is unchanged
 }
 
 TEST(Generate, SpecialTokensInThePromptAreTextUnlessAsked) {

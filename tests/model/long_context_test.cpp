@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a session of a long context takes while its text is short: pages are touched as the text grows.
+// The memory of a session with a long context while its text is short: the session touches pages as the text grows.
 #include "tests/model/small_models.h"
 
 #include <fstream>
@@ -15,7 +15,7 @@ long resident_mib() {
     return pages * 4 / 1024; // of 4 KiB on every machine that the tests run on
 }
 
-// 16 layers of 8 heads, each of whose keys would fill a huge page of 2 MiB: 512 MiB, if each had one.
+// 16 layers of 8 heads. If the keys of each head filled a huge page of 2 MiB, they would take 512 MiB.
 Blueprint long_blueprint() {
     Blueprint b = small_blueprint();
     b.context = 1 << 17;
@@ -40,7 +40,7 @@ TEST(LongContext, TakesMemoryAsTheTextGrows) {
     }
 }
 
-// However the cache has grown.
+// The result does not depend on how the cache grew.
 TEST(LongContext, GivesTheSameBits) {
     Blueprint b = long_blueprint();
     b.context = 3000;

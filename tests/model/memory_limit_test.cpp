@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model whose weights do not fit is refused before they are read, with what would fit.
+// A model whose weights exceed the limit is refused before they are read. The error says which type would fit.
 #include "formats/llama2c.h"
 #include "io/control_group.h"
 #include "tests/model/small_models.h"
@@ -26,7 +26,7 @@ std::string refusal(const std::filesystem::path& file, const LoadOptions& option
 TEST(MemoryLimit, NamesTheWidestTypeThatFits) {
     const test::TempDir dir;
     Blueprint b = small_blueprint();
-    b.d_model = 64; // whole blocks in each row
+    b.d_model = 64; // each row is a multiple of a block
     b.d_head = 16;
     b.d_ff = 128;
     const Model model = random_model(b, "rope", 12);
@@ -55,7 +55,8 @@ TEST(MemoryLimit, NamesTheWidestTypeThatFits) {
                     .ends_with("; a smaller model is needed: even a file in q4_0 takes " + std::to_string(before)));
 }
 
-// More bytes than any machine has, in a file that has no blocks on the disk: llama2.c's layout is a header and floats.
+// A file with more bytes than any machine's memory, which takes no blocks on the disk. The layout of llama2.c is a
+// header and floats.
 TEST(MemoryLimit, OfThisMachineIsKnownToTheProgram) {
     const test::TempDir dir;
     const std::int32_t header[] = {65536, 1, 1, 1024, 1, 1 << 22, 1};
@@ -79,7 +80,7 @@ TEST(MemoryLimit, OfThisMachineIsKnownToTheProgram) {
                                    " there are; a smaller model is needed: even a file in q4_0 takes "),
                   std::string::npos)
             << outcome.err;
-        if (!test::is_sanitized()) { // whose memory would be counted
+        if (!test::is_sanitized()) { // a sanitizer's own memory would count
             EXPECT_LT(outcome.peak_kilobytes, 100'000);
         }
     }

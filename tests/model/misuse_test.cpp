@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models that were moved from, and models whose states are not finite.
+// Moved-from models, and models whose states are not finite.
 #include "tests/model/small_models.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(MovedFrom, AModelIsRefused) {
     EXPECT_EQ(moved.vocab_size(), small_blueprint().vocab_size);
 }
 
-// A final norm whose weights are huge makes infinities of finite states.
+// A final norm with huge weights turns finite states into infinities.
 TEST(FeedStates, RefusesWhatIsNotFinite) {
     Blueprint b = small_blueprint();
     EncodingStack encodings("none", b.dims());

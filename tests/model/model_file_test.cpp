@@ -12,7 +12,7 @@ namespace {
 
 class ModelFiles : public ::testing::Test {
 protected:
-    // The file of a model, as a test may want to spoil it.
+    // The content of a model's file, for a test to corrupt.
     ModelFile content(const Model& model) {
         TensorMemory& tensors = floats_.emplace_back(floats_of(model));
         ModelFile file;
@@ -54,7 +54,7 @@ protected:
     const std::filesystem::path path_ = folder_ / "model.safetensors";
     std::vector<Token> tokens_ = random_tokens(30, small_blueprint().vocab_size, 1);
     std::vector<std::string> warnings_;
-    std::deque<TensorMemory> floats_; // what the contents look at
+    std::deque<TensorMemory> floats_; // referenced by the contents
 };
 
 TEST_F(ModelFiles, WhatIsWrittenIsWhatIsRead) {
@@ -95,7 +95,7 @@ TEST_F(ModelFiles, HalvesAreTheNearestToWhatWasWritten) {
 
 TEST_F(ModelFiles, BlocksAreWrittenAsLoadingWouldMakeThem) {
     Blueprint b = small_blueprint();
-    b.d_model = 64; // and 52 columns in feed_forward.out, which are no blocks
+    b.d_model = 64; // feed_forward.out has 52 columns, not a multiple of a block
     b.d_head = 16;
     const Model model = random_model(b, "learned", 3);
     ModelFile file = content(model);
@@ -201,7 +201,7 @@ TEST_F(ModelFiles, TheTrainedEncodingGoesByManyNames) {
     }
 }
 
-// The one line of a refusal is its error.
+// A refusal prints the error alone, without warnings.
 TEST_F(ModelFiles, NothingIsWarnedOfBeforeTheModelIsLoaded) {
     const Model model = random_model(small_blueprint(), "rope", 6);
     ModelFile file = content(model);
@@ -228,7 +228,7 @@ TEST_F(ModelFiles, TensorsThatTheFileLacksCannotBeForced) {
     const Model learned = random_model(small_blueprint(), "learned", 7);
     write_model(path_, content(learned));
     expect_load_error(ErrorCode::usage, "expected [200, 40], found [96, 40]", asking("learned:length=200", true));
-    // The table that the file has and the forced encoding does not need is no surprise.
+    // If the forced encoding does not need a table of the file, no warning follows.
     warnings_.clear();
     Model::load(path_, asking("alibi", true));
     EXPECT_EQ(warnings_.size(), 1u);
@@ -267,7 +267,7 @@ TEST_F(ModelFiles, AnEncodingOfTheCallersOwn) {
     items.push_back(std::make_unique<Own>());
     const Model model = random_model(small_blueprint(), EncodingStack(std::move(items), small_blueprint().n_layers), 8);
     ModelFile file = content(model);
-    file.encoding = "none"; // for one cannot name it
+    file.encoding = "none"; // a spec cannot name the caller's encoding
     write_model(path_, file);
     const Model read = Model::load(path_, std::make_unique<Own>());
     EXPECT_EQ(read.encoding(), "own:factor=2");
@@ -332,7 +332,7 @@ TEST_F(ModelFiles, MissingMisshapenAndUnknownTensors) {
 TEST_F(ModelFiles, MetadataThatIsMissingOrWrong) {
     const Model model = random_model(small_blueprint(), "rope", 11);
     ModelFile file = content(model);
-    // write_model() sets what it knows, so a file without it must be written by hand.
+    // write_model() always writes the keys that it knows. A file without one must be written by hand.
     std::vector<StoredTensor> tensors;
     for (std::size_t i = 0; i < file.specs.size(); ++i)
         tensors.push_back({file.specs[i].name,
@@ -374,7 +374,7 @@ TEST_F(ModelFiles, MemoryIsLimited) {
     EXPECT_NO_THROW(Model::load(path_, options));
 }
 
-// A file may claim any context; what is prepared for it is bounded by the weights, and positions beyond work.
+// A file may claim any context. The weights bound the memory that is prepared for it, and positions beyond that work.
 TEST_F(ModelFiles, AnEnormousContextLoadsAndFarPositionsWork) {
     Blueprint b = small_blueprint();
     b.context = 1 << 22;

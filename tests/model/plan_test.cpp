@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every choice of a layer's plan against the oracle, in inference: the whole input at once, in chunks, token by token,
-// beside others in a batch, in any type of weights, and on any number of threads. And every encoding, in any type of
-// weights.
+// Compares every choice of a layer's plan with the oracle, in inference: the whole input at once, in chunks, token by
+// token, and next to other sequences in a batch, in any type of weights, on any number of threads. Also compares every
+// encoding in any type of weights.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "tests/kernels/sets.h"
@@ -21,7 +21,7 @@ void PrintTo(const Case& c, std::ostream* out) {
     *out << c.name;
 }
 
-// Widths that blocks of 32 divide, so that all matrices can be quantised.
+// Widths that are multiples of 32, so that all matrices can be quantised.
 Blueprint base() {
     Blueprint b = small_blueprint();
     b.d_model = 64;
@@ -54,7 +54,7 @@ std::vector<Case> plans() {
             b.experts = 3, b.experts_used = 2;
             b.attention_softcap = 2;
         });
-        all.push_back({name + "_observed", base(), "rope+forget"}); // what attention reads is read by one more
+        all.push_back({name + "_observed", base(), "rope+forget"}); // a second encoding observes attention
         all.back().blueprint.norm_place = place;
         all.push_back({name + "_experts_observed", base(), "forget"});
         all.back().blueprint.norm_place = place;
@@ -66,7 +66,7 @@ std::vector<Case> plans() {
     with("clipped_before_norms", [](Blueprint& b) { b.qkv_clip = 0.5f, b.qk_norm = QkNorm::head, b.q_bias = true; });
     with("layer_norm", [](Blueprint& b) { b.norm = Norm::layer; });
     with("layer_norm_with_bias", [](Blueprint& b) { b.norm = Norm::layer, b.norm_bias = true; });
-    for (int biases = 1; biases < 8; ++biases) // of q, k and v; of all three it is one
+    for (int biases = 1; biases < 8; ++biases) // of q, k and v; 7 sets all three
         with("biases_" + std::to_string(biases), [&](Blueprint& b) {
             b.q_bias = (biases & 1) != 0, b.k_bias = (biases & 2) != 0, b.v_bias = (biases & 4) != 0;
             b.out_bias = biases == 5;
@@ -93,7 +93,7 @@ std::vector<Case> plans() {
     });
     with("experts_all_used", [](Blueprint& b) { b.experts = b.experts_used = 2; });
     with("experts_alone", [](Blueprint& b) { b.experts = b.experts_used = 1, b.experts_renormalised = false; });
-    with("experts_many", [](Blueprint& b) { b.experts = 40, b.experts_used = 1; }); // most have no row, or one
+    with("experts_many", [](Blueprint& b) { b.experts = 40, b.experts_used = 1; }); // most have no row
     with("a_shared_expert", [](Blueprint& b) { b.experts = 4, b.experts_used = 2, b.shared_expert = 28; });
     with("a_shared_expert_plain_behind_norms", [](Blueprint& b) {
         b.norm_place = NormPlace::post, b.experts = 3, b.experts_used = 1, b.shared_expert = 70;
@@ -151,7 +151,7 @@ TEST_P(LayerPlans, AgreeWithTheOracleHoweverTheyAreFed) {
     for (const int chunk : {1, 5, 25, length}) EXPECT_LE(difference(fed(m, chunk), expected), 2e-4) << chunk;
 }
 
-// Rows go through the layers by the same sums, however many there are.
+// A row's sums do not depend on the number of rows in the call.
 TEST_P(LayerPlans, ChunksChangeNoBit) {
     for (const Kernels* set : {available_kernels().back(), &test::amx_emulated_kernels}) {
         const test::Selected selected(*set);
@@ -204,10 +204,10 @@ TEST_P(LayerPlans, BatchesAreSessionsSideBySide) {
 INSTANTIATE_TEST_SUITE_P(Plans, LayerPlans, ::testing::ValuesIn(plans()),
                          [](const auto& test) { return test.param.name; });
 
-// The registered encodings, in one plan.
+// The registered encodings, in a single plan.
 class EncodingsInAnyType : public LayerPlans {};
 
-constexpr std::span types = writable_types; // those that are only read: formats/gguf_blocks_test.cpp
+constexpr std::span types = writable_types; // for the types that are only read, see formats/gguf_blocks_test.cpp
 
 std::vector<Case> encodings() {
     std::vector<Case> all;
@@ -244,7 +244,7 @@ TEST_P(EncodingsInAnyType, ChunksChangeNoBit) {
 INSTANTIATE_TEST_SUITE_P(Encodings, EncodingsInAnyType, ::testing::ValuesIn(encodings()),
                          [](const auto& test) { return test.param.name; });
 
-// Keys beyond the 1,024th are in a span of their own, for a token that comes alone as for many that come together.
+// Keys beyond the 1,024th form a chunk of their own, both for a single token and for many tokens together.
 TEST(LongTexts, ChunksChangeNoBit) {
     Blueprint b = base();
     b.context = 1100;
@@ -266,7 +266,7 @@ TEST(LongTexts, ChunksChangeNoBit) {
     expect_same(random_model(b, "alibi", 68, WeightType::f32), "window");
 }
 
-// With one key/value head and more threads than that, threads share the spans of a token that comes alone.
+// With one key/value head and several threads, the threads share the key chunks of a single token.
 TEST(LongTexts, ThreadsThatShareSpansChangeNoBit) {
     Blueprint b = base();
     b.context = 2100, b.n_kv_heads = 1;
@@ -293,7 +293,7 @@ TEST(LongTexts, ThreadsThatShareSpansChangeNoBit) {
     }
 }
 
-// A window, by an encoding that forbids what is further away: of whole spans too.
+// An encoding that acts as a window: it forbids keys that are further away, even whole chunks of keys.
 class Near final : public Encoding {
 public:
     std::string spec() const override { return "near"; }
@@ -317,8 +317,8 @@ TEST(LongTexts, AnEncodingMayForbidAllKeysOfASpan) {
     for (const int chunk : {1, 256}) EXPECT_LE(difference(logits_of(m, tokens, chunk), expected), 1e-4) << chunk;
 }
 
-// A thread that is late reads how many rows each expert has while others are layers ahead: it must find those of its
-// layer.
+// A late thread reads the number of rows of each expert while other threads are layers ahead. It must find the numbers
+// of its own layer.
 TEST(Experts, ThreadsThatComeLateFindTheirOwnLayer) {
     const detail::Restless restless;
     Blueprint b = base();
@@ -333,7 +333,7 @@ TEST(Experts, ThreadsThatComeLateFindTheirOwnLayer) {
         return logits_of(session, tokens);
     };
     const Rows one = run(1);
-    for (int i = 0; i < 20; ++i) EXPECT_EQ(difference(run(8), one), 0); // more than there are processors
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(difference(run(8), one), 0); // more threads than processors
     set_threads(before);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Positions that the caller gives, on one axis and on several, and sessions whose encodings depend on their length.
+// Positions given by the caller, on one axis and on several, and sessions whose encodings depend on the session's
+// length.
 #include "encoding/base/registry.h"
 #include "tests/model/small_models.h"
 
@@ -36,7 +37,7 @@ Rows expected(const Model& model, const std::vector<Token>& tokens, const std::v
     return to_rows(reference::Transformer(b, tensors, oracles).logits({tokens, positions, {}, axes}));
 }
 
-// In pieces of so many tokens, each with its positions.
+// Feeds the tokens in pieces of so many tokens, each with its positions.
 Rows fed(Session& session, const std::vector<Token>& tokens, Positions positions, std::size_t piece) {
     Rows rows;
     for (std::size_t first = 0; first < tokens.size(); first += piece) {
@@ -105,11 +106,11 @@ TEST(PositionsOfSessions, GoOnFromTheLastThatWasGiven) {
     const Rows oracle = expected(model, tokens, positions);
     Session session(model, {length, 5, 0});
     const std::span<const int> ids(positions);
-    session.feed(std::span(tokens).first(6), TokenRows{ids.first(6), {}}); // up to 15
-    session.feed(std::span(tokens).subspan(6, 14));                        // 16 ...
+    session.feed(std::span(tokens).first(6), TokenRows{ids.first(6), {}}); // positions up to 15
+    session.feed(std::span(tokens).subspan(6, 14));                        // positions from 16 on
     const std::span<const float> last = session.feed(std::span(tokens).subspan(20), TokenRows{ids.subspan(20), {}});
     EXPECT_LE(difference(last, oracle.back()), 1e-4);
-    session.rewind(12); // the next position is that after the one that was kept
+    session.rewind(12); // the next position follows that of the last kept token
     session.feed(std::span(tokens).subspan(12, 8));
     EXPECT_LE(difference(session.feed(std::span(tokens).subspan(20), TokenRows{ids.subspan(20), {}}), oracle.back()),
               1e-4);
@@ -119,7 +120,7 @@ TEST(PositionsOfSessions, HaveAsManyAxesAsTheSession) {
     Blueprint b = grouped();
     b.d_head = 12;
     const std::vector<Token> tokens = random_tokens(length, b.vocab_size, 75);
-    std::vector<int> planes; // a picture of rows of five
+    std::vector<int> planes; // a picture with rows of five
     for (int i = 0; i < length; ++i) planes.insert(planes.end(), {i / 5, i % 5});
     for (const char* spec :
          {"rope:sections=4/2", "rope:pairing=halves,sections=3/3", "rope:sections=3/3+t5", "alibi"}) {
@@ -129,7 +130,7 @@ TEST(PositionsOfSessions, HaveAsManyAxesAsTheSession) {
             Session session(model, {.capacity = length, .chunk = 7, .axes = 2});
             EXPECT_LE(difference(fed(session, tokens, Positions(planes, 2), piece), oracle), 2e-4) << spec << piece;
         }
-        // Side by side with one that goes on as text does: from its greatest id, on all axes.
+        // In a batch with a session that continues as text does: from its greatest position, on all axes.
         std::vector<int> as_text(planes.begin(), planes.begin() + 40);
         for (int i = 20; i < length; ++i) as_text.insert(as_text.end(), 2, 4 + i - 19);
         as_text[38] = as_text[39] = 4;
@@ -153,7 +154,7 @@ TEST(PositionsOfSessions, HaveAsManyAxesAsTheSession) {
 }
 
 TEST(PositionsOfSessions, AreRefusedWhereTheyDoNotFit) {
-    const Model model = random_model(grouped(), "learned", 77); // of 96
+    const Model model = random_model(grouped(), "learned", 77); // of a context of 96
     const Token tokens[] = {1, 2};
     for (const int axes : {0, -1, 17, std::numeric_limits<int>::max()})
         expect_error(ErrorCode::usage, "session: axes: expected 1 to 16",
@@ -200,7 +201,7 @@ TEST(LengthsOfSessions, AreWhatTheOracleIsTold) {
         std::vector<int> positions;
         for (int i = 0; i < length; ++i) positions.push_back(i);
         std::vector<Rows> found;
-        const bool by_text = spec.find("longrope") != spec.npos; // whatever the capacity
+        const bool by_text = spec.find("longrope") != spec.npos; // longrope ignores the capacity
         for (const int capacity : {30, 40, 41, 60, 96, 200}) {
             Session session(model, {capacity, 8});
             found.push_back(logits_of(session, tokens));
@@ -223,7 +224,7 @@ TEST(LengthsOfSessions, ShareWhatIsTheSame) {
         EXPECT_EQ(thirty, m.encodings_for(40)) << spec;
         EXPECT_NE(thirty.get(), &m.encodings) << spec;
     }
-    // What was for sessions that are gone is not kept: neither tables nor names.
+    // After a session is gone, neither its tables nor their names are kept.
     const Model model = random_model(grouped(), by_length[0], 81);
     for (int capacity = 41; capacity < 90; ++capacity) Session(model, {capacity});
     Session last(model, {95});
@@ -253,7 +254,7 @@ TEST(LengthsOfSessions, MayDifferInABatch) {
         Batch batch(model, 2, 96);
         Session* const unlike[] = {&short_one, &long_one};
         for (const Token token : tokens) {
-            // The batch goes by its sessions' lengths, and not by its own.
+            // The batch uses each session's length, not its own.
             const Token next[] = {token, token};
             const View logits = batch.feed(unlike, next);
             int i = 0;
@@ -265,7 +266,7 @@ TEST(LengthsOfSessions, MayDifferInABatch) {
     }
 }
 
-// An encoding of the caller's own that breaks its word.
+// The caller's own encoding, which violates its contract.
 class Changing final : public Encoding {
 public:
     explicit Changing(unsigned reads) : reads_(reads) {}

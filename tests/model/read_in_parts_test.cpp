@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Large tensors are read in parts, which threads share, and the tokenizer meanwhile: what comes out, and
-// what is refused, is the same for any number of threads.
+// Threads share the reading of large tensors, which are read in parts, together with the tokenizer. The result and the
+// refusals are the same for any number of threads.
 #include "core/parallel.h"
 #include "model/model_file.h"
 #include "tests/model/small_models.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reference transformer itself, where two plans must be the same model: what it gets wrong in one of them alone
-// shows.
+// Tests the reference transformer itself where two plans must give the same model. This finds errors that affect only
+// one of the two plans.
 #include "tests/reference.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Blueprint plan() {
     return b;
 }
 
-// Numbers for every tensor that some plan asks for, whether this one does or not.
+// Values for every tensor that any plan asks for, whether this plan uses it or not.
 class Everything {
 public:
     explicit Everything(const Blueprint& b) {
@@ -54,7 +54,7 @@ public:
         }
     }
     Matrix& operator[](const std::string& name) { return tensors.at(name); }
-    // Of every layer.
+    // Changes the tensor in every layer.
     void each(const std::string& name, const std::function<void(Matrix&)>& change) {
         for (auto& [key, matrix] : tensors)
             if (key.size() >= name.size() && key.compare(key.size() - name.size(), name.size(), name) == 0)
@@ -140,7 +140,7 @@ TEST(ReferenceTransformer, PlacesOfNorms) {
         all[std::string(layer) + "feed_forward_norm.weight"] = all[std::string(layer) + "attention_norm.weight"];
     EXPECT_LE(difference(run(one, all), run(two, all)), same);
 
-    // A branch whose norm is zero adds nothing: the logits are those of the embedding alone.
+    // A branch whose norm has zero gain adds nothing: the logits are those of the embedding alone.
     Blueprint sandwich = plan(), nothing = plan();
     sandwich.norm_place = NormPlace::sandwich;
     nothing.n_layers = 0;
@@ -149,7 +149,7 @@ TEST(ReferenceTransformer, PlacesOfNorms) {
         all.each(name, [](Matrix& m) { fill(m, 0); });
     EXPECT_LE(difference(run(sandwich, all), run(nothing, all)), same);
 
-    // After a norm, x is of its size, whatever came before.
+    // After a norm, x has the norm's size, whatever its size was before.
     Blueprint post = plan();
     post.norm_place = NormPlace::post;
     const Matrix before = run(post, all);
@@ -193,7 +193,7 @@ TEST(ReferenceTransformer, NormsOfQueriesAndKeysForgetTheirSize) {
                 fill(all[std::string(layer) + "k_norm.weight"], 0.5);
             }
         const Matrix before = run(normed, all), plain = run(plan(), all);
-        all.each("qkv.weight", [](Matrix& m) { // the rows of q and k; those of one head for the norm of heads
+        all.each("qkv.weight", [](Matrix& m) { // the rows of q and k; the head norm uses those of one head
             for (int i = 0; i < 24; ++i)
                 for (int j = 0; j < m.cols; ++j) m.at(i, j) *= 3;
         });
@@ -237,13 +237,14 @@ TEST(ReferenceTransformer, ASinkTakesItsPartOfTheSoftmax) {
     nothing.n_layers = 0;
     EXPECT_LE(difference(with_sink(-200), run(b, all)), same);
     EXPECT_LE(difference(with_sink(200), run(nothing, all)), same);
-    // A sum of two sinks is one of the logarithm of their exponentials' sum.
+    // Two sinks add up to one sink: the logarithm of the sum of their exponentials.
     const Matrix one = with_sink(0.3 + std::log(2));
     fill(all["encoding.sink.layers.0.logit"], 0.3);
     EXPECT_LE(difference(run(b, all, "sink+sink"), one), same);
 }
 
-// What sees queries and keys is given those that were rotated, in the order of the sum's moments and not of its items.
+// Encodings that observe queries and keys receive the rotated ones. The order follows the moments, not the items of the
+// sum.
 TEST(ReferenceTransformer, EncodingsActByLayerAndInTheOrderOfMoments) {
     Blueprint b = plan();
     Everything all(b);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 
-// Known answers of Random123, the authors' own implementation (tests/kat_vectors).
+// Known answers of Random123, the reference implementation by Philox's authors (tests/kat_vectors).
 TEST(Philox, KnownAnswers) {
     using Block = std::array<std::uint32_t, 4>;
     EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}), (Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -132,13 +132,13 @@ TEST(Sampler, TopKKeepsTheKBest) {
     const std::vector<Token> order = ranking(logits);
     for (int k = 1; k <= 8; ++k) {
         Sampling s = plain();
-        s.temperature = 100; // all kept are about equally likely
+        s.temperature = 100; // all kept tokens are about equally likely
         s.top_k = k;
         EXPECT_EQ(drawn(s, logits), std::set<Token>(order.begin(), order.begin() + k));
     }
     Sampling s = plain();
     s.temperature = 100;
-    s.top_k = 1000; // more than there are
+    s.top_k = 1000; // more than the vocabulary has
     EXPECT_EQ(drawn(s, logits).size(), 8u);
 }
 
@@ -190,9 +190,9 @@ TEST(Sampler, MinPKeepsWhatIsLikelyEnoughBesideTheBest) {
     }
 }
 
-// llama.cpp's order: each filter sees what the ones before it left, at temperature 1.
+// llama.cpp's order: each filter works on the output of the filters before it, at temperature 1.
 TEST(Sampler, FiltersComeInOrderAndBeforeTheTemperature) {
-    // Probabilities 0.4, 0.3, 0.2, 0.1. Of the two best, renormalised to 4/7 and 3/7, top-p 0.5 keeps one.
+    // Probabilities 0.4, 0.3, 0.2, 0.1. Top-k 2 leaves 4/7 and 3/7 after renormalisation, and top-p 0.5 then keeps one.
     const std::vector<float> logits = {std::log(0.4f), std::log(0.3f), std::log(0.2f), std::log(0.1f)};
     Sampling s = plain();
     s.top_p = 0.5f;
@@ -201,7 +201,7 @@ TEST(Sampler, FiltersComeInOrderAndBeforeTheTemperature) {
     s.top_k = 2;
     EXPECT_EQ(drawn(s, logits), (std::set<Token>{0}));
     s = plain();
-    s.temperature = 1000; // flat, but min-p judges before: 0.1 < 0.3 * 0.4
+    s.temperature = 1000; // nearly uniform, but min-p comes first: 0.1 < 0.3 * 0.4
     s.min_p = 0.3f;
     EXPECT_EQ(drawn(s, logits), (std::set<Token>{0, 1, 2}));
 }
@@ -221,14 +221,14 @@ TEST(Sampler, RepetitionIsPenalisedOnceAndOnlyInTheWindow) {
     // 6 / 2 = 3 < 4 once; twice it would be 1.5 < 2.
     EXPECT_EQ(drawn(s, {6, 4, 2}, {0}), (std::set<Token>{1}));
     EXPECT_EQ(drawn(s, {6, 2, 2.5f}, {0, 0}), (std::set<Token>{0}));
-    EXPECT_EQ(drawn(s, {6, 4, 2}, {0, 2, 2}), (std::set<Token>{0})); // 0 lies three back
+    EXPECT_EQ(drawn(s, {6, 4, 2}, {0, 2, 2}), (std::set<Token>{0})); // token 0 is three tokens back
     s.repeat_last_n = -1;
     EXPECT_EQ(drawn(s, {6, 4, 2}, {0, 2, 2}), (std::set<Token>{1}));
     s.repeat_last_n = 0;
     EXPECT_EQ(drawn(s, {6, 4, 2}, {0}), (std::set<Token>{0}));
     s.repeat_last_n = -1;
-    EXPECT_EQ(drawn(s, {-1, -1.5f}, {0}), (std::set<Token>{1}));         // a negative logit goes down: -2
-    EXPECT_EQ(drawn(s, {6, 4}, {-5, 1000000, 0}), (std::set<Token>{1})); // strangers do no harm
+    EXPECT_EQ(drawn(s, {-1, -1.5f}, {0}), (std::set<Token>{1}));         // a negative logit is multiplied: -2
+    EXPECT_EQ(drawn(s, {6, 4}, {-5, 1000000, 0}), (std::set<Token>{1})); // unknown tokens are ignored
 }
 
 TEST(Sampler, WhatIsForbiddenIsNeverDrawn) {
@@ -280,7 +280,7 @@ TEST(Sampler, RefusesLogitsThatAreNotFinite) {
             EXPECT_EQ(code_of([&] { sampler.sample(std::vector<float>{0, bad, 1}, {}, 0); }), ErrorCode::model);
         EXPECT_EQ(code_of([&] { sampler.sample(std::vector<float>{-inf, -inf, -inf}, {}, 0); }), ErrorCode::model);
         EXPECT_EQ(code_of([&] { sampler.sample(std::vector<float>{0, 1}, {}, 0); }), ErrorCode::usage);
-        EXPECT_EQ(sampler.sample(std::vector<float>{-inf, 1, -inf}, {}, 0), 1); // and goes on
+        EXPECT_EQ(sampler.sample(std::vector<float>{-inf, 1, -inf}, {}, 0), 1); // the sampler still works afterwards
     }
 }
 

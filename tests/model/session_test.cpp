@@ -9,7 +9,7 @@ namespace {
 
 constexpr int vocab = 101; // of small_blueprint()
 
-// Expects an Error with a code and a text in its one line.
+// Expects an Error with this code and a one-line message that contains the phrase.
 void expect_error(ErrorCode code, const std::string& phrase, const std::function<void()>& action) {
     try {
         action();
@@ -26,10 +26,10 @@ TEST(Sessions, CapacityIsTheTrainedContextUnlessAskedOtherwise) {
     const Model model = random_model(small_blueprint(), "none", 1);
     EXPECT_EQ(Session(model).capacity(), 96);
     EXPECT_EQ(Session(model, {1}).capacity(), 1);
-    EXPECT_EQ(Session(model, {5000}).capacity(), 5000); // nothing in this model limits it
+    EXPECT_EQ(Session(model, {5000}).capacity(), 5000); // this model sets no limit
 }
 
-// As of a struct that holds both and is returned from a function.
+// As in a struct that holds both and is returned from a function.
 TEST(Sessions, LiveOnWhenTheirModelIsMoved) {
     Model model = random_model(small_blueprint(), "rope", 1);
     Session session(model), other(model);
@@ -65,7 +65,7 @@ TEST(Sessions, RefuseMoreMemoryThanThereIs) {
     expect_error(ErrorCode::limit, "bytes", [&] { Session s(model, {1 << 22}); });
 }
 
-// A table of positions of the caller's own, with room for 20 of them and for two segments.
+// The caller's own table of positions, with 20 rows, for two segments.
 class Short final : public Encoding {
 public:
     std::string spec() const override { return "short:table=20"; }
@@ -99,7 +99,7 @@ TEST(Sessions, RefusePositionsThatTheEncodingDoesNotHave) {
     expect_error(ErrorCode::limit, "short: expected positions below 20, found 33", [&] {
         Session s(model, {0, 256, 33});
     });
-    // Left to itself a session takes what there is.
+    // By default a session takes as many positions as there are.
     EXPECT_EQ(Session(model).capacity(), 20);
     EXPECT_EQ(Session(model, {0, 256, 15}).capacity(), 5);
 }
@@ -140,7 +140,7 @@ TEST(Sessions, SegmentsReachTheEncodingInEveryChunk) {
     const Rows whole = logits_of(model, tokens, 20, 0, segments);
     for (const int chunk : {1, 3, 10}) EXPECT_LE(difference(logits_of(model, tokens, chunk, 0, segments), whole), 1e-4);
     const Rows none = logits_of(model, tokens, 20);
-    EXPECT_EQ(difference(none[8], whole[8]), 0); // the first segment is that of no segments
+    EXPECT_EQ(difference(none[8], whole[8]), 0); // without segments all tokens are in the first one
     EXPECT_GT(difference(none[9], whole[9]), 1e-2);
 }
 
@@ -177,7 +177,7 @@ TEST(Sessions, EvictedTokensLeaveTheirPlacesAndPositions) {
         Session session(model, sizes), other(model, sizes);
         session.feed(all);
         session.evict(3, 20);
-        session.evict(3, 47); // of what has moved
+        session.evict(3, 47); // of tokens that have already moved
         other.feed(all.first(3));
         other.feed(all.subspan(70));
         EXPECT_LE(difference(session.feed(all.first(1)), other.feed(all.first(1))), most);
@@ -210,14 +210,14 @@ TEST(Sessions, ABidirectionalModelTakesItsInputAtOnce) {
     b.mask = Mask::bidirectional;
     const Model model = random_model(b, "none", 8);
     const std::vector<Token> tokens = random_tokens(40, vocab, 9);
-    Session session(model, {60, 8}); // the chunk does not matter
+    Session session(model, {60, 8}); // the chunk size makes no difference
     const Rows first = logits_of(session, tokens);
     expect_error(ErrorCode::usage, "bidirectional", [&] { session.feed(std::vector<Token>{1}); });
     expect_error(ErrorCode::usage, "bidirectional", [&] { session.rewind(20); });
     session.rewind(40);
     session.rewind(0);
     EXPECT_EQ(difference(logits_of(session, tokens), first), 0);
-    // Every token sees every other: the last one matters to the first.
+    // Every token attends to every other, so the last token affects the first.
     std::vector<Token> changed = tokens;
     changed.back() = (changed.back() + 1) % vocab;
     EXPECT_GT(difference(logits_of(model, changed).front(), first.front()), 1e-4);
@@ -276,7 +276,7 @@ TEST(Sessions, MovedSessionsGoOn) {
 
 // ---- One call at a time ---------------------------------------------------------------------
 
-// What feed_all() of 12 tokens over a chunk of 4 yields, and what its session is good for afterwards, is the same
+// Feeds 12 tokens with feed_all() in chunks of 4. The result, and the state of the session afterwards, must be the same
 // whatever the callback tries.
 void expect_undisturbed(const std::function<void(const Model&, Session&, int first)>& attempt) {
     const Model model = random_model(small_blueprint(), "rope", 16);
@@ -296,7 +296,7 @@ void expect_undisturbed(const std::function<void(const Model&, Session&, int fir
     EXPECT_EQ(session.size(), 14);
 }
 
-// Each of these would write over the rows that the call goes through, or past the end of the cache.
+// Each of these calls would overwrite the rows in use, or write past the end of the cache.
 TEST(OneCallAtATime, ACallbackCannotChangeItsSession) {
     const std::vector<Token> many = random_tokens(12, vocab, 18);
     expect_undisturbed([&](const Model&, Session& session, int) {
@@ -316,7 +316,7 @@ TEST(OneCallAtATime, ACallbackCannotChangeItsSession) {
         Session* const both[] = {&other, &session};
         expect_error(ErrorCode::usage, "in the middle of another", [&] { batch.feed(both, std::span(many).first(2)); });
         EXPECT_EQ(other.size(), 0);
-        EXPECT_EQ(batch.feed(std::span(both).first(1), std::span(many).first(1)).rows, 1); // neither is stuck
+        EXPECT_EQ(batch.feed(std::span(both).first(1), std::span(many).first(1)).rows, 1); // neither session is stuck
     });
 }
 

@@ -12,7 +12,7 @@
 
 namespace ordo {
 
-// Sizes that are no multiples of what kernels like, and no tokenizer.
+// Sizes that are not multiples of the kernels' block sizes, and no tokenizer.
 inline Blueprint small_blueprint() {
     Blueprint b;
     b.vocab_size = 101;
@@ -28,13 +28,13 @@ inline Blueprint small_blueprint() {
 
 constexpr int byte_vocabulary = 257; // of the byte tokenizer, which random_model() adds to models of this size
 
-// In which the differences of an oracle are taken, for each tensor. Under a sanitizer it takes long, and what it
-// computes is the release build's to compare.
+// The number of directions in which the oracle takes differences for each tensor. Under a sanitizer one direction must
+// do, because each takes long. The release build covers the values.
 inline int gradient_directions() {
     return test::is_sanitized() ? 1 : 3;
 }
 
-// Gives an encoder the sizes of the stack that attends to it.
+// Gives an encoder the sizes of its decoder's stack.
 inline void fit_encoder(Blueprint& b) {
     for (Blueprint& e : b.encoder) {
         e.vocab_size = b.vocab_size;
@@ -48,14 +48,14 @@ inline void fit_encoder(Blueprint& b) {
     }
 }
 
-// A bidirectional encoder like the stack itself, and layers that attend to it.
+// Adds a bidirectional encoder with the layers of the stack, and cross-attention to it.
 inline void add_encoder(Blueprint& b) {
     b.encoder = {b.like_this()};
     b.encoder.front().mask = Mask::bidirectional;
     b.cross_attention = true;
 }
 
-// Few experts, most of them used, so that each has rows.
+// Sets few experts and uses most of them, so that each expert has rows.
 inline void shrink_experts(Blueprint& b) {
     const auto shrink = [](LayerPlan& p) {
         if (p.experts > 0) p.experts = 4, p.experts_used = 3;
@@ -64,7 +64,7 @@ inline void shrink_experts(Blueprint& b) {
     for (LayerPlan& p : b.pattern) shrink(p);
 }
 
-// A registered architecture at a small size: what makes it that architecture stays.
+// A registered architecture at a small size. Its characteristic choices stay.
 inline Blueprint shrunk(Blueprint b) {
     const Blueprint small = small_blueprint();
     const bool grouped = b.n_kv_heads < b.n_heads;
@@ -102,7 +102,7 @@ inline reference::Tensors tensors_of(const Model& model) {
     return all;
 }
 
-// What a model's encoder makes of an input, by the oracle: of the tokens that are no padding, [n, d].
+// The output of a model's encoder by the oracle, for the tokens that are not padding, [n, d].
 inline reference::Matrix encoded_by_oracle(const Blueprint& b, const std::string& encoding,
                                            const reference::Tensors& all, std::span<const Token> input,
                                            std::span<const int> padding = {}) {
@@ -132,8 +132,8 @@ inline std::vector<Token> random_tokens(int n, int vocab_size, std::uint64_t see
     return tokens;
 }
 
-// A model whose next token depends on the last one alone: with post-norm off and every branch at zero,
-// the residual stream is the embedding, and row t of the head scores what may follow it.
+// A model whose next token depends only on the last token. There is no post-norm and every branch is zero, so the
+// residual stream is the embedding. Row t of the head scores the tokens that may follow it.
 inline Model scripted_model(const std::map<Token, std::vector<Token>>& follow,
                             std::unique_ptr<const Tokenizer> tokenizer = make_byte_tokenizer()) {
     Blueprint b = small_blueprint();
@@ -172,12 +172,12 @@ inline double difference(std::span<const float> a, std::span<const float> b) {
     double most = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
         const double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-        most = d <= most ? most : d; // a NaN stays
+        most = d <= most ? most : d; // keeps a NaN
     }
     return most;
 }
 
-// The largest difference between the logits; rows of differing number are infinitely far apart.
+// The largest difference between the logits; infinite if the numbers of rows differ.
 inline double difference(const Rows& a, const Rows& b) {
     if (a.size() != b.size()) return HUGE_VAL;
     double most = 0;

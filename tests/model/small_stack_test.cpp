@@ -16,7 +16,7 @@ struct Job {
     std::size_t fed;
 };
 
-// The least that a thread can be made with: what the libraries keep for each thread lies on its stack, too.
+// The smallest stack that a thread can be created with. It also holds the libraries' data for each thread.
 std::size_t least_stack() {
     constexpr std::size_t step = std::size_t{4} << 10;
     for (std::size_t size = 4 * step;; size += step) {
@@ -35,7 +35,7 @@ std::size_t least_stack() {
 
 void* feed(void* argument) {
     Job& job = *static_cast<Job*>(argument);
-    set_threads(1); // all of it on this stack
+    set_threads(1); // all work runs on this stack
     Session session(*job.model, {.capacity = 80});
     for (const std::size_t n : {70u, 1u, 1u}) {
         session.feed(std::span(*job.tokens).subspan(job.fed, n));

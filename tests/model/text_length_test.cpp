@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Encodings whose angles go by the length of the text: LongRoPE (Ding et al. 2024), short factors up to the original
-// context and long ones for all tokens of a text that passes it. Hugging Face's Phi-3 drops its cache there and feeds
-// the text again. What is expected is the oracle's, tests/oracles/rope.cpp in double precision, told the length of the
-// text.
+// Encodings whose angles depend on the length of the text: LongRoPE (Ding et al. 2024). It uses short factors up to the
+// original context, and long factors for all tokens of a longer text. There, Hugging Face's Phi-3 drops its cache and
+// feeds the text again. The expected values come from the oracle in double precision, tests/oracles/rope.cpp, given the
+// length of the text.
 #include "model/continuation.h"
 #include "tests/model/small_models.h"
 
@@ -25,7 +25,7 @@ std::vector<float> last(Session& session, std::span<const Token> tokens, const T
     return {logits.begin(), logits.end()};
 }
 
-// The logits after the last of the tokens, by the oracle, at a length of so many.
+// The oracle's logits after the last of the tokens, for a text of this length.
 std::vector<float> expected(const Model& model, std::span<const Token> tokens, int length) {
     const Blueprint& b = impl_of(model).blueprint;
     const reference::Tensors tensors = tensors_of(model);
@@ -68,7 +68,7 @@ TEST_F(TextLength, RecomputesOnceWhereATextPassesTheOriginalContext) {
     }
 }
 
-// The whole length is known before the first chunk.
+// The session knows the whole length before the first chunk.
 TEST_F(TextLength, IsTheSameForEveryChunk) {
     std::vector<Rows> found;
     for (const int chunk : {1, 8, 64}) {
@@ -103,7 +103,7 @@ TEST_F(TextLength, KeepsItsAnglesWhenTokensAreEvicted) {
     }
     for (std::size_t n = 60; n < 90; ++n) ASSERT_EQ(difference(last(session, some(n, 1)), last(always, some(n, 1))), 0);
 
-    // What a short text has learned from evicted tokens is lost where the rest of it is computed again.
+    // Recomputing the rest of a short text loses the information from evicted tokens.
     Session growing(model_), until(short_), anew(model_);
     for (Session* s : {&growing, &until}) {
         last(*s, first(38));
@@ -142,7 +142,7 @@ TEST_F(TextLength, CountsFromTheFirstPosition) {
     far.first_position = 1000;
     Session session(model_, far), same(short_, far);
     EXPECT_EQ(difference(last(session, first(30)), last(same, first(30))), 0);
-    // As max(position_ids) + 1 of the reference implementation.
+    // As max(position_ids) + 1 in the reference implementation.
     std::vector<int> gaps;
     for (int i = 0; i < 30; ++i) gaps.push_back(2 * i);
     Session spread(model_), as_long(long_);
@@ -158,7 +158,7 @@ TEST_F(TextLength, MayDifferInABatch) {
         for (Session* s : {&b, &alone_b}) last(*s, first(50));
         for (Session* s : {&c, &alone_c}) last(*s, first(20));
         Session* const all[] = {&a, &b, &c};
-        for (std::size_t n = 50; n < 56; ++n) { // the first of them passes the original context
+        for (std::size_t n = 50; n < 56; ++n) { // the first of these tokens passes the original context
             const Token next[] = {tokens_[n], tokens_[n + 1], tokens_[n + 2]};
             const View logits = batch.feed(all, next);
             ASSERT_EQ(logits.rows, 3);
@@ -209,14 +209,14 @@ TEST_F(TextLength, IsThatOfTheWholePromptInGenerate) {
             EXPECT_EQ(continuation.capacity(), room);
             Session session(model, {.capacity = room});
             EXPECT_EQ(difference(drawn, last(session, tokens)), 0) << spec << ' ' << n;
-            if (room <= original || spec == by_text) { // as logits, which makes room for the prompt alone
+            if (room <= original || spec == by_text) { // as logits does, which makes room for the prompt alone
                 Session exact(model, {.capacity = static_cast<int>(tokens.size())});
                 EXPECT_EQ(difference(drawn, last(exact, tokens)), 0) << spec << ' ' << n;
             }
         }
 }
 
-// Even where it says what the context alone would have given.
+// The encoding keeps the length in its spec, even if the context would imply the same length.
 TEST(LengthsOfSpecs, AreKept) {
     const Dims dims{.d_model = 10, .n_heads = 1, .d_head = 10, .n_layers = 1, .context = 96};
     EXPECT_EQ(make_encodings(by_text, dims).at(0)->changes_beyond(), original);
@@ -228,7 +228,7 @@ TEST(LengthsOfSpecs, AreKept) {
         EXPECT_EQ(encoding->changes_beyond(), std::numeric_limits<int>::max()) << spec;
         EXPECT_EQ(make_encodings(encoding->spec(), dims).at(0)->at_length(5), nullptr) << encoding->spec();
     }
-    // One list for all lengths, as rope_freqs of a GGUF: nothing is ever computed again.
+    // One list for all lengths, as rope_freqs in a GGUF: nothing is recomputed.
     const std::string alike = "rope:scaling=longrope,original=40,short=1/2/3/4/5,long=1/2/3/4/5";
     EXPECT_EQ(make_encodings(alike, dims).at(0)->at_length(5), nullptr);
     EXPECT_EQ(make_encodings(alike, dims).at(0)->changes_beyond(), std::numeric_limits<int>::max());

@@ -10,7 +10,7 @@ namespace {
 
 using State = TextStream::State;
 
-// Feeds the pieces and keeps what comes out.
+// Feeds the pieces and collects the output.
 struct Trial {
     std::vector<std::string> out;
     State state = State::open;
@@ -78,11 +78,11 @@ TEST(TextStream, HoldsBackNoMoreThanNeeded) {
 }
 
 TEST(TextStream, AStopTextInsideASequenceLeavesNoFragment) {
-    // The second byte of e acute: what precedes it ends inside the sequence.
+    // The second byte of e acute is the stop text, so the text before it ends inside a character.
     const Trial t({"\xa9"}, {"ab\xc3\xa9z"});
     EXPECT_EQ(t.joined(), "ab");
     EXPECT_EQ(t.state, State::stopped);
-    // Held back between sequences though the stop text begins inside one.
+    // A character may be held back because the stop text can begin inside it.
     EXPECT_EQ(Trial({"\xa9z"}, {"\xc3\xa9", "y"}).joined(), "\xc3\xa9y");
 }
 
@@ -110,7 +110,7 @@ TEST(TextStream, WorksWithoutASink) {
     EXPECT_EQ(stream.passed(), 3u);
 }
 
-// However the bytes are cut, what comes out is what stands before the first stop text.
+// However the bytes are cut, the output is the text before the first stop text.
 TEST(TextStream, AnyCutGivesTheSameText) {
     const std::string alphabet[] = {"a", "b", "\xc3\xa9", "\xe2\x82\xac", "ab"};
     for (std::uint64_t seed = 0; seed < 2000; ++seed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One model, many threads. The names say Thread: these are the tests that run under the thread sanitizer.
+// One model used by many threads. The test names contain Thread, which selects them for the thread sanitizer.
 #include "core/parallel.h"
 #include "tests/model/small_models.h"
 
@@ -33,7 +33,7 @@ TEST(SessionThreads, EightThreadsShareOneModel) {
         std::vector<std::thread> threads;
         for (std::size_t i = 0; i < 8; ++i)
             threads.emplace_back([&, i] {
-                set_threads(2); // of this thread alone
+                set_threads(2); // for this thread alone
                 together[i] = run(model, i);
             });
         for (std::thread& thread : threads) thread.join();
@@ -69,7 +69,7 @@ TEST(SessionThreads, GenerationInManyThreadsIsTheSame) {
     EXPECT_EQ(texts, std::vector<std::string>(8, alone));
 }
 
-// Inside a parallel region of the caller's every session computes on its own thread.
+// Inside the caller's parallel region every session computes on its own thread.
 TEST(SessionThreads, SessionsInsideAParallelRegionOfTheCaller) {
     const Model model = shared_model();
     std::vector<std::vector<float>> alone(4), together(4);
@@ -80,7 +80,7 @@ TEST(SessionThreads, SessionsInsideAParallelRegionOfTheCaller) {
     EXPECT_EQ(together, alone);
 }
 
-// A session made under few threads runs under more, and the other way about.
+// A session created with few threads runs with more, and vice versa.
 TEST(SessionThreads, TheNumberOfThreadsMayChangeAfterwards) {
     const Model model = shared_model();
     const std::vector<Token> tokens = random_tokens(90, byte_vocabulary, 5);
@@ -96,7 +96,7 @@ TEST(SessionThreads, TheNumberOfThreadsMayChangeAfterwards) {
     EXPECT_EQ(difference(a, b), 0);
 }
 
-// Feed-forward widths above 384 that are no multiples of 8.
+// Feed-forward widths above 384 that are not multiples of 8.
 TEST(SessionThreads, SameBitsOnAnyNumberOfThreads) {
     const detail::Restless restless;
     const int before = thread_count();
@@ -117,8 +117,8 @@ TEST(SessionThreads, SameBitsOnAnyNumberOfThreads) {
     set_threads(before);
 }
 
-// Many threads of a host, each with a session and more OpenMP threads than there are processors: teams share these, so
-// that most sessions run on the thread that they are called on (tests/core/team_test.cpp counts).
+// Many threads of a host, each with a session and more OpenMP threads than processors. Teams share the processors, so
+// that most sessions run on the calling thread (tests/core/team_test.cpp counts them).
 TEST(SessionThreads, ManySessionsWithManyThreadsEach) {
     const Model model = shared_model();
     const std::vector<float> alone = run(model, 7);

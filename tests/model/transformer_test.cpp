@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every choice that a Blueprint offers, without an encoding, against the double-precision oracle.
+// Compares every choice that a Blueprint offers, without an encoding, with the double-precision oracle.
 #include "formats/architecture.h"
 #include "tests/model/small_models.h"
 
@@ -24,7 +24,7 @@ std::vector<Variant> variants() {
     std::vector<Variant> all;
     for (const Architecture& a : architectures())
         if (a.make().encoder.empty())
-            all.push_back({std::string(a.name), shrunk(a.make())}); // others: encoder_test.cpp
+            all.push_back({std::string(a.name), shrunk(a.make())}); // the others are in encoder_test.cpp
     all.push_back(variant("grouped", [](Blueprint& b) { b.n_kv_heads = 2; }));
     all.push_back(variant("one_kv_head", [](Blueprint& b) { b.n_kv_heads = 1; }));
     all.push_back(variant("one_head", [](Blueprint& b) { b.n_heads = b.n_kv_heads = 1; }));
@@ -34,10 +34,10 @@ std::vector<Variant> variants() {
     all.push_back(variant("bidirectional", [](Blueprint& b) { b.mask = Mask::bidirectional; }));
     all.push_back(variant("score_scale", [](Blueprint& b) { b.score_scale = 1; }));
     all.push_back(variant("embedding_scale", [](Blueprint& b) { b.embedding_scale = std::sqrt(40.0f); }));
-    all.push_back(variant("embedding_scale_and_norm", [](Blueprint& b) { // against eps it is not scale-free
+    all.push_back(variant("embedding_scale_and_norm", [](Blueprint& b) { // eps is not negligible, so the scale matters
         b.embedding_scale = 0.1f, b.embedding_norm = true, b.norm_eps = 0.1f;
     }));
-    // Small enough to bend most scores and logits.
+    // Caps small enough to change most scores and logits.
     all.push_back(variant("attention_softcap", [](Blueprint& b) { b.attention_softcap = 0.5f, b.score_scale = 1; }));
     all.push_back(variant("final_softcap", [](Blueprint& b) { b.final_softcap = 1.5f; }));
     all.push_back(variant("own_head", [](Blueprint& b) { b.tied_head = false; }));
@@ -57,7 +57,7 @@ std::vector<Variant> variants() {
 
 class Transformers : public ::testing::TestWithParam<Variant> {};
 
-constexpr int length = 85; // more than a slab of keys, and no multiple of anything
+constexpr int length = 85; // longer than a slab of keys, and not a multiple of any block size
 
 TEST_P(Transformers, AgreeWithTheOracleChunkByChunk) {
     const Blueprint& b = GetParam().blueprint;
@@ -69,7 +69,7 @@ TEST_P(Transformers, AgreeWithTheOracleChunkByChunk) {
     in.tokens = random_tokens(length, b.vocab_size, 2);
     in.positions.assign(length, 0);
     const Rows expected = to_rows(oracle.logits(in));
-    // Had the logits no spread, agreement would mean nothing.
+    // If the logits were all equal, agreement would prove nothing.
     const auto [least, most] = std::minmax_element(expected.back().begin(), expected.back().end());
     ASSERT_GT(*most - *least, 1);
     for (const int chunk : {1, 7, 24, 64, length})
@@ -89,7 +89,7 @@ TEST_P(Transformers, FeedGivesTheLogitsAfterTheLastToken) {
 INSTANTIATE_TEST_SUITE_P(Variants, Transformers, ::testing::ValuesIn(variants()),
                          [](const auto& v) { return v.param.name; });
 
-// A head per chunk of rows when the vocabulary is large: the rows must come in order.
+// With a large vocabulary the head computes a few rows at a time. The rows must arrive in order.
 TEST(TransformerHead, LargeVocabulariesComeInParts) {
     Blueprint b = small_blueprint();
     b.vocab_size = 100000; // ten rows at a time

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looking on at hidden states and attention weights: what is shown is the oracle's, and nothing changes by it.
+// Watching hidden states and attention weights: the values are the oracle's, and watching changes no result.
 #include "core/parallel.h"
 #include "tests/model/small_models.h"
 
@@ -27,7 +27,7 @@ Blueprint blueprint_of(const Case& c) {
     return b;
 }
 
-// What a watcher is shown, and what a session hands out of states, is to be read.
+// A watcher and a session's states are read-only.
 static_assert(std::is_same_v<decltype(std::declval<ConstView>().row(0)), const float*>);
 static_assert(std::is_same_v<decltype(Watch::states), std::function<void(int, int, ConstView)>>);
 static_assert(
@@ -37,7 +37,7 @@ static_assert(!std::is_convertible_v<ConstView, View>);
 
 class Watching : public ::testing::TestWithParam<Case> {};
 
-// What a watcher has seen of one sequence, kept by layer.
+// The observations of one sequence, by layer.
 struct Record {
     std::map<int, Rows> states;                                             // [layer][token]
     std::map<std::pair<int, int>, std::vector<std::vector<float>>> weights; // [layer, head][query][key]
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
                            }}),
     [](const auto& test) { return test.param.name; });
 
-// Beyond 1,024 keys a row comes in spans, and is shown as a whole: what it shares out sums to 1, beside a sink to less.
+// With more than 1,024 keys, a row is computed in chunks but shown whole. Its weights sum to 1, or to less with a sink.
 TEST(WatchingASession, ChangesNoBitOfTheLogits) {
     Blueprint b = small_blueprint();
     b.context = 1100;
@@ -176,7 +176,7 @@ TEST(WatchingASession, EndsWithAnEmptyWatch) {
     EXPECT_EQ(seen, 3);
 }
 
-// A call that ends early is as if it had never been; a watcher cannot change the session that it looks at.
+// A call that a watcher ends has no effect. A watcher cannot change the session that it watches.
 TEST(WatchingASession, MayEndACallAndMayNotDisturbIt) {
     const Model model = random_model(small_blueprint(), "rope", 97);
     const std::vector<Token> tokens = random_tokens(9, 101, 98);

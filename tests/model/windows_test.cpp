@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sessions whose layers with a window keep only what it spans, beside sessions that keep all.
+// Compares sessions whose windowed layers keep only the window with sessions that keep everything.
 #include "model/session_impl.h"
 #include "tests/model/small_models.h"
 
@@ -11,7 +11,7 @@ namespace {
 constexpr int vocab = 101; // of small_blueprint()
 constexpr int window = 20, capacity = 700;
 
-// Of one layer in three without a window.
+// One layer in three has no window.
 Blueprint windowed(int layers) {
     Blueprint b = small_blueprint();
     b.context = capacity;
@@ -70,7 +70,7 @@ TEST(WindowsInMemory, TakeWhatTheySpan) {
     const std::uint64_t keys_of_a_layer = 2ull * 2 * 8 * 4 << 20;
     EXPECT_LT(KvCache::bytes(shape), whole - 2 * keys_of_a_layer + 2 * 2 * 2 * 8 * 4 * (window + 32 + 256));
     EXPECT_GT(KvCache::bytes(shape), whole - 2 * keys_of_a_layer);
-    shape.windows = {0, 1 << 20, 1 << 22}; // as much as there is
+    shape.windows = {0, 1 << 20, 1 << 22}; // windows as large as the context
     EXPECT_EQ(KvCache::bytes(shape), whole);
 }
 
@@ -88,7 +88,7 @@ TEST(WindowsAndRewind, ReachBackAsFarAsAllIsHeld) {
     EXPECT_FALSE(session.can_rewind(-1));
     EXPECT_THROW(session.rewind(100), Error);
     EXPECT_EQ(session.size(), 600);
-    // As far back as it says, it is right.
+    // The session is correct as far back as it can rewind.
     int least = 600;
     while (session.can_rewind(least - 1)) --least;
     EXPECT_GT(least, window);
@@ -101,7 +101,7 @@ TEST(WindowsAndRewind, ReachBackAsFarAsAllIsHeld) {
     EXPECT_TRUE(session.can_rewind(1));
 }
 
-// In one layer, what is left is as if nothing else had ever been fed.
+// In one layer, the remaining tokens behave as if no others had ever been fed.
 TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
     const Model model = random_model(windowed(1), "rope", 5);
     const std::vector<Token> tokens = random_tokens(capacity, vocab, 6);
@@ -113,7 +113,7 @@ TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
                 session.feed(all.first(static_cast<std::size_t>(fed)));
                 session.evict(2, count);
                 EXPECT_EQ(session.size(), fed - count);
-                // The window of the next token, and of what follows `2 + count`.
+                // The window of the next token also includes the tokens after `2 + count`.
                 const int left = std::min(window - 1, fed - 2 - count);
                 other.feed(all.subspan(static_cast<std::size_t>(fed - left), static_cast<std::size_t>(left)));
                 const double most = type == CacheType::f32 ? 1e-4 : type == CacheType::f16 ? 2e-2 : 1e-1;
@@ -121,8 +121,8 @@ TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
                     << fed << ' ' << count;
                 EXPECT_LE(difference(session.feed(next), other.feed(next)), most) << fed << ' ' << count;
             }
-    // Behind what is forgotten, so that the window of what is left reaches back to it: of 600 tokens those from 512 on
-    // are there.
+    // The evicted tokens follow the forgotten ones, so the window of the rest reaches back to forgotten tokens. Of 600
+    // tokens, the layer still holds those from 512 on.
     for (const auto& [first, count] : {std::pair{520, 70}, {515, 80}, {512, 64}, {513, 87}}) {
         Session session(model, forgetting(16)), other(model, {.capacity = capacity, .chunk = 16});
         session.feed(all.first(600));
@@ -136,12 +136,12 @@ TEST(WindowsAndEvict, QueriesSeeWhatIsLeft) {
     }
     Session session(model, forgetting(16)), other(model, {.capacity = capacity, .chunk = 16});
     session.feed(all.first(400));
-    session.evict(2, 398);               // all that the layer has
-    EXPECT_FALSE(session.can_rewind(1)); // what it would see is gone
+    session.evict(2, 398);               // all that the layer holds
+    EXPECT_FALSE(session.can_rewind(1)); // the tokens in its window are gone
     EXPECT_LE(difference(session.feed(all.first(1)), other.feed(all.first(1))), 1e-4);
 }
 
-// What a session would go back to may be forgotten.
+// A session may have forgotten the tokens that it would go back to.
 TEST(WindowsAndRewind, ACallThatFailsLeavesTheSessionAsItWasOrEmpty) {
     const Model model = random_model(windowed(3), "rope", 3);
     const std::vector<Token> tokens = random_tokens(capacity, vocab, 4);
@@ -161,7 +161,7 @@ TEST(WindowsAndRewind, ACallThatFailsLeavesTheSessionAsItWasOrEmpty) {
     }
 }
 
-// What moves stays whole where nothing was forgotten: as without the option.
+// Moved tokens stay complete where nothing was forgotten, as without the option.
 TEST(WindowsAndEvict, WhatFollowsTheForgottenMovesAsEver) {
     const Model model = random_model(windowed(3), "rope", 5);
     const std::vector<Token> tokens = random_tokens(capacity, vocab, 6);

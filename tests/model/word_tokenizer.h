@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A tokenizer of BERT's kind with as many words as the fixtures of tests/families have ids.
+// A tokenizer like BERT's with as many words as the fixtures of tests/families have ids.
 #pragma once
 
 #include <string>
