@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The n-th allocation fails, for every n until none does (of the program, beyond 256 and without $SWEEPS, for n that
-// grow by a 64th): once alone, and once with all that follow, as when memory is used up. What comes of it is success or
-// exit code 4 and a line that says so, and the next run is as the first.
-// C++'s operator new is watched by taking its place in this program.
+// Makes the n-th allocation fail, for every n until no allocation fails. For the program, beyond 256 and without
+// $SWEEPS, n grows by a 64th instead. Each n runs twice: the n-th allocation fails alone, or all later ones fail with
+// it, as when memory is used up. Each run either succeeds or ends with exit code 4 and one line that says so. The run
+// after it behaves like the first.
+// The test watches C++'s operator new by replacing it in this program.
 #include "core/parallel.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
@@ -38,13 +39,13 @@ void* allocate(std::size_t size, std::size_t alignment) {
 void* operator new(std::size_t size) {
     return allocate(size, 0);
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { // who asks so goes on without: std::stable_sort
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { // std::stable_sort handles failure
     return std::malloc(size == 0 ? 1 : size);
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
     return allocate(size, static_cast<std::size_t>(alignment));
 }
-// Not inlined: where only these are, g++ 12 sees free() of what new returned.
+// Not inlined: with only these inlined, g++ 12 would warn about free() of a pointer from new.
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
     std::free(memory);
 }
@@ -63,7 +64,7 @@ namespace {
 using namespace ordo;
 using namespace ordo::test;
 
-// Lets a body run with the n-th allocation failing; true if there was no n-th.
+// Runs the body with the n-th allocation failing. Returns true if there was no n-th allocation.
 template <class Body>
 bool runs_with_failure(long n, bool from_there_on, const Body& body) {
     for_good = from_there_on;
@@ -82,7 +83,7 @@ TEST(AllocationFailures, LoadingAModelThrows) {
             for (long n = 1, whole = 0; whole == 0; ++n) {
                 SCOPED_TRACE(n);
                 bool thrown = false;
-                std::string other; // that was thrown, without memory for longer words
+                std::string other; // another exception's message, in a string without heap memory
                 const std::filesystem::path path = model_file(name);
                 const bool none = runs_with_failure(n, from_there_on, [&] {
                     try {
@@ -118,7 +119,7 @@ TEST(AllocationFailures, EncodingNamesTheFile) {
         });
         if (none) {
             whole = n;
-        } else if (!said.empty()) { // a failure that was not passed over
+        } else if (!said.empty()) { // the failure was reported
             ++failures;
             EXPECT_NE(said.find(file), std::string::npos) << said;
             EXPECT_NE(said.find("not enough memory to encode a text of 10000 bytes"), std::string::npos) << said;
@@ -129,8 +130,8 @@ TEST(AllocationFailures, EncodingNamesTheFile) {
 
 // ---- The program ----------------------------------------------------------------------------
 
-// In a child, so that a crash is one test's failure; what it says goes to the file. Ends with the number of the run
-// that went wrong, modulo 100, or with 0.
+// Runs in a child process, so that a crash fails only one test. Its messages go to the file. The exit code is the
+// number of the run that went wrong, modulo 100, or 0.
 int run_all(const std::vector<const char*>& args, bool from_there_on, const std::filesystem::path& said) {
     const int null = ::open("/dev/null", O_WRONLY), err = ::open(said.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     ::dup2(null, STDOUT_FILENO);
@@ -169,7 +170,7 @@ class CliAllocationFailures : public testing::Test {
 protected:
     void SetUp() override {
         ::setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
-        set_threads(1); // a child of a process with a team has none
+        set_threads(1); // the child of a multi-threaded process has no team
     }
     void TearDown() override {
         ::unsetenv("ORDO_WEIGHTS");

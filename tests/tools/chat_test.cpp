@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo generate --chat: the same text as that of a prompt written out in the model's form.
+// ordo generate --chat writes the same text as for a prompt that is written out in the model's format.
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
@@ -15,7 +15,7 @@ std::vector<std::string> with(std::vector<std::string> more, const std::string& 
     more.insert(more.begin(), std::begin(words), std::end(words));
     return more;
 }
-// The answer to a prompt that is written out.
+// The answer to a prompt that is written out in full.
 std::string answer_to(const std::string& text) {
     return out_of(with({"--raw", "--special", "--no-display-prompt", "-p", text}));
 }
@@ -43,9 +43,9 @@ TEST(CliChat, AConversationGoesOn) {
     EXPECT_EQ(talk("a\n"), first);
     EXPECT_EQ(talk("a\nb\n"), first + second);
     EXPECT_EQ(talk("a\n/seed 3\n/again\nb\n"), first + first + second);
-    EXPECT_EQ(talk("a\n/again\n"), first + talk("/seed 4\na\n")); // which takes the next seed
+    EXPECT_EQ(talk("a\n/again\n"), first + talk("/seed 4\na\n")); // /again takes the next seed
     EXPECT_EQ(talk("a\n/new\na\n"), first + first);
-    // What does not fit was not said.
+    // An input that exceeds the context is not part of the conversation.
     const Outcome full =
         run_program(with({"--chat", "-i"}, "chat/mistral", "2"), {.input = std::string(90, 'x') + "\n\na\n"});
     expect_success(full);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text in lines of whole words, and columns that grow side by side. Widths of characters: Unicode Standard Annex 11.
+// Text in lines of whole words, and columns that grow in parallel. Widths of characters follow Unicode Standard Annex
+// 11.
 #include "tools/terminal/columns.h"
 
 #include "tests/tools/models.h"
@@ -34,13 +35,13 @@ TEST(Paragraph, KnowsHowWideCharactersAre) {
 
 TEST(Paragraph, KeepsWordsWhole) {
     EXPECT_EQ(lines_of(10, {"one two three"}), (Lines{"one two", "three"}));
-    EXPECT_EQ(lines_of(10, {"one two th", "ree"}), (Lines{"one two", "three"})); // however it arrives
+    EXPECT_EQ(lines_of(10, {"one two th", "ree"}), (Lines{"one two", "three"})); // in whatever pieces it arrives
     EXPECT_EQ(lines_of(7, {"one two three"}), (Lines{"one two", "three"}));      // a space may stand at the edge
     EXPECT_EQ(lines_of(4, {"abcdefghij k"}), (Lines{"abcd", "efgh", "ij k"}));   // longer than a line
     EXPECT_EQ(lines_of(9, {"ab abcdefghij"}), (Lines{"ab", "abcdefghi", "j"}));
     EXPECT_EQ(lines_of(9, {"a\n\nb"}), (Lines{"a", "", "b"}));
     EXPECT_EQ(lines_of(5, {"\u6f22\u5b57\u6f22"}), (Lines{"\u6f22\u5b57", "\u6f22"})); // five columns hold two
-    EXPECT_EQ(lines_of(80, {"a\x1b[2Jb\r"}), (Lines{"a\\x1b[2Jb"}));                   // nothing moves the cursor
+    EXPECT_EQ(lines_of(80, {"a\x1b[2Jb\r"}), (Lines{"a\\x1b[2Jb"}));                   // controls are escaped
     EXPECT_EQ(tools::wrapped("one two three", 8), "one two\nthree");
 }
 
@@ -79,7 +80,7 @@ TEST(Columns, GrowSideBySideAndNothingAboveTheLastRowChanges) {
     }
 }
 
-// Figures wrap as the lab's do: blocks of columns, or a line for each cell, and no line is wider than the terminal.
+// Tables wrap like the lab's: into blocks of columns or one line for each cell. No line is wider than the terminal.
 TEST(Columns, WideTablesWrapOnATerminal) {
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"encodings"},
@@ -93,14 +94,14 @@ TEST(Columns, WideTablesWrapOnATerminal) {
         std::size_t lines = 0;
         for (std::string line; std::getline(written, line); ++lines) EXPECT_LE(tools::columns_of(line), 64) << line;
         EXPECT_GT(lines, 8u);
-        // The same words as in a pipe, whatever line they are on; a table may be in blocks.
+        // The words are the same as in a pipe, though their lines may differ. A table may be split into blocks.
         if (command.size() != 2) continue;
         std::istringstream piped(run_program(command).out);
         const std::string words = " " + std::regex_replace(watched.written, std::regex("\\s+"), " ");
         for (std::string word; piped >> word;)
             EXPECT_NE(words.find(" " + word + " "), std::string::npos) << word << " in\n" << watched.written;
     }
-    // The columns that tell the rows apart are written again.
+    // Each block repeats the columns that identify the rows.
     const std::string bench = run_in_terminal({"bench", "-v", "-q", "-p", "4", "-n", "0", "-r", "1", "-t", "1",
                                                "--layers", "1", "--encodings", "rope"},
                                               64)

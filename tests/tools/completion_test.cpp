@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Completions, asked of the shells: of bash and zsh in a pseudo-terminal, where the tab key or one that inserts all
-// that it would offer is pressed, and of fish by its `complete -C`.
+// Asks the shells for completions: bash and zsh in a pseudo-terminal by the tab key or a key that inserts all
+// completions, and fish by its `complete -C`.
 #include "tools/cli/options.h"
 
 #include "encoding/base/registry.h"
@@ -21,12 +21,12 @@ using namespace ordo::test;
 using Words = std::set<std::string>;
 
 struct Question {
-    std::string before; // what stands on the line
+    std::string before; // the line up to the word
     std::string begun;  // the word under the cursor
-    Words offered;      // what it may become
+    Words offered;      // its completions
 };
 
-// A user's folders: what is installed for the shells, and where the user is.
+// A user's folders: the shells' installed completion files, and the working directory.
 class Home {
 public:
     Home() {
@@ -39,7 +39,7 @@ public:
     std::filesystem::path work() const { return home_ / "work"; }
     std::string operator/(const std::string& name) const { return (home_ / name).string(); }
 
-    // In the place of this process.
+    // Replaces this process.
     [[noreturn]] void run(std::vector<std::string> argv) const {
         std::filesystem::current_path(work());
         const std::string program = std::filesystem::path(program_path()).parent_path().string();
@@ -95,8 +95,8 @@ Words words_of(std::string_view line) {
     return words;
 }
 
-// What the shell, once it has said "ready> ", makes of each line. ^X^A is to insert all that may stand there; ^X^P is
-// to write the line to the file "answers", empty it, and say "answered".
+// The shell's completions of each line, asked after the shell writes "ready> ". ^X^A inserts all completions. ^X^P
+// writes the line to the file "answers", empties it, and prints "answered".
 std::vector<Words> answers_in_terminal(const Home& home, const std::vector<std::string>& argv,
                                        const std::vector<Question>& questions) {
     std::size_t asked = 0, answered = 0, read = 0;
@@ -117,7 +117,7 @@ std::vector<Words> answers_in_terminal(const Home& home, const std::vector<std::
         EXPECT_TRUE(lines[i].starts_with(questions[i].before)) << lines[i];
         const std::string tail = lines[i].substr(std::min(lines[i].size(), questions[i].before.size()));
         if (tail == questions[i].begun) continue;
-        for (std::string word : words_of(tail)) { // zsh says by = that a value follows, and by / what is a folder
+        for (std::string word : words_of(tail)) { // zsh ends options with a value in = and folders in /
             if (word.ends_with('=') || word.ends_with('/')) word.pop_back();
             answers[i].insert(word);
         }
@@ -178,7 +178,7 @@ std::vector<Words> fish_answers(const Home& home, const std::vector<Question>& q
 
 const Words files{"model.gguf", "moon.txt", "models"}; // that begin with "mo"
 
-// Verbs, options, and what may be their values.
+// Verbs, options, and values of options.
 const std::vector<Question> of_options{
     {"ordo ", "gen", {"generate"}},
     {"ordo help ", "tok", {"tokenize"}},
@@ -190,11 +190,11 @@ const std::vector<Question> of_options{
     {"ordo generate model.gguf ", "--top", {"--top-k", "--top-p"}},
     {"ordo generate -p \"Once upon: a = time\" ", "--top", {"--top-k", "--top-p"}},
     {"ordo table alibi ", "--len", {"--len"}},
-    {"ordo generate --temp ", "", {}}, // a number
-    {"ordo generate -p ", "mo", {}},   // a text
+    {"ordo generate --temp ", "", {}}, // a number has no completions
+    {"ordo generate -p ", "mo", {}},   // a text has none either
     {"ordo generate --cache-type ", "", {"f32", "f16", "q8_0"}},
     {"ordo convert --dtype ", "q", {"q8_0", "q4_0"}},
-    {"ordo convert --dtype ", "f32,q", {}}, // of which there is one
+    {"ordo convert --dtype ", "f32,q", {}}, // the option takes one type
     {"ordo generate ", "--dtype=bf", {"--dtype=bf16"}},
     {"ordo bench --dtype ", "f32,q6", {"f32,q6_K"}},
     {"ordo bench --dtype ", "f32+q6", {}},
@@ -204,7 +204,7 @@ const std::vector<Question> of_options{
     {"ordo perplexity --encoding ", "ali", {"alibi"}},
     {"ordo train --encoding ", "segment+learn", {"segment+learned"}},
     {"ordo train --arch ", "smollm", {"smollm3"}},
-    {"ordo generate --encodings ", "al", {"alibi"}}, // and not all of them
+    {"ordo generate --encodings ", "al", {"alibi"}}, // without "all"
     {"ordo bench --encodings ", "al", {"all", "alibi"}},
     {"ordo generate --encodings ", "none,rope,ali", {"none,rope,alibi"}},
     {"ordo generate --encodings ", "'none;rope;ali", {"none;rope;alibi"}},
@@ -213,7 +213,7 @@ const std::vector<Question> of_options{
     {"ordo generate ", "--model=model.", {"--model=model.gguf"}},
 };
 
-// What is no option, in every place.
+// Operands, in every place.
 const std::vector<Question> of_operands{
     {"ordo info ", "mo", files},
     {"ordo info ", "my", {"my texts.txt"}},
@@ -221,7 +221,7 @@ const std::vector<Question> of_operands{
     {"ordo generate -t 2 ", "mo", files},
     {"ordo generate --ignore-eos ", "mo", files},
     {"ordo generate --dtype=f32 ", "mo", files},
-    {"ordo generate model.gguf ", "mo", {}}, // there is but one
+    {"ordo generate model.gguf ", "mo", {}}, // there is only one operand
     {"ordo convert ", "mo", files},
     {"ordo convert model.gguf ", "mo", files},
     {"ordo convert --dtype f16 model.gguf ", "mo", files},
@@ -233,17 +233,17 @@ const std::vector<Question> of_operands{
     {"ordo table -- ", "ali", {"alibi"}},
     {"ordo table rope:theta=100 ", "ali", {}},
     {"ordo table ", "segment+learn", {"segment+learned"}},
-    {"ordo table ", "segment,learn", {}}, // of which it takes one
+    {"ordo table ", "segment,learn", {}}, // the verb takes one operand
     {"ordo lab ", "slo", {"slopes"}},
     {"ordo lab ", "slopes,re", {}},
     {"ordo lab ", "slopes+re", {}},
     {"ordo lab --quick ", "rep", {"report"}},
     {"ordo lab report ", "mo", files},
     {"ordo lab --seed 1 report ", "mo", files},
-    {"ordo generate -p table ", "ali", {}}, // whose verb it is not
+    {"ordo generate -p table ", "ali", {}}, // "table" is the value of -p, not the verb
 };
 
-// All that there is, by the table.
+// Every verb and option in the table.
 std::vector<Question> of_the_table() {
     std::vector<Question> all;
     Words verbs, names;
@@ -284,7 +284,7 @@ TEST_P(CliCompletionIn, OffersWhatMayStandThere) {
 INSTANTIATE_TEST_SUITE_P(Shells, CliCompletionIn, testing::Values("bash", "zsh", "fish"),
                          [](const auto& shell) { return shell.param; });
 
-// As `source <(ordo --completion zsh)` in somebody's own files does.
+// As with `source <(ordo --completion zsh)` in the user's own files.
 TEST(CliCompletion, ZshMayReadItAsAScript) {
     if (!there_is("zsh")) GTEST_SKIP() << "there is no zsh here";
     const Home home;

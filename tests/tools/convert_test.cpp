@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ordo convert: what comes out is the same model with its weights in another type, and nothing is lost or
-// half written.
+// ordo convert writes the same model with its weights in another type. It loses nothing and leaves no half-written
+// file.
 #include "core/random.h"
 #include "model/model_file.h"
 #include "tests/json.h"
@@ -29,7 +29,7 @@ std::vector<float> logits_of(const fs::path& file, const std::string& dtype = {}
     return logits_of(Model::load(file, options));
 }
 
-// The tensors' part of a file.
+// The tensor data of a file.
 std::string data_of(const fs::path& path) {
     const Safetensors file = Safetensors::open(path);
     std::string data;
@@ -55,7 +55,7 @@ protected:
         expect_success(outcome);
         EXPECT_EQ(outcome.out, "");
     }
-    // Nothing beside the file, and the file as it was.
+    // Expects the error, no new file in the folder, and the old file unchanged.
     void expect_left_alone(const Outcome& outcome, int code, const std::string& phrase) {
         expect_error(outcome, code, phrase);
         EXPECT_EQ(file_content(out()), "old");
@@ -71,7 +71,7 @@ TEST_F(CliConvert, EveryTypeRunsAsTheFirstFileDoesInThatType) {
         SCOPED_TRACE(name);
         expect_done({in(), out(), "--dtype", name});
         if (type == WeightType::f16 || type == WeightType::bf16)
-            EXPECT_EQ(logits_of(out()).size(), 257u); // vectors are halves in the file: not the same bits
+            EXPECT_EQ(logits_of(out()).size(), 257u); // the file stores vectors as f16, so the bits differ
         else
             EXPECT_EQ(logits_of(out()), logits_of(in(), name));
         const std::string first = data_of(out());
@@ -107,7 +107,7 @@ TEST_F(CliConvert, TypesAreMixedAsTypeWithinSays) {
     EXPECT_EQ(shape("final_norm.weight"), "F32[32]");
     expect_done({model_file("segments"), out(), "--dtype", "q8_0", "--no-accuracy"});
     EXPECT_EQ(Safetensors::open(out()).find("encoding.learned.weight")->dtype, "F32");
-    expect_done({model_file("rope"), out(), "--dtype", "q8_0", "--no-accuracy"}); // 260 columns: no blocks
+    expect_done({model_file("rope"), out(), "--dtype", "q8_0", "--no-accuracy"}); // 260 columns are not whole blocks
     EXPECT_EQ(Safetensors::open(out()).find("embedding.weight")->dtype, "F16");
 }
 
@@ -125,14 +125,14 @@ TEST_F(CliConvert, InfoShowsWeightsAndWhatTheyCost) {
         EXPECT_EQ(tensor["bytes"].get<int>() * 32, tensor["shape"][0].get<int>() * tensor["shape"][1].get<int>() * 34);
     }
     EXPECT_EQ(blocks, 10);                  // embedding, head, and four of each layer
-    EXPECT_EQ(json["record"]["seed"], "7"); // what was known of it before
+    EXPECT_EQ(json["record"]["seed"], "7"); // the metadata of the input stays
     EXPECT_EQ(json["record"]["accuracy.text"], "heldout.txt");
     EXPECT_EQ(json["record"]["accuracy.reference"], "random.safetensors (f32) as f32");
     EXPECT_EQ(json["record"]["accuracy.tokens"], "12"); // abcd, abca and xyzz after an end of text
     EXPECT_GT(std::stod(json["record"]["accuracy.kl"].get<std::string>()), 0);
     EXPECT_LT(std::stod(json["record"]["accuracy.kl"].get<std::string>()), 0.01);
 
-    // Other weights: what was measured is true no longer. The same: it still is.
+    // New weights invalidate the old measurement. Unchanged weights keep it.
     expect_done({out(), (dir_ / "2").string(), "--dtype", "f16", "--no-accuracy"});
     EXPECT_FALSE(Safetensors::open(dir_ / "2").metadata().contains("accuracy.kl"));
     expect_done({out(), (dir_ / "3").string()});
@@ -150,7 +150,7 @@ TEST_F(CliConvert, SaysSizesAndAccuracyOnStderr) {
     EXPECT_NE(other.err.find("over 3 tokens of text"), std::string::npos) << other.err;
 }
 
-// Written without the writer of models: tensors that nobody here knows.
+// Written without the writer of models, with tensors that Ordo does not know.
 TEST_F(CliConvert, WhatItDoesNotKnowSurvives) {
     const Safetensors file = Safetensors::open(in());
     std::vector<RawTensor> tensors;
@@ -175,7 +175,7 @@ TEST_F(CliConvert, WhatItDoesNotKnowSurvives) {
     expect_success(outcome);
     const Safetensors result = Safetensors::open(out());
     Metadata written = result.metadata();
-    EXPECT_EQ(written.erase("weight_types"), 1u); // which blocks are which
+    EXPECT_EQ(written.erase("weight_types"), 1u); // the list of tensors in blocks
     EXPECT_GT(std::erase_if(written, [](const auto& entry) { return entry.first.starts_with("accuracy."); }), 0u);
     EXPECT_EQ(written, metadata);
     EXPECT_EQ(result.find("encoding.tide.weight")->dtype, "F32");
@@ -186,7 +186,7 @@ TEST_F(CliConvert, WhatItDoesNotKnowSurvives) {
     EXPECT_EQ(result.find("layers.1.feed_forward.out.weight")->dtype, "U8");
 }
 
-// Names, layouts and parts of others become ours; values stay what they are.
+// Ordo's names, layouts and parts replace those of the other format. The values stay the same.
 TEST_F(CliConvert, ADirectoryOfHuggingFaceBecomesOneFile) {
     const auto logits = [](const std::string& model) {
         const Outcome outcome = run_program({"logits", model, "--tokens", "1,2,3"});
@@ -230,7 +230,7 @@ TEST_F(CliConvert, WritesGgufWhereTheNameSaysSoInCapitals) {
     }
 }
 
-// A file that nothing can load does not take the place of one that loads.
+// A file that does not load never replaces a file that does.
 TEST_F(CliConvert, RefusesAModelThatDoesNotLoad) {
     const std::string good = file_content(in());
     const auto with = [&](const std::string& from, const std::string& to) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fill, embed and translate, of directories as Hugging Face has them: fixtures of tests/families with a tokenizer
-// beside them.
+// fill, embed and translate on directories in Hugging Face's layout: fixtures of tests/families with a tokenizer added.
 #include "model/model.h"
 #include "tests/model/small_models.h"
 #include "tests/model/word_tokenizer.h"
@@ -46,7 +45,7 @@ TEST_F(EncoderVerbs, FillPrintsWhatTheLibrarySays) {
               out_of({"fill", folder, "-p", "the [MASK] sat"}));
     expect_error(run_program({"fill", "-m", folder, "-p", "the cat"}), 2, "expected [MASK]");
     expect_error(run_program({"fill", "-m", folder, "-p", "[MASK]", "-k", "0"}), 2, "top-k");
-    // The files of the model say what its mask token is.
+    // tokenizer_config.json names the mask token.
     put_file(dir_ / "bert" / "tokenizer_config.json", R"({"mask_token":{"content":"cat"}})");
     EXPECT_EQ(json_of({"fill", "-m", folder, "-p", "the cat sat", "-k", "1", "--format", "json"}).size(), 1u);
     expect_error(run_program({"fill", "-m", folder, "-p", "the [MASK]"}), 2, "expected cat");

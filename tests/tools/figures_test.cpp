@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tables as text, Markdown and CSV, whatever their cells hold.
+// Tables as text, Markdown and CSV, with any content in their cells.
 #include "tools/terminal/output.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ TEST(CliFigures, MarkdownKeepsCellsFromBecomingMarkup) {
                                                        "| &lt;b>\\|\\[c\\](d) |\n");
 }
 
-// The characters that begin a formula; a number may have a sign, and a column of numbers is left as it is.
+// A spreadsheet reads these first characters as a formula. A number may have a sign, and columns of numbers are
+// unchanged.
 TEST(CliFigures, CsvKeepsTextFromBecomingAFormula) {
     tools::Figures figures{{"text", "mixed"}, {}};
     figures.add(std::string("=1+2"), std::string("-"));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// E15: a process that forks and then generates. The rest of that family is in tests/model: sessions in
-// many threads, sessions moved between threads, callbacks that throw or cancel.
-// With GNU OpenMP a child of a process that has used several threads has none of its team, and would wait for it for
-// ever: the engine stays on the thread that forked. A new thread of the child's has a team of its own.
+// E15: a process that forks and then generates. tests/model has the rest of that family: sessions in many threads,
+// sessions moved between threads, and callbacks that throw or cancel.
+// With GNU OpenMP, the child of a multi-threaded process has no team and would wait for one forever. So the engine
+// stays on the thread that forked. A new thread of the child has its own team.
 #include "ordo.h"
 
 #include "core/parallel.h"
@@ -25,7 +25,7 @@ std::string generated(const Model& model) {
     return generate(model, "a", options).text;
 }
 
-// Runs body in a child, which must say true within a minute.
+// Runs the body in a child, which must report success within a minute.
 template <class Body>
 void expect_in_child(const Body& body) {
     const pid_t child = ::fork();
@@ -53,7 +53,7 @@ TEST(LibraryFork, AChildGeneratesWithItsParentsModel) {
         }).join();
         return same;
     });
-    EXPECT_EQ(generated(model), "bcdef"); // the parent is as before
+    EXPECT_EQ(generated(model), "bcdef"); // the parent is unchanged
     set_threads(threads);
 }
 

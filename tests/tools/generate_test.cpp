@@ -12,7 +12,7 @@ namespace {
 
 using namespace ordo::test;
 
-// The stdout of a greedy run with the alphabet model.
+// The output of a greedy run with the alphabet model.
 std::string greedy(const std::string& prompt, std::vector<std::string> more, const Conditions& conditions = {}) {
     std::vector<std::string> words{"generate", "-p", prompt, "--temp", "0", "-q"};
     words.insert(words.end(), more.begin(), more.end());
@@ -22,7 +22,7 @@ std::string greedy(const std::string& prompt, std::vector<std::string> more, con
     return outcome.out;
 }
 
-// ---- What is printed ------------------------------------------------------------------------------
+// ---- Output ---------------------------------------------------------------------------------------
 
 TEST(CliGenerate, PrintsPromptContinuationAndNewline) {
     EXPECT_EQ(greedy("a", {"-n", "5"}), "abcdef\n");
@@ -54,7 +54,8 @@ TEST(CliGenerate, EveryEncodingFindsItsWeights) {
         EXPECT_EQ(greedy("m", {"-n", "3", "--encoding", encoding}), "mnop\n") << encoding;
 }
 
-// Where there is one, it writes unless something else is named; nobody else finds it.
+// If a storyteller is installed, generate uses it unless the command names a model or an encoding. Other verbs ignore
+// it.
 TEST(CliGenerate, TheStorytellerWritesIfNothingIsNamed) {
     const TempDir dir;
     std::filesystem::copy_file(model_file("rope"), dir / "rope.safetensors");
@@ -84,15 +85,15 @@ TEST(CliGenerate, StopsBeforeAStopText) {
     EXPECT_EQ(greedy("a", {"--stop", "e"}), "abcd\n");
     EXPECT_EQ(greedy("a", {"--stop", "cde"}), "ab\n"); // over several tokens
     EXPECT_EQ(greedy("a", {"--stop", "ghi", "--stop", "efg"}), "abcd\n");
-    EXPECT_EQ(greedy("a", {"-n", "4", "--stop", "ef"}), "abcde\n"); // the beginning of one is text after all
+    EXPECT_EQ(greedy("a", {"-n", "4", "--stop", "ef"}), "abcde\n"); // no stop text follows
     EXPECT_EQ(greedy("w", {"--stop", "é"}), "wx\n");
     EXPECT_EQ(greedy("w", {"--stop", "\xc3\xa9!"}), "wx\n");
-    EXPECT_EQ(greedy("abc", {"-n", "1", "--stop", "abc"}), "abcd\n"); // in the prompt it is no stop
+    EXPECT_EQ(greedy("abc", {"-n", "1", "--stop", "abc"}), "abcd\n"); // a stop text in the prompt does not stop
 }
 
 TEST(CliGenerate, StopsAtTheEndOfTextAndAtAFullContext) {
     EXPECT_EQ(greedy("x", {"-n", "-1"}), "xé!\n");
-    // Of the context one token goes to the end-of-text token in front; the last one drawn is not fed.
+    // One token of the context is the end-of-text token in front. The last token drawn is not fed.
     EXPECT_EQ(greedy("Z", {"-n", "-1", "-c", "10"}), std::string(10, 'Z') + "\n");
     EXPECT_EQ(greedy("Z", {"-n", "-1"}), std::string(model_context, 'Z') + "\n");
     EXPECT_EQ(greedy("Z", {"-n", "150", "-c", "0"}), std::string(model_context, 'Z') + "\n");
@@ -135,8 +136,8 @@ TEST(CliGenerate, APromptMayFillTheContextButNotExceedIt) {
     const std::string fits(model_context - 1, 'Z'); // and the end-of-text token
     EXPECT_EQ(greedy(fits, {"-n", "-1"}), fits + "Z\n");
     EXPECT_EQ(greedy(fits.substr(1), {"-n", "-1"}), fits + "Z\n");
-    expect_error(run_program({"generate", "-p", fits + "Z"}), 4, "at most 64 tokens, found 65"); // and no seed
-    // What is advised helps: more room only where the encoding has it.
+    expect_error(run_program({"generate", "-p", fits + "Z"}), 4, "at most 64 tokens, found 65"); // no seed
+    // The error suggests a larger context only if the encoding supports one.
     const auto refused = [](std::vector<std::string> more, const std::string& phrase) {
         more.insert(more.begin(), "generate");
         expect_error(run_program(more), 4, phrase);
@@ -201,7 +202,7 @@ TEST(CliGenerate, ASeedOfMinusOneIsDrawn) {
     EXPECT_EQ(outcome.err.find("seed: 18446744073709551615"), std::string::npos);
 }
 
-// Among 256 logits of 0 the first is the likeliest of those that do not end the text.
+// Without the end-of-text token the other 256 logits are 0, and the first token wins.
 TEST(CliGenerate, TheEndOfTheTextMayBeIgnored) {
     EXPECT_EQ(greedy("x", {"-n", "4"}), "x\u00e9!\n");
     const std::string more = greedy("x", {"-n", "4", "--ignore-eos"});
@@ -237,15 +238,15 @@ TEST(CliGenerate, AnotherEncodingThanTheTrainedOneNeedsForce) {
                  "with --force-encoding");
     const Outcome forced = with({"alibi", "--force-encoding"});
     expect_success(forced);
-    EXPECT_EQ(forced.out, "abc\n"); // the alphabet model does not care
+    EXPECT_EQ(forced.out, "abc\n"); // the alphabet model ignores its encoding
     EXPECT_NE(forced.err.find("warning: "), std::string::npos) << forced.err;
     EXPECT_EQ(with({"alibi", "--force-encoding", "-q"}).err, "");
-    expect_error(with({"learned", "--force-encoding"}), 2, "encoding.learned.weight"); // one line: no warning
+    expect_error(with({"learned", "--force-encoding"}), 2, "encoding.learned.weight"); // only the error, no warning
     expect_error(with({"rop"}), 2, "rope");
     expect_error(with({"rope:theta=1e5"}), 2, "theta");
     expect_error(with({"rope:depth=5"}), 2, "depth");
     expect_error(with({"rope:width=5", "--force-encoding"}), 2, "even");
-    expect_error(with({"rope:theta=20000"}), 2, "rope:theta=20000"); // by a parameter is by an encoding
+    expect_error(with({"rope:theta=20000"}), 2, "rope:theta=20000"); // another parameter is another encoding
     const Outcome rescaled = with({"rope:theta=20000", "--force-encoding"});
     expect_success(rescaled);
     EXPECT_NE(rescaled.err.find("warning: "), std::string::npos) << rescaled.err;
@@ -268,8 +269,8 @@ TEST(CliGenerate, WithoutAModelTheEncodingPicksTheWeights) {
     EXPECT_NE(run("sinusoidal+alibi", true).err.find("rope.safetensors"), std::string::npos);
     const Outcome other = run_program({"generate", "-p", "a", "--encoding", "rope:theta=20000"});
     expect_error(other, 2, "no shipped weights were trained with it");
-    EXPECT_NE(other.err.find("rope:theta=10000"), std::string::npos) << other.err; // what differs
-    EXPECT_EQ(other.err.find("alibi:"), std::string::npos) << other.err;           // what does not help
+    EXPECT_NE(other.err.find("rope:theta=10000"), std::string::npos) << other.err; // the difference
+    EXPECT_EQ(other.err.find("alibi:"), std::string::npos) << other.err;           // no advice that does not help
     EXPECT_NE(other.err.find("alibi"), std::string::npos) << other.err;
     EXPECT_NE(run("rope:theta=20000", true).err.find("warning: "), std::string::npos);
     EXPECT_NE(run("alibi:max=4", true).err.find("alibi.safetensors"), std::string::npos);

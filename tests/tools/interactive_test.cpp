@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo generate -i, in a pipe and in a terminal. The alphabet model writes the letters that follow.
+// ordo generate -i, in a pipe and in a terminal. The alphabet model writes the next letters of the alphabet.
 #include "tests/tools/models.h"
 #include "tests/tools/terminal.h"
 
@@ -24,11 +24,11 @@ std::string said(const std::string& input, std::vector<std::string> more = {}) {
 
 TEST(CliInteractive, ContinuesWhatIsTyped) {
     EXPECT_EQ(said("a\n"), "bcd\n");
-    EXPECT_EQ(said("a\n\n"), "bcd\nefg\n");              // an empty line: on
-    EXPECT_EQ(said("a\nx\n"), "bcd\n\u00e9!\n");         // and the end of the text after it
-    EXPECT_EQ(said("a\n/again\n\n"), "bcd\nbcd\nefg\n"); // not after two times bcd
+    EXPECT_EQ(said("a\n\n"), "bcd\nefg\n");              // an empty line continues
+    EXPECT_EQ(said("a\nx\n"), "bcd\n\u00e9!\n");         // the end-of-text token follows it
+    EXPECT_EQ(said("a\n/again\n\n"), "bcd\nbcd\nefg\n"); // the text continues after one bcd, not two
     EXPECT_EQ(said("a\n/new\nm\n"), "bcd\nnop\n");
-    EXPECT_EQ(said("a"), "bcd\n"); // without a newline
+    EXPECT_EQ(said("a"), "bcd\n"); // the last line has no newline
     EXPECT_EQ(said("a\n/quit\na\n"), "bcd\n");
     EXPECT_EQ(said(""), "");
     EXPECT_EQ(said("\n", {"-p", "a"}), "a\nbcd\nefg\n");
@@ -38,8 +38,8 @@ TEST(CliInteractive, ContinuesWhatIsTyped) {
 
 TEST(CliInteractive, OtherEncodingsSeedsAndModels) {
     EXPECT_EQ(said("a\n/encoding alibi\n\n/model " + model_file("none") + "\n\n"), "bcd\nefg\nhij\n");
-    EXPECT_EQ(said("a\n/model '" + model_file("alibi") + "'\n\n"), "bcd\nefg\n"); // as a terminal pastes a path
-    // A seed gives the text of a single run; the same text is taken back and written again under another one.
+    EXPECT_EQ(said("a\n/model '" + model_file("alibi") + "'\n\n"), "bcd\nefg\n"); // a path as a terminal pastes it
+    // A seed gives the text of a single run. /again removes that text and writes it again under the new seed.
     std::vector<std::string> single{"generate", model_file("random"), "-p", "The", "-n", "9", "-q", "-s"};
     std::vector<std::string> talk{"generate", model_file("random"), "-i", "-n", "9", "-q"};
     single.push_back("3");
@@ -54,7 +54,7 @@ TEST(CliInteractive, OtherEncodingsSeedsAndModels) {
     EXPECT_NE(outcome.out, of_three + of_four + of_three + of_three);
 }
 
-// Whatever is drawn anew is named, and what was asked for by its name is said to be there.
+// With -v, /again names its new seed. Without a value, /seed and /encoding show the current ones.
 TEST(CliInteractive, AgainTakesTheNextSeed) {
     std::vector<std::string> single{"generate", model_file("random"), "-p", "The", "-n", "9", "-q", "-s", "3"};
     std::string texts;
@@ -64,7 +64,7 @@ TEST(CliInteractive, AgainTakesTheNextSeed) {
     }
     const std::vector<std::string> talk{"generate", model_file("random"), "-i", "-n", "9"};
     const Outcome outcome =
-        run_program(talk, {.input = "/seed 3 \t\nThe\n/again\n/again\n"}); // spaces are no part of it
+        run_program(talk, {.input = "/seed 3 \t\nThe\n/again\n/again\n"}); // spaces around the seed are ignored
     expect_success(outcome);
     EXPECT_EQ(outcome.out, texts);
     EXPECT_EQ(outcome.err, "");
@@ -72,8 +72,8 @@ TEST(CliInteractive, AgainTakesTheNextSeed) {
     verbose.push_back("-v");
     const Outcome told = run_program(verbose, {.input = "/seed 3\nThe\n/again\n/again\n/seed\n/encoding\n"});
     EXPECT_NE(told.err.find("ordo: seed: 4\n"), std::string::npos) << told.err;
-    EXPECT_TRUE(told.out.ends_with("5\nrope:theta=500,pairing=adjacent,width=8\n")) << told.out; // which it shows
-    // Another model or seed writes another text by itself.
+    EXPECT_TRUE(told.out.ends_with("5\nrope:theta=500,pairing=adjacent,width=8\n")) << told.out; // the spec in full
+    // Another model or seed gives another text by itself.
     const Outcome other = run_program(talk, {.input = "/seed 3\nThe\n/encoding alibi\n/again\n/seed 3\n/again\n"});
     EXPECT_EQ(other.err.find("seed: "), std::string::npos) << other.err;
     EXPECT_NE(other.err.find("ordo: model: " + model_file("random") + ", encoding: alibi:max=8,power=1\n"),
@@ -84,7 +84,7 @@ TEST(CliInteractive, AgainTakesTheNextSeed) {
                               model_file("none") + ", encoding: none\n");
 }
 
-// Where nothing is drawn the text cannot be another one; under another encoding it may be.
+// With greedy decoding the text cannot change under the same encoding. Under another one it may.
 TEST(CliInteractive, AgainSaysWhenItCannotBeAnotherText) {
     const std::vector<std::string> talk{"generate", "-i", "-n", "3", "--temp", "0", "-m", model_file("rope")};
     const std::string same = "ordo: at a temperature of 0 the same text is written again\n";
@@ -95,9 +95,9 @@ TEST(CliInteractive, AgainSaysWhenItCannotBeAnotherText) {
     EXPECT_EQ(seeded.err, "ordo: warning: /seed changes nothing at a temperature of 0\n" + same);
     const Outcome other = run_program(talk, {.input = "a\n/encoding alibi\n/again\n"});
     EXPECT_EQ(other.err.find(same), std::string::npos) << other.err;
-    const Outcome anew = run_program(talk, {.input = "a\n/new\n/again\n"}); // from nothing, that is
+    const Outcome anew = run_program(talk, {.input = "a\n/new\n/again\n"}); // the text is empty
     EXPECT_EQ(anew.err.find(same), std::string::npos) << anew.err;
-    EXPECT_EQ(said("a\n/again\n"), "bcd\nbcd\n"); // -q says nothing
+    EXPECT_EQ(said("a\n/again\n"), "bcd\nbcd\n"); // -q prints no notes
 }
 
 TEST(CliInteractive, AMistakeIsSaidAndEndsNothing) {
@@ -137,15 +137,15 @@ TEST(CliInteractive, AContextThatIsFullOrWasShiftedIsNamedWithItsSize) {
     EXPECT_NE(full.err.find("the context of 20 tokens is full; --context-shift goes on; /new begins a new text"),
               std::string::npos)
         << full.err;
-    // Of the 40 that are fed, half of those that are held, but for the prompt's one, go when the 20th, 29th and 38th
-    // are.
+    // 40 tokens are fed. When the 20th, 29th and 38th arrive, half of the tokens in the context are dropped, except the
+    // one of the prompt.
     talk.push_back("--context-shift");
     const Outcome shifted = run_program(talk, {.input = "Z\n"});
     EXPECT_NE(shifted.err.find("the context of 20 tokens was shifted 3 times, its keys renumbered"), std::string::npos)
         << shifted.err;
 }
 
-// Ctrl-C stops a text; then the next one is asked for, and Ctrl-D is the end that it always is.
+// Ctrl-C stops the text, and the program asks for the next one. Ctrl-D ends the program as usual.
 TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
     for (const auto& [terminal, end] :
          {std::pair{"xterm", "/quit\n"}, {"dumb", "/quit\n"}, {"xterm", "\x04"}, {"dumb", "\x04"}}) {
@@ -159,7 +159,7 @@ TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
             const std::size_t last = written.rfind("ZZZZ");
             if (ended || last == std::string::npos || written.find("> ", last) == std::string::npos) return "";
             ended = true;
-            // libedit prints its prompt before it takes the terminal over; what is typed between the two is lost on it.
+            // libedit prints its prompt before it takes over the terminal. Input that arrives between the two is lost.
             std::this_thread::sleep_for(std::chrono::milliseconds(1000));
             return end;
         };
@@ -171,7 +171,7 @@ TEST(CliInteractive, CtrlCStopsATextAndNotTheProgram) {
                             interrupt, {{"TERM", terminal}}, type);
         EXPECT_EQ(watched.code, 0) << watched.written.substr(0, 2000);
         EXPECT_TRUE(ended);
-        // One more prompt would be the answer to an interrupt.
+        // An interrupt must not print a second prompt.
         const std::string after = watched.written.substr(watched.written.rfind("ZZZZ"));
         EXPECT_EQ(after.find("> "), after.rfind("> ")) << after;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is overwritten on a terminal: it never wraps, and leaves nothing behind.
+// The live line on a terminal never wraps, and nothing of it remains.
 #include "tests/tools/terminal.h"
 #include "tools/terminal/output.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// The model of a terminal itself, by hand.
+// Checks the terminal model itself against results worked out by hand.
 TEST(LiveLine, TheScreenIsThatOfATerminal) {
     Screen screen(5);
     screen.write("abc\rxy\r\n");
@@ -26,7 +26,7 @@ TEST(LiveLine, TheScreenIsThatOfATerminal) {
     EXPECT_EQ(screen.history(), (Lines{"abc", "xyc", "12345", "6", "7"}));
 }
 
-// Of 30 of 120 in 10 seconds the other 90 take 30.
+// 30 of 120 steps took 10 seconds, so the other 90 take 30.
 TEST(LiveLine, TimeLeftIsThatOfWorkThatGoesOnAsItWent) {
     EXPECT_DOUBLE_EQ(tools::seconds_left(10, 30, 120), 30);
     EXPECT_DOUBLE_EQ(tools::seconds_left(10, 120, 120), 0);
@@ -70,7 +70,7 @@ TEST(LiveLine, IsNothingWhereStderrIsNoTerminal) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "ordo: told\n");
 }
 
-// A terminal that does not know how wide it is has the width of COLUMNS, or 80.
+// If a terminal reports no width, the width is COLUMNS or 80.
 TEST(LiveLine, ATerminalWithoutAWidthHasThatOfTheEnvironment) {
     for (const auto& [value, columns] : {std::pair{"60", 60u}, {"0", 80u}, {"-3", 80u}, {"wide", 80u}, {"60x", 80u}}) {
         const Watched watched = watch(0, [text = value] {

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A processor for each of those that this process may run on, and a quota in a group below the root.
+// One thread for each processor that this process may use. A quota is set in a group below the root.
 TEST(Machine, AQuotaOfOneProcessorMeansOneThread) {
     const test::TempDir root;
     fs::create_directories(root / "proc/self");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every malformed model file (tests/malformed) given to the program: the exit code and the phrase that the
-// manifest says, on one line, within the time and the memory that a refusal may take.
+// Gives every malformed model file (tests/malformed) to the program. Each must end with the manifest's exit code and
+// phrase on one line, within the time and memory limits of a refusal.
 #include "tests/malformed/generate.h"
 #include "tests/tools/program.h"
 
@@ -35,9 +35,9 @@ std::map<std::string, Expected> read_manifest() {
     return manifest;
 }
 
-// Resident before a file is opened, 7 MB of it the code of OpenBLAS, OpenMP and others. What reading adds
-// keeps to the bound by itself (malformed_test.cpp); with this, the file of a million keys is at 99.4% of
-// the bound, which another version of a library would exceed.
+// Memory resident before a file is opened, 7 MB of it the code of OpenBLAS, OpenMP and other libraries. The reading
+// alone stays within the bound (malformed_test.cpp). Together with the libraries, the file of a million keys uses 99.4%
+// of the bound, and another version of a library would exceed it.
 constexpr long libraries = 8 << 10;
 
 TEST(CliMalformed, EveryFileEndsAsTheManifestSays) {

@@ -96,7 +96,8 @@ const std::filesystem::path& model_directory() {
             write_alphabet(directory / (std::string(encoding) + ".safetensors"), encoding);
         write_random(directory / "random.safetensors", "rope:theta=500");
         write_random(directory / "segments.safetensors", "segment+learned");
-        std::filesystem::create_directory(directory / "chat"); // not among the others, of which an encoding picks one
+        // An encoding chooses among the files of the parent folder, so this one stays apart.
+        std::filesystem::create_directory(directory / "chat");
         write_random(directory / "chat/mistral.safetensors", "rope:theta=500",
                      {{"chat_template", "{% for m in messages %}[INST] {{ m }} [/INST]{% endfor %}"}});
         write_random(directory / "chat/own.safetensors", "rope:theta=500",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every verb that takes a model takes any: Ordo's own files, directories, GGUF and llama2.c's.
+// Every verb that takes a model takes every kind: Ordo's own files, directories, GGUF, and files of llama2.c.
 #include "tests/formats/gguf_bytes.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
@@ -34,15 +34,15 @@ TEST_F(OneDoor, ExperimentsTakeAnyFormat) {
         return Json::parse(all)["tables"][0]["rows"][0]["nll"].get<double>();
     };
     EXPECT_NEAR(found(gguf_), found(own_), 1e-6);
-    // A directory is one model, if its config.json is there.
+    // A directory is a model if it holds a config.json.
     const Outcome bare = run_program({"lab", "compare", "-q", "--model", "tests/families/llama"});
     EXPECT_EQ(bare.code, 3) << bare.err;
     EXPECT_NE(bare.err.find("tests/families/llama"), std::string::npos) << bare.err;
     EXPECT_NE(bare.err.find("tokenizer"), std::string::npos) << bare.err;
 }
 
-// A llama2.c file, laid out as its run.c reads it: dim 4, hidden 6, 1 layer, 2 heads, 1 of keys, 64 positions, weights
-// of 0. So each of the tokens is as likely as any other.
+// A llama2.c file, laid out as its run.c reads it: dim 4, hidden 6, 1 layer, 2 heads, 1 key head, 64 positions. All
+// weights are 0, so all tokens are equally likely.
 TEST_F(OneDoor, TablesAndExperimentsTakeLlama2c) {
     const std::vector<std::string> pieces = {"<unk>", "\n<s>\n", "\n</s>\n", " ", "a", "b", "c", "d", "x", "y", "z"};
     const int vocab = static_cast<int>(pieces.size()), context = 64;
@@ -64,7 +64,7 @@ TEST_F(OneDoor, TablesAndExperimentsTakeLlama2c) {
     EXPECT_NEAR(row["nll"].get<double>(), std::log(vocab), 1e-4) << row.dump();
 }
 
-// A directory has one name, however it is spelled.
+// A directory has one name, however its path is spelled.
 TEST_F(OneDoor, DirectoriesHaveANameWithATrailingSlashToo) {
     for (const std::string spelling :
          {"tests/families/gpt2/", "tests/families/gpt2/.", "tests/families/gpt2//", "tests/families/llama/../gpt2"}) {

@@ -17,7 +17,7 @@ namespace ordo::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds patience{120}; // a hang, not slowness
+constexpr std::chrono::seconds patience{120}; // a hang, not mere slowness
 
 // A descriptor that closes itself and is not inherited.
 class Fd {
@@ -63,7 +63,7 @@ void limit(__rlimit_resource what, std::size_t value) {
     ::setrlimit(what, &both);
 }
 
-// In the child: only calls that are safe after fork.
+// Runs in the child, and makes only calls that are safe after fork.
 [[noreturn]] void start(char* const* argv, char* const* environment, const Conditions& conditions, int in, int out,
                         int err) {
     const auto place = [](int from, int to) { from < 0 ? ::close(to) : ::dup2(from, to); };
@@ -108,8 +108,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
     return pointers;
 }
 
-// The peak of what is resident of a process, once it has become the program; else 0. What wait4() tells
-// is no less than what the process that forked it held.
+// The process's peak resident memory, once it runs the program; else 0. wait4() would also count the memory of the
+// process that forked it.
 long peak_of(pid_t process, const std::string& program) {
     std::ifstream in("/proc/" + std::to_string(process) + "/status");
     const std::string name = "Name:\t" + std::filesystem::path(program).filename().string().substr(0, 15);
@@ -120,7 +120,7 @@ long peak_of(pid_t process, const std::string& program) {
     return 0;
 }
 
-// Talks to the child until it has closed its ends and is gone.
+// Exchanges data with the child until it has closed its ends and exited.
 class Conversation {
 public:
     Conversation(pid_t child, const std::string& program, const Conditions& conditions, Fd in, Fd out, Fd err)
@@ -236,7 +236,7 @@ Outcome run_program(const std::vector<std::string>& arguments, const Conditions&
 
     if (!conditions.input_file.empty()) in = {Fd(::open(conditions.input_file.c_str(), O_RDONLY)), Fd()};
     if (!conditions.waits) ::fcntl(in.read.get(), F_SETFL, O_NONBLOCK);
-    ::signal(SIGPIPE, SIG_IGN); // the child may leave before it has read everything
+    ::signal(SIGPIPE, SIG_IGN); // the child may exit before it has read everything
     Pipe started = make_pipe(); // closed by execve()
     const pid_t child = ::fork();
     if (child < 0) throw std::runtime_error("fork failed");
@@ -245,8 +245,8 @@ Outcome run_program(const std::vector<std::string>& arguments, const Conditions&
     in.read.reset();
     out.write.reset();
     err.write.reset();
-    // A signal that came before the child has reset what it inherited would be lost where tests run in the background,
-    // since a shell without job control has them ignore SIGINT.
+    // Waits until the child has reset its signal handlers. An earlier signal would be lost if the tests run in the
+    // background, because a shell without job control makes them ignore SIGINT.
     started.write.reset();
     for (char none = 0; ::read(started.read.get(), &none, 1) < 0 && errno == EINTR;) {
     }

@@ -16,14 +16,14 @@ namespace ordo::test {
 enum class Stdin { pipe, closed, null, terminal, hung_up, endless };
 enum class Stdout { pipe, closed, full, gone };
 
-// How the child is run. By default: an empty stdin, ORDO_WEIGHTS is model_directory().
+// The conditions that the child runs under. By default stdin is empty, and ORDO_WEIGHTS is model_directory().
 struct Conditions {
-    std::string input = {}; // what a piped stdin holds
+    std::string input = {}; // the content of a piped stdin
     Stdin in = Stdin::pipe;
-    Stdout out = Stdout::pipe;                                                    // gone: a pipe that nobody reads
+    Stdout out = Stdout::pipe;                                                    // gone: a pipe without a reader
     std::vector<std::pair<std::string, std::string>> environment = {};            // "-" for the value: unset
-    std::string directory = {};                                                   // to run in
-    std::string program = {};                                                     // another one than program_path()
+    std::string directory = {};                                                   // the working directory
+    std::string program = {};                                                     // a program other than program_path()
     std::size_t address_space = 0, data = 0, files = 0, stack = 0, file_size = 0; // limits; 0: none
     int signal = 0;                            // sent when stdout or, if it is larger, stderr
     std::size_t signal_after = 0;              // has so many bytes,
@@ -32,9 +32,9 @@ struct Conditions {
     int signals = 1;                           // so many times
     std::size_t close_after = 0;               // stop reading stdout after so many bytes; 0: never
     bool ignore_sigpipe = false;
-    std::string input_file = {};              // is stdin
-    bool waits = true;                        // false: reading stdin fails (EAGAIN) rather than wait,
-    std::chrono::milliseconds input_delay{0}; // and so long it has to
+    std::string input_file = {};              // a file as stdin
+    bool waits = true;                        // false: reading stdin fails (EAGAIN) instead of waiting,
+    std::chrono::milliseconds input_delay{0}; // for as long as this
 };
 
 struct Outcome {
@@ -42,29 +42,29 @@ struct Outcome {
     bool died = false; // of a signal
     bool hung = false; // and was killed
     std::string out, err;
-    long peak_kilobytes = 0; // of what was resident, as last seen a few milliseconds before the end
-    double seconds = 0;      // of processor time: that others use the machine too is no fault of the program
+    long peak_kilobytes = 0; // resident memory, last measured a few milliseconds before the end
+    double seconds = 0;      // of processor time, which other programs on the machine do not affect
 };
 
 Outcome run_program(const std::vector<std::string>& arguments, const Conditions& conditions = {});
 
-// $ORDO_BINARY, or ordo beside the test binary.
+// $ORDO_BINARY, or ordo in the test binary's folder.
 std::string program_path();
 
-// True under a sanitizer, and where $ORDO_EMULATED says that an emulator runs the tests: memory cannot be limited or
-// measured there.
+// True under a sanitizer, and if $ORDO_EMULATED says that an emulator runs the tests. Memory cannot be limited or
+// measured in either case.
 bool is_instrumented();
 
-// gtest assertion: no hang and no quadratic path, which is all that a shared machine can tell. Where
-// it is instrumented the program has twenty times as long.
+// A gtest assertion that finds hangs and quadratic time; a shared machine allows no tighter bound. An instrumented
+// program has twenty times as long.
 void expect_in_time(const Outcome& outcome, double seconds);
 
-// gtest assertions: the exit code, and an error of exactly one printable line that starts with
-// "ordo: " and holds the phrase, with nothing on stdout.
+// gtest assertions: the exit code, and an error of exactly one printable line. The line starts with "ordo: " and
+// contains the phrase, and stdout is empty.
 void expect_error(const Outcome& outcome, int code, const std::string& phrase);
 void expect_success(const Outcome& outcome);
 
-// What a run that must succeed writes to stdout, with nothing on stderr.
+// The stdout of a run that must succeed and write nothing to stderr.
 std::string out_of(const std::vector<std::string>& words, const Conditions& conditions = {});
 Json json_of(const std::vector<std::string>& words);
 

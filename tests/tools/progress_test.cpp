@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every verb that says how far it is, in terminals of 40 and 80 columns: what is said is seen, never wraps, and is gone
-// when the result is there.
+// Every verb that shows progress, in terminals of 40 and 80 columns. The progress is visible, never wraps, and
+// disappears before the result.
 #include "tests/tools/models.h"
 #include "tests/tools/terminal.h"
 
@@ -10,7 +10,7 @@
 namespace ordo::test {
 namespace {
 
-// The screen that shows a text and nothing else.
+// The lines of a screen that shows only this text.
 std::vector<std::string> screen_of(int columns, const std::string& text) {
     Screen screen(columns);
     for (const char c : text) screen.write(c == '\n' ? "\r\n" : std::string(1, c));
@@ -22,7 +22,7 @@ bool showed(const Screen& screen, const std::string& phrase) {
     return std::any_of(all.begin(), all.end(), [&](const std::string& line) { return line.find(phrase) != line.npos; });
 }
 
-// A run that ends well, whose live line began with the phrase once and was not seen to wrap.
+// Runs the words and expects success. The live line must begin with the phrase once and never wrap.
 Watched expect_live(const std::vector<std::string>& words, int columns, const std::string& phrase) {
     Watched watched = run_in_terminal(words, columns);
     EXPECT_EQ(watched.code, 0) << watched.written;
@@ -33,7 +33,7 @@ Watched expect_live(const std::vector<std::string>& words, int columns, const st
     return watched;
 }
 
-// The bytes between live lines are those of the result: it begins on a line of its own.
+// The bytes between live lines are the result's, and the result begins on a line of its own.
 TEST(ShownProgress, BenchLeavesItsHeaderAlone) {
     const std::vector<std::string> words{"bench", model_file("rope"), "-p", "8", "-n", "0", "-r", "2", "-t",
                                          "1",     "--format",         "csv"};
@@ -49,7 +49,7 @@ TEST(ShownProgress, BenchLeavesItsHeaderAlone) {
     }
 }
 
-// What does not depend on time is on the screen as it would be in a file.
+// The parts of the result that do not depend on time appear on the screen as in a file.
 TEST(ShownProgress, PerplexityAndTheLabLeaveTheirResultAlone) {
     const std::vector<std::pair<std::vector<std::string>, std::string>> runs = {
         {{"perplexity", model_file("rope"), "--length", "8,16", "--format", "csv"}, "length 8: document 1 of "},
@@ -74,12 +74,12 @@ TEST(ShownProgress, ConvertShowsItsTensorsAndItsMeasuring) {
     }
 }
 
-// In 40 columns, too, the experiment is named.
+// The experiment is named in 40 columns too.
 TEST(ShownProgress, TheReportSaysHowFarItIs) {
     for (const int columns : {40, 80}) {
         const TempDir directory;
         const auto stop = [](const std::string& written) {
-            return written.find("2/") == std::string::npos ? 0 : SIGINT; // a report in full takes minutes
+            return written.find("2/") == std::string::npos ? 0 : SIGINT; // a full report takes minutes
         };
         const Watched watched =
             run_in_terminal({"lab", "report", directory.path() / "report", "--quick"}, columns, stop);
@@ -91,7 +91,7 @@ TEST(ShownProgress, TheReportSaysHowFarItIs) {
     }
 }
 
-// Ctrl-C ends such a verb at once, and leaves the shell an empty line.
+// Ctrl-C ends such a verb at once and leaves an empty line for the shell.
 TEST(ShownProgress, AnInterruptWipesIt) {
     const auto stop = [](const std::string& written) {
         return written.find("round 1/1000") == std::string::npos ? 0 : SIGINT;
@@ -102,7 +102,7 @@ TEST(ShownProgress, AnInterruptWipesIt) {
     for (const std::string& line : watched.screen.lines()) EXPECT_EQ(line.find("round"), line.npos) << line;
 }
 
-// A file is named by whoever made it.
+// File names may contain control characters.
 TEST(ShownProgress, NamesOfFilesCannotSteerTheTerminal) {
     const TempDir directory;
     const std::string file = directory.path() / "a\033[31mb\nc.safetensors";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How texts are read: line ends, a beginning that is typed, and the bytes that a text has.
+// How the program reads texts: line ends, a typed beginning, and the number of bytes.
 #include "model/model.h"
 #include "tests/formats/hugging_face_folder.h"
 #include "tests/tools/models.h"
@@ -29,7 +29,7 @@ TEST(CliPrompts, ReadCrLfAsOneNewline) {
     EXPECT_EQ(text, "a\nb\r");
 }
 
-// Tokens of the shipped byte tokenizer: 256 begins a text.
+// The tokens of the byte tokenizer. Token 256 begins a text.
 TEST(CliPrompts, DropTheCarriageReturnsOfFilesAndPipes) {
     const TempDir dir;
     put_file(dir / "prompt.txt", "a\r\nb\r\n");
@@ -37,7 +37,7 @@ TEST(CliPrompts, DropTheCarriageReturnsOfFilesAndPipes) {
     EXPECT_EQ(fed({"-f", (dir / "prompt.txt").string()}), expected);
     EXPECT_EQ(fed({}, {.input = "a\r\nb\r\n"}), expected);
     EXPECT_EQ(fed({"-p", "a\r\n"}), (std::vector<Token>{256, 'a', '\r', '\n'})); // -p is exact
-    EXPECT_EQ(out_of({"tokenize"}, {.input = "a\r\n"}), "97 13 10\n");           // as is tokenize
+    EXPECT_EQ(out_of({"tokenize"}, {.input = "a\r\n"}), "97 13 10\n");           // so is tokenize's input
     const std::vector<std::string> generate{"generate", "-n", "3", "--temp", "0", "-q"};
     EXPECT_EQ(out_of(generate, {.input = "a\r\n"}), "abcd\n");
     EXPECT_EQ(out_of({"generate", "-i", "-n", "2", "--temp", "0", "-q"}, {.input = "a\r\n"}), "bc\n");
@@ -62,7 +62,7 @@ TEST(CliPrompts, ABeginningThatIsTypedIsNotAddedAgain) {
     EXPECT_EQ(fed({"--special", "-p", "<|endoftext|>ab"}), (std::vector<Token>{256, 'a', 'b'}));
     EXPECT_EQ(fed({"--special", "-p", "ab"}), (std::vector<Token>{256, 'a', 'b'}));
     EXPECT_EQ(fed({"--special", "-p", "<|endoftext|><|endoftext|>"}), (std::vector<Token>{256, 256}));
-    EXPECT_EQ(fed({"-p", "<|endoftext|>"}).size(), 14u); // letters
+    EXPECT_EQ(fed({"-p", "<|endoftext|>"}).size(), 14u); // as letters
     for (const char* verb : {"generate", "logits"}) {
         const std::string said = run_program({verb, "-m", model_file("rope"), "-p", "<|endoftext|>ab"}).err;
         EXPECT_NE(said.find("the prompt begins with '<|endoftext|>'"), std::string::npos) << said;
@@ -72,7 +72,7 @@ TEST(CliPrompts, ABeginningThatIsTypedIsNotAddedAgain) {
     EXPECT_EQ(run_program({"logits", "-m", model_file("rope"), "--special", "-p", "<|endoftext|>ab"}).err, "");
 }
 
-// A decoder that takes a leading space off, as Llama's does, and a normalizer that shortens the text.
+// A decoder that removes a leading space, as Llama's does, and a normalizer that shortens the text.
 class DocumentBytes : public HuggingFace {
 protected:
     void put(const Json& normalizer) {
@@ -83,7 +83,7 @@ protected:
         tokenizer["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}};
         tokenizer["decoder"] = tokenizer["pre_tokenizer"];
         Json& vocab = tokenizer["model"]["vocab"];
-        vocab.erase(std::string(1, 'A' + 55)); // which has the id 59
+        vocab.erase(std::string(1, 'A' + 55)); // the letter with the id 59
         vocab["\u2581"] = 59;
         put_file(folder_ / "tokenizer.json", tokenizer.dump());
     }
@@ -98,12 +98,12 @@ protected:
 
 TEST_F(DocumentBytes, CountSpacesThatDecodingDrops) {
     put(nullptr);
-    expect_bytes("AB C  D", {0, 1, 1, 1, 1, 1, 1, 1}); // the first mark of a word is no byte of the text
+    expect_bytes("AB C  D", {0, 1, 1, 1, 1, 1, 1, 1}); // the first word mark is not a byte of the text
 }
 
 TEST_F(DocumentBytes, SumToTheTextWhereDecodingGivesAnother) {
     put({{"type", "Replace"}, {"pattern", {{"String", "XX"}}}, {"content", "X"}});
-    expect_bytes("AXXBXX", {0, 1, 2, 1, 2}); // 4 letters share 6 bytes: ends at 1.5, 3, 4.5, 6
+    expect_bytes("AXXBXX", {0, 1, 2, 1, 2}); // 4 letters share 6 bytes, and end at 1.5, 3, 4.5 and 6
 }
 
 } // namespace

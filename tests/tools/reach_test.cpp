@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a command line makes of RoPE's frequencies, and how far an encoding reaches. The random model (models.h) was
-// trained with rope:theta=500 on 64 tokens, with heads of 8 columns: pair k turns by 500^(-k/4) a position.
+// The effect of the command line on RoPE's frequencies, and the reach of an encoding. The random model (models.h) was
+// trained with rope:theta=500 on 64 tokens, with heads of 8 columns. Pair k rotates by 500^(-k/4) a position.
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
@@ -52,7 +52,8 @@ TEST(CliReach, LinearScalingReachesAsFarAsItsFactor) {
     EXPECT_EQ(of_model({"--rope-freq-scale", "0.25"})["sound_positions"], 4 * model_context);
 }
 
-// theta' = theta s^(8/6) slows the last pair by s, and the one before by less: it is the first to meet a new angle.
+// theta' = theta s^(8/6) slows the last pair by s and the pair before it by less. So that pair is the first to reach
+// new angles.
 TEST(CliReach, NtkReachesLessFarThanItsFactor) {
     const Json json = of_model({"--rope-scaling", "ntk", "--rope-scale", "4"});
     const double theta = 500 * std::pow(4.0, 8.0 / 6);
@@ -78,8 +79,7 @@ TEST(CliReach, YarnTakesAllItsNumbers) {
                             "beta-slow=2,attention=0.5693147180559945");
 }
 
-// As llama.cpp has it: at 0 positions are interpolated and lengths stay, and below 0 it is as if nobody had said
-// anything.
+// As in llama.cpp: 0 interpolates positions and keeps lengths, and a negative value equals the default.
 TEST(CliReach, YarnMixesAsMuchAsItIsTold) {
     const auto yarn = [&](std::vector<std::string> more) {
         std::vector<std::string> words{"--rope-scaling", "yarn", "--rope-scale", "4"};
@@ -101,7 +101,8 @@ TEST(CliReach, YarnMixesAsMuchAsItIsTold) {
     for (const char* usual : {"1", "-1"}) EXPECT_EQ(yarn({"--yarn-ext-factor", usual})["spec"], yarn({})["spec"]);
 }
 
-// By what others reach, beside tables that end and positions that were never added.
+// The reach of other encodings follows from their formulas, including tables that end and positions that are never
+// added.
 TEST(CliReach, OtherEncodingsReachAsFarAsTheirLaw) {
     EXPECT_EQ(of_model({}, "learned")["sound_positions"], model_context);
     EXPECT_EQ(of_model({}, "alibi")["sound_positions"], Json(nullptr));
@@ -177,11 +178,12 @@ TEST(CliReach, GoingBeyondTheTrainedLengthIsSaidBefore) {
     };
     EXPECT_NE(perplexity(150, "50,100").find(head), std::string::npos);
     EXPECT_EQ(perplexity(150, "50"), "");
-    EXPECT_EQ(perplexity(50, "50,100"), ""); // no window is so long
+    EXPECT_EQ(perplexity(50, "50,100"), ""); // no window is that long
     EXPECT_NE(said({"logits", model_file("alibi"), "-p", std::string(99, 'a')}).find(head), std::string::npos);
 }
 
-// The trained encoding by its name, and what a file says of its own YaRN, stay what they are beside the options.
+// The options change only their own parameters. They keep the trained encoding by its name, and the YaRN settings of
+// the file.
 TEST(CliReach, OptionsChangeWhatTheyNameAlone) {
     const auto ppl = [&](std::vector<std::string> more) {
         std::vector<std::string> words{"perplexity", model_file("random"), "--format", "csv",
@@ -236,7 +238,7 @@ TEST(CliReach, OptionsChangeWhatTheyNameAlone) {
     EXPECT_EQ(spec({"--rope-scaling", "none"}), "rope:theta=100,pairing=adjacent,width=16");
 }
 
-// theta' = theta (s L/L0 - (s - 1))^(w/(w-2)) of the session's length L.
+// theta' = theta (s L/L0 - (s - 1))^(w/(w-2)), where L is the length of the session.
 TEST(CliReach, DynamicScalingIsThatOfTheSession) {
     const Json json = of_model({"--rope-scaling", "dynamic", "--rope-scale", "2", "--ctx", "256"});
     const double theta = 500 * std::pow(2.0 * 256 / 64 - 1, 8.0 / 6);
@@ -267,7 +269,8 @@ TEST(CliContextShift, GoesOnPastTheContext) {
             {"generate", "-p", "Z", "-n", "300", "-c", "20", "--temp", "0", "--context-shift", "--encoding", encoding});
         expect_success(outcome);
         EXPECT_EQ(outcome.out, std::string(301, 'Z') + "\n");
-        // 2 tokens of the prompt and 18 more fit; then 8 of the 16 that are not kept go at a time.
+        // The context holds the 2 tokens of the prompt and 18 more. After that, each shift drops 8 of the 16 that are
+        // not kept.
         const std::string how =
             std::string(encoding) == "learned" ? "what stayed computed again" : "its keys renumbered";
         EXPECT_NE(outcome.err.find("the context of 20 tokens was shifted " + std::to_string((300 - 1 - 18 + 7) / 8) +
@@ -285,7 +288,7 @@ TEST(CliContextShift, TakesNoMoreMemory) {
         return run_program({"generate", "-p", "Z", "-n", tokens, "-c", "32", "--temp", "0", "-q", "--context-shift"})
             .peak_kilobytes;
     };
-    // Both run for long enough to be looked at: the peak is what was last seen before the end.
+    // Both runs last long enough to be measured. The peak is the last value seen before the end.
     const long few = peak("2000"), many = peak("20000");
     EXPECT_LT(many, few + 1024);
 }

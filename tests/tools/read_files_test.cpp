@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// No verb writes onto a file that it reads, be it one in a folder or one that another file names; and what convert
-// writes can be read.
+// No verb writes to a file that it reads, even if a folder or another file names that file. Ordo can read the output of
+// convert.
 #include "formats/gguf/export.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
@@ -18,7 +18,7 @@ using Words = std::vector<std::string>;
 class CliReadFiles : public testing::Test {
 protected:
     std::string path(const std::string& name) const { return (dir_ / name).string(); }
-    // Each file of a folder by its name, as a symbolic link and as a hard link, as OUT.
+    // Tries each file of a folder as OUT: by its name, as a symbolic link, and as a hard link.
     void expect_kept(const std::string& in, const fs::path& folder, const Words& more = {}) {
         for (const auto& entry : fs::directory_iterator(folder)) {
             const fs::path file = entry.path();
@@ -50,8 +50,8 @@ TEST_F(CliReadFiles, ConvertKeepsEachFileOfADirectory) {
     put_file(model / "chat_template.jinja", "x");
     expect_kept(model.string(), model);
     expect_kept(model.string(), model, {"--dtype", "f16"});
-    // A name there that is none of these is as good as any.
-    for (int i = 0; i < 2; ++i) // and is replaced the second time
+    // Any other name in the folder is accepted.
+    for (int i = 0; i < 2; ++i) // the second run replaces the file
         expect_success(run_program({"convert", model.string(), (model / "f16.safetensors").string(), "-q"}));
 }
 
@@ -77,7 +77,7 @@ TEST_F(CliReadFiles, ConvertKeepsEveryShard) {
 }
 
 TEST_F(CliReadFiles, ConvertKeepsPartsAndTokenizersBesideAFile) {
-    // llama2.c: of dim 4, hidden 6, 1 layer, 2 heads, 1 of keys, 3 tokens, 3 positions, as llama2c.h has it.
+    // A llama2.c file of dim 4, hidden 6, 1 layer, 2 heads, 1 key head, 3 tokens, 3 positions, as in llama2c.h.
     const fs::path folder = dir_ / "llama2c";
     fs::create_directory(folder);
     constexpr int floats = 3 * 4 + 4 + 4 * 4 + 2 * 2 * 4 + 4 * 4 + 4 + 3 * 6 * 4 + 4 + 3 * 2;
@@ -113,7 +113,7 @@ TEST_F(CliReadFiles, ATokenizerOfFewerTokensThanRowsIsConverted) {
     EXPECT_EQ(written(path("b.safetensors")), expected);
 }
 
-// As llama.cpp's gguf-split writes them.
+// As llama.cpp's gguf-split writes the parts.
 TEST_F(CliReadFiles, ConvertKeepsThePartsOfASplitModel) {
     const fs::path folder = dir_ / "split";
     fs::create_directory(folder);
@@ -134,10 +134,10 @@ TEST_F(CliReadFiles, TheLabKeepsTheFilesThatItReads) {
     const auto run = [&](const std::string& model) {
         return run_program({"lab", "attention", "--quick", "--model", model, "--prompt", "abc", "--out", path("o"),
                             "-q", "--format", "csv"},
-                           {.environment = {{"PATH", "/"}}}); // no gnuplot
+                           {.environment = {{"PATH", "/"}}}); // without gnuplot
     };
     EXPECT_EQ(run(model_file("rope")).code, 0);
-    std::string model; // by a name that the lab writes
+    std::string model; // under a name that the lab writes
     for (const auto& entry : fs::directory_iterator(dir_ / "o"))
         if (entry.path().extension() == ".csv") model = entry.path().string();
     ASSERT_FALSE(model.empty());

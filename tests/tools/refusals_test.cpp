@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What verbs refuse that are given a model or a file of another kind than they can use.
+// Errors of verbs that are given a model or file of the wrong kind.
 #include "tests/temp_dir.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
@@ -20,7 +20,7 @@ TEST(CliBench, RefusesModelsThatDoNotDecodeByThemselves) {
     expect_success(bench("llama"));
 }
 
-// An index of shards is read in time linear in its length.
+// Reading an index of shards takes time linear in its length.
 TEST(CliInfo, AnIndexOfManyTensorsIsReadAtOnce) {
     const TempDir dir;
     std::filesystem::copy("tests/families/llama", dir.path(), std::filesystem::copy_options::recursive);
@@ -34,12 +34,12 @@ TEST(CliInfo, AnIndexOfManyTensorsIsReadAtOnce) {
     expect_in_time(outcome, 4);
 }
 
-// Where a text belongs, a file of another kind is named as what it is.
+// If a text is expected, the error names the kind of the file.
 TEST(CliTexts, FilesThatAreNoTextAreRefusedByKind) {
     const TempDir dir;
     put_file(dir / "a.pkl", std::string("\x80\x04\x95\0\0\0\0", 7));
     put_file(dir / "a.gguf", std::string("GGUF\3\0\0\0", 8));
-    std::filesystem::resize_file(dir / "a.gguf", std::uintmax_t{1} << 28); // as large as models are
+    std::filesystem::resize_file(dir / "a.gguf", std::uintmax_t{1} << 28); // as large as a model
     put_file(dir / "gguf.txt", "GGUF is a format of files.\n");
     const std::string weights = model_file("rope"), out = (dir / "out").string();
     expect_error(run_program({"train", weights, "--out", out}), 2,
@@ -63,7 +63,7 @@ TEST(CliTexts, AModelThatIsNotThereIsSaidToBeMissing) {
         expect_error(run_program({verb, "once upon"}, {.input = "a"}), 2,
                      std::string(verb) + ": expected a model file, found 'once upon'; a text goes after -p");
     expect_error(run_program({"perplexity", "once upon"}), 2, "found 'once upon'; the file of a text goes after -f");
-    expect_error(run_program({"info", "once upon"}), 5, "once upon: No such file"); // it takes no text
+    expect_error(run_program({"info", "once upon"}), 5, "once upon: No such file"); // info takes no text
 }
 
 TEST(CliTexts, ATextInThePlaceOfAModelIsToldWhereItGoes) {

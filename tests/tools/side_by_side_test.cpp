@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo generate --encodings, and what generate shows on a terminal. The alphabet model's texts and losses are known
+// ordo generate --encodings, and the output of generate on a terminal. The alphabet model's texts and losses follow
 // from its definition (models.h).
 #include "tests/tools/models.h"
 #include "tests/tools/terminal.h"
@@ -20,7 +20,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
     return words;
 }
 
-// Of one token: its logit is alphabet_logit(), those of the 256 others are 0.
+// The loss of one token: its logit is alphabet_logit(), and the 256 other logits are 0.
 std::string known_loss() {
     char text[32];
     std::snprintf(text, sizeof text, "%.3f", std::log(1 + 256 * std::exp(-alphabet_logit())));
@@ -43,7 +43,7 @@ TEST(CliSideBySide, OneUnderTheOtherWhenPiped) {
     EXPECT_NE(none.find("encoding: none\n\n\n0 tokens"), std::string::npos) << none;
 }
 
-// 80 columns: three of 24, and 3 between them.
+// 80 columns hold three of 24 with 3 between them.
 TEST(CliSideBySide, InColumnsOnATerminal) {
     const Watched watched = run_in_terminal(three, 80);
     EXPECT_EQ(watched.code, 0) << watched.written;
@@ -57,7 +57,7 @@ TEST(CliSideBySide, InColumnsOnATerminal) {
     EXPECT_EQ(lines[3], "");
     EXPECT_TRUE(matches(lines[4], "([0-9]+ tokens/s *){3}")) << lines[4];
     EXPECT_TRUE(matches(lines[5], "(loss " + known_loss() + " nats a token *){3}")) << lines[5];
-    // The columns grow together: when the first has its second letter, no other has a third.
+    // The columns grow together: when the first has two letters, no other column has three.
     const auto& history = watched.screen.history();
     EXPECT_TRUE(std::any_of(history.begin(), history.end(), [&](const std::string& line) {
         return line.starts_with("ab" + std::string(25, ' ') + "a");
@@ -74,7 +74,8 @@ TEST(CliSideBySide, ANarrowTerminalHasFewerColumns) {
     EXPECT_EQ(watched.screen.floods(), 0);
 }
 
-// The file was trained with rope: alibi is forced onto it, which stderr says, and learned cannot be.
+// The file was trained with rope. generate forces alibi onto the model and warns about it, and learned cannot be
+// forced.
 TEST(CliSideBySide, AModelThatIsGivenTakesAllOfThem) {
     const Outcome forced = run_program({"generate", "-m", model_file("random"), "-p", "The", "-s", "5", "-n", "20",
                                         "--encodings", "rope:theta=500;alibi;none"});
@@ -88,7 +89,7 @@ TEST(CliSideBySide, AModelThatIsGivenTakesAllOfThem) {
     expect_error(run_program({"generate", "-p", "a", "--encodings", "none;;rope"}), 2, "expected a spec");
 }
 
-// Each says what it says alone, of the same seed.
+// Each column shows the text of a single run with the same seed.
 TEST(CliSideBySide, TheTextsAreThoseOfSingleRuns) {
     const std::vector<std::string> words{"generate", "-m", model_file("random"), "-p", "The", "-s", "5", "-n",
                                          "20",       "-q"};
@@ -136,7 +137,7 @@ TEST(CliTerminal, ALongPromptSaysHowFarItIs) {
     for (const std::string& line : watched.screen.lines()) EXPECT_EQ(line.find("of 1,201"), std::string::npos);
 }
 
-// The lab's pictures have colours of their own.
+// The lab's pictures use their own colours.
 TEST(CliLab, PicturesHaveColoursOnATerminalUnlessNobodyWantsThem) {
     const auto escapes = [](const Environment& environment) {
         const Watched watched = run_in_terminal({"lab", "slopes", "--quick", "-q"}, 80, {}, environment);

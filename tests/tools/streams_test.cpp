@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The program among other programs: pipes, terminals, signals, limits, environments (families E4 - E12).
+// The program among other programs: pipes, terminals, signals, limits and environments (families E4 - E12).
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 #include "tests/tools/terminal.h"
@@ -13,7 +13,7 @@ using namespace ordo::test;
 
 const std::vector<std::string> three{"generate", "-p", "a", "-n", "3", "--temp", "0", "-q"};
 
-// Generates until it is stopped, or for far longer than a test may take.
+// Generates until stopped, or for much longer than any test may take.
 std::vector<std::string> endless(const std::string& prompt = "Z") {
     return {"generate", "-p", prompt, "-n", "-1", "-c", "20000", "--temp", "0", "-v"};
 }
@@ -29,7 +29,7 @@ TEST(CliStreams, AnEndlessStdinIsCutWithALimit) {
     for (const char* verb : {"generate", "tokenize", "logits"})
         expect_error(run_program({verb}, {.in = Stdin::endless}), 4, "standard input: expected at most ");
     expect_error(run_program({"perplexity", "-f", "/dev/zero"}), 4, "/dev/zero: expected at most ");
-    EXPECT_EQ(run_program(three, {.in = Stdin::endless}).out, "abcd\n"); // not read at all
+    EXPECT_EQ(run_program(three, {.in = Stdin::endless}).out, "abcd\n"); // stdin is not read
 }
 
 TEST(CliStreams, ATerminalIsNotWaitedFor) {
@@ -41,9 +41,9 @@ TEST(CliStreams, ATerminalIsNotWaitedFor) {
     EXPECT_TRUE(hung_up.code == 2 || hung_up.code == 5) << hung_up.err; // an end of file or an error
 }
 
-// A shell that shares its terminal or a pipe with another program may leave it so.
+// A shell that shares its terminal or a pipe with another program may leave stdin nonblocking.
 TEST(CliStreams, AStdinThatDoesNotWaitIsWaitedFor) {
-    const std::string text(300'000, 'a'); // more than a pipe holds
+    const std::string text(300'000, 'a'); // more than a pipe's buffer
     Conditions conditions{.input = text, .waits = false, .input_delay = std::chrono::milliseconds(50)};
     const std::string ids = out_of({"tokenize"}, conditions);
     EXPECT_EQ(std::count(ids.begin(), ids.end(), '9'), 300'000); // "97"
@@ -146,7 +146,7 @@ TEST(CliStreams, MemoryThatIsNotThereIsALimit) {
 
 TEST(CliStreams, AModelThatDoesNotFitInMemoryIsALimit) {
     if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
-    // Less and less of it: a limit, until the loader of the system cannot load the libraries any more.
+    // With less and less memory the runs hit the limit, until the system's loader cannot load the libraries any more.
     const std::size_t megabyte = std::size_t{1} << 20;
     std::vector<int> codes;
     for (std::size_t size = 480 * megabyte; size > 20 * megabyte; size -= 20 * megabyte) {
@@ -164,7 +164,7 @@ TEST(CliStreams, AModelThatDoesNotFitInMemoryIsALimit) {
     EXPECT_EQ(codes.back(), 4);
 }
 
-// As above, of data (ulimit -d).
+// The same for a limit on data (ulimit -d).
 TEST(CliStreams, ALimitOnDataIsALimit) {
     if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs the memory for itself";
     const std::size_t megabyte = std::size_t{1} << 20;
@@ -175,7 +175,7 @@ TEST(CliStreams, ALimitOnDataIsALimit) {
             {.data = size});
         EXPECT_FALSE(outcome.hung) << size;
         codes.push_back(outcome.code);
-        // Without memory for the second thread's stack GNU OpenMP ends the process itself.
+        // If there is no memory for the second thread's stack, GNU OpenMP ends the process itself.
         if (outcome.code == 1 && outcome.err.find("libgomp: Thread creation failed") != std::string::npos) continue;
         if (outcome.code != 0) expect_error(outcome, 4, "memory");
     }
@@ -197,7 +197,7 @@ TEST(CliStreams, FewFilesAndASmallStackAreEnough) {
 TEST(CliStreams, TheEnvironmentChangesNothing) {
     const std::vector<std::vector<std::pair<std::string, std::string>>> environments = {
         {{"LANG", "C"}, {"LC_ALL", "C"}},
-        {{"LC_ALL", "de_DE.UTF-8"}}, // where 0.5 is written 0,5
+        {{"LC_ALL", "de_DE.UTF-8"}}, // writes 0.5 as 0,5
         {{"HOME", "-"}, {"TERM", "-"}, {"PATH", "-"}},
         {{"COLUMNS", "0"}, {"TERM", "dumb"}},
         {{"NO_COLOR", "1"}},
@@ -222,7 +222,7 @@ TEST(CliStreams, TheEnvironmentChangesNothing) {
     }
 }
 
-// ---- E11: company ------------------------------------------------------------------------------------------
+// ---- E11: several processes --------------------------------------------------------------------------------
 
 TEST(CliStreams, SeveralProcessesShareAModel) {
     std::vector<std::future<Outcome>> runs;
@@ -240,7 +240,7 @@ TEST(CliStreams, AModelMayBeDeletedWhileItRuns) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     std::filesystem::remove(dir / "model.safetensors");
     const Outcome outcome = run.get();
-    // Deleted before it was opened, it is not there; afterwards nobody notices.
+    // If the file was deleted before the program opened it, it is missing. Later deletion has no effect.
     EXPECT_TRUE(outcome.code == 130 || outcome.code == 5) << outcome.err;
 }
 
@@ -251,7 +251,7 @@ TEST(CliStreams, RelativePathsAreTakenFromWhereItRuns) {
               "abcd\n");
 }
 
-// ---- E12: what a file says of itself ---------------------------------------------------------------------------
+// ---- E12: metadata of a file -----------------------------------------------------------------------------------
 
 TEST(CliStreams, EscapesInMetadataDoNotReachATerminal) {
     for (const char* format : {"text", "json"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo table: what it must show follows from each encoding's paper.
+// ordo table: the expected values follow from each encoding's paper.
 #include "encoding/base/registry.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
@@ -13,7 +13,7 @@ namespace {
 using namespace ordo;
 using namespace ordo::test;
 
-// CSV without quotes, as numbers; the header is apart.
+// CSV without quotes, as numbers, with the header apart.
 struct Csv {
     std::string header;
     std::vector<std::vector<double>> rows;
@@ -84,7 +84,7 @@ TEST(CliTableVerb, LearnedRowsComeFromTheWeights) {
     expect_error(run_program({"table", "learned", "-m", model_file("rope")}), 2, "found weights trained with rope");
 }
 
-// What no shipped weights were trained with is shown as its training begins, and said to be.
+// Without trained weights, table shows the values that training starts from, and says so.
 TEST(CliTableVerb, WithoutWeightsInitialValuesAreShown) {
     const std::string said =
         "no shipped weights were trained with it; shown are the numbers that its training begins with";
@@ -94,21 +94,22 @@ TEST(CliTableVerb, WithoutWeightsInitialValuesAreShown) {
         const Outcome shown = run_program({"table", std::string(info->name), "--len", "3"});
         expect_success(shown);
         const bool shipped = std::filesystem::exists("weights/" + std::string(info->name) + ".safetensors");
-        // Dai et al. 2019 train what the sinusoids of the distance are multiplied with, and not the sinusoids.
+        // Dai et al. 2019 train the matrix that multiplies the sinusoids of the distance, not the sinusoids.
         const bool trained = !encoding->tensors().empty() && info->name != "transformer-xl";
         EXPECT_EQ(shown.err.find(said) != std::string::npos, trained && !shipped) << info->name << shown.err;
     }
     const Outcome slopes = run_program({"table", "alibi:trained=yes", "--slopes", "--heads", "8"});
-    EXPECT_EQ(slopes.out, out_of({"table", "alibi", "--slopes", "--heads", "8"})); // where its training begins
+    // The values that training starts from.
+    EXPECT_EQ(slopes.out, out_of({"table", "alibi", "--slopes", "--heads", "8"}));
     EXPECT_NE(slopes.err.find("warning: alibi:trained=yes: " + said), std::string::npos);
     EXPECT_EQ(run_program({"table", "fire", "-q"}).err, "");
     EXPECT_NE(run_program({"table", "transformer-xl", "--part", "vectors"}).err.find(said), std::string::npos);
     expect_error(run_program({"table", "fire", "--part", "vectors"}), 2,
-                 "table or function"); // and nothing of initial ones
-    // Where distances have no weights they need none: s(0) of four columns is two sines and two cosines of nothing.
+                 "table or function"); // no note on initial values
+    // Distances that have no weights need none: s(0) of four columns is two sines and two cosines of zero.
     EXPECT_EQ(out_of({"table", "transformer-xl", "--len", "1", "--dim", "4", "--heads", "1"}),
               "dim0,dim1,dim2,dim3\n0,0,1,1\n");
-    // A bucket for each distance, and for each head.
+    // A bucket for each distance and each head.
     const Csv t5 = csv_of({"table", "t5:buckets=8", "-q", "--len", "4"}),
               other = csv_of({"table", "t5:buckets=8", "-q", "--len", "4", "--head", "1"});
     EXPECT_EQ(t5.rows[3][1], t5.rows[2][0]);
@@ -140,7 +141,7 @@ TEST(CliTableVerb, WeightsHaveTheWidthThatTheyHave) {
     expect_error(run_program({"table", "learned", "-m", model_file("learned"), "--dim", "260"}), 2, "found both");
 }
 
-// A slope of one: what the mask hides is no number of JSON's.
+// A slope of one. JSON has no number for masked values.
 TEST(CliTableVerb, EveryFormatSaysTheSame) {
     const auto shown = [](const std::string& format) {
         return out_of({"table", "alibi:max=0", "--len", "2", "--start", "8", "--heads", "1", "--format", format});
@@ -154,7 +155,7 @@ TEST(CliTableVerb, EveryFormatSaysTheSame) {
     EXPECT_EQ(turned[1], (Json{{"position", "angle"}, {"0/0", 0.0}, {"0/1", 0.0}, {"1/0", 1.0}, {"1/1", 0.01}}));
 }
 
-// 3,000 by 3,000 numbers are 72 MB and more as text; a row of them is next to nothing.
+// 3,000 by 3,000 numbers are 72 MB, and more as text. A single row is small.
 TEST(CliTableVerb, LargeOnesAreWrittenRowByRow) {
     if (is_instrumented()) GTEST_SKIP() << "memory cannot be measured here";
     for (const char* format : {"csv", "text", "json"})
@@ -162,7 +163,7 @@ TEST(CliTableVerb, LargeOnesAreWrittenRowByRow) {
              {std::vector<std::string>{"alibi", "--len", "3000"}, {"sinusoidal", "--len", "30000", "--dim", "300"}}) {
             std::vector<std::string> all{"table", "--format", format};
             all.insert(all.end(), words.begin(), words.end());
-            const Outcome outcome = run_program(all, {.close_after = 1 << 20}); // and nobody reads the rest
+            const Outcome outcome = run_program(all, {.close_after = 1 << 20}); // the rest is not read
             EXPECT_EQ(outcome.code, 128 + SIGPIPE) << outcome.err;
             EXPECT_LT(outcome.peak_kilobytes, 48 << 10) << format << " " << words[0];
         }
@@ -176,7 +177,8 @@ TEST(CliTableVerb, RefusesWhatItCannotShow) {
     expect_error(run_program({"table", "alibi", "--slopes", "--part", "table"}), 2, "found both");
     expect_error(run_program({"table", "alibi", "--head", "8"}), 2, "below 8");
     expect_error(run_program({"table", "alibi", "--len", "1000000"}), 4, "at most");
-    expect_error(run_program({"table", "alibi", "--len", "6000", "--transpose"}), 4, "at most"); // held at once
+    // The transposed table is held as a whole.
+    expect_error(run_program({"table", "alibi", "--len", "6000", "--transpose"}), 4, "at most");
     expect_error(run_program({"table", "rope", "--dim", "7"}), 2, "even");
     expect_error(run_program({"table", "rope", "--len", "0"}), 2, "--len");
     EXPECT_EQ(json_of({"table", "rotate-stretch", "--len", "1", "--format", "json"})[0]["scale"], 0.1);

@@ -22,7 +22,7 @@ void Screen::remember() {
 void Screen::put(char c) {
     if (!escape_.empty()) {
         escape_ += c;
-        if (escape_.size() < 3 || c < '@') return; // to its letter
+        if (escape_.size() < 3 || c < '@') return; // wait for the final letter
         if (escape_ == "\033[K") rows_.back().text.resize(std::min(rows_.back().text.size(), column_));
         escape_.clear();
         return;
@@ -45,7 +45,7 @@ void Screen::put(char c) {
     }
     if (c == '\033') {
         escape_ = c;
-    } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) { // one for each code point
+    } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) { // one column for each code point
         if (column_ == static_cast<std::size_t>(columns_)) {
             remember();
             rows_.push_back({{}, true});
@@ -77,7 +77,7 @@ Watched watch(int columns, const std::function<void()>& work, const std::functio
     }
     Watched watched{-1, {}, Screen(columns)};
     bool sent = false;
-    for (;;) { // a terminal whose other side is closed ends with an error, not with an end of file
+    for (;;) { // when the other side closes, a terminal returns an error instead of an end of file
         char buffer[4096];
         pollfd polled{terminal, POLLIN, 0};
         if (::poll(&polled, 1, 120'000) == 0) ::kill(child, SIGKILL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The program in a pseudo-terminal, and what somebody in front of it would see.
+// Runs the program in a pseudo-terminal and records the screen that a user would see.
 #pragma once
 
 #include "tests/tools/program.h"
@@ -8,24 +8,24 @@
 
 namespace ordo::test {
 
-// As much of a terminal as the program uses: \r, \n, ESC [ K, colours, which are not seen, and characters, each a
-// column wide.
+// The part of a terminal that the program uses: \r, \n, ESC [ K, colours (which are not recorded), and characters, each
+// one column wide.
 class Screen {
 public:
     explicit Screen(int columns) : columns_(columns) {}
 
     void write(std::string_view bytes);
-    // From the first line to the last that holds something, without the spaces at their ends.
+    // From the first line to the last that is not empty, without trailing spaces.
     std::vector<std::string> lines() const;
-    // How often a line that had wrapped was begun anew: its beginning stays on the screen.
+    // How often a wrapped line was rewritten, which leaves its beginning on the screen.
     int floods() const { return floods_; }
-    // All the texts that stood on a line when it was overwritten or left.
+    // Every text that was on a line when the line was overwritten or left.
     const std::vector<std::string>& history() const { return history_; }
 
 private:
     struct Row {
         std::string text;
-        bool wrapped = false; // from the row before
+        bool wrapped = false; // continues the row before
     };
     void put(char c);
     void remember();
@@ -33,7 +33,7 @@ private:
     int columns_;
     std::vector<Row> rows_{1};
     std::size_t column_ = 0;
-    std::string escape_; // the sequence that has begun
+    std::string escape_; // the unfinished escape sequence
     int floods_ = 0;
     bool returned_ = false; // by a \r that may belong to a \n
     std::vector<std::string> history_;
@@ -45,14 +45,14 @@ struct Watched {
     Screen screen;
 };
 
-// Runs work in a child process with a terminal of so many columns as its stdin, stdout and stderr. on_output, if
-// given, is called with all that was written so far; what it returns, if not 0, is sent as a signal, once. So is type,
-// which returns what is to be typed, if anything.
+// Runs work in a child process with a terminal of so many columns as its stdin, stdout and stderr. on_output, if given,
+// receives all output so far and returns a signal to send once, or 0. type, if given, receives the same and returns the
+// text to type, if any.
 Watched watch(int columns, const std::function<void()>& work,
               const std::function<int(const std::string& written)>& on_output = {},
               const std::function<std::string(const std::string& written)>& type = {});
 
-// The program as that work, with a terminal that has colours unless the environment says otherwise.
+// Runs the program that way. The terminal has colours unless the environment says otherwise.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 Watched run_in_terminal(const std::vector<std::string>& arguments, int columns,
                         const std::function<int(const std::string& written)>& on_output = {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // --tokenizer of ordo generate and ordo convert. The continuation of tests/families/gpt-neo-bin is known from its
-// transcription (expected.json); the folder has no tokenizer.
+// transcription (expected.json). The folder has no tokenizer.
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
 
@@ -70,7 +70,7 @@ TEST_F(CliTokenizer, GenerateWritesAsWithTheTokenizerInTheFolder) {
     for (const std::string& tokenizer : {elsewhere().string(), path("elsewhere/tokenizer.json"), path("named.json"),
                                          whole().string(), path("own.safetensors")})
         EXPECT_EQ(written(bare, tokenizer), story_) << tokenizer;
-    put_file(whole() / "tokenizer.json", "{}"); // nothing that can be read
+    put_file(whole() / "tokenizer.json", "{}"); // not a readable tokenizer
     EXPECT_EQ(written(whole().string(), elsewhere().string()), story_);
 }
 
@@ -82,7 +82,7 @@ TEST_F(CliTokenizer, TakesThatOfAGguf) {
     EXPECT_EQ(out_of(other), out_of(random));
 }
 
-// A llama2.c file of dim 4, hidden 6, 1 layer, 2 heads, 1 of keys, 3 tokens, 3 positions, as llama2c.h has it.
+// A llama2.c file of dim 4, hidden 6, 1 layer, 2 heads, 1 key head, 3 tokens, 3 positions, as in llama2c.h.
 TEST_F(CliTokenizer, TakesALlama2cVocabulary) {
     constexpr int floats = 3 * 4 + 4 + 4 * 4 + 2 * 2 * 4 + 4 * 4 + 4 + 3 * 6 * 4 + 4 + 3 * 2;
     const std::int32_t header[] = {4, 6, 1, 2, 1, 3, 3};
@@ -113,11 +113,11 @@ TEST_F(CliTokenizer, ConvertWritesAFileThatGeneratesTheSame) {
         out_of(convert);
         EXPECT_EQ(written(path("a.safetensors")), story_);
     }
-    // Into an Ordo file without a tokenizer, and in place of the one that a file has.
+    // Into an Ordo file without a tokenizer, and in place of a file's own tokenizer.
     out_of({"convert", bare, path("silent.safetensors"), "-q"});
     put_file(dir_ / "few.json", tokenizer_of(48));
     out_of({"convert", path("silent.safetensors"), path("b.safetensors"), "--tokenizer", path("few.json"), "-q"});
-    EXPECT_EQ(written(path("b.safetensors")), story_); // all of it is among the 48
+    EXPECT_EQ(written(path("b.safetensors")), story_); // the 48 tokens are enough for the story
     out_of({"convert", path("b.safetensors"), path("c.safetensors"), "--tokenizer", tokenizer, "-q"});
     EXPECT_EQ(written(path("c.safetensors")), story_);
     EXPECT_EQ(out_of({"tokenize", "-m", path("c.safetensors"), "-p", "n"}), "62\n");
@@ -139,7 +139,7 @@ TEST_F(CliTokenizer, RefusesWhatHoldsNone) {
     expect_error(run_program(words(bare, {"--tokenizer", path("absent")})), 5, "absent");
 }
 
-// The reference's continuation is one token, again and again: as the end of a text it is never written.
+// The reference's continuation repeats a single token. If that token ends the text, it is never written.
 TEST_F(CliTokenizer, SpecialTokensAreTheTokenizersOwnElseTheModels) {
     const Json known = Json::parse(file_content(bare + "/expected.json"))["cases"][0];
     const Json ends{{"eos_token_id", known["greedy"][0]}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo train: its options, what it leaves behind, and what stopping it leaves behind (families E6, E7).
+// ordo train: its options, its output files, and the files that remain after it is stopped (families E6, E7).
 #include "tests/json.h"
 #include "tests/tools/models.h"
 #include "tests/tools/program.h"
@@ -38,7 +38,7 @@ protected:
         return all;
     }
 
-    // Nothing half-written is left in the folder.
+    // Expects no half-written file in the folder.
     void expect_only(std::vector<std::string> names) const {
         names.insert(names.end(), {"text.txt", "val.txt"});
         for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
@@ -50,7 +50,7 @@ protected:
     TempDir dir_;
 };
 
-// Every 50th of its documents is held out: the run is that of two texts.
+// Every 50th document is held out. The run equals the one with two separate texts.
 TEST_F(CliTrain, ATextAloneIsEnough) {
     std::string text, rest, held;
     for (int i = 0; i < 100; ++i) {
@@ -97,7 +97,7 @@ TEST_F(CliTrain, ACheckpointOfAnotherRunSaysWhatDiffers) {
     std::vector<std::string> wider = words({"--lr", "0.01", "--checkpoint", path("c"), "--resume", "-q"});
     const auto width = std::find(wider.begin(), wider.end(), "--dim") + 1;
     const std::string narrow = *width;
-    *width = std::to_string(2 * std::stoi(narrow)); // rope's own width follows from it
+    *width = std::to_string(2 * std::stoi(narrow)); // rope's own width follows from --dim
     expect_error(run_program(wider), 2, "its --dim: expected " + *width + ", found " + narrow);
     const std::string text = file_content(path("text.txt"));
     put_file(path("text.txt"), text + text);
@@ -126,7 +126,7 @@ TEST_F(CliTrain, WritesWeightsThatTheOtherVerbsRead) {
     EXPECT_EQ(json["blueprint"]["n_kv_heads"], 2);
     const std::string command = json["record"]["command"];
     EXPECT_TRUE(command.starts_with("ordo train --corpus text.txt --val val.txt --out w.safetensors ")) << command;
-    EXPECT_EQ(info.out.find(dir_.path().string()), std::string::npos); // no paths, anywhere
+    EXPECT_EQ(info.out.find(dir_.path().string()), std::string::npos); // no paths anywhere
     expect_success(run_program({"generate", path("w.safetensors"), "-p", "The", "-n", "5"}));
 }
 
@@ -160,7 +160,7 @@ TEST_F(CliTrain, TheSameSeedGivesTheSameBytesWhateverTheThreads) {
     for (const char* threads : {"1", "3"}) {
         expect_success(run_program(words({"-q", "-t", threads})));
         const std::string bytes = file_content(path("w.safetensors"));
-        // The command line is part of the file, and names the threads.
+        // The command line is part of the file and names the number of threads.
         const std::string data = bytes.substr(bytes.size() - 10'000);
         if (first.empty()) first = data;
         EXPECT_EQ(data, first);
@@ -170,7 +170,7 @@ TEST_F(CliTrain, TheSameSeedGivesTheSameBytesWhateverTheThreads) {
 TEST_F(CliTrain, AFileThatCannotBeWrittenLeavesTheOldOne) {
     put_file(dir_ / "w.safetensors", "old");
     Conditions full;
-    full.file_size = 4096; // as a full disk: the write fails in the middle
+    full.file_size = 4096; // as on a full disk: the write fails in the middle
     expect_error(run_program(words({"-q", "--overwrite"}), full), 5, "w.safetensors");
     EXPECT_EQ(file_content(path("w.safetensors")), "old");
     expect_only({"w.safetensors"});
@@ -182,7 +182,8 @@ TEST_F(CliTrain, AFileThatCannotBeWrittenLeavesTheOldOne) {
                  5, "no/such");
 }
 
-// One line, of which every byte is a token of four bytes: a vector that doubled would take 32 MiB x 4 and twice that.
+// A single line in which every byte is a token of four bytes. A vector that doubles its size would need 32 MiB x 4, and
+// twice that while it grows.
 TEST_F(CliTrain, ALongLineTakesFiveTimesItsBytes) {
     if (is_instrumented()) GTEST_SKIP();
     constexpr std::size_t size = 34'000'000, mib = 1 << 20;
@@ -244,7 +245,7 @@ TEST_F(CliTrain, KilledWhileItSavesItLeavesAWholeCheckpoint) {
             endless,
             {.signal = SIGKILL, .signal_file = path("c"), .signal_delay = std::chrono::milliseconds(milliseconds)});
         EXPECT_EQ(killed.code, 128 + SIGKILL);
-        // Whatever there is can be gone on from.
+        // The run resumes from whatever the stopped run left.
         const Outcome resumed =
             run_program(endless, {.signal = SIGTERM, .signal_delay = std::chrono::milliseconds(300)});
         EXPECT_EQ(resumed.code, 143) << resumed.err;
@@ -252,7 +253,7 @@ TEST_F(CliTrain, KilledWhileItSavesItLeavesAWholeCheckpoint) {
     }
 }
 
-// The last evaluation is of all of the held-out text, and may take longer than the training.
+// The last evaluation covers the whole held-out text, and may take longer than the training.
 TEST_F(CliTrain, StoppedInTheLastEvaluationItGoesOnFromThere) {
     std::string text;
     for (int i = 0; i < 60'000; ++i) text += "The " + std::to_string(i * 7919 % 1000) + " cats.\n";
@@ -261,7 +262,8 @@ TEST_F(CliTrain, StoppedInTheLastEvaluationItGoesOnFromThere) {
         words({"--checkpoint", path("c"), "--resume", "--tokens", "640", "--eval-tokens", "64"});
     std::vector<std::string> begun = whole; // without the warning of --resume
     std::erase(begun, "--resume");
-    const Outcome stopped = run_program(begun, {.signal = SIGINT, .signal_after = 1}); // the line of the last step
+    // After the line of the last step.
+    const Outcome stopped = run_program(begun, {.signal = SIGINT, .signal_after = 1});
     EXPECT_TRUE(stopped.err.starts_with("ordo: step 10/10: loss ")) << stopped.err;
     EXPECT_EQ(stopped.code, 130) << stopped.err;
     EXPECT_FALSE(stopped.died);
@@ -270,7 +272,7 @@ TEST_F(CliTrain, StoppedInTheLastEvaluationItGoesOnFromThere) {
     expect_only({"c"});
     const Outcome resumed = run_program(whole);
     expect_success(resumed);
-    EXPECT_EQ(resumed.err, ""); // no step was left to make, or to evaluate
+    EXPECT_EQ(resumed.err, ""); // no step or evaluation was left
     const std::string weights = file_content(path("w.safetensors"));
     std::filesystem::remove(path("c"));
     EXPECT_EQ(run_program(whole).out, resumed.out);
@@ -306,7 +308,7 @@ TEST_F(CliTrain, ADivergedRunReplacesNothing) {
     EXPECT_EQ(file_content(path("w.safetensors")), good);
 }
 
-// What the trunk, its start and the steps are told goes into the file.
+// The file records the options of the trunk, its initialisation and the steps.
 TEST_F(CliTrain, TheMethodIsRecorded) {
     const Outcome trained = run_program(
         words({"--embedding-scale", "4", "--qk-norm", "head", "--deviation", "0", "--full-branches", "--optimizer",
@@ -326,7 +328,7 @@ TEST_F(CliTrain, ATerminalShowsOneLineThatIsGoneInTheEnd) {
         EXPECT_EQ(watched.code, 0) << watched.written;
         EXPECT_EQ(watched.screen.floods(), 0) << watched.written;
         const std::vector<std::string> lines = watched.screen.lines();
-        ASSERT_GE(lines.size(), 6u) << watched.written; // the result alone, its path cut where the terminal ends
+        ASSERT_GE(lines.size(), 6u) << watched.written; // the result alone, its path cut at the terminal's edge
         ASSERT_LE(lines.size(), 7u) << watched.written;
         EXPECT_EQ(lines[0], "tokens: 128000");
         EXPECT_TRUE(lines[1].starts_with("train_loss: ")) << lines[1];
@@ -344,7 +346,7 @@ TEST_F(CliTrain, ATerminalShowsOneLineThatIsGoneInTheEnd) {
         EXPECT_EQ(stopped.screen.floods(), 0) << stopped.written;
         std::string message;
         for (const std::string& line : stopped.screen.lines()) message += line;
-        std::erase(message, ' '); // of which the end of a row has none
+        std::erase(message, ' '); // trailing spaces of a row are lost
         const std::string partial = path("w.safetensors") + ".partial";
         EXPECT_TRUE(message.starts_with("ordo:interruptedafter")) << message;
         EXPECT_TRUE(message.ends_with("tokens;theweightsarein" + partial)) << message;

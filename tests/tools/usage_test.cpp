@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line: one table for parsing, help, man page and Markdown; what is refused, and how (families
-// E1 - E3).
+// The command line: one table for parsing, help, man page and Markdown, and the errors (families E1 - E3).
 #include "tools/cli/options.h"
 
 #include "formats/architecture.h"
@@ -29,7 +28,7 @@ std::string plain_value(const tools::Option& option) {
         return std::to_string(static_cast<std::int64_t>(option.most));
     case Kind::number:
         return std::to_string(option.most);
-    case Kind::seed: // and generate's may be -1
+    case Kind::seed: // generate's may also be -1
         return "18446744073709551615";
     default:
         return "word";
@@ -72,7 +71,7 @@ TEST(CliTable, HelpManAndMarkdownNameEveryOption) {
     });
 }
 
-// A sentence: a capital letter, or the choices and a colon, to begin with, and a full stop in the end.
+// A sentence begins with a capital letter, or with the choices and a colon, and ends with a full stop.
 TEST(CliTable, HelpSpeaksInSentences) {
     for_each_option([&](const tools::Verb&, const tools::Option& option) {
         const bool capital = option.help[0] >= 'A' && option.help[0] <= 'Z';
@@ -166,8 +165,8 @@ TEST(CliTable, HelpGoesToStdoutAndFitsATerminal) {
         EXPECT_EQ(outcome.err, "");
         EXPECT_GT(outcome.out.size(), 50u);
     }
-    // In 80 columns where there is no terminal, else in its own, and 100 at most; but for commands, which are for
-    // copying.
+    // Text is 80 columns wide without a terminal, else as wide as the terminal up to 100. Commands are never wrapped,
+    // so that they can be copied.
     std::vector<std::string> names{""};
     for (const tools::Verb* verb : tools::verbs()) names.emplace_back(verb->name);
     for (const std::string& name : names) {
@@ -196,7 +195,7 @@ TEST(CliTable, TheToolsFolderShowsTheSameTable) {
     EXPECT_EQ(file_content("tools/cli.md"), tools::markdown_text()) << "ordo --markdown > tools/cli.md";
 }
 
-// An example is a command line that is taken, of a verb that there is, and every verb has one.
+// Every verb has examples, and each is a valid command line of an existing verb.
 TEST(CliTable, EveryVerbHasExamplesThatAreTaken) {
     for (const tools::Verb* verb : tools::verbs()) {
         const std::string help = tools::help_text(*verb);
@@ -286,7 +285,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{{"perplexity", "-c", "5"}, "--length gives the tokens of a window"},
                     Refused{{"generate", "--encoding", "rope;alibi"}, "rope+alibi adds two encodings, and --encodings"},
                     Refused{{"generate", "--encoding", "rope,alibi"}, "rope+alibi adds two encodings, and --encodings"},
-                    Refused{{"generate", "--encoding", "ropes"}, "ropes"}, // before a text is asked for
+                    Refused{{"generate", "--encoding", "ropes"}, "ropes"}, // before the program asks for a text
                     Refused{{"fill", "-p", "a"}, "fill: needs -m MODEL: a model with a mask token"},
                     Refused{{"translate", "-p", "a"}, "translate: needs -m MODEL: an encoder-decoder"}));
 

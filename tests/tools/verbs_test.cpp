@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tokenize, logits, encodings, info and perplexity. What the alphabet model must say follows from its definition
+// tokenize, logits, encodings, info and perplexity. The alphabet model's expected output follows from its definition
 // (models.h).
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
@@ -54,7 +54,7 @@ TEST(CliTokenize, LongTextsAreNoMatter) {
     }
 }
 
-// Tokens that have much in common with each other and with the text, and are not in it.
+// Tokens that share much with each other and with the text, but do not occur in it.
 TEST(CliTokenize, TwentyThousandAddedTokensAreNoMatter) {
     Blueprint b = small_blueprint();
     BpeParts parts;
@@ -80,7 +80,7 @@ TEST(CliTokenize, TwentyThousandAddedTokensAreNoMatter) {
     }
 }
 
-// A tokenizer and nothing else: in a folder, by itself, as a GGUF without tensors.
+// A tokenizer alone: in a folder, as a file, and as a GGUF without tensors.
 TEST(CliTokenize, NeedsATokenizerAlone) {
     const TempDir dir;
     test::put_file(dir / "tokenizer.json",
@@ -142,7 +142,8 @@ TEST(CliLogits, EveryFloatReadsBack) {
     for (std::string field; std::getline(in, field, ',') && count < 257; ++count) {
         const double value = std::stod(field);
         const auto nearest = static_cast<float>(value);
-        // The shortest decimal of a float: other floats lie further away, and it has at most 9 digits.
+        // Checks the shortest decimal of a float: it is closer to this float than to any other and has at most 9
+        // digits.
         EXPECT_NEAR(value, nearest, std::abs(nearest) * 6e-8);
         EXPECT_LE(std::count_if(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; }), 11) << field;
     }
@@ -175,7 +176,7 @@ TEST(CliLogits, ChunksAndShiftsDoWhatTheySay) {
     EXPECT_LT(difference(whole, with({"--chunk", "3"})), 1e-4);
     const Json shifted = with({"--shift", "1000"});
     EXPECT_EQ(shifted["positions"], (Json{1000, 1001, 1002, 1003, 1004, 1005, 1006}));
-    EXPECT_LT(difference(whole, shifted), 1e-4); // rope sees distances only
+    EXPECT_LT(difference(whole, shifted), 1e-4); // rope depends only on distances
     EXPECT_EQ(difference(whole, with({"-t", "3"})), 0);
 
     const std::vector<std::string> segments{"logits", model_file("segments"), "--tokens", "5,17,200", "--all"};
@@ -212,7 +213,8 @@ TEST(CliEncodings, ListEveryRegisteredOne) {
         const std::unique_ptr<Encoding> encoding = example_of(info);
         EXPECT_EQ(list[i]["shift_invariant"], encoding->shift_invariant());
         EXPECT_EQ(list[i]["trainable"], !encoding->tensors().empty());
-        const bool in_place = info.name == "rope" || info.name == "xpos"; // of those that ROTATE, who turns keys too
+        // Of the encodings with moment_rotate, these also rotate the keys in the cache.
+        const bool in_place = info.name == "rope" || info.name == "xpos";
         if (in_place || !(encoding->moments() & moment_rotate) || info.name == "transformer-xl" ||
             info.name == "deberta") {
             EXPECT_EQ(list[i]["key_cache"], in_place ? "rotated" : "raw") << info.name;
@@ -241,7 +243,7 @@ TEST(CliEncodings, SayWhatASpecMeansInAModel) {
     };
     EXPECT_TRUE(trainable("alibi:trained=yes"));
     EXPECT_FALSE(trainable("alibi:max=4"));
-    EXPECT_TRUE(trainable("pattern(alibi,(alibi:trained=yes))")); // not of layer 0
+    EXPECT_TRUE(trainable("pattern(alibi,(alibi:trained=yes))")); // trainable outside layer 0
     EXPECT_NE(out_of({"encodings", "alibi:trained=yes"}).find("trainable: yes"), std::string::npos);
     EXPECT_NE(out_of({"encodings", "deberta"}).find("cached keys: raw"), std::string::npos);
     expect_error(run_program({"encodings", "roape"}), 2, "nearest: rope");
@@ -258,7 +260,7 @@ TEST(CliInfo, ShowsWhatIsInTheFile) {
     EXPECT_EQ(json["bytes"], std::filesystem::file_size(model_file("rope")));
     EXPECT_EQ(json["encoding"], "rope:theta=10000,pairing=adjacent,width=130");
     EXPECT_EQ(json["blueprint"]["d_model"], 260);
-    EXPECT_EQ(json["blueprint"]["final_softcap"], 0); // shown though the file has none
+    EXPECT_EQ(json["blueprint"]["final_softcap"], 0); // shown though the file does not set it
     EXPECT_EQ(json["tokenizer"]["vocab_size"], 257);
     EXPECT_EQ(json["record"]["seed"], "7");
     bool found = false;
@@ -270,7 +272,7 @@ TEST(CliInfo, ShowsWhatIsInTheFile) {
         }
     EXPECT_TRUE(found);
 
-    // sha256sum of coreutils, if it is there.
+    // Compares with sha256sum of coreutils, if it is installed.
     FILE* pipe = ::popen(("sha256sum " + model_file("rope") + " 2>/dev/null").c_str(), "r");
     char digest[65] = {};
     const bool told = pipe && std::fread(digest, 1, 64, pipe) == 64;
@@ -286,7 +288,7 @@ TEST(CliInfo, ShowsWhatIsInTheFile) {
 
 // ---- perplexity -------------------------------------------------------------------------------------------
 
-// The alphabet model's negative log-likelihoods: of a token that follows, and of any other.
+// The alphabet model's negative log-likelihoods: of the successor, and of any other token.
 double nll_follows() {
     return std::log(1 + 256 * std::exp(-alphabet_logit()));
 }
@@ -311,8 +313,8 @@ void expect_scores(const Json& row, int follow, int other) {
 }
 
 TEST(CliPerplexity, IsThatOfTheAlphabetModel) {
-    // abcd, abca, xyzz, each with the end-of-text token in front, which a follows: what does not
-    // follow is the last a of abca, the x, the y (é follows x) and the last z.
+    // abcd, abca and xyzz, each after an end-of-text token, whose successor is a. Four tokens are not successors: the
+    // last a of abca, the x, the y (é follows x), and the last z.
     const Json rows = results_of({});
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0]["length"], model_context);
@@ -324,7 +326,7 @@ TEST(CliPerplexity, IsThatOfTheAlphabetModel) {
 TEST(CliPerplexity, WindowsLoseTheirFirstToken) {
     // [.ab][cd] [.ab][ca] [.xy][zz]
     expect_scores(results_of({"--length", "3"})[0], 5, 4);
-    // [.ab][abc][bcd]: each token is scored once, by a model that looks back one token only.
+    // [.ab][abc][bcd]: each token is scored once. The model depends only on the token before it.
     const Json sliding = results_of({"--length", "3,4", "--stride", "1"});
     ASSERT_EQ(sliding.size(), 2u);
     EXPECT_EQ(sliding[0]["protocol"], "sliding");
@@ -365,7 +367,7 @@ TEST(CliPerplexity, LengthsThatTheEncodingCannotReachAreRefused) {
     const Outcome outcome =
         run_program({"perplexity", "-q", "--encoding", "learned", "--length", "64,65,1000", "--format", "csv"});
     EXPECT_EQ(outcome.code, 4);
-    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2); // the header and 64
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2); // the header and the row of 64
     EXPECT_NE(outcome.err.find("length 65, 1000: expected at most 64"), std::string::npos) << outcome.err;
     expect_error(run_program({"perplexity", "-q", "--encoding", "learned", "--length", "65"}), 4, "65");
     expect_success(run_program({"perplexity", "-q", "--encoding", "alibi", "--length", "4194304"}));
