@@ -15,8 +15,8 @@
 
 namespace {
 
-// In assembly, since g++'s intrinsics paste the number of a tile into theirs, where a template's parameter has none,
-// and do not say that loading reads memory (g++ 12).
+// In assembly. g++'s intrinsics paste the number of a tile into their own assembly, which excludes a template
+// parameter, and do not declare that a load reads memory (g++ 12).
 struct AmxUnit {
     static void configure(const ordo::TileConfig& config) { asm volatile("ldtilecfg %0" ::"m"(config)); }
     static void release() { asm volatile("tilerelease"); }

@@ -25,7 +25,7 @@ inline void tile(int k, float alpha, const float* a, std::ptrdiff_t a_row, std::
         }
 }
 
-// The columns left over, fewer than a vector has.
+// The remaining columns, fewer than a vector has.
 template <class B>
 inline void tile_tail(int rows, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                       const B* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc) {
@@ -62,7 +62,7 @@ inline void any_product(int m, int n, int k, float alpha, const float* a, std::p
         for (; i + ROWS <= m; i += ROWS)
             panel<ROWS, VECTORS>(n, k, alpha, a + i * a_row, a_row, a_col, b, ldb, beta, c + i * ldc, ldc);
     };
-    if constexpr (sizeof(B) < sizeof(float)) // of which each is made a float, once for all rows of a tile
+    if constexpr (sizeof(B) < sizeof(float)) // convert each number to float, once for all rows of a tile
         take.template operator()<tiles.panel_rows, tiles.panel_vectors>();
     take.template operator()<tiles.rows, tiles.vectors>();
     if constexpr (tiles.rows > 4) take.template operator()<4, tiles.vectors>();
@@ -92,7 +92,7 @@ float dot(int n, const float* x, const float* y) {
     return sum((a + b) + (c + d));
 }
 
-// sum() of eight vectors of 16 lanes, or four of eight, by the same tree: a shuffle does for all what each would need.
+// The sums of eight vectors of 16 lanes, or four of eight, by the same tree as sum(). One shuffle serves all of them.
 inline f32x4 sums(f32x8 a, f32x8 b, f32x8 c, f32x8 d) {
     const f32x8 ab = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
                      __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
@@ -102,18 +102,18 @@ inline f32x4 sums(f32x8 a, f32x8 b, f32x8 c, f32x8 d) {
                         __builtin_shufflevector(ab, cd, 2, 3, 6, 7, 10, 11, 14, 15);
     return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6) + __builtin_shufflevector(pairs, pairs, 1, 3, 5, 7);
 }
-inline f32x16 fold_halves(f32x16 a, f32x16 b) { // 8 of each
+inline f32x16 fold_halves(f32x16 a, f32x16 b) { // 8 lanes of each
     return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
            __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
 }
-inline f32x16 fold_quarters(f32x16 a, f32x16 b) { // 4 of each of four
+inline f32x16 fold_quarters(f32x16 a, f32x16 b) { // 4 lanes of each of four
     return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
            __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
 }
 inline f32x8 sums(f32x16 a, f32x16 b, f32x16 c, f32x16 d, f32x16 e, f32x16 f, f32x16 g, f32x16 h) {
     const f32x16 first = fold_quarters(fold_halves(a, b), fold_halves(c, d)),
                  second = fold_quarters(fold_halves(e, f), fold_halves(g, h));
-    const f32x16 pairs = // 2 of each
+    const f32x16 pairs = // 2 lanes of each
         __builtin_shufflevector(first, second, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
         __builtin_shufflevector(first, second, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
     return __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 8, 10, 12, 14) +
@@ -175,7 +175,7 @@ inline int dots_rows(int row, int rows, int m, int k, const float* w, std::ptrdi
 
 void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx, float* y,
           std::ptrdiff_t ldy) {
-    if (rows == 1) { // memory is read as one stream, which prefetchers follow best
+    if (rows == 1) { // reads memory as one stream, which prefetchers follow best
         constexpr int some = 8, short_row = 512;
         int i = 0;
         if (k <= short_row)
@@ -183,7 +183,7 @@ void dots(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const floa
         for (; i < m; ++i) dots_tile<1, 1>(k, w + i * ldw, ldw, x, ldx, y + i, ldy);
         return;
     }
-    constexpr int at_once = 32; // rows of w that stay in the first cache while those of x pass
+    constexpr int at_once = 32; // rows of w that stay in the first cache while the rows of x are read
     for (int first = 0; first < m; first += at_once) {
         const int some = m - first < at_once ? m - first : at_once;
         const auto take = [&]<int ROWS>(int row) {
@@ -201,7 +201,7 @@ float max_row(int n, const float* x) {
     int i = 0;
     if (n >= lanes) {
         const auto more = [](floats a, floats b) { return b > a ? b : a; };
-        floats m = load(x), m2 = m, m3 = m, m4 = m; // four chains: a comparison's result takes four cycles
+        floats m = load(x), m2 = m, m3 = m, m4 = m; // four chains: a comparison has a latency of four cycles
         for (i = lanes; i + 4 * lanes <= n; i += 4 * lanes) {
             m = more(m, load(x + i)), m2 = more(m2, load(x + i + lanes));
             m3 = more(m3, load(x + i + 2 * lanes)), m4 = more(m4, load(x + i + 3 * lanes));
@@ -305,7 +305,7 @@ void subtract_distance(int n, float slope, int at, const int* positions, float* 
     }
 }
 bool consecutive(int n, const int* positions) {
-    const auto first = static_cast<unsigned>(positions[0]); // unsigned: it may not fit
+    const auto first = static_cast<unsigned>(positions[0]); // unsigned: the sum may overflow
     unsigned wrong = 0;
     for (int i = 0; i < n; ++i) wrong |= static_cast<unsigned>(positions[i]) ^ (first + static_cast<unsigned>(i));
     return wrong == 0;

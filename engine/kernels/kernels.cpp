@@ -39,7 +39,7 @@ extern const Kernels baseline_kernels, avx2_kernels, avxvnni_kernels, avx512_ker
 
 namespace {
 
-// Compilers' __builtin_cpu_supports has no name for these: clang 14 not for the first, GCC 12 not for the second.
+// __builtin_cpu_supports does not know these names: clang 14 lacks the first, GCC 12 the second.
 bool has_f16c() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
@@ -49,7 +49,7 @@ bool has_avxvnni() { // leaf 7, subleaf 1, EAX bit 4 (Intel 64 and IA-32 Archite
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 4)) != 0;
 }
 
-// Slowest first. Nobody without AVX2 has AVX-512; who has AVX-512 need not have AVX-VNNI, nor the reverse.
+// Slowest first. Every processor with AVX-512 has AVX2. AVX-512 and AVX-VNNI occur independently of each other.
 std::vector<KnownSet> known_sets() {
     __builtin_cpu_init();
     const bool v3 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The inner loops, compiled once per instruction set (baseline.cpp, avx2.cpp, avxvnni.cpp, avx512.cpp, avx512vnni.cpp,
-// avx512bf16.cpp; of ARM64 neon.cpp, dotprod.cpp: the same body.h under different flags; amx.cpp: with products on
-// tiles besides) and chosen at run time. All run on the calling thread.
+// The inner loops, chosen at run time. They are compiled once per instruction set: baseline.cpp, avx2.cpp, avxvnni.cpp,
+// avx512.cpp, avx512vnni.cpp and avx512bf16.cpp; for ARM64 neon.cpp and dotprod.cpp. All share body.h under different
+// flags. amx.cpp adds products on tiles. All run on the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,18 @@ struct QuantRows {
     int cols;
 };
 
-// Weights are packed in panels of 32 outputs, so that a vector holds as many outputs and a sum never
-// has to be taken across one; the panels of a matrix lie panel_bytes apart and the last is filled up
-// with zeros. Within a panel, k ascending:
+// Weights are packed in panels of 32 outputs. A vector then holds several outputs, and no sum is taken across a vector.
+// The panels of a matrix are panel_bytes apart, and the last one is padded with zeros. The layout within a panel, k
+// ascending:
 //   f32   [k][32]
 //   f16   [k][32]
-//   bf16  [k / 2][32][2], an odd k filled up with 0
+//   bf16  [k / 2][32][2], an odd k padded with 0
 //   q8_0  [k / 32] blocks of scales f16[32] and [8][32][4] bytes, each the weight + 128
-//   q4_0  [k / 32] blocks of scales f16[32] and [4][32][4] bytes: weights 4 g + i below, 16 more above
+//   q4_0  [k / 32] blocks of scales f16[32] and [4][32][4] bytes: weights 4 g + i in the low half, 16 further in the
+//   high
 //   q5_0  [k / 32] blocks of scales f16[32], fifth bits [32][4] bytes, bit g of byte i for weight 4 g + i, and as q4_0
-//   q4_K  [k / 256] blocks of d f16[32], dmin f16[32], and [35][32][4] bytes: a block of a file, of which each output's
-//   q5_K  follow each other by four: 3 of scales, 32 of levels; q5_K: 3, 8 of fifth bits, 32
+//   q4_K  [k / 256] blocks of d f16[32], dmin f16[32], and [35][32][4] bytes: a file's block, whose bytes for an output
+//   q5_K  come in words of four: 3 words of scales, 32 of levels; q5_K: 3, 8 of fifth bits, 32
 //   q6_K  [k / 256] blocks of d f16[32] and [52][32][4] bytes: 32 of low bits, 16 of high bits, 4 of scales
 //   q4_1, q5_1  as q4_0 and q5_0 with two f16[32], d and m
 //   iq4_nl      as q4_0
@@ -47,13 +48,13 @@ struct ExpRow {
 // y [rows, outputs] = x [rows, k] * weights^T
 using PanelProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                               const float* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
-// The same for rows of bf16, ldx apart, k rounded up to even and filled up with 0.
+// The same for rows of bf16, ldx apart; k is rounded up to even and padded with 0.
 using PairProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                              const std::uint16_t* x, std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy);
 using QuantProduct = void (*)(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                               const QuantRows& x, float* y, std::ptrdiff_t ldy);
 
-// Partial sums of `sum`: as many as keep an addition from waiting for another, in vectors of any width.
+// Partial sums of `sum`: enough that no addition waits for another, in vectors of any width.
 inline constexpr int partial_sums = 64;
 
 struct Kernels {
@@ -66,19 +67,19 @@ struct Kernels {
     // The same with b in f16.
     void (*product_halves)(int m, int n, int k, float alpha, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col,
                            const std::uint16_t* b, std::ptrdiff_t ldb, float beta, float* c, std::ptrdiff_t ldc);
-    // c [m, n] = a [m, k] * b [k, n], rows of a and c lda and ldc apart. b is in slabs of 64 rows: of each, for every
-    // 32 columns, the last ones filled up, scales f16[64] and signed bytes [64][32]. A row has the bits that it has
-    // alone.
+    // c [m, n] = a [m, k] * b [k, n], rows of a and c lda and ldc apart. b is in slabs of 64 rows. A slab has a block
+    // for every 32 columns, the last one padded: scales f16[64] and signed bytes [64][32]. A row of the result has the
+    // same bits as that row alone.
     void (*product_slabs)(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
                           std::ptrdiff_t ldc);
-    // y[r * ldy + i] = sum over l of w[i * ldw + l] * x[r * ldx + l], for i in [0, m), r in [0, rows):
-    // for few rows, where packing would cost more than it saves. A row has the bits that it has alone.
+    // y[r * ldy + i] = sum over l of w[i * ldw + l] * x[r * ldx + l], for i in [0, m), r in [0, rows): for few rows,
+    // where packing would cost more than it saves. A row of the result has the same bits as that row alone.
     void (*dots)(int rows, int m, int k, const float* w, std::ptrdiff_t ldw, const float* x, std::ptrdiff_t ldx,
                  float* y, std::ptrdiff_t ldy);
     PanelProduct product_f32, product_f16, product_bf16;
-    // bf16 by bf16, where the machine multiplies pairs at once, which is twice as fast; otherwise null.
+    // bf16 by bf16, twice as fast, where the machine multiplies pairs at once; otherwise null.
     PairProduct product_bf16_pairs;
-    void (*round_to_bf16)(int n, const float* x, std::uint16_t* y); // to the nearest; null where the product is
+    void (*round_to_bf16)(int n, const float* x, std::uint16_t* y); // to nearest; null where that product is
     QuantProduct product_q8_0, product_q4_0, product_q5_0, product_q4_K, product_q5_K, product_q6_K;
     QuantProduct product_q4_1, product_q5_1, product_iq4_nl, product_q2_K, product_q3_K, product_iq4_xs;
     // n a multiple of 32. A value that is not finite makes its block's scale NaN.
@@ -88,34 +89,35 @@ struct Kernels {
     void (*scale)(int n, float s, float* x);         // x *= s
     void (*add)(int n, const float* x, float* y);    // y += x
     void (*add_value)(int n, float value, float* y); // y += value
-    // x[i] is added to partial sum i % partial_sums, and of these each half to the other, until one is left.
+    // x[i] is added to partial sum i % partial_sums. Then the upper half of the partial sums is added to the lower,
+    // until one is left.
     float (*sum)(int n, const float* x);
     void (*axpy)(int n, float s, const float* x, float* y); // y += s * x
     float (*dot)(int n, const float* x, const float* y);
-    // n pairs (a, b) to (a cos - b s, a s + b cos) with s = direction * sin: neighbours in x, or apart.
+    // Rotates n pairs (a, b) to (a cos - b s, a s + b cos) with s = direction * sin. A pair is two neighbours in x, or
+    // a[i] and b[i].
     void (*rotate_adjacent)(int n, const float* cos, const float* sin, float direction, float* x);
     void (*rotate_halves)(int n, const float* cos, const float* sin, float direction, float* a, float* b);
     // y[i] -= slope * |at - positions[i]|
     void (*subtract_distance)(int n, float slope, int at, const int* positions, float* y);
-    // Whether each position is the one before it plus one; n > 0.
+    // Whether each position is its predecessor plus one; n > 0.
     bool (*consecutive)(int n, const int* positions);
     void (*sigmoid)(int n, const float* x, float* y);         // y = 1 / (1 + exp(-x)); may be in place
     void (*silu)(int n, const float* x, float* y);            // y = x / (1 + exp(-x)); may be in place
     void (*gelu_tanh)(int n, const float* x, float* y);       // may be in place
     void (*silu_grad)(int n, const float* x, float* dx);      // dx *= silu'(x)
     void (*gelu_tanh_grad)(int n, const float* x, float* dx); // dx *= gelu_tanh'(x)
-    // One step of AdamW (Loshchilov and Hutter 2019). g is the gradient times g_scale; corrections
-    // are 1 / (1 - beta^t).
+    // One step of AdamW (Loshchilov and Hutter 2019). g_scale scales the gradient g; corrections are 1 / (1 - beta^t).
     void (*adamw)(int n, float* w, const float* g, float* m, float* v, float g_scale, float lr, float beta1,
                   float beta2, float eps, float decay, float correction1, float correction2);
 };
 
 // The best set that this machine can run, or the one chosen by select_kernels.
 const Kernels& kernels();
-// "auto" or a name. Throws Error(usage) for one that does not exist or that this machine cannot run.
-// Not to be called while anything computes.
+// "auto" or a name. Throws Error(usage) for a set that does not exist or that this machine cannot run. Do not call it
+// while anything computes.
 void select_kernels(std::string_view name);
-// One that is not among these: tests have a set that computes as another machine would.
+// Any set: tests have one that computes as another machine would.
 void select_kernels(const Kernels& set);
 // The sets that this machine can run, slowest first.
 std::span<const Kernels* const> available_kernels();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// -march=armv8-a: NEON, which every ARM64 has (2011).
+// -march=armv8-a: NEON, which every ARM64 processor has (2011).
 #include "kernels/kernels.h"
 
 #include "kernels/vectors.h"

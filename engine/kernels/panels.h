@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Products with packed weights, included by one file per instruction set after vectors.h; the layout is
-// described in kernels.h. Here floats and halves; quant_panels.h has blocks of 32 and super_panels.h those of 256.
-// Every output is one chain of additions over ascending k, whatever the rows, panels and threads around it: a row of a
-// batch has the bits that it has alone.
+// Products with packed weights, included by one file per instruction set after vectors.h. kernels.h describes the
+// layout. Here are floats and half precision; quant_panels.h has blocks of 32 and super_panels.h blocks of 256. Every
+// output is one chain of additions over ascending k, independent of the other rows, panels and threads. A row of a
+// batch therefore has the same bits as that row alone.
 
 namespace {
 
 constexpr int panel_outputs = ordo::panel_outputs, panel_vectors = panel_outputs / lanes;
 
-// Asks for the memory that lies so many bytes after p, before it is needed: what the machine prefetches by itself stops
-// at the end of every page, and a panel has few. An address that is nobody's does no harm.
+// Prefetches the memory AFTER bytes after p. The hardware prefetcher stops at the end of every page, and a panel has
+// few pages. An unmapped address does no harm.
 template <std::ptrdiff_t AFTER, std::ptrdiff_t BYTES>
 inline void prefetch(const std::byte* p) {
     constexpr std::ptrdiff_t line = 64;
     for (std::ptrdiff_t i = 0; i < BYTES; i += line) __builtin_prefetch(p + AFTER + i);
 }
 
-// ---- Floats and halves ------------------------------------------------------------------------
+// ---- Floats and half precision -----------------------------------------------------------------
 
 constexpr std::ptrdiff_t halves_ahead = 2048; // bytes
 
 struct F32Panel { // [k][32]
-    // k taken at once, their bytes, and how far ahead memory is asked for.
+    // k taken at once, their bytes, and the prefetch distance.
     static constexpr int depth = 1, bytes = 128, ahead = 8192;
-    // Of k, vector v of the 32 outputs' weights.
+    // Vector v of the 32 outputs' weights for this k.
     static void load(const std::byte* step, int v, floats (&w)[1]) {
         w[0] = ::load(reinterpret_cast<const float*>(step) + lanes * v);
     }
@@ -57,11 +57,11 @@ inline void store_outputs(float* y, int outputs, const floats (&acc)[VECTORS]) {
     }
 }
 
-// ROWS rows of x by VECTORS vectors of a panel, from vector `first` on, of which `outputs` outputs are wanted.
+// ROWS rows of x by VECTORS vectors of a panel, from vector `first` on. Stores `outputs` outputs.
 template <class Panel, int ROWS, int VECTORS>
 inline void panel_tile(int k, const std::byte* w, int first, const float* x, std::ptrdiff_t ldx, float* y,
                        std::ptrdiff_t ldy, int outputs) {
-    alignas(64) floats acc[ROWS][VECTORS] = {}; // references to it lose that its type may lie anywhere
+    alignas(64) floats acc[ROWS][VECTORS] = {}; // references to it would drop the reduced alignment of its type
     const auto step = [&]<int DEPTH>(int l, const std::byte* at) {
         alignas(64) floats weights[VECTORS][Panel::depth];
         for (int v = 0; v < VECTORS; ++v) Panel::load(at, first + v, weights[v]);
@@ -72,7 +72,7 @@ inline void panel_tile(int k, const std::byte* w, int first, const float* x, std
             }
     };
     int l = 0;
-    const auto steps = [&]<int N>() { // N at once: with one or two rows, counting would cost as much as a step
+    const auto steps = [&]<int N>() { // N at once: with one or two rows, the loop overhead would cost as much as a step
         for (; l + N * Panel::depth <= k; l += N * Panel::depth, w += N * Panel::bytes) {
             prefetch<Panel::ahead, N * Panel::bytes>(w);
             for (int i = 0; i < N; ++i)
@@ -85,7 +85,7 @@ inline void panel_tile(int k, const std::byte* w, int first, const float* x, std
     for (int r = 0; r < ROWS; ++r) store_outputs(y + r * ldy, outputs, acc[r]);
 }
 
-// All rows of x by one panel, ROWS at once as long as there are so many.
+// All rows of x by one panel, in groups of ROWS.
 template <class Panel, int ROWS, int VECTORS>
 inline int panel_rows(int row, int rows, int k, const std::byte* w, const float* x, std::ptrdiff_t ldx, float* y,
                       std::ptrdiff_t ldy, int outputs) {
@@ -97,7 +97,7 @@ inline int panel_rows(int row, int rows, int k, const std::byte* w, const float*
     return row;
 }
 
-// Fewer rows than a tile has take more vectors each: additions of one chain wait for each other.
+// With fewer rows than a tile, each row takes more vectors: the additions of one chain wait for each other.
 template <class Panel>
 void panel_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes, const float* x,
                    std::ptrdiff_t ldx, float* y, std::ptrdiff_t ldy) {
@@ -114,10 +114,10 @@ void panel_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
     }
 }
 
-// ---- Halves by halves -------------------------------------------------------------------------
+// ---- bf16 by bf16 ------------------------------------------------------------------------------
 
 #if defined(__AVX512BF16__)
-// As panel_tile of Bf16Panel, with rows of bf16: a broadcast pair of x meets pairs of 16 outputs.
+// As panel_tile of Bf16Panel, with rows of bf16: a broadcast pair of x is multiplied with pairs of 16 outputs.
 template <int ROWS>
 inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
                       std::ptrdiff_t ldy, int outputs) {
@@ -126,7 +126,7 @@ inline void pair_tile(int pairs, const std::byte* w, const std::uint16_t* x, std
         prefetch<halves_ahead, 128>(w);
         __m512bh weights[panel_vectors];
         for (int v = 0; v < panel_vectors; ++v) weights[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(w + 64 * v));
-        for (int r = 0; r < ROWS; ++r) { // a row's pair is let go before the next one comes: registers hold no more
+        for (int r = 0; r < ROWS; ++r) { // uses a row's pair before loading the next one: more do not fit the registers
             int pair;
             __builtin_memcpy(&pair, x + r * ldx + 2 * l, sizeof pair);
             const auto both = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with weights, and keys and values, in blocks of 32, included by one file per instruction set after panels.h,
-// whose promise holds here too: a row of a batch has the bits that it has alone.
+// Products with weights, and with keys and values, in blocks of 32. Included by one file per instruction set after
+// panels.h. Here too a row of a batch has the same bits as that row alone.
 
 namespace {
 
@@ -8,12 +8,12 @@ using ordo::QuantRows;
 
 constexpr std::ptrdiff_t blocks_ahead = 8192; // bytes
 
-// The same bits where lanes are shifted and masked as a whole.
+// The same bits, in lanes that are shifted and masked as a whole.
 inline words load_words(const std::byte* p) {
     return *reinterpret_cast<const words*>(p);
 }
 
-inline floats as_floats(words w) { // of numbers with a sign
+inline floats as_floats(words w) { // of signed numbers
     return __builtin_convertvector(reinterpret_cast<ints>(w), floats);
 }
 
@@ -46,7 +46,7 @@ struct Q8Block { // scales f16[32], then [8][32][4], each byte 128 too large
     }
 };
 
-struct Q4Block { // scales f16[32], then [4][32][4]: k = 4 g + i in the low half of a byte, k + 16 above
+struct Q4Block { // scales f16[32], then [4][32][4]: k = 4 g + i in the low half of a byte, k + 16 in the high
     static constexpr int bytes = 64 + 512, offset = 8;
     template <int ROWS>
     static void dot(const std::byte* block, const signed char* const (&x)[ROWS], Bytes (&acc)[ROWS][panel_vectors]) {
@@ -64,7 +64,7 @@ struct Q4Block { // scales f16[32], then [4][32][4]: k = 4 g + i in the low half
 
 constexpr unsigned low_nibbles = 0x0f0f0f0fu;
 
-// Levels 4 g + i of q5_0 and q5_1, whose fifth bits are bit g of byte i, and those 16 above.
+// Levels 4 g + i of q5_0 and q5_1, whose fifth bits are bit g of byte i. The second function has the levels 16 further.
 inline words five_bits_below(words w, words fifth, int g) {
     return (w & low_nibbles) | ((fifth << 4 >> g) & 0x10101010u);
 }
@@ -140,9 +140,8 @@ void quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdif
 
 constexpr int slab_depth = 64, slab_scales = 2 * slab_depth; // rows of b, and bytes before a block's values
 
-// Some of the weights of ROWS rows of a, up to 64 of a slab, each with the scale of its row of b, which thereby costs
-// nothing beside the values. What lies past them is 0 up to a whole vector: no scale there is read, as it may be of a
-// token that came later.
+// Multiplies up to 64 weights of ROWS rows of a with the scales of their rows of b, which is cheap compared with the
+// values. The rest of the last vector is 0: scales there are not read, as they may belong to a later token.
 template <int ROWS, class Store>
 inline void scale_weights(const float* a, std::ptrdiff_t lda, int some, const std::byte* block, const Store& store_to) {
     for (int i = 0; i < some; i += lanes) {
@@ -165,14 +164,14 @@ inline const signed char* slab_values(const std::byte* block, int i) {
 #if defined(__AVX512BF16__)
 constexpr int slab_tile_rows = 12;
 
-// 16 values of two neighbouring rows as pairs of bf16, which a byte fits whole.
+// 16 values of two neighbouring rows as pairs of bf16, which holds a byte exactly.
 inline __m512bh byte_pairs(const signed char* row) {
     const auto floats_of = [](const signed char* p) { return _mm512_castps_si512(reinterpret_cast<__m512>(load(p))); };
     return reinterpret_cast<__m512bh>(_mm512_or_si512(_mm512_srli_epi32(floats_of(row), 16), floats_of(row + 32)));
 }
 
-// The first ROWS rows of a by BLOCKS blocks of 32 columns of b, of which `cols` columns are wanted. Scaled weights are
-// rounded to bf16, so that two rows of b are met at once.
+// The first ROWS rows of a by BLOCKS blocks of 32 columns of b; stores `cols` columns. Scaled weights are rounded to
+// bf16, so that two rows of b are multiplied at once.
 template <int ROWS, int BLOCKS>
 inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
                       float* c, std::ptrdiff_t ldc, int cols) {
@@ -208,7 +207,7 @@ inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte
 #else
 constexpr int slab_tile_rows = tiles.quant_rows;
 
-// The first ROWS rows of a by BLOCKS blocks of 32 columns of b, of which `cols` columns are wanted.
+// The first ROWS rows of a by BLOCKS blocks of 32 columns of b; stores `cols` columns.
 template <int ROWS, int BLOCKS>
 inline void slab_tile(int k, const float* a, std::ptrdiff_t lda, const std::byte* b, std::ptrdiff_t slab_bytes,
                       float* c, std::ptrdiff_t ldc, int cols) {
@@ -251,7 +250,7 @@ inline int slab_rows(int row, int m, int n, int k, const float* a, std::ptrdiff_
     return row;
 }
 
-// A row alone takes two blocks at once: additions of one chain wait for each other.
+// A single row takes two blocks at once: the additions of one chain wait for each other.
 void product_slabs(int m, int n, int k, const float* a, std::ptrdiff_t lda, const std::byte* b, float* c,
                    std::ptrdiff_t ldc) {
     int row = slab_rows<slab_tile_rows, 1>(0, m, n, k, a, lda, b, c, ldc);
@@ -267,7 +266,7 @@ inline floats magnitude(floats v) {
 }
 typedef signed char chars __attribute__((vector_size(lanes), aligned(1), may_alias));
 
-// One block of 32: q = round(x / d) with d = max |x| / 127, the nearest even in the middle.
+// One block of 32: q = round(x / d) with d = max |x| / 127, ties to even.
 void quantise_row(int n, const float* x, signed char* q, float* scales, int* sums, int* first_sums) {
     const floats magic = splat(12582912.0f); // 1.5 * 2^23
     for (int b = 0; b < n / 32; ++b, x += 32, q += 32) {
@@ -275,18 +274,18 @@ void quantise_row(int n, const float* x, signed char* q, float* scales, int* sum
         for (int v = 0; v < 32 / lanes; ++v) {
             const floats value = load(x + lanes * v), size = magnitude(value);
             most = size > most ? size : most;
-            wild += value * 0.0f; // NaN for what is not finite, which must not be lost
+            wild += value * 0.0f; // NaN if a value is not finite, which must not be lost
         }
         const float top = largest(most);
         scales[b] = top / 127.0f + sum(wild);
-        if (!(scales[b] - scales[b] == 0.0f)) { // no whole number stands for these: the scale says what they are
+        if (!(scales[b] - scales[b] == 0.0f)) { // no integer represents these values: the scale is NaN
             for (int i = 0; i < 32; ++i) q[i] = 0;
             sums[b] = first_sums[b] = 0;
             continue;
         }
-        // Below 2^-120 the factor would overflow: such values are zeros beside anything else.
+        // Below 2^-120 the factor would overflow. Such values are negligible, so they become zeros.
         const float factor = top > 0x1p-120f ? 127.0f / top : 0.0f;
-        floats first{}, second{}; // sums of whole numbers, exact
+        floats first{}, second{}; // sums of integers, exact
         for (int v = 0; v < 32 / lanes; ++v) {
             const floats whole = (load(x + lanes * v) * factor + magic) - magic;
             *reinterpret_cast<chars*>(q + lanes * v) =

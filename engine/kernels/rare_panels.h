@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products with weights of types that files rarely have, included by one file per instruction set after quant_panels.h.
-// Each block is unpacked to bytes of q8_0's kind for up to 32 rows at once, and all these types share one loop over
-// them. A type is thereby a few lines, which are compiled once and not for every number of rows.
+// Each block is unpacked to bytes like those of q8_0, for up to 32 rows at once. All these types share one loop over
+// the unpacked bytes. A type then needs only a few lines, which are compiled once instead of for every number of rows.
 
 namespace {
 
@@ -12,7 +12,7 @@ struct Unpacked {
     alignas(64) std::byte levels[most_groups][1024]; // [8][32][4] of a group, each 128 too large
     alignas(64) floats scale[most_groups][panel_vectors];
     alignas(
-        64) floats least[2 * most_groups][panel_vectors]; // comes off the weights of a group, or of each half of one
+        64) floats least[2 * most_groups][panel_vectors]; // subtracted from a group's weights, or from each half's
 };
 
 typedef unsigned char level_bytes
@@ -31,7 +31,7 @@ inline words load_word(const std::byte* from, int i, int v) {
     return load_words(from + 128 * i + 4 * lanes * v);
 }
 
-// unpack(block, g, to): a panel's block becomes group g, and of 256 weights it and the next seven.
+// unpack(block, g, to): writes a panel's block to group g; a block of 256 weights to g and the next seven.
 
 // q4_1 and q5_1: x = d l + m.
 template <bool FIVE>
@@ -93,12 +93,12 @@ struct Iq4XsBlock { // x = d (s - 32) c[l], s of each 32
     }
 };
 
-// Four levels of two bits, i-th of the group's eight, in q2_K and q3_K.
+// Four 2-bit levels of q2_K or q3_K: the i-th of the group's eight words.
 inline words two_bits(const std::byte* from, int group, int i, int v) {
     return (load_word(from, group / 4 * 8 + i, v) >> 2 * (group % 4)) & 0x03030303u;
 }
 
-// x = d s l - dmin m, s and m of each 16. s l is a whole number of up to 45, so that d scales all 256.
+// x = d s l - dmin m, s and m of each 16. s l is an integer of up to 45, so that d scales all 256.
 struct K2Block {
     static constexpr int halves = 128, levels = halves + 4 * 128, bytes = halves + 20 * 128, groups = 8, minima = 2;
     static void unpack(const std::byte* block, int first, Unpacked& to) {
@@ -115,7 +115,7 @@ struct K2Block {
     }
 };
 
-// x = d (s - 32) (l - 4), s of each 16. (32 - s) (l - 4) is a whole number from -128 to 124, so that -d scales all 256.
+// x = d (s - 32) (l - 4), s of each 16. (32 - s) (l - 4) is an integer from -128 to 124, so that -d scales all 256.
 struct K3Block {
     static constexpr int halves = 64, levels = halves + 8 * 128, scales = levels + 16 * 128, bytes = halves + 27 * 128;
     static constexpr int groups = 8, minima = 0;
@@ -139,9 +139,9 @@ struct K3Block {
     }
 };
 
-constexpr int rows_at_once = 32; // that a block is unpacked for: their totals fit the nearest cache
+constexpr int rows_at_once = 32; // for which a block is unpacked: their totals fit the nearest cache
 
-// total [rows][32] += rows of x by the groups of `block`, the first of which meets the activations' block b.
+// total [rows][32] += rows of x by the groups of `block`, the first of which belongs to the activations' block b.
 template <int ROWS>
 inline int add_unpacked(int row, int rows, const Unpacked& block, int groups, int minima, const QuantRows& x, int from,
                         int b, floats (&total)[rows_at_once][panel_vectors]) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Products with weights in blocks of 256 (q4_K, q5_K, q6_K), included by one file per instruction set after
-// rare_panels.h. A panel's block is the blocks of 32 rows of a file (io/blocks.h), of which words of four bytes lie
-// side by side: word(block, i, v) is the i-th word of as many outputs as a vector has.
+// rare_panels.h. A panel's block interleaves the blocks of 32 rows of a file (io/blocks.h) by words of four bytes.
+// word(block, i, v) is the i-th word of vector v of the outputs.
 
 namespace {
 
-// Rows of activations, at a block of theirs.
+// Rows of activations, positioned at one of their blocks.
 template <int ROWS>
 struct Activations {
     const signed char* q[ROWS];
@@ -31,7 +31,7 @@ struct Activations {
     }
 };
 
-// All bits moved so that the one at FROM gets to TO.
+// Shifts all bits, so that the bit at FROM gets to TO.
 template <int FROM, int TO>
 inline words moved(words w) {
     if constexpr (FROM >= TO)
@@ -49,7 +49,7 @@ template <int FIRST, int LAST, class F>
     }
 }
 
-// What the weights of a block are scaled by, and for q4_K and q5_K what comes off them, for vectors of outputs.
+// The scales of a block's weights, and for q4_K and q5_K the amounts subtracted from them, for vectors of outputs.
 template <int GROUPS>
 struct Factors {
     floats s[GROUPS][panel_vectors], m[GROUPS][panel_vectors];
@@ -62,7 +62,7 @@ struct K45Block {
     static words word(const std::byte* block, int i, int v) {
         return load_words(block + halves + 128 * i + 4 * lanes * v);
     }
-    // The I-th of eight scales: below 4 from six bits of a, else four of b and two of a.
+    // The I-th of eight scales: for I < 4 six bits of a, else four bits of b and two of a.
     template <int I>
     static words scale(words a, words b) {
         if constexpr (I < 4)
@@ -113,8 +113,8 @@ struct K45Block {
     }
 };
 
-// q6_K: x = d s (l - 32), s signed, for each 16 weights. Of each half of a block a word holds four weights and the four
-// that are 64 further.
+// q6_K: x = d s (l - 32), s signed, for each 16 weights. In each half of a block, a word holds four weights and the
+// four weights 64 further.
 struct K6Block {
     static constexpr int halves = 64, high_bits = 32, scales = 48, bytes = halves + 128 * 52, groups = 16;
     static words word(const std::byte* block, int i, int v) {

@@ -14,9 +14,9 @@ constexpr unsigned os_saves_state = 1u << 27;                          // OSXSAV
 constexpr unsigned amx = 1u << 22 | 1u << 24 | 1u << 25;               // BF16, TILE, INT8
 constexpr std::uint64_t tile_state = std::uint64_t{1} << 17 | 1 << 18; // XTILECFG, XTILEDATA
 
-// Linux 5.16 and later (Documentation/arch/x86/xstate.rst). The permission is the process's: threads and children have
-// it too. Refused by kernels without tiles (EINVAL, EOPNOTSUPP), by filters of system calls (EPERM, ENOSYS), and where
-// a thread's alternate signal stack would not hold the larger frame (ENOSPC).
+// Linux 5.16 and later (Documentation/arch/x86/xstate.rst). The permission covers the process, with its threads and
+// children. Kernels without tiles refuse it (EINVAL, EOPNOTSUPP), as do filters of system calls (EPERM, ENOSYS). It is
+// also refused where a thread's alternate signal stack is too small for the larger frame (ENOSPC).
 bool permit() {
     constexpr int get = 0x1022, request = 0x1023; // ARCH_GET_XCOMP_PERM, ARCH_REQ_XCOMP_PERM
     constexpr int tile_data = 18;
@@ -25,7 +25,7 @@ bool permit() {
            (granted >> tile_data & 1) != 0;
 }
 
-std::uint64_t enabled_state() { // XGETBV, for which there is an intrinsic only under -mxsave
+std::uint64_t enabled_state() { // XGETBV; its intrinsic requires -mxsave
     unsigned low = 0, high = 0;
     asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return std::uint64_t{high} << 32 | low;

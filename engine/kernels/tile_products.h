@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Products on tiles, included after super_panels.h by amx.cpp and by the tests' twin of it, which computes what Intel's
-// manual says of each instruction. Unit is one of the two:
+// Products on tiles, included after super_panels.h by amx.cpp and by its twin in the tests, which computes each
+// instruction as in Intel's manual. Unit is one of the two:
 //   configure(config), release()        for the calling thread
 //   zero<T>()                           tile T to zeros
 //   load<T>(p, stride), store<T>(...)   its rows, stride bytes apart
 //   dot_pairs<C, A, B>()                C [m][n] f32 += A [m][k][2] * B [k][n][2], bf16
 //   dot_bytes<C, A, B>()                C [m][n] i32 += A [m][k][4] * B [k][n][4], signed bytes
-// A panel's words lie as B wants them, [k][32] of four bytes, so that both halves of its outputs are loaded from where
-// they are.
+// The words of a panel have B's layout, [k][32] of four bytes, so that both halves of its outputs are loaded in place.
 
 namespace {
 
-// Tiles 0 and 1 hold the sums of the first 16 rows with both halves of a panel, 2 and 3 those of the next 16; 4 and 5
-// hold the rows, 6 and 7 the halves.
+// Tiles 0 and 1 hold the sums of the first 16 rows with both halves of a panel, 2 and 3 those of the next 16. Tiles 4
+// and 5 hold the rows, 6 and 7 the halves of the panel.
 constexpr int tile_rows = ordo::palette_rows, tile_bytes = ordo::palette_row_bytes, half_panel = panel_outputs / 2;
 constexpr std::ptrdiff_t panel_row_bytes = 4 * panel_outputs;
 
-// The calling thread's tiles, for so many rows (second: beyond 16 of them) by `depth` words of four bytes. A thread
-// holds none beyond a product: what tiles hold would be saved with it whenever the system takes its processor, and
-// keeps that from sleeping deeply.
+// The calling thread's tiles, for so many rows (second: beyond 16 of them) by `depth` words of four bytes. Tiles are
+// released after each product: their state would be saved at each thread switch, and keeps the processor from deep
+// sleep.
 template <class Unit>
 class Tiled {
 public:
@@ -46,9 +45,8 @@ public:
 
 // ---- bf16 by bf16 -----------------------------------------------------------------------------
 
-// Up to 16 rows of x, or with TWO up to 32, by a panel. Sums of even and odd k are kept apart within 32 k and then
-// added to the output (TDPBF16PS): a row has the same bits in any tile, and what k lacks to a multiple of 32 is filled
-// up with zeros.
+// Up to 16 rows of x, or with TWO up to 32, by a panel. TDPBF16PS sums even and odd k separately within 32 k, and then
+// adds both to the output. A row therefore has the same bits in any tile. k is padded with zeros to a multiple of 32.
 template <class Unit, bool TWO>
 void tiled_pairs(int rows, int pairs, const std::byte* w, const std::uint16_t* x, std::ptrdiff_t ldx, float* y,
                  std::ptrdiff_t ldy, int outputs) {
@@ -130,14 +128,14 @@ void tiled_pair_product(int rows, int outputs, int k, const std::byte* w, std::p
 
 // ---- Bytes by quantised weights ---------------------------------------------------------------
 
-constexpr int block_words = 8; // of four bytes: a block's 32 weights of each output
+constexpr int block_words = 8; // of four bytes: the 32 weights of a block, for each output
 
 inline void store_levels(std::byte* room, int word, int v, words levels, unsigned char offset) {
     *reinterpret_cast<level_bytes*>(room + panel_row_bytes * word + 4 * lanes * v) =
         reinterpret_cast<const level_bytes&>(levels) - offset;
 }
 
-// The weights of a block without their scale, signed bytes [8][32][4], in `room`.
+// Writes the weights of a block to `room` without their scale, as signed bytes [8][32][4].
 struct Q8Levels {
     using Block = Q8Block;
     static void write(const std::byte* block, std::byte* room) {
@@ -173,7 +171,7 @@ struct Q5Levels {
     }
 };
 
-constexpr int most_tiled_rows = 4 * tile_rows; // whose sums and totals fit the nearest cache
+constexpr int most_tiled_rows = 4 * tile_rows; // their sums and totals fit the nearest cache
 
 // sums [rows][32] = rows' 32 values at x by the levels of a block; rows a multiple of 16.
 template <class Unit>
@@ -191,14 +189,14 @@ inline void tiled_block(int rows, const signed char* x, std::ptrdiff_t ldx, cons
         Unit::template store<C + 1>(sums + r * panel_outputs + half_panel, stride);
     };
     for (int r = 0; r < rows;
-         r += 2 * tile_rows) { // two of each kind of tile, so that one may work while the other is stored
+         r += 2 * tile_rows) { // two of each kind of tile, so that one multiplies while the other is stored
         sixteen.template operator()<0, 4>(r);
         if (r + tile_rows < rows) sixteen.template operator()<2, 5>(r + tile_rows);
     }
 }
 
-// As quant_tile, whose sums are whole numbers too, and whose scales are applied in the same order: with the same bits.
-// Two blocks at a time, since totals are loaded and stored as often as sums otherwise.
+// As quant_tile, with the same bits: the sums are integers too, and the scales are applied in the same order. Two
+// blocks at a time; otherwise totals would be loaded and stored as often as sums.
 template <class Unit, class Levels>
 void tiled_blocks(int rows, int k, const std::byte* w, const QuantRows& x, int row, float* y, std::ptrdiff_t ldy,
                   int outputs) {
@@ -232,7 +230,7 @@ void tiled_blocks(int rows, int k, const std::byte* w, const QuantRows& x, int r
     for (int r = 0; r < rows; ++r) store_outputs(y + r * ldy, outputs, total[r]);
 }
 
-// Rows that fill no tile are multiplied by vectors.
+// Rows that do not fill a tile are multiplied by vectors.
 template <class Unit, class Levels>
 void tiled_quant_product(int rows, int outputs, int k, const std::byte* w, std::ptrdiff_t panel_bytes,
                          const QuantRows& x, float* y, std::ptrdiff_t ldy) {
@@ -253,7 +251,7 @@ void tiled_quant_product(int rows, int outputs, int k, const std::byte* w, std::
         ldy);
 }
 
-// A set whose products run on tiles where they can. f16 stays on vectors: tiles would round it to bf16.
+// A set whose products run on tiles where possible. f16 stays on vectors, because tiles would round it to bf16.
 template <class Unit>
 constexpr ordo::Kernels with_tiles(ordo::Kernels set) {
     set.product_bf16_pairs = tiled_pair_product<Unit>;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Vectors of floats in GCC's vector types, included by one file per instruction set before body.h and
-// panels.h. None of these headers uses an inline function of any other: a copy compiled for AVX-512 could
-// be the one that the linker keeps.
+// Vectors of floats in GCC's vector types, included by one file per instruction set before body.h and panels.h. None of
+// these headers uses an inline function of another header: the linker might keep a copy compiled for AVX-512.
 
 namespace {
 
-// Vectors are as wide as the registers: wider ones would be carried through memory. A tile has as many
-// accumulators as the registers hold.
+// Vectors are as wide as the registers: wider ones would go through memory. A tile has as many accumulators as the
+// registers hold.
 struct Tiles {
     int lanes;         // floats of a vector
     int rows, vectors; // gemm: rows of a against vectors of b
-    int row_vectors;   // of a single row, where chains of additions are short of company
+    int row_vectors;   // of a single row, which has few chains of additions
     int dots_rows;     // rows of x against
-    int dots_outputs;  // rows of w, k lying along the vectors of both
+    int dots_outputs;  // rows of w, with k along the vectors of both
     int panel_rows;    // rows of x against
-    int panel_vectors; // vectors of a panel of floats or halves
+    int panel_vectors; // vectors of a panel of floats or f16
     int quant_rows;    // rows of x against a panel of quantised weights
 };
 #if defined(__AVX512F__)
@@ -66,9 +65,9 @@ typedef std::uint16_t half_t __attribute__((may_alias)); // an f16
 
 } // namespace
 
-// What takes an instruction that these types have no name for, one file for each family of processors: f16 and bytes to
-// floats (load), and of Bytes [lanes][4], or as many sums, load_bytes, nibbles, look_up (bytes below 16 in a table),
-// splat_word, to_floats, dot4_unsigned, and for q8_0, stored as weight + 128, prepare_q8 and dot4_q8, whose sums are
+// Operations that these types lack, in one file for each family of processors. load converts f16 and bytes to floats.
+// For Bytes [lanes][4], or as many sums, there are load_bytes, nibbles, look_up (bytes below 16 in a table),
+// splat_word, to_floats and dot4_unsigned. For q8_0, stored as weight + 128, prepare_q8 and dot4_q8 give sums that are
 // too large by q8_offset times that of x.
 #if defined(__aarch64__)
 #include "kernels/vectors_arm64.h"
@@ -89,7 +88,7 @@ inline floats load_part(const half_t* p, int n) {
 inline void store(float* p, floats v) {
     *reinterpret_cast<floats*>(p) = v;
 }
-// s + 0 would not be s where that is -0, and so an addition; s - 0 is, and a load spreads it.
+// s + 0 differs from s where s is -0, so the compiler keeps that addition; s - 0 equals s, and a load broadcasts it.
 inline floats splat(float s) {
     return s - floats{};
 }
@@ -102,7 +101,7 @@ inline void store_part(float* p, int n, floats v) {
     for (int i = 0; i < n; ++i) p[i] = v[i];
 }
 
-// What op makes of all that a vector holds, by a fixed tree: of halves until one is left.
+// Reduces a vector with op, by a fixed tree: combines halves until one lane is left.
 typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
@@ -129,9 +128,9 @@ inline float largest(floats v) {
     return fold(v, [](auto a, auto b) { return a > b ? a : b; });
 }
 
-// exp(x) for x <= 88 by 2^n * e^r, |r| <= ln 2 / 2, and a polynomial of degree 6 (Cephes' expf, about
-// 1 ulp); below -66.5 the result is 0. That is 2^-96, and stands beside a 1 wherever it is used; what is smaller still
-// makes subnormal numbers of the products that follow, on which a processor takes a hundred cycles each.
+// exp(x) for x <= 88 by 2^n * e^r, |r| <= ln 2 / 2, and a polynomial of degree 6 (Cephes' expf, about 1 ulp). Below
+// -66.5, which is 2^-96, the result is 0: each use adds it to a 1. Smaller results would make subnormal products, each
+// of which takes a processor a hundred cycles.
 inline floats exp_lanes(floats x) {
     const floats low = splat(-66.5f);
     const ints tiny = x < low;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What vectors of an ARM64 do by an instruction that GCC's vector types have no name for; included by vectors.h. Every
-// such machine has NEON and turns f16 to float; SDOT is the one thing that the sets differ in.
+// Operations of ARM64 vectors that GCC's vector types lack; included by vectors.h. Every such machine has NEON and
+// converts f16 to float. The sets differ in SDOT alone.
 
 #include <arm_neon.h>
 
@@ -36,8 +36,8 @@ inline floats to_floats(Bytes sums) {
     return reinterpret_cast<floats>(vcvtq_f32_s32(sums));
 }
 
-// Sums of four products of bytes with a sign each, added to acc: weights [lanes][4] by the same four activations.
-// Exact: |w| <= 128 and |x| <= 127 overflow no step.
+// Sums of four products of signed bytes, added to acc: weights [lanes][4] by the same four activations. Exact: |w| <=
+// 128 and |x| <= 127 overflow no step.
 inline Bytes dot4(Bytes acc, Bytes w, Bytes x) {
     const int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
 #if defined(__ARM_FEATURE_DOTPROD)
@@ -47,12 +47,12 @@ inline Bytes dot4(Bytes acc, Bytes w, Bytes x) {
     return vpadalq_s16(acc, vpaddq_s16(low, high));
 #endif
 }
-inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) { // levels, none of which reaches 128
+inline Bytes dot4_unsigned(Bytes acc, Bytes w, Bytes x) { // levels below 128
     return dot4(acc, w, x);
 }
 
-constexpr int q8_offset = 0;       // what the bytes of dot4_q8 are too large by
-inline Bytes prepare_q8(Bytes w) { // is stored as the weight + 128
+constexpr int q8_offset = 0;       // the excess of the bytes in dot4_q8
+inline Bytes prepare_q8(Bytes w) { // w is stored as the weight + 128
     return reinterpret_cast<Bytes>(reinterpret_cast<words>(w) ^ 0x80808080u);
 }
 inline Bytes dot4_q8(Bytes acc, Bytes w, Bytes x) {

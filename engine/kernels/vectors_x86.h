@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What vectors of an x86-64 do by an instruction that GCC's vector types have no name for; included by vectors.h. Sets
-// differ in it by what the flags of their files allow.
+// Operations of x86-64 vectors that GCC's vector types lack; included by vectors.h. Sets differ by the flags of their
+// files.
 
 #include <immintrin.h>
 
@@ -12,8 +12,8 @@ inline floats load(const half_t* p) {
 #elif defined(__F16C__)
     return reinterpret_cast<floats>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 #else
-    // The bits of exponent and fraction in place of a float's, times 2^112 for the difference of the
-    // biases, which makes subnormals right too. What is not finite gets the exponent that says so.
+    // Moves exponent and fraction to a float's places, and multiplies with 2^112, the difference of the biases. This is
+    // correct for subnormals too. Infinity and NaN get an exponent of all ones.
     const words half =
         reinterpret_cast<words>(_mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
     const words magnitude = (half & 0x7fffu) << 13, sign = (half & 0x8000u) << 16;
@@ -144,10 +144,10 @@ inline Bytes with_sign(Bytes x, Bytes w) {
 }
 #endif
 
-// A q8_0 weight is stored as the weight + 128. VNNI multiplies it as it is, and 128 times the sum of the
-// activations comes off; elsewhere two such products do not fit 16 bits, so |w| meets x with w's sign.
+// A q8_0 weight is stored as the weight + 128. VNNI multiplies it unchanged, and 128 times the sum of the activations
+// is subtracted. Elsewhere two such products do not fit 16 bits, so |w| is multiplied with x that has w's sign.
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
-constexpr int q8_offset = 128; // what the bytes of dot4_q8 are too large by
+constexpr int q8_offset = 128; // the excess of the bytes in dot4_q8
 inline Bytes prepare_q8(Bytes w) {
     return w;
 }
