@@ -12,11 +12,11 @@ enum class Activation { relu, gelu, gelu_tanh, silu };
 
 // y = f(x), element by element; y may be x. x, y [n, d]
 void activate(Activation f, View x, View y);
-// y = f(gate) * up (Shazeer, arXiv 2002.05202). x [n, 2 d] holds the gate, then up; y [n, d]. y may
-// be the left half of x.
+// y = f(gate) * up (Shazeer, arXiv 2002.05202). x [n, 2 d] holds the gate, then up; y [n, d]. y may be the left half of
+// x.
 void activate_gated(Activation f, View x, View y);
 
-// x: what activate() was given [n, d], or activate_gated() [n, 2 d]; dy [n, d]; writes dx of x's shape.
+// x: the input of activate() [n, d], or of activate_gated() [n, 2 d]; dy [n, d]; writes dx in the shape of x.
 void activation_backward(Activation f, bool gated, View x, View dy, View dx);
 
 } // namespace ordo

@@ -5,7 +5,7 @@
 
 namespace ordo {
 
-// True if no value of x [n, d] is infinite or NaN. Not to be called from within a team.
+// True if no value of x [n, d] is infinite or NaN. Call it outside a team.
 bool all_finite(View x);
 
 } // namespace ordo

@@ -18,8 +18,8 @@ int rows_per_thread(int cols) {
     return std::max(1, elements_per_thread / std::max(1, cols));
 }
 
-// Squares that overflow must not pass for a root whose inverse is 0, which would turn the row to zeros
-// unseen: they give NaN, which a session reports by the name of the layer.
+// If the squares overflow, an inverse of 0 would silently turn the row to zeros. Returns NaN instead, which a session
+// reports with the name of the layer.
 float inverse_root(float square) {
     return square <= std::numeric_limits<float>::max() ? 1.0f / std::sqrt(square)
                                                        : std::numeric_limits<float>::quiet_NaN();

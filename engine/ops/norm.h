@@ -15,8 +15,8 @@ void layer_norm(View x, View weight, View bias, float eps, View y);
 // Either; bias is ignored by Norm::rms.
 void norm(Norm kind, View x, View weight, View bias, float eps, View y);
 
-// x: what the norm was given; dy: the gradient after it. dx = the gradient before it, or that is added; dx may be dy.
-// d_weight, and d_bias if it has data, [1, d], are added to.
+// x: the input of the norm; dy: the gradient of its output. Writes the gradient of the input to dx, or adds it; dx may
+// be dy. Adds to d_weight [1, d], and to d_bias [1, d] if it has data.
 void norm_backward(Norm kind, View x, View weight, float eps, View dy, View dx, bool accumulate, View d_weight,
                    View d_bias);
 

@@ -12,21 +12,21 @@ namespace {
 
 using Word = std::uint32_t;
 
-constexpr int depth = 256, pairs = depth / 2; // of k at once: a panel of it fits the nearest cache
+constexpr int depth = 256, pairs = depth / 2; // k taken at once: a panel of it fits the nearest cache
 constexpr int lanes = panel_outputs;
 constexpr int panel_words = lanes * pairs;
 constexpr int wide = 4 * lanes; // rows or outputs of one task
 constexpr int tile_rows = 96, tile_outputs = 64;
 constexpr std::ptrdiff_t products_per_thread = 1 << 21;
 
-// Row i of a matrix whose k lies side by side: count numbers of it, an odd one beside 0.
+// Rounds `count` numbers of a row that are contiguous along k; an odd count is padded with 0.
 void round_along(const float* x, int count, Word* out) {
     kernels().round_to_bf16(count, x, reinterpret_cast<std::uint16_t*>(out));
     if (count % 2 != 0) std::memset(reinterpret_cast<std::byte*>(out) + 2 * count, 0, 2);
 }
 
-// Columns col .. col + n of a matrix [k, ...], n up to wide: out [panels][pairs][32], lanes from n on 0. Whole lines of
-// the cache are read, as the rows may lie a power of two apart.
+// Rounds columns col .. col + n of a matrix [k, ...], n up to `wide`: out [panels][pairs][32], lanes from n on 0. Reads
+// whole cache lines, as the rows may be a power of two apart.
 void round_across(View v, int first, int count, int col, int n, Word* out) {
     std::uint16_t low[wide] = {}, high[wide] = {};
     for (int l = 0; l < count; l += 2, out += lanes) {
@@ -42,7 +42,7 @@ void round_across(View v, int first, int count, int col, int n, Word* out) {
     }
 }
 
-// to[j * to_stride + i] = from[i * from_stride + j], by lines of the cache.
+// to[j * to_stride + i] = from[i * from_stride + j], by cache lines.
 void transpose(const Word* from, int rows, int cols, int from_stride, Word* to, int to_stride) {
     constexpr int line = 16;
     for (int j0 = 0; j0 < cols; j0 += line)

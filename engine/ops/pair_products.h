@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of f32 matrices, rounded to bf16 on the way, where the kernels multiply pairs of bf16 with sums in f32:
-// mixed precision (Micikevicius et al. 2018, arXiv 1710.03740; Kalamkar et al. 2019, arXiv 1905.12322), which training
-// is fast by.
+// Products of f32 matrices, rounded to bf16, where the kernels multiply pairs of bf16 with sums in f32. This mixed
+// precision (Micikevicius et al. 2018, arXiv 1710.03740; Kalamkar et al. 2019, arXiv 1905.12322) speeds up training.
 #pragma once
 
 #include "core/blas.h"
@@ -11,10 +10,9 @@ namespace ordo {
 
 class PairProducts {
 public:
-    static bool available(); // to the kernels that are selected
+    static bool available(); // in the selected kernels
 
-    // c = a * b, or that is added to it with beta = 1; as gemm() has it. The same bits for any number of threads. Not
-    // in a team.
+    // c = a * b + beta * c, as in gemm(). The same bits for any number of threads. Call it outside a team.
     void operator()(View a, Transpose ta, View b, Transpose tb, View c, float beta = 0);
 
 private:

@@ -30,7 +30,7 @@ void softmax_row(int n, int first, int last, float* row) {
 
 float softmax_part(int n, int first, int last, float* row) {
     const ExpRow found = normalise(n, first, last, row);
-    if (found.largest == -HUGE_VALF) { // whose differences from each other are not numbers
+    if (found.largest == -HUGE_VALF) { // differences of infinities are NaN
         std::fill(row + first, row + last, 0.0f);
         return -HUGE_VALF;
     }
@@ -38,7 +38,7 @@ float softmax_part(int n, int first, int last, float* row) {
 }
 
 void soft_cap(float cap, View x) {
-    constexpr int width = 1024; // of a strip of columns: one row of logits is worth several threads
+    constexpr int width = 1024; // of a strip of columns: one row of logits is enough work for several threads
     const int strips = (x.cols + width - 1) / width;
     parallel_for(std::ptrdiff_t{x.rows} * strips, 4, [&](std::ptrdiff_t i) {
         float* row = x.row(static_cast<int>(i / strips));

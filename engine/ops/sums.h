@@ -10,10 +10,10 @@
 
 namespace ordo {
 
-// out [1, cols] += the sum over rows of what add_row(row, partial) adds to a zeroed partial [cols].
+// out [1, cols] += the sum over rows. add_row(row, partial) adds a row to partial [cols], which starts at zero.
 template <class AddRow>
 void sum_rows(int rows, View out, const AddRow& add_row) {
-    constexpr int strip_rows = 256; // of a partial sum
+    constexpr int strip_rows = 256; // rows of a partial sum
     const int strips = (rows + strip_rows - 1) / strip_rows;
     Tensor partial(strips, out.cols);
     parallel_for(strips, 1, [&](std::ptrdiff_t b) {
