@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The experiments of list.def, and the promises that each result keeps.
+// The experiments of list.def, and the guarantees of each result.
 #include "tools/lab/lab.h"
 
 #include "core/error.h"
@@ -22,7 +22,7 @@ const Experiment* const list[] = {
 #undef ORDO_EXPERIMENT
 };
 
-// An experiment that breaks its promises is a mistake in its file, found by any run of it.
+// A result that breaks a guarantee is a bug in the experiment's file. Any run finds it.
 void expect(bool held, const Experiment& experiment, const std::string& thing, const char* promise) {
     if (!held) fail(ErrorCode::failure, "lab ", experiment.name, ": ", printable(thing), ": expected ", promise);
 }
@@ -48,7 +48,7 @@ void check(const Experiment& experiment, const Picture& picture) {
     promise(map.y_names.empty() || map.y_names.size() == map.values.size(), "a name for each row");
 }
 
-// Names may come from files and from models, and go to terminals, scripts and pages.
+// Text may come from files and models. It is printed on terminals and written into scripts and pages.
 void make_printable(std::string& text) {
     std::string safe;
     for (std::size_t at = 0; at <= text.size();) { // a title may have several lines

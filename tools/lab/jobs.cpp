@@ -8,7 +8,7 @@
 namespace ordo::lab {
 namespace {
 
-// As one word of a shell's.
+// Quotes text as one word of a shell.
 std::string quoted(const std::string& text) {
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+";
     if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
@@ -17,7 +17,7 @@ std::string quoted(const std::string& text) {
     return out + "'";
 }
 
-// A line is a command: what would end it is refused.
+// Each line is a command. Rejects text that would end it.
 void check_one_line(const std::string& text, std::string_view what) {
     for (const char c : text)
         if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
@@ -25,7 +25,7 @@ void check_one_line(const std::string& text, std::string_view what) {
                  "'");
 }
 
-// A path that no program takes for an option.
+// A path that no program mistakes for an option.
 std::string path_word(const std::string& path) {
     return quoted((path.starts_with('-') ? "./" : "") + path);
 }

@@ -22,7 +22,7 @@ namespace {
 
 using lab::Experiment;
 
-// The tables of the options stand in tools/verbs/lab.cpp, whose program starts this one.
+// tools/verbs/lab.cpp has the tables of the options; its program starts this one.
 const std::span<const Option> options = lab_verb.groups[0].options;
 const std::span<const Option> some_options = lab_verb.groups[1].options;
 
@@ -32,7 +32,7 @@ std::string option_names(const Experiment& experiment) {
     return names;
 }
 
-// An option that is silently without effect would be worse than an error.
+// An option without effect is an error.
 void check_options(const Arguments& arguments, const Experiment& experiment) {
     for (const Option& option : some_options)
         if (arguments.has(option.name) &&
@@ -42,7 +42,7 @@ void check_options(const Arguments& arguments, const Experiment& experiment) {
                  option_names(experiment));
 }
 
-// The list for a terminal: what an experiment answers in as many lines as it needs, then its options.
+// The list for a terminal: each experiment's question in as many lines as it needs, then its options.
 std::string listed(const Figures& figures, int width) {
     constexpr int name_column = 17, time_column = 9;
     const auto cell = [](const auto& row, std::size_t i) { return std::get<std::string>(row[i]); };
@@ -112,7 +112,7 @@ int report(const Arguments& arguments) {
     return code;
 }
 
-// Options that it takes, beside --seed.
+// Options besides --seed.
 constexpr std::string_view jobs_options[] = {"seeds", "encodings", "corpus", "tasks", "train"};
 
 int jobs(const Arguments& arguments) {
@@ -137,7 +137,7 @@ int jobs(const Arguments& arguments) {
     return 0;
 }
 
-// Of an experiment: its question, what is done, how long it takes, and the options that it takes.
+// The help of an experiment: its question, method, duration and options.
 std::string help(const Arguments& arguments) {
     if (!arguments.has_operand() || arguments.operand() == "report" || arguments.operand() == "jobs")
         return help_text(arguments.verb());
@@ -157,7 +157,7 @@ std::string help(const Arguments& arguments) {
         Verb{.name = name, .operand = {}, .summary = experiment.summary, .details = details, .groups = shown});
 }
 
-// Ctrl-C then ends it between two files, or while gnuplot draws, and leaves no half of one.
+// Ctrl-C ends it between two files, or while gnuplot draws, and leaves no incomplete file.
 bool write_files(const Experiment& experiment, const lab::Result& result, const std::filesystem::path& directory,
                  const std::function<void(const std::string&)>& progress) {
     struct Stopped {};

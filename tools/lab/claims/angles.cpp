@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// RoPE: how fast each pair of columns turns, and where it stands at each position.
+// RoPE: how fast each pair of columns rotates, and its angle at each position.
 #include "core/error.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr int positions = 64, far = 1000;
 constexpr std::size_t shown_pairs = 8;
 
-// cos of the angle, a row for each position, a column for each pair.
+// The cosine of the angle: a row for each position, a column for each pair.
 HeatMap cosines(const LooseEncoding& rope) {
     HeatMap map{.values = std::vector<Vector>(positions), .value_label = "cos of the angle"};
     for (const auto& row : rope.table(positions).rows) map.values[static_cast<std::size_t>(row[0])].push_back(row[3]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The vector (1, 1) moved by each of the positions 1 to 8: where the tips of the arrows lie.
+// The vector (1, 1) encoded at each of the positions 1 to 8: where the tips of the arrows lie.
 #include "tools/lab/lab.h"
 #include "tools/lab/study/encodings.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which rows of the sinusoidal table are near each other: a t-SNE map, and the exact distances that explain it.
+// Which rows of the sinusoidal table are near each other. A t-SNE map shows it, and exact distances explain it.
 #include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/math/tsne.h"
@@ -18,7 +18,7 @@ constexpr double perplexity = 4;
 
 struct Profile {
     std::vector<double> mean; // by offset; 0 at offset 0
-    double spread = 0;        // the most that two distances of one offset differ
+    double spread = 0;        // the largest difference between two distances of one offset
 };
 
 Profile profile_of(const Table& table) {
@@ -57,7 +57,7 @@ std::string counts_text(const Counts& counts) {
     return text;
 }
 
-// Offsets from the nearest to the furthest.
+// All offsets, sorted from the nearest rows to the farthest.
 std::vector<std::size_t> by_nearness(const Profile& profile) {
     std::vector<std::size_t> order(profile.mean.size() - 1);
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i + 1;
@@ -66,13 +66,13 @@ std::vector<std::size_t> by_nearness(const Profile& profile) {
     return order;
 }
 
-// How many offsets beyond 1 lie nearer than neighbours do.
+// The number of offsets beyond 1 whose rows are nearer than neighbours are.
 std::size_t nearer_than_neighbours(const Profile& profile) {
     return static_cast<std::size_t>(std::count_if(profile.mean.begin() + 2, profile.mean.end(),
                                                   [&](double distance) { return distance < profile.mean[1]; }));
 }
 
-// The largest share by which a distance falls short of one at a smaller offset.
+// The deepest relative drop of a distance below the largest one at a smaller offset.
 double deepest_dip(const Profile& profile) {
     double reached = profile.mean[1], dip = 0;
     for (std::size_t offset = 2; offset < profile.mean.size(); ++offset) {
@@ -82,7 +82,7 @@ double deepest_dip(const Profile& profile) {
     return dip;
 }
 
-// Coloured by p mod 3, which positions that differ by 6 or by 63 share.
+// Coloured by p mod 3: positions that differ by 6 or by 63 share a colour.
 Picture map_picture(const std::vector<std::array<double, 2>>& points, const Counts& nearest, std::uint64_t seed) {
     constexpr std::size_t classes = 3;
     Curves curves;

@@ -24,7 +24,8 @@ Blueprint counting_blueprint(int context) {
 
 TensorMemory counting_tensors(const Blueprint& b) {
     TensorMemory tensors(model_tensors(b, {}));
-    // Columns 0: always 2; 1: 2 for the first token, -2 for others. The mean square is 1: the norm changes nothing.
+    // Column 0 is always 2. Column 1 is 2 for the first token and -2 for others. The mean square is 1, so the norm
+    // changes nothing.
     const View embedding = tensors.view("embedding.weight");
     for (Token token = 0; token < b.vocab_size; ++token) {
         embedding.row(token)[0] = 2;
@@ -72,12 +73,12 @@ std::vector<HandSetMatrix> counting_matrices() {
 
 namespace {
 
-// Columns of the stream of relative_model and content_model. The sum of squares is the same for every token at each of
-// attention's norms, whose gain makes nothing of them.
-constexpr int one = 0, first = 1, inverse = 2, count = 3, rest = 4; // 1; 1 or -1; 1/t; t / context; what is left
+// Columns of the residual stream of relative_model and content_model. At each norm of attention the sum of
+// squares is the same for every token. The gain of the norm cancels it.
+constexpr int one = 0, first = 1, inverse = 2, count = 3, rest = 4; // 1; 1 or -1; 1/t; t / context; the remainder
 constexpr int content = 5, width = 8, answer = content + width, stream = answer + width;
 constexpr double square = 1 + 1 + 1 + width; // one, first, count and rest together, content
-constexpr int score = 1 + 1 + width;         // of a head: two for the distance, the others for content
+constexpr int score = 1 + 1 + width;         // of a head: two columns for the distance, the others for content
 
 Blueprint relative_blueprint(int context, int layers) {
     Blueprint b;
@@ -96,7 +97,8 @@ Blueprint relative_blueprint(int context, int layers) {
     return b;
 }
 
-// Signs, so that every token's content has the same square; the head asks how much of a token's was attended to.
+// The contents are signs, so that every token's content has the same square. The head measures how much attention
+// each token's content received.
 void set_contents(TensorMemory& tensors, const Blueprint& b, std::uint64_t seed) {
     const Random random(seed, 0x7e1a);
     for (Token token = 0; token < b.vocab_size; ++token) {
@@ -115,7 +117,7 @@ void set_contents(TensorMemory& tensors, const Blueprint& b, std::uint64_t seed)
                     static_cast<float>(std::sqrt(square / stream));
 }
 
-// f_cnt: random products of contents; what is attended to is written to the columns of the answer.
+// f_cnt: random products of contents. The attended contents are written to the columns of the answer.
 void set_content_scores(TensorMemory& tensors, int layer, std::uint64_t seed) {
     const std::string name = "layers." + std::to_string(layer) + ".attention.";
     const View qkv = tensors.view(name + "qkv.weight");
@@ -130,8 +132,8 @@ void set_content_scores(TensorMemory& tensors, int layer, std::uint64_t seed) {
     }
 }
 
-// The feed-forward layer of `layer` adds f(t) to a column, for t = 1 to context: linear pieces between what 1/t is
-// after the norm, each a unit relu(z_t - z).
+// The feed-forward network of `layer` adds f(t) to a column, for t = 1 to context. f is linear between the values
+// that 1/t has after the norm; each piece is one unit relu(z_t - z).
 void add_function(TensorMemory& tensors, const Blueprint& b, int layer, int column,
                   const std::function<double(int)>& f) {
     const std::string name = "layers." + std::to_string(layer) + ".feed_forward.";
@@ -153,7 +155,7 @@ Model relative_model(int context, std::uint64_t seed) {
     const Blueprint b = relative_blueprint(context, 2);
     TensorMemory tensors(model_tensors(b, {}));
     set_contents(tensors, b, seed);
-    // The first layer counts, as counting_model's does, and turns 1/t into t.
+    // The first layer counts, as counting_model does, and converts 1/t into t.
     const View counts = tensors.view("layers.0.attention.qkv.weight");
     counts.row(0)[one] = counts.row(score)[one] = 1;
     counts.row(2 * score)[one] = counts.row(2 * score)[first] = 0.5f;
@@ -162,7 +164,7 @@ Model relative_model(int context, std::uint64_t seed) {
     add_function(tensors, b, 0, inverse, [](int t) { return -1.0 / t; });
     add_function(tensors, b, 0, count, share);
     add_function(tensors, b, 0, rest, [=](int t) { return std::sqrt(1 - share(t) * share(t)) - 1; });
-    // f_rel: 1 times the key's count, and the query's count times -1.
+    // f_rel: the key's count times 1, and the query's count times -1.
     const View scores = tensors.view("layers.1.attention.qkv.weight");
     scores.row(0)[one] = relative_slope * static_cast<float>(context);
     scores.row(score)[count] = 1;

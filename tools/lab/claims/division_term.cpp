@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The division term: what positions are multiplied by, exp(-2k ln(10000)/d), and the same as a power.
+// The division term exp(-2k ln(10000)/d), the factor of the positions, compared with the same term as a power.
 #include "tools/lab/lab.h"
 #include "tools/lab/study/encodings.h"
 

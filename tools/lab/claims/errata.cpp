@@ -22,7 +22,7 @@ std::vector<Claim> read_claims() {
     std::string* last = nullptr;
     for (std::string line; std::getline(lines, line);) {
         const std::size_t space = line.find(' ');
-        if (space == 0) { // goes on
+        if (space == 0) { // a continuation
             *last += line;
         } else if (line[0] >= '0' && line[0] <= '9') {
             claims.push_back({std::stoi(line), {}, line.substr(space + 1)});

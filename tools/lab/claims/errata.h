@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Wrong and doubtful claims of introductory texts on positional encoding, each with the fact and figures of this run.
+// Wrong and doubtful claims of introductory texts on positional encoding, each with the fact and this run's figures.
 #pragma once
 
 #include "tools/lab/lab.h"
@@ -8,7 +8,7 @@
 
 namespace ordo::lab {
 
-extern const std::string_view errata_claims; // errata_claims.cpp says how they are written
+extern const std::string_view errata_claims; // errata_claims.cpp describes the format
 
 // The figures that fill a claim's sentences, as text, by the claim's number.
 using Values = std::vector<std::string>;

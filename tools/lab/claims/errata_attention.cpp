@@ -67,7 +67,7 @@ Values parameters() {
         text(batch * one + embedding), text(one + embedding), text(one), text(batch), text(vocabulary), text(width)};
 }
 
-// Relative error of the gradient of w . embed(x) against central differences; and of none at all, dx = w.
+// Relative error of the gradient of w . embed(x) against central differences, and the error of dx = w.
 Values gradients(std::uint64_t seed) {
     const SoftmaxGradient softmax = softmax_gradient(8, seed);
     const LooseEncoding stretch("rotate-stretch", dims_of(16));
@@ -112,8 +112,8 @@ Values decays() {
     return {figure(std::exp(-3 * m.back())), figure(std::exp(-3 * m.front()))};
 }
 
-// The last answer after the tokens before it are permuted, one layer, random weights: every registered encoding
-// that acts on queries, keys or scores.
+// The last answer after the tokens before it are permuted, for one layer with random weights. Covers every
+// registered encoding that acts on queries, keys or scores.
 Values reversals(std::uint64_t seed) {
     std::string list;
     double least = HUGE_VAL;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The claims of five introductory texts and of the code beside them, each with its fact and the sentences that
-// figures fill.
+// The claims of five introductory texts and of their code. Each has its fact and the sentences that figures fill.
 #include "tools/lab/claims/errata.h"
 
 namespace ordo::lab {
 
 // A claim begins with its number and verdict. Then come the text, the claim in brief and in full (if that is longer),
-// the fact, the figure in brief and in full, and the command that shows more. A line that begins with a space goes
-// on. {0} is the first figure.
+// and
+// the fact. After these come the figure in brief and in full, and the command that shows more.
+// A line that begins with a space continues the line above. {0} is the first figure.
 const std::string_view errata_claims = R"(1 wrong
 text Positional Embedding (notebook)
 brief the class's output is the table

@@ -99,7 +99,7 @@ Values stretches(std::uint64_t seed) {
     return {figure(cosine(here, later), 8), figure(before), figure(norm(later) / norm(here), 6), figure(shrunk)};
 }
 
-// Pairs of neighbouring words that stand in two sentences, once the ends of sentences are gone.
+// Pairs of neighbouring words that span two sentences, once the ends of sentences are removed.
 Values crossings() {
     constexpr int neighbours = study_data::words - 1, across = study_data::sentences - 1;
     return {figure(100.0 * across / neighbours), text(neighbours), text(across), text(study_data::length)};

@@ -100,7 +100,7 @@ Values norms() {
     return {figure(pe), figure(pe / std::sqrt(d))};
 }
 
-// Values within a bound, and what is left of the words.
+// The length of a row, the largest value of the table, and the scale sqrt(d) of the words.
 Values overshadows() {
     constexpr int d = 512;
     const Table table = sinusoidal_table(d, 100);
@@ -111,7 +111,7 @@ Values overshadows() {
     return {figure(pe), figure(most), figure(std::sqrt(d))};
 }
 
-// A query for the word 5 places on, PE(p) turned by 5, has a score of cos(w (k - 5)) in each pair at the offset k.
+// The query PE(p) rotated by 5 positions asks for the word 5 places on. Each pair scores cos(w (k - 5)) at offset k.
 Values fives() {
     const Table table = sinusoidal_table(512, 16);
     const auto score = [&](std::size_t from_five) { return figure(dot(table.rows[0], table.rows[from_five]) / 256); };

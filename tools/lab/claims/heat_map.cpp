@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Heat maps of the sinusoidal table: near its start, and where positions are no longer small against 10,000.
+// Heat maps of the sinusoidal table: near its start, and at positions no longer small compared with 10,000.
 #include "tools/lab/lab.h"
 #include "tools/lab/study/encodings.h"
 
@@ -31,7 +31,7 @@ Picture heat_map(const Table& table, const std::string& name, int start) {
             HeatMap{.values = table.rows, .first_y = start, .value_label = "value added"}};
 }
 
-// How often a column changes its sign from one row to the next.
+// The number of sign changes of a column from one row to the next.
 std::int64_t sign_changes(const Table& table, std::size_t column) {
     std::int64_t count = 0;
     for (std::size_t i = 1; i < table.rows.size(); ++i)

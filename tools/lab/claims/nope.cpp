@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// No positional encoding: what the causal mask alone tells.
+// No positional encoding: how much the causal mask alone tells.
 // Haviv et al. 2022, arXiv 2203.16634 (probes); Kazemnejad et al. 2023, arXiv 2305.19466 (theorems).
 #include "encoding/base/registry.h"
 #include "tools/lab/claims/counting.h"
@@ -36,7 +36,7 @@ double count_tokens(Figures& figures) {
     return worst;
 }
 
-// The weights that count, a row of a matrix on a line.
+// The weights that count, one matrix row per line.
 Figures hand_set_matrices() {
     const std::vector<HandSetMatrix> matrices = counting_matrices();
     std::size_t most = 0;
@@ -55,10 +55,10 @@ Figures hand_set_matrices() {
 
 struct Relative {
     double off = 0, content_off = 0; // the largest differences of logits
-    double largest = 0;              // logit
+    double largest = 0;              // the largest logit
 };
 
-// The model that measures distances with counts beside the one that has ALiBi, and beside its content alone.
+// Compares the model that measures distances by counts with the ALiBi model and with its own content alone.
 Relative measure_distances(const Request& request, Figures& figures) {
     constexpr int most = 100;
     const auto logits = [&](const Model& model) {
@@ -92,7 +92,7 @@ Relative measure_distances(const Request& request, Figures& figures) {
 struct Bags {
     double one = 0, one_scale = 0, two = 0, four = 0; // of the empty encoding
     double least_with_position = HUGE_VAL;            // at one layer, of encodings that tell orders apart
-    std::string blind;                                // those that do not
+    std::string blind;                                // the encodings that tell no orders apart
 };
 
 Bags bags(const Request& request, Figures& figures) {
@@ -149,7 +149,7 @@ Probes run_probes(const Request& request) {
     return probes;
 }
 
-// Of the curves: whose position is read best, or which of them are not told apart, and what is read of the model
+// From the curves: the model whose position a probe reads best, including ties, and the error for the model
 // without encoding.
 std::string who_is_read_best(const Curves& curves) {
     struct Layer {
@@ -157,7 +157,7 @@ std::string who_is_read_best(const Curves& curves) {
         std::ptrdiff_t layer;
         double error, standard_error;
     };
-    std::vector<Layer> all; // of each model the layer from which most is read
+    std::vector<Layer> all; // for each model, the layer with the lowest error
     std::string none, best;
     for (const Series& curve : curves.series) {
         const auto at = std::min_element(curve.y.begin(), curve.y.end()) - curve.y.begin();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same words in another order: what a model is given, and whether its answer can differ.
+// The same words in another order: the rows that a model receives, and whether its answer can differ.
 #include "core/error.h"
 #include "encoding/base/registry.h"
 #include "model/model.h"
@@ -47,8 +47,8 @@ std::vector<Pair> pairs_of(const Request& request) {
         if (words->size() < 2 || words->size() > 256)
             fail(ErrorCode::usage, "lab: order: expected a sentence of 2 to 256 words, found ", words->size());
     if (prompts.size() == 2) return {pair};
-    // The last word is the query: it stays, so that the order alone differs. A reverse that reads the same as the
-    // sentence is left out; both do only if all words are one.
+    // The last word is the query. It stays, so that the order alone differs. A reversal equal to the sentence is
+    // skipped; both reversals are equal only if all words are.
     std::vector<Pair> pairs;
     for (const std::ptrdiff_t kept : {1, 0}) {
         Pair reversed = pair;
@@ -58,7 +58,7 @@ std::vector<Pair> pairs_of(const Request& request) {
     return pairs.empty() ? std::vector{pair} : pairs;
 }
 
-// Words as numbers: the same word, the same number, in both sentences.
+// Maps words to numbers. A word has the same number in both sentences.
 std::vector<Token> tokens_of(const std::vector<std::string>& words, std::vector<std::string>& vocabulary) {
     std::vector<Token> tokens;
     for (const std::string& word : words) {
@@ -69,7 +69,7 @@ std::vector<Token> tokens_of(const std::vector<std::string>& words, std::vector<
     return tokens;
 }
 
-// Rows of a table of word vectors [n, d], normal with variance 1/d.
+// Rows of word vectors [n, d], normal with variance 1/d.
 std::vector<float> vectors_of(std::span<const Token> tokens, int d, std::uint64_t seed) {
     std::vector<float> rows;
     for (const Token token : tokens) {
@@ -80,8 +80,8 @@ std::vector<float> vectors_of(std::span<const Token> tokens, int d, std::uint64_
     return rows;
 }
 
-// How far the row of one that is farthest from all rows of the other is from the nearest of these (by the
-// largest difference of an element): 0 if and only if they are equal as sets.
+// The largest distance from a row of a to the nearest row of b, by the largest difference of an element. In both
+// directions it is 0 if and only if a and b are equal as sets.
 double one_way(View a, View b) {
     double farthest = 0;
     for (int i = 0; i < a.rows; ++i) {
@@ -95,7 +95,7 @@ double one_way(View a, View b) {
 
 struct Contrast {
     double rows = 0;   // of the sets of rows that the first layer reads
-    double logits = 0; // after the last word, of a model of one layer with random weights
+    double logits = 0; // after the last word, for a one-layer model with random weights
 };
 
 Contrast compare(const std::string& spec, const std::vector<Token>& first, const std::vector<Token>& second,
@@ -128,7 +128,7 @@ std::string acts_at(unsigned moments) {
     return text.empty() ? "nowhere" : text;
 }
 
-// w_n = e_n + p_n of a sentence, as the texts have it: the embedding unscaled.
+// w_n = e_n + p_n of a sentence, as the texts define it: the embedding is unscaled.
 Figures trace(const std::vector<std::string>& words, std::uint64_t seed) {
     Figures figures{{"position", "word", "vector"}, {}, 4};
     for (int j = 0; j < trace_columns; ++j) figures.columns.push_back("dim" + std::to_string(j));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rotary positions: what a score depends on, and what falls with the distance.
+// Rotary positions: which distance a score depends on, and which quantities fall with the distance.
 // Su et al. 2021, RoFormer, arXiv 2104.09864: section 3.4.2 (the product), 3.4.3 (the bound).
 #include "encoding/base/rotation.h"
 #include "tools/lab/claims/rotary_product.h"
@@ -40,8 +40,8 @@ double aligned(const LooseEncoding& rope, int d, int distance) {
     return scores(rope, ones, ones, d, distance, 0)[0] / d;
 }
 
-// Mean of |S_j|, S_j = sum over the first j pairs of exp(i distance theta): the score is at most
-// max |h_(j+1) - h_j| times their sum (RoFormer, eq. 37), h_j being the product of the j-th pairs.
+// Mean of |S_j|, where S_j is the sum over the first j pairs of exp(i distance theta). The score is at most
+// max |h_(j+1) - h_j| times the sum of |S_j| (RoFormer, eq. 37), where h_j is the product of the j-th pairs.
 double bound(const Vector& frequencies, int distance) {
     std::complex<double> sum;
     double total = 0;
@@ -56,7 +56,7 @@ struct Noise {
     double least_mean = 0, most_mean = 0; // over distances
     double deviation = 0;                 // their mean
     double farthest = 0;                  // of a mean, from 0, in standard errors
-    std::int64_t draws = 0, falling = 0;  // of these, such as have scores that fall in order at the four distances
+    std::int64_t draws = 0, falling = 0;  // falling: draws whose scores fall in order at the four distances
     std::array<double, 4> draw{};         // one draw, at these distances
 };
 
@@ -107,7 +107,7 @@ double shift_error(const LooseEncoding& rope, std::uint64_t seed) {
 
 // ---- Slips and layouts ------------------------------------------------------------------------
 
-// What the pairing by halves turns, its columns put in the order of the adjacent one, minus what that turns.
+// Rotates by the pairing in halves, puts its columns in the adjacent order, and subtracts the adjacent rotation.
 double pairing_difference(std::uint64_t seed) {
     constexpr int rows = 64;
     const LooseEncoding adjacent("rope", dims_of(width)), halves("rope:pairing=halves", dims_of(width));
@@ -137,7 +137,7 @@ struct Slip {
     double right = 0, slipped = 0; // mean change of the aligned score from one distance to the next
 };
 
-// base^(+2k/d), as in the code beside one of the texts, is a base of 1/10000.
+// base^(+2k/d), as in one text's code, equals a base of 1/10000.
 Slip positive_exponent(Figures& figures, Picture& picture) {
     const LooseEncoding right("rope", dims_of(small_width)), slipped("rope:theta=0.0001", dims_of(small_width));
     const Vector f = column_of(right.table(1, "frequency"), 1), g = column_of(slipped.table(1, "frequency"), 1);
@@ -160,12 +160,12 @@ Slip positive_exponent(Figures& figures, Picture& picture) {
     return slip;
 }
 
-// Of q = k = (1, ..., 1) every pair has h = 2, and the largest |h_(j+1) - h_j| is the last one's, 2: over the width the
-// bound is the mean of |S_j|.
+// For q = k = (1, ..., 1) every pair has h = 2. The largest |h_(j+1) - h_j| is that of the last pair, 2. Divided by the
+// width, the bound is the mean of |S_j|.
 Picture decay_picture(const Figures& figures) {
     Series cosines = series("q = k"), bounds = series("RoFormer's bound");
     const auto number = [](const Cell& cell) { return std::get<double>(cell); };
-    double nearest = HUGE_VAL; // how many times the score the bound is
+    double nearest = HUGE_VAL; // the smallest ratio of the bound to the score
     for (const std::vector<Cell>& row : figures.rows) {
         const auto d = static_cast<double>(std::get<std::int64_t>(row[0]));
         const double score = std::abs(number(row[4])), most = number(row[5]);
@@ -184,7 +184,7 @@ Picture decay_picture(const Figures& figures) {
             "distance in positions", "size of the score / width", std::move(curves)};
 }
 
-// Aligned scores for several bases; what stands at a distance of 100 goes to at_100.
+// Aligned scores for several bases. The scores at a distance of 100 go to at_100.
 Picture bases_picture(std::vector<double>& at_100) {
     constexpr int most_distance = 4096;
     Curves curves{.references = {{"no turn", 1}, {"orthogonal", 0}}, .log_x = true};
@@ -225,7 +225,7 @@ constexpr const char* notes[] = {
     "random q and k; aligned_mean_cos: the score of q = k = (1, ..., 1) over the width; "
     "bound_mean_abs_S: the bound."};
 
-// What random vectors show, and what the four published numbers are.
+// A sentence on random vectors and on the four published numbers.
 std::string of_noise(const Noise& noise) {
     const std::string one_draw = text("D=1: ", figure(noise.draw[0]), ", 5: ", figure(noise.draw[1]),
                                       ", 10: ", figure(noise.draw[2]), ", 20: ", figure(noise.draw[3]));
@@ -263,7 +263,7 @@ Result run(const Request& request) {
     const double pairing = pairing_difference(request.seed), shifted = shift_error(rope, request.seed);
 
     Result result;
-    std::vector<double> at_100; // of each base
+    std::vector<double> at_100; // for each base
     result.pictures = {random_picture(std::move(spread)), decay_picture(table), bases_picture(at_100),
                        std::move(slip_picture)};
     result.found = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long the rows are that are added: word vectors and waves, with the scale sqrt(d) and without it.
+// The lengths of the rows that are added: word vectors and waves, with the scale sqrt(d) and without it.
 // Vaswani et al. 2017, arXiv 1706.03762, section 3.4.
 #include "model/model.h"
 #include "tools/lab/math/numbers.h"
@@ -13,7 +13,7 @@ namespace ordo::lab {
 
 namespace {
 
-// Mean length of rows of N(0, 1/d), as embeddings start.
+// Mean length of rows of N(0, 1/d), the initial embeddings.
 double embedding_length(int d, std::uint64_t seed) {
     Sample lengths;
     for (std::uint64_t i = 0; i < 64; ++i)
@@ -21,8 +21,8 @@ double embedding_length(int d, std::uint64_t seed) {
     return lengths.mean();
 }
 
-// Mean cosine of two random words at one position, and of one word at two positions, once rows of waves were added to
-// rows of N(0, deviation^2): what a norm and a product see of the word and of the position.
+// Mean cosine of two random words at one position, and of one word at two positions. Rows of waves are added to rows
+// of N(0, deviation^2). The cosines show how much of the word and of the position a norm and a product keep.
 struct Alike {
     double waves_over_embedding = 0, same_position = 0, same_word = 0;
 };
@@ -53,7 +53,7 @@ Alike alike(int d, double deviation, std::uint64_t seed) {
     return {std::sqrt(d / 2.0) / lengths.mean(), position.mean(), word.mean()};
 }
 
-// What a bound on the values does not say: a row of the table for each size of embeddings, and the sentence on them.
+// Compares embeddings whose values have the same bound: a row of the table for each size, and a sentence.
 std::string overshadowing(std::uint64_t seed, Figures& figures) {
     constexpr int d = 512;
     const Alike narrow = alike(d, 1 / std::sqrt(d), seed), broad = alike(d, 1, seed);
@@ -67,7 +67,7 @@ std::string overshadowing(std::uint64_t seed, Figures& figures) {
                 ": what decides is the embedding's size, not the bound.");
 }
 
-// Of a trained model: the mean length of its embedding's rows, and of what its encoding makes of them less that.
+// For a trained model: the mean length of its embedding's rows, and of these rows as its encoding scales them.
 void add_trained(const Trained& trained, Figures& figures) {
     const Model model = Model::load(trained.file);
     const Model::Impl& m = impl_of(model);
@@ -78,7 +78,7 @@ void add_trained(const Trained& trained, Figures& figures) {
         std::vector<float> x(static_cast<std::size_t>(d));
         m.weights.embedding().row(token, x.data());
         embeddings.add(norm(x));
-        // The encoding of this row, and of one of zeros: what is added whatever the word.
+        // Encodes this row and a row of zeros. The encoded zeros are the part that does not depend on the word.
         std::vector<float> zero(x.size());
         const std::vector<int> position = {token / 16 % m.blueprint.context};
         m.encodings.embed(view(x.data(), 1, d), {position, {}});
@@ -101,7 +101,7 @@ Result run(const Request& request) {
     for (const int d : {8, 32, 64, 128, 256, 512, 768, 1024}) {
         const double e = embedding_length(d, request.seed);
         const double pe = norm(LooseEncoding("sinusoidal:scale=1", {d, 1, d, 1, 16}).table(1, {}, 7).rows[0]);
-        // What the engine's default makes of a row of ones: sqrt(d) of it, and the waves.
+        // The engine's default encoding of a row of ones: sqrt(d) times the row, plus the waves.
         std::vector<float> ones(static_cast<std::size_t>(d), 1.0f), zeros(ones.size());
         const LooseEncoding scaled("sinusoidal", {d, 1, d, 1, 16});
         scaled.embed(view(ones.data(), 1, d), 7);

@@ -40,7 +40,7 @@ Matrix times(const Matrix& a, const Matrix& b) {
     return out;
 }
 
-// Where element c of row t of head h lies in [T, d].
+// The index of element c of row t of head h in [T, d].
 std::pair<std::size_t, std::size_t> place(HeadSplit split, std::size_t h, std::size_t t, std::size_t c,
                                           std::size_t tokens, std::size_t e, std::size_t d) {
     if (split == HeadSplit::transposed) return {t, h * e + c};

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What formulas and code beside the introductory texts compute, each next to the right one, in double.
+// Formulas and code from the introductory texts, each next to the correct version, in double.
 #pragma once
 
 #include "tools/lab/math/numbers.h"
 
 namespace ordo::lab {
 
-// The sinusoidal table of a class whose exponent lost its parentheses: denominator base^(k - 1/d) for all k of
-// 0 .. d - 1, a sine and a cosine of each, [rows, 2 d]. From a notebook's "Test the class".
+// The sinusoidal table of a class whose exponent lost its parentheses: the denominator is base^(k - 1/d) for all k of
+// 0 .. d - 1, with a sine and a cosine each, [rows, 2 d]. From a notebook's "Test the class".
 std::vector<Vector> table_without_parentheses(int rows, int d);
 
-// One layer of causal attention, T tokens of width d, embeddings and weights drawn as a study's code draws its own
-// (deviations 1/sqrt(d), 1/sqrt(d + e) and, for the output, 1/sqrt(2 d)): how much the outputs of the tokens before
-// the last change when another token takes the last place.
+// One layer of causal attention, T tokens of width d. Embeddings and weights are drawn as in a study's code, with
+// deviations 1/sqrt(d), 1/sqrt(d + e) and, for the output, 1/sqrt(2 d). Measures how much the outputs of the tokens
+// before the last change when another token takes the last place.
 enum class HeadSplit {
-    transposed, // [T, d] as [T, heads, e], then the two first axes swapped
-    reshaped    // [T, d] read straight as [heads, T, e], merged as if it had been transposed
+    transposed, // [T, d] as [T, heads, e], then the first two axes swapped
+    reshaped    // [T, d] read directly as [heads, T, e], merged as if it had been transposed
 };
 struct Leak {
     Vector changes;       // largest difference of each of the T - 1 tokens
@@ -23,10 +23,10 @@ struct Leak {
 };
 Leak leak(HeadSplit split, int tokens, int d, int heads, std::uint64_t seed);
 
-// The gradient of a loss through a softmax, relative error against central differences.
+// The gradient of a loss through a softmax: relative error against central differences.
 struct SoftmaxGradient {
-    double right = 0;         // ds = (diag(a) - a a^T) g, of a = softmax(s), g = dL/da
-    double from_gradient = 0; // the same with g in the place of a
+    double right = 0;         // ds = (diag(a) - a a^T) g, where a = softmax(s) and g = dL/da
+    double from_gradient = 0; // the same with g in place of a
 };
 SoftmaxGradient softmax_gradient(int n, std::uint64_t seed);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ALiBi's slopes, its matrices, and what they do to a weight: e^(-m D) at distance D.
+// ALiBi's slopes, its matrices, and the factor e^(-m D) that they apply to a weight at distance D.
 #include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/study/encodings.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int most_heads = 16, most_length = 2048;
 
-// The causal bias of one head, [length, length]; what the mask hides is blank.
+// The causal bias of one head, [length, length]. Masked entries are blank.
 std::vector<std::vector<double>> matrix_of(int heads, int head, int length) {
     auto rows = LooseEncoding("alibi", dims_of(8, heads)).table(length, {}, 0, head).rows;
     for (auto& row : rows)
@@ -34,7 +34,7 @@ NamedFigures slope_table() {
     return out;
 }
 
-// The bias of three queries and keys, all heads below each other.
+// The bias of three queries and keys, with all heads below each other.
 NamedFigures worked_matrix(int heads, int head) {
     NamedFigures out{"worked",
                      "What is added to the scores of three tokens, head " + std::to_string(head) + " of " +
@@ -52,7 +52,7 @@ NamedFigures worked_matrix(int heads, int head) {
     return out;
 }
 
-// What one head leaves of a weight at each distance.
+// The fraction of a weight that one head keeps at each distance.
 Series kept_by(const char* spec, int heads, int head, int length, std::string label) {
     const auto encodings = make_encodings(spec, dims_of(8, heads));
     // The last query's row, from its own key back.
@@ -69,7 +69,7 @@ Series kept_by(const char* spec, int heads, int head, int length, std::string la
 constexpr const char* distance_label = "distance D, in positions";
 constexpr const char* factor_label = "factor on the weight before the sum";
 
-// Other shapes of the decay, of the head in the middle. The exponential ones are ALiBi's for small distances.
+// Other shapes of the decay, for the head in the middle. For small distances the exponential ones equal ALiBi's.
 Picture shapes_picture(int heads, int length) {
     Curves curves;
     const int head = (heads - 1) / 2;
@@ -109,10 +109,10 @@ Picture all_slopes() {
             "head", "number of heads", std::move(map)};
 }
 
-// The bias of these heads, in the same colours for the same bias.
+// The bias of these heads, on one colour scale.
 std::vector<Picture> bias_pictures(int heads, std::span<const int> shown, int length) {
     std::vector<Picture> pictures;
-    double least = 0; // at no distance it is 0
+    double least = 0; // 0 at every distance
     for (const int head : shown) {
         HeatMap map{.values = matrix_of(heads, head, length), .value_label = "added to the score", .diverging = false};
         least = std::min(least, map.values.back().front()); // of the largest distance

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rotate and stretch: what tells a position from the one a turn later, and what a norm leaves of it.
+// Rotate and stretch: how a position differs from the position one turn later, and how much of it a norm keeps.
 // Ben Kurzion, "Investigating Transformer Positional Encodings" (github.com/benkurzion/Transformer).
 #include "ops/norm.h"
 #include "tools/lab/lab.h"
@@ -32,13 +32,13 @@ std::vector<float> normed(Norm kind, std::vector<float> x) {
     return x;
 }
 
-// ---- What a norm does to it -------------------------------------------------------------------
+// ---- The effect of a norm ---------------------------------------------------------------------
 
-// t against t + period, the worst over all t of a period.
+// Compares t with t + period. Each value is the worst over all t of a period.
 struct AfterNorm {
-    double before = 0;                                     // length at t + period over that at t
+    double before = 0;                                     // length at t + period over length at t
     double rms = 1, layer = 1;                             // the same after the norm
-    double rms_cosine = HUGE_VAL, layer_cosine = HUGE_VAL; // the least
+    double rms_cosine = HUGE_VAL, layer_cosine = HUGE_VAL; // the smallest
 };
 
 AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) {
@@ -62,7 +62,7 @@ AfterNorm after_norm(int period, const std::vector<float>& x, Figures& figures) 
 
 // ---- The scale --------------------------------------------------------------------------------
 
-// Length after over length before, of an embedding whose length is about 1, as N(0, 1/d) makes it.
+// The ratio of the lengths after and before, for an embedding of length about 1, as in N(0, 1/d).
 double shrink(const std::vector<float>& x, Figures& figures, Series& curve) {
     const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
     for (const int t : {0, 1, 3, 35, 36, 71, 72, 107, 108, 180, 359, 360}) {
@@ -76,7 +76,7 @@ double shrink(const std::vector<float>& x, Figures& figures, Series& curve) {
     return norm(at_position(encoding, x, 0)) / norm(x);
 }
 
-// What twice the input gives, over what once gives: 2 if it were linear.
+// The ratio of the outputs for twice the input and for the input: 2 if the encoding were linear.
 double doubled(const std::vector<float>& x) {
     const LooseEncoding encoding(spec_of(36), {width, 1, width, 1, 256});
     std::vector<float> twice = x;
@@ -96,8 +96,8 @@ void collisions(int period, std::span<const std::pair<int, int>> pairs, Figures&
     }
 }
 
-// Offsets at which a wave of one radian per position comes nearer to a whole number of turns than at any
-// offset before; and how far the rows of the sinusoidal table of width 8 and 128 are apart there.
+// Offsets at which a wave of one radian per position comes nearer to a whole number of turns than at any offset
+// before. Also the distances of the rows of the sinusoidal table at these offsets, for widths 8 and 128.
 void near_collisions(Figures& figures) {
     const LooseEncoding narrow("sinusoidal:scale=1", {8, 1, 8, 1, 1024}),
         wide("sinusoidal:scale=1", {width, 1, width, 1, 1024});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of every registered encoding as a picture, whatever it is a table of.
+// A picture of every registered encoding's table.
 #include "core/error.h"
 #include "encoding/base/stack.h"
 #include "model/model.h"
@@ -16,13 +16,13 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr int most_length = 2048, most_cells = 1 << 20; // of a table that is kept as a picture
+constexpr int most_length = 2048, most_cells = 1 << 20; // of a table shown as a picture
 
 struct Size {
     int length, width, heads;
 };
 
-// What tells columns apart when each holds one kind of number: "position,angle,scale", not "dim0,dim1".
+// Whether all columns hold one kind of number, as in "dim0,dim1"; "position,angle,scale" is the opposite.
 bool is_matrix(std::span<const std::string> header) {
     const std::string& name = header.front();
     return !name.empty() && name.back() >= '0' && name.back() <= '9';
@@ -38,13 +38,13 @@ HeatMap heat_map(std::vector<std::vector<double>> values, const std::string& lab
     return map;
 }
 
-// "key0" is "key".
+// Drops the digits at the end: "key0" becomes "key".
 std::string word_of(std::string name) {
     while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.pop_back();
     return name;
 }
 
-// What a bias does along the distance, by the row of the last query: "falls with the distance, from 0 to -23.5".
+// Describes a bias along the distance, from the row of the last query: "falls with the distance, from 0 to -23.5".
 std::string course_of(const std::vector<double>& row) {
     Vector far; // by distance
     for (auto value = row.rbegin(); value != row.rend(); ++value)
@@ -63,7 +63,7 @@ std::string span_of(const Vector& values) {
     return *least == *most ? figure(*least) + " throughout" : text("from ", figure(*least), " to ", figure(*most));
 }
 
-// Of rows by position and pair, what the first and the last pair come to in a column.
+// For rows by position and pair: the range of a column over the first pair and over the last.
 std::string extent_by_pair(const Table& table, std::size_t column) {
     std::map<int, Vector> pairs;
     for (const auto& row : table.rows) pairs[static_cast<int>(row[1])].push_back(row[column]);
@@ -73,13 +73,13 @@ std::string extent_by_pair(const Table& table, std::size_t column) {
     return pairs.size() == 1 ? begin : text(begin, ", pair ", last, " ", span_of(values));
 }
 
-// A picture for every kind of number in a table: of a matrix one, otherwise one for each column after those that
-// say where its rows stand ("position", "pair"), over these.
+// A picture for every kind of number in a table. A matrix has one picture. Other tables have one for each column
+// after the coordinates ("position", "pair"), over these coordinates.
 std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
                                  const std::string& kind_of_row) {
     std::vector<Picture> pictures;
     const std::span<const std::string> header(table.header);
-    // Rows stand in their order, or where their first number says: at a distance.
+    // Rows are in order, or each row's first number is its coordinate, such as a distance.
     const std::size_t begin = is_matrix(header) ? 0 : 1;
     if (header.size() > begin && is_matrix(header.subspan(begin))) {
         const bool bias = word_of(header[begin]) == "key";
@@ -107,12 +107,12 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
         if (!pairs) {
             Series series;
             Curves curves;
-            if (table.header[0] == "head") { // there is nothing between two heads
+            if (table.header[0] == "head") { // no values lie between two heads
                 series.style = Series::Style::points;
                 for (const auto& row : table.rows) curves.x_names.push_back(text(row[0]));
             }
-            if (column == "scale") series.style = Series::Style::steps;  // from one turn to the next
-            if (column == "angle") series.style = Series::Style::points; // which begins again after a turn
+            if (column == "scale") series.style = Series::Style::steps;  // constant within a turn
+            if (column == "angle") series.style = Series::Style::points; // starts again at 0 after each turn
             for (const auto& row : table.rows) {
                 series.x.push_back(row[0]);
                 series.y.push_back(row[c]);
@@ -134,7 +134,7 @@ std::vector<Picture> pictures_of(const std::string& name, const std::string& spe
     return pictures;
 }
 
-// Its name, rows, columns, least and most.
+// The name, rows, columns, smallest and largest value of a picture.
 std::vector<Cell> extent_of(const Picture& picture) {
     if (const auto* map = std::get_if<HeatMap>(&picture.content)) {
         HeatMap plain{.values = map->values, .diverging = false};
@@ -147,7 +147,7 @@ std::vector<Cell> extent_of(const Picture& picture) {
     return {picture.name, static_cast<std::int64_t>(y.size()), std::int64_t{1}, *least, *most};
 }
 
-// Angles of many turns would leave the slow pairs in one colour.
+// Reduces angles modulo a turn. Otherwise the angles of many turns would show all slow pairs in one colour.
 void show_within_a_turn(Picture& picture) {
     auto* map = std::get_if<HeatMap>(&picture.content);
     if (!map || map->value_label != "angle") return;
@@ -164,7 +164,7 @@ bool differ(const std::vector<std::vector<double>>& a, const std::vector<std::ve
     });
 }
 
-// Shows an encoding's main table, of the first and the last head if they differ. remark: what its title says of it.
+// Shows an encoding's main table, for the first and the last head if they differ. remark is added to its title.
 void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding, const std::string& name, Size size,
                 const std::string& remark = {}) {
     size.length = std::min(size.length, encoding.max_position());
@@ -179,7 +179,7 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
         const std::string title =
             encoding.spec() +
             (by_head ? ", head " + std::to_string(head) + " of " + std::to_string(size.heads) : std::string()) + remark;
-        // Who has a limit on segments has a row for each.
+        // An encoding with a limit on segments has a row for each segment.
         const bool segments = encoding.max_segment() < std::numeric_limits<int>::max();
         for (Picture& picture : pictures_of(stem, title, table, segments ? "segment" : "position")) {
             summary.figures.rows.push_back(extent_of(picture));
@@ -189,12 +189,12 @@ void add_tables(Result& result, NamedFigures& summary, const Encoding& encoding,
     }
 }
 
-// An encoding with tensors is shown as the shipped weights have it, or if none do, as its training would begin.
+// Shows an encoding with tensors as trained in the shipped weights. Without such weights, shows it as initialized.
 void add_trained(Result& result, NamedFigures& summary, const std::string& spec, const std::string& name, Size size,
                  std::uint64_t seed) {
     const std::optional<std::filesystem::path> file = tools::weights_trained_with(spec);
     if (!file) {
-        const int d_head = std::max(2, size.width / size.heads / 2 * 2); // rotations turn pairs
+        const int d_head = std::max(2, size.width / size.heads / 2 * 2); // rotations act on pairs
         const LooseEncoding loose(spec, {size.width, size.heads, d_head, 1, 256}, seed);
         add_tables(result, summary, *loose.stack().items()[0], name, size, ", untrained");
         result.notes.push_back(spec +
@@ -216,14 +216,14 @@ Result run(const Request& request) {
     if (size.width < 2 || size.width > most_cells / size.length)
         fail(ErrorCode::usage, "option --dim: expected 2 to ", most_cells / size.length, " for --length ", size.length,
              ", found ", size.width);
-    const Dims dims{size.width, heads, size.width, 1, 256}; // whoever turns heads turns --dim columns
+    const Dims dims{size.width, heads, size.width, 1, 256}; // encodings that rotate heads rotate --dim columns
     Result result;
     NamedFigures summary{"tables",
                          "The main table of each encoding, what it holds apart; ordo table NAME --part PART has others",
                          {{"table", "rows", "columns", "least", "most"}, {}}};
     int shown = 0;
-    std::string empty;                // encodings that there is nothing to show of
-    std::map<std::string, int> names; // how often each was met: one encoding may come with several parameters
+    std::string empty;                // encodings without a table
+    std::map<std::string, int> names; // how often each occurred: one encoding may come with several parameters
     for (const std::string& sum : request.encodings("all"))
         for (std::size_t at = 0; at < sum.size();) {
             const std::size_t end = std::min(sum.find('+', at), sum.size());
@@ -233,7 +233,7 @@ Result run(const Request& request) {
             std::string name = spec.substr(0, spec.find(':'));
             if (const int met = names[name]++; met > 0) name += "-" + std::to_string(met + 1);
             const std::size_t before = summary.figures.rows.size();
-            for (const auto& encoding : make_encodings(spec, dims)) // none for "none"
+            for (const auto& encoding : make_encodings(spec, dims)) // the list is empty for "none"
                 if (encoding->tensors().empty())
                     add_tables(result, summary, *encoding, name, size);
                 else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sinusoidal table as curves: each dimension along the positions, each position along the dimensions.
+// The sinusoidal table as curves: each dimension over the positions, each position over the dimensions.
 #include "tools/lab/lab.h"
 #include "tools/lab/study/encodings.h"
 
@@ -46,7 +46,7 @@ Picture four_dimensions(const Table& table) {
             "position", "value added", std::move(curves)};
 }
 
-// What the sine and the cosine of each pair are taken of.
+// The arguments of the sine and the cosine of each pair.
 Picture angles() {
     const Table table = sinusoidal_table(wide, shown_positions[3] + 1, "angle");
     Curves curves{.log_y = true};
@@ -61,7 +61,7 @@ Picture angles() {
         "dimension 2i", "angle, in radians", std::move(curves)};
 }
 
-// One position's row as it is, sines and cosines in turn.
+// One position's row as stored: sines and cosines alternate.
 Picture all_dimensions(const Table& table) {
     constexpr int position = shown_positions[2];
     Curves curves;
@@ -87,8 +87,8 @@ Picture each_position(const Table& table) {
             "dimension", "value added, each curve 2.5 above the one before", std::move(curves)};
 }
 
-// What a query that asks for the word 5 places on, PE(p) turned by 5, finds at each offset: the mean of
-// cos(w (offset - 5)) over the frequencies w, as PE(p + k) is PE(p) turned by k.
+// The query PE(p) rotated by 5 positions asks for the word 5 places on. At each offset it scores the mean of
+// cos(w (offset - 5)) over the frequencies w, because PE(p + k) is PE(p) rotated by k.
 constexpr int asked_offset = 5, most_offset = 64;
 
 double found_at(int width, int offset) {
@@ -120,7 +120,7 @@ Picture asking() {
             "offset, in positions", "score over the greatest", std::move(curves)};
 }
 
-// Every other dimension from the first: 0 has the sines, 1 the cosines.
+// Every other dimension after `first`: 0 selects the sines, 1 the cosines.
 Picture along_dimensions(const Table& table, std::size_t first) {
     Curves curves;
     for (const int p : shown_positions) {
@@ -145,7 +145,7 @@ Picture transposed(const Table& table) {
             "dimension", std::move(map)};
 }
 
-// What the table must hold at any width.
+// Properties that the table has at any width.
 NamedFigures properties() {
     NamedFigures out{
         "properties",

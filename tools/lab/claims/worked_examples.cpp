@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The examples that the introductory texts work by hand, from the engine, beside what they print.
+// The examples that the introductory texts work by hand, computed by the engine, next to the printed values.
 #include "tools/lab/claims/slips.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/math/numbers.h"
@@ -21,7 +21,7 @@ constexpr double notebook[10][6] = {
     {0.9894, -0.1455, 0.3629, 0.9318, 0.0172, 0.9999},  {0.4121, -0.9111, 0.4057, 0.9140, 0.0194, 0.9998}};
 constexpr double notebook_denominators[] = {1.0000, 21.5443, 464.1590};
 
-// The number of each row comes before it under a name, if there is one; a column of pairs holds whole numbers.
+// With `rows`, a first column of this name numbers the rows. A column of pairs holds whole numbers.
 Figures figures_of(const Table& table, int decimals, const char* rows = nullptr) {
     Figures figures{{}, {}, decimals};
     if (rows) figures.columns.emplace_back(rows);
@@ -39,7 +39,7 @@ Figures figures_of(const Table& table, int decimals, const char* rows = nullptr)
     return figures;
 }
 
-// With a column of names after the first.
+// Adds a column of names after the first column.
 Figures named(Figures figures, const char* column, const std::vector<const char*>& names) {
     figures.columns.insert(figures.columns.begin() + 1, column);
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -47,7 +47,7 @@ Figures named(Figures figures, const char* column, const std::vector<const char*
     return figures;
 }
 
-// Sines and cosines as the notebook stacks them, [10, 3, 2]: a row for each position and pair.
+// Sines and cosines stacked as in the notebook, [10, 3, 2]: a row for each position and pair.
 Figures stack() {
     Figures figures{{"position", "pair", "sin", "cos"}, {}, 4};
     for (const std::vector<double>& row : sinusoidal_table(6, 10, "stack").rows) {
@@ -80,11 +80,11 @@ void add_notebook(Result& result) {
         " of their size: the notebook computes in float."));
 }
 
-// What the notebook prints where it tests its class, row 1: 12 columns in the place of 6.
+// The notebook's output where it tests its class, row 1: 12 columns in place of 6.
 constexpr double notebook_class[] = {-9.9749e-01, -7.0741e-02, 4.6416e-04, 1, 4.6416e-08, 1,
                                      4.6416e-12,  1,           4.6416e-16, 1, 4.6416e-20, 1};
 
-// The table of a class whose exponent lost its parentheses, and beside its columns those that it should have.
+// The table of a class whose exponent lost its parentheses, next to the columns that it should have.
 void add_class(Result& result) {
     const std::vector<Vector> wrong = table_without_parentheses(10, 6);
     const Table right = sinusoidal_table(6, 10);
@@ -98,7 +98,7 @@ void add_class(Result& result) {
             std::vector<Cell>& cells = figures.rows.emplace_back();
             cells = {static_cast<std::int64_t>(p), std::string(name)};
             for (const double v : *row) cells.emplace_back(std::strtod(figure(v, 5).c_str(), nullptr));
-            cells.resize(figures.columns.size()); // the right table is half as wide
+            cells.resize(figures.columns.size()); // the correct table is half as wide
         }
     result.tables.push_back({"class-test",
                              "What the notebook's class yields, to five digits as printed there, over the right table: "
@@ -119,7 +119,7 @@ void add_class(Result& result) {
                                 ", and the others less."));
 }
 
-// Two kinds of trained rows beside each other: w = e + p + s, the rows as they start.
+// Adds two kinds of trained rows, w = e + p + s, with the rows as initialized.
 void add_segments(Result& result) {
     constexpr int d = 8, shown = 4;
     const std::vector<int> positions = {0, 1, 2, 3, 4, 5}, segments = {0, 0, 0, 1, 1, 1};
@@ -153,8 +153,8 @@ void add_segments(Result& result) {
                                 "same s."));
 }
 
-// Rows of learned positions as they start: nn.init.kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(d), 1/sqrt(d)), since
-// its bound is sqrt(2 / (1 + a^2)) sqrt(3 / d) (He et al. 2015, arXiv 1502.01852); the engine draws normal numbers.
+// Learned positions at initialization: nn.init.kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(d), 1/sqrt(d)), since
+// its bound is sqrt(2 / (1 + a^2)) sqrt(3 / d) (He et al. 2015, arXiv 1502.01852). The engine draws normal numbers.
 void add_start(Result& result, std::uint64_t seed) {
     constexpr int rows = 5000, d = 10;
     constexpr double a_squared = 5;
@@ -177,7 +177,7 @@ void add_start(Result& result, std::uint64_t seed) {
                                 " (drawn: ", figure(sample_of(kaiming).deviation()), ")."));
 }
 
-// The shapes that the texts print, of tables of the engine.
+// The shapes that the texts print, for tables of the engine.
 void add_shapes(Result& result) {
     const auto size = [](int width, int length, const char* part) {
         const Table table = sinusoidal_table(width, length, part);
@@ -216,7 +216,7 @@ void add_small(Result& result) {
         most = std::max(most, *std::max_element(row.begin(), row.end()));
         squares = std::max(squares, std::abs(dot(row, row) - 4));
     }
-    // Rows of a shorter table are those of a longer one.
+    // The rows of a shorter table are the first rows of a longer one.
     const bool prefix = std::equal(three.rows.begin(), three.rows.end(), sinusoidal_table(4, 100).rows.begin());
     result.found.push_back(text("128 positions of width 8: a table of ", table.rows.size(), " x ", table.rows[0].size(),
                                 ", values from ", figure(least, 6), " to ", figure(most, 6),
@@ -227,7 +227,7 @@ void add_small(Result& result) {
                                 " in a table of 3 and of 100."));
 }
 
-// PE(p + k) = M_k PE(p), where M_k turns pair i by k w_i.
+// PE(p + k) = M_k PE(p), where M_k rotates pair i by k w_i.
 void add_linear(Result& result) {
     constexpr int d = 128, shift = 17;
     const Table table = sinusoidal_table(d, 200);

@@ -17,7 +17,7 @@ void widen(Range& range, double value) {
     range.high = std::max(range.high, value);
 }
 
-// An axis needs a length, and one that its numbers can be told apart on.
+// An axis needs a length, large enough to tell its numbers apart.
 Range closed(Range range) {
     if (range.low > range.high) return {0, 1};
     const double size = std::max(std::abs(range.low), std::abs(range.high)), least = 1e-9 * size;
@@ -153,7 +153,7 @@ std::string wrapped(std::string_view text, int width, int indent) {
 std::string color_code(Color color, const Screen& screen) {
     const auto text = [](int value) { return std::to_string(value); };
     if (screen.true_color) return "2;" + text(color.red) + ";" + text(color.green) + ";" + text(color.blue);
-    // The nearest of the 6 x 6 x 6 colours that every terminal with 256 has.
+    // The nearest of the 6 x 6 x 6 colours that every terminal with 256 colours has.
     const auto level = [](std::uint8_t value) { return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40; };
     return "5;" + text(16 + 36 * level(color.red) + 6 * level(color.green) + level(color.blue));
 }

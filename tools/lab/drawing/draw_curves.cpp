@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Curves in characters: eight dots to a character (Unicode's Braille patterns) where colours tell the
-// series apart or there is one; otherwise a letter for each. Intervals are strokes.
+// Curves in characters. With one series, or with colours that tell the series apart, each character has eight dots
+// (Unicode's Braille patterns). Otherwise each series has a letter. Intervals are strokes.
 #include "tools/lab/drawing/draw.h"
 #include "tools/lab/drawing/looks.h"
 
@@ -12,7 +12,7 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr int lines = 20, margin = 10; // margin: of the numbers at the left
+constexpr int lines = 20, margin = 10; // margin: columns of the numbers at the left
 
 // A grid of characters with 2 x 4 dots each; a character belongs to the series that drew on it last.
 class Canvas {
@@ -23,15 +23,15 @@ public:
     struct Cell {
         unsigned dots = 0;
         int owner = -1;      // series; -2: a reference line
-        bool stroke = false; // nothing but intervals
+        bool stroke = false; // contains only intervals
     };
-    // The characters that a value falls in.
+    // The row of characters for a value.
     int row_of(double y) const { return dot_y(y) / 4; }
     int column_of(double x) const { return dot_x(x) / 2; }
     const Cell& at(int row, int column) const { return cells_[static_cast<std::size_t>(row * columns_ + column)]; }
 
     void point(double x, double y, int owner) { dot(dot_x(x), dot_y(y), owner); }
-    // A thick dot that stands out of a line.
+    // A thick dot, visible on a line.
     void mark(double x, double y, int owner) {
         for (const int dx : {0, 1})
             for (const int dy : {0, 1}) dot(dot_x(x) + dx, dot_y(y) + dy, owner);
@@ -45,7 +45,7 @@ public:
                 static_cast<int>(std::lround(ay + (by - ay) * part)), owner);
         }
     }
-    // Below what is drawn later.
+    // Later drawings cover it.
     void interval(double x, double low, double high, int owner) {
         line(x, low, x, high, owner);
         for (int row = row_of(high); row <= row_of(low); ++row)
@@ -118,7 +118,7 @@ std::string letter(int series) {
     return std::string(1, letters[static_cast<std::size_t>(series) % letters.size()]);
 }
 
-// How each series looks: in a colour of its own, or as letters where colours do not tell them apart.
+// The look of each series: a colour of its own, or a letter if colours cannot tell them apart.
 class Inks {
 public:
     Inks(const Curves& curves, const Screen& screen) : looks_(looks_of(curves)), screen_(screen) {
@@ -127,7 +127,7 @@ public:
         letters_ = colors.size() < looks_.size() || (looks_.size() > 1 && !screen.color);
     }
     bool letters() const { return letters_; }
-    // text in the colour of a series.
+    // Returns text in the colour of a series.
     std::string colored(const std::string& text, int series) const {
         if (!screen_.color) return text;
         const Color color = looks_[static_cast<std::size_t>(series)].color;
@@ -177,7 +177,7 @@ std::string legend(const Curves& curves, const Inks& inks, const Screen& screen)
     return out.empty() ? out : out + "\n";
 }
 
-// The line below the canvas with a mark at each tick, the numbers below these, and the label.
+// The line below the canvas with a mark at each tick, the numbers below the marks, and the label.
 std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& canvas, const Range& x, int columns) {
     std::vector<bool> marked(static_cast<std::size_t>(columns));
     std::string numbers;
@@ -192,7 +192,7 @@ std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& c
         const int at = canvas.column_of(tick.at);
         const int begin = std::min(margin + at - columns_of(tick.text) / 2, margin + columns - columns_of(tick.text));
         marked[static_cast<std::size_t>(at)] = true;
-        if (!numbers.empty() && begin <= static_cast<int>(numbers.size())) continue; // would touch the last
+        if (!numbers.empty() && begin <= static_cast<int>(numbers.size())) continue; // would touch the number before
         numbers.resize(static_cast<std::size_t>(begin), ' ');
         numbers += tick.text;
     }
@@ -203,7 +203,7 @@ std::string x_axis(const Picture& picture, const Curves& curves, const Canvas& c
     return line + "\n" + numbers + "\n" + std::string(static_cast<std::size_t>(margin + before), ' ') + label + "\n";
 }
 
-// What stands left of each line.
+// The text to the left of each line.
 std::vector<std::string> y_axis(const Curves& curves, const Canvas& canvas, const Range& y) {
     std::vector<std::string> labels(lines);
     for (const Tick& tick : ticks_of(y, curves.log_y, 5))

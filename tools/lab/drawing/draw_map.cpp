@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A heat map in characters: in colour two values to a character, the upper and the lower half of a block.
+// A heat map in characters. With colour, each character shows two values, as the upper and lower half of a block.
 #include "tools/lab/drawing/draw.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string name_of(const std::vector<std::string>& names, int first, std::size_
     return names.empty() ? std::to_string(first + static_cast<int>(i)) : names[i];
 }
 
-// Rows and columns so many apart. Means would make one grey of sines and cosines that stand side by side.
+// Keeps every rows-th row and every cols-th column. Means would turn alternating sines and cosines into one grey.
 Values sampled(const Values& values, std::size_t rows, std::size_t cols) {
     Values out;
     for (std::size_t r = 0; r < values.size(); r += rows) {
@@ -29,7 +29,7 @@ Values sampled(const Values& values, std::size_t rows, std::size_t cols) {
     return out;
 }
 
-// How many apart are those that are shown, of so many in so much room.
+// The step between shown cells, so that count cells fit into room.
 std::size_t stride_of(std::size_t count, std::size_t room) {
     return (count + room - 1) / room;
 }
@@ -54,7 +54,7 @@ private:
     int room() const { return screen_.width - margin_ - 1; }
     std::size_t cols() const { return map_.values[0].size(); }
 
-    // Of a cell with its number and the space before it.
+    // The columns of a cell's number and the space before it.
     int number_width() const {
         int width = 5;
         for (std::size_t c = 0; c < map_.x_names.size(); ++c) width = std::max(width, columns_of(map_.x_names[c]) + 1);
@@ -67,7 +67,7 @@ private:
         return std::isnan(value) ? "" : std::abs(value) < 1000 ? tools::fixed_text(value, 3) : axis_text(value);
     }
     std::string line_label(const std::string& name) const { return fitted(name, margin_, true) + " "; }
-    // A line or more under the map.
+    // One or more lines under the map.
     std::string below(const std::string& text) const {
         return line_label("") + wrapped(text, screen_.width, margin_ + 1) + "\n";
     }
@@ -100,7 +100,7 @@ private:
 
     std::string blocks() {
         const int wide = room(), per_line = screen_.color ? 2 : 1;
-        // Columns an odd number apart, so that even and odd ones take turns as they do in the map.
+        // An odd step between columns: even and odd columns alternate, as they do in the map.
         const std::size_t fewest = stride_of(cols(), static_cast<std::size_t>(wide));
         const std::size_t by_cols = fewest > 1 ? fewest | 1 : 1;
         const std::size_t by_rows = stride_of(map_.values.size(), most_rows);
@@ -109,7 +109,7 @@ private:
         std::string out = line_label(picture_.y_label) + "\n";
         for (std::size_t r = 0; r < values.size(); r += static_cast<std::size_t>(per_line)) {
             out += line_label(name_of(map_.y_names, map_.first_y, r * by_rows));
-            std::string colors; // those in force
+            std::string colors; // the current colours
             for (std::size_t c = 0; c < values[0].size(); ++c) {
                 const double lower = r + 1 < values.size() ? values[r + 1][c] : NAN;
                 out += screen_.color ? halves(values[r][c], lower, repeat, colors) : shade(values[r][c], repeat);
@@ -141,7 +141,7 @@ private:
         for (int i = 0; i < repeat; ++i) out += shades[level];
         return out;
     }
-    // colors: the sequence that was written last, and the new one after.
+    // colors: the escape sequence in force, updated by the call.
     std::string halves(double above, double lower, int repeat, std::string& colors) const {
         const bool up = std::isfinite(above), down = std::isfinite(lower);
         std::string wanted;
@@ -166,7 +166,7 @@ private:
         return line_label("") + first + fitted("", std::max(middle, 1)) + last + "\n" + below(label);
     }
 
-    // The scale of colours, or what each shade stands for.
+    // The scale of colours, or the value of each shade.
     std::string legend() const {
         const std::string low = axis_text(range_.low), high = axis_text(range_.high);
         std::string out;
@@ -196,7 +196,7 @@ private:
     const HeatMap& map_;
     const Screen& screen_;
     Range range_;
-    int margin_ = 0; // columns of what stands left of a line, without the space
+    int margin_ = 0; // columns to the left of a line, without the space
 };
 
 } // namespace

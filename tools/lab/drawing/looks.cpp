@@ -11,15 +11,15 @@ namespace ordo::lab {
 
 namespace {
 
-// Filled circle, square, triangles, diamond and pentagon, then the same without filling. 11 and the 7 colours have no
-// common factor: 77 looks in all.
+// Filled circle, square, triangles, diamond and pentagon, then the same unfilled. 11 marks and 7 colours have no common
+// factor, so there are 77 looks.
 constexpr std::array<int, 11> marks{7, 5, 9, 11, 13, 15, 6, 4, 8, 10, 12};
 constexpr int dashes = 5;
 
-// Variants of an encoding that several pictures show, by how their labels begin, each with its own mark.
+// Variants of an encoding that several pictures show, by the beginning of their labels. Each has its own mark.
 struct Variant {
     std::string_view label;
-    std::size_t number; // of the encoding's marks, the encoding itself having 0
+    std::size_t number; // of the encoding's marks; the encoding itself has 0
 };
 constexpr Variant variants[] = {{"rope-none", 1},
                                 {"pattern(rope,none)", 1},
@@ -36,7 +36,7 @@ const Variant* variant_of(std::string_view label) {
 }
 
 // The place in list.def of the encoding that a label begins with, or -1. "rope-1" and "rope:theta=500" begin with rope,
-// as does the first of a pattern; "ropes" does not.
+// and a pattern counts by its first encoding; "ropes" does not.
 int encoding_of(std::string_view label) {
     if (label.starts_with("pattern(")) label.remove_prefix(8);
     int found = -1;
@@ -61,9 +61,9 @@ Look look(std::size_t color, std::size_t mark, std::size_t dash) {
 std::vector<Look> looks_of(const Curves& curves) {
     const std::size_t colors = line_colors.size();
     std::vector<int> encodings;
-    std::map<int, std::size_t> seen; // how many marks of an encoding are taken
+    std::map<int, std::size_t> seen; // how many marks of an encoding are in use
     for (const Series& series : curves.series) encodings.push_back(encoding_of(series.label));
-    // Beside rope itself, rope-none is another rope, whichever comes first.
+    // Next to rope itself, rope-none is another rope, whichever comes first.
     const auto registered = registered_encodings();
     const auto is_itself = [&](std::size_t i) {
         return encodings[i] >= 0 && curves.series[i].label == registered[static_cast<std::size_t>(encodings[i])]->name;
@@ -72,7 +72,8 @@ std::vector<Look> looks_of(const Curves& curves) {
         if (const Variant* known = variant_of(curves.series[i].label); known || is_itself(i))
             seen[encodings[i]] = std::max(seen[encodings[i]], (known ? known->number : 0) + 1);
     const bool named = std::any_of(encodings.begin(), encodings.end(), [](int i) { return i >= 0; });
-    std::size_t other = named ? registered_encodings().size() : 0; // behind the encodings, so that none has their look
+    std::size_t other = named ? registered_encodings().size() : 0; // after the encodings, so that no other series
+                                                                   // shares their look
     std::vector<Look> looks;
     for (std::size_t i = 0; i < encodings.size(); ++i) {
         const int encoding = encodings[i];
@@ -84,7 +85,7 @@ std::vector<Look> looks_of(const Curves& curves) {
         const Variant* const known = variant_of(curves.series[i].label);
         const auto at = static_cast<std::size_t>(encoding);
         const std::size_t again = is_itself(i) ? 0 : known ? known->number : seen[encoding]++;
-        // The first of the list, none, has the last colour, which is grey.
+        // The first of the list, none, has the last colour: grey.
         looks.push_back(look(at + colors - 1, at + 3 * again, at / colors + again));
     }
     return looks;

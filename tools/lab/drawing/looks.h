@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the series of a picture are told apart.
+// How pictures distinguish their series.
 #pragma once
 
 #include "tools/lab/drawing/palette.h"
@@ -13,9 +13,9 @@ struct Look {
     int dash; // gnuplot's dash types
 };
 
-// One for each series. An encoding whose name a label begins with has the same colour, mark and dash in every picture,
-// its place in list.def decides which; several series of one encoding share its colour. Other series go by their place
-// in the picture.
+// One look for each series. A label that begins with an encoding's name has the same colour, mark and dash in every
+// picture, by the encoding's place in list.def. Several series of one encoding share its colour. Other series follow
+// their order in the picture.
 std::vector<Look> looks_of(const Curves& curves);
 
 } // namespace ordo::lab

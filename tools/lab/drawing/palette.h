@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Colours that people who see fewer of them can still tell apart.
+// Colours that colour-blind readers can tell apart.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ struct Color {
     std::uint8_t red, green, blue;
 };
 
-// Purple for what is below zero, orange above: ColorBrewer's PuOr (Harrower and Brewer 2003).
+// Purple below zero, orange above: ColorBrewer's PuOr (Harrower and Brewer 2003).
 inline constexpr std::array<Color, 11> diverging_colors{{{0x2d, 0x00, 0x4b},
                                                          {0x54, 0x27, 0x88},
                                                          {0x80, 0x73, 0xac},
@@ -24,7 +24,7 @@ inline constexpr std::array<Color, 11> diverging_colors{{{0x2d, 0x00, 0x4b},
                                                          {0xe0, 0x82, 0x14},
                                                          {0xb3, 0x58, 0x06},
                                                          {0x7f, 0x3b, 0x08}}};
-// From least to most, evenly brighter: viridis, of matplotlib.
+// Evenly brighter from the smallest to the largest value: matplotlib's viridis.
 inline constexpr std::array<Color, 11> rising_colors{{{0x44, 0x01, 0x54},
                                                       {0x48, 0x24, 0x75},
                                                       {0x41, 0x44, 0x87},
@@ -36,7 +36,7 @@ inline constexpr std::array<Color, 11> rising_colors{{{0x44, 0x01, 0x54},
                                                       {0x7a, 0xd1, 0x51},
                                                       {0xbd, 0xdf, 0x26},
                                                       {0xfd, 0xe7, 0x25}}};
-// Of lines: Okabe and Ito 2008, without the yellow that white paper swallows.
+// For lines: Okabe and Ito 2008, without yellow, which is faint on white paper.
 inline constexpr std::array<Color, 7> line_colors{{{0x00, 0x72, 0xb2},
                                                    {0xd5, 0x5e, 0x00},
                                                    {0x00, 0x9e, 0x73},
@@ -45,7 +45,7 @@ inline constexpr std::array<Color, 7> line_colors{{{0x00, 0x72, 0xb2},
                                                    {0x56, 0xb4, 0xe9},
                                                    {0x55, 0x55, 0x55}}};
 
-// About the same of the 256 colours that terminals number, whose own nearest ones would be muddy.
+// Similar colours among the 256 numbered ones of terminals, whose nearest matches would look muddy.
 inline constexpr std::array<std::uint8_t, 11> diverging_codes{54, 61, 98, 140, 183, 231, 223, 215, 208, 166, 130};
 inline constexpr std::array<std::uint8_t, 11> rising_codes{53, 54, 60, 24, 30, 36, 72, 77, 113, 148, 220};
 
@@ -59,7 +59,7 @@ inline int code_at(bool diverging, double share) {
     return codes[static_cast<std::size_t>(share * static_cast<double>(codes.size() - 1) + 0.5)];
 }
 
-// The same, between the neighbours in proportion.
+// The same, interpolated between the neighbours.
 inline Color color_at(bool diverging, double share) {
     const auto& colors = map_colors(diverging);
     const double at = share * static_cast<double>(colors.size() - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scripts for gnuplot. Text stands in double quotes, and nothing of it is markup. Octal codes stand for all that it
-// could take for something else: quotes, backslashes, macros, and backquotes, which run a command even in quotes.
+// Scripts for gnuplot. Text is in double quotes, without markup. Octal codes replace every character with a special
+// meaning: quotes, backslashes, macros, and backquotes, which run a command even in quotes.
 #include "tools/lab/drawing/plot.h"
 
 #include "tools/lab/drawing/draw.h"
@@ -13,10 +13,11 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr std::size_t picture_columns = 120, title_columns = 90; // letters side by side: in all, in a line of the title
-constexpr std::size_t row_columns = 90;                          // letters side by side below a picture
-constexpr std::size_t most_named_points = 24;                    // of more the names stand in the place of the points
-// Of a map in an SVG file, where an image would be smoothed. More would take megabytes.
+constexpr std::size_t picture_columns = 120, title_columns = 90; // letters in a line: of the whole picture, of the
+                                                                 // title
+constexpr std::size_t row_columns = 90;                          // letters in a line below a picture
+constexpr std::size_t most_named_points = 24;                    // above this number, names replace the points
+// For a map in an SVG file, where an image would be smoothed. More rectangles would take megabytes.
 constexpr std::size_t most_rectangles = 10'000;
 
 std::string literal(std::string_view text) {
@@ -36,22 +37,22 @@ std::string literal(std::string_view text) {
     return out + "\"";
 }
 
-// The name of a tic, which gnuplot prints by printf's rules.
+// The name of a tic. gnuplot prints it by printf's rules.
 std::string tic_literal(std::string_view name) {
     std::string doubled;
     for (const char c : name) doubled.append(c == '%' ? 2 : 1, c);
     return literal(doubled);
 }
 
-// In a data block, where no quote can be escaped. A backslash would begin a code there.
+// Text in a data block, where no quote can be escaped and a backslash would begin a code.
 std::string quoted(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) out += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? ' ' : c;
     return out + "\"";
 }
 
-// A title in lines: gnuplot breaks them only where "\n" stands in double quotes. It centres them above the plot,
-// which what stands right of it, a key of so many columns, moves to the left.
+// A title in lines. gnuplot breaks lines only at "\n" in double quotes. It centres the title above the plot, and a key
+// of `key` columns to the right of the plot shifts it to the left.
 std::string title_lines(const std::string& title, std::size_t key) {
     const std::size_t columns =
         std::clamp<std::size_t>(picture_columns - std::min(picture_columns, key), 40, title_columns);
@@ -71,7 +72,7 @@ std::string color_text(Color color) {
     return literal(buffer);
 }
 
-// What a plot can place; gnuplot leaves the rest out.
+// A number that a plot can place; gnuplot skips all others.
 std::string number(double value) {
     if (!std::isfinite(value)) return "NaN";
     char buffer[32];
@@ -82,7 +83,7 @@ std::string tics(const char* axis, const std::vector<std::string>& names) {
     std::string out = "set " + std::string(axis) + "tics (";
     std::size_t longest = 0, named = 0;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i].empty()) continue; // no mark without a name
+        if (names[i].empty()) continue; // a mark needs a name
         out += (named++ > 0 ? ", " : "") + tic_literal(names[i]) + " " + std::to_string(i);
         longest = std::max(longest, names[i].size());
     }
@@ -106,7 +107,7 @@ std::string map_script(const HeatMap& map) {
         for (std::size_t c = 0; c < cols; ++c) out += (c > 0 ? " " : "") + number(row[c]);
         out += "\n";
     }
-    const double pad = range.high > range.low ? 0 : 0.5; // a map of one value
+    const double pad = range.high > range.low ? 0 : 0.5; // for a map of one value
     out += "END\n" + palette(map.diverging) + "set cblabel " + literal(map.value_label) +
            " offset 1,0\nset rmargin 15\nset cbrange [" + number(range.low - pad) + ":" + number(range.high + pad) +
            "]\n";
@@ -121,25 +122,25 @@ std::string map_script(const HeatMap& map) {
     return out;
 }
 
-// The numbers of a map with few cells, in black or white, whichever stands out of the cell's colour.
+// The numbers of a map with few cells, in black or white for contrast with the cell's colour.
 std::string numbers_plot(const HeatMap& map, const std::string& at) {
     constexpr std::size_t most_columns = 20, most_rows = 24;
     if (map.values[0].size() > most_columns || map.values.size() > most_rows) return {};
     const Range range = value_range(map);
     if (map.values.size() * map.values[0].size() < 2 || !(range.high > range.low))
-        return {}; // gnuplot 5.4 does not survive them
+        return {}; // gnuplot 5.4 crashes on them
     const std::string share = "(($3-" + number(range.low) + ")/" + number(range.high - range.low) + ")";
     const std::string dark = map.diverging ? "abs(" + share + "-0.5)>0.32" : share + "<0.55";
     const std::size_t columns = map.values[0].size();
     const std::string font = columns <= 12   ? "',10'"
                              : columns <= 16 ? "',8'"
-                                             : "',7'"; // so that they stay in their cells
+                                             : "',7'"; // so that the numbers fit their cells
     const double size = std::max(std::abs(range.low), std::abs(range.high));
     const int decimals = std::clamp(1 - static_cast<int>(std::floor(std::log10(size))), 1, 4);
     const int places = map.shares ? 2 : decimals;
     const bool fixed = map.shares || columns > 12;
     const std::string format = fixed ? "%." + std::to_string(places) + "f" : "%.3g";
-    // What is rounded to 0 is written without a sign.
+    // Numbers that round to 0 have no sign.
     const std::string value = fixed ? "(abs($3)<" + number(0.5 * std::pow(10, -places)) + "?0:$3)" : "$3";
     std::string out;
     for (const auto& [ink, condition] : {std::pair{"white", dark}, std::pair{"black", "!(" + dark + ")"}})
@@ -157,14 +158,14 @@ std::string map_plot(const HeatMap& map, bool rectangles) {
            numbers_plot(map, places + ":NaN):" + rows) + "\n";
 }
 
-// A point that stands above its own name: a key would say it again, and twenty of them take the picture's room.
+// Whether a point is above its own name. A key would repeat the name, and twenty names would fill the picture.
 bool named_by_axis(const Curves& curves, const Series& series) {
     if (series.x.size() != 1 || !(series.x[0] >= 0)) return false;
     const auto place = static_cast<std::size_t>(series.x[0]);
     return place < curves.x_names.size() && curves.x_names[place] == series.label;
 }
 
-// One series as a plot element that reads the data block of its number.
+// One series as a plot element that reads data block number i.
 std::string element(const Curves& curves, const Series& series, const Look& look, std::size_t i) {
     const std::string data = "$series" + std::to_string(i);
     const std::string lines =
@@ -190,8 +191,8 @@ std::string element(const Curves& curves, const Series& series, const Look& look
     return data + " using 1:2 with lines" + lines + title;
 }
 
-// On a logarithmic axis gnuplot labels powers of ten alone: a few values that are measured are labelled each, or
-// where there are hardly two powers, the numbers between.
+// On a logarithmic axis gnuplot labels only powers of ten. This labels each of a few measured values, or the numbers
+// between if there are fewer than about two powers.
 std::string log_tics(const Curves& curves, const Axes& axes) {
     constexpr int few = 6;
     const auto set = [](const char* axis, const std::vector<std::string>& places) {
@@ -206,7 +207,7 @@ std::string log_tics(const Curves& curves, const Axes& axes) {
                 places.push_back(literal(tick.text) + " " + number(std::pow(10, tick.at)));
         return places;
     };
-    // From the right, those that stand clear of the one before.
+    // From the right: each value with enough space before the last one.
     constexpr double clear = 0.07; // of the axis
     std::vector<std::string> measured;
     const std::vector<double> all = measured_x(curves);
@@ -221,14 +222,14 @@ std::string log_tics(const Curves& curves, const Axes& axes) {
            (curves.log_y ? set("y", round(axes.y)) : "");
 }
 
-// The names of its points, in small letters.
+// The names of a series' points, in small letters.
 std::string names_of(const Series& series, const Look& look, std::size_t i) {
     return "$series" + std::to_string(i) + " using 1:2:" + (series.low.empty() ? "3" : "5") + " with labels font " +
            (series.names.size() > most_named_points ? "',10'" : "',10' offset 0.9,0.5") + " textcolor rgb " +
            color_text(look.color) + " notitle";
 }
 
-// Whether there is a key, and how many letters the longest line of it has.
+// Whether there is a key, and the length of its longest line in letters.
 bool has_key(const Curves& curves) {
     return curves.series.size() > 1 || !curves.references.empty() || !curves.interval.empty();
 }
@@ -261,7 +262,7 @@ std::string curves_script(const Curves& curves) {
                                    [](const Series& series) { return series.style != Series::Style::line; });
     const double pad_x = !curves.x_names.empty() ? 0.5
                          : marks                 ? 0.02 * (axes.x.high - axes.x.low)
-                                                 : 0; // or they would be cut in halves
+                                                 : 0; // without it, they would be cut in half
     out += "set xrange [" + end(axes.x.low - pad_x, curves.log_x) + ":" + end(axes.x.high + pad_x, curves.log_x) +
            "]\nset yrange [" + end(axes.y.low - pad, curves.log_y) + ":" + end(axes.y.high + pad, curves.log_y) + "]\n";
     if (!curves.x_names.empty()) out += tics("x", curves.x_names);
@@ -273,8 +274,8 @@ std::string curves_script(const Curves& curves) {
     return out + (has_key(curves) ? "set key outside right top Left reverse\n" : "unset key\n");
 }
 
-// The interval of each value: a band, or between values that stand apart, a stroke. Not "yerrorbars", whose points of
-// no size librsvg refuses.
+// The interval of each value: a band, or a stroke for separate values. "yerrorbars" would give points of size zero,
+// which librsvg refuses.
 std::string interval_of(const Series& series, const Look& look, std::size_t i) {
     const bool apart = series.style == Series::Style::points;
     return "$series" + std::to_string(i) +
@@ -283,7 +284,7 @@ std::string interval_of(const Series& series, const Look& look, std::size_t i) {
            " linecolor rgb " + color_text(look.color);
 }
 
-// Intervals below, then the series, then what they are compared to.
+// Intervals at the bottom, then the series, then the references.
 std::string curves_plot(const Curves& curves) {
     const std::vector<Look> looks = looks_of(curves);
     std::vector<std::string> elements;
@@ -304,7 +305,7 @@ std::string curves_plot(const Curves& curves) {
     return out + "\n";
 }
 
-// And below it what the white cells of a map are.
+// The label of the x axis, and below it the meaning of a map's white cells.
 std::string x_label(const Picture& picture, const HeatMap* map) {
     const std::string label = literal(picture.x_label);
     return map && has_blank(*map) && !map->blank.empty() ? label + ".\"\\n\"." + literal("white: " + map->blank)
@@ -327,7 +328,7 @@ std::string plot_script(const Picture& picture, const std::string& stem) {
     const auto* curves = std::get_if<Curves>(&picture.content);
     const bool named = curves && std::any_of(curves->series.begin(), curves->series.end(),
                                              [](const Series& series) { return !series.names.empty(); });
-    const std::string height = named && curves->square ? "900" : "600"; // names need room
+    const std::string height = named && curves->square ? "900" : "600"; // names need height
     std::string out = "# gnuplot 5: " + stem + "\nset encoding utf8\nset datafile missing 'NaN'\nset title " +
                       title_lines(picture.title, curves ? key_columns(*curves) : 0) + " noenhanced\nset xlabel " +
                       x_label(picture, map) + " noenhanced\nset ylabel " + literal(picture.y_label) + " noenhanced\n";

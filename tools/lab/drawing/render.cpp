@@ -20,14 +20,14 @@ using tools::Format;
 
 namespace {
 
-// What stands before an item of a list: "- ", or its number.
+// The mark before an item of a list: "- ", or its number.
 std::string mark_of(std::size_t i, const std::vector<std::string>& lines, bool numbered) {
     if (!numbered) return "- ";
     const int width = columns_of(std::to_string(lines.size()));
     return fitted(std::to_string(i + 1), width, true) + ". ";
 }
 
-// Items with a mark each, which their further lines stand clear of.
+// Items with a mark each. Further lines of an item are indented by the mark's width.
 std::string items(std::string_view heading, const std::vector<std::string>& lines, const Screen& screen,
                   bool numbered = false) {
     if (lines.empty()) return {};
@@ -89,7 +89,7 @@ Figures map_figures(const Picture& picture, const HeatMap& map) {
     return figures;
 }
 
-// Whether a row holds a sentence, which a column beside others would be too narrow for.
+// Whether a row has a sentence, which would not fit into a narrow column.
 bool has_sentences(const Figures& figures) {
     constexpr std::size_t long_text = 80;
     for (const auto& row : figures.rows)
@@ -157,7 +157,7 @@ Figures for_readers(Figures figures) {
 
 std::string duration_text(double seconds) {
     if (seconds < 119.5) return tools::fixed_text(std::max(seconds, 1.0), 0) + " s";
-    const double minutes = seconds / 60; // halves where they are a good part of it
+    const double minutes = seconds / 60; // rounded to halves below 10 minutes
     return tools::number_text(minutes < 9.75 ? std::round(2 * minutes) / 2 : std::round(minutes)) + " min";
 }
 

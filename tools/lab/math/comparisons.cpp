@@ -22,10 +22,10 @@ double integral(double low, double high, int steps, const F& f) {
     return sum * h / 3;
 }
 
-// How many comparisons have each weight.
+// The number of comparisons with each weight.
 using Weights = std::map<double, int>;
 
-// P(|z_i| <= bound for all i) of normal z_i = weight_i z_0 + sqrt(1 - weight_i^2) e_i.
+// P(|z_i| <= bound for all i), for normal z_i = weight_i z_0 + sqrt(1 - weight_i^2) e_i.
 double all_within(double bound, const Weights& weights) {
     return integral(-6, 6, 48, [&](double z) {
         double product = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
@@ -40,9 +40,9 @@ double all_within(double bound, const Weights& weights) {
 
 } // namespace
 
-// With s_i^2 of n_i values each, s^2 pooled, v = sum (n_i - 1) and k groups:
-// (v ln s^2 - sum (n_i - 1) ln s_i^2) / (1 + (sum 1 / (n_i - 1) - 1 / v) / (3 (k - 1))) is nearly chi-square, k - 1
-// degrees.
+// Groups i = 1 .. k have n_i values and variances s_i^2; s^2 is pooled, and v = sum (n_i - 1). Then
+// (v ln s^2 - sum (n_i - 1) ln s_i^2) / (1 + (sum 1 / (n_i - 1) - 1 / v) / (3 (k - 1)))
+// is nearly chi-square with k - 1 degrees.
 Spread pooled_spread(std::span<const Vector> groups) {
     Spread out;
     double squares = 0, logs = 0, inverses = 0;
@@ -82,8 +82,8 @@ double student_beyond(double t, int degrees) {
     return std::max(0.0, 1 - student_within(std::abs(t), degrees));
 }
 
-// The spread that is estimated is s times the true one, s^2 = chi^2 / degrees, with the density of s
-// 2 (v/2)^(v/2) / Gamma(v/2) s^(v-1) exp(-v s^2 / 2), v = degrees.
+// The estimated spread is s times the true one, where s^2 = chi^2 / degrees. With v = degrees, s has the density
+// 2 (v/2)^(v/2) / Gamma(v/2) s^(v-1) exp(-v s^2 / 2).
 double dunnett_within(double t, std::span<const double> weights, int degrees) {
     Weights counts;
     for (const double weight : weights) ++counts[weight];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic in double that several experiments need, and figures for their sentences.
+// Double-precision arithmetic for several experiments, and figures for their sentences.
 #pragma once
 
 #include "core/random.h"
@@ -17,7 +17,7 @@ using tools::Cell;
 using tools::Figures;
 using Vector = std::vector<double>;
 
-// Rows of floats or doubles, of one length.
+// For rows of floats or doubles, of one length.
 template <class A, class B>
 double dot(const A& a, const B& b) {
     double sum = 0;
@@ -48,7 +48,7 @@ double largest_difference(const A& a, const B& b) {
     double most = 0;
     for (std::size_t i = 0; i < std::size(a); ++i) {
         const double d = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-        most = d <= most ? most : d; // not a number stays
+        most = d <= most ? most : d; // keeps a NaN
     }
     return most;
 }
@@ -67,12 +67,12 @@ inline std::span<float> row_span(View v, int i) {
     return {v.row(i), static_cast<std::size_t>(v.cols)};
 }
 
-// An angle in (-pi, pi], what is left of it after whole turns.
+// An angle modulo whole turns, in (-pi, pi].
 inline double turned(double angle) {
     return std::remainder(angle, 2 * std::numbers::pi);
 }
 
-// Mean and spread of numbers that come one at a time (Welford 1962).
+// Running mean and spread (Welford 1962).
 class Sample {
 public:
     void add(double x) {
@@ -98,16 +98,16 @@ inline Sample sample_of(std::span<const double> values) {
 }
 
 struct Difference {
-    double mean = 0, error = 0; // its standard error
+    double mean = 0, error = 0; // the mean's standard error
 };
-// Of numbers that belong together one by one.
+// The difference of paired numbers.
 inline Difference difference(std::span<const double> a, std::span<const double> b) {
     Sample sample;
     for (std::size_t i = 0; i < a.size(); ++i) sample.add(a[i] - b[i]);
     return {sample.mean(), sample.standard_error()};
 }
 
-// Standard normal numbers of a seed and a stream.
+// Standard normal numbers for a seed and a stream.
 inline std::vector<float> normal_floats(std::size_t n, std::uint64_t seed, std::uint64_t stream, double deviation = 1) {
     const Random random(seed, stream);
     std::vector<float> out(n);
@@ -115,12 +115,12 @@ inline std::vector<float> normal_floats(std::size_t n, std::uint64_t seed, std::
     return out;
 }
 
-// A number for a sentence, to so many significant digits.
+// A number for a sentence, rounded to significant digits.
 inline std::string figure(double value, int digits = 3) {
     return rounded_text(value, digits);
 }
 
-// What no interval is known of stays blank in a table, and goes without one in a sentence.
+// An unknown interval leaves a table's cell blank, and a sentence without an interval.
 inline Cell known(double value) {
     return std::isnan(value) ? Cell() : Cell(value);
 }

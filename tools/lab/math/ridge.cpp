@@ -17,7 +17,7 @@ double inner_product(const double* a, const double* b, std::size_t n) {
     return sum;
 }
 
-// Solves a x = b, in place, for a symmetric positive definite a [d, d] (Cholesky); x is b afterwards.
+// Solves a x = b in place for a symmetric positive definite a [d, d] (Cholesky). b becomes x.
 void solve(std::vector<double>& a, std::vector<double>& b) {
     const std::size_t d = b.size();
     for (std::size_t i = 0; i < d; ++i)
@@ -50,7 +50,7 @@ Ridge::Ridge(std::span<const float> rows, int width, std::span<const double> y, 
             z[j * n + i] = static_cast<double>(rows[i * d + j]) - means[j];
             squares += z[j * n + i] * z[j * n + i];
         }
-        scales[j] = squares > 0 ? std::sqrt(count / squares) : 0; // a constant column says nothing
+        scales[j] = squares > 0 ? std::sqrt(count / squares) : 0; // a constant column has no effect
         for (std::size_t i = 0; i < n; ++i) {
             z[j * n + i] *= scales[j];
             weights_[j] += z[j * n + i] * (y[i] - mean_y) / count;

@@ -6,16 +6,16 @@
 
 namespace ordo::lab {
 
-// Minimises mean (y - w . z - c)^2 + penalty |w|^2 over rows x, z being x with its columns brought to mean 0
-// and variance 1. All in double.
+// Minimizes mean (y - w . z - c)^2 + penalty |w|^2 over the rows x, where z is x with columns of mean 0 and variance 1.
+// All in double.
 class Ridge {
 public:
-    // rows: each of d floats, one after the other; y: one for each row, at least two.
+    // rows: d floats for each row, one row after the other. y: one value for each row, at least two.
     Ridge(std::span<const float> rows, int d, std::span<const double> y, double penalty);
     double predict(std::span<const float> row) const;
 
 private:
-    std::vector<double> weights_; // of the columns as they are
+    std::vector<double> weights_; // of the original columns
     double constant_ = 0;
 };
 

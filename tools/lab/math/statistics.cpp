@@ -12,7 +12,7 @@ namespace {
 
 constexpr double normal_975 = 1.959963984540054; // of the normal distribution
 
-// Wilson's interval of a share p of n trials, for a quantile z.
+// Wilson's interval of a proportion p of n trials, for a quantile z.
 Interval score_interval(double p, double n, double z) {
     const double square = z * z / n, middle = (p + square / 2) / (1 + square);
     const double half = z / (1 + square) * std::sqrt(p * (1 - p) / n + square / (4 * n));
@@ -90,7 +90,7 @@ Share share_of(std::span<const double> shares, double trials) {
     const double p = std::clamp(sample.mean(), 0.0, 1.0), error = sample.standard_error(),
                  runs = static_cast<double>(shares.size());
     if (shares.size() < 2) return {p, {}};
-    const double n = std::min(trials * runs, p * (1 - p) / (error * error)); // 0 / 0 is not less
+    const double n = std::min(trials * runs, p * (1 - p) / (error * error)); // the comparison is false for 0 / 0
     if (std::isinf(n)) return {p, {p, p}};
     return {p, score_interval(p, n, t_quantile(0.975, static_cast<int>(shares.size()) - 1))};
 }

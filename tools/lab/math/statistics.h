@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a handful of runs says of the mean that many would have, and what that decides.
+// Estimates from a few runs: the mean that many runs would have, and the verdicts that follow.
 #pragma once
 
 #include "tools/lab/math/numbers.h"
@@ -11,12 +11,12 @@
 
 namespace ordo::lab {
 
-// The point that Student's t distribution stays below with the given probability; degrees of freedom >= 1.
+// The quantile of Student's t distribution; degrees of freedom >= 1.
 double t_quantile(double probability, int degrees);
-// P(|T| <= t), the same.
+// P(|T| <= t) of the same distribution.
 double student_within(double t, int degrees);
 
-// A 95 % confidence interval; NaN: too little is known for one.
+// A 95 % confidence interval; NaN if there are too few values.
 struct Interval {
     double low = std::numeric_limits<double>::quiet_NaN(), high = low;
     bool known() const { return !std::isnan(low) && !std::isnan(high); }
@@ -29,32 +29,35 @@ struct Mean {
     double high() const { return mean + half; }
     Interval interval() const { return {low(), high()}; }
 };
-// Of at least one value, by the t distribution.
+// The mean of at least one value, by the t distribution.
 Mean mean_of(std::span<const double> values);
-// Of values in clusters that are drawn as wholes, such as tokens in documents: the mean over all values, its error by
-// what the clusters' sums differ from what the mean predicts (a ratio estimator; Cochran 1977, Sampling Techniques,
-// section 6.4), Student's with as many degrees of freedom as there are clusters, less one. As many of both.
+// The mean over all values of clusters that are drawn as wholes, such as the tokens of documents. Its error is that of
+// a
+// ratio estimator: it compares the clusters' sums with the sums that the mean predicts (Cochran 1977, Sampling
+// Techniques, section 6.4). Student's t has one degree of freedom less than there are clusters. Both spans have one
+// length.
 Mean mean_of_clusters(std::span<const double> values, std::span<const int> clusters);
-// The same of sums over clusters of so many values each; and the standard error in the place of the half.
+// The same from sums over clusters of `counts` values; it holds the standard error in place of the half.
 Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts);
 Difference error_of_sums(std::span<const double> sums, std::span<const double> counts);
 
-// Of a probability, where `right` of `of` trials came true: Wilson's score interval (Wilson 1927), which stays in [0,
-// 1]. of >= 1.
+// A probability of which `right` of `of` trials came true: Wilson's score interval (Wilson 1927), which stays in [0,
+// 1].
+// of >= 1.
 Interval wilson(std::int64_t right, std::int64_t of);
 
-// The mean of shares in [0, 1], one of each run.
+// The mean of proportions in [0, 1], one for each run.
 struct Share {
     double mean = 0;
     Interval interval; // in [0, 1]; unknown for a single run
 };
-// Wilson's interval for as many trials as would spread as much as the runs do, but no more than there were, with
-// Student's quantile (Kott, Andersson and Nerman 2001). trials: of each run; infinite where a share is no count.
+// Wilson's interval for the number of trials that would spread as much as the runs do, at most the actual number, with
+// Student's quantile (Kott, Andersson and Nerman 2001). trials: of each run; infinite if a proportion is not a count.
 Share share_of(std::span<const double> shares, double trials = std::numeric_limits<double>::infinity());
 
-// What an interval says of a claim. In this order: of several cases of one claim the last counts.
+// The verdict of an interval on a claim, in order: of several cases of one claim, the largest verdict counts.
 enum class Verdict { untested, held, undecided, missed };
-Verdict above(const Interval& interval, double bound); // that the value is above
+Verdict above(const Interval& interval, double bound); // whether the value is above
 Verdict below(const Interval& interval, double bound);
 Verdict between(const Interval& interval, double least, double most);
 const char* name_of(Verdict verdict);

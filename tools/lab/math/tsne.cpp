@@ -34,7 +34,7 @@ Matrix joint_probabilities(const Matrix& points, double perplexity) {
     return p;
 }
 
-// Of the Kullback-Leibler divergence: 4 sum_j (p_ij - q_ij) (y_i - y_j) / (1 + |y_i - y_j|^2).
+// The gradient of the Kullback-Leibler divergence: 4 sum_j (p_ij - q_ij) (y_i - y_j) / (1 + |y_i - y_j|^2).
 Map gradient(const Matrix& p, const Map& y, double factor) {
     const std::size_t n = y.size();
     Matrix near(n, std::vector<double>(n));

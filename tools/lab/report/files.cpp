@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Both ends of a pipe, closed at the end.
+// Both ends of a pipe; the destructor closes them.
 struct Pipe {
     std::array<int, 2> ends{-1, -1};
     Pipe() {
@@ -36,7 +36,7 @@ struct Pipe {
     }
 };
 
-// What a child starts with: nothing to read, both outputs into one pipe, a directory of its own.
+// The setup of a child process: empty input, both outputs into one pipe, a working directory.
 struct Actions {
     posix_spawn_file_actions_t actions{};
     Actions(const fs::path& directory, int output) {
@@ -62,7 +62,7 @@ std::string read_all(int fd) {
     }
 }
 
-// A PATH without gnuplot is one thing, a PATH that is not there another.
+// Errors of a search for gnuplot through PATH: no file, no access, or an entry that is not a folder.
 bool is_missing(int error) {
     return error == ENOENT || error == EACCES || error == ENOTDIR;
 }
@@ -80,7 +80,7 @@ bool run_gnuplot(const fs::path& script) {
     const fs::path directory = script.has_parent_path() ? script.parent_path() : fs::path(".");
     const Actions actions(directory, pipe.ends[1]);
     std::string program = "gnuplot", no_rc = "-d",
-                name = "./" + script.filename().string(); // -d: no file of the user's is read
+                name = "./" + script.filename().string(); // -d: do not read the user's configuration
     char* const words[] = {program.data(), no_rc.data(), name.data(), nullptr};
     pid_t child = 0;
     const int error = ::posix_spawnp(&child, "gnuplot", &actions.actions, nullptr, words, environ);
@@ -98,7 +98,7 @@ bool run_gnuplot(const fs::path& script) {
 
 namespace {
 
-// A folder for gnuplot's files, gone at the end.
+// A folder for gnuplot's files; the destructor removes it.
 class Scratch {
 public:
     explicit Scratch(const fs::path& beside) {
@@ -121,7 +121,7 @@ private:
 
 constexpr const char* suffixes[] = {".svg", ".png"};
 
-// gnuplot does not say that a disk is full: whether a picture has the end that its format gives it.
+// gnuplot does not report a full disk. Checks that the picture ends as its format requires.
 bool is_whole(const std::string& picture, std::string_view suffix) {
     if (suffix == ".png")
         return picture.ends_with(std::string_view("\0\0\0\0IEND\xae"
@@ -131,7 +131,7 @@ bool is_whole(const std::string& picture, std::string_view suffix) {
     return last != std::string::npos && std::string_view(picture).substr(0, last + 1).ends_with("</svg>");
 }
 
-// Draws in a folder of its own and returns the pictures, in the order of the suffixes; none if there is no gnuplot.
+// Draws in a temporary folder and returns the pictures, in the order of the suffixes. Empty without gnuplot.
 std::vector<std::string> drawn_pictures(const fs::path& folder, const std::string& stem, const std::string& script) {
     const Scratch scratch(folder);
     write_file(scratch / (stem + ".gp"), script);
@@ -173,7 +173,7 @@ bool write_files(const Experiment& experiment, const Result& result, const Folde
             if (drawn)
                 write_file(file, pictures[i], Links::replace);
             else
-                fs::remove(file, error); // of another run: it must not pass for this one's
+                fs::remove(file, error); // from another run: it must not pass for this run's picture
         }
     }
     return drawn;

@@ -3,7 +3,7 @@
 
 namespace ordo::lab {
 
-// What is computed stands first, apart from what is drawn: tests/live compares it with the engine.
+// The computations come first, separate from the drawing: tests/live compares them with the engine.
 const std::string_view live_figures = R"js(
 <section id="live">
 <h2>Try it</h2>

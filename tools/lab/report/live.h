@@ -5,8 +5,8 @@
 
 namespace ordo::lab {
 
-// A section of the page with three figures that answer to sliders: sinusoidal waves by width and base, RoPE's scores by
-// distance, theta and scaling, ALiBi's penalty by slope and distance. Plain script, which loads nothing.
+// A section of the page with three figures that follow sliders: sinusoidal waves by width and base, RoPE's scores by
+// distance, theta and scaling, ALiBi's penalty by slope and distance. The script is plain and loads nothing.
 extern const std::string_view live_figures;
 
 } // namespace ordo::lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The report as HTML. Nothing is loaded from elsewhere, and no text becomes markup.
+// The report as HTML. The page loads nothing, and escapes all text.
 #include "tools/lab/drawing/plot.h"
 #include "tools/lab/drawing/render.h"
 #include "tools/lab/report/live.h"
@@ -13,11 +13,10 @@ using tools::Cell;
 using tools::Figures;
 using tools::Format;
 
-constexpr std::size_t long_table = 30;   // rows from which a table is folded
-constexpr std::size_t many_columns = 13; // from which a table has smaller letters
+constexpr std::size_t long_table = 30;   // a table of this many rows or more is folded
+constexpr std::size_t many_columns = 13; // a table of this many columns or more has smaller letters
 
-// Tables may be wider than the text, up to 1,240 pixels; pictures keep letters that can be read and scroll on a narrow
-// screen.
+// Tables may be wider than the text, up to 1,240 pixels. Pictures keep readable letters and scroll on a narrow screen.
 constexpr std::string_view style = R"(
 :root { color-scheme: light dark; --ink: #222; --dim: #555; --paper: #fff; --line: #ccc; --box: #f4f4f4; --found: #eef4ea; --link: #0645ad; }
 @media (prefers-color-scheme: dark) {
@@ -51,7 +50,7 @@ std::string base64(std::string_view bytes) {
     return out;
 }
 
-// Text in which `words` are code; a backtick without a second one stays.
+// Renders `words` in backticks as code. A backtick without a partner stays.
 std::string prose(std::string_view text) {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
@@ -77,7 +76,7 @@ std::string list(std::string_view heading, std::string_view kind, const std::vec
     return out + "</" + tag + "></div>\n";
 }
 
-// Numbers as a file that is in the page itself: it may be handed on without its directory.
+// Numbers as a link to a CSV file inside the page, so that the page works without its directory.
 std::string csv_link(const std::string& file, const Figures& figures) {
     return "<a download=\"" + file + "\" href=\"data:text/csv;base64," + base64(tools::render(figures, Format::csv)) +
            "\">" + file + "</a>";
@@ -93,7 +92,7 @@ std::string cell_html(const Cell& cell, int decimals) {
     return "<td class=\"number\">" + text + "</td>";
 }
 
-// A name that may be broken after its underscores.
+// A name that may break after its underscores.
 std::string breakable(const std::string& name) {
     std::string out;
     for (const char c : escaped_html(name)) out += c == '_' ? std::string("_<wbr>") : std::string(1, c);
@@ -128,7 +127,7 @@ std::string picture_html(const Experiment& experiment, const Picture& picture, c
            csv_link(stem + ".csv", figures_of(picture)) + "</figcaption>\n</figure>\n";
 }
 
-// Each question with what was found first: the summary, and the way to the rest.
+// Each question with its first finding: a summary with links to the rest.
 std::string answers(std::span<const Outcome> outcomes) {
     std::string out = "<h2>What was found</h2>\n<ol class=\"answers\">\n";
     for (const Outcome& outcome : outcomes) {
@@ -169,7 +168,7 @@ std::string escaped_html(std::string_view text) {
             out += "&quot;";
         else if (c == '\'')
             out += "&#39;";
-        else if (static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t') // others are not allowed in HTML
+        else if (static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t') // HTML allows no others
             out += c;
     }
     return out;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view stopped = "not run to its end: stopped by a signal";
 
-// Thrown out of an experiment's progress when the user has asked to stop.
+// Thrown from an experiment's progress when the user stops the report.
 struct Stopped {};
 
 double expected_seconds(const Experiment& experiment, bool quick) {
@@ -69,10 +69,10 @@ private:
         } catch (const Stopped&) {
             outcome.error = stopped;
         } catch (const Error& error) {
-            outcome.error = tools::stop_signal() ? stopped : error.what(); // a signal may have ended gnuplot, too
+            outcome.error = tools::stop_signal() ? stopped : error.what(); // the signal may have ended gnuplot, too
         } catch (const std::bad_alloc&) {
             outcome.error = "out of memory";
-        } catch (const std::exception& error) { // a mistake in one experiment does not take the others with it
+        } catch (const std::exception& error) { // a failure in one experiment leaves the others running
             outcome.error = error.what();
         }
         outcome.seconds = seconds_since(start);
@@ -94,11 +94,11 @@ private:
     const fs::path& directory_;
     std::span<const Experiment* const> list_;
     bool quick_, quiet_, drawn_ = true;
-    double total_ = 0, done_ = 0; // seconds, as expected
+    double total_ = 0, done_ = 0; // expected seconds
     tools::Progress progress_;
 };
 
-// As a POSIX shell takes it as one word.
+// Quotes text as one word of a POSIX shell.
 std::string shell_word(const std::string& text) {
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
     if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
@@ -107,7 +107,7 @@ std::string shell_word(const std::string& text) {
     return out + "'";
 }
 
-// A path as it was given; a shell has put the user's home in the place of ~, and who reads need not know it.
+// A path without the user's home: a shell expanded ~, and readers need not see the home folder.
 std::string path_word(const std::string& path) {
     const char* home = std::getenv("HOME");
     const std::string inside = home && *home ? fs::path(std::string(home) + "/").lexically_normal().string() : "";
@@ -116,7 +116,7 @@ std::string path_word(const std::string& path) {
     return shell_word(path);
 }
 
-// Lines: what the figures of a report depend on beside the program.
+// Lines: everything besides the program on which a report's figures depend.
 std::string machine_text() {
     const std::time_t now = std::time(nullptr);
     std::tm date{};
@@ -133,7 +133,7 @@ void try_to_write(const fs::path& file) {
 } // namespace
 
 std::string command_of(std::string_view experiment, const tools::Arguments& arguments) {
-    constexpr std::string_view shown_only[] = {"format", "out", "quiet", "verbose"}; // of no matter to the result
+    constexpr std::string_view shown_only[] = {"format", "out", "quiet", "verbose"}; // these do not affect the result
     std::string line = "ordo lab " + std::string(experiment);
     for (const tools::OptionGroup& group : arguments.verb().groups)
         for (const tools::Option& option : group.options) {
@@ -176,7 +176,7 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
     const Setting setting{tools::version_text(), machine_text(),
                           command_of("report", arguments) + " " + path_word(directory.string())};
     std::vector<Outcome> outcomes;
-    // A place that cannot be written to is found out before the minutes that follow; what is there stays until then.
+    // Check that the directory is writable before minutes of work. Existing files stay until then.
     make_directory(directory);
     for (const char* name : {"data", "pictures"}) {
         if (fs::is_symlink(directory / name))
@@ -200,7 +200,7 @@ int write_report(const tools::Arguments& arguments, const fs::path& directory,
     if (partial) return tools::stop_code();
     for (const char* name : {others.html, others.markdown}) {
         std::error_code error;
-        fs::remove(directory / name, error); // of a run that was stopped: there is a better one now
+        fs::remove(directory / name, error); // from a stopped run: this run replaces it
     }
     bool failed = false;
     for (const Outcome& outcome : outcomes) {

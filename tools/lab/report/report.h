@@ -6,31 +6,31 @@
 
 namespace ordo::lab {
 
-// What an experiment came to: a result, or the error that it ended with.
+// The outcome of an experiment: a result or an error.
 struct Outcome {
     const Experiment* experiment = nullptr;
-    std::string command = {}; // that runs it alone
+    std::string command = {}; // runs this experiment alone
     Result result = {};
     std::string error = {}; // empty: there is a result
     double seconds = 0;
 };
 
-// What the figures were taken with.
+// The setup in which the figures were measured.
 struct Setting {
     std::string versions; // lines
     std::string machine;
     std::string command; // of the report
 };
 
-// The page, with the pictures in it: the SVG files of a folder, and what has none in characters.
+// The page with its pictures: the folder's SVG files, or characters for a picture without a file.
 std::string page_html(std::span<const Outcome> outcomes, const Setting& setting, const std::filesystem::path& pictures);
-// The same as Markdown, which names the files in pictures/.
+// The same as Markdown with links to the files in pictures/.
 std::string page_markdown(std::span<const Outcome> outcomes, const Setting& setting,
                           const std::filesystem::path& pictures);
-// Text as HTML shows it.
+// Escapes text for HTML.
 std::string escaped_html(std::string_view text);
 
-// The names of the pages. A run that was stopped writes pages of other names, and leaves those of an earlier one.
+// The names of the pages. A stopped run writes pages with other names, and keeps an earlier run's pages.
 struct PageNames {
     const char *html, *markdown;
 };
@@ -38,14 +38,14 @@ constexpr PageNames page_names(bool partial) {
     return partial ? PageNames{"index.partial.html", "report.partial.md"} : PageNames{"index.html", "report.md"};
 }
 
-// Runs experiments and writes the pages, pictures/ and data/ into a directory. Files of other names there stay as they
-// are, and so does the file behind a link of one of these names. Returns the exit code: not 0 if an experiment failed,
-// tools::stop_code() for a partial report. A failure loses none of the other experiments, nor does Ctrl-C those that
-// are done. Throws Error if a page cannot be written.
+// Runs experiments and writes the pages, pictures/ and data/ into a directory. Files with other names stay, and so does
+// the target of a link with one of these names. Returns the exit code: nonzero if an experiment failed,
+// tools::stop_code() for a partial report. A failure or Ctrl-C keeps the results of the other experiments.
+// Throws Error if a page cannot be written.
 int write_report(const tools::Arguments& arguments, const std::filesystem::path& directory,
                  std::span<const Experiment* const> list);
 
-// The command that runs an experiment again, with the options that matter to its result.
+// The command that repeats an experiment, with the options that affect its result.
 std::string command_of(std::string_view experiment, const tools::Arguments& arguments);
 
 } // namespace ordo::lab

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What heads attend to: maps for a prompt, and how nearly each is a previous-token, duplicate-token or induction head.
-// Olsson et al. 2022, "In-context Learning and Induction Heads", arXiv 2209.11895, made the scores.
+// Which tokens the heads attend to: maps for a prompt, and a score of each head as a previous-token, duplicate-token or
+// induction head.
+// The scores are those of Olsson et al. 2022, "In-context Learning and Induction Heads", arXiv 2209.11895.
 #include "core/error.h"
 #include "model/model.h"
 #include "tools/lab/math/numbers.h"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr const char* usual_prompt = "The old dog Tom ran to the tree. Lily was happy. The old dog Tom ran";
 constexpr double most_of_it = 0.5;  // of a head's weight
-constexpr double tenth_of_it = 0.1; // from which on a head is called an induction head
+constexpr double tenth_of_it = 0.1; // an induction head has this much or more
 
 struct Measured {
     Trained file;
@@ -33,7 +34,7 @@ const std::vector<Vector>& all_of(const std::array<std::vector<Vector>, 3>& scor
     return scores[static_cast<std::size_t>(kind)];
 }
 
-// What a repetition makes of it; a previous token needs none.
+// The score minus the control. The score for the previous token needs no control.
 Vector over_control(const HeadScores& scores, HeadKind kind, std::size_t head) {
     Vector out = all_of(scores.score, kind)[head];
     if (kind == HeadKind::previous) return out;
@@ -42,18 +43,18 @@ Vector over_control(const HeadScores& scores, HeadKind kind, std::size_t head) {
     return out;
 }
 
-// Every second one: a head that was chosen by the others is not flattered by having been chosen.
+// Every second value. One half selects a head and the other half measures it, so the selection does not bias the score.
 Vector half_of(const Vector& values, std::size_t first) {
     Vector out;
     for (std::size_t i = first; i < values.size(); i += 2) out.push_back(values[i]);
     return out;
 }
 
-// The head of the highest score, and what it has on sequences that had no part in the choice.
+// The head of the highest score, and its values on the sequences that did not select it.
 struct Best {
     std::size_t head = 0;
     Share score;
-    Mean over; // over the control; of previous over the uniform
+    Mean over; // over the control; for previous, over the uniform weight
 };
 
 Best best_of(const HeadScores& scores, HeadKind kind) {
@@ -76,7 +77,7 @@ std::string with_article(HeadKind kind) {
     return text(kind == HeadKind::induction ? "an " : "a ", name_of(kind));
 }
 
-// The head with the highest score of a kind, and those that the sequences do not tell from it.
+// The head with the highest score of a kind, and the heads that the sequences cannot tell from it.
 std::string highest(const HeadScores& scores, HeadKind kind) {
     const auto count = static_cast<std::size_t>(scores.count());
     std::size_t best = 0;
@@ -163,7 +164,7 @@ Picture scores_picture(const std::vector<Measured>& all, HeadKind kind) {
             text("head, ", heads, " of each layer"), "weights", std::move(map)};
 }
 
-// A token as it may stand beside an axis.
+// A token as the label of an axis.
 std::string label_of(const Model& model, Token token) {
     const Token one[] = {token};
     if (token == model.start_of_text()) return "(start)";
@@ -172,7 +173,7 @@ std::string label_of(const Model& model, Token token) {
     return out.empty() ? text("#", token) : printable(out);
 }
 
-// All maps side by side: a row of them for each layer, a column for each head.
+// All maps in one picture: a row of maps for each layer, a column for each head.
 Picture tiles_of(const std::string& name, const HeadScores& shape, const std::vector<AttentionMap>& maps,
                  const std::string& title) {
     const std::size_t n = maps[0].size(), heads = static_cast<std::size_t>(shape.heads),
@@ -266,7 +267,7 @@ void judge(const std::vector<Measured>& all, Result& result) {
                           std::move(table)});
 }
 
-// The best head of all that attends to what came after, on the prompt.
+// The best head of each kind over all models, on the prompt.
 struct Shown {
     double score = -HUGE_VAL;
     std::optional<Picture> picture;

@@ -14,7 +14,7 @@
 namespace ordo::lab {
 namespace {
 
-// A repetition and its control: what begins a text, if anything, n tokens, and as many again.
+// A repetition or its control: the start of a text, if any, n tokens, and n more.
 struct Sequence {
     std::vector<Token> repeated, other;
     int first, n; // index of the first of the n
@@ -39,20 +39,20 @@ Sequence draw_sequence(const Model& model, std::span<const Token> vocabulary, co
     return out;
 }
 
-// The key that a kind attends to from a query; -1: none.
+// The key that a head of this kind attends to from a query; -1: none.
 int key_of(HeadKind kind, const Sequence& s, int query) {
     const int second = s.first + s.n, end = second + s.n;
     if (kind == HeadKind::previous) return query - 1;
     if (query < second) return -1;
     if (kind == HeadKind::duplicate) return query - s.n;
-    return query + 1 < end ? query - s.n + 1 : -1; // what follows the last has not come yet
+    return query + 1 < end ? query - s.n + 1 : -1; // the token after the last one has not come yet
 }
 
-// Mean weight of each head on the keys of each kind.
+// The mean weight of each head on the keys of each kind.
 std::array<std::vector<double>, 3> mean_weights(Session& session, int count, int heads, const Sequence& s,
                                                 std::span<const Token> tokens) {
     const auto n = tokens.size();
-    // [kind][head][query], since several threads show weights at once
+    // [kind][head][query], because several threads report weights at once
     std::array<std::vector<double>, 3> weights;
     weights.fill(std::vector<double>(static_cast<std::size_t>(count) * n));
     session.watch({.states = {}, .weights = [&](int layer, int head, int query, int first_key, auto row) {
@@ -80,7 +80,7 @@ std::array<std::vector<double>, 3> mean_weights(Session& session, int count, int
     return means;
 }
 
-// Of a head that attends alike to all keys up to the query.
+// The weight for a head that attends equally to all keys up to the query.
 double uniform_weight(HeadKind kind, const Sequence& s) {
     double sum = 0;
     int queries = 0;
@@ -89,7 +89,7 @@ double uniform_weight(HeadKind kind, const Sequence& s) {
     return sum / queries;
 }
 
-// Mean cost in nats of the second n tokens but the first of them, which nothing announces.
+// The mean cost in nats of the second n tokens, except the first of them, which nothing predicts.
 double cost(Session& session, const Sequence& s, std::span<const Token> tokens) {
     const std::vector<double> nll = tools::score_window(session, tokens); // of tokens 1, 2, ...
     const auto from = nll.begin() + s.first + s.n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which encoding predicts better, and by more than another seed would change?
+// Does one encoding predict better than another, by more than the difference between seeds?
 #include "core/error.h"
 #include "model/model.h"
 #include "tools/lab/math/numbers.h"
@@ -17,7 +17,7 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr int beyond = 4; // trained lengths of the longer windows
+constexpr int beyond = 4; // the longer windows, in trained lengths
 
 Run measure(const Trained& trained, const Text& held, const Request& request) {
     const Model model = Model::load(trained.file);
@@ -64,7 +64,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
     const std::vector<Trained> models = trained_models(request);
     const Text held = held_out(request);
     const tools::ModelFacts first = tools::read_facts(models[0].file);
-    std::map<std::string, std::string> unlike; // files by the condition that sets them apart from the first
+    std::map<std::string, std::string> unlike; // files by the condition that differs from the first file
     std::vector<Group> groups;
     for (const Trained& trained : models) {
         const tools::ModelFacts facts = tools::read_facts(trained.file);
@@ -76,7 +76,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
             std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.spec == trained.encoding; });
         if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, trained.encoding, {}});
         const auto seed = facts.record.find("seed");
-        // Without one, a run has a name of its own.
+        // A run without a seed has a key of its own.
         const std::string key = seed == facts.record.end() ? "unknown, " + trained.name : printable(seed->second);
         if (const auto twin = group->runs.find(key); twin != group->runs.end())
             fail(ErrorCode::usage, "lab: compare: ", trained.name, ": ", trained.encoding,
@@ -98,7 +98,7 @@ std::vector<Group> measure_all(const Request& request, Result& result) {
     return groups;
 }
 
-// Of what bench/seeds.sh kept.
+// Uses the losses that bench/seeds.sh kept.
 std::vector<Group> take(KeptRuns kept, Result& result) {
     std::set<std::string> budgets;
     std::size_t runs = 0;
@@ -140,7 +140,7 @@ Figures runs(const std::vector<Group>& groups) {
     return figures;
 }
 
-// Rounded: what is kept of many runs is to be small.
+// Rounded, to keep the losses of many runs small.
 Figures documents(const std::vector<Group>& groups) {
     Figures figures{{"file", "document", "tokens", "nll"}, {}, 4};
     for (const Group& group : groups)
@@ -187,7 +187,7 @@ Result compare_losses(const Request& request) {
     return result;
 }
 
-// What jobs of lab tasks have left in the folders that --model names.
+// The files that jobs of lab tasks wrote into the folders of --model.
 std::vector<std::filesystem::path> task_files(const Request& request) {
     std::vector<std::filesystem::path> all;
     for (const std::filesystem::path folder : request.arguments.all("model"))
@@ -195,7 +195,7 @@ std::vector<std::filesystem::path> task_files(const Request& request) {
     return all;
 }
 
-// Whether --model names nothing but folders without weights.
+// Whether --model names only folders without weights.
 bool only_tasks(const Request& request) {
     const auto given = request.arguments.all("model");
     return std::all_of(given.begin(), given.end(), [](const std::filesystem::path& path) {

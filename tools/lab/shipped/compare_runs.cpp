@@ -15,14 +15,14 @@
 namespace ordo::lab {
 namespace {
 
-// Pairs that the texts and the papers of the encodings compare: Vaswani et al., Shaw et al., Su et al., Press et al.,
+// Pairs that the texts and the encodings' papers compare: Vaswani et al., Shaw et al., Su et al., Press et al.,
 // Sun et al., Chi et al., Li et al., Golovneva et al., Lin et al.
 constexpr const char* fixed_pairs[][2] = {
     {"learned", "sinusoidal"}, {"shaw", "sinusoidal"}, {"rope", "sinusoidal"}, {"rope", "learned"},
     {"alibi", "sinusoidal"},   {"alibi", "rope"},      {"alibi", "t5"},        {"xpos", "rope"},
     {"kerple", "alibi"},       {"fire", "t5"},         {"cope", "rope"},       {"forget", "rope"}};
 
-// "rope" of "rope:theta=10"; a sum or a pattern stays as it is.
+// "rope" for "rope:theta=10"; a sum or a pattern stays unchanged.
 std::string single_name(const std::string& spec) {
     return spec.find_first_of("+(") == spec.npos ? spec.substr(0, spec.find(':')) : spec;
 }
@@ -70,7 +70,7 @@ void read_documents(const std::filesystem::path& file, std::vector<Group>& group
     }
 }
 
-// A sum or pattern without parameters and the parentheses around a single name: pattern(rope,none).
+// A sum or pattern without parameters and without parentheses around a single name: pattern(rope,none).
 std::string without_parameters(const std::string& spec) {
     std::string out;
     for (std::size_t at = 0; at < spec.size();) {
@@ -141,7 +141,7 @@ std::optional<Comparison> compare(const Group& a, const Group& b, const Spread& 
     const Run& first = a.runs.begin()->second;
     Comparison out{.runs = static_cast<int>(a.runs.size()), .others = static_cast<int>(b.runs.size())};
     std::vector<double> sums(first.documents.size()), counts;
-    bool same = sums.size() > 1; // of one document nothing is known of others
+    bool same = sums.size() > 1; // one document says nothing about others
     for (const Group* group : {&a, &b}) {
         const double share = (group == &a ? 1.0 : -1.0) / static_cast<double>(group->runs.size());
         for (const auto& [seed, run] : group->runs) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs of training that differ by encoding and seed, what each loses on the documents of a text, and what comparisons
-// of them say.
+// Training runs that differ by encoding and seed: their losses on the documents of a text, and comparisons of these.
 #pragma once
 
 #include "tools/lab/math/comparisons.h"
@@ -16,14 +15,15 @@ namespace ordo::lab {
 
 struct DocumentLoss {
     std::int64_t tokens = 0; // scored
-    double nll = 0;          // their mean, in nats
+    double nll = 0;          // mean over these tokens, in nats
 };
 
 struct Run {
     std::string file, tokens;            // seen in training
-    std::string why_not;                 // what was not measured
-    double nll = 0;                      // of all tokens in windows of the trained length
-    double farther = std::nan("");       // what the last tokens cost more in windows of 4x that; NaN: not measured
+    std::string why_not;                 // the reason for a missing measurement
+    double nll = 0;                      // of all tokens, in windows of the trained length
+    double farther = std::nan("");       // extra cost of the last tokens in windows of 4x the trained length; NaN: not
+                                         // measured
     std::vector<DocumentLoss> documents; // empty: not kept
 };
 
@@ -36,47 +36,47 @@ struct Group {
     double loss() const { return mean_of(values(&Run::nll)).mean; }
 };
 
-// What one encoding loses more than another, of runs that have seen as many tokens. Seeds are not paired: over seeds
-// an encoding's losses do not follow those of another that began with the same weights.
+// The extra loss of one encoding over another, for runs with the same number of training tokens. Seeds are not paired:
+// losses of two encodings that began with the same weights do not correlate.
 struct Comparison {
     double mean = 0;                   // nats per token
-    int runs = 0, others = 0;          // of each
+    int runs = 0, others = 0;          // runs of each encoding
     int degrees_of_seeds = 0;          // of freedom of the pooled spread; 0: there is none
-    int documents = 0;                 // 0 where not every run has the same
-    double by_seed = std::nan("");     // standard errors: what another seed would change,
-    double by_document = std::nan(""); // and what another text would
+    int documents = 0;                 // 0 unless every run has the same documents
+    double by_seed = std::nan("");     // standard error between seeds
+    double by_document = std::nan(""); // and between texts
 
-    bool known() const { return degrees_of_seeds > 0; } // what chance does
-    double error() const;                               // of both
-    int degrees() const;                                // of freedom of that (Satterthwaite 1946)
+    bool known() const { return degrees_of_seeds > 0; } // whether chance can be estimated
+    double error() const;                               // for seeds and documents together
+    int degrees() const;                                // of freedom of error() (Satterthwaite 1946)
     double half() const;                                // of the 95 % interval for another seed and another text
-    double p() const;                                   // of a difference as large by chance
+    double p() const;                                   // of such a difference by chance
 };
-// None if they have seen other numbers of tokens.
+// Empty if their numbers of training tokens differ.
 std::optional<Comparison> compare(const Group& a, const Group& b, const Spread& spread);
 
 // The spread between seeds, pooled over the encodings.
 Spread spread_of(const std::vector<Group>& groups);
 
-// Comparisons that are judged together, so that the chance of one error among all of them is 5 % at most.
+// Comparisons judged together: the chance of any error among all of them is at most 5 %.
 struct Judged {
     std::size_t group, other; // of the groups
     Comparison difference;
     double half = std::nan(""), p = std::nan(""); // corrected for the number of comparisons
     bool decided() const { return p < 0.05; }
 };
-// Each encoding with none, by Dunnett's test. It takes the least degrees of freedom of all, and the seeds'
-// correlation for the documents too.
+// Compares each encoding with none by Dunnett's test. It uses the smallest degrees of freedom of all comparisons, and
+// the correlation of the seeds for the documents, too.
 std::vector<Judged> against_none(const std::vector<Group>& groups, const Spread& spread);
-// The pairs of a list that was fixed before any run, by Holm's correction; where the groups have none of these, all
-// pairs without none.
+// The pairs of a list fixed before any run, with Holm's correction. If the groups contain none of these pairs, all
+// pairs
+// without the encoding none.
 std::vector<Judged> listed_pairs(const std::vector<Group>& groups, const Spread& spread, bool& fixed);
 
-// A name as short as tells the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or all of a spec if
-// need be.
+// The shortest names that tell the groups apart: rope; rotate-stretch:period=6; pattern(rope,none); or the full spec.
 void name_groups(std::vector<Group>& groups);
 
-// What bench/seeds.sh keeps of runs whose weights are too many to be shipped.
+// The results that bench/seeds.sh keeps of runs whose weights are too large to ship.
 struct KeptRuns {
     std::filesystem::path folder;
     std::string recipe;
@@ -84,9 +84,9 @@ struct KeptRuns {
 };
 inline constexpr const char *kept_runs_file = "seeds-runs.csv", *kept_documents_file = "seeds-documents.csv",
                             *kept_recipe_file = "seeds-recipe.txt";
-// Where they are looked for: bench/results beside each folder of weights.
+// Where to look for them: bench/results next to each folder of weights.
 std::vector<std::filesystem::path> kept_folders();
-// Those of the first such folder that has any. Throws Error naming file and line for what cannot be read.
+// The runs of the first folder that has any. Throws Error with file and line for unreadable input.
 std::optional<KeptRuns> find_kept_runs();
 KeptRuns read_kept_runs(const std::filesystem::path& folder);
 

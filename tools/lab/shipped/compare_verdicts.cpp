@@ -6,15 +6,15 @@
 namespace ordo::lab {
 namespace {
 
-// Of the 95 % interval over documents alone.
+// Half the 95 % interval over documents alone.
 double half_documents(const Comparison& difference) {
     return t_quantile(0.975, difference.documents - 1) * difference.by_document;
 }
 
-// The comparisons of a run, and their families.
+// The comparisons of a run, in two families.
 struct Comparisons {
     Spread spread;
-    bool fixed = false; // the pairs are those of the list
+    bool fixed = false; // whether the pairs come from the list
     std::vector<Judged> with_none, pairs;
 
     explicit Comparisons(const std::vector<Group>& groups)
@@ -81,7 +81,7 @@ std::string pairs_sentence(const std::vector<Group>& groups, const Comparisons& 
     return out + ".";
 }
 
-// A row for each two encodings, the better first.
+// A row for each pair of encodings, the better one first.
 Figures pair_table(const std::vector<Group>& groups, const Comparisons& all) {
     Figures table{{"better", "worse", "nll_less", "half", "p", "p_corrected", "beyond_chance", "seeds_better",
                    "seeds_worse", "documents", "half_seeds", "half_documents"},
@@ -101,7 +101,7 @@ Figures pair_table(const std::vector<Group>& groups, const Comparisons& all) {
     return table;
 }
 
-// The means, and what they differ by from no encoding at all.
+// The mean losses, and their differences from the encoding none.
 Figures losses(const std::vector<Group>& groups, const Comparisons& all) {
     Figures figures{
         {"encoding", "seeds", "nll", "half", "minus_none", "half_minus", "half_documents", "more_at_4x", "half_more"},
@@ -131,7 +131,7 @@ std::string extremes_of(const std::vector<Group>& groups) {
                               : text(groups.front().name, " loses least, ", groups.back().name, " most");
 }
 
-// What the encoding of a row costs more than that of a column.
+// The extra cost of a row's encoding over a column's encoding.
 Picture picture_of(const std::vector<Group>& groups, const Comparisons& all) {
     HeatMap map;
     map.value_label = "nats per token";

@@ -7,7 +7,7 @@
 
 namespace ordo::lab {
 
-// groups: the best first.
+// groups: sorted, the best first.
 void judge(const std::vector<Group>& groups, Result& result);
 
 } // namespace ordo::lab

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rotary weights beyond the length that they were trained at: what stretching the frequencies is worth without
-// training.
+// Rotary weights beyond their trained length: the gain from scaled frequencies without training.
 #include "core/error.h"
 #include "encoding/base/spec.h"
 #include "model/model.h"
@@ -19,7 +18,7 @@ namespace {
 constexpr int multiples[] = {1, 2, 4, 8}; // of the trained length
 constexpr int most_multiple = 8;
 
-// A way to stretch: what is written behind the trained spec, and then the factor if it takes one.
+// A scaling method: the suffix after the trained spec, followed by the factor if the method takes one.
 struct Method {
     const char *name, *suffix;
     bool takes_factor;
@@ -34,7 +33,7 @@ constexpr Method methods[] = {
 };
 constexpr std::size_t none = 0, linear = 1, ntk = 2, yarn = 3, p_rope = 5;
 
-// Nats of documents: sums and counts, one of each document.
+// Nats of documents: a sum and a count for each document.
 struct Costs {
     Vector sums, counts;
     double mean() const { return mean_of_sums(sums, counts).mean; }
@@ -42,13 +41,15 @@ struct Costs {
 struct AtLength {
     Costs whole, last;
 };
-// [method][multiple]; of methods that take a factor, one that fits the length, and the greatest at every length.
+// [method][multiple]. For methods with a factor: `fitted` uses the factor for the length, `greatest` the largest factor
+// at
+// every length.
 struct Measured {
     Trained file;
     std::map<std::pair<std::size_t, int>, AtLength> fitted, greatest;
 };
 
-// What `over` costs more than `under` on the same tokens.
+// The extra cost of `over` compared with `under` on the same tokens.
 Mean paired(const Costs& over, const Costs& under) {
     Vector differences;
     for (std::size_t i = 0; i < over.sums.size(); ++i) differences.push_back(over.sums[i] - under.sums[i]);
@@ -62,8 +63,8 @@ void add(Costs& costs, double sum, double count) {
     costs.counts.push_back(count);
 }
 
-// Whole windows: disjoint ones; the tokens that are first in a window at any length are left out at all. Last: half a
-// trained length of tokens before ends that are the same at every length.
+// Whole: disjoint windows, without the tokens that come first in a window of any length. Last: half a trained length of
+// tokens before ends that are the same at every length.
 AtLength measure(const Model& model, std::span<const std::vector<Token>> documents, int trained, int length) {
     const int longest = most_multiple * trained, tail = trained / 2;
     Session session(model, {.capacity = length, .chunk = 256});
@@ -82,7 +83,7 @@ AtLength measure(const Model& model, std::span<const std::vector<Token>> documen
         add(out.whole, sum, count);
         sum = count = 0;
         for (int end = longest; end <= n; end += trained) {
-            const int fed = length - tail - 1; // whose answers nobody asks for
+            const int fed = length - tail - 1; // fed without reading the logits
             session.rewind(0);
             if (fed > 0) session.feed(window(end - length, fed));
             for (const double nll : tools::score_continuation(session, window(end - length + fed, tail + 1)))
@@ -94,7 +95,7 @@ AtLength measure(const Model& model, std::span<const std::vector<Token>> documen
 }
 
 std::string spec_of(const Trained& file, const Method& method, int factor) {
-    // A spec of no parameters has no colon yet.
+    // A spec without parameters has no colon yet.
     std::string suffix = method.suffix;
     if (method.takes_factor) suffix += std::to_string(factor);
     if (!suffix.empty() && file.encoding.find(':') == std::string::npos) suffix[0] = ':';
@@ -133,7 +134,7 @@ Measured measure_file(const Trained& file, const Text& held, const Request& requ
             out.greatest[{m, multiple}] = at(most_multiple, multiple);
             const bool same = !methods[m].takes_factor || multiple == most_multiple;
             out.fitted[{m, multiple}] = same            ? out.greatest[{m, multiple}]
-                                        : multiple == 1 ? out.fitted[{none, 1}] // a factor of 1 stretches nothing
+                                        : multiple == 1 ? out.fitted[{none, 1}] // a factor of 1 scales nothing
                                                         : at(multiple, multiple);
         }
     }
@@ -151,7 +152,7 @@ const char* better_or_not(const Mean& more) {
 void add_rows(Figures& figures, const Measured& one) {
     for (const auto& [name, all] : {std::pair{"of the length", &one.fitted}, {"8", &one.greatest}})
         for (std::size_t m = 0; m < std::size(methods); ++m) {
-            if (all == &one.greatest && !methods[m].takes_factor) continue; // the same
+            if (all == &one.greatest && !methods[m].takes_factor) continue; // the same curve
             for (const int multiple : multiples) {
                 const AtLength &here = all->at({m, multiple}), &plain = all->at({none, multiple});
                 const Mean more = paired(here.last, plain.last);
@@ -164,7 +165,7 @@ void add_rows(Figures& figures, const Measured& one) {
         }
 }
 
-// The methods that are told apart from no scaling, for a title.
+// The methods that differ from no scaling, for a title.
 std::string better_methods(const Measured& one, bool fitted) {
     std::string out;
     const auto& all = fitted ? one.fitted : one.greatest;
@@ -193,7 +194,7 @@ Picture picture_of(const Measured& one, bool fitted) {
             text("perplexity of the last ", one.file.context / 2, " tokens"), std::move(curves)};
 }
 
-// ---- What was expected ------------------------------------------------------------------------
+// ---- Expectations ------------------------------------------------------------------------------
 
 void judge(const std::vector<Measured>& all, Result& result) {
     Expectations expectations;
@@ -228,7 +229,7 @@ void judge(const std::vector<Measured>& all, Result& result) {
     expectations.write_to(result);
 }
 
-// The best at a length, and whether it is told apart from the next.
+// The best method at a length, and whether it differs from the next.
 std::string best_sentence(const Measured& one, int multiple) {
     std::vector<std::size_t> order;
     for (std::size_t m = 0; m < std::size(methods); ++m) order.push_back(m);

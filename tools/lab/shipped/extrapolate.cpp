@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Perplexity of windows shorter and longer than a model was trained on: the same tokens at every length.
-// Press, Smith and Lewis 2022, "Train Short, Test Long", arXiv 2108.12409, asked it first.
+// Perplexity in windows shorter and longer than the trained length, on the same tokens at every length.
+// Press, Smith and Lewis 2022, "Train Short, Test Long", arXiv 2108.12409, first asked this question.
 #include "core/error.h"
 #include "tools/lab/math/numbers.h"
 #include "tools/lab/math/statistics.h"
@@ -13,7 +13,7 @@ namespace ordo::lab {
 
 namespace {
 
-// Lengths that the trained context is multiplied by.
+// Multiples of the trained context.
 constexpr double multiples[] = {0.25, 0.5, 1, 2, 4, 8};
 
 std::vector<int> lengths_of(const Request& request, const std::string& model, int context) {
@@ -53,7 +53,7 @@ void add_rows(Figures& figures, const Extrapolation& one, int length) {
                               std::exp(mean.mean),
                               {},
                               {}};
-        // An encoding may refuse even the length that the weights were trained at.
+        // An encoding may refuse even the length at which the weights were trained.
         if (const auto trained = values.find(one.context); trained != values.end()) {
             Vector over = own;
             for (std::size_t i = 0; i < over.size(); ++i) over[i] -= trained->second[i];
@@ -65,7 +65,7 @@ void add_rows(Figures& figures, const Extrapolation& one, int length) {
     }
 }
 
-// Perplexity, a row for each length, a column for each model.
+// Perplexity: a row for each length, a column for each model.
 Figures by_length(std::span<const Extrapolation> all, bool last) {
     Figures figures{{"of_trained"}, {}, 2};
     std::map<double, std::vector<Cell>> rows;
@@ -84,7 +84,7 @@ Figures by_length(std::span<const Extrapolation> all, bool last) {
     return figures;
 }
 
-// Perplexity by position in the longest windows that a model can take.
+// Perplexity by position in the longest windows that a model accepts.
 Figures by_position(std::span<const Extrapolation> all) {
     Figures figures{{"position"}, {}, 2};
     std::size_t most = 0;
@@ -103,7 +103,7 @@ Figures by_position(std::span<const Extrapolation> all) {
     return figures;
 }
 
-// Whose tokens cost more in the longest windows than in those of the trained length, by the interval over documents.
+// The models whose tokens cost more in the longest windows than at the trained length, by the interval over documents.
 std::string who_rises(std::span<const Extrapolation> all, bool last) {
     int more = 0, less = 0, undecided = 0;
     for (const Extrapolation& one : all) {

@@ -14,14 +14,14 @@ namespace {
 // One encoding at two multiples of the trained length, or two encodings at one.
 struct Expectation {
     enum class Kind { rises, holds, better, refuses } kind;
-    std::string_view encoding, other; // other: of better
+    std::string_view encoding, other; // other: only for better
     double multiple;
 };
 
-// Written before anything was measured, from figure 1 of the ALiBi paper and from what the formulas say;
-// misses are reported, not mended. The margin came later, with the intervals, as no interval shows that nothing was
-// lost. An empty name stands for every encoding.
-constexpr double no_more = 0.05; // nats: less than this more is no more
+// Written before any measurement, from figure 1 of the ALiBi paper and from the formulas. Misses are reported and stay.
+// The margin came later, with the intervals, because no interval can show a loss of exactly zero.
+// An empty name stands for every encoding.
+constexpr double no_more = 0.05; // nats: a smaller increase counts as none
 constexpr Expectation expectations[] = {
     {Expectation::Kind::rises, "", "", 0.25},
     {Expectation::Kind::holds, "alibi", "", 8},
@@ -58,14 +58,14 @@ const Vector* last_at(const Extrapolation& one, double multiple) {
 }
 
 struct Evidence {
-    Verdict verdict = Verdict::untested; // the last of all cases
+    Verdict verdict = Verdict::untested; // the largest of all cases
     std::string figures;
 
     void add(Verdict one, const std::string& figure) {
         verdict = std::max(verdict, one);
         append(figures, figure, "; ");
     }
-    // The same tokens at two lengths, or with two models: the interval over their documents decides.
+    // Compares the same tokens at two lengths or with two models. The interval over their documents decides.
     void compare(const std::string& name, const Vector& a, const Vector& b, const std::vector<int>& documents,
                  Expectation::Kind kind) {
         Vector differences = a;
@@ -104,7 +104,7 @@ Evidence judge_one(const Expectation& e, std::span<const Extrapolation> all) {
 // Press et al. 2022, appendix, table 2 (figure 1, left): WikiText-103, 247M parameters, trained on 512 tokens, whole
 // windows. The first length at which an encoding is best, and lengths about 2, 5 and 9 times the trained one.
 struct Published {
-    const char *encoding, *ours; // as the paper and as the registry call it
+    const char *encoding, *ours; // the names in the paper and in the registry
     double at_512, best;
     int best_at;
     double at_1012, at_2512, at_4512;
@@ -124,10 +124,10 @@ Figures published() {
     return figures;
 }
 
-// Both over what they are at the trained length: of texts and models so different only the shapes compare.
+// Perplexity relative to the trained length. Texts and models differ too much to compare more than the shapes.
 Picture published_picture(std::span<const Extrapolation> all) {
     Curves curves{.log_x = true, .log_y = true};
-    std::string far, here; // at the greatest length that all have
+    std::string far, here; // at the largest length that all have
     for (const Published& line : publication) {
         Series& curve = curves.series.emplace_back(series(text(line.ours, ", published"), Series::Style::line_points));
         append(far, text(line.ours, " ", figure(line.at_4512 / line.at_512, 2)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What models did at several lengths, and what was expected of them.
+// The results of models at several lengths, and the expectations about them.
 #pragma once
 
 #include "tools/lab/shipped/trained.h"
@@ -10,30 +10,31 @@
 namespace ordo::lab {
 
 struct Extrapolation {
-    std::string name, encoding; // of the file; of the encoding, its parameters apart
+    std::string name, encoding; // name: of the file; encoding: without its parameters
     int context = 0;            // trained
     int refused = 0;            // the first length that the encoding refuses; 0: none
-    std::string refusal;        // a sentence that says so
-    // Nats of each token scored, by length: the same tokens in the same order at every length.
+    std::string refusal;        // a sentence about this
+    // Nats of each scored token, by length. Every length has the same tokens in the same order.
     std::map<int, std::vector<double>> whole, last;
-    std::vector<int> whole_documents, last_documents; // that each of these tokens is of
-    // Of the whole windows of the greatest length, by position in the window.
+    std::vector<int> whole_documents, last_documents; // the document of each of these tokens
+    // By position in the window, for the whole windows of the largest length.
     int longest = 0;
     std::vector<tools::Tally> positions;
 };
 
 struct WindowPlan {
-    std::vector<int> lengths;     // rising, each a multiple of the one before
-    int step = 64;                // tokens from one end of a window to the next, where only the last are scored
-    bool short_documents = false; // of each as many tokens as the greatest length has, and no more
-    std::string text = {};        // the name of what the documents are from
+    std::vector<int> lengths;     // ascending; each is a multiple of the one before
+    int step = 64;                // tokens from one end of a window to the next, for the scores of last tokens
+    bool short_documents = false; // truncate each document to the largest length
+    std::string text = {};        // the name of the documents' source
 };
-// What a model does at all lengths that its encoding does not refuse, in documents that have the longest; of a window's
-// last tokens at most 32 are scored. Throws Error(usage) if no document is so long.
+// Measures a model at all lengths that its encoding accepts, in documents of at least the longest length. It scores at
+// most
+// 32 of a window's last tokens. Throws Error(usage) if no document is long enough.
 Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<const tools::Document> documents,
                           const WindowPlan& plan, const std::function<void(const std::string&)>& progress);
 
-// Writes what was expected, whether it came so, and the published figures, with their picture.
+// Writes the expectations, their outcomes, and the published figures with their picture.
 void judge(std::span<const Extrapolation> all, Result& result);
 
 } // namespace ordo::lab

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The residual stream of a model, layer by layer: what a probe reads.
+// The residual stream of a model, layer by layer, for a probe.
 #pragma once
 
 #include "core/tensor.h"
 
 namespace ordo::lab {
 
-// What the first layer reads and what each layer leaves, [n_layers + 1] of [tokens, d_model]; positions 0, 1, ...
+// The input of the first layer and the output of each layer, [n_layers + 1] of [tokens, d_model]; positions 0, 1, ...
 std::vector<Tensor> hidden_states(const Model& model, std::span<const Token> tokens);
 
 } // namespace ordo::lab

@@ -10,11 +10,11 @@
 namespace ordo::lab {
 namespace {
 
-// What a pass over windows of one length yields.
+// The result of a pass over windows of one length.
 struct AtLength {
-    Vector whole; // nll of the tokens that are not the first of a window of any length
+    Vector whole; // nll of the tokens after the first of every window, at all lengths
     Vector last;  // of the last tokens before each end
-    std::vector<int> whole_documents, last_documents; // of each
+    std::vector<int> whole_documents, last_documents; // the document of each token
     std::vector<tools::Tally> buckets;                // of whole, by position in the window
 };
 
@@ -44,7 +44,7 @@ AtLength measure(const Model& model, std::span<const tools::Document> documents,
             }
         }
         for (int end = longest; end <= n; end += plan.step) {
-            const int fed = length - tail - 1; // whose answers nobody asks for
+            const int fed = length - tail - 1; // fed without reading the logits
             session.rewind(0);
             if (fed > 0) session.feed(window(end - length, fed));
             const Vector nll = tools::score_continuation(session, window(end - length + fed, tail + 1));
@@ -83,7 +83,7 @@ Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<
             if (error.code != ErrorCode::limit) throw;
             out.refused = length;
             out.refusal = text(trained.name, " stops: a window of ", length, " is refused (", error.what(), ").");
-            break; // so are all longer ones
+            break; // all longer lengths are refused, too
         }
     }
     return out;

@@ -12,7 +12,7 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr double penalty = 1e-3; // beside columns of variance 1
+constexpr double penalty = 1e-3; // for columns of variance 1
 
 struct Windows {
     std::vector<std::span<const Token>> fit, test;

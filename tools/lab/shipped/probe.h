@@ -7,17 +7,17 @@
 namespace ordo::lab {
 
 struct LayerError {
-    double error = 0;          // mean absolute, in positions, on held-out windows
+    double error = 0;          // mean absolute error in positions, on held-out windows
     double standard_error = 0; // over windows
 };
 struct Probe {
     std::vector<LayerError> layers; // after the embedding, then after each layer
-    double guess = 0;               // the error of the mean position
+    double guess = 0;               // the error when guessing the mean position
     int fitted = 0, held_out = 0;   // windows
 };
 
-// Windows of the trained length, of which every third document's are held out. Throws Error(usage) if the text
-// has too few.
+// Uses windows of the trained length; those of every third document are held out. Throws Error(usage) if the text has
+// too few.
 Probe probe(const Model& model, const Text& text, int most_windows);
 
 } // namespace ordo::lab

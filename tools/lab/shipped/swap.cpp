@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trained with one encoding, run with another: what --force-encoding is for.
+// Trained with one encoding, run with another: an experiment with --force-encoding.
 #include "core/error.h"
 #include "encoding/base/registry.h"
 #include "model/model.h"
@@ -16,12 +16,12 @@ namespace ordo::lab {
 
 namespace {
 
-// An encoding to run with: what it is called in the tables, and its spec.
+// An encoding to run with: its name in the tables, and its spec.
 struct Other {
     std::string name, spec;
 };
 
-// Those that the models were trained with, then those registered ones that none was.
+// The encodings of the models, then all other registered encodings.
 std::vector<Other> encodings_of(std::span<const Trained> models) {
     std::vector<Other> all;
     const auto add = [&](const std::string& name, const std::string& spec) {
@@ -35,7 +35,7 @@ std::vector<Other> encodings_of(std::span<const Trained> models) {
     return all;
 }
 
-// Empty if it ran, or why it does not.
+// Empty on success, otherwise the reason.
 std::string try_score(const Trained& trained, const Other& other, bool force, const Text& text, std::size_t most,
                       Vector& out) {
     LoadOptions options;
@@ -48,7 +48,7 @@ std::string try_score(const Trained& trained, const Other& other, bool force, co
     } catch (const Error& error) {
         if (error.code == ErrorCode::io) throw;
         const std::string why = error.what(), file = trained.file.filename().string() + ": ";
-        const std::size_t at = why.find(file); // the row says which file
+        const std::size_t at = why.find(file); // the row already names the file
         return at == std::string::npos ? why : why.substr(at + file.size());
     }
 }
@@ -58,10 +58,11 @@ struct Swaps {
     Figures refused{{"trained_with", "run_with", "reason"}, {}, -1};
     HeatMap map{.blank = "refused, for the reason in the table"};
     int swapped = 0;                           // pairs that ran
-    int dearer = 0, cheaper = 0;               // of these, than with their own encoding, by more than the interval
+    int dearer = 0, cheaper = 0;               // pairs that cost more or less than with their own encoding, by more
+                                               // than the interval
     int unforced = 0, unforced_refused = 0;    // pairs of different encodings, without force
-    int best_as_trained = 0;                   // rows whose least loss is that with their own encoding
-    double least = HUGE_VAL, most = -HUGE_VAL; // nll over that with the own encoding
+    int best_as_trained = 0;                   // rows whose smallest loss is with their own encoding
+    double least = HUGE_VAL, most = -HUGE_VAL; // nll relative to the own encoding
     std::string least_pair, most_pair;
 };
 
@@ -103,8 +104,8 @@ void run_one(const Trained& trained, std::span<const Other> others, const Reques
         if (over.mean > swaps.most) swaps.most = over.mean, swaps.most_pair = pair;
     }
     const double own_loss = mean_of_clusters(own.nll, own.document).mean;
-    swaps.best_as_trained += std::none_of(row.begin(), row.end(),
-                                          [&](double loss) { return loss < own_loss; }); // refused ones are no numbers
+    swaps.best_as_trained +=
+        std::none_of(row.begin(), row.end(), [&](double loss) { return loss < own_loss; }); // refused: NaN
 }
 
 Figures matrix_of(const HeatMap& map) {

@@ -17,11 +17,12 @@ std::vector<Trained> trained_models(const Request& request) {
     const auto given = request.arguments.all("model");
     std::vector<std::filesystem::path> files;
     for (const std::filesystem::path path : given) {
-        // A folder with a config.json is one model, any other is one of weights.
+        // A folder with a config.json is one model; any other is a folder of weights.
         std::error_code error;
         if (!std::filesystem::is_directory(path, error) || std::filesystem::exists(path / "config.json", error))
             files.push_back(path);
-        else if (given.size() == 1 || tools::holds_weights(path) || task_run_files(path).empty()) // else one of tasks
+        else if (given.size() == 1 || tools::holds_weights(path) || task_run_files(path).empty()) // otherwise a folder
+                                                                                                  // of tasks
             for (std::filesystem::path& file : tools::weights_in(path)) files.push_back(std::move(file));
     }
     if (files.empty() && given.empty()) files = tools::shipped_weights();
@@ -30,7 +31,7 @@ std::vector<Trained> trained_models(const Request& request) {
         const tools::ModelFacts facts = tools::read_facts(file);
         std::error_code error;
         const std::filesystem::path name = base_name(file);
-        const bool directory = std::filesystem::is_directory(file, error); // whose name has no ending
+        const bool directory = std::filesystem::is_directory(file, error); // a directory name has no extension
         if (!facts.blueprint.bidirectional())
             all.push_back(
                 {printable((directory ? name : name.stem()).string()), file, facts.encoding, facts.blueprint.context});
@@ -38,7 +39,7 @@ std::vector<Trained> trained_models(const Request& request) {
             fail(ErrorCode::usage, "lab: ", printable(file.string()),
                  ": expected a causal model, found a bidirectional one");
     }
-    // Of one name, as of two seeds in folders of their own, the folder tells them apart, or else the order.
+    // The folder tells two files of one name apart, such as two seeds. If it cannot, a number does.
     std::map<std::string, int> files_of, seen;
     for (const Trained& one : all) ++files_of[one.name];
     for (Trained& one : all)

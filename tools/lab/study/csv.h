@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an earlier run has written as CSV, read again.
+// Reads CSV files of earlier runs.
 #pragma once
 
 #include "core/error.h"
@@ -15,8 +15,7 @@ namespace ordo::lab {
 
 inline constexpr std::size_t most_csv = std::size_t{16} << 20; // bytes of a file
 
-// Rows of a CSV file by the names of its columns, RFC 4180 without line breaks in fields. Throws Error naming file and
-// line.
+// Rows of a CSV file by column name, RFC 4180 without line breaks in fields. Throws Error naming file and line.
 class Csv {
 public:
     Csv(const std::filesystem::path& file, std::initializer_list<std::string_view> columns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encodings without a model, and the tables that several experiments read of them.
+// Encodings without a model, and tables of them that several experiments use.
 #pragma once
 
 #include "tools/model/loose_encoding.h"
@@ -8,12 +8,12 @@ namespace ordo::lab {
 
 using tools::LooseEncoding;
 
-// Of a model with so many heads of a width; what else it has does not matter to an encoding without tensors.
+// Dims of a model with `heads` heads of width d_head. The other dims do not affect an encoding without tensors.
 inline Dims dims_of(int d_head, int heads = 1) {
     return {d_head * heads, heads, d_head, 1, 256};
 }
 
-// Rows start .. start + length - 1 of the sinusoidal table that is added, [length, width], or another part of it.
+// Rows start .. start + length - 1 of the sinusoidal table [length, width], or another part of it.
 Table sinusoidal_table(int width, int length, std::string_view part = {}, int start = 0);
 
 // ALiBi's slope of each head.

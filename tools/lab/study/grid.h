@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The study that experiments share: encodings x seeds x conditions. Each cell is a small model that is trained on one
-// thread, beside others, and then asked.
+// The study that experiments share: encodings x seeds x conditions. Each cell trains a small model on one thread, in
+// parallel with other cells, and then queries it.
 #pragma once
 
 #include "tools/lab/lab.h"
@@ -8,7 +8,7 @@
 
 namespace ordo::lab {
 
-// A width of 64 in so many heads.
+// A model of width 64.
 inline Blueprint small_trunk(int vocabulary, int context, int layers, int heads = 4, int d_ff = 128) {
     Blueprint trunk;
     trunk.vocab_size = vocabulary;
@@ -27,7 +27,7 @@ using Grid = std::vector<std::vector<std::vector<Answer>>>;
 
 struct GridPlan {
     std::vector<Recipe> conditions;
-    std::vector<int> positions; // of each condition, that its models are prepared for
+    std::vector<int> positions; // positions for which each condition's models are prepared
     std::vector<std::string> encodings;
     int seeds = 1;
 };
@@ -35,11 +35,11 @@ struct GridPlan {
 struct GridCell {
     std::size_t condition, encoding;
     std::uint64_t seed;
-    int steps; // that training took
+    int steps; // the training steps
 };
 
-// ask(model, cell) is called once for each cell, on the thread that trained it. Seeds follow the given one. Throws what
-// check_recipe() throws, before any model is trained.
+// Calls ask(model, cell) once for each cell, on the thread that trained it. Seeds count up from the given one. Throws
+// the errors of check_recipe() before training any model.
 template <class Answer, class Ask>
 Grid<Answer> train_grid(const GridPlan& plan, std::uint64_t seed,
                         const std::function<void(const std::string&)>& progress, const Ask& ask) {

@@ -48,14 +48,14 @@ std::string extremes_of(const Curves& curves) {
         if (!most || series.y.back() > most->y.back()) most = &series;
     }
     if (!least) return "nothing measured";
-    int digits = 2; // or as many as tell the two apart
+    int digits = 2; // or more, until the two differ
     while (digits < 4 && figure(least->y.back(), digits) == figure(most->y.back(), digits)) ++digits;
     const auto shown = [digits](const Series& series) {
         return text(figure(series.y.back(), digits), " (", series.label, ")");
     };
     if (least == most) return shown(*least);
     const bool intervals = !least->high.empty() && !most->low.empty();
-    // The interval of a difference of two shares (Newcombe 1998, method 10).
+    // The interval of a difference of two proportions (Newcombe 1998, method 10).
     const bool decided =
         intervals && most->y.back() - least->y.back() >
                          std::hypot(least->high.back() - least->y.back(), most->y.back() - most->low.back());

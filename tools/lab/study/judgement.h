@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What became of an expectation that several cases bear on, and what a picture shows, in words.
+// The verdict on an expectation with several cases, and the findings of a picture, in words.
 #pragma once
 
 #include "tools/lab/lab.h"
@@ -12,10 +12,11 @@ namespace ordo::lab {
 
 class Judgement {
 public:
-    // A case by its name: "rope at 8x".
+    // A case by name: "rope at 8x".
     void add(Verdict verdict, const std::string& name);
-    // "Expectation 2 was missed: it held in 3 of 5; missed by alibi; undecided for none." Missed if it is in one case.
-    // why_not: after "could not be tested".
+    // "Expectation 2 was missed: it held in 3 of 5; missed by alibi; undecided for none." One missed case makes it
+    // missed.
+    // why_not: the text after "could not be tested".
     std::string sentence(int number, const std::string& why_not = {}) const;
 
 private:
@@ -23,23 +24,23 @@ private:
     std::string missed_, undecided_;
 };
 
-// Sentences that were written before the run, numbered from 1, and the outcome of each.
+// Sentences from before the run, numbered from 1, and the outcome of each.
 class Expectations {
 public:
-    // The next one; its cases are added to the result. why_not: as above.
+    // Adds the next sentence; add its cases to the returned object. why_not: as above.
     Judgement& expect(std::string sentence, std::string why_not = {});
-    void write_to(Result& result) const; // the sentences, and the outcomes behind whatever was found
+    void write_to(Result& result) const; // the sentences, and their outcomes after the findings
 
 private:
     struct One {
         std::string sentence, why_not;
         Judgement judgement;
     };
-    std::deque<One> all_; // which leaves references as they are
+    std::deque<One> all_; // a deque keeps references valid
 };
 
-// The least and the greatest of the curves' last values, and whether their intervals tell them apart: "from 0.12
-// (sinusoidal) to 0.56 (alibi), which is undecided".
+// The smallest and the largest of the curves' last values, and whether their intervals differ: "from 0.12 (sinusoidal)
+// to 0.56 (alibi), which is undecided".
 std::string extremes_of(const Curves& curves);
 
 } // namespace ordo::lab

@@ -27,14 +27,14 @@ void widen(Parameters& parameters, int d_model) {
     }
 }
 
-// Returns the steps that it took.
+// Returns the number of steps.
 int train(const Recipe& r, EncodingStack& encodings, Parameters& parameters, std::uint64_t seed, Meter& meter) {
     Network network(r.trunk, encodings, parameters, r.batch, r.length);
     Optimizer optimizer(parameters);
     const auto n = static_cast<std::size_t>(r.batch) * static_cast<std::size_t>(r.length);
     std::vector<Token> tokens(n), targets(n);
     Schedule lr{.peak = r.lr, .steps = r.steps, .warmup = r.steps / 20, .decay = r.solved > 0 ? r.decay : 0};
-    double recent = HUGE_VAL; // mean loss, the last 20 steps counting most
+    double recent = HUGE_VAL; // mean loss, weighted towards the last 20 steps
     for (int step = 0; step < lr.steps; ++step) {
         r.draw(seed, step, tokens, targets);
         std::fill(parameters.grads().begin(), parameters.grads().end(), 0.0f);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t least_hay = 1024;
 
-// " dog": a word that stands between others.
+// " dog": a word in the middle of a text.
 bool is_word(std::string_view spelling) {
     return spelling.size() >= 4 && spelling[0] == ' ' &&
            std::all_of(spelling.begin() + 1, spelling.end(), [](char c) { return c >= 'a' && c <= 'z'; });
@@ -31,7 +31,7 @@ Haystack::Haystack(std::span<const Token> text, int vocabulary, Token start,
     constexpr std::size_t wanted = key_count + value_count;
     if (words.size() < wanted)
         fail(ErrorCode::usage, "expected a vocabulary with ", wanted, " whole words or more, found ", words.size());
-    // Of the whole range, common and rare ones; keys and values by turns.
+    // From the whole range, common and rare words; keys and values alternate.
     std::vector<Token> chosen;
     for (std::size_t i = 0; i < wanted; ++i) chosen.push_back(words[i * words.size() / wanted]);
     for (const bool keys : {true, false})
@@ -72,7 +72,7 @@ std::vector<Haystack::Needle> Haystack::draw(std::uint64_t seed, std::uint64_t n
         all.push_back({keys[static_cast<std::size_t>(i)], value, below(hay + 1)});
     }
     all.back().place = static_cast<int>(std::lround(depth * hay));
-    const auto first = static_cast<std::size_t>(below(static_cast<int>(hay_.size()))); // goes round at the end
+    const auto first = static_cast<std::size_t>(below(static_cast<int>(hay_.size()))); // wraps around at the end
     tokens.push_back(0);
     for (int at = 0; at <= hay; ++at) {
         for (const Needle& needle : all)

@@ -10,7 +10,7 @@
 namespace ordo::lab {
 namespace {
 
-constexpr std::uint64_t far_away = std::uint64_t{1} << 40; // from any window of training
+constexpr std::uint64_t far_away = std::uint64_t{1} << 40; // beyond every window of training
 
 std::vector<Token> chain(std::uint64_t seed, std::uint64_t number, int length) {
     const Random random(seed, 0x1e77e5);
@@ -19,7 +19,7 @@ std::vector<Token> chain(std::uint64_t seed, std::uint64_t number, int length) {
     std::array<std::array<Token, 2>, LetterSource::letters> table;
     for (auto& pair : table) {
         pair[0] = draw(LetterSource::letters);
-        pair[1] = (pair[0] + 1 + draw(LetterSource::letters - 1)) % LetterSource::letters; // another one
+        pair[1] = (pair[0] + 1 + draw(LetterSource::letters - 1)) % LetterSource::letters; // a different letter
     }
     std::vector<Token> out{draw(LetterSource::letters)};
     while (static_cast<int>(out.size()) <= length) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Can a model find a word in a text, however deep it lies, and in texts longer than any that it was trained on? The
-// passkey is that of Mohtashami and Jaggi 2023, arXiv 2305.16300, at a size that trains on the spot.
+// Can a model find a word at any depth of a text, and in texts longer than its training texts? The passkey task is from
+// Mohtashami and Jaggi 2023, arXiv 2305.16300, at a size that trains within the experiment.
 #include "core/error.h"
 #include "core/random.h"
 #include "tools/lab/math/numbers.h"
@@ -16,7 +16,7 @@ namespace ordo::lab {
 namespace {
 
 constexpr double solved_at = 0.9, half = 0.5;
-constexpr double quick_effort = 0.15; // share of the steps
+constexpr double quick_effort = 0.15; // fraction of the steps
 constexpr double depths[] = {0, 0.25, 0.5, 0.75, 1};
 constexpr int depth_count = static_cast<int>(std::size(depths));
 
@@ -30,13 +30,13 @@ constexpr Kind kinds[] = {{"passkey", "one word behind a key", 1, 600},
 struct Plan {
     const Haystack* haystack;
     std::vector<std::string> encodings;
-    std::vector<int> times; // of the trained length
+    std::vector<int> times; // in trained lengths
     int length, seeds, samples;
-    double effort; // share of the steps
+    double effort; // fraction of the steps
     bool quick;
 };
 
-// Right answers of one run, [times][depth]; -1 where the encoding has no positions for so many tokens.
+// Correct answers of one run, [times][depth]; -1 if the encoding lacks positions for so many tokens.
 using Right = std::vector<std::array<int, depth_count>>;
 
 // ---- Training and asking ----------------------------------------------------------------------
@@ -49,7 +49,8 @@ Recipe recipe_of(const Plan& plan, const Kind& kind) {
     r.steps = static_cast<int>(kind.steps * plan.effort);
     r.lr = 3e-3;
     r.draw = [&plan, &kind, r](std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets) {
-        // Few needles are easily told apart, many ask much of one sequence: with both the larger task is learnt sooner.
+        // A few needles are easy to distinguish, and many ask several questions of one sequence. Mixing both speeds up
+        // learning.
         const int most = kind.needles == 1 ? 1 : 2 * kind.needles;
         const Random random(seed, 0x1e47);
         const auto between = [&](std::uint64_t number, int least, int greatest) {
@@ -77,7 +78,7 @@ Right ask(const Plan& plan, const Kind& kind, const Model& model, std::uint64_t 
         for (std::size_t d = 0; d < std::size(depths); ++d) {
             row[d] = 0;
             for (int i = 0; i < plan.samples; ++i) {
-                // Far from any number of training, and the same for every model.
+                // Beyond every number of training, and the same for every model.
                 const std::uint64_t number = (std::uint64_t{1} << 40) + static_cast<std::uint64_t>(i) * depth_count + d;
                 const Question question = plan.haystack->ask(seed, number, length, kind.needles, depths[d]);
                 session.rewind(0);
@@ -100,16 +101,16 @@ Grid<Right> train_all(const Plan& plan, const Request& request) {
     });
 }
 
-// ---- What came out ----------------------------------------------------------------------------
+// ---- Results ----------------------------------------------------------------------------------
 
-// Right of all depths at one length; -1: it has no positions there.
+// Correct answers over all depths at one length; -1: no positions there.
 int right_of(const Right& grid, std::size_t times) {
     int sum = 0;
     for (const int right : grid[times]) sum += right;
     return grid[times][0] < 0 ? -1 : sum;
 }
 
-// All runs agree, or it is undecided. Each is judged by the interval of its own answers.
+// The verdict of all runs if they agree, otherwise undecided. The interval of a run's own answers decides its verdict.
 Verdict judge(const Plan& plan, const std::vector<Right>& seeds, std::size_t times, double bound) {
     int held = 0, missed = 0;
     for (const Right& grid : seeds) {
@@ -119,7 +120,7 @@ Verdict judge(const Plan& plan, const std::vector<Right>& seeds, std::size_t tim
         missed += verdict == Verdict::missed;
     }
     const auto all = static_cast<int>(seeds.size());
-    // What --quick has trained, longer training may change.
+    // Longer training may change the results of --quick.
     return plan.quick      ? Verdict::undecided
            : held == all   ? Verdict::held
            : missed == all ? Verdict::missed
@@ -133,7 +134,7 @@ int solved_runs(const Plan& plan, const std::vector<Right>& seeds) {
     }));
 }
 
-// Share of right answers over the seeds, at one depth or (depth_count) all; NaN: no positions.
+// Fraction of correct answers over the seeds, at one depth or (depth_count) all; NaN: no positions.
 double share(const Plan& plan, const std::vector<Right>& seeds, std::size_t times, int depth) {
     double right = 0;
     for (const Right& grid : seeds) {
@@ -168,7 +169,7 @@ std::string outcome_of(const Plan& plan, const std::vector<Right>& seeds) {
     return out;
 }
 
-// Which encodings solve it, and which of these find most of the needles in the longest texts.
+// The encodings that solve it, and the encodings that find most of the needles in the longest texts.
 std::string finding_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings,
                        std::string (*shown)(const std::string&)) {
     const std::size_t last = plan.times.size() - 1;
@@ -233,7 +234,7 @@ Picture grid_of(const Plan& plan, std::size_t k, std::size_t e, const std::vecto
             "depth of the needle (0: the text's beginning, 1: right before the question)", "tokens", std::move(map)};
 }
 
-// All encodings beside each other.
+// All encodings in one picture.
 Picture overview_of(const Plan& plan, std::size_t k, const std::vector<std::vector<Right>>& encodings) {
     HeatMap map = empty_map(plan);
     for (std::size_t t = 0; t < plan.times.size(); ++t) {
@@ -245,7 +246,7 @@ Picture overview_of(const Plan& plan, std::size_t k, const std::vector<std::vect
             std::move(map)};
 }
 
-// ---- What was expected ------------------------------------------------------------------------
+// ---- Expectations ------------------------------------------------------------------------------
 
 void judge_all(const Plan& plan, const Grid<Right>& all, Result& result) {
     Expectations expectations;

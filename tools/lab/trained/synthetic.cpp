@@ -10,12 +10,12 @@
 namespace ordo::lab {
 namespace {
 
-// The same alphabet for all tasks. A task's keys and values are letters, its numbers digits.
+// All tasks share one alphabet. Keys and values are letters, numbers are digits.
 constexpr Token start = 0, equals = 1, end = end_of_answer, plus = 3, first_digit = 4, first_letter = 14;
 constexpr int letters = 26, pair_keys = 16;
 constexpr Token first_key = first_letter + letters;
 
-// Numbers of one example, in the order in which they are asked for.
+// Random numbers of one example, in the order of the calls.
 class Draws {
 public:
     Draws(std::uint64_t seed, std::uint64_t example) : random_(seed, 0x7a5c), next_(example << 20) {}
@@ -63,8 +63,8 @@ Example reverse(std::uint64_t seed, std::uint64_t index, int length) {
     return echo(seed, index, length, true);
 }
 
-// > K4 7 K9 1 = K9 1 K4 7: pairs of a key and a digit, then the keys in another order, each to be answered. No key
-// comes twice.
+// > K4 7 K9 1 = K9 1 K4 7: pairs of a key and a digit, then the keys in another order, each followed by its answer. All
+// keys differ.
 Example recall(std::uint64_t seed, std::uint64_t index, int length) {
     Draws draws(seed, index);
     std::vector<int> keys;
@@ -90,7 +90,7 @@ Example recall(std::uint64_t seed, std::uint64_t index, int length) {
     return w.example;
 }
 
-// > 1 0 1 1 = 1 1 0 1 .: whether the ones so far are odd, after each bit; the last is the parity of all.
+// > 1 0 1 1 = 1 1 0 1 .: the parity of the bits so far, after each bit; the last is the parity of all.
 Example parity(std::uint64_t seed, std::uint64_t index, int length) {
     Draws draws(seed, index);
     const std::vector<int> bits = draw(draws, length, 2);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Small problems with exact answers, of any length, for asking whether a model that learnt short ones solves
-// longer ones.
+// Small problems with exact answers, of any length. They test whether a model that learnt short ones solves longer
+// ones.
 #pragma once
 
 #include "ordo.h"
 
 namespace ordo::lab {
 
-// A sequence; the tokens at `scored` are the answer: the model must predict each from all before it.
+// A sequence. The tokens at `scored` are the answer: the model must predict each from all tokens before it.
 struct Example {
     std::vector<Token> tokens;
     std::vector<bool> scored; // one for each token
@@ -15,11 +15,11 @@ struct Example {
 
 struct Task {
     std::string_view name;
-    std::string_view question; // what is asked, in one line
-    std::string_view unit;     // what its length counts
-    int shortest, trained;     // lengths in training, from and to
-    int steps, batch;          // of training: at most, and examples of a step
-    int choices;               // symbols that an answer is made of, its end apart
+    std::string_view question; // in one line
+    std::string_view unit;     // the unit of its length
+    int shortest, trained;     // shortest and longest length in training
+    int steps, batch;          // steps: the maximum; batch: examples in a step
+    int choices;               // number of symbols in answers, without the end
     int vocab;
     int (*tokens)(int length); // of an example
     Example (*make)(std::uint64_t seed, std::uint64_t index, int length);
@@ -28,9 +28,9 @@ struct Task {
 inline constexpr Token end_of_answer = 2; // of all tasks
 
 std::span<const Task> tasks();
-// Throws Error(usage) with the names that there are.
+// Throws Error(usage) with the names of all tasks.
 const Task& find_task(std::string_view name);
-// An example as a person would write it: "= start, letters, digits".
+// An example in readable form: "= start, letters, digits".
 std::string text_of(const Example& example);
 
 } // namespace ordo::lab

@@ -18,9 +18,9 @@ using Found = std::map<std::string, std::map<std::string, std::map<std::uint64_t
 
 struct Reader {
     Found found;
-    std::vector<std::string> encodings; // in the order in which they come
+    std::vector<std::string> encodings; // in order of appearance
     std::vector<double> times;          // of the first run
-    int examples = 0;                   // the same
+    int examples = 0;                   // of the first run
 
     void read(const fs::path& file);
     void take(const Csv& csv, const std::string& task, const std::string& encoding, TaskRun run,
@@ -51,7 +51,7 @@ TaskScore score_of(const Csv& csv) {
     return score;
 }
 
-// A run's rows follow one another.
+// The rows of a run are consecutive.
 void Reader::read(const fs::path& file) {
     Csv csv(file, {"task", "encoding", "seed", "steps", "times", "examples", "exact", "asked", "right", "ended"});
     std::string task, encoding;
@@ -75,13 +75,13 @@ void Reader::read(const fs::path& file) {
     take(csv, task, encoding, std::move(run), lengths);
 }
 
-// The same run may stand in several files, as that of none does that comes beside others.
+// Several files may contain the same run, such as the run of none that accompanies others.
 void Reader::take(const Csv& csv, const std::string& task, const std::string& encoding, TaskRun run,
                   const std::vector<double>& lengths) {
     if (times.empty()) times = lengths, examples = run.scores[0].examples;
     if (lengths != times || lengths[0] != 1 || run.scores[0].examples == 0)
         csv.refuse("expected each run at the same lengths, from the trained one on, found others");
-    for (std::size_t i = 0; i < run.scores.size(); ++i) // none where the encoding has no positions
+    for (std::size_t i = 0; i < run.scores.size(); ++i) // empty if the encoding lacks positions
         if (const int n = run.scores[i].examples; n != examples && (i == 0 || n != 0))
             csv.refuse(text("expected each run to be asked ", examples, " examples at each length, found ", n));
     if (std::find(encodings.begin(), encodings.end(), encoding) == encodings.end()) encodings.push_back(encoding);
@@ -91,7 +91,7 @@ void Reader::take(const Csv& csv, const std::string& task, const std::string& en
                         ", found another than before"));
 }
 
-// Of the seeds of all encodings on all tasks.
+// The seeds that all encodings have on all tasks.
 std::set<std::uint64_t> common_seeds(const Found& found, const std::vector<std::string>& encodings) {
     std::map<std::uint64_t, std::size_t> counts;
     for (const auto& [task, runs] : found)
@@ -138,7 +138,7 @@ GatheredTasks gather_tasks(const std::vector<fs::path>& files) {
     Reader reader;
     for (const fs::path& file : files) reader.read(file);
     GatheredTasks out;
-    // As in a run of all: none first, tasks in their order.
+    // The order of a complete run: none first, tasks in their order.
     std::stable_partition(reader.encodings.begin(), reader.encodings.end(),
                           [](const std::string& encoding) { return encoding == "none"; });
     for (const Task& task : tasks())

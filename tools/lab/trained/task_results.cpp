@@ -84,7 +84,7 @@ NamedFigures summary_of(const TaskPlan& plan, const AllRuns& all) {
     return out;
 }
 
-// Why a share lies below that of guessing, where one does: what is right of the symbols that are no early ends.
+// Explains a proportion below guessing: the proportion correct among the symbols that are not early ends.
 std::string below_guessing(const TaskPlan& plan, std::size_t t, const std::vector<TaskRuns>& runs) {
     const Task& task = *plan.tasks[t];
     const double guessing = 1.0 / task.choices;

@@ -11,7 +11,7 @@
 namespace ordo::lab {
 namespace {
 
-// Each a length of its own among those of training, one as often as another.
+// An example of random length, uniform over the lengths of training.
 Example drawn(const Task& task, std::uint64_t seed, std::uint64_t index) {
     const auto count = static_cast<std::uint64_t>(task.trained - task.shortest + 1);
     const int length = task.shortest + static_cast<int>(Random(seed, 0x1e47).below(index, count));
@@ -24,8 +24,9 @@ TaskScore& operator+=(TaskScore& sum, const TaskScore& one) {
     return sum;
 }
 
-// Each token of the answer is predicted from what is right before it. All of them right is the same as an answer
-// written greedily being right: up to its first mistake it is fed its own tokens.
+// The model predicts each token of the answer from the correct tokens before it. All are correct exactly if the
+// greedily
+// written answer is: up to its first mistake, that answer is fed the same tokens.
 TaskScore ask(Session& session, const Example& example) {
     TaskScore score{.examples = 1, .exact = 1};
     const std::span<const Token> tokens = example.tokens;
@@ -83,7 +84,7 @@ Recipe recipe_of(const Task& task) {
     r.batch = task.batch;
     r.steps = task.steps;
     r.lr = 2e-3;
-    r.solved = 0.02; // nats: every step has new examples, so that this is of ones that the model never saw
+    r.solved = 0.02; // nats; every step has new examples, so this is the loss on unseen ones
     r.decay = r.steps / 10;
     r.draw = [&task, length = static_cast<std::size_t>(r.length)](std::uint64_t seed, int step, std::span<Token> tokens,
                                                                   std::span<Token> targets) {
@@ -107,7 +108,7 @@ TaskScore score(const Model& model, const Task& task, int length, int samples, s
     Session session = small_session(model, fed);
     TaskScore sum;
     for (int i = 0; i < samples; ++i) {
-        // Far from any index of training, and the same for every model of the seed.
+        // Beyond every index of training, and the same for every model of the seed.
         const std::uint64_t index =
             (std::uint64_t{1} << 40) + (static_cast<std::uint64_t>(length) << 20) + static_cast<std::uint64_t>(i);
         sum += ask(session, task.make(seed, index, length));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models that are trained on a task until they solve it, and what they answer at lengths that they never saw.
+// Models trained on a task until they solve it, and their answers at lengths not seen in training.
 #pragma once
 
 #include "tools/lab/math/statistics.h"
@@ -10,20 +10,20 @@
 
 namespace ordo::lab {
 
-inline constexpr double solved_share = 0.9; // exact match at the trained length that counts as having solved a task
+inline constexpr double solved_share = 0.9; // exact match at the trained length that counts as solving a task
 
 struct TaskPlan {
     std::vector<const Task*> tasks;
     std::vector<std::string> encodings;
-    std::vector<double> times; // lengths, in trained ones; the first is 1
-    int seeds, samples;        // models of each encoding and task; examples that each is asked at each length
+    std::vector<double> times; // in trained lengths; the first is 1
+    int seeds, samples;        // seeds: models for each encoding and task; samples: examples at each length
 };
 
-// What one model answered at one length; nothing was asked where its encoding has no position for so many tokens.
+// The score of one model at one length. Empty if its encoding lacks positions for so many tokens.
 struct TaskScore {
-    int examples = 0, exact = 0; // of these, every token of the answer right, its end included
-    int asked = 0, right = 0;    // symbols of answers, which their ends are not
-    int ended = 0;               // symbols in whose place the model would have ended the answer
+    int examples = 0, exact = 0; // exact: every token of the answer is correct, including its end
+    int asked = 0, right = 0;    // symbols of answers, without their ends
+    int ended = 0;               // symbols in place of which the model would have ended the answer
 
     bool operator==(const TaskScore&) const = default;
     double exact_share() const { return static_cast<double>(exact) / examples; }
@@ -38,14 +38,15 @@ struct TaskRun {
     std::vector<TaskScore> scores; // by length
 
     bool solved() const { return scores[0].exact_share() >= solved_share; }
-    // Share of right symbols beyond the trained length, mean over the lengths; NaN if there are no positions there.
+    // Fraction of correct symbols beyond the trained length, mean over the lengths; NaN if there are no positions
+    // there.
     double beyond() const;
 };
 
 // The models of one encoding on one task, by seed.
 using TaskRuns = std::vector<TaskRun>;
 int solved_of(const TaskRuns& runs);
-// Over the seeds, at one length. The mean is NaN where nothing was asked.
+// The mean over the seeds at one length; NaN without scores.
 Share share_at(const TaskRuns& runs, std::size_t length, double (TaskScore::*share)() const);
 Share beyond_of(const TaskRuns& runs);
 

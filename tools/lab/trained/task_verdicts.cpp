@@ -12,8 +12,9 @@ namespace {
 
 using tools::fixed_text;
 
-// First the one that carries further (Kazemnejad et al. 2023, figure 1: T5's bias and none about equal, then ALiBi, a
-// rotary encoding of a quarter of each head, and sinusoids).
+// Pairs whose first encoding generalizes further (Kazemnejad et al. 2023, figure 1: T5's bias and none about equal,
+// then
+// ALiBi, a rotary encoding of a quarter of each head, and sinusoids).
 constexpr std::array<std::pair<const char*, const char*>, 4> published_order = {
     {{"none", "alibi"}, {"t5", "alibi"}, {"alibi", quarter_rope}, {quarter_rope, "sinusoidal"}}};
 constexpr double far_times = 2;
@@ -27,7 +28,7 @@ std::size_t place_of(const TaskPlan& plan, std::string_view encoding) {
                                     plan.encodings.begin());
 }
 
-// How much further the first carries what both learnt, by seeds in which both solved the task.
+// The first encoding's lead beyond the trained length, for each seed in which both solved the task.
 Vector ahead(const TaskRuns& first, const TaskRuns& second) {
     Vector differences;
     for (std::size_t s = 0; s < first.size(); ++s)
@@ -49,7 +50,7 @@ void compare(Judgement& judgement, const TaskPlan& plan, const AllRuns& all, con
     }
 }
 
-// The published order over all tasks: how much further the first of two carries, mean over those that both solved in
+// The published order over all tasks: the lead of the first of two encodings, mean over the tasks that both solved in
 // every seed.
 std::string order_over_tasks(const TaskPlan& plan, const AllRuns& all) {
     std::string pairs;
@@ -77,7 +78,7 @@ std::string order_over_tasks(const TaskPlan& plan, const AllRuns& all) {
                : "The published order, mean share of right symbols beyond the trained length: " + pairs + ".";
 }
 
-// Exact match at far lengths, of those that solved the task in all seeds.
+// Exact match at far lengths, for encodings that solved the task in all seeds.
 Judgement far_lengths(const TaskPlan& plan, const AllRuns& all) {
     Judgement cases;
     for (std::size_t t = 0; t < plan.tasks.size(); ++t)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was expected of the tasks before any model was trained, and what the intervals over the seeds say of it.
+// The expectations about the tasks from before any training, and their verdicts by the intervals over the seeds.
 #pragma once
 
 #include "tools/lab/trained/task_runs.h"
@@ -12,13 +12,13 @@ namespace ordo::lab {
 // [task][encoding]
 using AllRuns = std::vector<std::vector<TaskRuns>>;
 
-// A quarter of the head of recipe_of().
+// A quarter of the head in recipe_of().
 inline constexpr const char* quarter_rope = "rope:width=4";
 
 std::vector<std::string> expected_of_tasks();
 // A sentence for each expectation, and one for the published order over all tasks.
 std::vector<std::string> outcomes_of(const TaskPlan& plan, const AllRuns& all);
-// Who solved a task, in how many seeds and steps, and who did not.
+// The encodings that solved a task, in how many seeds and steps, and the encodings that did not.
 std::string solvers_of(const TaskPlan& plan, std::size_t task, const std::vector<TaskRuns>& runs);
 
 } // namespace ordo::lab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Train short, test long: is ALiBi trained at a length as good at twice that as sinusoids that were trained there, and
-// what does it save? Press, Smith and Lewis 2022, arXiv 2108.12409, section 4, claim both.
+// Train short, test long: is ALiBi trained at a length as good at twice that length as sinusoids trained there, and how
+// much does it save? Press, Smith and Lewis 2022, arXiv 2108.12409, section 4, claim both.
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -26,19 +26,19 @@
 namespace ordo::lab {
 namespace {
 
-constexpr int full_steps = 1500, rows = 1024; // tokens of a step, whatever the length of its sequences
-constexpr int bucket = 16;                    // positions of a point of the picture
+constexpr int full_steps = 1500, rows = 1024; // rows: tokens in a step, for every sequence length
+constexpr int bucket = 16;                    // positions for each point of the picture
 
 struct Arm {
     const char* encoding;
-    int times; // of the short length
+    int times; // in short lengths
 };
 constexpr Arm arms[] = {{"alibi", 1}, {"sinusoidal", 2}, {"sinusoidal", 1}, {"alibi", 2}};
 constexpr std::size_t short_alibi = 0, long_sinusoidal = 1, short_sinusoidal = 2, long_alibi = 3;
 
 struct Plan {
     LetterSource source;
-    std::string text; // what it is trained on, for a sentence
+    std::string text; // the training text, for a sentence
     int length = 64;  // L
     int seeds = 3, steps = full_steps, windows = 256, timed = 40;
     bool quick = false;
@@ -96,21 +96,21 @@ AllCosts train_all(const Plan& plan, const Request& request) {
     return all;
 }
 
-// ---- What a step costs ------------------------------------------------------------------------
+// ---- The cost of a step -----------------------------------------------------------------------
 
 std::size_t memory_taken() {
     const auto heap = mallinfo2();
     return mapped_bytes() + heap.uordblks + heap.hblkhd;
 }
 
-// Of the calling thread: on a machine that does other work too, time on the clock says more about that work.
+// Time of the calling thread. On a busy machine the wall clock also measures other work.
 double processor_seconds() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// A trainer of an arm's model and batch, as anybody would make one.
+// A trainer of an arm's model and batch, constructed as usual.
 struct Trained {
     Recipe recipe;
     std::optional<Trainer> trainer;
@@ -137,7 +137,7 @@ struct Trained {
 
 struct StepCosts {
     double milliseconds[2]; // of alibi at L, of sinusoidal at 2 L: medians
-    Mean log_ratio;         // of the first over the second, of pairs of steps one after the other
+    Mean log_ratio;         // of the first over the second, over pairs of consecutive steps
     double bytes[2];
 };
 
@@ -146,9 +146,9 @@ double median(Vector values) {
     return values[values.size() / 2];
 }
 
-// In turns, so that what else the machine does meets both.
+// Alternates the two, so that other load on the machine affects both.
 StepCosts measure_steps(const Plan& plan, const Request& request) {
-    const tools::OneThread alone; // as each of the models is trained
+    const tools::OneThread alone; // the models are also trained on one thread
     Meter meter(1, "", request.progress);
     Trained a(plan, arms[short_alibi], request.seed, meter), b(plan, arms[long_sinusoidal], request.seed, meter);
     Vector first, second, ratios;
@@ -178,7 +178,7 @@ Mean paired(const AllCosts& all, std::size_t a, std::size_t b) {
     return mean_of(out);
 }
 
-// What the interval says; of --quick, which trains less, nothing.
+// The verdict of the interval; undecided for --quick, which trains less.
 Verdict verdict_of(const Plan& plan, const Mean& difference) {
     return plan.quick ? Verdict::undecided : below(difference.interval(), 0);
 }
@@ -234,13 +234,13 @@ Picture picture_of(const Plan& plan, const AllCosts& all) {
         "nats a letter", std::move(curves)};
 }
 
-// A third of the way from guessing to who knows the text's table.
+// A third of the way from guessing to the entropy of the text's table.
 double learnt_below() {
     const double guessing = std::log(LetterSource::letters);
     return guessing - (guessing - LetterSource::entropy()) / 3;
 }
 
-// Of the bytes of a file nothing is known that could be learnt.
+// For the bytes of a file the learnable part is unknown, so the answer is true.
 bool learnt_by_all(const Plan& plan, const std::vector<Vector>& seeds) {
     const Vector means = means_of(seeds);
     return plan.source.vocabulary() != LetterSource::letters ||
@@ -278,7 +278,7 @@ void judge(const Plan& plan, const AllCosts& all, const StepCosts& steps, Result
     const auto came = [](Verdict verdict) {
         return verdict == Verdict::undecided ? "is undecided" : verdict == Verdict::held ? "held" : "was missed";
     };
-    // Sinusoids that have learnt nothing are no measure of anything.
+    // Untrained sinusoids are no baseline.
     const double least = sample_of(means_of(all[long_sinusoidal])).mean();
     const bool learnt = plan.quick || learnt_by_all(plan, all[long_sinusoidal]);
     const std::string not_tested =

@@ -47,7 +47,7 @@ Distribution zeros(const WordCorpus& corpus) {
     return Distribution(corpus.words.size());
 }
 
-// The token at place i of a sentence and its end.
+// The token at place i of a sentence or of its end.
 Token at(const std::vector<Token>& sentence, std::size_t i) {
     return i < sentence.size() ? sentence[i] : 0;
 }
@@ -126,7 +126,7 @@ Distribution after_beginning(const WordCorpus& corpus, std::span<const Token> be
 }
 
 double entropy_after_beginnings(const WordCorpus& corpus) {
-    std::map<std::vector<Token>, std::map<Token, int>> next; // of each beginning
+    std::map<std::vector<Token>, std::map<Token, int>> next; // by beginning
     for (const auto& sentence : corpus.sentences)
         for (std::size_t i = 0; i <= sentence.size(); ++i)
             next[{sentence.begin(), sentence.begin() + static_cast<std::ptrdiff_t>(i)}][at(sentence, i)] += 1;

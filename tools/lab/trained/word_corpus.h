@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small text as sentences of words, and what its counts say of the next word: the lines beside which a
-// model's predictions can be read.
+// A small text as sentences of words, and next-word statistics from its counts: baselines for a model's predictions.
 #pragma once
 
 #include "ordo.h"
@@ -8,32 +7,34 @@
 namespace ordo::lab {
 
 struct WordCorpus {
-    std::vector<std::string> words;            // by token; token 0 ends a sentence and stands before the first word
+    std::vector<std::string> words;            // by token; token 0 ends a sentence and precedes the first word
     std::vector<std::vector<Token>> sentences; // without their ends
-    std::size_t longest = 0;                   // words of a sentence
+    std::size_t longest = 0;                   // words in a sentence
 
-    // -1 if the corpus does not have it.
+    // -1 if the word is not in the corpus.
     Token find(std::string_view word) const;
-    // Empty if the corpus lacks a word.
+    // Empty if the corpus lacks one of the words.
     std::vector<Token> tokens(std::string_view words) const;
 };
 
-// Words by white space, sentences by line, empty lines left out. name: for messages. Throws Error(limit) for a
-// text without words or with too many, or a sentence too long.
+// Splits words at white space and sentences at lines; skips empty lines. name: for messages. Throws Error(limit) for a
+// text
+// without words or with too many, or for a sentence that is too long.
 WordCorpus parse_corpus(std::string_view text, std::string_view name);
-// Twenty plain sentences about food, in which the questions of `word-order` make sense.
+// Twenty plain sentences about food that suit the questions of `word-order`.
 WordCorpus built_in_corpus();
 
-// Probabilities of each word, the end of a sentence included.
+// The probability of each word, including the end of a sentence.
 using Distribution = std::vector<double>;
 Distribution uniform(const WordCorpus& corpus);
 Distribution unigram(const WordCorpus& corpus);
-// Of what follows the word, wherever it stands. Empty if nothing does.
+// Over the words that follow `word` anywhere. Empty if none does.
 Distribution after_word(const WordCorpus& corpus, Token word);
-// Of what follows in the sentences that begin so: what a model that knows the corpus by heart predicts. Empty
-// if none does.
+// Over the words that follow this beginning of a sentence: the prediction of a model that knows the corpus by heart.
+// Empty
+// if no sentence begins so.
 Distribution after_beginning(const WordCorpus& corpus, std::span<const Token> beginning);
-// Nats a word that even this leaves open, over all words and ends of sentences.
+// The remaining entropy in nats per word, over all words and ends of sentences.
 double entropy_after_beginnings(const WordCorpus& corpus);
 
 // The square root of the Jensen-Shannon divergence in nats: 0 .. sqrt(ln 2) (Endres and Schindelin 2003).

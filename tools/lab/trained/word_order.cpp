@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Does a model know word order? The three questions of Ben Kurzion's "Investigating Transformer Positional
-// Encodings", asked of models whose attention is causal and whose gradients are right, beside the lines without
-// which the answers mean nothing; and a question that only order can answer.
+// Does a model know word order? The three questions of Ben Kurzion's "Investigating Transformer Positional Encodings",
+// with causal attention and correct gradients. Baselines, without which the answers mean nothing, accompany them.
+// A fourth question needs word order for its answer.
 #include "io/base_name.h"
 #include "io/file.h"
 #include "tools/lab/claims/study.h"
@@ -38,13 +38,13 @@ Plan plan_of(const Request& request) {
     }
     plan.prompts = prompts_of(plan.corpus);
     plan.seeds = request.integer("seeds", request.quick ? 3 : 10);
-    // So long that a model can know the corpus by heart.
+    // Enough steps for a model to learn the corpus by heart.
     plan.corpus_steps = 120 + 4 * static_cast<int>(plan.corpus.sentences.size());
     plan.chase_steps = 350;
     return plan;
 }
 
-// Of a condition one of the two is asked.
+// Each condition fills one of the two.
 struct Asked {
     Answers answers;
     Chase chase;
@@ -56,7 +56,7 @@ std::vector<WordRow> train_all(const Plan& plan, const Request& request) {
                    {by_heart.length, by_heart.length},
                    request.encodings("all;rotate-stretch:period=6"),
                    plan.seeds};
-    study.conditions[0].steps = 0; // as it starts
+    study.conditions[0].steps = 0; // untrained
     for (const int layers : layer_counts) {
         study.conditions.push_back(chase_recipe(layers, plan.chase_steps));
         study.positions.push_back(study.conditions.back().length);
@@ -118,7 +118,7 @@ NamedFigures table_of(const char* name, const char* title, std::initializer_list
     return out;
 }
 
-// A point for each encoding. What cannot be asked of this corpus has no picture.
+// A point for each encoding. A question that this corpus cannot ask has no picture.
 void add_picture(std::vector<Picture>& pictures, const char* name, std::string title, const Field& field,
                  const std::vector<WordRow>& rows, const WordLines& lines) {
     const bool distance = field.largest == largest_distance;
@@ -152,7 +152,7 @@ void add_picture(std::vector<Picture>& pictures, const char* name, std::string t
         {name, std::move(title), "encoding", distance ? "Jensen-Shannon distance" : "P(food)", std::move(curves)});
 }
 
-// "0.53 to 1.00": the least and the greatest share of right answers.
+// "0.53 to 1.00": the smallest and the largest proportion of correct answers.
 std::string accuracies_of(const std::vector<WordRow>& rows, std::size_t depth) {
     double least = 1, most = 0;
     for (const WordRow& row : rows) {
@@ -188,9 +188,9 @@ NamedFigures chase_table(const std::vector<WordRow>& rows) {
     return out;
 }
 
-// ---- What was found ---------------------------------------------------------------------------
+// ---- Findings ---------------------------------------------------------------------------------
 
-// "0.1 to 0.2"; "-" where this corpus does not let it be asked.
+// "0.1 to 0.2"; "-" if this corpus cannot ask the question.
 std::string number_of(double value, int decimals) {
     return std::isnan(value) ? "-" : fixed_text(value, decimals);
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-// Of the word after a sentence that begins so.
+// The distribution of the word after this beginning of a sentence.
 Distribution next_word(Session& session, std::span<const Token> beginning) {
     std::vector<Token> tokens{0};
     tokens.insert(tokens.end(), beginning.begin(), beginning.end());
@@ -99,7 +99,7 @@ Recipe corpus_recipe(const WordCorpus& corpus, int steps) {
     r.trunk = small_trunk(static_cast<int>(corpus.words.size()), r.length, 1, 8, 64);
     r.batch = static_cast<int>(std::min<std::size_t>(32, corpus.sentences.size()));
     r.steps = steps;
-    // Step by step through the corpus, from its start again after its end.
+    // Walks through the corpus step by step, and starts over at its end.
     r.draw = [&corpus, batch = r.batch, length = static_cast<std::size_t>(r.length)](
                  std::uint64_t, int step, std::span<Token> tokens, std::span<Token> targets) {
         std::fill(tokens.begin(), tokens.end(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The two kinds of questions of `word-order`, each asked of one model that is trained on the spot.
+// The two kinds of questions of `word-order`. Each is asked of a model trained within the experiment.
 #pragma once
 
 #include "tools/lab/study/grid.h"
@@ -9,42 +9,43 @@ namespace ordo::lab {
 
 // ---- Three prompts and the next word ----------------------------------------------------------
 
-// What a model, or a distribution in its place, makes of the prompts. NaN: cannot be asked.
+// The answers of a model, or of a distribution in its place. NaN: cannot be asked.
 struct Answers {
     double food_is = 0;       // distance of its next word after "food is" from the words after "is"
     double food_is_truth = 0; // from the words after the beginning "food is"
     double good_is = 0;       // distance of its next word after "good is" from the words after "is"
     double food_next = 0;     // P("food") after "carbohydrates are"
-    double right_next = 0;    // P(what the corpus goes on with) there, the likeliest such word
-    double food_in_place = 0; // P("food") where the corpus has it, further on in that sentence
-    double loss = 0;          // nats a word over the corpus
+    double right_next = 0;    // P(the corpus' likeliest next word) there
+    double food_in_place = 0; // P("food") at its place in the corpus, further on in that sentence
+    double loss = 0;          // nats per word over the corpus
 };
 
-// Empty, or -1: the corpus lacks a word of it, so that it cannot be asked.
+// Empty, or -1: the corpus lacks one of the words, and the question cannot be asked.
 struct Prompts {
-    std::vector<Token> food_is, good_is, carbohydrates_are, before_food; // before_food: also if there is none
+    std::vector<Token> food_is, good_is, carbohydrates_are, before_food; // before_food: empty if there is none, too
     Token food, is;
 };
 Prompts prompts_of(const WordCorpus& corpus);
-// The words of the prompts that the corpus lacks: "'carbohydrates', 'are'".
+// The prompts' words that the corpus lacks: "'carbohydrates', 'are'".
 std::string missing_words(const WordCorpus& corpus);
 
-// What a distribution that does not look at the prompt answers.
+// The answers of a distribution that does not depend on the prompt.
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Distribution& always);
-// What the corpus' own counts answer.
+// The answers from the corpus' own counts.
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts);
 Answers answers_of(const WordCorpus& corpus, const Prompts& prompts, const Model& model);
 
-// One layer of eight narrow heads, and all of the corpus in each step if it is small.
+// One layer of eight narrow heads. Each step uses the whole corpus if it is small.
 Recipe corpus_recipe(const WordCorpus& corpus, int steps);
 
 // ---- Who hunts whom ---------------------------------------------------------------------------
 
-// Sentences "cat chases mouse hunter cat" and "cat chases mouse prey mouse" over all ordered pairs of ten
-// animals. The pairs that a seed keeps back, in both orders, are asked afterwards.
+// Sentences "cat chases mouse hunter cat" and "cat chases mouse prey mouse" over all ordered pairs of ten animals. A
+// seed
+// holds out some pairs, in both orders, for the questions.
 struct Chase {
-    double accuracy = 0; // how often the right one of the two is the likelier
-    double change = 0;   // the largest change of any word's probability when the two change places
+    double accuracy = 0; // how often the correct one of the two is likelier
+    double change = 0;   // the largest change of any word's probability when the two are swapped
 };
 inline constexpr int chase_kept = 11; // of the 45 pairs
 

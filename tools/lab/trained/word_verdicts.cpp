@@ -9,7 +9,7 @@
 namespace ordo::lab {
 namespace {
 
-constexpr double near = 0.05;     // of distances that count as the same
+constexpr double near = 0.05;     // a smaller difference of distances counts as equal
 constexpr double rounding = 1e-4; // of probabilities in float
 
 Verdict learns_conditional(const WordRow& row, const WordLines& lines) {
@@ -22,13 +22,14 @@ Verdict published_measure_meets_its_line(const WordRow& row, const WordLines& li
     return between(over_seeds(row.trained, food_is).interval, line - near, line + near);
 }
 Verdict food_is_not_next(const WordRow& row, const WordLines& lines) {
-    if (!(lines.conditional.food_next == 0)) return Verdict::untested; // the corpus has it there, or nothing
+    if (!(lines.conditional.food_next == 0)) return Verdict::untested; // the word follows there, or nothing does
     const Verdict next = below(over_seeds(row.trained, food_next).interval, lines.uniform.food_next / 2);
     if (std::isnan(lines.conditional.food_in_place)) return next;
     return std::max(next, above(over_seeds(row.trained, in_place).interval, lines.conditional.food_in_place / 2));
 }
-// The bag of the words before the last decides all: the two orders are one, and half of the answers are right. That
-// is so in every seed or it is not, and has no interval.
+// Only the bag of words before the last counts, so both orders look alike and half of the answers are correct. Each
+// seed
+// shows this or does not; it has no interval.
 Verdict silent_is_a_bag(const WordRow& row, const WordLines&) {
     if (!row.silent) return Verdict::untested;
     return std::all_of(row.chase[0].begin(), row.chase[0].end(),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What models of several seeds answered to the questions of `word-order`, with intervals, and what was expected of
-// them.
+// The answers of models of several seeds to the questions of `word-order`, with intervals, and the expectations.
 #pragma once
 
 #include "tools/lab/math/statistics.h"
@@ -11,27 +10,27 @@
 
 namespace ordo::lab {
 
-inline constexpr int layer_counts[] = {1, 2}; // for the question of order; the three prompts have one layer
+inline constexpr int layer_counts[] = {1, 2}; // for the question of order; the three prompts use one layer
 inline constexpr std::size_t depths = std::size(layer_counts);
 
-// What all seeds of one encoding answered.
+// The answers of all seeds of one encoding.
 struct WordRow {
     std::string encoding;
-    bool silent = false; // says nothing of position
+    bool silent = false; // carries no information on position
     std::vector<Answers> trained, untrained;
     std::vector<Chase> chase[depths];
 };
 
-// The lines that the trained models are to be read beside.
+// Baselines for the trained models.
 struct WordLines {
     Answers uniform, unigram, conditional;
-    std::vector<Answers> untrained; // of all encodings and seeds
+    std::vector<Answers> untrained; // for all encodings and seeds
 };
 
 struct Field {
     const char* name;
     double Answers::*value;
-    double largest; // that it can be; 0: unbounded
+    double largest; // the largest possible value; 0: unbounded
 };
 inline const double largest_distance = std::sqrt(std::numbers::ln2); // Jensen-Shannon, in nats
 
@@ -41,11 +40,11 @@ inline const Field food_is{"js_food_is", &Answers::food_is, largest_distance},
     right_next{"p_right_next", &Answers::right_next, 1}, in_place{"p_food_in_place", &Answers::food_in_place, 1},
     loss{"nats_per_word", &Answers::loss, 0};
 
-// Over the seeds: the mean, and its 95 % interval within what is possible.
+// The mean over the seeds, and its 95 % interval within the possible range.
 Share over_seeds(const std::vector<Answers>& answers, const Field& field);
 Share accuracy_of(const std::vector<Chase>& chases);
 
-// Each with the models that miss it, and those of which the interval over the seeds does not decide it.
+// Each expectation with the models that miss it and the models for which the interval over the seeds is undecided.
 Expectations expectations_of(const std::vector<WordRow>& rows, const WordLines& lines);
 
 } // namespace ordo::lab
