@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ALiBi against the numbers of its paper and of its authors' code.
+// Compares ALiBi with the numbers of its paper and of the authors' code.
 #include "encoding/base/registry.h"
 
 #include "core/tensor.h"
@@ -38,7 +38,7 @@ TEST(Alibi, SlopesOfThePaper) {
         EXPECT_NEAR(slopes(16)[static_cast<std::size_t>(h)], std::pow(2, -(h + 1) / 2.0), 1e-15);
 }
 
-// Between powers of two, as the authors' code has it: 12 heads end in four slopes of the 16.
+// Between powers of two, as in the authors' code: 12 heads end with four of the slopes of 16 heads.
 TEST(Alibi, SlopesOfTwelveHeads) {
     const std::vector<double> found = slopes(12);
     ASSERT_EQ(found.size(), 12u);
@@ -68,13 +68,13 @@ TEST(Alibi, MaxIsTheExponentOfTheSmallestSlope) {
             const std::vector<double> found = slopes(n, "alibi:max=" + std::to_string(max));
             EXPECT_EQ(*std::min_element(found.begin(), found.end()), std::ldexp(1, -max)) << n;
         }
-    // Which is what users are told; of the last head it would be true for powers of two alone.
+    // The help text says so. For the last head it would hold only for powers of two.
     EXPECT_GT(slopes(12).back(), std::ldexp(1, -8));
     EXPECT_EQ(parameters_of(find_encoding("alibi")).at(0).meaning, "the smallest slope of all heads is 2^-max");
     EXPECT_EQ(slopes(4, "alibi:max=16"), (std::vector<double>{1.0 / 16, 1.0 / 256, 1.0 / 4096, 1.0 / 65536}));
 }
 
-// The matrix that is multiplied by the slope, with a slope of one.
+// The matrix that the slope multiplies, shown with a slope of one.
 TEST(Alibi, ThreeByThree) {
     EXPECT_EQ(alibi(1, "alibi:max=0")->table({.length = 3}).rows,
               (std::vector<std::vector<double>>{{0, hidden, hidden}, {-1, 0, hidden}, {-2, -1, 0}}));
@@ -95,12 +95,12 @@ TEST(Alibi, IsSymmetricAndAddedAtAnyDistanceExactly) {
     encoding->bias(scores.view(), {.head = 1, .queries = queries, .keys = keys});
     const float near_ones[] = {1 - 5 / 256.0f, 1, 1 - 2 / 256.0f};
     for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(scores.view().row(0)[j], near_ones[j]);
-    // Positions past 2^24, which a float cannot tell apart.
+    // Positions past 2^24, where neighbouring integers are equal in a float.
     EXPECT_EQ(scores.view().row(1)[3], 1 - 1 / 256.0f);
     EXPECT_EQ(scores.view().row(1)[4], 0);
 }
 
-// -m D^power, whether the distance is one that was prepared or not.
+// -m D^power, for prepared distances and others.
 TEST(Alibi, FallsWithAPowerOfTheDistance) {
     for (const double power : {0.5, 2.0}) {
         const auto encoding = alibi(2, "alibi:power=" + std::to_string(power)); // 1/16 and 1/256
@@ -122,7 +122,7 @@ TEST(Alibi, FallsWithAPowerOfTheDistance) {
     }
 }
 
-// -m (1 - exp(-D / length)), whether the distance is one that was prepared or not.
+// -m (1 - exp(-D / length)), for prepared distances and others.
 TEST(Alibi, NearsItsSlopeWithAnExponentialPenalty) {
     for (const int prepared : {0, 3, 600}) {
         BoundEncoding encoding("alibi:penalty=exponential,length=20", {16, 2, 8, 1, 64}, prepared);
@@ -137,10 +137,10 @@ TEST(Alibi, NearsItsSlopeWithAnExponentialPenalty) {
     EXPECT_EQ(alibi(2, "alibi:penalty=exponential,length=20")->spec(),
               "alibi:max=8,power=1,penalty=exponential,length=20");
     EXPECT_THROW(alibi(2, "alibi:penalty=exponential,power=2"), Error);
-    EXPECT_THROW(alibi(2, "alibi:length=20"), Error); // of no exponential penalty
+    EXPECT_THROW(alibi(2, "alibi:length=20"), Error); // the penalty is not exponential
 }
 
-// -m (exp(D / length) - 1), which leaves nothing of what is far, and stays a number.
+// -m (exp(D / length) - 1): distant keys get no weight, and the result stays finite.
 TEST(Alibi, GrowsExponentially) {
     for (const int prepared : {0, 3, 600}) {
         BoundEncoding encoding("alibi:penalty=growing,length=20", {16, 2, 8, 1, 64}, prepared);
@@ -156,7 +156,7 @@ TEST(Alibi, GrowsExponentially) {
     EXPECT_THROW(alibi(2, "alibi:penalty=growing,power=2"), Error);
 }
 
-// Of each layer, from ALiBi's own on; as they are, whatever sign they take.
+// Trains the slopes of each layer, starting from ALiBi's. Slopes are used as they are, with either sign.
 TEST(Alibi, TrainsSlopes) {
     const Dims dims{24, 3, 8, 2, 64};
     for (const auto& [spec, penalty] :
@@ -176,7 +176,7 @@ TEST(Alibi, TrainsSlopes) {
         expect_gradients(encoding, positions_from(10, 30), positions_from(0, 40), formula);
         expect_gradients(encoding, {7, 900, 3, 40}, {2, 3, 3, 41, 7, 600}, formula);
         EXPECT_EQ(encoding->table({.part = "slopes", .layer = 1}).rows[1][1], -2);
-        EXPECT_THROW(make_encodings(spec, dims)[0]->table({}), Error); // no weights
+        EXPECT_THROW(make_encodings(spec, dims)[0]->table({}), Error); // without weights
     }
     EXPECT_TRUE(make_encodings("alibi", dims)[0]->tensors().empty());
     EXPECT_EQ(make_encodings("alibi:trained=no", dims)[0]->spec(), "alibi:max=8,power=1");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An encoding on its own against the formula of its paper: the bias that it adds and the gradients of its tensors,
-// without a model around it.
+// Compares a single encoding, without a model, with the formula of its paper: the bias that it adds and the gradients
+// of its tensors.
 #pragma once
 
 #include "core/random.h"
@@ -19,7 +19,7 @@ using LayerParameters = std::vector<std::vector<double>>;
 // The bias of a head for a query at position i and a key at j.
 using BiasFormula = std::function<double(const LayerParameters&, int head, int i, int j)>;
 
-// The one encoding of a spec with tensors of its own, bound in every layer and prepared.
+// The one encoding of a spec, with its own tensors, bound in every layer and prepared.
 class BoundEncoding {
 public:
     BoundEncoding(const std::string& spec, const Dims& dims, int n_positions = 0)
@@ -40,18 +40,18 @@ public:
     Encoding* operator->() const { return encoding_.get(); }
     const Dims& dims() const { return dims_; }
 
-    // As the model does after a step of training.
+    // Prepares as the model does after a training step.
     void prepare(int n_positions) {
         for (int layer = 0; layer < dims_.n_layers; ++layer) encoding_->bind(layer, views(layer));
         encoding_->prepare(n_positions_ = n_positions);
     }
-    // Of a layer; those that are not per layer are the first one's.
+    // The tensors of a layer. A tensor that is not per layer is that of layer 0.
     std::vector<View> views(int layer) {
         std::vector<View> all;
         for (Tensor& tensor : stored(layer)) all.push_back(tensor.view());
         return all;
     }
-    // Sets a tensor of a layer, and what was made of it.
+    // Sets a tensor of a layer and updates everything derived from it.
     void set(int layer, std::size_t tensor, const std::vector<double>& values) {
         Tensor& to = stored(layer).at(tensor);
         ASSERT_EQ(values.size(), to.size());
@@ -69,7 +69,7 @@ public:
         return all;
     }
 
-    // What is added to scores that are zero.
+    // The bias: what the encoding adds to scores of zero.
     Tensor bias(int layer, int head, const std::vector<int>& queries, const std::vector<int>& keys) const {
         Tensor scores(static_cast<int>(queries.size()), static_cast<int>(keys.size()));
         encoding_->bias(scores.view(), tile(layer, head, queries, keys));
@@ -108,12 +108,12 @@ inline std::vector<int> positions_from(int first, int count) {
     return all;
 }
 
-// Whether a causal model's mask hides a key; both by their position.
+// Whether a causal mask hides the key, by both positions.
 inline bool is_hidden(const Dims& dims, int query, int key) {
     return dims.mask == Mask::causal && key > query;
 }
 
-// Of all layers and heads, for pairs that the mask shows.
+// Checks all layers and heads, for the pairs that the mask leaves visible.
 inline void expect_bias(BoundEncoding& encoding, const std::vector<int>& queries, const std::vector<int>& keys,
                         const BiasFormula& formula, double tolerance = 1e-6) {
     for (int layer = 0; layer < encoding.dims().n_layers; ++layer)
@@ -131,8 +131,8 @@ inline void expect_bias(BoundEncoding& encoding, const std::vector<int>& queries
         }
 }
 
-// Of the sum of random weights times the bias, by every tensor of every layer, against central differences of the
-// formula.
+// The loss is the sum of random weights times the bias. Compares its gradient with respect to every tensor of every
+// layer with central differences of the formula.
 inline void expect_gradients(BoundEncoding& encoding, const std::vector<int>& queries, const std::vector<int>& keys,
                              const BiasFormula& formula, double tolerance = 1e-4) {
     const Dims& dims = encoding.dims();
@@ -149,7 +149,7 @@ inline void expect_gradients(BoundEncoding& encoding, const std::vector<int>& qu
                 const std::size_t query = i / keys.size(), key = i % keys.size();
                 if (!is_hidden(dims, queries[query], keys[key])) d.data()[i] = static_cast<float>(random.normal(i));
             }
-            // In two tiles: gradients are added to.
+            // In two tiles, because gradients accumulate.
             const int half = static_cast<int>(queries.size()) / 2, rest = static_cast<int>(queries.size()) - half;
             const std::vector<int> first(queries.begin(), queries.begin() + half);
             const std::vector<int> second(queries.begin() + half, queries.end());

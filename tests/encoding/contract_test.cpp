@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every encoding owes to a model that holds it, whichever it is: these tests iterate over the
-// registered encodings, in every architecture, and over sums and parameters of them.
+// The contract between a model and any encoding. These tests cover the registered encodings in every architecture, and
+// their sums and parameters.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
@@ -46,8 +46,8 @@ std::vector<Case> all_cases() {
         "rope:sections=2/2/1",
         "rope:scaling=linear,factor=3",
         "rope:scaling=ntk,factor=3",
-        "rope:scaling=dynamic,factor=2,original=20", // sessions of 40 tokens are longer than that,
-        "rope:scaling=dynamic,factor=2,original=64", // and shorter than this
+        "rope:scaling=dynamic,factor=2,original=20", // shorter than a session of 40 tokens
+        "rope:scaling=dynamic,factor=2,original=64", // longer than the session
         "rope:scaling=yarn,factor=4,original=20,theta=100",
         "rope:scaling=llama3,factor=8,original=64,theta=1000",
         "rope:scaling=longrope,original=20,factor=2,short=1/1.5/2/2/2,long=1/3/4/5/6",
@@ -61,7 +61,7 @@ std::vector<Case> all_cases() {
         "t5:buckets=8,distance=20",
         "kerple:kernel=power",
         "sandwich:width=6,scale=3",
-        "fire:threshold=60", // the positions of 40 tokens lie on both sides, by their shift
+        "fire:threshold=60", // by their shift, the 40 positions lie on both sides
         "fire:threshold=30",
         "shaw:clip=5,values=no",
         "transformer-xl:width=10",
@@ -79,10 +79,10 @@ std::vector<Case> all_cases() {
     std::vector<Case> all;
     for (const Architecture& a : architectures()) {
         const Blueprint b = shrunk(a.make());
-        if (!b.encoder.empty()) continue; // encoder_test.cpp
+        if (!b.encoder.empty()) continue; // see encoder_test.cpp
         const std::string name(a.name);
         for (const std::string& spec : registered()) all.push_back({name, spec, b});
-        // The sums and parameters where causal and where bidirectional.
+        // Tests the sums and parameters in one causal and one bidirectional architecture.
         if (name == "ordo" || name == "bert")
             for (const std::string& spec : variants) all.push_back({name, spec, b});
         if (name != "ordo") continue;
@@ -117,7 +117,7 @@ constexpr int length = 40;
 class EncodingContract : public ::testing::TestWithParam<Case> {
 protected:
     EncodingContract() {
-        for (int i = 0; i < length; ++i) // 0 0 0 1 1 1 ..., as far as the encoding knows segments
+        for (int i = 0; i < length; ++i) // 0 0 0 1 1 1 ..., up to the encoding's last segment
             segments_.push_back(i / 3 % std::min(3, impl_of(model_).encodings.max_segment()));
     }
     Rows logits(int chunk = length, int first_position = 0) const {
@@ -130,7 +130,8 @@ protected:
     std::vector<int> segments_;
 };
 
-// A bidirectional model takes its input at once and looks ahead: what follows is for causal ones.
+// A bidirectional model takes its whole input at once and attends to later tokens. The following tests are for causal
+// models.
 class CausalContract : public EncodingContract {};
 
 TEST_P(EncodingContract, AgreesWithTheOracle) {
@@ -149,7 +150,7 @@ TEST_P(CausalContract, ChunksAndDecodingEqualOnePass) {
     const Rows whole = logits();
     for (const int chunk : {1, 7, 24}) EXPECT_LE(difference(logits(chunk), whole), 1e-4) << chunk;
     Session session(model_, {length});
-    // Prompt, then token by token, of a text whose length is known: angles may depend on it.
+    // Feeds the prompt, then token by token. The length of the text is announced, because angles may depend on it.
     session.feed(std::span(tokens_).first(13), TokenRows{{}, std::span(segments_).first(13), {}, length - 13});
     for (int i = 13; i < length; ++i) {
         const auto at = static_cast<std::size_t>(i);
@@ -163,9 +164,9 @@ TEST_P(CausalContract, TheFutureChangesNothing) {
         const Rows before = logits(chunk);
         tokens_[25] = (tokens_[25] + 100) % blueprint_.vocab_size;
         const Rows after = logits(chunk);
-        for (std::size_t i = 0; i < 25; ++i) ASSERT_EQ(before[i], after[i]) << i; // exactly
+        for (std::size_t i = 0; i < 25; ++i) ASSERT_EQ(before[i], after[i]) << i; // exactly equal
         EXPECT_GT(difference(before[25], after[25]), 1e-2);
-        // Through the cache too, the later tokens of its own window.
+        // A change also reaches later tokens through the cache.
         EXPECT_GT(difference(before[27], after[27]), 1e-5);
     }
 }
@@ -173,7 +174,7 @@ TEST_P(CausalContract, TheFutureChangesNothing) {
 TEST_P(EncodingContract, ShiftingAllPositionsDoesWhatItDeclares) {
     const Rows base = logits();
     const int invariant_below = impl_of(model_).encodings.shift_invariant_below();
-    // Beyond FIRE's threshold scores change little by little: by more than rounding does all the same.
+    // Beyond FIRE's threshold scores change gradually, but still by more than rounding errors.
     const double least = invariant_below > 0 ? 1e-4 : 1e-2;
     for (const int shift : {1, 17, 50}) {
         const double moved = difference(logits(length, shift), base);
@@ -195,8 +196,8 @@ TEST_P(CausalContract, RewindingAndRefillingEqualsRecomputing) {
     EXPECT_LE(difference(last, whole.back()), 1e-4);
 }
 
-// In a single layer keys and values know their own token and position alone, so that what is evicted leaves nothing
-// behind: the session goes on like one that was fed the others only.
+// In a single layer, keys and values depend only on their own token and position. So an evicted token leaves no trace,
+// and the session equals one that was fed only the other tokens.
 TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
     Blueprint one = blueprint_;
     one.n_layers = 1;
@@ -216,7 +217,7 @@ TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
         session.evict(first, count);
         EXPECT_EQ(session.size(), length - count);
         if (impl_of(model).encodings.moments() & moment_observe)
-            continue; // gates of the evicted stay in the sums of others
+            continue; // the gates of evicted tokens stay in the sums of others
         Session other(model, sizes);
         if (from > 0) other.feed(all.first(from), segments.first(from));
         if (to < length) other.feed(all.subspan(to), segments.subspan(to));
@@ -225,8 +226,8 @@ TEST_P(CausalContract, EvictingEqualsNeverHavingFed) {
     }
 }
 
-// Random rows of a role as a layer's encodings rotate them at positions first, first + 5, ..., and then move down;
-// below 0: the rows as they were.
+// Random rows of a role, rotated by a layer's encodings at positions first, first + 5, ..., and then moved down. If
+// first is below 0, the rows are not rotated.
 std::vector<float> rotated(const EncodingStack& encodings, int layer, Role role, int first, int down = 0) {
     constexpr int n = 12;
     const Dims& dims = encodings.dims();
@@ -246,9 +247,9 @@ std::vector<float> rotated(const EncodingStack& encodings, int layer, Role role,
     return rows;
 }
 
-// What has been added to an embedding lies in every key, and nothing takes it out. All else may be moved, if it lands
-// where it would have been; keys that no encoding writes to, and whose sums over tokens none keeps, need not move at
-// all.
+// An encoding that adds a position to the embedding changes every key, and the change cannot be undone. All other keys
+// may be moved, if the move gives the key of the new position. Keys need no move if no encoding rotates them and no
+// encoding keeps sums over tokens.
 TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
     for (const EncodingInfo* info : registered_encodings()) {
         SCOPED_TRACE(info->name);
@@ -272,14 +273,14 @@ TEST(Evicting, IsForEncodingsWhoseKeysHoldNoAbsolutePosition) {
     EXPECT_TRUE(Session(plane).can_evict());
 }
 
-// An encoding that has rotate() or observe() says so itself.
+// An encoding that overrides rotate() or observe() must declare whether its keys can move.
 TEST(Evicting, IsForThoseOfThemThatKnowHow) {
     for (const char* spec :
          {"rope", "xpos", "forget", "transformer-xl", "deberta", "rope:scaling=yarn,factor=4,original=20"})
         EXPECT_TRUE(Session(random_model(small_blueprint(), spec, 36)).can_evict()) << spec;
 }
 
-// What `ordo encodings` says of cached keys.
+// `ordo encodings` prints these facts about cached keys.
 TEST_P(EncodingContract, RotatesTheRolesThatItNamesAndCountsOperationsFor) {
     const EncodingStack& encodings = impl_of(model_).encodings;
     for (const Role role : {Role::query, Role::key}) {
@@ -311,7 +312,7 @@ INSTANTIATE_TEST_SUITE_P(Models, CausalContract, ::testing::ValuesIn(causal_case
 
 class WindowContract : public ::testing::TestWithParam<std::string> {};
 
-// Longer than a slab of keys, so that windows and tiles of queries begin and end inside of one.
+// Longer than a slab of keys, so that windows and tiles of queries begin and end inside a slab.
 TEST_P(WindowContract, AgreesWithTheOracleBeyondABlock) {
     constexpr int n = 150;
     Blueprint b = small_blueprint();
@@ -338,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(Encodings, WindowContract, ::testing::ValuesIn(register
     return name;
 });
 
-// Order enters a causal model by its mask, and a bidirectional one by its encoding alone.
+// A causal model learns the order from its mask. A bidirectional model learns it only from its encoding.
 TEST(EncodingContractWithout, NoEncodingCannotTellTheOrder) {
     Blueprint b = small_blueprint();
     b.mask = Mask::bidirectional;
@@ -350,11 +351,11 @@ TEST(EncodingContractWithout, NoEncodingCannotTellTheOrder) {
     };
     EXPECT_LE(last_change("none"), 1e-4);
     for (const EncodingInfo* info : registered_encodings()) {
-        // What only adds to embeddings, and the same at any position, knows no order either: segments.
+        // An encoding that adds the same embedding at any position, such as segments, gives no order either.
         const std::unique_ptr<Encoding> encoding = example_of(*info);
         const unsigned moments = encoding->moments();
         const bool same_everywhere = moments == moment_embed && encoding->shift_invariant();
-        // Nor does what only stands in the denominator.
+        // Nor does an encoding that acts only on the softmax's denominator.
         if (moments == 0 || moments == moment_sink || same_everywhere) continue;
         EXPECT_GT(last_change(std::string(info->name)), 1e-4) << info->name;
     }
@@ -362,7 +363,7 @@ TEST(EncodingContractWithout, NoEncodingCannotTellTheOrder) {
 
 class ThreadsContract : public ::testing::TestWithParam<std::string> {};
 
-// Large enough that work is shared out; the same bits however many there are to share it.
+// Large enough for the work to be split. The bits are the same for any number of threads.
 TEST_P(ThreadsContract, SameBitsOnAnyNumberOfThreads) {
     Blueprint b = small_blueprint();
     b.context = 200;

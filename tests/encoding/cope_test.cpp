@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Golovneva et al. 2024: g_ij = sigmoid(q_i.k_j), p_ij = sum_{k=j}^{i} g_ik, and e[p] between its whole neighbours.
+// Golovneva et al. 2024: g_ij = sigmoid(q_i.k_j), p_ij = sum_{k=j}^{i} g_ik. The vector e[p] is interpolated between
+// the neighbouring whole positions.
 #include "tests/encoding/single_encoding.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ Dims dims() {
     return {.d_model = 20, .n_heads = 3, .d_head = e, .n_layers = 2, .context = 64};
 }
 
-// The row after CoPE, from the paper's formula, summing each position anew.
+// The row after CoPE by the paper's formula, with each position summed anew.
 std::vector<double> expected_row(const std::vector<double>& scores, const std::vector<double>& q,
                                  const Matrix& weight) {
     std::vector<double> out = scores;
@@ -59,8 +60,8 @@ TEST(Cope, RowsAreThoseOfThePaper) {
             }
 }
 
-// Keys behind a score that is no number are those of a row without it; the others are not computed with, and nothing is
-// read that is not there.
+// Keys after a NaN score equal those of a row without it. CoPE neither computes with the keys before it nor reads
+// outside its table.
 TEST(Cope, AScoreThatIsNoNumberEndsTheCount) {
     for (const int keys : {40, 200}) {
         Single cope("cope:positions=300", dims());
@@ -73,14 +74,14 @@ TEST(Cope, AScoreThatIsNoNumberEndsTheCount) {
     }
 }
 
-// What a function that has returned left on the stack, and whoever reads what it never wrote finds.
+// Fills the stack with values that would be noticed if later code read uninitialised memory.
 [[gnu::noinline]] void leave_nothing_usable() {
     volatile float left[40000];
     for (volatile float& value : left) value = std::numeric_limits<float>::quiet_NaN();
 }
 
-// A sum that reaches the last position by rounding alone: the keys before the full ones are counted with neighbours
-// that exist. Gates of 1e-12 leave their neighbours' sums, which may round up, where they are.
+// Rounding alone may carry a sum to the last position. The keys before the full ones must then use neighbours that
+// exist. Gates of 1e-12 leave the sums of their neighbours unchanged, which may have been rounded up.
 TEST(Cope, ACountThatRoundsUpToTheLastPositionIsFull) {
     const auto score_of = [](double gate) { return static_cast<float>(std::log(gate / (1 - gate))); };
     constexpr double gates[] = {0.15207464, 0.12842491, 0.71950042};
@@ -140,7 +141,7 @@ TEST(Cope, PositionIdsDoNotMatter) {
     EXPECT_EQ(a.scores.values, b.scores.values);
 }
 
-// By central differences of the formula in double: positions bend at whole numbers, so that steps must be small.
+// Uses central differences of the formula in double. Positions have kinks at whole numbers, so steps must be small.
 TEST(Cope, GradientsAreThoseOfTheFormula) {
     for (const int positions : {2, 20, 300})
         for (const int keys : {1, 40, 200}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// He et al. 2021, eq. 4: A~_ij = Qc_i Kc_j + Qc_i Kr_delta(i,j) + Kc_j Qr_delta(j,i), over sqrt(3 d), and eq. 3:
-// delta(a, b) is 0 where a - b <= -k, 2k - 1 where a - b >= k, and a - b + k between.
+// He et al. 2021, eq. 4: A~_ij = Qc_i Kc_j + Qc_i Kr_delta(i,j) + Kc_j Qr_delta(j,i), over sqrt(3 d). Eq. 3: delta(a,
+// b) is 0 where a - b <= -k, 2k - 1 where a - b >= k, and a - b + k otherwise.
 #include "tests/encoding/single_encoding.h"
 
 #include <cmath>
@@ -151,7 +151,7 @@ TEST(Deberta, TablesShowTheVectorsByDistance) {
     const Table keys = deberta.encoding->table({.head = 1, .part = "keys", .layer = 1});
     const Table queries = deberta.encoding->table({.head = 1, .part = "queries", .layer = 1});
     ASSERT_EQ(keys.rows.size(), 6u);
-    for (const auto& row : keys.rows) // of p_j - p_i
+    for (const auto& row : keys.rows) // p_j - p_i
         EXPECT_EQ(row[2], deberta.tensor(1, 0).at(delta(0, static_cast<int>(row[0]), 3), e + 1));
     for (const auto& row : queries.rows)
         EXPECT_EQ(row[2], deberta.tensor(1, 1).at(delta(static_cast<int>(row[0]), 0, 3), e + 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A bias by distance is the closed form at every distance, whatever part of it stands in a table.
+// A bias by distance equals its closed form at every distance, however many distances its table holds.
 #include "encoding/base/distance_table.h"
 
 #include "core/random.h"
@@ -13,7 +13,7 @@
 namespace ordo {
 namespace {
 
-// Another number for each row and distance, exact in a float.
+// A different number for each row and distance, exact in a float.
 float bias_of(int row, std::int64_t distance) {
     return static_cast<float>(1000000 * row + distance);
 }
@@ -31,12 +31,12 @@ const std::vector<Case> cases = {
     {{5}, from(0, 6)},
     {from(0, 9), from(0, 9)},
     {from(10, 4), from(3, 20)},
-    {{1000, 1001}, from(0, 40)},        // beyond a small table, behind
-    {{0, 1}, from(0, 900)},             // and ahead
-    {from(60, 3), from(0, 64)},         // across its end
+    {{1000, 1001}, from(0, 40)},        // beyond a small table, for earlier keys
+    {{0, 1}, from(0, 900)},             // and for later keys
+    {from(60, 3), from(0, 64)},         // across the table's end
     {{7, 3, 3}, {0, 2, 3, 3, 9, 5}},    // gaps, repeats, no order
-    {{4, 5}, {1, 2, 2, 4}},             // the ends are right, what is between is not
-    {{2000000000}, {0, 1, 2000000000}}, // distances that an int just holds
+    {{4, 5}, {1, 2, 2, 4}},             // consecutive at the ends but not between
+    {{2000000000}, {0, 1, 2000000000}}, // the largest distances of an int
     {{0}, {2000000000, 2000000001}},
     {{3}, {}},
     {{}, {1, 2}},
@@ -49,7 +49,7 @@ TEST(DistanceTable, AddsTheClosedFormAtEveryDistance) {
             if (prepared >= 0) table.prepare(prepared);
             for (const Case& of : cases) {
                 const auto n_queries = static_cast<int>(of.queries.size()), n_keys = static_cast<int>(of.keys.size());
-                Tensor scores(n_queries + 1, n_keys + 3); // rows further apart than they are long
+                Tensor scores(n_queries + 1, n_keys + 3); // the row stride exceeds the row length
                 const View part = cols_of(scores.view(n_queries), 0, n_keys);
                 table.add(part, 2, {.queries = of.queries, .keys = of.keys});
                 for (int i = 0; i < n_queries; ++i)
@@ -82,7 +82,7 @@ TEST(DistanceTable, AddsToWhatIsThere) {
     for (int j = 0; j < 5; ++j) EXPECT_EQ(scores.data()[j], 100.0f + static_cast<float>(2 - j));
 }
 
-// prepare() again takes the parameters as they are now, and keeps the longest length.
+// prepare() recomputes the table from the current parameters and keeps the greatest length.
 TEST(DistanceTable, IsComputedAgain) {
     float slope = 1;
     std::atomic<int> calls = 0;

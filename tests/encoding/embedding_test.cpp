@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The encodings that act on the embedding besides the sinusoidal one: learned, segment, rotate-stretch.
+// The encodings that act on the embedding: learned, segment and rotate-stretch. For sinusoidal see sinusoidal_test.cpp.
 #include "encoding/base/stack.h"
 
 #include "core/random.h"
@@ -92,7 +92,7 @@ double length(const std::vector<float>& x) {
     return std::sqrt(sum);
 }
 
-// scale = (floor(t/36) + 1) 0.1 |x|, so the result is that times |x| long.
+// scale = (floor(t/36) + 1) 0.1 |x|, so the result's length is scale times |x|.
 TEST(RotateStretch, TurnsByTheCircleAndStretchesByTheTurn) {
     for (const int width : {6, 7}) {
         const auto encoding = make("rotate-stretch", width);
@@ -113,7 +113,7 @@ TEST(RotateStretch, TurnsByTheCircleAndStretchesByTheTurn) {
     }
 }
 
-// After a norm, which divides by the length, t and t + period cannot be told apart.
+// After a norm, which divides by the length, positions t and t + period look the same.
 TEST(RotateStretch, ANormTakesTheStretchAway) {
     const auto encoding = make("rotate-stretch:period=6");
     const std::vector<float> x = normal(d), a = embed(*encoding, x, 4), b = embed(*encoding, x, 4 + 6 * 11);
@@ -139,7 +139,7 @@ TEST(RotateStretch, TableAndMatrix) {
     for (std::size_t i = 0; i < 3; ++i)
         for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(table.rows[i][j], expected[i][j], 1e-14);
 
-    // R_t has the same block all along the diagonal.
+    // R_t repeats one block along its diagonal.
     const Table matrix = encoding->table({.start = 3, .part = "matrix"});
     ASSERT_EQ(matrix.rows.size(), static_cast<std::size_t>(d));
     for (std::size_t i = 0; i < d; ++i)

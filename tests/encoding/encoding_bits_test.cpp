@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Every registered encoding alone: neither threads nor tables change a bit of what it computes or of its gradients.
+// For every registered encoding alone, neither threads nor tables change a bit of its results or gradients.
 #include "core/parallel.h"
 #include "tests/encoding/subject.h"
 
 namespace ordo {
 namespace {
 
-// What an encoding is given for everything that it can do, on n rows.
+// The inputs for every moment of an encoding, on n rows.
 struct Work {
     static constexpr int tile_rows = 16;
 
@@ -22,7 +22,7 @@ struct Work {
     Rows x, dx, q, dq, scores, out;
 };
 
-// Everything that it computes, as one list of numbers.
+// All results of the encoding, as one list of numbers.
 std::vector<float> everything(Subject& subject, Work work) {
     const EncodingStack& stack = subject.stack;
     const LayerEncodings& encodings = stack.layer(0);
@@ -72,7 +72,7 @@ std::vector<float> everything(Subject& subject, Work work) {
     encodings.mix(work.out.view(), weights.view(), tile);
     if (backward & moment_mix)
         encodings.mix_backward(work.out.view(), weights.view(), d_weights.view(), tile, gradient, of_layer);
-    // The last row by itself.
+    // The last row alone.
     Tile last = tile;
     last.first_query = n - 1;
     last.queries = Positions(work.ids).subspan(static_cast<std::size_t>(n) - 1, 1);
@@ -96,7 +96,7 @@ class EncodingThreads : public testing::TestWithParam<EncodingCase> {};
 
 TEST_P(EncodingThreads, ChangeNoBit) {
     EncodingCase wide = GetParam();
-    wide.dims.d_model *= 8; // enough that the work is split, by rows and by columns
+    wide.dims.d_model *= 8; // enough work to be split by rows and by columns
     wide.dims.n_heads *= 8;
     Subject subject(wide, 700);
     const Work work(subject, 420, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FIRE against the network of its paper, which is written out here, on both sides of its threshold.
+// Compares FIRE with the network of its paper, written out here, on both sides of its threshold.
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>
@@ -34,7 +34,8 @@ BiasFormula formula(double threshold) {
     };
 }
 
-// Units that set in, go out, always work, never work, do not see x, start at 0, and two that set in at the same place.
+// Units that switch on, switch off, are always on, are always off, ignore x, or start at 0, and two that switch on at
+// the same point.
 void set_difficult_units(BoundEncoding& encoding) {
     for (int layer = 0; layer < 2; ++layer) {
         encoding.set(layer, 2, {1, -1, 0.5, -0.5, 0, 0, 2, -2, 1, 0.75});
@@ -49,7 +50,7 @@ TEST(Fire, IsTheFormulaOnBothSidesOfTheThreshold) {
             encoding.set(1, 0, {-0.7}); // |c|
             encoding.set(1, 1, {-1.3}); // |l|
             expect_bias(encoding, positions_from(0, 30), positions_from(0, 30), formula(40));
-            expect_bias(encoding, positions_from(30, 30), positions_from(0, 60), formula(40)); // across it
+            expect_bias(encoding, positions_from(30, 30), positions_from(0, 60), formula(40)); // across the threshold
             expect_bias(encoding, {300}, positions_from(0, 301), formula(40));
             expect_bias(encoding, {5, 300, 6}, {300, 2, 2, 250, 6, 7}, formula(40));
             expect_bias(encoding, {2000000000}, {0, 1999999990, 2000000000}, formula(40));
@@ -88,13 +89,13 @@ TEST(Fire, GradientsAreCentralDifferencesOnBothSidesOfTheThreshold) {
 TEST(Fire, AnyUnitsHaveTheirGradients) {
     BoundEncoding encoding("fire:threshold=40,width=10", dims(), 40);
     set_difficult_units(encoding);
-    for (int layer = 0; layer < 2; ++layer) // not at a border for x = 0, the query itself
+    for (int layer = 0; layer < 2; ++layer) // no kink at x = 0, which is the query itself
         encoding.set(layer, 3, {-0.3, 0.6, 0.2, -0.2, 0.4, -0.4, 0.01, -0.01, -0.3, -0.225});
     expect_gradients(encoding, positions_from(0, 30), positions_from(0, 30), formula(40));
     expect_gradients(encoding, positions_from(41, 30), positions_from(0, 70), formula(40));
 }
 
-// Up to the threshold the bias is that of the distance alone; beyond, it is another.
+// Up to the threshold the bias depends on the distance alone. Beyond it, the bias also depends on the position.
 TEST(Fire, IsShiftInvariantUpToTheThreshold) {
     BoundEncoding encoding("fire:threshold=40", dims(), 100);
     EXPECT_FALSE(encoding->shift_invariant());
@@ -108,18 +109,18 @@ TEST(Fire, IsShiftInvariantUpToTheThreshold) {
         far_change = std::max(far_change, std::fabs(double(first.data()[i]) - far.data()[i]));
     }
     EXPECT_GT(change, 0);
-    EXPECT_LT(change, 0.01); // it is continuous
+    EXPECT_LT(change, 0.01); // the bias is continuous
     EXPECT_GT(far_change, change);
-    encoding.set(1, 1, {0.5f}); // the least of all layers
+    encoding.set(1, 1, {0.5f}); // the least threshold of all layers
     EXPECT_EQ(encoding->shift_invariant_below(), 21);
-    for (const double endless : {1e30, double(INFINITY), double(NAN)}) { // no int
+    for (const double endless : {1e30, double(INFINITY), double(NAN)}) { // no int holds them
         encoding.set(0, 1, {endless});
         encoding.set(1, 1, {endless});
         EXPECT_EQ(encoding->shift_invariant_below(), std::numeric_limits<int>::max());
     }
 }
 
-// c near 0 makes the logarithm linear, and a single unit a slope.
+// With c near 0 the logarithm is linear, and a single unit gives a slope.
 TEST(Fire, CanBeAlibi) {
     const BoundEncoding alibi("alibi", dims());
     BoundEncoding fire("fire:threshold=80,width=1", dims(), 80);
@@ -151,7 +152,7 @@ TEST(Fire, FollowsItsTensors) {
     expect_bias(encoding, positions_from(35, 10), positions_from(0, 45), formula(40));
 }
 
-// c 0.1, l 1, and torch.nn.Linear's ranges: the reference in the paper's appendix.
+// The initial values of the reference in the paper's appendix: c 0.1, l 1, and the ranges of torch.nn.Linear.
 TEST(Fire, StartsAsTheReference) {
     const auto encoding = std::move(make_encodings("fire", dims()).at(0));
     EXPECT_EQ(encoding->spec(), "fire:threshold=64,width=32");
@@ -179,7 +180,7 @@ TEST(Fire, ShowsItsTable) {
             EXPECT_TRUE(found == expected || std::fabs(found - expected) < 1e-12);
         }
     EXPECT_THROW(encoding->table({.head = 3}), Error);
-    EXPECT_THROW(std::move(make_encodings("fire", dims()).at(0))->table({}), Error); // no weights
+    EXPECT_THROW(std::move(make_encodings("fire", dims()).at(0))->table({}), Error); // without weights
     EXPECT_THROW(make_encodings("fire:width=0", dims()), Error);
     EXPECT_THROW(make_encodings("fire:threshold=0", dims()), Error);
 }

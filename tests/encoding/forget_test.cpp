@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The forgetting transformer's gates against the formula of its paper.
+// Compares the gates of the forgetting transformer with the formula of its paper.
 #include "encoding/base/stack.h"
 #include "tests/encoding/bias_formula.h"
 
@@ -28,7 +28,7 @@ Rows in_double(Tensor& x) {
     return rows;
 }
 
-// c_t of each head, for rows x.
+// c_t of each head for the rows x.
 Rows sums_of(const LayerParameters& p, const Rows& x) {
     Rows sums;
     std::vector<double> c(heads);
@@ -101,7 +101,7 @@ TEST(Forget, CallsOfAnyLengthHaveTheSameBits) {
     }
 }
 
-// Rows may be part of wider ones, with the state of other encodings beside them.
+// The rows may be part of wider rows that also hold the state of other encodings.
 TEST(Forget, WritesItsColumnsAlone) {
     BoundEncoding encoding("forget", dims());
     randomise(encoding);
@@ -137,8 +137,8 @@ TEST(Forget, BiasIsTheSumOfTheGatesInBetween) {
     }
 }
 
-// After 100,000 tokens that forget much, gates of near ones that forget little: a float's sum would have steps of
-// 1/128.
+// 100,000 tokens forget much, and the gates of the tokens after them forget little. A sum in float would have steps of
+// 1/128 there.
 TEST(Forget, KeepsDifferencesOfDistantSums) {
     BoundEncoding encoding("forget", {.d_model = 1, .n_heads = 1, .d_head = 1, .n_layers = 1, .context = 8});
     encoding.set(0, 0, {1});
@@ -155,7 +155,7 @@ TEST(Forget, KeepsDifferencesOfDistantSums) {
     EXPECT_EQ(scores.data()[far + near - 1], 0);
 }
 
-// A gate of exactly one forgets nothing; one that is the same for all tokens is ALiBi.
+// A gate of exactly one forgets nothing. A gate that is the same for all tokens gives ALiBi.
 TEST(Forget, HasNoneAndAlibiAsLimits) {
     BoundEncoding encoding("forget", dims());
     const BoundEncoding alibi("alibi", dims());
@@ -181,7 +181,8 @@ TEST(Forget, HasNoneAndAlibiAsLimits) {
     }
 }
 
-// Of the sum of random weights times the biases, by x and the gates' tensors, through both moments.
+// The loss is the sum of random weights times the biases. Its gradient is taken with respect to x and the gates'
+// tensors, through both moments.
 TEST(Forget, GradientsAreCentralDifferences) {
     constexpr int n = 25;
     for (const Mask mask : {Mask::causal, Mask::bidirectional}) {
@@ -229,7 +230,7 @@ TEST(Forget, GradientsAreCentralDifferences) {
                 expect_near(grads[t].data()[i], (loss(above, rows) - loss(below, rows)) / (2 * step));
             }
         for (std::size_t t = 0; t < n; ++t)
-            for (std::size_t k = 0; k < d_model; ++k) { // added to what was there
+            for (std::size_t k = 0; k < d_model; ++k) { // gradients accumulate
                 Rows above = rows, below = rows;
                 above[t][k] += step;
                 below[t][k] -= step;
@@ -255,7 +256,7 @@ TEST(Forget, DeclaresItsStateAndTensors) {
     EXPECT_NEAR(table.rows[1][2], 1 / (1 + std::exp(-2.0)), 1e-15);
     EXPECT_NEAR(table.rows[2][2], 1 / (1 + std::exp(2.0)), 1e-15);
     EXPECT_THROW(make_encodings("forget:bias=2", dims()), Error);
-    EXPECT_THROW(std::move(make_encodings("forget", dims()).at(0))->table({}), Error); // no weights
+    EXPECT_THROW(std::move(make_encodings("forget", dims()).at(0))->table({}), Error); // without weights
 }
 
 } // namespace

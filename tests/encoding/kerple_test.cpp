@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// KERPLE against the kernels of its paper, within the bounds of the authors' code.
+// Compares KERPLE with the kernels of its paper, within the bounds of the authors' code.
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>
@@ -81,7 +81,7 @@ TEST(Kerple, OutsideItsBoundsAParameterIsAtThemAndHasNoGradient) {
     EXPECT_EQ(table.rows[2][2], 1);
 }
 
-// r2 = 1 and r1 its slopes.
+// ALiBi is KERPLE with r2 = 1 and r1 equal to the slopes.
 TEST(Kerple, CanBeAlibi) {
     const BoundEncoding alibi("alibi", dims());
     const Table slopes = alibi->table({.part = "slopes"});
@@ -96,7 +96,7 @@ TEST(Kerple, CanBeAlibi) {
     }
 }
 
-// What prepare() made of them is made again.
+// prepare() recomputes the values derived from the tensors.
 TEST(Kerple, FollowsItsTensors) {
     BoundEncoding encoding("kerple", dims(), 64);
     encoding.set(0, 0, {0.25, 0.5, 1});
@@ -115,7 +115,7 @@ TEST(Kerple, StartsWithinTheRangesOfTheAuthorsCode) {
         for (const TensorSpec& tensor : tensors) {
             EXPECT_TRUE(tensor.per_layer);
             EXPECT_EQ(tensor.initial.kind, InitialValues::Kind::uniform);
-            EXPECT_EQ(tensor.initial.a, 0.01f); // where the gradient begins
+            EXPECT_EQ(tensor.initial.a, 0.01f); // the least value with a gradient
         }
         EXPECT_EQ(tensors[0].initial.b, most_r1);
         EXPECT_EQ(tensors[1].initial.b, most_r2);
@@ -135,7 +135,7 @@ TEST(Kerple, ShowsItsTable) {
         }
     EXPECT_THROW(encoding->table({.head = 3}), Error);
     EXPECT_THROW(encoding->table({.layer = 2}), Error);
-    EXPECT_THROW(std::move(make_encodings("kerple", dims()).at(0))->table({}), Error); // no weights
+    EXPECT_THROW(std::move(make_encodings("kerple", dims()).at(0))->table({}), Error); // without weights
     EXPECT_THROW(make_encodings("kerple:kernel=linear", dims()), Error);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where an encoding's formula says that it does nothing, or nothing but a scale, a model with it is the one without.
+// If an encoding's formula reduces to nothing or to a scale, a model with it equals the model without it.
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "tests/model/small_models.h"
@@ -15,7 +15,7 @@ Rows logits(const Model& model, int chunk = length) {
     return logits_of(model, random_tokens(length, small_blueprint().vocab_size, 52), chunk);
 }
 
-// The trunk of one seed with an encoding whose tensors hold one number everywhere.
+// A model with the weights of one seed, and an encoding whose tensors all hold one value.
 Model with_encoding_of(const Blueprint& b, const std::string& spec, float value) {
     const Model trunk = random_model(b, "none", 51);
     const reference::Tensors weights = tensors_of(trunk);
@@ -40,7 +40,7 @@ TEST(LimitCases, ASinkAtMinusInfinityIsNone) {
     }
 }
 
-// Of three terms, or two, the first remains, over the root of their number.
+// Of the two or three terms only the first remains, divided by the root of their number.
 TEST(LimitCases, DebertaOfZerosIsNoneByItsScale) {
     for (const auto& [terms, count] : {std::pair("both", 3), {"c2p", 2}, {"p2c", 2}}) {
         const std::string spec = std::string("deberta:terms=") + terms;
@@ -51,7 +51,8 @@ TEST(LimitCases, DebertaOfZerosIsNoneByItsScale) {
         const Rows expected = logits(with_encoding_of(b, "none", 0));
         EXPECT_LE(difference(logits(zeros), expected), 1e-4) << terms;
         EXPECT_GT(difference(logits(zeros), unscaled), 1e-2) << terms;
-        // All distances have the same vector, which moves the scores of a query alike unless it meets keys.
+        // All distances have the same vector. It shifts all scores of a query alike, unless it is multiplied with the
+        // keys.
         const double moved = difference(logits(ones), expected);
         if (terms == std::string("c2p"))
             EXPECT_LE(moved, 1e-4);
@@ -67,7 +68,7 @@ TEST(LimitCases, TablesOfZerosAreNone) {
         EXPECT_LE(difference(logits(with_encoding_of(b, spec, 0)), none), 1e-4) << spec;
 }
 
-// The bits of the whole row, however it is fed; and one key less is missed by the last query alone.
+// The bits are those of the whole row, however it is fed. A window shorter by one key changes only the last query.
 TEST(LimitCases, AWindowOfAllTokensHidesNone) {
     for (const EncodingInfo* info : registered_encodings()) {
         SCOPED_TRACE(info->name);
@@ -83,7 +84,7 @@ TEST(LimitCases, AWindowOfAllTokensHidesNone) {
                 EXPECT_EQ(difference(windowed(window, chunk), whole), 0) << window << " " << chunk;
             const Rows cut = windowed(length - 1, chunk);
             for (std::size_t i = 0; i + 1 < length; ++i) EXPECT_EQ(difference(cut[i], whole[i]), 0) << i;
-            if (!(example_of(*info)->moments() & moment_observe)) { // whose gates have shut out the first token by then
+            if (!(example_of(*info)->moments() & moment_observe)) { // gates have forgotten the first token by then
                 EXPECT_GT(difference(cut.back(), whole.back()), 1e-5) << chunk;
             }
             EXPECT_GT(difference(windowed(2, chunk).back(), whole.back()), 1e-3) << chunk;

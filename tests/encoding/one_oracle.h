@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One oracle by itself, for the tests of oracles.
+// A single oracle, for the tests of oracles.
 #pragma once
 
 #include "tests/oracle.h"
@@ -12,7 +12,7 @@
 namespace ordo::reference {
 
 inline const Dims small{24, 4, 6, 2, 64};
-// One head of 128: what the papers' figures and most people's models have.
+// One head of 128, the width in the papers' figures and in most models.
 inline const Dims wide{128, 1, 128, 1, 2048};
 
 inline Dims bidirectional(Dims dims) {
@@ -20,7 +20,7 @@ inline Dims bidirectional(Dims dims) {
     return dims;
 }
 
-// Different numbers, none of them special.
+// Distinct numbers, none of them special.
 inline Matrix some(int rows, int cols, double seed = 1) {
     Matrix m(rows, cols);
     for (std::size_t i = 0; i < m.values.size(); ++i) m.values[i] = std::sin(seed + 1.7 * static_cast<double>(i));
@@ -40,7 +40,7 @@ inline Vector some_vector(std::size_t n, double seed) {
     return some(1, static_cast<int>(n), seed).values;
 }
 
-// A spec of one encoding, and what it does.
+// A spec of one encoding and its effect.
 struct Subject {
     explicit Subject(const std::string& spec, const Dims& its = small, Tensors its_tensors = {}, int length = 0)
         : dims(its), tensors(std::move(its_tensors)), oracles(spec, dims, tensors, length) {}
@@ -53,7 +53,7 @@ struct Subject {
         oracle().rotate(x, at, role, 0, 0);
         return x;
     }
-    // How far pair k, of adjacent columns, is turned at position 1, and grown.
+    // The angle and the scale that pair k, of adjacent columns, gets at position 1.
     double angle(int k) const { return turned(k, true); }
     double size(int k) const { return turned(k, false); }
 
@@ -80,7 +80,7 @@ inline void expect_equal(const Vector& a, const Vector& b, double tolerance = 1e
     for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance) << i;
 }
 
-// The same bias at positions that lie together and apart, before and after.
+// Expects the same bias at near and far positions, for earlier and later keys.
 inline void expect_same_bias(const Subject& a, const Subject& b, double tolerance = 1e-12) {
     const Vector q = some_vector(6, 3), k = some_vector(6, 4);
     for (int head = 0; head < a.dims.n_heads; ++head)

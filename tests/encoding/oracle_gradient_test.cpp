@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The gradient of every moment of every registered encoding: of sum(w * y) for random w, against central differences of
-// the oracle, for all that the moment reads and for the tensors. Gradients are added to what is there, or in
-// place, as ordo.h says of each.
+// The gradients of every moment of every registered encoding. The loss is sum(w * y) with random w. The gradients, for
+// everything that the moment reads and for the tensors, are compared with central differences of the oracle. They
+// accumulate or are written in place, as ordo.h says for each moment.
 #include "tests/encoding/subject.h"
 
 #include <cmath>
@@ -10,10 +10,10 @@ namespace ordo {
 namespace {
 
 constexpr double step = 1e-6;
-constexpr float there = 2; // what gradients that are added to hold before
+constexpr float there = 2; // the initial value of gradients that accumulate
 
-// Of a loss that depends on values, at them; every so many-th. A float knows a small number beside great ones only to
-// the great ones' rounding.
+// Checks the gradient of a loss at every so many-th of the values. A float resolves a small value among large ones only
+// to the rounding of the large ones.
 template <class Loss>
 void expect_gradient(const Loss& loss, std::vector<double>& values, const std::vector<double>& found,
                      const std::string& what, std::size_t every = 1) {
@@ -55,18 +55,18 @@ protected:
     TensorGradients of_layer() { return stack.gradients_of_layer(layer, views_of(grads)); }
     bool acts(Moment moment) const { return (encodings.backward_moments() & moment) != 0; }
 
-    // The tensors' own gradients, less what was there.
+    // The tensors' own gradients, without their initial value.
     template <class Loss>
     void expect_tensors(const Loss& loss) {
         const std::vector<TensorSpec> specs = stack.tensors();
         for (std::size_t t = 0; t < specs.size(); ++t) {
             std::vector<double>& values = subject.tensors.at(specs[t].name).values;
             const std::vector<double> found(grads[t].data(), grads[t].data() + grads[t].size());
-            // 7 divides no width here. A few at least of a small one.
+            // 7 does not divide any width here. Small tensors are checked in full.
             expect_gradient(loss, values, less(found, there), specs[t].name, values.size() < 40 ? 1 : 7);
         }
     }
-    // Of a loss by all that a tile shows, and by what was observed and the tensors, which the state follows.
+    // Checks a loss of a tile's inputs, the observed rows, and the tensors, which the state depends on.
     template <class Loss>
     void expect_tile(const Loss& loss, auto& c) {
         c.observe_backward(of_layer());
@@ -100,7 +100,7 @@ protected:
 TEST_P(EncodingGradient, Embed) {
     if ((stack.moments() & moment_embed) == 0) return;
     Rows x(n, subject.dims.d_model, 3), w(n, subject.dims.d_model, 6), dx = w;
-    ASSERT_EQ(stack.items().size(), 1u); // sums: each one's gradient is taken of what the one before has left
+    ASSERT_EQ(stack.items().size(), 1u); // for sums, each gradient depends on the output of the encoding before
     stack.items()[0]->embed_backward(dx.view(), x.view(), {positions(), segments},
                                      stack.gradients_of_item(0, views_of(grads)));
     LayerOracles::Vectors inputs;
@@ -156,8 +156,8 @@ TEST_P(EncodingGradient, Rotate) {
     }
 }
 
-// What a tile shows, and where its gradients go: those of a token as a query and as a key to the same row of the state,
-// and from there, once all are there, to what was observed.
+// The inputs of a tile and the buffers for their gradients. A token's gradients as a query and as a key accumulate in
+// the same row of the state. When the row is complete, they propagate to the observed rows.
 struct TileCase {
     TileCase(const Subject& subject, const LayerOracles& oracles, int layer, Positions positions)
         : seen(subject, oracles, layer, positions), dq(seen.q), dk(seen.k), d_state(seen.state), d_inputs(seen.inputs) {
@@ -255,7 +255,7 @@ TEST_P(EncodingGradient, Mix) {
     for (int i = 0; i < queries; ++i) {
         std::vector<double> found = less(d_weights.row(i), there);
         for (int j = 0; j < n; ++j)
-            if (!subject.sees(first + i, j)) found[static_cast<std::size_t>(j)] = 0; // nobody asks
+            if (!subject.sees(first + i, j)) found[static_cast<std::size_t>(j)] = 0; // masked, so never read
         expect_gradient(loss, input[static_cast<std::size_t>(i)], found, "weights of " + std::to_string(i));
     }
     expect_tile(loss, c);

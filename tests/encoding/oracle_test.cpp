@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every registered encoding alone, against its oracle: what each moment computes. Gradients are in
-// oracle_gradient_test.cpp, bits in encoding_bits_test.cpp, whole models in contract_test.cpp.
+// Compares every moment of every registered encoding with its oracle. Gradients are in oracle_gradient_test.cpp, bits
+// in encoding_bits_test.cpp, whole models in contract_test.cpp.
 #include "tests/encoding/subject.h"
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace ordo {
 namespace {
 
-// So many roundings of a float, of the largest number in the row.
+// The tolerance is relative to the largest number in the row.
 void expect_row(const std::vector<double>& found, const std::vector<double>& expected, const std::string& what,
                 double tolerance = 1e-6) {
     double size = 1;
@@ -18,7 +18,7 @@ void expect_row(const std::vector<double>& found, const std::vector<double>& exp
         EXPECT_NEAR(found[j], expected[j], tolerance * size) << what << ", column " << j;
 }
 
-constexpr double of_products = 1e-5; // of sums of products, some of which cancel
+constexpr double of_products = 1e-5; // for sums of products that partly cancel
 
 class EncodingOracle : public testing::TestWithParam<EncodingCase> {
 protected:
@@ -56,8 +56,8 @@ TEST_P(EncodingOracle, EmbedsWithoutSegmentsAsSegmentZero) {
     EXPECT_EQ(x.values(), y.values());
 }
 
-// Bit for bit the same in one call and in several, each of which is told how the one before has ended. What it means
-// shows in what reads it.
+// One call and several calls give the same bits. Each later call receives the final state of the call before. The
+// moments that read the state check its meaning.
 TEST_P(EncodingOracle, Observes) {
     for (const int layer : {0, 1}) {
         const LayerEncodings& encodings = stack.layer(layer);
@@ -79,7 +79,7 @@ TEST_P(EncodingOracle, Observes) {
     }
 }
 
-// All heads at once, and some.
+// Rotates all heads at once, and some of them.
 TEST_P(EncodingOracle, Rotates) {
     const int e = subject.dims.d_head, heads = subject.dims.n_heads;
     for (const int layer : {0, 1})
@@ -99,7 +99,7 @@ TEST_P(EncodingOracle, Rotates) {
             }
 }
 
-// A tile whose keys lie before, at and after its queries; what the mask hides does not count.
+// A tile with keys before, at and after its queries. Masked scores do not count.
 TEST_P(EncodingOracle, Biases) {
     for (const int layer : {0, 1}) {
         const LayerOracles exact = oracles(layer);
@@ -123,7 +123,7 @@ TEST_P(EncodingOracle, Biases) {
     }
 }
 
-// Rows of one key and of many.
+// Rows of one key and of many keys.
 TEST_P(EncodingOracle, Rescores) {
     for (const int layer : {0, 1}) {
         const LayerOracles exact = oracles(layer);
@@ -176,7 +176,7 @@ TEST_P(EncodingOracle, Sinks) {
 
 INSTANTIATE_TEST_SUITE_P(All, EncodingOracle, testing::ValuesIn(encoding_cases()), encoding_case_name);
 
-// What is computed from a session's length.
+// Values that depend on a session's length.
 TEST(EncodingOracleAtLength, FollowsTheSession) {
     for (const char* spec : {"rope:scaling=dynamic,factor=2,original=40",
                              "rope:scaling=longrope,original=40,factor=2,width=6,short=1/1.5/2,long=1/3/4"})
@@ -194,7 +194,7 @@ TEST(EncodingOracleAtLength, FollowsTheSession) {
                     oracle->rotate(expected, {at[static_cast<std::size_t>(i)]}, Role::key, 0, 0);
                 expect_row(x.row(i), expected, std::string(spec) + " in " + std::to_string(length) + " tokens");
             }
-            // It says what it is: the same spec by itself is the same.
+            // The stack's spec, built on its own, gives the same results.
             const reference::Oracles again(stack.spec(), subject.dims, subject.tensors);
             std::vector<double> a(6, 1), b(6, 1);
             exact.all()[0]->rotate(a, {77}, Role::key, 0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The oracles of RoPE in its many forms and of xPos, against numbers that others have printed, and at their limits.
+// Compares the oracles of RoPE, in its many forms, and of xPos with published numbers and with their limits.
 #include "tests/encoding/one_oracle.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ TEST(RopeOracle, LinearAndNtk) {
         EXPECT_NEAR(linear.angle(k), plain.angle(k) / 4, 1e-15);
         EXPECT_NEAR(ntk.angle(k), std::pow(40890, -k / 64.0), 1e-5); // bloc97's base for s = 4 and 128
     }
-    EXPECT_NEAR(ntk.angle(63), plain.angle(63) / 4, 1e-15); // which is chosen so that the last is interpolated
+    EXPECT_NEAR(ntk.angle(63), plain.angle(63) / 4, 1e-15); // the base is chosen to interpolate the last pair
     for (const char* kind : {",scaling=linear,factor=1", ",scaling=ntk,factor=1"})
         expect_same_rotation(Subject(rope(kind), wide), plain);
 }
@@ -50,11 +50,11 @@ TEST(RopeOracle, YarnBlendsBetweenItsTwoPairs) {
     EXPECT_NEAR(0.1 * std::log(4) + 1, 1.1386, 5e-5);
     const Subject rough(rope(",scaling=yarn,factor=4,original=2048,beta-fast=32,beta-slow=1,attention=1,truncate=no"),
                         wide);
-    EXPECT_NEAR(rough.angle(16), plain.angle(16), 1e-12); // 16.1 as it is, not rounded
+    EXPECT_NEAR(rough.angle(16), plain.angle(16), 1e-12); // the bound 16.1 is not rounded
     EXPECT_GT(rough.angle(17) / plain.angle(17), 1 - 0.75 / 25);
 }
 
-// Llama 3.1: base 500000, 128 columns, 8 x 8192: 29 pairs as they were, 6 between, 29 divided.
+// Llama 3.1: base 500000, 128 columns, 8 x 8192. It keeps 29 pairs, blends 6, and divides 29.
 TEST(RopeOracle, Llama3GoesByWavelength) {
     const std::string base = "rope:theta=500000,pairing=adjacent,width=128";
     const Subject plain(base, wide), llama(base + ",scaling=llama3,factor=8,low=1,high=4,original=8192", wide);
@@ -98,7 +98,7 @@ TEST(RopeOracle, KeepDropsTheLowestFrequencies) {
     expect_same_rotation(Subject(rope(",keep=0"), wide), Subject("none", wide));
 }
 
-// The axis that turns pair k, or -1 for more than one.
+// The axis that rotates pair k, or -1 for more than one.
 int axis_of(const Subject& subject, int pair, int axes) {
     int found = -1;
     for (int axis = 0; axis < axes; ++axis) {
@@ -118,7 +118,7 @@ TEST(RopeOracle, SectionsTurnByAxis) {
         interleaved(rope(",sections=24/20/20,interleaved=yes"), wide);               // Qwen3-VL
     const Vector x = some_vector(128, 5);
     for (const Subject* subject : {&sections, &interleaved}) {
-        expect_equal(subject->rotated(x, {77, 77, 77}), plain.rotated(x, {77})); // text is as before
+        expect_equal(subject->rotated(x, {77, 77, 77}), plain.rotated(x, {77})); // text is unchanged
         expect_equal(subject->rotated(x, {77}), plain.rotated(x, {77}));
     }
     std::string found;
@@ -144,7 +144,7 @@ TEST(XposOracle, IsRopeWhereNothingShrinks) {
                          Subject(rope(""), wide));
 }
 
-// The score falls with the distance alone, by zeta^(D/512) in each pair.
+// The score depends on the distance alone, by zeta^(D/512) in each pair.
 TEST(XposOracle, ScoresByDistance) {
     const Subject xpos("xpos:theta=10000,scale=512,pairing=halves,width=6,gamma=0.4,zeta=paper");
     const Subject rotary("rope:theta=10000,pairing=halves,width=6");

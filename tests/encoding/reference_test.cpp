@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The oracles themselves, against numbers that others have printed, and against each other where one is a special case
-// of another: an oracle that is wrong would prove an encoding that is wrong in the same way. Those that rotate are in
+// Compares the oracles with published numbers, and with each other where one is a special case of another. Without
+// these tests, an oracle and an encoding could be wrong in the same way. For the oracles that rotate see
 // reference_rotation_test.cpp.
 #include "tests/encoding/one_oracle.h"
 
@@ -37,7 +37,8 @@ TEST(OracleSpec, SumsActInAllLayersAndPatternsInTurn) {
     EXPECT_EQ(pattern.layer(3), pattern.layer(0));
     const Place at{0}, far{8};
     const Vector x;
-    EXPECT_EQ(pattern.layer(0)[0]->bias({0, 3, 1}, {x, at, x}, {x, far, x}), -8 / 256.0); // 2^-8, the last of four
+    // 2^-8, the last of four slopes.
+    EXPECT_EQ(pattern.layer(0)[0]->bias({0, 3, 1}, {x, at, x}, {x, far, x}), -8 / 256.0);
     EXPECT_EQ(pattern.layer(1)[0]->bias({1, 3, 1}, {x, at, x}, {x, far, x}), 0);
     EXPECT_EQ(pattern.layer(2)[1]->bias({2, 3, 1}, {x, at, x}, {x, far, x}), -8 / 16.0);
 }
@@ -51,7 +52,7 @@ TEST(OracleSpec, WhatHasNoOracleIsNamed) {
 
 // ---- Biases -------------------------------------------------------------------------------------
 
-// Buckets of T5's own code at its defaults, 32 and 128.
+// The buckets of T5's own code with its defaults, 32 and 128.
 TEST(T5Oracle, Buckets) {
     Matrix table(32, 4);
     for (int bucket = 0; bucket < 32; ++bucket) table.at(bucket, 1) = bucket;
@@ -61,13 +62,13 @@ TEST(T5Oracle, Buckets) {
     for (const auto& [d, expected] :
          {std::pair{16, 16}, {19, 17}, {31, 21}, {64, 26}, {127, 31}, {128, 31}, {5000, 31}})
         EXPECT_EQ(bucket(d), expected) << d;
-    EXPECT_EQ(causal.bias(3, 9, 1), 0); // what follows has no distance
+    EXPECT_EQ(causal.bias(3, 9, 1), 0); // a later key has distance 0
 
     const Subject both("t5:buckets=32,distance=128", bidirectional(small), {{"encoding.t5.weight", table}});
     EXPECT_EQ(both.bias(9, 9, 1), 0);
     EXPECT_EQ(both.bias(9, 2, 1), 7);
     EXPECT_EQ(both.bias(2, 9, 1), 16 + 7);
-    EXPECT_EQ(both.bias(64, 0, 1), 8 + 6); // 8 ln(64/8)/ln(128/8) is 6, whatever a float makes of it
+    EXPECT_EQ(both.bias(64, 0, 1), 8 + 6); // 8 ln(64/8)/ln(128/8) is exactly 6, which a float may round
     EXPECT_EQ(both.bias(0, 300, 1), 31);
 }
 
@@ -95,7 +96,7 @@ TEST(AlibiOracle, TrainedSlopesAndAnExponentialPenalty) {
     const Subject exponential("alibi:max=8,power=1,penalty=exponential,length=10");
     EXPECT_NEAR(exponential.bias(10, 0), -(1 - std::exp(-1)) / 4, 1e-15);
     EXPECT_NEAR(exponential.bias(100000, 0), -0.25, 1e-15);
-    // Near at hand it is ALiBi's, over the length.
+    // Near the query it is ALiBi's bias divided by the length.
     const Subject gentle("alibi:max=8,power=1,penalty=exponential,length=1000000");
     EXPECT_NEAR(gentle.bias(3, 0) * 1000000, Subject("alibi:max=8,power=1").bias(3, 0), 1e-5);
 }
@@ -106,7 +107,7 @@ TEST(KerpleOracle, IsAlibiAsAPowerOfOne) {
                        {"encoding.kerple.layers.0.r2", filled(1, 4, 1)}};
     const Subject kerple("kerple:kernel=power", small, tensors), alibi("alibi:max=8,power=1");
     for (const int head : {0, 1, 2}) EXPECT_NEAR(kerple.bias(40, 3, head), alibi.bias(40, 3, head), 1e-12);
-    EXPECT_NEAR(kerple.bias(40, 30, 3), -0.1, 1e-12); // kept above 0.01
+    EXPECT_NEAR(kerple.bias(40, 30, 3), -0.1, 1e-12); // clamped to at least 0.01
 }
 
 TEST(KerpleOracle, LogarithmAndClamps) {
@@ -115,12 +116,12 @@ TEST(KerpleOracle, LogarithmAndClamps) {
     const Subject log("kerple:kernel=log", small, tensors), power("kerple:kernel=power", small, tensors);
     EXPECT_NEAR(log.bias(6, 0, 0), -2 * std::log(4), 1e-12);
     EXPECT_NEAR(log.bias(0, 6, 1), -2 * std::log(1.06), 1e-12);
-    EXPECT_NEAR(power.bias(3, 0, 2), -9, 1e-12); // the exponent is kept below 2
+    EXPECT_NEAR(power.bias(3, 0, 2), -9, 1e-12); // the exponent is clamped below 2
     EXPECT_EQ(power.bias(3, 3, 2), 0);
 }
 
-// The paper's temporal bias: zero at no distance, the same logarithmic fall for each head, eight times as flat in the
-// last.
+// The paper's temporal bias: zero at distance 0, and the same logarithmic fall for each head, eight times as flat in
+// the last.
 TEST(SandwichOracle, IsASumOfCosines) {
     const Subject sandwich("sandwich:scale=8,width=128", {128, 8, 16, 1, 64});
     for (const int d : {0, 1, 5, 1000}) {
@@ -144,8 +145,8 @@ Tensors fire_tensors(int width, double c, double l) {
             {of + "out.bias", some(1, 4, 4)}};
 }
 
-// The hidden layer passes x on, the output has slopes: f(ln(1 + c D) / ln(1 + c T)), which is ALiBi as c goes to zero
-// and KERPLE for any c, up to the threshold. Theorem 3.2 of the paper.
+// The hidden layer passes x on and the output layer has slopes: f(ln(1 + c D) / ln(1 + c T)). Up to the threshold this
+// is ALiBi as c goes to zero, and KERPLE for any c. See theorem 3.2 of the paper.
 TEST(FireOracle, ExpressesAlibiAndKerpleUpToItsThreshold) {
     const std::string of = "encoding.fire.layers.0.";
     const Vector slopes = {1 / 4.0, 1 / 16.0, 1 / 64.0, 1 / 256.0};
@@ -159,7 +160,7 @@ TEST(FireOracle, ExpressesAlibiAndKerpleUpToItsThreshold) {
         tensors[of + "out.weight"] = out;
         return Subject("fire:threshold=64,width=1", small, tensors);
     };
-    // The reference's 1e-6 in the denominator is what differs.
+    // The difference is the reference's 1e-6 in the denominator.
     const double tiny = 1e-4, psi = std::log1p(64 * 3.0);
     expect_same_bias(made(tiny, 64 + 1e-6 * 64 / std::log1p(64 * tiny)), Subject("alibi:max=8,power=1"), 0.06);
     const Tensors kerple = {{"encoding.kerple.layers.0.r1", row_of({1 / 4.0, 1 / 16.0, 1 / 64.0, 1 / 64.0})},
@@ -173,7 +174,7 @@ TEST(FireOracle, ShiftsUpToTheThresholdAndInterpolatesBeyond) {
     EXPECT_EQ(fire.bias(10, 4, 1), fire.bias(48, 42, 1));
     EXPECT_NE(fire.bias(10, 4, 1), fire.bias(49, 43, 1));
     EXPECT_EQ(fire.bias(10, 4, 1), fire.bias(4, 10, 1));
-    EXPECT_NEAR(fire.bias(1000, 0, 1), fire.bias(100, 0, 1), 1e-5); // the whole way is always one
+    EXPECT_NEAR(fire.bias(1000, 0, 1), fire.bias(100, 0, 1), 1e-5); // the whole distance is always normalised to one
 }
 
 TEST(ShawOracle, ClipsAndMixes) {
@@ -182,7 +183,7 @@ TEST(ShawOracle, ClipsAndMixes) {
     const Subject shaw("shaw:clip=2,values=yes", small, tensors);
     const Vector q = some_vector(6, 3);
     const auto expected = [&](int row) { return 0.5 * dot(q, tensors.at("encoding.shaw.layers.0.keys"), row); };
-    // j - i: the first row is of keys that lie far before the query.
+    // The index is j - i: the first row is for keys far before the query.
     EXPECT_EQ(shaw.bias(9, 0, 2, q, {}, 0.5), expected(0));
     EXPECT_EQ(shaw.bias(9, 8, 2, q, {}, 0.5), expected(1));
     EXPECT_EQ(shaw.bias(9, 9, 2, q, {}, 0.5), expected(2));
@@ -195,7 +196,7 @@ TEST(ShawOracle, ClipsAndMixes) {
 
     const Subject zeros("shaw:clip=2,values=no", small, {{"encoding.shaw.layers.0.keys", Matrix(5, 6)}});
     expect_same_bias(zeros, Subject("none"));
-    zeros.oracle().mix(out, 0.25, {0, 0, 1}, {q, i, {}}, {q, j, {}}); // asks for no tensor
+    zeros.oracle().mix(out, 0.25, {0, 0, 1}, {q, i, {}}, {q, j, {}}); // uses no tensor
 }
 
 TEST(TransformerXlOracle, IsTheFourTermsOfThePaper) {
@@ -239,7 +240,7 @@ TEST(DebertaOracle, TermsAndTheirScale) {
     expect_equal(both.rotated(q, {7}), scaled(q, third));
     expect_equal(c2p.rotated(q, {7}), scaled(q, half));
     expect_equal(both.rotated(k, {7}, Role::key), k);
-    // i - j = 2 is row 6 for the query, and row 2 for the key, which looks the other way.
+    // i - j = 2 is row 6 for the query, and row 2 for the key, whose distance has the other sign.
     const double to = dot(q, keys, 6, 18), from = dot(k, queries, 2, 18);
     EXPECT_NEAR(both.bias(12, 10, 3, scaled(q, third), k, 0.4), 0.4 * third * (to + from), 1e-12);
     EXPECT_NEAR(c2p.bias(12, 10, 3, scaled(q, half), k, 0.4), 0.4 * half * to, 1e-12);
@@ -260,14 +261,14 @@ TEST(CopeOracle, CountsTheGatesFromTheEnd) {
         cope.oracle().rescore(row, {0, 2, 0.1}, {q, at, {}});
         return row;
     };
-    // Open gates count positions, which end at the last row of the table.
+    // Open gates count positions up to the last row of the table.
     expect_equal(rescored({50, 50, 50, 50, 50}), {80, 80, 80, 70, 60}, 1e-9);
     expect_equal(rescored({-50, -50, -50}), {-50, -50, -50}, 1e-9);
-    expect_equal(rescored({0, 0, 0}), {15, 10, 5}, 1e-12); // halves are interpolated
+    expect_equal(rescored({0, 0, 0}), {15, 10, 5}, 1e-12); // positions between rows are interpolated
     expect_equal(rescored({-50, 50, -50, 50, -50}), {-30, 70, -40, 60, -50}, 1e-9);
 }
 
-// Where every gate is open the same, what is forgotten is ALiBi's: ln f for each token between.
+// With all gates equal, forgetting is ALiBi: ln f for each token between query and key.
 TEST(ForgetOracle, ConstantGatesAreAlibi) {
     const Vector slopes = {1 / 4.0, 1 / 16.0, 1 / 64.0, 1 / 256.0};
     Vector biases;
@@ -302,7 +303,7 @@ TEST(ForgetOracle, SumsTheLogarithmsOfTheGatesBetween) {
     for (std::size_t t = 3; t <= 5; ++t) expected += std::log(1 / (1 + std::exp(-(dot(x[t], weight, 1) - 2))));
     const Place i{5}, j{2};
     EXPECT_NEAR(forget.oracle().bias({1, 1, 1}, {{}, i, states[5]}, {{}, j, states[2]}), expected, 1e-12);
-    EXPECT_LT(states[5][3], -1500); // a gate that is shut overflows nothing
+    EXPECT_LT(states[5][3], -1500); // a closed gate does not overflow
     EXPECT_NEAR(states[5][2], 0, 1e-9);
 }
 

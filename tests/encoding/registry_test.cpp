@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the registry says of each encoding is what the encoding does, and sums keep their rules.
+// The registry's description of each encoding matches its behaviour, and sums follow their rules.
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 
@@ -42,7 +42,7 @@ TEST(Registry, DescribesEveryEncoding) {
         EXPECT_EQ(names.count(name), 1u) << name;
 }
 
-// As the papers have them.
+// The properties stated in the papers.
 TEST(Registry, SaysWhatEncodingsAre) {
     const std::set<std::string_view> absolute = {"sinusoidal", "learned", "rotate-stretch", "fire"};
     const std::set<std::string_view> untrained = {"none",  "sinusoidal",     "rope",    "xpos",
@@ -74,8 +74,8 @@ TEST(Registry, SaysWhatEncodingsAre) {
     }
 }
 
-// The canonical form is the name, then parameters in the order of their description (all but those that mean nothing
-// where another is at its default); it is its own canonical form; and every key in it is known.
+// The canonical form is the name followed by the parameters in the order of their description. It omits parameters that
+// have no effect because another one is at its default. It is its own canonical form, and every key in it is known.
 TEST(Registry, SpecsRoundTrip) {
     for (const EncodingInfo* info : registered_encodings()) {
         SCOPED_TRACE(info->name);
@@ -155,7 +155,7 @@ TEST(Registry, MakesNoListOfAPattern) {
 
 // ---- Tables of any encoding --------------------------------------------------------------------
 
-// An encoding of somebody else's, which shows what it does without a word about tables.
+// A caller's encoding that acts like a registered one but does not describe any tables.
 class Foreign final : public Encoding {
 public:
     explicit Foreign(unsigned moments) : moments_(moments) {}
@@ -211,7 +211,7 @@ TEST(EncodingTable, RefusesRequestsThatCannotBe) {
     EXPECT_EQ(code({.length = 8, .start = 92}), ErrorCode::io) << "the last row is in reach";
 }
 
-// Whatever is registered answers for each part that it names, or says what it lacks.
+// Every registered encoding shows each part that it names, or says what is missing.
 TEST(EncodingTable, EveryPartOfEveryEncodingIsATableOrAUsageError) {
     for (const EncodingInfo* info : registered_encodings()) {
         const auto encoding = example_of(*info);
@@ -228,7 +228,7 @@ TEST(EncodingTable, EveryPartOfEveryEncodingIsATableOrAUsageError) {
     }
 }
 
-// An encoding says what it takes, and of moments that it does not act on that they take nothing.
+// An encoding counts the operations of its moments. For unused moments it returns 0.
 TEST(Registry, EveryEncodingCountsItsOperations) {
     const Work prefill{.tokens = 4, .query_rows = 12, .key_rows = 12, .pairs = 30, .positions = 4};
     const Work decode{.tokens = 1, .query_rows = 3, .key_rows = 3, .pairs = 30, .positions = 10};

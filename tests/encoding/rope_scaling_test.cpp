@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// RoPE stretched for longer contexts, cut to some pairs, and on several axes: published numbers, limits, formulas.
+// RoPE scaled for longer contexts, limited to some pairs, and on several axes: published numbers, limits and formulas.
 #include "tests/encoding/single_encoding.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<double> plain(int width, double theta = 10000) {
     return out;
 }
 
-// What cosines are multiplied by.
+// The factor of the cosines.
 double gain(const Encoding& encoding) {
     return encoding.table({.length = 1, .start = 0}).rows.at(0).at(3);
 }
@@ -105,7 +105,7 @@ TEST(RopeScaling, WhatCannotBeIsRefused) {
         EXPECT_THROW(rope(wrong, 8), Error) << wrong;
 }
 
-// ---- Laws -------------------------------------------------------------------------------------
+// ---- Scalings ---------------------------------------------------------------------------------
 
 TEST(RopeScaling, LinearDividesPositions) {
     std::vector<double> expected = plain(128);
@@ -113,7 +113,7 @@ TEST(RopeScaling, LinearDividesPositions) {
     expect_equal(frequencies(*rope("scaling=linear,factor=4")), expected);
 }
 
-// bloc97: alpha = 4 on heads of 128 gives the base 40890.
+// bloc97: alpha = 4 on heads of 128 columns gives the base 40890.
 TEST(RopeScaling, NtkChangesTheBase) {
     const double base = 10000 * std::pow(4.0, 128 / 126.0);
     EXPECT_NEAR(base, 40890, 1);
@@ -134,7 +134,7 @@ TEST(RopeScaling, DynamicGrowsWithTheSession) {
         const double base = 10000 * std::pow(2.0 * tokens / 2048 - 1, 64 / 62.0);
         expect_equal(frequencies(*longer), plain(64, base));
         EXPECT_EQ(longer->spec(), encoding->spec() + ",length=" + std::to_string(tokens));
-        // The spec alone gives the same, whatever is asked of it.
+        // The spec alone gives the same frequencies for any requested length.
         const auto again = std::move(make_encodings(longer->spec(), dims(64, 2048)).at(0));
         expect_equal(frequencies(*again), plain(64, base));
         EXPECT_EQ(again->at_length(5), nullptr);
@@ -152,7 +152,7 @@ TEST(RopeScaling, DynamicStandsForItsContextUntilItIsToldOtherwise) {
     EXPECT_EQ(a->spec(), encoding->spec() + ",length=2048");
 }
 
-// Peng et al. 2023, their code: which pairs the ramp spans, and the length of queries and keys.
+// Peng et al. 2023 and their code: the pairs that the ramp covers, and the scale of queries and keys.
 TEST(RopeScaling, YarnHasThePublishedRampAndFactors) {
     const auto expect_ramp = [](int original, int low, int high) {
         const std::vector<double> w = frequencies(*rope("scaling=yarn,factor=4,original=" + std::to_string(original)));
@@ -172,7 +172,8 @@ TEST(RopeScaling, YarnHasThePublishedRampAndFactors) {
     EXPECT_NEAR(gain(*rope("scaling=yarn,factor=4,attention=1.25")), 1.25, 1e-15);
 }
 
-// llama.cpp's rope_yarn: theta = interpolated (1 - m) + extrapolated m, m = ext_factor (1 - ramp); no gain at 0.
+// llama.cpp's rope_yarn: theta = interpolated (1 - m) + extrapolated m, with m = ext_factor (1 - ramp). With
+// ext_factor 0 the gain is 1.
 TEST(RopeScaling, YarnMixesInAsMuchAsItsExtrapolation) {
     const std::string yarn = "scaling=yarn,factor=4,original=2048";
     const std::vector<double> base = plain(128);
@@ -202,7 +203,7 @@ TEST(RopeScaling, YarnCanBeginInsideAPair) {
     }
 }
 
-// Meta's Llama 3.1: of 64 pairs, 29 are kept, 6 blended, 29 divided by 8.
+// Meta's Llama 3.1: of 64 pairs, it keeps 29, blends 6, and divides 29 by 8.
 TEST(RopeScaling, Llama3KeepsBlendsAndDivides) {
     const std::vector<double> w = frequencies(*rope("theta=500000,scaling=llama3")), base = plain(128, 500000);
     int kept = 0, divided = 0, blended = 0;
@@ -223,7 +224,7 @@ TEST(RopeScaling, Llama3KeepsBlendsAndDivides) {
     EXPECT_EQ(kept, 29);
     EXPECT_EQ(blended, 6);
     EXPECT_EQ(divided, 29);
-    // Where every wave is short, nothing changes.
+    // If every wavelength is short, nothing changes.
     expect_equal(frequencies(*rope("scaling=llama3,original=100000000")), plain(128), 1e-15);
 }
 
@@ -275,7 +276,7 @@ TEST(RopePairs, OnTextSectionsAreRope) {
             }
 }
 
-// Wang et al. 2024: the first pairs turn by time, the next by height, the last by width.
+// Wang et al. 2024: the first pairs rotate with time, the next with height, the last with width.
 TEST(RopePairs, SectionsTurnByTheirOwnAxis) {
     const auto check = [](const char* parameters, const std::vector<int>& axes) {
         const int width = 2 * static_cast<int>(axes.size());
@@ -284,7 +285,7 @@ TEST(RopePairs, SectionsTurnByTheirOwnAxis) {
         EXPECT_EQ(std::vector<int>(found.begin(), found.end()), axes);
         encoding->prepare(20);
         const std::vector<float> x = normals(static_cast<std::size_t>(width), 4);
-        const std::vector<int> position = {17, 3, 1000}; // in the table, and beyond
+        const std::vector<int> position = {17, 3, 1000}; // in the table and beyond
         const std::vector<float> y = rotate(*encoding, x, position);
         for (std::size_t k = 0; k < axes.size(); ++k) {
             const double t =
@@ -306,7 +307,7 @@ TEST(RopePairs, SectionsTurnByTheirOwnAxis) {
     EXPECT_EQ(qwen3[61], 0);
 }
 
-// A point in the plane: scores depend on both differences, and on nothing else.
+// For a point in the plane, scores depend only on both differences.
 TEST(RopePairs, TwoAxesAreShiftInvariant) {
     const auto encoding = rope("sections=4/4", 16);
     const std::vector<float> q = normals(16, 1), k = normals(16, 2);
@@ -333,7 +334,7 @@ const char* const all_kinds[] = {"scaling=linear,factor=3",
                                  "sections=3/3/2",
                                  "scaling=yarn,factor=4,original=100,sections=3/3/2,keep=0.8,pairing=halves,width=16"};
 
-// The backward is the transpose, with the attention factor in it.
+// The backward pass multiplies with the transpose, including the attention factor.
 TEST(RopeScaling, BackwardIsTheTranspose) {
     for (const char* parameters : all_kinds) {
         const auto encoding = rope(parameters, 16);
@@ -365,7 +366,7 @@ TEST(RopeScaling, TablesChangeNoBit) {
     }
 }
 
-// Angles are taken in double: in float they would be off by more than a radian here.
+// Angles are computed in double. In float they would be off by more than a radian here.
 TEST(RopeScaling, FarAwayTheAnglesAreRight) {
     for (const char* parameters : all_kinds) {
         const auto encoding = rope(parameters, 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rotations: the matrices that are published, and what they are used for.
+// Rotations: the published matrices and the properties that attention relies on.
 #include "encoding/base/rotation.h"
 
 #include "core/random.h"
@@ -39,7 +39,7 @@ double dot(const std::vector<float>& a, const std::vector<float>& b) {
     return sum;
 }
 
-// Columns are the images of the unit vectors.
+// The columns are the images of the unit vectors.
 std::vector<std::vector<float>> matrix(const Encoding& encoding, int position) {
     std::vector<std::vector<float>> columns;
     for (std::size_t j = 0; j < e; ++j) {
@@ -87,7 +87,7 @@ TEST(Rope, TableHasAngleCosineAndSineOfEachPositionAndPair) {
     for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(frequency.rows[k][1], std::pow(10, -static_cast<int>(k)), 1e-15);
 }
 
-// R_i^T R_j = R_{j-i}, and not R_{i-j}: the sign of the distance counts.
+// R_i^T R_j = R_{j-i}, and not R_{i-j}: the sign of the distance matters.
 TEST(Rope, ProductOfRotationsIsTheRotationOfTheDifference) {
     const auto encoding = rope();
     for (const auto& [i, j] : {std::pair(3, 10), std::pair(0, 4), std::pair(20, 1000)}) {
@@ -113,7 +113,7 @@ TEST(Rope, ScoresDependOnTheDistanceAlone) {
             EXPECT_NEAR(dot(rotate(*encoding, q, 7 + shift), rotate(*encoding, k, 3 + shift)), score, 5e-6);
         const double reversed = dot(rotate(*encoding, q, 3), rotate(*encoding, k, 7));
         turned_round = std::max(turned_round, std::abs(reversed - score));
-        EXPECT_NEAR(dot(rotate(*encoding, q, 50), rotate(*encoding, q, 50)), dot(q, q), 1e-5); // lengths are kept
+        EXPECT_NEAR(dot(rotate(*encoding, q, 50), rotate(*encoding, q, 50)), dot(q, q), 1e-5); // rotation keeps lengths
     }
     EXPECT_GT(turned_round, 0.5) << "before and after are not the same";
 }
@@ -129,7 +129,7 @@ TEST(Rope, BackwardUndoesForward) {
     }
 }
 
-// Column k of a half with column k of the other is the pair (2k, 2k + 1) after a permutation.
+// Column k of one half with column k of the other is the pair (2k, 2k + 1) after a permutation.
 TEST(Rope, HalvesIsAdjacentPermuted) {
     for (const int width : {8, 6, 2}) {
         const std::string size = "width=" + std::to_string(width);
@@ -147,7 +147,7 @@ TEST(Rope, HalvesIsAdjacentPermuted) {
             EXPECT_FLOAT_EQ(a[2 * k + 1], b[k + n]);
         }
         for (auto j = static_cast<std::size_t>(width); j < e; ++j) EXPECT_EQ(a[j], x[j]);
-        if (width > 2) { // of two columns, both pairings make one pair
+        if (width > 2) { // with two columns, both pairings give one pair
             EXPECT_GT(std::abs(rotate(*halves, x, 29)[0] - a[0]), 0.01f) << "they are not the same without it";
         }
     }
@@ -161,7 +161,7 @@ TEST(Rope, FullWidthIsTheDefaultAndPartOfItIsASmallerRope) {
         std::vector<float> small(x.begin(), x.begin() + 4);
         small = rotate(*rope(std::string("width=4") + pairing, 4), small, 41, 4);
         for (std::size_t j = 0; j < e; ++j) EXPECT_EQ(part[j], j < 4 ? small[j] : x[j]);
-        // The frequencies are those of the width: 1 and 1/100, not 1 and 1/10.
+        // The frequencies depend on the width: 1 and 1/100, not 1 and 1/10.
         const Table frequency = rope(std::string("width=4") + pairing)->table({.part = "frequency"});
         EXPECT_NEAR(frequency.rows[1][1], 0.01, 1e-16);
     }
@@ -170,7 +170,7 @@ TEST(Rope, FullWidthIsTheDefaultAndPartOfItIsASmallerRope) {
 }
 
 TEST(Rope, HeadsTurnAlikeAndWidthsPastAChunkAreWhole) {
-    const int wide = 200; // 100 pairs: more than are computed at once without a table
+    const int wide = 200; // 100 pairs: more than one step computes without a table
     const auto bare = rope("", wide), ready = rope("", wide);
     ready->prepare(50);
     const std::vector<float> head = normal(6, wide);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sandwich against the formula of its paper.
+// Compares Sandwich with the formula of its paper.
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@ Dims dims(Mask mask = Mask::causal, int d_model = 24) {
     return {.d_model = d_model, .n_heads = 3, .d_head = 8, .n_layers = 2, .context = 64, .mask = mask};
 }
 
-// The product of sinusoidal positions i and j, whose pairs are (sin, cos) of p 10000^(-2k/width) for k = 1 .. width/2.
+// The product of sinusoidal positions i and j. Their pairs are (sin, cos) of p 10000^(-2k/width) for k = 1 .. width/2.
 BiasFormula formula(int width, double scale = 8) {
     return [=](const LayerParameters&, int head, int i, int j) {
         double product = 0;
@@ -52,7 +52,7 @@ TEST(Sandwich, IsZeroAtTheQueryAndFallsWithTheDistanceAtFirst) {
     EXPECT_EQ(scales.rows[2][1], 8);
 }
 
-// The cosine integral, by its series, or by the asymptotic one where that is better.
+// The cosine integral, by its series, or by the asymptotic series if that is more accurate.
 double cosine_integral(double x) {
     const double gamma = 0.57721566490153286;
     double sum = 0, term = 1;
@@ -63,7 +63,7 @@ double cosine_integral(double x) {
         }
         return gamma + std::log(x) + sum;
     }
-    for (int n = 0; n < 10; ++n) { // n! / x^n, as sine and cosine take them in turns
+    for (int n = 0; n < 10; ++n) { // n! / x^n, with sine and cosine in turn
         const double sign = n % 4 < 2 ? 1 : -1;
         sum += sign * term * (n % 2 == 0 ? std::sin(x) : -std::cos(x));
         term *= (n + 1) / x;
@@ -71,9 +71,9 @@ double cosine_integral(double x) {
     return sum / x;
 }
 
-// With ever more columns the mean of the cosines is an integral over u = 2k / width from 0 to 1:
-//   cos(D 10000^-u) du = (Ci(D) - Ci(D / 10000)) / ln 10000,
-// which for 1 << D << 10000 is 1 - (gamma + ln D) / ln 10000: a bias by the logarithm of the distance, as KERPLE's.
+// As the number of columns grows, the mean of the cosines approaches the integral over u = 2k / width from 0 to 1 of
+//   cos(D 10000^-u) du = (Ci(D) - Ci(D / 10000)) / ln 10000.
+// For 1 << D << 10000 this is 1 - (gamma + ln D) / ln 10000: a bias by the logarithm of the distance, as in KERPLE.
 TEST(Sandwich, OfManyColumnsIsALogarithmOfTheDistance) {
     constexpr int width = 1 << 15;
     const BoundEncoding wide("sandwich:scale=1,width=" + std::to_string(width), dims());

@@ -119,7 +119,7 @@ TEST(Shaw, GradientsAreThoseOfTheForward) {
         }
 }
 
-// What a query gets depends on neither the queries beside it nor where its keys are cut to a tile.
+// A query's result depends neither on the other queries of its tile nor on the tile that holds its keys.
 TEST(Shaw, TilesChangeNoBit) {
     for (const Placing& at : placings()) {
         Single shaw("shaw:clip=70", dims());

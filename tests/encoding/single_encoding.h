@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One encoding with tensors of random numbers, tiles to call it with, and its gradients against central differences of
-// its own forward.
+// A single encoding with random tensors, tiles to call it with, and a comparison of its gradients with central
+// differences of its own forward pass.
 #pragma once
 
 #include "core/random.h"
@@ -24,7 +24,7 @@ inline std::vector<int> counting(int first, int n) {
     return out;
 }
 
-// An owned matrix of normal numbers.
+// An owned matrix of normally distributed numbers.
 struct Matrix {
     Matrix(int n, int width, std::uint64_t seed, double deviation = 1)
         : values(normals(static_cast<std::size_t>(n) * static_cast<std::size_t>(width), seed, deviation)), rows(n),
@@ -56,7 +56,7 @@ public:
         }
         prepare(n_positions);
     }
-    // Anew, when tensors have changed.
+    // Prepares again after the tensors have changed.
     void prepare(int n_positions) {
         for (int layer = 0; layer < dims.n_layers; ++layer)
             encoding->bind(layer, views(tensors[static_cast<std::size_t>(layer)]));
@@ -92,7 +92,7 @@ struct TileData {
                 .k = k.view()};
     }
     bool sees(Mask mask, int i, int j) const { return mask == Mask::bidirectional || j <= k.rows - q.rows + i; }
-    // m [n_queries, n_keys] with zeros where the mask hides a key, as softmax and its gradient have them.
+    // m [n_queries, n_keys] with zeros where the mask hides a key, as for softmax and its gradient.
     Matrix masked(Mask mask, Matrix m) const {
         for (int i = 0; i < m.rows; ++i)
             for (int j = 0; j < m.cols; ++j)
@@ -111,7 +111,7 @@ inline double dot(const Matrix& a, const Matrix& b) {
     return sum;
 }
 
-// found [..], the gradient of loss() by the variables, of which every `step`-th is tried.
+// Compares found [..] with the gradient of loss() with respect to every `step`-th variable.
 template <class Loss>
 void expect_gradient(Matrix& variables, const Matrix& found, const Loss& loss, const std::string& what, int step = 1,
                      float h = 0.0625f) {
@@ -131,7 +131,7 @@ void expect_gradient(Matrix& variables, const Matrix& found, const Loss& loss, c
     }
 }
 
-// Positions of 30 queries and 200 keys: of text, with gaps, with repeats and out of order, and far away.
+// Positions of 30 queries and 200 keys: consecutive, with gaps, with repeats, out of order, and far away.
 struct Placing {
     std::string name;
     std::vector<int> queries, keys;

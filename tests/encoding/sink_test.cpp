@@ -11,13 +11,13 @@ Dims dims() {
 
 TEST(Sink, IsALogitOfEachLayerAndHead) {
     BoundEncoding encoding("sink", dims());
-    for (int layer = 0; layer < 2; ++layer) // it starts as Miller's softmax: exp(0) more in the denominator
+    for (int layer = 0; layer < 2; ++layer) // the initial value is Miller's softmax: exp(0) more in the denominator
         for (int head = 0; head < 3; ++head) EXPECT_EQ(encoding->sink(layer, head), 0);
     encoding.set(0, 0, {1, 2, 3});
     encoding.set(1, 0, {4, -INFINITY, 6});
     EXPECT_EQ(encoding->sink(0, 2), 3);
     EXPECT_EQ(encoding->sink(1, 0), 4);
-    EXPECT_EQ(encoding->sink(1, 1), -INFINITY); // none
+    EXPECT_EQ(encoding->sink(1, 1), -INFINITY); // no sink
 }
 
 TEST(Sink, GradientIsAddedToItsHead) {
@@ -39,7 +39,7 @@ TEST(Sink, ShowsItsLogits) {
     EXPECT_EQ(encoding->table({.layer = 1}).rows, (std::vector<std::vector<double>>{{0, 4}, {1, 5}, {2, 6}}));
     EXPECT_THROW(encoding->table({.layer = 2}), Error);
     EXPECT_THROW(make_encodings("sink:heads=3", dims()), Error);
-    EXPECT_THROW(std::move(make_encodings("sink", dims()).at(0))->table({}), Error); // no weights
+    EXPECT_THROW(std::move(make_encodings("sink", dims()).at(0))->table({}), Error); // without weights
 }
 
 } // namespace

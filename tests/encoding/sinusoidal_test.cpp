@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sinusoidal positions against numbers that others have printed, and against their own theorems.
+// Compares sinusoidal positions with published numbers and with their own theorems.
 
 #include "core/tensor.h"
 
@@ -34,7 +34,7 @@ void expect_near(const Numbers& found, const Numbers& expected, double tolerance
     }
 }
 
-// ---- 10 x 6, step by step, as PyTorch 2 prints it to 4 decimals in a notebook on the encoding --------
+// ---- 10 x 6, step by step, as a notebook with PyTorch 2 prints it to 4 decimals ----------------------
 
 const Numbers sines = {{0.0000, 0.0000, 0.0000},  {0.8415, 0.0464, 0.0022},  {0.9093, 0.0927, 0.0043},
                        {0.1411, 0.1388, 0.0065},  {-0.7568, 0.1846, 0.0086}, {-0.9589, 0.2300, 0.0108},
@@ -108,14 +108,14 @@ TEST(Sinusoidal, HundredBy512AndItsDivisionTerms) {
     const Numbers matrix = table("sinusoidal", 512, 100);
     ASSERT_EQ(matrix.size(), 100u);
     ASSERT_EQ(matrix[0].size(), 512u);
-    for (const auto& row : matrix) { // the slowest pair has hardly moved after 100 positions
+    for (const auto& row : matrix) { // after 100 positions the slowest pair has hardly rotated
         EXPECT_LT(row[510], 0.0103);
         EXPECT_GT(row[511], 0.99994);
     }
 }
 
-// Distances between rows depend on the offset alone; the nearest is 63 away (ten turns of the second
-// pair are 62.8), the next 6 (one turn of the first).
+// Distances between rows depend on the offset alone. The nearest row is 63 away (ten periods of the second pair are
+// 62.8), the next is 6 away (one period of the first).
 TEST(Sinusoidal, HundredTwentyEightByEight) {
     const Numbers rows = table("sinusoidal", 8, 128);
     const auto distance = [&](std::size_t a, std::size_t b) {
@@ -140,7 +140,7 @@ TEST(Sinusoidal, HundredTwentyEightByEight) {
     }
     EXPECT_NEAR(distance(20, 21), 0.9641, 1e-4);
     EXPECT_NEAR(distance(20, 26), 0.6577, 1e-4);
-    EXPECT_LT(distance(5, 68), distance(5, 6)); // 63 apart, and nearer than neighbours
+    EXPECT_LT(distance(5, 68), distance(5, 6)); // nearer than the neighbour, though 63 apart
 }
 
 // ---- Theorems -------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ TEST(Sinusoidal, APositionDoesNotDependOnTheLength) {
     }
 }
 
-// PE(p + k) = M_k PE(p), where M_k turns each pair by k w: Vaswani et al., section 3.5.
+// PE(p + k) = M_k PE(p), where M_k rotates each pair by k w: Vaswani et al., section 3.5.
 TEST(Sinusoidal, AShiftIsALinearMap) {
     constexpr int d = 16, k = 17;
     const Numbers rows = table("sinusoidal", d, 60);
@@ -172,7 +172,7 @@ TEST(Sinusoidal, OffsetMovesThePositions) {
     EXPECT_EQ(table("sinusoidal:offset=5", 10, 2, "position"), (Numbers{{5}, {6}}));
 }
 
-// ---- Layouts, laws, odd widths ----------------------------------------------------------------------------
+// ---- Layouts, formulas, odd widths ------------------------------------------------------------------------
 
 TEST(Sinusoidal, HalvesIsAPermutationOfInterleaved) {
     for (const int d : {6, 7, 1, 2}) {
@@ -203,17 +203,17 @@ TEST(Sinusoidal, OddWidthsEndInASine) {
     EXPECT_THROW(table("sinusoidal", 5, 3, "stack"), Error);
 }
 
-// tensor2tensor's timescales run from 1 to the base, both included; the paper's stop short of it.
+// tensor2tensor's timescales run from 1 to the base inclusive. The paper's stop just before the base.
 TEST(Sinusoidal, Tensor2TensorReachesTheBase) {
     const Numbers t2t = table("sinusoidal:law=tensor2tensor", 8, 1, "denominator");
     const double third = std::cbrt(10000.0);
     expect_near(t2t, {{0, 1}, {1, third}, {2, third * third}, {3, 10000}}, 1e-9);
     EXPECT_NEAR(table("sinusoidal", 8, 1, "denominator")[3][1], 1000, 1e-9);
-    // One pair alone: nothing to divide by.
+    // With a single pair there is nothing to divide by.
     for (const int d : {2, 3}) expect_near(table("sinusoidal:law=tensor2tensor", d, 1, "denominator"), {{0, 1}}, 0);
 }
 
-// tensor2tensor, common_attention.py: channels // 2 timescales, and channels % 2 columns of zeros behind them.
+// tensor2tensor, common_attention.py: channels // 2 timescales, then channels % 2 columns of zeros.
 TEST(Sinusoidal, Tensor2TensorEndsOddWidthsInAZero) {
     const std::string spec = "sinusoidal:law=tensor2tensor,layout=halves";
     for (const std::string& of : {spec, std::string("sinusoidal:law=tensor2tensor")})
@@ -231,10 +231,10 @@ TEST(Sinusoidal, Tensor2TensorEndsOddWidthsInAZero) {
     EXPECT_EQ(table(spec, 1, 3), (Numbers{{0}, {0}, {0}})); // no timescale at all
     EXPECT_EQ(table(spec, 1, 3, "denominator"), Numbers{});
     EXPECT_THROW(table(spec, 1, 3, "angle"), Error);
-    EXPECT_EQ(table("sinusoidal", 7, 1, "denominator").size(), 4u); // the paper's law keeps its odd sine
+    EXPECT_EQ(table("sinusoidal", 7, 1, "denominator").size(), 4u); // the paper's formula keeps the odd sine
 }
 
-// ---- What embed() does ----------------------------------------------------------------------------------
+// ---- embed() --------------------------------------------------------------------------------------------
 
 TEST(Sinusoidal, ScalesTheEmbeddingBySqrtOfItsWidth) {
     const auto encoding = std::move(make_encodings("sinusoidal", width(16)).at(0));
@@ -246,9 +246,9 @@ TEST(Sinusoidal, ScalesTheEmbeddingBySqrtOfItsWidth) {
         EXPECT_EQ(x.data()[j], 4.0f * static_cast<float>(j) + static_cast<float>(j % 2));
 }
 
-// A float could not even hold the angle to 1e-4: its step at 10^6 is 0.06.
+// A float holds the angle only to 0.06, its step at 10^6.
 TEST(Sinusoidal, AMillionPositionsAwayTheAngleIsRight) {
-    constexpr int position = 1000000, pairs = 100; // more than are computed at once
+    constexpr int position = 1000000, pairs = 100; // more than one step computes
     const auto encoding = std::move(make_encodings("sinusoidal", width(2 * pairs)).at(0));
     Tensor x(1, 2 * pairs);
     const int at = position;

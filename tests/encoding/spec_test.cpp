@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The grammar of specs, number by number and mistake by mistake.
+// The grammar of specs: its numbers and its errors.
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 
@@ -16,7 +16,7 @@ std::string canonical(std::string_view spec) {
     return EncodingStack(spec, dims).spec();
 }
 
-// The message of the Error(usage) that a spec is refused with.
+// The message of the Error(usage) that refuses a spec.
 std::string refusal(std::string_view spec) {
     try {
         const std::string found = canonical(spec);
@@ -71,7 +71,7 @@ TEST(Spec, CanonicalPatternsHaveEveryParameter) {
         EXPECT_EQ(canonical(canonical(spec)), canonical(spec));
 }
 
-// What is the same in all layers is no pattern, and a pattern that repeats itself is one half of it.
+// Equal layers need no pattern. A pattern that repeats itself is shortened to its period.
 TEST(Spec, CanonicalPatternsAreAsShortAsTheyCanBe) {
     EXPECT_EQ(canonical("pattern(rope)"), rope);
     EXPECT_EQ(canonical("pattern(rope,(rope:theta=10000.0))"), rope);
@@ -82,7 +82,7 @@ TEST(Spec, CanonicalPatternsAreAsShortAsTheyCanBe) {
     EXPECT_NE(canonical("pattern(rope,none,rope)"), canonical("pattern(rope,none)"));
 }
 
-// Files have it with every parameter: what would be too long there is refused before anything is trained.
+// A file stores the spec with every parameter. A spec that is too long in that form is refused before training.
 TEST(Spec, IsShortEnoughWhenWrittenOutToo) {
     std::string sum = "alibi";
     for (int i = 1; i < 250; ++i) sum += "+alibi";
@@ -340,10 +340,10 @@ TEST(Spec, NearestIsByEdits) {
     EXPECT_EQ(nearest("lerned", words), "learned");
     EXPECT_EQ(nearest("ailbi", words), "alibi");
     EXPECT_EQ(nearest("zzzz", words), "");
-    EXPECT_EQ(nearest("lea", words), "learned"); // it begins so
+    EXPECT_EQ(nearest("lea", words), "learned"); // a prefix
     EXPECT_EQ(nearest("nope", std::vector<std::string_view>{"rope", "none"}), "rope");
     EXPECT_EQ(nearest("zone", std::vector<std::string_view>{"fire", "none"}), "none");
-    EXPECT_EQ(nearest("bone!", std::vector<std::string_view>{"none"}), ""); // half of the letters
+    EXPECT_EQ(nearest("bone!", std::vector<std::string_view>{"none"}), ""); // half of the letters differ
     EXPECT_EQ(nearest("", words), "");
     EXPECT_EQ(nearest(std::string(100000, 'a'), words), "");
 }

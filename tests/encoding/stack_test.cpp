@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which encoding acts in which layer, what each is shown.
+// The encodings that act in each layer, and the columns and tensors that each receives.
 #include "encoding/base/stack.h"
 
 #include "core/tensor.h"
@@ -13,7 +13,7 @@ namespace {
 
 const Dims dims{24, 3, 8, 4, 64};
 
-// How many encodings act in each layer, by what they do: "rb" rotates and adds a bias.
+// The encodings in each layer by their effect: "rb" rotates and adds a bias.
 std::string acting(const EncodingStack& stack, int n_layers) {
     std::string text;
     for (int layer = 0; layer < n_layers; ++layer) {
@@ -41,7 +41,7 @@ TEST(EncodingStack, EqualItemsOfAPatternAreOneEncoding) {
     EXPECT_EQ(EncodingStack("pattern(rope,(rope:theta=10000,width=8))", dims).items().size(), 1u);
 }
 
-// A pattern may be longer than the model is deep; what no layer has is written, and is nothing else.
+// A pattern may be longer than the model is deep. Its further elements stay in the spec and have no effect.
 TEST(EncodingStack, ElementsPastTheLastLayerAreIdle) {
     Dims shallow = dims;
     shallow.n_layers = 2;
@@ -113,9 +113,9 @@ TEST(EncodingStack, NamesBindsAndLimits) {
     EXPECT_THROW(stack.bind(std::vector<View>{segment.view(), learned.view(), x.view()}), Error);
 }
 
-// ---- Encodings that show what they are shown ---------------------------------------------------
+// ---- Encodings that return their inputs --------------------------------------------------------
 
-// An encoding of everything: reads state, and has tensors for the model and for each layer.
+// An encoding with every moment. It reads state, and has tensors for the model and for each layer.
 class Probe : public Encoding {
 public:
     Probe(std::string name, unsigned moments, int state) : name_(std::move(name)), moments_(moments), state_(state) {}
@@ -180,7 +180,7 @@ TEST(LayerEncodings, EachSeesItsOwnColumnsOfTheState) {
     EXPECT_EQ(out.data()[0], 3 * all);
 }
 
-// Rescoring multiplies the row, so that the second's input is not the first's.
+// Rescoring multiplies the row, so the second encoding's input differs from the first's.
 class Scale final : public Encoding {
 public:
     Scale(std::string name, float by) : name_(std::move(name)), by_(by) {}
@@ -305,7 +305,7 @@ private:
     View weight_;
 };
 
-// As long as a text of that many tokens, and longer.
+// An encoding that changes with the length of a text of more than `beyond` tokens.
 class Switching final : public Encoding {
 public:
     explicit Switching(int beyond, int at = 0) : beyond_(beyond), at_(at) {}

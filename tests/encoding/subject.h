@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every registered encoding, and parameters of them, beside its oracle; and rows of numbers to try both on.
+// Every registered encoding and its parameters, each with its oracle, and rows of numbers as their inputs.
 #pragma once
 
 #include "core/random.h"
@@ -19,10 +19,10 @@ namespace ordo {
 struct EncodingCase {
     std::string spec;
     Dims dims;
-    int axes = 1; // of positions
+    int axes = 1; // of the positions
 };
 
-// An odd d_model, head counts that are not powers of two, and a context that the positions below fit in.
+// An odd d_model, numbers of heads that are not powers of two, and a context that holds the positions below.
 inline const Dims even_dims{24, 3, 8, 2, 64}, odd_dims{21, 12, 6, 2, 64};
 
 inline std::vector<EncodingCase> registered_cases(const Dims& dims) {
@@ -31,7 +31,7 @@ inline std::vector<EncodingCase> registered_cases(const Dims& dims) {
     return all;
 }
 
-// Parameters and sums, for heads of 6 and of 8 alike.
+// Parameters and sums that fit heads of 6 and of 8 columns.
 inline std::vector<std::string> encoding_variants() {
     return {"sinusoidal:layout=halves,offset=3",
             "sinusoidal:law=tensor2tensor,scale=1",
@@ -77,7 +77,7 @@ inline std::vector<EncodingCase> encoding_cases() {
     for (const EncodingCase& c : registered_cases(odd_dims)) all.push_back(c);
     for (const std::string& spec : encoding_variants())
         for (const Dims& dims : {even_dims, odd_dims}) all.push_back({spec, dims});
-    for (EncodingCase c : registered_cases(even_dims)) { // where a query sees what follows it
+    for (EncodingCase c : registered_cases(even_dims)) { // queries see later keys
         c.dims.mask = Mask::bidirectional;
         all.push_back(c);
     }
@@ -94,7 +94,7 @@ inline std::string encoding_case_name(const testing::TestParamInfo<EncodingCase>
     return name + (info.param.dims.mask == Mask::bidirectional ? "_bidirectional" : "");
 }
 
-// Rows of normal numbers as part of a wider block of memory, whose rest nobody may touch.
+// Rows of normally distributed numbers inside a wider block of memory, whose rest must stay unchanged.
 class Rows {
 public:
     Rows(int rows, int cols, std::uint64_t seed, double deviation = 1)
@@ -130,7 +130,7 @@ private:
     int rows_, cols_;
 };
 
-// The tensors of a stack, filled with random numbers; and the same for its oracle.
+// A stack's tensors, filled with random numbers, and copies of them for its oracle.
 struct Subject {
     explicit Subject(const EncodingCase& c, int n_positions = 16) : dims(c.dims), axes(c.axes), stack(c.spec, c.dims) {
         for (const TensorSpec& tensor : stack.tensors()) {
@@ -150,7 +150,8 @@ struct Subject {
         oracles = std::make_unique<reference::Oracles>(stack.spec(), dims, tensors);
     }
 
-    // Repeats, gaps, none at the start; past the prepared ones; far ones, where the encoding reaches. [n, axes]
+    // Repeats, gaps, and no start at 0; beyond the prepared positions; and far away, if the encoding reaches there. [n,
+    // axes]
     std::vector<int> positions() const {
         std::vector<int> first = {3, 0, 1, 1, 7, 15, 16, 36, 37, 63};
         for (const int far : {100, 4095, 1000003})
@@ -182,7 +183,7 @@ struct Subject {
     std::unique_ptr<reference::Oracles> oracles;
 
 private:
-    // xPos grows with the position until no float holds it.
+    // xPos grows with the position until a float overflows.
     bool bounded(int position) const {
         double most = 0;
         for (const Role role : {Role::query, Role::key}) {
@@ -200,7 +201,7 @@ inline std::vector<View> views_of(std::vector<Tensor>& tensors) {
     return views;
 }
 
-// A layer's oracles on one sequence: what each has observed, and what they do to a pair.
+// A layer's oracles on one sequence: their observed states and their effect on a pair.
 class LayerOracles {
 public:
     using Vectors = std::vector<reference::Vector>; // one for each token
@@ -215,7 +216,7 @@ public:
     const std::vector<const reference::Oracle*>& list() const { return oracles_; }
     const reference::Place& place(std::size_t i) const { return places_[i]; }
 
-    // The states of all encodings beside each other, as the cache has them.
+    // The states of all encodings concatenated, as in the cache.
     Vectors observe(const Vectors& x) const {
         Vectors states(x.size());
         for (std::size_t i = 0; i < x.size(); ++i)
@@ -230,7 +231,7 @@ public:
         for (const auto* oracle : oracles_) oracle->rotate(x, places_[i], role, layer_, head);
     }
 
-    // All that bias, rescore and mix see.
+    // The inputs of bias, rescore and mix.
     struct Sequence {
         Vectors q, k, states;
     };
@@ -250,7 +251,7 @@ public:
     }
 
 private:
-    // Those of the n-th encoding.
+    // The columns of the n-th encoding.
     reference::Vector columns(const reference::Vector& state, std::size_t n) const {
         std::size_t first = 0;
         for (std::size_t i = 0; i < n; ++i) first += widths_[i];
@@ -270,8 +271,8 @@ private:
     std::vector<std::size_t> widths_; // of the states
 };
 
-// What the queries, keys and states of a sequence are, in floats and as the oracle has them. How an encoding keeps its
-// state is its own affair: each side has what it has observed of the same inputs.
+// The queries, keys and states of a sequence, as floats and in the oracle's form. An encoding chooses the form of its
+// state. So each side keeps its own state, observed from the same inputs.
 struct Seen {
     Seen(const Subject& subject, const LayerOracles& oracles, int layer, Positions positions)
         : encodings(subject.stack.layer(layer)), at(positions), n(static_cast<int>(positions.size())),
@@ -288,11 +289,11 @@ struct Seen {
     bool observes() const { return encodings.state_floats() > 0; }
     void observe(const LayerOracles& oracles) { exact.states = oracles.observe(exact_inputs); }
 
-    // Of so many queries, and all keys before `keys`.
+    // A tile of so many queries and all keys before `keys`.
     Tile tile(int of_head, int first_query, int queries, int keys) {
         head.head = of_head;
         Tile tile{.layer = head.layer, .head = of_head, .scale = static_cast<float>(head.scale)};
-        head.scale = static_cast<double>(tile.scale); // a float's 0.4
+        head.scale = static_cast<double>(tile.scale); // as a float: 0.4f
         tile.first_query = first_query;
         tile.queries = at.subspan(static_cast<std::size_t>(first_query), static_cast<std::size_t>(queries));
         tile.keys = at.subspan(0, static_cast<std::size_t>(keys));
@@ -308,7 +309,7 @@ struct Seen {
     Positions at;
     int n;
     Rows inputs, q, k, state;
-    reference::Head head; // of the last tile
+    reference::Head head; // for the last tile
     LayerOracles::Vectors exact_inputs;
     LayerOracles::Sequence exact;
 };

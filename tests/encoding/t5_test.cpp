@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// T5's bias against the formula of its paper and buckets of the authors' code.
+// Compares T5's bias with the formula of its paper and the buckets of the authors' code.
 #include "tests/encoding/bias_formula.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@ Dims dims(Mask mask = Mask::causal) {
     return {.d_model = 24, .n_heads = 3, .d_head = 8, .n_layers = 2, .context = 64, .mask = mask};
 }
 
-// Mesh TensorFlow's relative_position_bucket, of the key's position less the query's.
+// Mesh TensorFlow's relative_position_bucket, of the key's position minus the query's.
 int bucket_of(int relative, bool bidirectional, int buckets, int distance) {
     int bucket = 0, n = -relative;
     if (bidirectional) {
@@ -41,7 +41,7 @@ double bucket_in_table(const std::string& spec, Mask mask, int distance, std::si
     return table.rows[0][column];
 }
 
-// As Hugging Face's T5 computes them, in single precision.
+// As Hugging Face's T5 computes the buckets, in single precision.
 TEST(T5, BucketsOfTheAuthorsCode) {
     const std::pair<int, int> causal[] = {{0, 0},   {1, 1},   {15, 15},  {16, 16},  {19, 17},
                                           {31, 21}, {64, 26}, {127, 31}, {128, 31}, {9000, 31}};
@@ -56,7 +56,7 @@ TEST(T5, BucketsOfTheAuthorsCode) {
     }
 }
 
-// 8 buckets a side up to 256: 4 exact ones, then a bucket for each factor of 64^(1/4) = 2.83: 8^2 = 64 begins one.
+// 8 buckets a side up to 256: 4 exact ones, then one for each factor of 64^(1/4) = 2.83. 8^2 = 64 begins a bucket.
 TEST(T5, AQuotientThatIsAWholeNumberBeginsABucket) {
     EXPECT_EQ(bucket_in_table("t5:buckets=8,distance=256", Mask::causal, 31), 5);
     EXPECT_EQ(bucket_in_table("t5:buckets=8,distance=256", Mask::causal, 32), 6);
@@ -93,12 +93,12 @@ TEST(T5, HasOneTableForAllLayers) {
     EXPECT_FALSE(encoding->tensors()[0].per_layer);
     EXPECT_EQ(encoding->tensors()[0].name, "weight");
     EXPECT_EQ(encoding->tensors()[0].shape, (std::vector<std::int64_t>{32, 3}));
-    // std 1 / sqrt(d_model), as T5 starts.
+    // std 1 / sqrt(d_model), T5's initial values.
     EXPECT_EQ(encoding->tensors()[0].initial.kind, InitialValues::Kind::normal);
     EXPECT_FLOAT_EQ(encoding->tensors()[0].initial.b, 1 / std::sqrt(24.0f));
 }
 
-// With -m_h D in bucket D, for as many distances as have a bucket of their own.
+// With -m_h D in bucket D, for all distances that have a bucket of their own.
 TEST(T5, WithSlopesInItsTableIsAlibiUpToTheBuckets) {
     BoundEncoding t5("t5:buckets=64,distance=128", dims(), 32);
     const BoundEncoding alibi("alibi", dims());
@@ -124,7 +124,7 @@ TEST(T5, ShowsItsTables) {
     EXPECT_EQ(encoding->table({.part = "weights"}).rows.size(), 32u);
     EXPECT_EQ(encoding->table({.part = "weights"}).rows[5][1], parameters[0][3 * 5 + 1]);
     EXPECT_THROW(encoding->table({.head = 3}), Error);
-    EXPECT_THROW(std::move(make_encodings("t5", dims()).at(0))->table({}), Error); // no weights
+    EXPECT_THROW(std::move(make_encodings("t5", dims()).at(0))->table({}), Error); // without weights
 }
 
 TEST(T5, RefusesWhatMakesNoBuckets) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The encodings that training refuses, and the values that tensors start from.
+// The encodings that training refuses, and the initial values of tensors.
 #include "encoding/base/initial.h"
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
@@ -16,7 +16,7 @@ namespace {
 
 const Dims dims{24, 3, 8, 4, 64};
 
-// An encoding that has moments, and no backward.
+// An encoding with moments and without a backward pass.
 class Bare : public Encoding {
 public:
     explicit Bare(unsigned moments, bool trained = false, unsigned reads = 0)
@@ -55,7 +55,7 @@ TEST(Trainable, NoBackwardDoesNothingByDefault) {
     }
 }
 
-// An encoding without a backward says so by the same words when it is called all the same.
+// Calling the missing backward pass of an encoding throws the same message.
 TEST(Trainable, ABackwardThatIsMissingThrows) {
     const Bare bare(moment_embed);
     const std::function<void()> calls[] = {
@@ -99,7 +99,7 @@ TEST(Trainable, ABiasOrASinkThatIsConstantNeedsNone) {
         std::string::npos);
     for (const Moment moment : {moment_embed, moment_rotate, moment_observe, moment_rescore, moment_mix})
         EXPECT_NE(untrainable(std::make_unique<Bare>(moment)), "");
-    // ... and is not called for one.
+    // ALiBi without trained slopes needs no backward pass.
     const EncodingStack stack("alibi", dims);
     EXPECT_EQ(stack.layer(0).backward_moments(), 0u);
     stack.layer(0).bias_backward({}, {}, {}, stack.gradients_of_layer(0, {}));
@@ -130,7 +130,7 @@ TEST(InitialValues, AreNormalUniformConstantOrTheEncodingsOwn) {
     const Random random(7, 0x1417);
     const std::vector<float> normal = filled({}), uniform = filled(InitialValues::uniform(2, 5));
     for (std::size_t i = 0; i < normal.size(); ++i) {
-        // The values that training has always started from.
+        // The initial values must not change between versions.
         ASSERT_EQ(normal[i], static_cast<float>(0.02f * random.normal(i)));
         ASSERT_TRUE(uniform[i] >= 2 && uniform[i] <= 5);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dai et al. 2019, section 3.3: A_ij = q_i.k_j + q_i.(W R_{i-j}) + u.k_j + v.(W R_{i-j}), R_t = [sin(t w) .., cos(t w)
-// ..].
+// Dai et al. 2019, section 3.3: A_ij = q_i.k_j + q_i.(W R_{i-j}) + u.k_j + v.(W R_{i-j}), with R_t = [sin(t w) ..,
+// cos(t w) ..].
 #include "tests/encoding/single_encoding.h"
 
 #include <cmath>
@@ -35,7 +35,7 @@ double expected_bias(Single& xl, const TileData& data, int layer, int head, int 
     return scale * sum;
 }
 
-// ROTATE on the head's queries.
+// Applies ROTATE to the head's queries.
 void add_u(Single& xl, TileData& data, int layer, int head) {
     xl.encoding->rotate(data.q.view(), {.layer = layer,
                                         .first_head = head,
@@ -80,7 +80,7 @@ TEST(TransformerXl, KeysStayAndHeadsHaveTheirOwnU) {
                             static_cast<float>(same.at(i, c) + xl.tensor(1, 1).at(1 + c / e, c % e)));
 }
 
-// Tables, tiles and their neighbours: none of them changes a bit.
+// Neither tables nor tiles nor neighbouring queries change a bit.
 TEST(TransformerXl, TablesAndTilesChangeNoBit) {
     Single none("transformer-xl", dims(), 0), some("transformer-xl", dims(), 70), all("transformer-xl", dims(), 4000);
     for (const Placing& at : placings()) {
@@ -115,12 +115,12 @@ TEST(TransformerXl, WithZerosChangesNothing) {
     EXPECT_EQ(data.q.values, same.q.values);
 }
 
-// Every step-th variable is tried, or fewer.
+// Checks every step-th variable, or fewer.
 void expect_gradients(const std::string& spec, const Placing& at, int step) {
     Single xl(spec, dims(), 70);
     TileData data(e, at.queries, at.keys);
     const Matrix w(data.q.rows, data.k.rows, 9, 0.1);
-    const auto loss = [&] { // of the queries before ROTATE; the content's product is left out
+    const auto loss = [&] { // of the queries before ROTATE, without the content's product
         xl.prepare(70);
         TileData turned = data;
         add_u(xl, turned, 0, 1);
@@ -137,7 +137,7 @@ void expect_gradients(const std::string& spec, const Placing& at, int step) {
     expect_gradient(xl.tensor(0, 0), xl.grads[0][0], loss, at.name + " projection", 3 * step);
     expect_gradient(xl.tensor(0, 2), xl.grads[0][2], loss, at.name + " v", step);
 
-    // u acts on the content alone: what BIAS and ROTATE hand it cancels here.
+    // u acts on the content alone, so the contributions of BIAS and ROTATE to it cancel here.
     xl.encoding->rotate_backward(
         turned.dq.view(), turned.q.view(),
         {.layer = 0, .first_head = 1, .n_heads = 1, .role = Role::query, .positions = Positions(data.query_ids)},
@@ -148,7 +148,7 @@ void expect_gradients(const std::string& spec, const Placing& at, int step) {
 
 TEST(TransformerXl, GradientsAreThoseOfTheForward) {
     for (const Placing& at : placings()) expect_gradients("transformer-xl", at, at.name == "far" ? 11 : 1);
-    // Wider than what is summed at once.
+    // Wider than one step sums.
     expect_gradients("transformer-xl:width=300", {"wide", counting(50, 9), counting(0, 59)}, 17);
 }
 

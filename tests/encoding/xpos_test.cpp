@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sun et al. 2022: RoPE whose pair k of a query is multiplied by zeta_k^(n/512), of a key by zeta_k^(-n/512).
+// Sun et al. 2022: RoPE, with pair k of a query multiplied by zeta_k^(n/512), and of a key by zeta_k^(-n/512).
 #include "tests/encoding/single_encoding.h"
 
 #include <cmath>
@@ -66,7 +66,7 @@ TEST(Xpos, ScoresDependOnTheDistanceAndFallWithIt) {
     };
     const std::vector<float> q = normals(e, 1), k = normals(e, 2);
     for (const int shift : {1, 100, 5000}) EXPECT_NEAR(score(q, k, 70 + shift, 3 + shift), score(q, k, 70, 3), 1e-4);
-    // After whole turns of the fastest pair nothing but zeta is left: 710 is 6e-5 short of 113 turns.
+    // After whole periods of the fastest pair only zeta is left: 710 is 6e-5 short of 113 periods.
     std::vector<float> unit(e);
     unit[0] = 1;
     EXPECT_NEAR(score(unit, unit, 710, 0), std::pow(0.4 / 1.4, 710 / 512.0), 1e-5);
@@ -90,7 +90,7 @@ TEST(Xpos, BackwardIsTheTransposeForEachRole) {
     }
 }
 
-// What would leave float is refused before it is computed; at the last position nothing is lost yet.
+// Positions that would overflow a float are refused. At the last allowed position nothing is lost.
 TEST(Xpos, ReachesAsFarAsFloatsDo) {
     const auto encoding = make("xpos");
     const int last = encoding->max_position() - 1;
