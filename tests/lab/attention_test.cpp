@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Heads that are set by hand, so that what they attend to is known beforehand.
+// Heads with weights set by hand, so that the expected attention is known.
 #include "model/model.h"
 #include "tests/lab/lab_run.h"
 #include "tools/lab/shipped/attention_scores.h"
@@ -13,22 +13,22 @@ extern const Experiment attention_experiment;
 
 namespace {
 
-constexpr int n = 8, length = 2 * n, heads = 3; // tokens of one time, of both; the vocabulary is as large as both
-// Columns of the stream, a block of `length` each: the token, its position, the token before it, what is predicted.
+constexpr int n = 8, length = 2 * n, heads = 3; // a text of n tokens, repeated once; the vocabulary size is length
+// Columns of the stream, in blocks of `length`: the token, its position, the token before it, and the prediction.
 constexpr int token_block = 0, position_block = length, before_block = 2 * length, answer_block = 3 * length;
 constexpr int d_model = 4 * length;
-constexpr float sharp = 40; // a score beside which one of 0 weighs nothing
+constexpr float sharp = 40; // a score so large that a score of 0 has no weight
 constexpr float logit = 3;
 
-// Rows of one head's queries, keys or values that read a block, as it is or a place further.
+// Sets the rows of one head's queries, keys or values to read a block, or the same block shifted by `further` places.
 void read(View qkv, int part, int head, int block, float factor, int further = 0) {
     for (int i = 0; i + further < length; ++i)
         qkv.row((part * heads + head) * length + i + further)[block + i] = factor;
 }
 
-// Layer 0: head 0 attends to the position before, and writes the token there into the stream; head 1 to tokens that are
-// the same. Layer 1: head 0 attends to what came after the same token, and predicts it. Every other head attends to all
-// alike.
+// Layer 0: head 0 attends to the previous position and writes its token into the stream. Head 1 attends to equal
+// tokens. Layer 1: head 0 attends to the token that followed the same token, and predicts it. Every other head attends
+// to all tokens equally.
 Model hand_set() {
     Blueprint b;
     b.vocab_size = b.context = b.d_head = length;
@@ -46,7 +46,7 @@ Model hand_set() {
         tensors.view("encoding.learned.weight").row(i)[position_block + i] = 1;
         tensors.view("head.weight").row(i)[answer_block + i] = logit;
     }
-    // The sum of squares is 2 before the first layer and 3 before the second, for every token: the norms change
+    // For every token the sum of squares is 2 before the first layer and 3 before the second, so the norms change
     // nothing.
     for (int layer = 0; layer < 2; ++layer)
         for (int j = 0; j < d_model; ++j)
@@ -101,7 +101,7 @@ TEST_F(LabAttention, ThePreviousTokenHeadIsOneWhetherTokensRepeatOrNot) {
     }
 }
 
-// It attends to the same token twice, there and where it stands itself.
+// The head attends to the same token twice: to its earlier place and to its own.
 TEST_F(LabAttention, TheDuplicateTokenHeadGivesHalf) {
     expect(scores->score, HeadKind::duplicate, 0, 1, 0.5);
     expect(scores->control, HeadKind::duplicate, 0, 1, 0);
@@ -109,10 +109,11 @@ TEST_F(LabAttention, TheDuplicateTokenHeadGivesHalf) {
     expect(scores->score, HeadKind::induction, 0, 1, 0);
 }
 
-// The first token has none before it and is taken for its own: the first of the seven queries divides its weight.
+// The first token has none before it and counts as its own predecessor. So the first of the seven queries splits its
+// weight.
 TEST_F(LabAttention, TheInductionHeadFindsWhatCameAfter) {
     expect(scores->score, HeadKind::induction, 1, 0, (n - 2 + 0.5) / (n - 1));
-    expect(scores->control, HeadKind::induction, 1, 0, uniform(n, length - 2)); // nothing to be found
+    expect(scores->control, HeadKind::induction, 1, 0, uniform(n, length - 2)); // nothing to find
     expect(scores->score, HeadKind::duplicate, 1, 0, 0.5 / n);
 }
 
@@ -126,8 +127,9 @@ TEST_F(LabAttention, AHeadThatAttendsToAllAlikeHasTheUniformScores) {
     }
 }
 
-// The induction head writes what it attends to: after the first repeated token two tokens share the weight, then one
-// has all; in the control all q + 1 that were seen are as likely, and the next is none of them.
+// The induction head predicts the token that it attends to. After the first repeated token, two tokens share the
+// weight. After later ones, a single token has it all. In the control all q + 1 earlier tokens are equally likely, and
+// the next token is none of them.
 TEST_F(LabAttention, TheGainIsWhatTheInductionHeadPredicts) {
     const double z = static_cast<double>(logit);
     double repeated = std::log(2 * std::exp(z / 2) + length - 2) - z / 2, other = 0;
@@ -149,7 +151,7 @@ TEST_F(LabAttention, MapsAreOfEachHeadAndBlankWhereTheMaskHides) {
             EXPECT_NEAR(maps[0][query][key], key + 1 == query || query == 0 ? 1 : 0, 1e-4);
             EXPECT_NEAR(maps[2][query][key], 1.0 / static_cast<double>(query + 1), 1e-4);
         }
-    EXPECT_NEAR(maps[1][3][1], 0.5, 1e-4); // the 1 of old
+    EXPECT_NEAR(maps[1][3][1], 0.5, 1e-4); // the earlier token 1
     EXPECT_NEAR(maps[1][3][3], 0.5, 1e-4);
 }
 
@@ -172,7 +174,7 @@ TEST_F(LabAttention, OfShippedWeightsEachHeadHasItsScoresAndAMap) {
     const auto& tiles = test::picture<HeatMap>(result, "maps-rope");
     const std::size_t tokens = model.encode("A dog saw a dog.").size() + (model.start_of_text() >= 0 ? 1 : 0);
     EXPECT_EQ(tiles.values.size(), (tokens + 1) * static_cast<std::size_t>(b.n_layers) - 1);
-    // A row of a tile is one query's weights, which sum to one.
+    // A row of a tile holds one query's weights, which sum to one.
     double sum = 0;
     for (std::size_t key = 0; key < tokens; ++key) sum += tiles.values[tokens - 1][key];
     EXPECT_NEAR(sum, 1, 1e-4);

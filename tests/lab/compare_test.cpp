@@ -21,7 +21,7 @@ using ordo::test::put_file;
 using test::cell;
 using test::table;
 
-// The file with what `change` makes of its record.
+// The file with its record changed by `change`.
 std::string with_record(const std::string& file, const std::function<void(Json&)>& change) {
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), 8);
@@ -35,7 +35,7 @@ std::string with_record(const std::string& file, const std::function<void(Json&)
 std::string with_entry(const std::string& file, const std::string& key, const std::string& value) {
     return with_record(file, [&](Json& record) { record[key] = value; });
 }
-// As files were before a run recorded its recipe, and which of its weights it kept.
+// The file as it was before runs recorded their recipe and their choice of weights.
 std::string without_recipe(const std::string& file) {
     return with_record(file, [](Json& record) {
         for (auto entry = record.begin(); entry != record.end();)
@@ -44,19 +44,19 @@ std::string without_recipe(const std::string& file) {
     });
 }
 
-// A shipped file as if another seed had made it: `spoilt` bytes at its end are zeros.
+// A shipped file as if another seed had trained it. Its last `spoilt` bytes become zeros.
 std::string reseeded(const std::string& file, char seed, std::size_t spoilt) {
     std::string other = with_entry(file, "seed", {seed});
     std::fill(other.end() - static_cast<std::ptrdiff_t>(spoilt), other.end(), '\0');
     return other;
 }
 
-// Nats per token of a document in windows of 256, from a Session that is fed one token at a time.
+// Nats per token of a document in windows of 256, by a Session that is fed one token at a time.
 double loss(const std::filesystem::path& file, const std::string& text) {
     const tools::OneThread alone;
     const Model model = Model::load(file);
     std::vector<Token> tokens = model.encode(text);
-    tokens.insert(tokens.begin(), model.end_of_text()); // a document begins with it
+    tokens.insert(tokens.begin(), model.end_of_text()); // a document begins with this token
     double sum = 0;
     std::size_t scored = 0;
     for (std::size_t start = 0; start < tokens.size(); start += 256) {
@@ -110,8 +110,8 @@ protected:
     static inline std::string text, short_text;
 };
 
-// Both encodings share one spread: of two values each it has a variance of ((a - b)^2 + (c - d)^2) / 4, and two
-// degrees of freedom.
+// Both encodings share one spread. With two values each, the variance is ((a - b)^2 + (c - d)^2) / 4, with two degrees
+// of freedom.
 TEST_F(LabCompare, MeansDifferencesAndTheSpreadThatEncodingsShare) {
     const Result result = compare({"rope-1", "none-1", "rope-2", "none-2"});
     const double rope[] = {loss(path("rope-1"), text), loss(path("rope-2"), text)};
@@ -124,7 +124,8 @@ TEST_F(LabCompare, MeansDifferencesAndTheSpreadThatEncodingsShare) {
     EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "nll"), (rope[0] + rope[1]) / 2, 1e-4);
     EXPECT_NEAR(cell(losses, {{"encoding", "none"}}, "half"), t * spread / std::sqrt(2), 2e-3);
     EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "minus_none"), (rope[0] + rope[1] - none[0] - none[1]) / 2, 1e-4);
-    // A single comparison of one document: Dunnett's test is Student's, and nothing is known of other documents.
+    // With a single comparison of one document, Dunnett's test equals Student's. Nothing is known about other
+    // documents.
     EXPECT_NEAR(cell(losses, {{"encoding", "rope"}}, "half_minus"), t * spread, 5e-3);
     EXPECT_NEAR(cell(table(result, "pairs"), {{"better", "none"}, {"worse", "rope"}}, "half_seeds"), t * spread, 2e-3);
     EXPECT_TRUE(std::isnan(cell(losses, {{"encoding", "none"}}, "minus_none")));
@@ -133,7 +134,7 @@ TEST_F(LabCompare, MeansDifferencesAndTheSpreadThatEncodingsShare) {
     EXPECT_TRUE(says(result, "pooled over the 2 encodings with two seeds or more (2 degrees of freedom)"));
 }
 
-// The documents' shares of a difference, by hand: with two of them Student's point is that of two seeds.
+// Computes each document's part of a difference by hand. With two documents, Student's point is that of two seeds.
 TEST_F(LabCompare, IntervalsOverDocuments) {
     const Result& result = of_two();
     const tools::Figures& documents = table(result, "documents");
@@ -157,7 +158,7 @@ TEST_F(LabCompare, IntervalsOverDocuments) {
     const tools::Figures& pairs = table(result, "pairs");
     EXPECT_NEAR(cell(pairs, pair, "nll_less"), mean, 1e-4);
     EXPECT_NEAR(cell(pairs, pair, "half_documents"), by_documents, 2e-3);
-    // Both errors together, with the degrees of freedom of Satterthwaite 1946: two of seeds, one of documents.
+    // Combines both errors, with the degrees of freedom of Satterthwaite 1946: two of seeds, one of documents.
     const double by_seed = cell(pairs, pair, "half_seeds") / 4.3027, by_document = by_documents / 12.7062;
     const double degrees =
         std::pow(std::hypot(by_seed, by_document), 4) / (std::pow(by_seed, 4) / 2 + std::pow(by_document, 4));
@@ -188,7 +189,8 @@ TEST_F(LabCompare, FilesThatWereTrainedOtherwiseAreNamed) {
     const std::string rope = file_content(path("rope-1")), none = file_content(path("none-1"));
     put_file(path("short"), with_entry(none, "tokens", "1024"));
     EXPECT_TRUE(says(compare({"rope-1", "short"}), "NOT CONTROLLED: short differ from rope-1 in tokens"));
-    // An older record has some of the recipe; the rest only the command says. Here that alone is changed.
+    // An older record has a part of the recipe, and only the command line has the rest. This test changes only that
+    // rest.
     put_file(path("older"), without_recipe(rope));
     std::string other = without_recipe(none);
     other[other.find("--lr 0.006") + 9] = '4';
@@ -200,7 +202,7 @@ TEST_F(LabCompare, FilesThatWereTrainedOtherwiseAreNamed) {
     EXPECT_TRUE(says(compare({"rope-1", "f32"}), "NOT CONTROLLED: f32 differ from rope-1 in type of weights"));
 }
 
-// Weights that were picked by a held-out text are no pair of the last ones.
+// Weights chosen by a held-out text cannot be compared with the last weights of a run.
 TEST_F(LabCompare, FilesOfOtherWeightsOfTheirRunsAreNamed) {
     put_file(path("old"), without_recipe(file_content(path("rope-1"))));
     const auto keeping = [](Json entries) {
@@ -215,7 +217,7 @@ TEST_F(LabCompare, FilesOfOtherWeightsOfTheirRunsAreNamed) {
     EXPECT_TRUE(says(compare({"best", "rarer"}), "NOT CONTROLLED: rarer differ from best in keep"));
 }
 
-// What a run recorded of itself counts, not the words it was asked for with.
+// The comparison uses the recorded settings of a run, not the words of its command line.
 TEST_F(LabCompare, RecordsAreComparedAndNotCommandLines) {
     const std::string none = file_content(path("none-1"));
     std::string reworded = none;
@@ -249,7 +251,7 @@ TEST_F(LabCompare, TwoRunsOfOneSeedAreRefused) {
     }
 }
 
-// What is kept of runs, as bench/seeds.sh copies it, says of them what the weights said.
+// The kept results of runs, as bench/seeds.sh copies them, give the same comparison as the weights.
 TEST_F(LabCompare, WhatIsKeptComparesAsTheWeightsDo) {
     const Result& measured = of_two();
     const ordo::test::TempDir folder;

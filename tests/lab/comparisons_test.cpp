@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Against printed tables, figures that others have published, and ones worked out by hand.
+// Compares with printed tables, published figures, and values worked out by hand.
 #include "tools/lab/math/comparisons.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ TEST(LabComparisons, ChiSquareTable) {
     EXPECT_EQ(chi_square_above(0, 3), 1);
 }
 
-// Beall 1942, insects counted under six sprays (InsectSprays of R, whose manual prints K-squared = 25.96, p =
-// 9.085e-05).
+// Beall 1942: insects counted under six sprays. This is R's InsectSprays, whose manual prints K-squared = 25.96, p =
+// 9.085e-05.
 TEST(LabComparisons, PoolsTheSpreadAndTestsItAsBartlettDoes) {
     const std::vector<Vector> sprays{{10, 7, 20, 14, 14, 12, 10, 23, 17, 20, 14, 13},
                                      {11, 17, 21, 11, 16, 14, 17, 17, 19, 21, 7, 13},
@@ -32,14 +32,15 @@ TEST(LabComparisons, PoolsTheSpreadAndTestsItAsBartlettDoes) {
     EXPECT_EQ(spread.degrees, 66);
     EXPECT_NEAR(spread.p, 9.085e-05, 5e-9);
     EXPECT_NEAR(spread.deviation, 3.922, 5e-4); // the residual standard error of the same data
-    // A group of one value says nothing of the spread. 1, 2, 3 and 4, 8: squares 2 + 8 over 2 + 1.
+    // A group of one value has no spread. The groups 1, 2, 3 and 4, 8 have squares 2 + 8 over 2 + 1 degrees of freedom.
     const Spread small = pooled_spread(std::vector<Vector>{{1, 2, 3}, {7}, {4, 8}});
     EXPECT_NEAR(small.deviation, std::sqrt(10.0 / 3), 1e-12);
     EXPECT_EQ(small.groups, 2);
     EXPECT_TRUE(std::isnan(pooled_spread(std::vector<Vector>{{1}, {2}}).deviation));
 }
 
-// Dunnett 1964, Biometrics 20, 482-491, table II: two-sided, 5 %, as many values in each group as in the control.
+// Dunnett 1964, Biometrics 20, 482-491, table II: two-sided, 5 %, with equally many values in each group and the
+// control.
 TEST(LabComparisons, DunnettsTable) {
     const struct {
         int degrees;
@@ -53,14 +54,15 @@ TEST(LabComparisons, DunnettsTable) {
         for (std::size_t k = 1; k <= std::size(row.critical); ++k)
             EXPECT_NEAR(dunnett_critical(Vector(k, std::sqrt(0.5)), row.degrees), row.critical[k - 1], 0.0051)
                 << row.degrees << " " << k;
-    // One comparison is Student's, whatever its weight; several need more, and independent ones the most.
+    // A single comparison is Student's, whatever its weight. Several need a larger point, and independent ones the
+    // largest.
     EXPECT_NEAR(dunnett_critical(Vector{0.5}, 12), 2.1788, 1e-3);
     EXPECT_NEAR(dunnett_within(2.1788, Vector{0.9}, 12), 0.95, 1e-4);
     EXPECT_LT(dunnett_critical(Vector(5, 0.9), 12), dunnett_critical(Vector(5, 0.1), 12));
     EXPECT_NEAR(dunnett_within(2.0, Vector(3, 1e-6), 100000), std::pow(0.9544997, 3), 1e-4);
 }
 
-// 0.005 x 4, 0.01 x 3, 0.03 x 2, and 0.04, which is no less than the one before.
+// 0.005 x 4, 0.01 x 3, 0.03 x 2, and 0.04, which is raised to the value before it.
 TEST(LabComparisons, HolmsProbabilities) {
     const Vector adjusted = holm({0.01, 0.04, 0.03, 0.005}), expected{0.03, 0.06, 0.06, 0.02};
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(adjusted[i], expected[i], 1e-12);

@@ -25,7 +25,7 @@ TEST(LabDraw, SmallMapsAreNumbersAndLargeOnesShades) {
     EXPECT_NE(text.find("0 · 7.8 ░ 15.6 ▒ 23.4 ▓ 31.2 █ 39"), std::string::npos) << text;
 }
 
-// Even columns 0, odd ones 1, as late dimensions of the sinusoidal table are: a mean would make them equal.
+// Even columns are 0 and odd ones 1, as late dimensions of the sinusoidal table are. A mean would make them equal.
 TEST(LabDraw, LargeMapsKeepEvenAndOddColumnsApart) {
     std::vector<std::vector<double>> values(200, std::vector<double>(512));
     for (auto& row : values)
@@ -35,10 +35,10 @@ TEST(LabDraw, LargeMapsKeepEvenAndOddColumnsApart) {
     EXPECT_NE(text.find("  0 ·█·█·█·█·█"), std::string::npos) << text;
     EXPECT_EQ(text.find("▒·"), std::string::npos);
     EXPECT_NE(text.find("shown are rows 0, 2, 4, ...; columns 0, 7, 14, ..."), std::string::npos) << text;
-    EXPECT_NE(text.find("511\n"), std::string::npos) << text; // 73 x 7: the last that is shown
+    EXPECT_NE(text.find("511\n"), std::string::npos) << text; // 73 x 7: the last column shown
 }
 
-// Letters tell the series apart, strokes are intervals, and what these are is said.
+// Letters mark the series and strokes mark intervals. A line of text names the strokes.
 TEST(LabDraw, IntervalsAreStrokesAndNamed) {
     const Series low{
         .label = "low", .x = {1, 2}, .y = {1, 1}, .low = {0, 0}, .high = {2, 2}, .style = Series::Style::points},
@@ -50,12 +50,12 @@ TEST(LabDraw, IntervalsAreStrokesAndNamed) {
         for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++n;
         return n;
     };
-    EXPECT_LE(count("a"), 10) << text; // two thick points, the legend and its words
+    EXPECT_LE(count("a"), 10) << text; // two thick points, and the legend with its words
     EXPECT_GE(count("│"), 20 + 2 * 8) << text;
     EXPECT_NE(text.find("│ mean ± one deviation"), std::string::npos) << text;
 }
 
-// A few values that were measured are labelled each, where an axis has hardly a power of ten.
+// If the axis spans less than a power of ten, each of a few measured values has a label.
 TEST(LabDraw, MeasuredValuesAreOnALogarithmicAxis) {
     const Series one{.label = "s", .x = {0.5, 1, 2}, .y = {20, 30, 50}};
     const Picture picture{"l", "l", "x", "y", Curves{.series = {one}, .log_x = true, .log_y = true}};
@@ -73,7 +73,7 @@ TEST(LabDraw, MeasuredValuesAreOnALogarithmicAxis) {
     EXPECT_NE(script.find("set ytics (\"20\" 20, "), std::string::npos) << script;
 }
 
-// Two values to a character, in their own colours; what is blank has none.
+// A character shows two values in their own colours. Blank values have no colour.
 TEST(LabDraw, ColouredMapsUseHalfBlocks) {
     std::vector<std::vector<double>> values(40, std::vector<double>(30, 1));
     values[1] = std::vector<double>(30, -1);
@@ -96,14 +96,15 @@ TEST(LabDraw, CurvesRunWhereTheyShould) {
     std::vector<std::string> lines;
     for (std::string line; std::getline(text, line);) lines.push_back(line);
     ASSERT_GT(lines.size(), 23u);
-    EXPECT_NE(lines[3].find("100 ┤b"), std::string::npos); // the first line of the canvas: down starts here, up ends
+    // The canvas's first line: the falling series starts here, the rising one ends.
+    EXPECT_NE(lines[3].find("100 ┤b"), std::string::npos);
     EXPECT_EQ(lines[3].back(), 'a');
     EXPECT_NE(lines[22].find("0 ┤a"), std::string::npos);
     EXPECT_EQ(lines[22].back(), 'b');
     EXPECT_NE(lines.back().find("a up   b down"), std::string::npos);
 }
 
-// Names in the place of 0, 1, ...; a value of steps holds until the next.
+// Names replace the numbers 0, 1, ... on the axis. A step keeps its value until the next one.
 TEST(LabDraw, NamesStandOnTheAxisAndStepsAreLevel) {
     const Series steps{.label = "s", .x = {0, 1, 2}, .y = {0, 0, 10}, .style = Series::Style::steps};
     const Picture picture{"n", "n", "x", "y", Curves{.series = {steps}, .x_names = {"copy", "sort", "add"}}};
@@ -113,7 +114,7 @@ TEST(LabDraw, NamesStandOnTheAxisAndStepsAreLevel) {
     std::getline(names, line);
     names >> a >> b >> c;
     EXPECT_EQ(a + " " + b + " " + c, "copy sort add") << text;
-    // All lines but the lowest hold nothing but the stroke up at x = 2.
+    // Every line above the lowest holds only the rising stroke at x = 2.
     std::istringstream lines(text.substr(text.find("10 ┤")));
     for (std::string row; std::getline(lines, row) && row.find(" 0 ┤") == std::string::npos;)
         EXPECT_EQ(lab::columns_of(row), row.starts_with("10") ? 73 : 79) << text;
@@ -132,11 +133,11 @@ TEST(LabDraw, TicksAreRoundNumbers) {
     EXPECT_EQ(texts({-1, 1}, false), "-1 -0.5 0 0.5 1 ");
     EXPECT_EQ(texts({3, 97}, false), "20 40 60 80 ");
     EXPECT_EQ(texts({0, 4}, true), "1 10 100 1000 10000 ");
-    EXPECT_EQ(texts({0.1, 0.4}, true), "1.5 2 2.5 ");         // 1.26 to 2.51: no power of ten between
-    EXPECT_EQ(texts({1.2, 2.9}, true), "20 50 100 200 500 "); // 16 to 794: one
+    EXPECT_EQ(texts({0.1, 0.4}, true), "1.5 2 2.5 ");         // 1.26 to 2.51: no power of ten in between
+    EXPECT_EQ(texts({1.2, 2.9}, true), "20 50 100 200 500 "); // 16 to 794: one power of ten
 }
 
-// A key of twenty names would leave the plot a strip of the picture.
+// A legend of twenty names would leave only a strip for the plot.
 TEST(LabPlot, PointsAboveTheirNamesNeedNoKey) {
     const auto point = [](const char* label, double x) {
         return Series{.label = label, .x = {x}, .y = {1}, .style = Series::Style::points};

@@ -16,7 +16,7 @@ namespace {
 
 using test::number;
 
-// The figures that the notebook prints for its class, of width 12 for d = 6.
+// The figures that the notebook prints for its class, with width 12 for d = 6.
 TEST(LabSlips, ClassWithoutParentheses) {
     const std::vector<Vector> table = table_without_parentheses(10, 6);
     ASSERT_EQ(table[1].size(), 12u);
@@ -26,19 +26,19 @@ TEST(LabSlips, ClassWithoutParentheses) {
     for (std::size_t j = 0; j < std::size(four); ++j) EXPECT_NEAR(table[4][j] / four[j], 1, 1e-4) << j;
 }
 
-// 16 heads of width 8 and 4 tokens: head h reads token h / 4 alone, and the merged rows see the last token.
+// 16 heads of width 8 and 4 tokens. Head h reads only token h / 4, and the merged rows depend on the last token.
 TEST(LabSlips, ReshapedHeadsLeakAndTransposedOnesDoNot) {
     for (const double change : leak(HeadSplit::transposed, 4, 128, 16, 1).changes) EXPECT_EQ(change, 0);
     const Leak wrong = leak(HeadSplit::reshaped, 4, 128, 16, 1);
     ASSERT_EQ(wrong.changes.size(), 3u);
     for (const double change : wrong.changes) EXPECT_GT(change, wrong.deviation / 2);
-    // Rows of length 1 through two products with deviations 1/sqrt(136) and 1/sqrt(256), halved or so by the mean
-    // over what is attended to.
+    // Rows of length 1 go through two products with deviations 1/sqrt(136) and 1/sqrt(256). The mean over the attended
+    // tokens roughly halves the result.
     EXPECT_GT(wrong.deviation, 0.02);
     EXPECT_LT(wrong.deviation, 128 / std::sqrt(128 * 136 * 256.0));
 }
 
-// js with 4, 3, 3, 1 of 11: worked out apart from this program, from the words of the study's corpus.
+// js with 4, 3, 3, 1 of 11, worked out independently from the words of the study's corpus.
 TEST(LabStudy, LinesAreThoseOfItsCorpus) {
     const study_data::Lines lines = study_data::lines();
     EXPECT_NEAR(lines.uniform, .7284858547, 1e-9);
@@ -84,7 +84,7 @@ TEST_F(LabErrata, HasEveryClaimOnceWithAFigureAndACommand) {
     }
 }
 
-// The first table: a line of a terminal for each.
+// In the first table, each row fits a line of the terminal.
 TEST_F(LabErrata, FitsALineForEachClaim) {
     ASSERT_EQ(result->tables[0].name, "lines");
     std::istringstream lines(tools::render(result->tables[0].figures, tools::Format::text));
@@ -93,7 +93,7 @@ TEST_F(LabErrata, FitsALineForEachClaim) {
     EXPECT_EQ(count, 33);
 }
 
-// "ordo lab slopes (picture shapes); ordo lab stretch": each is a verb, and of the lab an experiment.
+// In "ordo lab slopes (picture shapes); ordo lab stretch", each command is a verb, and each of the lab an experiment.
 TEST_F(LabErrata, NamesCommandsThatThereAre) {
     for (const auto& row : test::table(*result, "claims").rows) {
         std::istringstream commands(std::get<std::string>(row[6]));
@@ -114,7 +114,7 @@ TEST_F(LabErrata, NamesCommandsThatThereAre) {
     }
 }
 
-// Figures worked out apart from this program, from the formulas.
+// Figures worked out independently from the formulas.
 TEST_F(LabErrata, FiguresAreThoseOfTheFormulas) {
     expect(1, "12 columns; row 1 = -0.99749, -0.070741, 0.00046416");
     expect(2, "2154.4 in the place of 1");
@@ -156,13 +156,13 @@ TEST_F(LabErrata, FiguresAreThoseOfTheFormulas) {
     expect(32, "4 of 5 \"good\" and 6 of 19 \"food\"");
 }
 
-// Where 2 and 18 send their readers: the formula by index, and what the bias is not multiplied by.
+// Claims 2 and 18 refer to these: the formula by index, and the scale that the bias is not multiplied with.
 TEST(LabErrataCommands, EncodingsShowTheirFormulas) {
     EXPECT_NE(find_encoding("sinusoidal").formula.find("cos(p / base^((i-1)/d)), i odd"), std::string::npos);
     EXPECT_NE(find_encoding("alibi").formula.find("scale = 1/sqrt(d_head)"), std::string::npos);
 }
 
-// |PE| = sqrt(d/2), |e| = 1 for N(0, 1/d); sqrt(d) times that with the scale.
+// |PE| = sqrt(d/2), and |e| = 1 for N(0, 1/d), or sqrt(d) with the scale.
 TEST(LabScale, WavesAreRootOfHalfTheWidthLong) {
     const Result r = test::run(scale_experiment, {"--model", "weights/sinusoidal.safetensors"});
     for (const auto& row : test::table(r, "lengths").rows) {

@@ -25,8 +25,7 @@ std::string document(int bytes, int step) {
     return out;
 }
 
-// Mean nats of the last `tail` tokens of a window that ends at `longest`, from a session that is fed one token at a
-// time.
+// Mean nats of the last `tail` tokens of a window that ends at `longest`, by a session that is fed one token at a time.
 double last_cost(const Model& model, const std::string& text, int length, int tail) {
     const tools::OneThread alone;
     std::vector<Token> tokens = model.encode(text);
@@ -63,7 +62,7 @@ protected:
         return cell(table(*result, "lengths"),
                     {{"method", method}, {"factor", factor}, {"of_trained", std::to_string(multiple)}}, column);
     }
-    // Of all documents with a base of rope's frequencies.
+    // The mean over all documents, with a base for rope's frequencies.
     static double expected(double theta, int multiple) {
         LoadOptions options;
         char spec[64];
@@ -81,7 +80,7 @@ protected:
     static inline std::vector<std::string> texts;
 };
 
-// The base that bloc97's law stands for, given as a base.
+// The base that is equivalent to bloc97's scaling.
 double ntk_base(double factor) {
     const Model model = Model::load(ordo::test::model_file("random"));
     const double width = impl_of(model).blueprint.d_head;
@@ -101,7 +100,7 @@ TEST_F(LabExtension, NtkIsAnotherBaseWithTheFactorOfTheLengthOrOfTheGreatest) {
     EXPECT_NEAR(perplexity("ntk", "8", 8) / expected(ntk_base(8), 8), 1, 1e-4);
 }
 
-// theta (2 L / L0 - 1)^(w / (w - 2)) with the session's L.
+// theta (2 L / L0 - 1)^(w / (w - 2)), where L is the session's length.
 TEST_F(LabExtension, DynamicFollowsTheLength) {
     EXPECT_NEAR(perplexity("dynamic", "-", 1) / expected(500, 1), 1, 1e-4);
     EXPECT_NEAR(perplexity("dynamic", "-", 4) / expected(ntk_base(7), 4), 1, 1e-4);

@@ -18,7 +18,7 @@ namespace {
 
 using test::number;
 
-// One model that is known to stop and one that is not.
+// A model that is known to have a limit, and a model without one.
 const char* const learned = "weights/learned.safetensors";
 const char* const rope = "weights/rope.safetensors";
 
@@ -35,7 +35,7 @@ TEST(LabExtrapolate, LearnedStopsAtItsTableAndSaysSo) {
     EXPECT_TRUE(came_true);
 }
 
-// A file that says it was trained on 96 tokens, whose table has 64 rows.
+// A file that claims 96 trained tokens, with a table of 64 rows.
 TEST(LabExtrapolate, AnEncodingMayRefuseTheTrainedLength) {
     const ordo::test::TempDir dir;
     std::string file = ordo::test::file_content(ordo::test::model_file("learned"));
@@ -51,10 +51,10 @@ TEST(LabExtrapolate, AnEncodingMayRefuseTheTrainedLength) {
     const tools::Figures& table = test::table(result, "lengths");
     ASSERT_EQ(table.rows.size(), 2u);
     EXPECT_GT(number(table.rows[0][4]), 0);
-    EXPECT_TRUE(std::isnan(number(table.rows[0][8]))); // nothing to compare with
+    EXPECT_TRUE(std::isnan(number(table.rows[0][8]))); // no value to compare with
 }
 
-// The whole windows at one length are `ordo perplexity`'s: here by a Session fed one token at a time.
+// The whole windows at one length equal those of `ordo perplexity`. Here a Session computes them one token at a time.
 TEST(LabExtrapolate, SameTokensAtEveryLengthScoredAsASessionDoes) {
     const Result result =
         test::run(extrapolate_experiment, {"--model", rope, "--length", "64,256", "--corpus", "weights/heldout.txt"});
@@ -72,7 +72,7 @@ TEST(LabExtrapolate, SameTokensAtEveryLengthScoredAsASessionDoes) {
     int count = 0;
     for (const tools::Document& document : documents) {
         if (document.tokens.size() < 256) continue;
-        for (std::size_t start = 0; start < 256; start += 64) { // --quick reads no more of each
+        for (std::size_t start = 0; start < 256; start += 64) { // --quick reads no more of each document
             session.rewind(0);
             for (std::size_t at = start; at + 1 < start + 64; ++at) {
                 const auto logits = session.feed(std::span(document.tokens).subspan(at, 1));
@@ -90,7 +90,7 @@ TEST(LabExtrapolate, SameTokensAtEveryLengthScoredAsASessionDoes) {
 TEST(LabExtrapolate, LengthsMustDivideOneAnother) {
     EXPECT_THROW(test::run(extrapolate_experiment, {"--model", rope, "--length", "100,256"}), Error);
     EXPECT_THROW(test::run(extrapolate_experiment, {"--model", rope, "--length", "64,128"}),
-                 Error); // not the trained one
+                 Error); // not the trained length
     try {
         test::run(extrapolate_experiment, {"--model", rope, "--length", "1,256"});
         FAIL();
@@ -105,7 +105,7 @@ TEST(LabExtrapolate, SaysThatNothingCouldBeTested) {
     EXPECT_EQ(result.found.at(0), "None of the expectations could be tested with these models and lengths.");
 }
 
-// Press et al. 2022, table 2: what is best stands nowhere above what it is compared with.
+// Press et al. 2022, table 2: the best method is nowhere worse than the methods it is compared with.
 TEST(LabExtrapolate, PublishedFiguresAgreeWithOneAnother) {
     Result result;
     judge({}, result);
@@ -115,7 +115,7 @@ TEST(LabExtrapolate, PublishedFiguresAgreeWithOneAnother) {
         for (const std::size_t column : {1, 4, 5, 6}) EXPECT_LE(number(row[2]), number(row[column]));
 }
 
-// Published points, and measured ones over that at the trained length.
+// Published and measured points, each divided by the value at the trained length.
 TEST(LabExtrapolate, PublishedCurvesStandBesideOurs) {
     Extrapolation ours;
     ours.name = ours.encoding = "rope";
@@ -127,7 +127,7 @@ TEST(LabExtrapolate, PublishedCurvesStandBesideOurs) {
     const auto& curves = test::picture<Curves>(result, "published-curve");
     ASSERT_EQ(curves.series.size(), 5u);
     EXPECT_EQ(curves.series[0].label, "sinusoidal, published");
-    EXPECT_EQ(curves.series[1].label, "rope, published"); // by the name that has its colour
+    EXPECT_EQ(curves.series[1].label, "rope, published"); // under the name that determines its colour
     EXPECT_NEAR(curves.series[0].x.back(), 4512 / 512.0, 1e-12);
     EXPECT_NEAR(curves.series[0].y.back(), 209.37 / 20.05, 1e-12);
     EXPECT_NEAR(curves.series[3].x.back(), 12512 / 512.0, 1e-12); // ALiBi is best there
@@ -164,7 +164,7 @@ TEST(LabExtrapolate, MissesAreReported) {
     EXPECT_EQ(verdict({made_up("rope", 1, 2)}, rises), "As exp");
     EXPECT_EQ(verdict({made_up("rope", 2, 1)}, rises), "MISSED");
     EXPECT_EQ(verdict({made_up("rope", 1, 0.99)}, rises), "Undeci");
-    // One document decides nothing, however many tokens it has.
+    // One document is never enough for a decision, however many tokens it has.
     Extrapolation one = made_up("rope", 1, 2);
     one.last_documents.assign(50, 0);
     EXPECT_EQ(verdict({one}, rises), "Undeci");

@@ -16,7 +16,7 @@ using ordo::test::put_file;
 using test::cell;
 using test::table;
 
-// What bench/seeds.sh keeps, made up: two encodings, three seeds, two documents.
+// Made-up results in the form that bench/seeds.sh keeps: two encodings, three seeds, two documents.
 class LabKeptRuns : public testing::Test {
 protected:
     void SetUp() override {
@@ -55,9 +55,9 @@ protected:
     ordo::test::TempDir directory;
 };
 
-// Deviations of a: -.1, .1, 0, of none -.1, .2, -.1: a variance of .08 / 4, and an error of sqrt(.02 2/3) of the
-// difference. By document, means over the seeds: 13/30 and 0.7 of 30 and 10 tokens, which differ from the mean of 0.5
-// by sums of -2 and 2.
+// The deviations of a are -.1, .1, 0, and of none -.1, .2, -.1. The variance is .08 / 4, and the error of the
+// difference is sqrt(.02 2/3). By document, the means over the seeds are 13/30 and 0.7 of 30 and 10 tokens. They differ
+// from the mean of 0.5 by sums of -2 and 2.
 TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
     keep_documents();
     const Result result = run();
@@ -74,7 +74,7 @@ TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
     EXPECT_NEAR(cell(pairs, pair, "nll_less"), 0.5, 1e-12);
     EXPECT_NEAR(cell(pairs, pair, "half_seeds"), 2.7764 * by_seed, 1e-4);
     EXPECT_NEAR(cell(pairs, pair, "half_documents"), 12.7062 * by_document, 1e-4);
-    // (1/75 + 1/100)^2 / ((1/75)^2 / 4 + (1/100)^2 / 1) = 3.77 degrees, of which 3 are whole.
+    // (1/75 + 1/100)^2 / ((1/75)^2 / 4 + (1/100)^2 / 1) = 3.77 degrees of freedom, rounded down to 3.
     EXPECT_NEAR(cell(pairs, pair, "half"), 3.1824 * std::hypot(by_seed, by_document), 1e-4);
     EXPECT_EQ(cell(pairs, pair, "documents"), 2);
     EXPECT_EQ(std::get<bool>(pairs.rows[0][test::column(pairs, "beyond_chance")]), true);
@@ -82,8 +82,8 @@ TEST_F(LabKeptRuns, ArePooledOverEncodingsAndComparedByDocument) {
     EXPECT_NEAR(cell(table(result, "loss"), {{"encoding", "a"}}, "more_at_4x"), 0.6, 1e-12);
 }
 
-// A run of one seed has an interval by the spread of the others. The list that was fixed before is judged, and how
-// long it is is said.
+// A run of a single seed gets an interval from the spread of the others. Only the list fixed beforehand is judged, and
+// the output states its length.
 TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
     put_file(folder() / "seeds-runs.csv",
              "file,encoding,seed,tokens,nll,more_at_4x\nn-1,none,1,500,1.50,\nn-2,none,2,500,1.52,\n"
@@ -91,9 +91,10 @@ TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
              "k-1,kerple,1,500,1.02,\n");
     const Result result = run();
     const tools::Figures &losses = table(result, "loss"), &pairs = table(result, "pairs");
-    const double spread = 0.01 * std::sqrt(2); // of none and of rope, two degrees of freedom
+    const double spread = 0.01 * std::sqrt(2); // the spread of none and of rope, two degrees of freedom
     EXPECT_NEAR(cell(losses, {{"encoding", "xpos"}}, "half"), 4.3027 * spread, 1e-4);
-    EXPECT_GT(cell(losses, {{"encoding", "xpos"}}, "half_minus"), 4.3027 * spread * std::sqrt(1.5)); // of four at once
+    // Wider: four comparisons at once.
+    EXPECT_GT(cell(losses, {{"encoding", "xpos"}}, "half_minus"), 4.3027 * spread * std::sqrt(1.5));
     const auto judged = [&](const char* a, const char* b) {
         return pairs.rows.at([&] {
             for (std::size_t i = 0; i < pairs.rows.size(); ++i)
@@ -104,7 +105,7 @@ TEST_F(LabKeptRuns, OfOneSeedHaveAnIntervalAndTheListIsCounted) {
     };
     EXPECT_EQ(judged("rope", "alibi"), tools::Cell(false));
     EXPECT_EQ(judged("rope", "xpos"), tools::Cell(true));
-    EXPECT_EQ(judged("alibi", "xpos"), tools::Cell()); // of no list
+    EXPECT_EQ(judged("alibi", "xpos"), tools::Cell()); // not in the list
     const auto says = [&](std::string_view part) {
         return std::any_of(result.found.begin(), result.found.end(),
                            [&](const std::string& sentence) { return sentence.find(part) != std::string::npos; });
@@ -122,7 +123,8 @@ TEST_F(LabKeptRuns, WithoutDocumentsAreOfSeedsAlone) {
     EXPECT_EQ(std::get<bool>(pairs.rows[0][test::column(pairs, "beyond_chance")]), true);
 }
 
-// A pattern as short as tells it apart; two of one shape in full. A heat map of them says what was found.
+// A pattern gets the shortest name that is unique. Two patterns with the same shape are named in full. The title of
+// their heat map states the finding.
 TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
     const std::string head = "file,encoding,seed,tokens,nll,more_at_4x\n",
                       none = "n-1,none,1,500,1.5,\nn-2,none,2,500,1.6,\n",
@@ -133,7 +135,7 @@ TEST_F(LabKeptRuns, HaveShortNamesAndAPictureThatSaysWhatWasFound) {
     Result result = run();
     const auto names = [&] { return test::picture<HeatMap>(result, "differences").x_names; };
     EXPECT_EQ(names(), (std::vector<std::string>{"pattern(rope,none)", "none", "rope+alibi"}));
-    // 0.5 apart, and the spread is 0.07; each of the two with none, and with one another.
+    // The means are 0.5 apart, and the spread is 0.07. Each of the two is compared with none, and with the other.
     EXPECT_NE(result.pictures.at(0).title.find("pattern(rope,none) loses least, rope+alibi most; 3 of 3 comparisons "
                                                "differ by more than chance"),
               std::string::npos)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs an experiment of the lab as `ordo lab NAME` would, and finds figures in its tables.
+// Runs an experiment as `ordo lab NAME` does, and finds values in its tables.
 #pragma once
 
 #include "core/error.h"
@@ -19,11 +19,11 @@ inline tools::Arguments arguments_of(const std::vector<const char*>& words) {
     return {tools::find_verb("lab"), words};
 }
 
-// Quick, with seed 1.
+// Runs with --quick and seed 1.
 inline Result run(const Experiment& experiment, std::vector<const char*> words = {}) {
     words.insert(words.begin(), experiment.name.data());
     const tools::Arguments arguments = arguments_of(words);
-    const tools::OneThread alone; // other tests may run beside
+    const tools::OneThread alone; // other tests may run at the same time
     return lab::run(experiment, {.arguments = arguments, .seed = 1, .quick = true});
 }
 inline Result run(std::string_view name, const std::vector<const char*>& words = {}) {
@@ -48,7 +48,7 @@ inline double number(const tools::Cell& cell) {
     return std::nan("");
 }
 
-// The number in a column of the first row whose cells of the columns named in `where` have those texts.
+// The number in a column of the first row that has these texts in the columns named in `where`.
 inline double cell(const tools::Figures& figures, std::vector<std::pair<std::string, std::string>> where,
                    std::string_view wanted) {
     for (const auto& row : figures.rows)
@@ -61,7 +61,7 @@ inline double cell(const tools::Figures& figures, std::vector<std::pair<std::str
     fail(ErrorCode::failure, "no such row");
 }
 
-// The same by the number of the row.
+// The same, by row number.
 inline double cell(const Result& result, std::string_view name, std::size_t row, std::string_view wanted) {
     const tools::Figures& figures = table(result, name);
     return number(figures.rows.at(row).at(column(figures, wanted)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo lab as a user meets it: the list, what is refused, files, formats.
+// ordo lab from the user's side: the list, errors, files and formats.
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 #include "tools/lab/lab.h"
@@ -18,7 +18,7 @@ using namespace ordo::test;
 
 TEST(LabVerb, ListsEveryExperimentWithWhatItAnswers) {
     const Json list = json_of({"lab", "--format", "json"});
-    ASSERT_EQ(list.size(), lab::experiments().size() + 1); // and report
+    ASSERT_EQ(list.size(), lab::experiments().size() + 1); // and the report
     for (const lab::Experiment* experiment : lab::experiments()) {
         const auto named = [&](const Json& row) { return row["experiment"] == std::string(experiment->name); };
         const auto row = std::find_if(list.begin(), list.end(), named);
@@ -44,14 +44,14 @@ TEST(LabVerb, TheListSaysHowToRunOneAndWhatItsTimesAre) {
         EXPECT_NE(list.find(said), std::string::npos) << said;
 }
 
-// What is said of an experiment, and the options that it takes and no others.
+// Help shows the experiment's description and exactly its own options.
 TEST(LabVerb, HelpIsOfTheExperimentThatIsNamed) {
     for (const lab::Experiment* experiment : lab::experiments()) {
         SCOPED_TRACE(experiment->name);
         const Outcome outcome = run_program({"lab", std::string(experiment->name), "--help"});
         EXPECT_EQ(run_program({"--help", "lab", std::string(experiment->name)}).out, outcome.out);
         EXPECT_EQ(outcome.code, 0);
-        std::string words; // with the lines joined
+        std::string words; // the text with its lines joined
         for (const char c : outcome.out) words += c == '\n' ? ' ' : c;
         for (const std::string_view said : {experiment->summary, experiment->details})
             EXPECT_NE(words.find(said), std::string::npos) << said;
@@ -78,7 +78,7 @@ TEST(LabVerb, ExperimentsAreDescribedOnceAndWell) {
         EXPECT_TRUE(names.insert(experiment->name).second);
         EXPECT_EQ(experiment->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string_view::npos);
         EXPECT_EQ(experiment->summary.find('\n'), std::string_view::npos);
-        EXPECT_TRUE(experiment->summary.ends_with('?')); // the question that it answers
+        EXPECT_TRUE(experiment->summary.ends_with('?')); // each summary is a question
         EXPECT_FALSE(experiment->details.empty());
         EXPECT_GT(experiment->quick_seconds, 0);
         EXPECT_LE(experiment->quick_seconds, experiment->seconds);
@@ -94,7 +94,7 @@ TEST(LabVerb, RefusesWhatAnExperimentDoesNotTake) {
     expect_error(run_program({"lab", "heat-map", "--seed", "x"}), 2, "--seed");
 }
 
-// What a table or a picture would be too large for, or cannot have.
+// Sizes that are too large for a table or picture, or invalid.
 TEST(LabVerb, RefusesSizesThatAnExperimentCannotShow) {
     expect_error(run_program({"lab", "slopes", "--length", "4194304"}), 2, "--length: expected at most 2048");
     expect_error(run_program({"lab", "slopes", "--length", "8,16"}), 2, "--length: expected one value");
@@ -119,7 +119,7 @@ TEST(LabVerb, TakesSizesAtTheirEnds) {
     }
 }
 
-// The lines are run as a scheduler would, and what they leave is compared as a folder.
+// Runs the lines as a scheduler would, and compares the folder of their results.
 TEST(LabVerb, JobsAreCommandsThatTrainWhatIsCompared) {
     const TempDir dir;
     std::string text;
@@ -164,10 +164,10 @@ TEST(LabVerb, CompareGathersWhatJobsOfTasksHaveLeft) {
                                  "copy: solved by `none` (900 steps), alibi (900 steps).", "Expectation 1 held.",
                                  "copy, trained on up to 10 letters: right symbols"})
         EXPECT_NE(all.out.find(expected), std::string::npos) << expected << " in " << all.out;
-    EXPECT_EQ(all.out.find("Held-out nats"), std::string::npos); // nothing of weights
+    EXPECT_EQ(all.out.find("Held-out nats"), std::string::npos); // no section on weights
 }
 
-// Names that are read from a CSV file go to a terminal.
+// Names from a CSV file appear on a terminal.
 TEST(LabVerb, CompareEscapesTheNamesOfACsvFile) {
     const TempDir dir;
     std::string rows = "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n";
@@ -183,7 +183,7 @@ TEST(LabVerb, CompareEscapesTheNamesOfACsvFile) {
     }
 }
 
-// Each line is a command for a shell.
+// Each line is a shell command.
 TEST(LabVerb, JobsRefuseControlsAndKeepNamesFromBeingOptions) {
     const TempDir dir;
     const Conditions here{.directory = dir.path().string()};
@@ -208,7 +208,7 @@ TEST(LabVerb, JobsOfTasksAndWhatIsRefused) {
     expect_success(list);
     EXPECT_NE(list.out.find("ordo lab tasks --tasks recall --encodings alibi --alone --seed 1 --seeds 1 "),
               std::string::npos);
-    EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 4); // none is beside it
+    EXPECT_EQ(std::count(list.out.begin(), list.out.end(), '\n'), 4); // without the encoding none
     expect_error(run_program({"lab", "jobs"}), 2, "jobs: expected a directory");
     expect_error(run_program({"lab", "jobs", "out"}), 2,
                  "expected --corpus FILE to train on, --tasks NAME,..., or both");

@@ -24,7 +24,7 @@ TEST(LabLooks, AVariantHasOneLookInEveryPicture) {
     const Look alone = look_of("rope-none", {});
     EXPECT_TRUE(same(alone, look_of("rope-none", {"rope"})));
     EXPECT_TRUE(same(alone, look_of("rope-none", {"none", "rope:width=4", "rope"})));
-    EXPECT_TRUE(same(alone, look_of("pattern(rope,none)", {"alibi"}))); // the same model by another name
+    EXPECT_TRUE(same(alone, look_of("pattern(rope,none)", {"alibi"}))); // the same model under another name
     EXPECT_TRUE(same(look_of("rotate-stretch-6", {}), look_of("rotate-stretch:period=6", {"rotate-stretch-36"})));
 }
 

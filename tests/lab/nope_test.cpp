@@ -21,7 +21,7 @@ namespace {
 using test::cell;
 using test::number;
 
-// The head applied to the last hidden state by hand is what a session answers.
+// The head, applied to the last hidden state by hand, gives a session's logits.
 TEST(LabHiddenStates, LastOneGivesTheLogitsOfASession) {
     Blueprint b = small_blueprint();
     b.tied_head = true;
@@ -44,7 +44,7 @@ TEST(LabHiddenStates, LastOneGivesTheLogitsOfASession) {
     }
 }
 
-// y = 3 a - 2 b + 5 is recovered; a penalty that dwarfs the data leaves the mean.
+// Recovers y = 3 a - 2 b + 5. A penalty much larger than the data leaves the mean.
 TEST(LabRidge, FindsAPlaneAndShrinksToTheMean) {
     std::vector<float> rows;
     std::vector<double> y;
@@ -62,7 +62,7 @@ TEST(LabRidge, FindsAPlaneAndShrinksToTheMean) {
     EXPECT_NEAR(flat.predict(at), mean, 1e-6);
 }
 
-// One long document before the others does not take the windows that are held out.
+// A long first document must not use up the windows that are held out.
 TEST(LabProbe, HoldsOutWindowsHoweverLongTheFirstDocumentIs) {
     const Model model = Model::load("weights/none.safetensors");
     std::string text;
@@ -92,7 +92,7 @@ TEST_F(LabNope, CountsTokensExactly) {
         EXPECT_NEAR(cell(table, {{"tokens", t}}, "state") * std::atof(t), 1, 1e-6) << t;
 }
 
-// ALiBi's own scores are proved against the oracle elsewhere.
+// ALiBi's own scores are compared with the oracle in other tests.
 TEST_F(LabNope, CountsOfTheFirstLayerAreDistancesInTheSecond) {
     const tools::Figures& table = test::table(*result, "distance");
     for (const char* t : {"1", "2", "3", "10", "30", "100"}) {
@@ -115,8 +115,8 @@ TEST_F(LabNope, OneLayerIsABagOfWordsAndTwoAreNot) {
     for (const char* encoding : {"rope", "alibi", "sinusoidal", "learned"}) EXPECT_GT(differ("1", encoding), 1e-2);
 }
 
-// Theorem 1: W_k has ones in its first column and zeros elsewhere; multiplied by hand, keys are alike, the values of
-// the first token and of others are 1 and 0, and the output's third place has their mean.
+// Theorem 1: W_k has ones in its first column and zeros elsewhere. Multiplied by hand, all keys are equal, and the
+// values are 1 for the first token and 0 for others. The output's third column is their mean.
 TEST(LabCounting, MatricesAsThePaperHasThem) {
     std::map<std::string, std::vector<std::vector<double>>> m;
     for (const HandSetMatrix& matrix : counting_matrices()) m[matrix.name] = matrix.rows;
@@ -134,8 +134,8 @@ TEST(LabCounting, MatricesAsThePaperHasThem) {
     EXPECT_EQ(times(m.at("W_o"), {0.25, 0, 0, 0})[2], 0.25);
 }
 
-// Positions 0 .. 255 are 64 away from their mean on average; waves that are added can be read at once, and
-// without them the embedding knows nothing while later layers do.
+// Positions 0 .. 255 are 64 away from their mean on average. The probe reads added waves at once. Without them the
+// embedding contains no position, but later layers do.
 TEST_F(LabNope, ProbeReadsPositions) {
     const tools::Figures& table = test::table(*result, "probe");
     const auto error = [&](const char* model, const char* layer) {

@@ -18,7 +18,7 @@ TEST(LabOrder, EveryRegisteredEncodingIsAskedAboutEverySentence) {
     EXPECT_EQ(result.found.size(), 2u);
 }
 
-// Addition of a row for the position tells two orders apart; nothing, or the same row for all, does not.
+// Adding a row for each position distinguishes two orders. Adding nothing, or the same row everywhere, does not.
 TEST(LabOrder, SetsAreEqualWithoutPositionAndDifferWithIt) {
     const Result result = test::run(order_experiment);
     const tools::Figures& table = test::table(result, "rows");
@@ -32,7 +32,7 @@ TEST(LabOrder, SetsAreEqualWithoutPositionAndDifferWithIt) {
                      "rows_differ"),
                 1e-3)
                 << name;
-        // One causal layer without position is a bag of words; with position anywhere it is not.
+        // One causal layer without position sees a bag of words. With position in any form it does not.
         EXPECT_LT(cell(table, {{"pair", pair}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-4);
         for (const char* name : {"rope", "alibi", "sinusoidal"})
             EXPECT_GT(cell(table, {{"pair", pair}, {"encoding", name}}, "one_layer_logits_differ"), 1e-3);
@@ -54,7 +54,7 @@ TEST(LabOrder, TraceAddsTheWavesToTheWordVectors) {
             EXPECT_NEAR(at("w = e + p"), at("e") + wave[j], 1e-6);
         }
     }
-    EXPECT_EQ(test::number(trace.rows[0][3]), test::number(trace.rows[6][3])); // the same word, the same e
+    EXPECT_EQ(test::number(trace.rows[0][3]), test::number(trace.rows[6][3])); // the same word has the same e
 }
 
 TEST(LabOrder, OwnSentencesAreReversedOrCompared) {
@@ -63,7 +63,7 @@ TEST(LabOrder, OwnSentencesAreReversedOrCompared) {
     EXPECT_NE(reversed.found[0].find("\"bites dog man\""), std::string::npos) << reversed.found[0];
     EXPECT_NE(reversed.found[1].find("\"man bites dog\""), std::string::npos) << reversed.found[1];
     for (const std::string& found : reversed.found) EXPECT_NE(found.find("(difference 0)"), std::string::npos) << found;
-    // With its last word in place the order alone differs, which one layer without position does not see.
+    // With the last word fixed only the order differs, which one layer without position cannot see.
     const tools::Figures& table = test::table(reversed, "rows");
     EXPECT_LT(cell(table, {{"pair", "1"}, {"encoding", "none"}}, "one_layer_logits_differ"), 1e-4);
     EXPECT_GT(cell(table, {{"pair", "1"}, {"encoding", "rope"}}, "one_layer_logits_differ"), 1e-3);
@@ -83,7 +83,8 @@ TEST(LabOrder, PalindromesAreComparedInAnotherOrder) {
     EXPECT_NE(result.found[0].find("tell them apart: sinusoidal"), std::string::npos) << result.found[0];
     EXPECT_NE(result.found[1].find("reads the same from its end"), std::string::npos) << result.found[1];
     EXPECT_EQ(test::table(result, "rows").rows.size(), registered_encodings().size());
-    const Result other = test::run(order_experiment, {"-p", "dog dog bites"}); // the reverse of all but the last is it
+    // Reversing all but the last word gives this sentence.
+    const Result other = test::run(order_experiment, {"-p", "dog dog bites"});
     ASSERT_EQ(other.found.size(), 1u);
     EXPECT_NE(other.found[0].find("\"bites dog dog\""), std::string::npos) << other.found[0];
     const Result same = test::run(order_experiment, {"-p", "no no no"});

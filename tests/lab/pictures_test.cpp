@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables and pictures of encodings: figures from the papers' formulas, and those that the introductory texts
-// print.
+// The tables and pictures of encodings: figures from the papers' formulas and from introductory texts.
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "tests/lab/lab_run.h"
@@ -39,7 +38,7 @@ TEST(LabHeatMap, HoldsTheTableOfThePaper) {
     EXPECT_NEAR(far.values.at(99).at(510), sinusoid(50099, 510, 512), 1e-9);
 }
 
-// Even dimensions at 0 and odd ones at 1: near the start only.
+// Even dimensions are at 0 and odd ones at 1 only near the start.
 TEST(LabHeatMap, TheSlowestPairLeavesItsStart) {
     const lab::Result result = run("heat-map");
     EXPECT_NEAR(cell(result, "last-pair", 0, "most"), 0.0103, 5e-5);
@@ -122,7 +121,7 @@ TEST(LabDivisionTerm, BothFormsAreOne) {
     EXPECT_NEAR(cell(run("division-term", {"--dim", "10"}), "forms", 4, "the last"), std::pow(10000.0, -0.8), 1e-12);
 }
 
-// As an image of the same arrows has them, to two digits.
+// The values of an image with the same arrows, to two digits.
 TEST(LabCircle, TipsLieOnTheCircle) {
     const lab::Result result = run("circle");
     const double tips[8][2] = {{1.84, 1.54}, {1.91, .58}, {1.14, .01},  {.24, .35},
@@ -151,7 +150,7 @@ TEST(LabClusters, DistancesExplainThem) {
         EXPECT_LT(cell(result, "nearest", row, "spread within an offset"), 1e-12);
 }
 
-// |PE(p) - PE(p + k)|^2 = sum over pairs of 2 - 2 cos(k w), worked out apart from the engine.
+// |PE(p) - PE(p + k)|^2 = sum over pairs of 2 - 2 cos(k w), worked out independently of the engine.
 double offset_distance(int offset, int d) {
     double sum = 0;
     for (int pair = 0; pair < d / 2; ++pair) sum += 2 - 2 * std::cos(offset * std::pow(10000.0, -2.0 * pair / d));
@@ -177,7 +176,7 @@ TEST(LabClusters, PicturesSayWhatIsInThem) {
     for (std::size_t i = 0; i < 2; ++i)
         EXPECT_NEAR(marks.y[i], offset_distance(static_cast<int>(marks.x[i]), 8) / std::sqrt(8), 1e-9);
 
-    // The map's nearest offsets, from its points; each point has its position, in the colour of its class.
+    // The map's nearest offsets, read from its points. Each point has its position and the colour of its class.
     const auto& map = picture<Curves>(result, "t-sne");
     std::map<int, std::pair<double, double>> points;
     for (std::size_t s = 0; s < map.series.size(); ++s)
@@ -240,9 +239,9 @@ TEST(LabSlopes, AreThePublishedOnes) {
         EXPECT_NEAR(cell(result, "slopes", 7, "m" + std::to_string(h)), std::exp2(-(h + 1)), 1e-15);
     const double twelve[] = {.7071, .3536, .1768, .0884};
     for (int h = 8; h < 12; ++h) EXPECT_NEAR(cell(result, "slopes", 11, "m" + std::to_string(h)), twelve[h - 8], 5e-5);
-    EXPECT_EQ(cell(result, "worked", 2, "key 0"), -1); // head 0 of 8: half a distance of 2
+    EXPECT_EQ(cell(result, "worked", 2, "key 0"), -1); // head 0 of 8: half of the distance 2
     EXPECT_EQ(std::get<std::string>(result.tables[1].figures.rows[0][2]), "masked");
-    // Of 16 heads at distance 3, e^(-3 2^-8) and e^(-3 2^-0.5).
+    // For 16 heads at distance 3: e^(-3 2^-8) and e^(-3 2^-0.5).
     EXPECT_NE(result.found.at(1).find("keeps 0.988"), std::string::npos);
     EXPECT_NE(result.found.at(1).find("0.120 in the fastest"), std::string::npos);
     EXPECT_NE(result.found.at(1).find("square of the distance the fastest keeps 0.002"), std::string::npos); // e^-6.4
@@ -250,7 +249,7 @@ TEST(LabSlopes, AreThePublishedOnes) {
 
 TEST(LabSlopes, TheMatrixIsBlankWhereTheMaskIs) {
     const lab::Result result = run("slopes", {"--heads", "3", "--length", "5"});
-    const auto& last = picture<HeatMap>(result, "head-2").values; // of 3 heads the third has 2^-2
+    const auto& last = picture<HeatMap>(result, "head-2").values; // the third of 3 heads has 2^-2
     for (std::size_t i = 0; i < 5; ++i)
         for (std::size_t j = 0; j < 5; ++j)
             if (j > i)
@@ -260,7 +259,7 @@ TEST(LabSlopes, TheMatrixIsBlankWhereTheMaskIs) {
     const auto& weight = picture<Curves>(result, "weight").series.at(2);
     EXPECT_NEAR(weight.y.at(3), std::exp(-0.75), 1e-12);
     EXPECT_EQ(run("slopes", {"--heads", "1"}).pictures.size(), 4u);
-    // Head 1 of 3 has 2^-8, and so the square of 4 leaves e^-(1/16), its root e^-(1/128).
+    // Head 1 of 3 has 2^-8. The square of 4 leaves e^-(1/16), and its root e^-(1/128).
     const auto& shapes = picture<Curves>(result, "shapes").series;
     EXPECT_NEAR(shapes.at(0).y.at(4), std::exp(-1 / 128.0), 1e-12);
     EXPECT_EQ(shapes.at(1).y, picture<Curves>(result, "weight").series.at(1).y);
@@ -274,7 +273,7 @@ TEST(LabSlopes, TheSteepestAndTheGentlestAreShown) {
     const lab::Result result = run("slopes", {"--heads", "9", "--length", "3"});
     EXPECT_NEAR(picture<HeatMap>(result, "head-8").values.at(1).at(0), -std::sqrt(0.5), 1e-7);
     EXPECT_NEAR(picture<HeatMap>(result, "head-7").values.at(1).at(0), -1 / 256.0, 1e-9);
-    // In colours that compare: two positions under the steepest is the most that there is.
+    // The colours share one range: two positions under the steepest slope is the largest value.
     for (const char* name : {"head-8", "head-7"}) {
         const lab::Range range = lab::value_range(picture<HeatMap>(result, name));
         EXPECT_NEAR(range.low, -2 * std::sqrt(0.5), 1e-6) << name;
@@ -302,12 +301,12 @@ TEST(LabTables, ShowEveryRegisteredEncoding) {
         if (example_of(*info)->moments() != 0) {
             EXPECT_NE(shown.find(info->name), std::string::npos) << info->name;
         }
-    EXPECT_EQ(picture<HeatMap>(result, "alibi-head-0").values.at(5).at(1), -4 * 0.0625); // of 2 heads
+    EXPECT_EQ(picture<HeatMap>(result, "alibi-head-0").values.at(5).at(1), -4 * 0.0625); // with 2 heads
     EXPECT_NEAR(picture<HeatMap>(result, "rope-angle").values.at(5).at(1), 0.5, 1e-12);  // 5 / 10000^(2/8)
     EXPECT_NEAR(picture<Curves>(result, "rotate-stretch-angle").series.at(0).y.at(3), 2 * M_PI * 3 / 36, 1e-12);
 }
 
-// One map, not a picture for each dimension.
+// One map instead of a picture for each dimension.
 TEST(LabTables, RowsThatSayTheirDistanceAreOneMap) {
     setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
     const lab::Result result =
@@ -321,8 +320,7 @@ TEST(LabTables, RowsThatSayTheirDistanceAreOneMap) {
     EXPECT_EQ(map.values[0].size(), 8u);
 }
 
-// Shaw's rows are the same for every head, a sink has one number for each, and ALiBi's last head is another than its
-// first.
+// Shaw's rows are the same for every head, a sink has one number for each head, and ALiBi's heads all differ.
 TEST(LabTables, WhatHeadsShareIsShownOnceAndTitlesSayWhatIsSeen) {
     setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
     const lab::Result result =
@@ -334,11 +332,11 @@ TEST(LabTables, WhatHeadsShareIsShownOnceAndTitlesSayWhatIsSeen) {
     const auto& sink = picture<Curves>(result, "sink-logit");
     EXPECT_EQ(sink.series.at(0).style, lab::Series::Style::points);
     EXPECT_EQ(sink.x_names, (std::vector<std::string>{"0", "1"}));
-    const std::string& title = result.pictures.at(2).title; // of 2 heads: 2^-4, over 5 positions
+    const std::string& title = result.pictures.at(2).title; // 2 heads: 2^-4 over 5 positions
     EXPECT_NE(title.find("falls with the distance, from 0 to -0.312"), std::string::npos) << title;
 }
 
-// Without weights that have its table: what training begins with, and said to be that.
+// Without trained weights for its table, an encoding shows its initial values and says so.
 TEST(LabTables, AnUntrainedTableIsShownAsSuch) {
     setenv("ORDO_WEIGHTS", model_directory().c_str(), 1);
     const lab::Result result = run("tables", {"--encodings", "segment:count=3", "--length", "6", "--dim", "8"});
@@ -352,7 +350,7 @@ TEST(LabTables, AnUntrainedTableIsShownAsSuch) {
     EXPECT_NE(values[0], values[1]);
 }
 
-// Each kind of number by itself: the positions beside them are none.
+// The extent of each kind of number, without the column of positions.
 TEST(LabTables, ExtentIsOfWhatATableHolds) {
     const lab::Result result = run("tables", {"--encodings", "none;rope;rotate-stretch", "--length", "37"});
     const tools::Figures& summary = table(result, "tables");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A result as text, Markdown, CSV, JSON, HTML and a script for gnuplot: whatever it holds.
+// Any result as text, Markdown, CSV, JSON, HTML and a script for gnuplot.
 #include "encoding/base/registry.h"
 #include "encoding/base/stack.h"
 #include "tests/json.h"
@@ -81,11 +81,11 @@ std::vector<Picture> awkward_pictures() {
     };
 }
 
-// Every number is shown once, and every block of columns begins with what tells its rows apart.
+// Every number appears once. Every block of columns begins with the columns that identify its rows.
 TEST(LabText, AWideTableFitsTheScreen) {
     tools::Figures wide{{"model", "length"}, {}, 3};
     for (int c = 0; c < 14; ++c) wide.columns.push_back("column_" + std::to_string(c));
-    for (int r = 0; r < 2; ++r) { // it takes both the model and the length to tell the rows apart
+    for (int r = 0; r < 2; ++r) { // the model and the length together identify a row
         auto& row = wide.rows.emplace_back();
         row = {std::string("m"), 256.5 + r};
         for (int c = 0; c < 14; ++c) row.emplace_back(100 * r + c + 0.5);
@@ -109,7 +109,7 @@ TEST(LabText, AWideTableFitsTheScreen) {
     }
 }
 
-// Where what tells the rows apart fills the screen, nothing is cut off from it.
+// If the columns that identify the rows fill the screen, they are still shown in full.
 TEST(LabText, RowsOfLongNamesAreWrittenOneAfterAnother) {
     lab::Result result;
     result.tables = {
@@ -164,7 +164,7 @@ TEST(LabDraw, FitsTheScreenWhateverThePictureHolds) {
             for (const bool color : {false, true}) {
                 const std::string text = lab::draw(picture, {.width = width, .color = color});
                 EXPECT_NE(text.find(picture.title.substr(0, 5)), std::string::npos);
-                if (picture.name != "log") { // whose words are longer than a screen
+                if (picture.name != "log") { // its words are longer than a line
                     EXPECT_LE(widest(text), width);
                 }
                 EXPECT_EQ(text.find('\033') != std::string::npos,
@@ -209,7 +209,7 @@ TEST(LabRender, MarkdownKeepsTextFromBecomingMarkup) {
     const std::string text = lab::markdown_of(nasty, small_result(), "ordo lab nasty");
     EXPECT_NE(text.find("1. x &lt; y\n"), std::string::npos) << text;
     EXPECT_NE(text.find("\\[c\\]"), std::string::npos);
-    EXPECT_NE(text.find("0.333333 |"), std::string::npos); // six digits for a reader
+    EXPECT_NE(text.find("0.333333 |"), std::string::npos); // six digits for readers
     EXPECT_NE(text.find("```text\na 'picture'"), std::string::npos);
     EXPECT_NE(text.find("| &lt;i>"), std::string::npos) << text;
 }
@@ -234,7 +234,7 @@ TEST(LabRender, NamesOfPointsAreKept) {
     EXPECT_EQ(script.find("$series1 using 1:2:3"), std::string::npos);
 }
 
-// Where many points have names these stand in their place, with a point for the key.
+// Names of many points replace the points. One point remains for the legend.
 TEST(LabRender, NamesOfManyPointsReplaceThem) {
     lab::Series many{.label = "s", .style = Series::Style::points};
     for (int i = 0; i < 25; ++i) many.x.push_back(i), many.y.push_back(i % 5), many.names.push_back(std::to_string(i));
@@ -258,10 +258,10 @@ TEST(LabPlot, TextStaysText) {
         << script;
     EXPECT_NE(script.find(R"x(title "\047; system(\047id\047); \047")x"), std::string::npos);
     EXPECT_NE(script.find(R"(set output "stem.svg")"), std::string::npos);
-    EXPECT_EQ(script.find('`'), std::string::npos); // which would run a command
+    EXPECT_EQ(script.find('`'), std::string::npos); // a backtick would run a command
 }
 
-// gnuplot takes a tic's name for a format of printf's.
+// gnuplot treats a tic's name as a printf format.
 TEST(LabPlot, NamesOfTicsKeepPercentSignsAndQuotes) {
     const Picture picture{
         "p", "p", "x", "y",
@@ -271,14 +271,14 @@ TEST(LabPlot, NamesOfTicsKeepPercentSignsAndQuotes) {
         << script;
 }
 
-// How a series is drawn, without its data: "linecolor rgb '#555555' dashtype 1 linewidth 2".
+// The style of a series in the script, for example "linecolor rgb '#555555' dashtype 1 linewidth 2".
 std::string look_of(const Curves& curves, const std::string& label) {
     const std::string script = lab::plot_script({"l", "l", "x", "y", curves}, "l");
     const std::size_t end = script.find(" title \"" + label + "\""), begin = script.rfind(" using 1:2 with ", end);
     return script.substr(begin, end - begin);
 }
 
-// Whatever else a picture shows.
+// The other series of a picture do not matter.
 TEST(LabPlot, AnEncodingLooksTheSameInEveryPicture) {
     const auto line = [](const std::string& label) {
         return Series{.label = label, .x = {1, 2}, .y = {1, 2}, .style = Series::Style::line_points};
@@ -293,7 +293,7 @@ TEST(LabPlot, AnEncodingLooksTheSameInEveryPicture) {
     EXPECT_NE(look_of(few, "rope"), look_of(beside, "rope-none"));
     std::set<std::string> looks;
     for (const Series& series : more.series) looks.insert(look_of(more, series.label));
-    EXPECT_EQ(looks.size(), more.series.size()); // a second rope too has a look of its own
+    EXPECT_EQ(looks.size(), more.series.size()); // a second rope has a style of its own, too
     looks.clear();
     Curves all;
     for (const EncodingInfo* info : registered_encodings()) all.series.push_back(line(std::string(info->name)));
@@ -301,7 +301,7 @@ TEST(LabPlot, AnEncodingLooksTheSameInEveryPicture) {
     EXPECT_EQ(looks.size(), all.series.size());
 }
 
-// librsvg draws nothing of a picture with points of no size.
+// librsvg draws nothing of a picture with points of size zero.
 TEST(LabPlot, IntervalsOfPointsAreStrokes) {
     const Series points{
         .label = "s", .x = {1, 2}, .y = {1, 2}, .low = {0, 1}, .high = {2, 3}, .style = Series::Style::points};
@@ -328,14 +328,14 @@ TEST(LabPlot, SmallMapsHaveTheirNumbersAndSayWhatIsWhite) {
     map.values[0][0] = 0.123;
     const std::string many = lab::plot_script({"m", "m", "x", "y", map}, "m");
     EXPECT_NE(many.find("with labels font ',7'"), std::string::npos);
-    EXPECT_NE(many.find("'%.1f'"), std::string::npos); // of numbers up to 1
+    EXPECT_NE(many.find("'%.1f'"), std::string::npos); // for numbers up to 1
     EXPECT_NE(many.find("abs($3)<0.05?0:$3"), std::string::npos) << "or -0.04 would be written as -0.0";
     for (auto& row : map.values) row.assign(20, 0.5);
     map.values[0][0] = 0.1;
     EXPECT_NE(lab::plot_script({"m", "m", "x", "y", map}, "m").find("'%.2f'"), std::string::npos);
 }
 
-// With the real gnuplot, where it is installed.
+// Runs the real gnuplot, if it is installed.
 TEST(LabPlot, AnyPictureCanBeDrawn) {
     const TempDir directory;
     for (const Picture& picture : awkward_pictures()) {
@@ -356,10 +356,10 @@ TEST(LabPage, NothingBecomesMarkup) {
     for (const char* tag : {"lab <script", "<b>", "<i>"}) EXPECT_EQ(page.find(tag), std::string::npos) << tag;
     EXPECT_NE(page.find("a &lt; b &amp; c"), std::string::npos);
     EXPECT_NE(page.find("&lt;b&gt;failed&lt;/b&gt;"), std::string::npos);
-    EXPECT_EQ(page.find("http"), std::string::npos); // nothing from elsewhere
+    EXPECT_EQ(page.find("http"), std::string::npos); // no external resources
 }
 
-// Handed on without its directory: every link leads into the page. "n\n7\n" is "bgo3Cg==" in base64.
+// The page works without its directory: every link leads into the page. "n\n7\n" is "bgo3Cg==" in base64.
 TEST(LabPage, HasItsNumbersInIt) {
     const std::vector<lab::Outcome> outcomes{{.experiment = &nasty, .command = "c", .result = small_result()}};
     const std::string page = lab::page_html(outcomes, {"v", "m", "c"}, "/nonexistent");
@@ -374,8 +374,8 @@ TEST(LabPage, HasItsNumbersInIt) {
     EXPECT_EQ(links, 1 + 2 + 1); // contents, tables, picture
 }
 
-// What was found stands before the machine and the sections; words between backticks are code, and one alone is a
-// backtick.
+// The findings come before the machine and the sections. Words between backticks are code, and a single backtick stays
+// a backtick.
 TEST(LabPage, BeginsWithWhatWasFound) {
     lab::Result result = small_result();
     result.found = {"run `ordo lab x` <again>", "5 ` more"};

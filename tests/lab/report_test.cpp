@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files that the lab writes: of one experiment, and the report of several.
+// The files that the lab writes: those of one experiment, and the report of several.
 #include "tests/lab/lab_run.h"
 #include "tests/tools/program.h"
 #include "tools/lab/drawing/plot.h"
@@ -56,7 +56,8 @@ TEST(LabReport, OneFailureLosesNoneOfTheOthers) {
         EXPECT_NE(all.find("too &lt;long&gt;"), std::string::npos);
         EXPECT_NE(all.find("seed 5"), std::string::npos);
         EXPECT_NE(all.find("ordo lab good --seed 5"), std::string::npos);
-        EXPECT_NE(all.find("a sentence that says what was found"), std::string::npos); // which silent broke
+        // The error of the silent experiment, which states no finding.
+        EXPECT_NE(all.find("a sentence that says what was found"), std::string::npos);
     }
     for (const char* fact :
          {"CPUs, ", " used\nmemory: ", "system: ", "compiler: ", "date: 20", "BLAS: ", "kernels: "}) {
@@ -77,10 +78,10 @@ TEST(LabReport, ADirectoryThatCannotBeIsAnError) {
     const lab::Experiment* const list[] = {&counting_experiment};
     runs = 0;
     EXPECT_THROW(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory / "file", list), Error);
-    EXPECT_EQ(runs, 0); // found out before minutes of work
+    EXPECT_EQ(runs, 0); // checked before minutes of work
 }
 
-// The experiments that follow the first do not start, and a page has what was done; that of an earlier run stays.
+// After Ctrl-C no further experiment starts, and the page shows the finished ones. The page of an earlier run stays.
 TEST(LabReport, CtrlCEndsItWithWhatIsDone) {
     const TempDir directory;
     put_file(directory / "index.html", "complete");
@@ -98,7 +99,7 @@ TEST(LabReport, CtrlCEndsItWithWhatIsDone) {
     EXPECT_EQ(file_content(directory / "report.md"), "complete");
 }
 
-// A whole report takes the place of one that was stopped.
+// A complete report replaces an interrupted one.
 TEST(LabReport, LeavesNoPartOfAnEarlierRun) {
     const TempDir directory;
     put_file(directory / "index.partial.html", "part");
@@ -124,7 +125,7 @@ TEST(LabReport, WritesThroughNoLink) {
     EXPECT_EQ(lab::write_report(lab::test::arguments_of({"report", "x", "-q"}), directory.path(), list), 0);
     for (std::size_t i = 0; i < std::size(names); ++i) {
         EXPECT_EQ(file_content(theirs / std::to_string(i)), "theirs") << names[i];
-        EXPECT_EQ(fs::is_symlink(directory / names[i]), i == 0) << names[i]; // the first is none of its files
+        EXPECT_EQ(fs::is_symlink(directory / names[i]), i == 0) << names[i]; // the first is not a file of the report
     }
     fs::remove_all(directory / "pictures");
     fs::create_directory_symlink(theirs.path(), directory / "pictures");
@@ -142,7 +143,7 @@ TEST(LabReport, TakesOnlyTwoOptions) {
     expect_error(run_program({"lab", "report", "x", "--dim", "8"}), 2, "report does not take --dim");
 }
 
-// A gnuplot of our own in PATH; nothing: there is none.
+// Plots with a fake gnuplot in PATH. An empty text means no gnuplot.
 Outcome plot(const TempDir& directory, const std::string& gnuplot) {
     const std::filesystem::path bin = directory / "bin";
     std::filesystem::create_directory(bin);
@@ -174,7 +175,7 @@ TEST(LabFiles, AFailingGnuplotIsAnError) {
                  "circle-arrows.gp: cannot plot ./circle-arrows.gp");
 }
 
-// What a gnuplot leaves behind that draws both pictures, the second by `png`.
+// A fake gnuplot that draws both pictures, the second one with `png`.
 std::string drawing(const std::string& png) {
     return "[ -e ./circle-arrows.gp ] && [ \"$1\" = -d ] && echo '<svg></svg>' >circle-arrows.svg && " + png;
 }
@@ -199,7 +200,7 @@ TEST(LabFiles, GnuplotRunsInAFolderThatIsGoneAfterwards) {
                                         "circle-arrows.svg", "circle-tips.csv"}));
 }
 
-// As on a full disk, of which gnuplot says nothing, or without a disk's fault.
+// A half-written picture, as on a full disk, which gnuplot does not report, or without a disk error.
 TEST(LabFiles, AHalfPictureTakesThePlaceOfNone) {
     for (const char* png : {"printf '\\211PNG...' >circle-arrows.png", ": >circle-arrows.png", ":"}) {
         const TempDir directory;
@@ -208,7 +209,7 @@ TEST(LabFiles, AHalfPictureTakesThePlaceOfNone) {
         expect_error(plot(directory, drawing(png)), 5, "circle-arrows.png: expected a whole picture of gnuplot's");
         for (const char* name : {"circle-arrows.svg", "circle-arrows.png"})
             EXPECT_EQ(file_content(directory / "o u't" / name), "old");
-        EXPECT_EQ(names_in(directory / "o u't").size(), 3u); // with the table
+        EXPECT_EQ(names_in(directory / "o u't").size(), 3u); // including the table
     }
 }
 
@@ -228,7 +229,7 @@ TEST(LabFiles, CtrlCLeavesNoHalfPicture) {
     EXPECT_EQ(names_in(directory / "out"), std::vector<std::string>{"circle-tips.csv"});
 }
 
-// With the real one, where it is installed.
+// Runs the real gnuplot, if it is installed.
 TEST(LabFiles, PicturesAreDrawn) {
     const TempDir directory;
     const Outcome outcome =
@@ -250,7 +251,7 @@ TEST(LabReport, CommandsCanBePasted) {
               "--isa avx2");
 }
 
-// Paths as they were typed: it is the shell that puts the user's home in the place of ~.
+// Paths appear as the user typed them. The shell replaces ~ with the user's home.
 TEST(LabReport, CommandsDoNotNameTheHome) {
     const char* const home = std::getenv("HOME");
     const std::string before = home ? home : "";
@@ -260,7 +261,7 @@ TEST(LabReport, CommandsDoNotNameTheHome) {
     };
     EXPECT_EQ(of("/home/someone/my texts/a.txt"), "ordo lab extrapolate --corpus ~/'my texts/a.txt'");
     EXPECT_EQ(of("/home/someoneelse/a.txt"), "ordo lab extrapolate --corpus /home/someoneelse/a.txt");
-    EXPECT_EQ(of("~/a.txt"), "ordo lab extrapolate --corpus '~/a.txt'"); // a folder of that name
+    EXPECT_EQ(of("~/a.txt"), "ordo lab extrapolate --corpus '~/a.txt'"); // a folder named ~
     if (home)
         setenv("HOME", before.c_str(), 1);
     else

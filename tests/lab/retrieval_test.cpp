@@ -15,7 +15,7 @@ using test::table;
 
 constexpr Token start = 0, first_word = 1, words = 200, first_sign = first_word + words, signs = 100;
 
-// Words " aaaa", " aaab", ..., then signs "#"; the text counts through the signs and now and then has a word.
+// The words " aaaa", " aaab", ..., then the signs "#". The text counts through the signs and sometimes has a word.
 Haystack made() {
     std::vector<Token> text;
     for (int i = 0; i < 3000; ++i) text.push_back(i % 10 == 0 ? first_word + i % words : first_sign + i % signs);
@@ -66,7 +66,7 @@ TEST(LabHaystack, TheKeyIsAskedForWhereItStood) {
                 EXPECT_EQ(static_cast<int>(keys.size()), needles);
                 EXPECT_EQ(values, needles);
                 const auto place = at - q.tokens.begin();
-                if (needles > 1) continue;                               // others may stand before it
+                if (needles > 1) continue;                               // other needles may precede it
                 EXPECT_EQ(place, depth == 0 ? 1 : depth == 1 ? 57 : 29); // 56 tokens of hay, half of them before it
             }
 }
@@ -80,7 +80,8 @@ TEST(LabHaystack, HayIsTheTextInItsOrder) {
         if (token < first_sign) continue;
         const Token sign = token - first_sign;
         if (before >= 0) {
-            EXPECT_TRUE(sign == (before + 1) % signs || sign == (before + 2) % signs); // a word may have stood between
+            // A word may have come between them.
+            EXPECT_TRUE(sign == (before + 1) % signs || sign == (before + 2) % signs);
         }
         before = sign;
     }
@@ -104,7 +105,7 @@ TEST(LabHaystack, TrainingAsksForEveryNeedle) {
                 EXPECT_EQ(stood[1], targets[at]);
             }
             EXPECT_EQ(asked, needles);
-            EXPECT_GE(targets[static_cast<std::size_t>(length) - 1], 0); // the last token asks
+            EXPECT_GE(targets[static_cast<std::size_t>(length) - 1], 0); // the last token is a question
             for (std::size_t at = static_cast<std::size_t>(length); at < tokens.size(); ++at) EXPECT_EQ(tokens[at], 0);
         }
 }
@@ -121,7 +122,7 @@ TEST(LabRetrieval, GridsOfLengthAndDepthAndNoVerdictFromQuick) {
     const auto& grid = test::picture<HeatMap>(result, "passkey-none");
     ASSERT_EQ(grid.values.size(), 4u);
     for (const auto& row : grid.values) ASSERT_EQ(row.size(), 5u);
-    // A learned table has rows for the trained length alone.
+    // A learned table only has rows for the trained length.
     const auto& learned = test::picture<HeatMap>(result, "needle-learned");
     for (std::size_t length = 0; length < 4; ++length)
         for (const double share : learned.values[length]) EXPECT_EQ(std::isnan(share), length > 0);

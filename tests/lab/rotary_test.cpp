@@ -18,7 +18,7 @@ protected:
     static inline std::unique_ptr<Result> result;
 };
 
-// Su et al. 2021, eq. 16: the identity is exact, and the other sign is another matrix.
+// Su et al. 2021, eq. 16: the identity is exact, and the other sign gives another matrix.
 TEST_F(LabRotary, ProductIsTheRotationOfTheDifference) {
     const tools::Figures& table = test::table(*result, "product");
     ASSERT_GE(table.rows.size(), 5u);
@@ -31,7 +31,7 @@ TEST_F(LabRotary, ProductIsTheRotationOfTheDifference) {
     EXPECT_NEAR(other_sign, 2.0, 1e-3);
 }
 
-// (R_i W_q x)^T (R_j W_k y) = x^T W_q^T R_(j-i) W_k y; without the transpose, or with the other sign, it is not.
+// (R_i W_q x)^T (R_j W_k y) = x^T W_q^T R_(j-i) W_k y. Without the transpose, or with the other sign, this fails.
 TEST_F(LabRotary, ScoreNeedsTheTransposeThatThePaperLeavesOut) {
     const tools::Figures& table = test::table(*result, "corrected");
     ASSERT_EQ(table.rows.size(), 5u);
@@ -42,7 +42,7 @@ TEST_F(LabRotary, ScoreNeedsTheTransposeThatThePaperLeavesOut) {
     }
 }
 
-// cos and partial sums of the formula, worked out apart from the engine.
+// The cosine and the partial sums of the formula, worked out independently of the engine.
 TEST_F(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
     const tools::Figures& table = test::table(*result, "distance");
     const std::tuple<const char*, double, double> expected[] = {{"1", .970, 31.5},   {"5", .737, 20.9},
@@ -54,8 +54,8 @@ TEST_F(LabRotary, AlignedScoresAndTheBoundFallAsTheFormulaSays) {
     }
 }
 
-// The mean of the cosines of 100 theta^(-2k/128), worked out apart from the engine.
-// It is drawn as what it is: above the score at every distance (RoFormer, section 3.4.3).
+// The mean of the cosines of 100 theta^(-2k/128), worked out independently of the engine. As a bound, the curve lies
+// above the score at every distance (RoFormer, section 3.4.3).
 TEST_F(LabRotary, TheBoundIsDrawnAboveTheScore) {
     const auto& curves = test::picture<Curves>(*result, "decay");
     ASSERT_EQ(curves.series.size(), 2u);
@@ -80,7 +80,7 @@ TEST_F(LabRotary, GreaterBasesDecayLater) {
     }
 }
 
-// The variance of a product of standard normal vectors is their width.
+// The variance of a product of two standard normal vectors is their width.
 TEST_F(LabRotary, RandomScoresAreNoiseAtEveryDistance) {
     for (const auto& row : test::table(*result, "distance").rows) {
         const double mean = test::number(row[1]), error = test::number(row[2]), deviation = test::number(row[3]);

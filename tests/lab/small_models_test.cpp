@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Training side by side: the same numbers as through BLAS, the same bits on any number of threads, and what a
-// layer without position can and cannot know.
+// Training many small models at once: the same numbers as through BLAS, the same bits on any number of threads, and the
+// limits of a layer without position.
 #include "core/parallel.h"
 #include "core/random.h"
 #include "encoding/base/registry.h"
@@ -34,7 +34,7 @@ protected:
     int threads_ = thread_count();
 };
 
-// Logits after a few steps, of two seeds of every encoding at once.
+// Logits of two seeds of every encoding after a few steps, trained at once.
 std::vector<std::vector<float>> trained_logits(int threads) {
     set_threads(threads);
     const std::vector<std::string> specs = all_specs();
@@ -53,8 +53,8 @@ std::vector<std::vector<float>> trained_logits(int threads) {
 
 TEST_F(LabSmallModels, SameBitsOnAnyNumberOfThreads) {
     const auto one = trained_logits(1);
-    EXPECT_NE(one[0], one[1]); // seeds
-    EXPECT_NE(one[0], one[2]); // encodings
+    EXPECT_NE(one[0], one[1]); // different seeds
+    EXPECT_NE(one[0], one[2]); // different encodings
     for (const int threads : {2, 3, 8}) EXPECT_EQ(trained_logits(threads), one) << threads;
 }
 
@@ -65,12 +65,13 @@ TEST_F(LabSmallModels, LearnsTheCorpusByHeart) {
     const Recipe r = corpus_recipe(corpus, 150);
     const Answers a = answers_of(corpus, prompts, small_model(r, "rope", 1, r.length, meter));
     EXPECT_LT(a.loss, entropy_after_beginnings(corpus) + 0.05);
-    EXPECT_GT(a.loss, entropy_after_beginnings(corpus) - 1e-3); // no model can be below it
+    EXPECT_GT(a.loss, entropy_after_beginnings(corpus) - 1e-3); // the lower bound for any model
     EXPECT_GT(a.food_in_place, 0.9);
     EXPECT_LT(a.food_next, 0.01);
 }
 
-// One layer without position reads a bag of words: the two orders are one, and each right answer costs a wrong one.
+// One layer without position sees a bag of words. It cannot distinguish the two orders, and each right answer costs a
+// wrong one.
 TEST_F(LabSmallModels, OneLayerWithoutPositionIsABagOfWords) {
     Meter meter = silent_meter();
     int silent = 0;
@@ -78,7 +79,7 @@ TEST_F(LabSmallModels, OneLayerWithoutPositionIsABagOfWords) {
         const Recipe one = chase_recipe(1, 20), two = chase_recipe(2, 20);
         const Chase c1 = ask_chase(small_model(one, spec, 4, one.length, meter), 4),
                     c2 = ask_chase(small_model(two, spec, 4, two.length, meter), 4);
-        EXPECT_GT(c2.change, 1e-5) << spec; // the mask gives the order away
+        EXPECT_GT(c2.change, 1e-5) << spec; // the mask reveals the order
         if (!says_nothing_of_position(spec, one.trunk.dims())) {
             EXPECT_GT(c1.change, 1e-5) << spec;
             continue;
@@ -98,7 +99,7 @@ TEST_F(LabSmallModels, WhatSaysNothingOfPosition) {
         EXPECT_FALSE(says_nothing_of_position(spec, dims)) << spec;
 }
 
-// Sentences "A chases B hunter A" or "A chases B prey B", of the pairs that are not kept back, in both orders.
+// Sentences "A chases B hunter A" or "A chases B prey B", of the pairs that are not held out, in both orders.
 TEST_F(LabSmallModels, ChasesInTraining) {
     const Recipe r = chase_recipe(1, 1);
     const auto length = static_cast<std::size_t>(r.length);

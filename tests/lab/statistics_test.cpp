@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Against printed tables, figures that others have published, and ones worked out by hand.
+// Compares with printed tables, published figures, and values worked out by hand.
 #include "tools/lab/math/statistics.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(LabStatistics, StudentsTable) {
     EXPECT_NEAR(t_quantile(0.5, 7), 0, 1e-9);
 }
 
-// 1, 2, 3: deviation 1, 4.3027 / sqrt(3).
+// 1, 2, 3: the deviation is 1, and the half width 4.3027 / sqrt(3).
 TEST(LabStatistics, IntervalOfThree) {
     const Mean m = mean_of(std::vector<double>{1, 2, 3});
     EXPECT_DOUBLE_EQ(m.mean, 2);
@@ -41,14 +41,14 @@ TEST(LabStatistics, OneValueHasNoInterval) {
     EXPECT_TRUE(std::isnan(m.half));
 }
 
-// Sums 4, 10 and 3 of 2, 4 and 1 values: a mean of 17/7, from which they are off by -6/7, 2/7 and 4/7, with squares of
-// 8/7 together; sqrt(8/7 3/2) / 7 times 4.3027.
+// The sums are 4, 10 and 3 of 2, 4 and 1 values, with a mean of 17/7. They differ from it by -6/7, 2/7 and 4/7, with
+// squares of 8/7 in total. The half width is sqrt(8/7 3/2) / 7 times 4.3027.
 TEST(LabStatistics, IntervalOverClusters) {
     const Mean m = mean_of_clusters(std::vector<double>{1, 3, 2, 2, 3, 3, 3}, std::vector<int>{7, 7, 2, 2, 2, 2, 9});
     EXPECT_NEAR(m.mean, 17 / 7.0, 1e-12);
     EXPECT_NEAR(m.half, 0.80479, 1e-4);
     EXPECT_TRUE(std::isnan(mean_of_clusters(std::vector<double>{1, 2}, std::vector<int>{0, 0}).half));
-    // Clusters of one value are runs.
+    // Clusters of one value are single runs.
     const std::vector<double> values{1, 2, 3};
     EXPECT_NEAR(mean_of_clusters(values, std::vector<int>{0, 1, 2}).half, mean_of(values).half, 1e-12);
 }
@@ -70,14 +70,14 @@ TEST(LabStatistics, WilsonsIntervalAsPublished) {
     EXPECT_EQ(wilson(0, 5).low, 0);
 }
 
-// The roots of (p - x)^2 = t^2 x (1 - x) / n, worked out apart from this program.
+// The roots of (p - x)^2 = t^2 x (1 - x) / n, worked out independently of this program.
 TEST(LabStatistics, SharesOfRunsStayProbabilities) {
-    // Mean 0.87, variance of the mean 0.0029: as much as 39 trials have.
+    // The mean is 0.87, and the variance of the mean 0.0029, as for 39 trials.
     const Share five = share_of(std::vector<double>{0.9, 1, 0.8, 0.95, 0.7});
     EXPECT_NEAR(five.mean, 0.87, 1e-12);
     EXPECT_NEAR(five.interval.low, 0.6592887, 1e-6);
     EXPECT_NEAR(five.interval.high, 0.9585841, 1e-6);
-    // No more trials than there were, here 3 times 64, all right.
+    // The effective number of trials is at most the actual one: here 3 times 64, all right.
     const Share all = share_of(std::vector<double>{1, 1, 1}, 64);
     EXPECT_NEAR(all.interval.low, 0.9120585, 1e-6);
     EXPECT_NEAR(all.interval.high, 1, 1e-12);
@@ -102,7 +102,7 @@ TEST(LabStatistics, VerdictsAreOfIntervals) {
     EXPECT_EQ(between({1, 2}, 0.5, 1.5), Verdict::undecided);
     EXPECT_EQ(between({1, 2}, 1.5, 2.5), Verdict::undecided);
     EXPECT_EQ(between({1, 2}, 2.5, 3.5), Verdict::missed);
-    // A single run decides nothing.
+    // A single run is never enough for a decision.
     for (const Verdict verdict : {above({}, 0), below({}, 0), between({}, -1, 1)})
         EXPECT_EQ(verdict, Verdict::undecided);
 }

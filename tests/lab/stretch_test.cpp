@@ -19,7 +19,7 @@ protected:
     static inline std::unique_ptr<Result> result;
 };
 
-// The formula: the same rotation, twice the length in the second turn; a norm divides by the length.
+// The formula gives the same rotation and twice the length in the second turn. A norm divides by the length.
 TEST_F(LabStretch, NormTakesTheStretchAway) {
     const tools::Figures& table = test::table(*result, "after-norm");
     ASSERT_EQ(table.rows.size(), 4u); // two periods, a short and a long embedding
@@ -49,7 +49,7 @@ TEST_F(LabStretch, PositionsAPeriodApartMeetAndNoOthers) {
     EXPECT_NEAR(cell(table, {{"position", "1"}, {"other", "6"}}, "apart"), 2 * std::acos(-1) / 6, 1e-9);
 }
 
-// Each ratio beside the length that it is of; 1 > s(t) |x| up to where floor(t / 36) + 1 exceeds 10 / |x|.
+// Each ratio names the length it belongs to. 1 > s(t) |x| holds until floor(t / 36) + 1 exceeds 10 / |x|.
 TEST_F(LabStretch, SentencesNameTheLengthsThatTheyAreOf) {
     const tools::Figures& table = test::table(*result, "after-norm");
     const double small = number(table.rows[0][1]), large = number(table.rows[1][1]);
@@ -65,7 +65,7 @@ TEST_F(LabStretch, SentencesNameTheLengthsThatTheyAreOf) {
         << result->pictures[0].title;
 }
 
-// 44 and 710 are near 7 and 113 turns: convergents of 2 pi.
+// 44 and 710 are near 7 and 113 periods, by convergents of 2 pi.
 TEST_F(LabStretch, WavesOfOneRadianNearlyMeetAt44And710) {
     const tools::Figures& table = test::table(*result, "near-collisions");
     EXPECT_NEAR(cell(table, {{"offset", "44"}}, "pair_0_off_by_radians"), .0177, 5e-5);

@@ -31,7 +31,7 @@ TEST_F(LabSwap, EveryPairRunsOrIsNamed) {
     bool learned = false;
     for (const auto& row : test::table(*result, "refused").rows) {
         learned |= std::get<std::string>(row[1]) == "learned";
-        EXPECT_NE(std::get<std::string>(row[2]).find("encoding."), std::string::npos); // the tensor that is lacking
+        EXPECT_NE(std::get<std::string>(row[2]).find("encoding."), std::string::npos); // names the missing tensor
     }
     EXPECT_TRUE(learned);
 }

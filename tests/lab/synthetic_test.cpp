@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every example of every task against a checker that reads the text and solves it anew.
+// Checks every example of every task with a checker that reads the text and solves it anew.
 #include "tools/lab/trained/synthetic.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 struct Parts {
-    std::vector<std::string> question, answer; // before and behind "="
+    std::vector<std::string> question, answer; // before and after "="
 };
 Parts parts_of(const Example& example) {
     const std::vector<std::string> words = split(text_of(example));
@@ -35,7 +35,7 @@ std::vector<std::string> with_end(std::vector<std::string> words) {
     return words;
 }
 
-// Lowest digit first, digit by digit with the numbers as a person would add them: as integers.
+// The sum with its lowest digit first, computed with integers.
 std::vector<std::string> sum_of(const std::vector<std::string>& question) {
     const auto plus = std::find(question.begin(), question.end(), "+");
     const auto number = [](auto first, auto last) {
@@ -45,7 +45,8 @@ std::vector<std::string> sum_of(const std::vector<std::string>& question) {
     };
     unsigned long long sum = number(question.begin(), plus) + number(plus + 1, question.end());
     std::vector<std::string> out;
-    for (auto i = question.begin(); i <= plus; ++i, sum /= 10) out.push_back(std::to_string(sum % 10)); // one more
+    // One digit more.
+    for (auto i = question.begin(); i <= plus; ++i, sum /= 10) out.push_back(std::to_string(sum % 10));
     EXPECT_EQ(sum, 0u);
     return out;
 }
@@ -53,13 +54,13 @@ std::vector<std::string> sum_of(const std::vector<std::string>& question) {
 void check_recall(const Parts& parts) {
     std::map<std::string, std::string> stored;
     for (std::size_t i = 0; i < parts.question.size(); i += 2) stored[parts.question[i]] = parts.question.at(i + 1);
-    EXPECT_EQ(stored.size() * 2, parts.question.size()); // no key twice
+    EXPECT_EQ(stored.size() * 2, parts.question.size()); // no key occurs twice
     std::set<std::string> asked;
     for (std::size_t i = 0; i < parts.answer.size(); i += 2) {
         EXPECT_EQ(stored.at(parts.answer[i]), parts.answer.at(i + 1));
         asked.insert(parts.answer[i]);
     }
-    EXPECT_EQ(asked.size(), stored.size()); // each once
+    EXPECT_EQ(asked.size(), stored.size()); // each key once
 }
 
 void check(std::string_view task, const Parts& parts) {
@@ -94,7 +95,7 @@ TEST(LabSyntheticTasks, AnswersAreRight) {
             }
 }
 
-// Nothing before "=" is scored; behind it everything, but for the keys that recall asks.
+// Nothing before "=" is scored. After it everything is scored except the keys that recall asks for.
 TEST(LabSyntheticTasks, ScoresTheAnswer) {
     for (const Task& task : tasks()) {
         const Example example = task.make(1, 7, 3);
@@ -110,10 +111,10 @@ TEST(LabSyntheticTasks, DrawnFromSeedAndIndexAlone) {
         EXPECT_EQ(task.make(1, 2, 8).tokens, task.make(1, 2, 8).tokens) << task.name;
         EXPECT_NE(task.make(1, 2, 8).tokens, task.make(1, 3, 8).tokens) << task.name;
         EXPECT_NE(task.make(1, 2, 8).tokens, task.make(2, 2, 8).tokens) << task.name;
-        std::set<Token> seen; // all of the alphabet comes up
+        std::set<Token> seen; // the whole alphabet occurs
         for (std::uint64_t i = 0; i < 200; ++i)
             for (const Token token : task.make(1, i, task.trained).tokens) seen.insert(token);
-        // Start, "=" and, where an answer ends, "."; letters, digits and "+", digits and keys, or bits.
+        // The start, "=" and, if an answer has an end, "."; and letters, digits and "+", digits and keys, or bits.
         const std::map<std::string_view, std::size_t> alphabet{
             {"copy", 29}, {"reverse", 29}, {"recall", 28}, {"parity", 5}, {"addition", 14}};
         EXPECT_EQ(seen.size(), alphabet.at(task.name)) << task.name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training that ends when a task is solved, what is counted of an answer, and verdicts on made-up runs.
+// Training that ends when a task is solved, the scores of an answer, and verdicts on made-up runs.
 #include "tests/lab/lab_run.h"
 #include "tests/temp_dir.h"
 #include "tools/lab/study/judgement.h"
@@ -13,7 +13,7 @@
 namespace ordo::lab {
 namespace {
 
-// One token that is always followed by another, which takes some tens of steps to learn.
+// One token that another always follows. It takes some tens of steps to learn.
 Recipe trivial(double solved) {
     Recipe r;
     r.trunk.vocab_size = 8;
@@ -44,18 +44,18 @@ int steps_until(double solved) {
 
 TEST(LabTasks, TrainingEndsSoonAfterTheTaskIsSolved) {
     const int early = steps_until(0.5), later = steps_until(0.05);
-    EXPECT_GT(early, 30); // the decay, and before it some
+    EXPECT_GT(early, 30); // the decay takes some steps, and so does the time before it
     EXPECT_LT(early, later);
     EXPECT_LT(later, 400);
     EXPECT_EQ(steps_until(1e-30), 400);
     EXPECT_EQ(steps_until(0), 400);
 }
 
-// Token by token through a session of its own.
+// Computed token by token by a separate session.
 TEST(LabTasks, ScoreCountsSymbolsAndEndsApart) {
     const Task& task = find_task("parity");
     Recipe recipe = recipe_of(task);
-    recipe.steps = 60; // so that some answers are right, some are not, and some are ends
+    recipe.steps = 60; // so that there are right answers, wrong ones and ends
     recipe.solved = 0;
     Meter meter(1, "", [](const std::string&) {});
     const int length = 13, samples = 5;
@@ -90,7 +90,7 @@ TEST(LabTasks, ScoreCountsSymbolsAndEndsApart) {
     EXPECT_LT(expected.right, expected.asked);
 }
 
-// A run that solved its task and then has so many of 100 symbols right at twice the length.
+// A run that solved its task, with so many of 100 symbols right at twice the length.
 TaskRun run_of(int right, bool solved = true, int far_exact = 0) {
     TaskRun run;
     run.steps = 1000;
@@ -110,13 +110,14 @@ protected:
 TEST_F(LabTaskVerdicts, OfTheOrderAreThoseOfTheIntervalOverSeeds) {
     const TaskRuns good{run_of(60), run_of(62), run_of(58)}, bad{run_of(30), run_of(31), run_of(29)};
     EXPECT_EQ(outcome(0, good, bad), "Expectation 1 held.");
-    // 0.3, 0.31 and 0.29 apart: 4.3027 * 0.01 / sqrt(3).
+    // The differences are 0.3, 0.31 and 0.29: 4.3027 * 0.01 / sqrt(3).
     EXPECT_EQ(outcome(0, bad, good), "Expectation 1 was missed (copy: `none` over alibi -0.300 +- 0.025).");
     EXPECT_EQ(outcome(0, {run_of(60), run_of(20), run_of(40)}, {run_of(30), run_of(31), run_of(29)}),
               "Expectation 1 is undecided (copy: `none` over alibi 0.100 +- 0.51).");
 }
 
-// Of two tasks 0.3 and 0.1 apart in every seed but one, where they are 0.3 and 0.16: 0.2, 0.2 and 0.23.
+// The two tasks differ by 0.3 and 0.1 in every seed but one, where they differ by 0.3 and 0.16. The means are 0.2, 0.2
+// and 0.23.
 TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
     plan.tasks.push_back(&find_task("reverse"));
     const TaskRuns high{run_of(60), run_of(60), run_of(60)}, low{run_of(30), run_of(30), run_of(30)},
@@ -129,7 +130,7 @@ TEST_F(LabTaskVerdicts, OfTheOrderOverTasksAreOfMeans) {
               std::string::npos);
 }
 
-// Of two seeds in which both solved the task, not of the third, which would have turned it.
+// Only the two seeds in which both solved the task count. The third would have reversed the verdict.
 TEST_F(LabTaskVerdicts, AreOfSeedsThatSolvedTheTask) {
     const TaskRuns good{run_of(60), run_of(60), run_of(0, false)}, bad{run_of(30), run_of(31), run_of(99)};
     EXPECT_EQ(outcome(0, good, bad), "Expectation 1 held.");
@@ -142,7 +143,7 @@ TEST_F(LabTaskVerdicts, AreOfSeedsThatSolvedTheTask) {
               "copy: solved by no encoding in every seed; in part by `none` (2 of 3 seeds); UNSOLVED after " +
                   std::to_string(find_task("copy").steps) + " steps with alibi.");
     EXPECT_EQ(solvers_of(plan, 0, {bad, bad}), "copy: solved by `none` (1000 steps), alibi (1000 steps).");
-    plan.seeds = 1; // as many as others say that it takes
+    plan.seeds = 1; // a single seed
     EXPECT_EQ(solvers_of(plan, 0, {{run_of(30)}, {run_of(30)}}),
               "copy, one seed: solved by `none` (1000 steps), alibi (1000 steps).");
 }
@@ -168,7 +169,8 @@ TEST(LabJudgement, ExtremesHaveAsManyDigitsAsTellThemApart) {
     EXPECT_EQ(extremes_of({.series = {curve("a", 0.5)}}), "0.5 (a)");
 }
 
-// Wilson's interval of 0 of 150 is below one half, that of 150 of 150 above it, that of 30, 25 and 20 of 50 around it.
+// Wilson's interval of 0 of 150 is below one half, and that of 150 of 150 above it. Those of 30, 25 and 20 of 50
+// contain one half.
 TEST_F(LabTaskVerdicts, OfFarLengthsAreThoseOfShares) {
     const TaskRuns none{run_of(9), run_of(9), run_of(9)},
         all{run_of(9, true, 50), run_of(9, true, 50), run_of(9, true, 50)},
@@ -185,7 +187,7 @@ TEST_F(LabTaskVerdicts, PicturesSayWhatIsLeftAtTheGreatestLength) {
               "mean of 3 seeds");
 }
 
-// As jobs of one encoding and seed each leave their runs.
+// The files of jobs that each ran one encoding and one seed.
 class LabTaskFiles : public testing::Test {
 protected:
     static TaskRun of_seed(std::uint64_t seed, int right) {
@@ -193,7 +195,7 @@ protected:
         run.seed = seed;
         return run;
     }
-    // Runs of copy, of which each encoding has as many.
+    // Writes runs of copy, the same number for each encoding.
     void put(const std::string& folder, const std::vector<std::string>& encodings,
              const std::vector<TaskRuns>& runs) const {
         const TaskPlan plan{{&find_task("copy")}, encodings, {1, 2}, static_cast<int>(runs[0].size()), 50};
@@ -215,7 +217,7 @@ protected:
 };
 
 TEST_F(LabTaskFiles, OfSeveralJobsAreTheRunsOfOne) {
-    const std::string rotary = "rope:theta=10000,width=4"; // a comma in a field
+    const std::string rotary = "rope:theta=10000,width=4"; // with a comma in a field
     const std::vector<TaskRuns> rope{{of_seed(7, 30), of_seed(8, 31)}}, none{{of_seed(7, 60), of_seed(8, 61)}};
     put("a", {rotary}, {{rope[0][0]}});
     put("b", {rotary}, {{rope[0][1]}});
@@ -242,7 +244,7 @@ TEST_F(LabTaskFiles, WhatNotAllHaveIsLeftOutByName) {
 
 TEST_F(LabTaskFiles, AreRefusedByLine) {
     put("a", {"none"}, {{of_seed(1, 30)}});
-    put("b", {"none"}, {{of_seed(1, 30)}}); // the same once more
+    put("b", {"none"}, {{of_seed(1, 30)}}); // an exact repeat
     EXPECT_EQ(refusal(), "");
     put("b", {"none"}, {{of_seed(1, 31)}});
     EXPECT_NE(refusal().find("tasks-runs.csv: line 3: expected one result of copy, none, seed 1"), std::string::npos);
@@ -256,7 +258,7 @@ TEST_F(LabTaskFiles, AreRefusedByLine) {
         put_text("b", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n" + rows);
         EXPECT_NE(refusal().find("tasks-runs.csv: " + phrase), std::string::npos) << refusal();
     };
-    refused(",,0,0,1,10,64,64,640,640,0\n", "line 2: expected some of copy, reverse"); // as a reader begins
+    refused(",,0,0,1,10,64,64,640,640,0\n", "line 2: expected some of copy, reverse"); // without task and encoding
     refused("copied,none,2,10,1,10,50,50,500,500,0\n", "line 2: expected some of copy, reverse");
     refused("copy,none,2,10,1,10,50,51,500,500,0\n", "line 2: expected from 0 to 50 exact answers");
     refused("copy,none,2,10,1,10,50,-1,500,500,0\n", "line 2: expected from 0 to 50 exact answers");
@@ -267,10 +269,10 @@ TEST_F(LabTaskFiles, AreRefusedByLine) {
             "line 3: expected 10 steps as at the run's first length, found 11");
     refused("copy,none,2,10,1,10,60,50,500,500,0\ncopy,none,2,10,2,20,60,50,500,500,0\n",
             "line 3: expected each run to be asked 50 examples");
-    refused("copy,none,1,999,1,10,50,50,100,100,0\ncopy,none,1,999,2,20,50,0,100,30,0\n", // of a: 1000 steps
+    refused("copy,none,1,999,1,10,50,50,100,100,0\ncopy,none,1,999,2,20,50,0,100,30,0\n", // 1000 steps
             "line 3: expected one result of copy, none, seed 1");
     put_text("a", "task,encoding,seed,steps,times,length,examples,exact,asked,right,ended\n"
-                  "copy,none,2,10,2,20,50,50,500,500,0\n"); // alone, too, a file begins with the trained length
+                  "copy,none,2,10,2,20,50,50,500,500,0\n"); // even a single file begins with the trained length
     EXPECT_NE(refusal().find("a/tasks-runs.csv: line 2: expected each run at the same lengths, from the trained one"),
               std::string::npos);
     put_text("b", "task,encoding\n");
@@ -278,7 +280,7 @@ TEST_F(LabTaskFiles, AreRefusedByLine) {
     EXPECT_NE(refusal().find("expected a column seed"), std::string::npos);
 }
 
-// A folder of such files beside one of weights.
+// A folder of such files together with one of weights.
 TEST_F(LabTaskFiles, StandBesideWeights) {
     put("tasks", {"none", "alibi"}, {{of_seed(1, 60)}, {of_seed(1, 30)}});
     std::filesystem::create_directories(dir / "weights");
@@ -292,7 +294,7 @@ TEST_F(LabTaskFiles, StandBesideWeights) {
     EXPECT_EQ(std::count(result.found.begin(), result.found.end(),
                          "Tasks, from 1 file: 1 seed of each of 2 encodings on 1 task."),
               1);
-    try { // alone it does not stand for the shipped weights
+    try { // a folder of runs does not replace the shipped weights
         test::run("extrapolate", {"--model", runs.c_str(), "--corpus", corpus.c_str()});
         ADD_FAILURE();
     } catch (const Error& error) {

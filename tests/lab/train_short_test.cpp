@@ -15,7 +15,7 @@ namespace {
 using test::number;
 using test::table;
 
-// 0.45 + 0.1 / 16 for each of two letters, 0.1 / 16 for each of 14: worked out by hand.
+// 0.45 + 0.1 / 16 for each of two letters, and 0.1 / 16 for each of 14, worked out by hand.
 TEST(LabLetterSource, TwoLettersMostlyFollow) {
     EXPECT_NEAR(LetterSource::entropy(), 2 * 0.45625 * 0.784715 + 14 * 0.00625 * 5.075174, 1e-5);
     const std::vector<Token> text = LetterSource().window(1, 7, 16000);
@@ -28,7 +28,7 @@ TEST(LabLetterSource, TwoLettersMostlyFollow) {
         std::sort(followers.rbegin(), followers.rend());
         int all = 0;
         for (const int count : followers) all += count;
-        if (all < 500) continue; // one that hardly comes
+        if (all < 500) continue; // a rare letter
         ++letters;
         for (const int i : {0, 1})
             EXPECT_NEAR(followers[static_cast<std::size_t>(i)] / static_cast<double>(all), 0.45625,
@@ -66,7 +66,7 @@ TEST(LabTrainShort, QuickDecidesNothingAboutWhatItTrainsTooLittle) {
     std::set<double> lengths;
     for (const auto& row : runs.rows) {
         lengths.insert(number(row[1]));
-        EXPECT_GT(number(row[3]), LetterSource::entropy()); // nobody knows more than the table
+        EXPECT_GT(number(row[3]), LetterSource::entropy()); // no model can beat the table
         EXPECT_LT(number(row[3]), 1.1 * std::log(16));
         EXPECT_NEAR(number(row[3]), (number(row[4]) + number(row[5])) / 2, 1e-9);
     }
@@ -75,7 +75,7 @@ TEST(LabTrainShort, QuickDecidesNothingAboutWhatItTrainsTooLittle) {
         EXPECT_TRUE(std::get<std::string>(row[4]).starts_with("undecided")) << std::get<std::string>(row[4]);
     for (const auto& row : table(result, "steps").rows) {
         EXPECT_GT(number(row[1]), 0);
-        // Weights, their gradients and two averages of them are the least of it.
+        // At least the weights, their gradients and two running averages.
         EXPECT_GT(number(row[2]) * 1048576, 16.0 * 2 * (4 * 64 * 64 + 3 * 64 * 128));
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What `ordo lab word-order` and `ordo lab tasks` refuse; what they compute is tested part by part beside this.
+// Errors of `ordo lab word-order` and `ordo lab tasks`. Other tests in this folder check their computations part by
+// part.
 #include "tests/temp_dir.h"
 #include "tests/tools/program.h"
 
@@ -16,7 +17,8 @@ TEST(LabTrainedExperiments, RefuseTasksThatThereAreNot) {
     expect_error(run_program({"lab", "tasks", "--encodings", "ropes"}), 2, "ropes");
 }
 
-// The prompts that a text has no words for are skipped, with their pictures and sentences; order is asked all the same.
+// A prompt is skipped, with its pictures and sentences, if the text lacks its words. The other questions are still
+// asked.
 TEST(LabTrainedExperiments, SkipWhatACorpusHasNoWordsFor) {
     const TempDir dir;
     std::ofstream(dir.path() / "no-food.txt") << "the cat is good\n";
@@ -38,7 +40,7 @@ TEST(LabTrainedExperiments, RefuseCorporaThatTheyCannotRead) {
     expect_error(run_program({"lab", "word-order", "--corpus", (dir.path() / "none.txt").string()}), 5, "none.txt");
 }
 
-// Of a corpus in which neither "food is" nor "good is" begins a sentence, and food follows "carbohydrates are".
+// A corpus in which neither "food is" nor "good is" begins a sentence, and food follows "carbohydrates are".
 TEST(LabTrainedExperiments, SayWhatACorpusDoesNotLetThemAsk) {
     const TempDir dir;
     std::ofstream(dir.path() / "own.txt") << "the food is good\ncarbohydrates are food\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts of a corpus small enough to count by hand, and the built-in one against what `word-order` says of it.
+// Counts of a corpus small enough to count by hand, and the counts that `word-order` states of its built-in corpus.
 #include "tools/lab/trained/word_corpus.h"
 #include "tools/lab/trained/word_questions.h"
 
@@ -35,7 +35,8 @@ TEST(LabWordCorpus, ByHand) {
     expect_near(after_beginning(corpus, std::vector<Token>{2, 1}), {1, 0, 0, 0, 0});
     expect_near(after_beginning(corpus, {}), {0, 2 / 3.0, 1 / 3.0, 0, 0});
     EXPECT_TRUE(after_beginning(corpus, std::vector<Token>{2, 2}).empty());
-    // Three first words leave ln 3 - 2/3 ln 2 each, two third words ln 2 each, the other six nothing.
+    // Each of the three first words costs ln 3 - 2/3 ln 2, and each of two third words ln 2. The other six cost
+    // nothing.
     EXPECT_NEAR(entropy_after_beginnings(corpus),
                 (3 * (std::log(3.0) - 2 / 3.0 * std::log(2.0)) + 2 * std::log(2.0)) / 11, 1e-12);
 }
@@ -58,7 +59,7 @@ TEST(LabWordCorpus, RefusesWhatItCannotUse) {
     EXPECT_NO_THROW(parse_corpus(line.substr(2), "x"));
 }
 
-// A corpus that lacks a word of a prompt is not asked it, and is asked the others.
+// If the corpus lacks a word of a prompt, that prompt is skipped and the others are asked.
 TEST(LabWordCorpus, AsksWhatItHasTheWordsFor) {
     EXPECT_EQ(missing_words(built_in_corpus()), "");
     EXPECT_EQ(missing_words(tiny()), "'food', 'is', 'good', 'carbohydrates', 'are'");
@@ -72,7 +73,8 @@ TEST(LabWordCorpus, AsksWhatItHasTheWordsFor) {
     const WordCorpus own = parse_corpus("food is good\nthe food is red\n", "own");
     EXPECT_EQ(missing_words(own), "'carbohydrates', 'are'");
     const Answers some = answers_of(own, prompts_of(own));
-    EXPECT_NEAR(some.food_is, js_distance({0, 0, 0, 1, 0, 0}, {0, 0, 0, 0.5, 0, 0.5}), 1e-12); // good of good and red
+    // Good, against good and red.
+    EXPECT_NEAR(some.food_is, js_distance({0, 0, 0, 1, 0, 0}, {0, 0, 0, 0.5, 0, 0.5}), 1e-12);
     EXPECT_EQ(some.food_is_truth, 0);
     EXPECT_TRUE(std::isnan(some.food_next));
 }
@@ -91,8 +93,8 @@ TEST(LabWordCorpus, BuiltIn) {
     EXPECT_EQ(corpus.words.size() - 1, 34u);
 }
 
-// What is counted here by eye: of "is" 11 times good 3, warm 2, fresh 2, a, brown, cold once, sweet 2 ... the two
-// sentences that begin with "food is" go on with good and warm.
+// Counted by eye. Of 12 words after "is", good comes 3 times; warm, fresh and sweet twice; a, brown and cold once.
+// The two sentences that begin with "food is" continue with good and warm.
 TEST(LabWordCorpus, ReferenceLines) {
     const WordCorpus corpus = built_in_corpus();
     const Prompts prompts = prompts_of(corpus);
@@ -118,7 +120,7 @@ TEST(LabWordCorpus, ReferenceLines) {
     EXPECT_NEAR(guess.food_next, 1 / 35.0, 1e-12);
     EXPECT_NEAR(guess.loss, std::log(35.0), 1e-12);
     const Answers counted = answers_of(corpus, prompts, unigram(corpus));
-    EXPECT_NEAR(counted.food_next, 7 / 106.0, 1e-12); // seven times food among 86 words and 20 ends
+    EXPECT_NEAR(counted.food_next, 7 / 106.0, 1e-12); // food occurs seven times among 86 words and 20 ends
 }
 
 } // namespace

@@ -47,7 +47,7 @@ TEST_F(LabWorkedExamples, NotebookOfWidthSix) {
     EXPECT_NE(result->found[0].find("reproduced"), std::string::npos);
 }
 
-// As the notebook prints its class's output, rows 1 and 4, over its own right table.
+// Rows 1 and 4 of the notebook's class, as the notebook prints them, next to its own correct table.
 TEST_F(LabWorkedExamples, ClassBesideTheRightTable) {
     const tools::Figures& table = test::table(*result, "class-test");
     ASSERT_EQ(table.rows.size(), 20u); // 10 positions, each twice
@@ -58,12 +58,12 @@ TEST_F(LabWorkedExamples, ClassBesideTheRightTable) {
     EXPECT_NEAR(number(table.rows[8][4]), 1.8566e-03, 1e-7);
     EXPECT_NEAR(number(table.rows[3][2]), .8415, 5.1e-5);
     EXPECT_NEAR(number(table.rows[3][4]), .0464, 5.1e-5);
-    EXPECT_TRUE(std::holds_alternative<std::monostate>(table.rows[3][8])); // the right one has 6
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(table.rows[3][8])); // the correct table has 6 columns
 }
 
 TEST_F(LabWorkedExamples, SegmentsAddOneRowToAllTheirWords) {
     const tools::Figures& table = test::table(*result, "segments");
-    ASSERT_EQ(table.rows.size(), 18u); // p, s and the sum of six words
+    ASSERT_EQ(table.rows.size(), 18u); // p, s and the sum for six words
     for (std::size_t i = 0; i < 6; ++i) {
         const std::size_t p = 3 * i, s = p + 1, segment = 3 * (i / 3 * 3) + 1;
         for (std::size_t j = 3; j < 7; ++j) {
