@@ -26,11 +26,11 @@ bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
 AddedTokens::Set::Set(std::vector<Sought> tokens) {
     std::stable_sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.text < b.text; });
     for (const Sought& sought : tokens) {
-        if (sought.text.empty() || sought.text == entries_.back().text) continue; // nothing to find, or found already
+        if (sought.text.empty() || sought.text == entries_.back().text) continue; // nothing to find, or a duplicate
         const std::uint32_t shorter = shorter_of(sought.text);
         const Entry& next = entries_[shorter];
         const Entry& far = entries_[next.far];
-        // Two jumps of one length make one of twice the length; else the step is the jump.
+        // Two jumps of equal length make one of twice the length. Otherwise the jump is a single step.
         const bool twice = shorter != 0 && next.depth - far.depth == far.depth - entries_[far.far].depth;
         entries_.push_back({sought.text, sought.token, shorter, twice ? far.far : shorter, next.depth + 1});
         longest_ = std::max(longest_, sought.text.size());
@@ -38,8 +38,8 @@ AddedTokens::Set::Set(std::vector<Sought> tokens) {
     }
 }
 
-// The longest entry that a text behind all of them begins with. What it shares with the last one it may
-// share with others of that one's chain, and with no more.
+// The longest entry that is a prefix of a text sorted after all entries. Such a prefix is the last entry or in its
+// chain.
 std::uint32_t AddedTokens::Set::shorter_of(std::string_view text) const {
     auto at = static_cast<std::uint32_t>(entries_.size() - 1);
     while (!text.starts_with(entries_[at].text)) at = entries_[at].shorter;
@@ -68,7 +68,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer& norma
     std::sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.content < b.content; });
     std::size_t bytes = 0;
     for (const AddedToken& token : tokens_) bytes += token.content.size();
-    Allowance allowance(where, bytes); // of all together
+    Allowance allowance(where, bytes); // for all tokens together
     for (const AddedToken& token : tokens_) {
         if (!token.normalized) continue;
         normalized_.push_back(token.content);
@@ -95,7 +95,7 @@ const AddedToken* AddedTokens::find(std::string_view content) const {
 void AddedTokens::split(std::string_view text, bool special, bool normalized,
                         const std::function<void(std::string_view)>& on_text,
                         const std::function<void(Token)>& on_token) const {
-    std::size_t begin = 0; // of the text that has not been handed on
+    std::size_t begin = 0; // of the text that has not been passed on yet
     for (std::size_t i = 0; i < text.size() && !sets_.empty();) {
         const auto& found = sets_[(normalized ? 2 : 0) + (special ? 1 : 0)].longest_at(text.substr(i));
         if (found.token == nullptr) {

@@ -8,7 +8,7 @@
 namespace ordo {
 namespace {
 
-// NFKC makes 11 times as much of one character, and published tokenizers at most 5 times of a whole text.
+// NFKC expands one character by a factor of up to 11. Published tokenizers expand a whole text by at most 5.
 constexpr std::size_t growth_per_byte = 31, least_growth = std::size_t{1} << 16;
 // A published pattern backtracks through a run of blanks once or twice.
 constexpr std::uint64_t steps_per_byte = 256, least_steps = std::uint64_t{1} << 24;
@@ -41,7 +41,7 @@ void Allowance::step(std::uint64_t n, std::string_view where) {
     steps_ -= n;
 }
 
-// The clock of the processor is a call of the system: it is read at most 50 times a second.
+// Reading the processor's clock is a system call, so it happens at most 50 times a second.
 void Allowance::check_time(std::string_view where) {
     if (++asked_ % 4 != 0) return;
     const auto now = std::chrono::steady_clock::now();

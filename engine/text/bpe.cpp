@@ -16,7 +16,7 @@ std::string text_or_none(const JsonValue& model, std::string_view key, const std
     return is_null(model, key) ? std::string() : get_string(model, key, where);
 }
 
-// Names the merge that a spelling belongs to when the vocabulary lacks it.
+// Throws an error that names the merge if the vocabulary lacks one of its spellings.
 std::vector<Merge> read_merges(const PackedStrings& pairs, const Vocabulary& vocabulary, const std::string& prefix,
                                const std::string& where) {
     std::vector<Merge> merges;
@@ -46,7 +46,7 @@ void check_repeats(const MergeTable& table, const std::string& where) {
     }
 }
 
-// ignore_merges: a piece that is a token as a whole is that token.
+// ignore_merges: a piece that is a token as a whole becomes that token.
 class WholePieces {
 public:
     WholePieces(const JsonValue& model, const ModelParts& parts)
@@ -67,7 +67,7 @@ private:
     bool wanted_;
 };
 
-// On bytes, each of which has a token: a piece starts as its bytes.
+// BPE on bytes, each of which has a token: a piece starts as its bytes.
 class ByteBpe final : public TokenModel {
 public:
     ByteBpe(const JsonValue& model, const ModelParts& parts, const std::array<Token, 256>& byte_ids)
@@ -91,7 +91,7 @@ private:
     WholePieces whole_;
 };
 
-// On characters.
+// BPE on characters.
 class CharBpe final : public TokenModel {
 public:
     CharBpe(const JsonValue& model, const ModelParts& parts)
@@ -117,8 +117,8 @@ public:
     }
 
 private:
-    // Appends the tokens of single characters. An unknown one is put down when the next known one or another
-    // unknown comes, but bytes overtake it: so it is in Hugging Face's library.
+    // Appends the tokens of single characters. As in Hugging Face's library, an unknown one is appended only before the
+    // next known one or at another unknown one, so fallback bytes in between come before it.
     void spell(std::string_view piece, std::vector<Token>& out, std::string& spelling) const {
         bool unknown_waits = false;
         for (std::size_t at = 0; at < piece.size();) {
@@ -137,7 +137,7 @@ private:
     }
 
     const Vocabulary& vocabulary_;
-    std::string prefix_, suffix_; // of what does not begin a piece, and of what ends it
+    std::string prefix_, suffix_; // of spellings inside a piece, and at its end
     MergeTable merges_;
     ByteFallback bytes_;
     WholePieces whole_;
@@ -145,7 +145,7 @@ private:
     Token unknown_ = Vocabulary::absent;
 };
 
-// On the characters that spell bytes, some of which have no token: those that training never met.
+// BPE on the characters that spell bytes. Characters that training never saw have no token.
 class SpelledBpe final : public TokenModel {
 public:
     SpelledBpe(const JsonValue& model, const ModelParts& parts) : characters_(model, parts) {}
@@ -158,7 +158,7 @@ private:
     CharBpe characters_;
 };
 
-// The token of each byte, absent where there is none.
+// The token of each byte; absent where there is none.
 std::array<Token, 256> find_bytes(const Vocabulary& vocabulary) {
     std::array<Token, 256> ids{};
     for (std::size_t byte = 0; byte < ids.size(); ++byte)

@@ -10,7 +10,7 @@
 namespace ordo {
 namespace {
 
-// The file that all of them have, but for what they have learned.
+// The tokenizer.json of every such tokenizer, without the learned parts.
 constexpr std::string_view frame_of_file =
     R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,)"
     R"("pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},)"

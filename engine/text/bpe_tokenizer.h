@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Byte-level BPE as it is made here: the text is cut as GPT-2 cuts it (pre_tokenizer.h), each piece starts as its
-// bytes, and the adjacent pair whose merge was learned first is merged, leftmost first, until none is left.
+// The byte-level BPE that Ordo trains. The text is split with GPT-2's pattern (pre_tokenizer.h), and each piece starts
+// as its bytes. Then the adjacent pair with the earliest merge is merged, leftmost first, until none is left.
 #pragma once
 
 #include "text/added_tokens.h"
@@ -9,11 +9,11 @@
 
 namespace ordo {
 
-// What such a tokenizer is made of. The 256 single bytes must be among the tokens, and added ones either repeat an
-// entry of tokens or continue the ids; or Error(model).
+// The parts of such a tokenizer. Throws Error(model) unless the 256 single bytes are among the tokens, and each added
+// token either repeats an entry of tokens or continues the ids.
 struct BpeParts {
     std::vector<std::string> tokens; // the bytes of each id
-    std::vector<Merge> merges;       // the first learned first
+    std::vector<Merge> merges;       // in the order learned
     std::vector<AddedToken> added;
 };
 

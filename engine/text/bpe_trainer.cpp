@@ -13,16 +13,16 @@
 namespace ordo {
 namespace {
 
-// A piece of the corpus that occurs count times, as the tokens it is made of so far.
+// A piece of the corpus that occurs count times, as its current tokens.
 struct Word {
     std::vector<Token> ids;
     std::int64_t count = 0;
 };
 
-// Far above any word, and any language's worth of them. What is longer is cut: each merge goes through its words whole.
+// Far above any word of any language. Longer pieces are cut, because each merge scans its whole words.
 constexpr std::size_t longest_word = std::size_t{1} << 16; // bytes
 constexpr std::size_t most_words = std::size_t{1}
-                                   << 28; // bytes of different words; those that come later are not counted
+                                   << 28; // bytes of distinct words; later new words are not counted
 
 std::vector<Word> count_words(std::string_view corpus) {
     const AddedTokens separator({{0, std::string(end_of_text_name)}});
@@ -52,7 +52,7 @@ std::vector<Word> count_words(std::string_view corpus) {
     return words;
 }
 
-// Every pair's count, kept up to date while words change.
+// The count of every pair, updated as words change.
 class PairCounts {
 public:
     explicit PairCounts(std::vector<Word> words) : words_(std::move(words)) {
@@ -64,7 +64,7 @@ public:
         queue_changed();
     }
 
-    // The most frequent pair, false if none occurs twice.
+    // The most frequent pair; false if every pair occurs at most once.
     bool best(Token& left, Token& right) {
         for (; !queue_.empty(); queue_.pop()) {
             const Candidate top = queue_.top();
@@ -78,7 +78,7 @@ public:
         return false;
     }
 
-    // Puts product in the place of the pair, from left to right in each word that holds it.
+    // Replaces the pair with product, from left to right in each word that contains it.
     void merge(Token left, Token right, Token product) {
         const std::vector<std::uint32_t> where = std::move(pairs_.at(key(left, right)).words);
         for (const std::size_t w : where) {
@@ -89,7 +89,7 @@ public:
                 merged_.push_back(pair ? product : word.ids[i]);
                 i += pair ? 1 : 0;
             }
-            if (merged_.size() == word.ids.size()) continue; // merged away since it was noted
+            if (merged_.size() == word.ids.size()) continue; // merged since it was recorded
             for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], -word.count, w);
             word.ids.assign(merged_.begin(), merged_.end());
             for (std::size_t i = 0; i + 1 < word.ids.size(); ++i) change(word.ids[i], word.ids[i + 1], word.count, w);
@@ -101,7 +101,7 @@ private:
     struct Pair {
         std::int64_t count = 0;
         std::int64_t queued = 0;          // the count of its newest entry in the queue
-        std::vector<std::uint32_t> words; // that hold it, or once did
+        std::vector<std::uint32_t> words; // that contain it, or once did
     };
     struct Candidate {
         std::int64_t count;
@@ -142,7 +142,7 @@ private:
     std::vector<Word> words_;
     std::unordered_map<std::uint64_t, Pair> pairs_;
     std::priority_queue<Candidate> queue_;
-    std::vector<std::uint64_t> changed_; // pairs counted anew since the last queue_changed()
+    std::vector<std::uint64_t> changed_; // pairs whose counts changed since the last queue_changed()
     std::vector<Token> merged_;
 };
 

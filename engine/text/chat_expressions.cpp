@@ -7,7 +7,7 @@
 
 namespace ordo {
 
-// A literal from its opening quote on; text is left behind its closing one.
+// Takes a literal, including its quotes, from the start of text.
 std::string take_literal(std::string_view& text) {
     const char quote = text.front();
     std::string literal;
@@ -15,7 +15,7 @@ std::string take_literal(std::string_view& text) {
     for (; at < text.size() && text[at] != quote; ++at) {
         if (text[at] == '\\' && at + 1 < text.size()) {
             const char next = text[++at];
-            if (next != '\n') literal += next == 'n' ? '\n' : next == 't' ? '\t' : next; // as Python reads literals
+            if (next != '\n') literal += next == 'n' ? '\n' : next == 't' ? '\t' : next; // as in Python's literals
         } else {
             literal += text[at];
         }
@@ -26,7 +26,7 @@ std::string take_literal(std::string_view& text) {
 
 namespace {
 
-// What is neither a literal nor an operator, up to the next one.
+// Takes the text before the next literal or operator.
 std::string_view take_operand(std::string_view& text) {
     std::size_t at = 0;
     int depth = 0;
@@ -50,7 +50,7 @@ std::string_view take_operand(std::string_view& text) {
 }
 
 ChatPart part_of(std::string_view operand) {
-    std::string plain; // without white space, as with ["key"] for ['key']
+    std::string plain; // without white space, and with ['key'] for ["key"]
     for (const char c : operand)
         if (c != ' ' && c != '\n' && c != '\t') plain += c == '"' ? '\'' : c;
     bool trims = false;

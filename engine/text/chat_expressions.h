@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The expressions of a chat template in Jinja, read but not run. In
-// {{ '[INST] ' + message['content'] | trim + eos_token }} operands stand between literals.
+// The expressions of a chat template in Jinja, which are read but not run. In {{ '[INST] ' + message['content'] | trim
+// + eos_token }} operands alternate with literals.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@ namespace ordo {
 
 struct ChatPart {
     enum Kind { text, content, role, start, end, other } kind;
-    std::string literal = {}; // of text; the operand of other, where it is alone
+    std::string literal = {}; // of text; the operand of other, if it is the only one
     bool trims = false;       // content
 };
 
-// The value of a literal from its opening quote on; text is left behind its closing one.
+// Takes a literal, including its quotes, from the start of text, and returns its value.
 std::string take_literal(std::string_view& text);
-// The literal that begins at a place, behind its quote, or nothing. No mark is as long as the limit, which bounds the
-// time.
+// The literal whose content begins at a place, after its quote; empty if there is none. Marks are shorter than its
+// length limit, which bounds the time.
 std::string literal_at(std::string_view text, std::size_t place);
 
 std::vector<ChatPart> parts_of(std::string_view expression);
 
-// Where the mark that ends an expression stands, "}}" or "%}", outside of literals; npos if it does not.
+// The place of the mark that ends an expression, "}}" or "%}", outside of literals; npos if there is none.
 std::size_t end_of_expression(std::string_view text, std::size_t begin, std::string_view mark);
 
-// Calls with the parts of each expression in {{ }}.
+// Calls call(parts) for each expression in {{ }}.
 template <class Call>
 void for_each_expression(std::string_view text, const Call& call) {
     for (std::size_t at = text.find("{{"); at < text.size(); at = text.find("{{", at)) {

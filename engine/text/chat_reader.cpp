@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a chat template in Jinja says of its form: read from its literals, not run.
+// The form of a chat template in Jinja, found from its literals without running it.
 #include "core/error.h"
 #include "core/trimmed.h"
 #include "text/chat_expressions.h"
@@ -12,7 +12,7 @@
 namespace ordo {
 namespace {
 
-// Whether a line feed follows some mark, in its literal or in the next one: '<|end|>\n', '<|end|>' + '\n'.
+// Whether a line feed follows the mark, in its literal or in the next one: '<|end|>\n', '<|end|>' + '\n'.
 bool line_feed_after(std::string_view text, std::string_view mark) {
     for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
         const std::size_t next = text.find_first_not_of("'\"+ ", at + mark.size());
@@ -28,8 +28,8 @@ ChatForm mistral_form(std::string_view text) {
     return spaces ? ChatForm::mistral_v3 : ChatForm::mistral_nemo;
 }
 
-// What stands before and after the only content among the parts. Nothing if there is none or more, or if a part
-// cannot be read.
+// The text before and after the only content among the parts. Empty if there is no content or more than one, or if a
+// part cannot be read.
 std::optional<ChatTemplate::Around> around_content(std::span<const ChatPart> parts) {
     ChatTemplate::Around around;
     bool found = false;
@@ -47,7 +47,7 @@ std::optional<ChatTemplate::Around> around_content(std::span<const ChatPart> par
     return around;
 }
 
-// How the template writes what a user says and what is answered.
+// Reads how the template writes the messages of the user and of the assistant.
 void read_turns(ChatTemplate& chat, std::string_view text) {
     for_each_expression(text, [&](const std::vector<ChatPart>& parts) {
         const std::optional<ChatTemplate::Around> around = around_content(parts);
@@ -61,7 +61,7 @@ void read_turns(ChatTemplate& chat, std::string_view text) {
     });
 }
 
-// How it writes a message of any role: '<|im_start|>' + role + '\n' + content + '<|im_end|>\n'.
+// Reads how the template writes a message of any role: '<|im_start|>' + role + '\n' + content + '<|im_end|>\n'.
 void read_marked(ChatTemplate& chat, std::string_view text) {
     const ChatMarks marks = marks_of(chat.form);
     for_each_expression(text, [&](const std::vector<ChatPart>& parts) {
@@ -72,10 +72,10 @@ void read_marked(ChatTemplate& chat, std::string_view text) {
     });
 }
 
-// ---- What else a template does -------------------------------------------------------------------
+// ---- Other parts of a template -------------------------------------------------------------------
 
-// What Llama 3.1 and later put before the system's text. The date is the template's own, not today's, so that texts
-// repeat.
+// The text that Llama 3.1 and later put before the system's. It uses the date of the template instead of today's, so
+// that the output is reproducible.
 std::string date_of(std::string_view text) {
     constexpr std::string_view set = "date_string = ";
     const std::string trained = literal_at(text, text.find("Cutting Knowledge Date: "));
@@ -86,7 +86,7 @@ std::string date_of(std::string_view text) {
     return {};
 }
 
-// What it writes after the head of an answer that is to come.
+// The text that the template writes after the head of the next answer.
 std::string opening_of(const ChatTemplate& chat, std::string_view text) {
     const std::size_t prompt = text.rfind("add_generation_prompt");
     if (prompt == text.npos) return {};
@@ -97,12 +97,12 @@ std::string opening_of(const ChatTemplate& chat, std::string_view text) {
         const std::string literal = literal_at(text, at);
         if (!literal.starts_with(whole)) continue;
         std::string opening = literal.substr(whole.size());
-        if (opening.find("</think>") == opening.npos) return opening; // or it is for whoever asks for no thoughts
+        if (opening.find("</think>") == opening.npos) return opening; // otherwise it is the variant without thoughts
     }
     return {};
 }
 
-// Whether it asks for a role in another way than by comparing it: then it writes any.
+// Whether it uses a role other than in a comparison. Then it writes any role.
 bool writes_any_role(std::string_view text) {
     for (const std::string_view item : {"['role']", "[\"role\"]", ".role"})
         for (std::size_t at = text.find(item); at != text.npos; at = text.find(item, at + 1)) {
@@ -122,7 +122,7 @@ ChatTemplate::System system_of(std::string_view text) {
     return writes_any_role(text) || !has("role") ? System::written : System::dropped;
 }
 
-// The form whose marks it has the most of, and those that it lacks.
+// The form with the most matching marks, and the marks that the template lacks.
 std::string why_refused(std::string_view text) {
     struct Known {
         ChatForm form;

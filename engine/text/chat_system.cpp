@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The system prompt that a chat template has of its own.
+// The default system prompt of a chat template.
 #include "text/chat_expressions.h"
 #include "text/chat_template.h"
 
@@ -11,7 +11,7 @@
 namespace ordo {
 namespace {
 
-// A variable that is set to a literal which is not empty, or words that only a template's own system prompt has.
+// Whether a variable is set to a non-empty literal, or words occur that only a default system prompt has.
 bool sets_system(std::string_view text) {
     for (const std::string_view variable : {"system_message = ", "system_prompt = "})
         for (std::size_t at = text.find(variable); at != text.npos; at = text.find(variable, at + 1)) {
@@ -21,7 +21,7 @@ bool sets_system(std::string_view text) {
     return text.find("Reasoning Mode: ") != text.npos;
 }
 
-// Today's date in a format of strftime. Nothing for a format that is long or has other conversions than these.
+// Today's date in a format of strftime. Empty for a long format, or one with other conversions than these.
 std::optional<std::string> today(const std::string& format) {
     constexpr std::string_view conversions = "YymdbBaAjHMS%";
     for (std::size_t at = format.find('%'); at != format.npos; at = format.find('%', at + 2))
@@ -35,9 +35,9 @@ std::optional<std::string> today(const std::string& format) {
     return std::string(date.data(), size);
 }
 
-// The value of a variable that Mistral's templates take where no message is the system's, from Small 3 on:
+// The value of a variable that Mistral's templates, from Small 3 on, use if there is no system message:
 //   {% set today = strftime_now("%Y-%m-%d") %}{% set default_system_message = "It is " + today + "." %}
-// Nothing if it is not written or takes more than this to compute.
+// Empty if there is none, or if it needs more computation than this.
 std::optional<std::string> system_variable(std::string_view text) {
     constexpr std::string_view set = "set default_system_message = ";
     std::size_t at = text.find(set);
@@ -61,7 +61,7 @@ std::optional<std::string> system_variable(std::string_view text) {
     return value;
 }
 
-// The next occurrence of a mark from places that only grow. Each byte is searched once, however often it is asked.
+// The next occurrence of a mark from increasing places. Each byte is searched once over all calls.
 class Next {
 public:
     Next(std::string_view text, std::string_view mark) : text_(text), mark_(mark), found_(text.find(mark)) {}
@@ -72,17 +72,17 @@ public:
 
 private:
     std::string_view text_, mark_;
-    std::size_t found_; // npos is behind every place
+    std::size_t found_; // npos is after every place
 };
 
-// The conditions that enclose a place of a template, for places that only grow.
+// The conditions around a place of a template, for increasing places.
 class Conditions {
 public:
     enum class On { messages, tools, more };
 
     explicit Conditions(std::string_view text) : text_(text), ends_(text, "%}"), at_(text.find("{%")) {}
 
-    // What decides whether the text at that place is written.
+    // The kind of condition that decides whether the text at that place is written.
     On at(std::size_t place) {
         while (at_ < place) {
             const std::size_t begin = at_ + 2, end = std::min(ends_.from(begin), text_.size());
@@ -104,7 +104,7 @@ private:
                                                                  : On::more);
             ++n_[index(open_.back())];
         } else if (!open_.empty() && tag.starts_with("el") && open_.back() == On::tools) {
-            --n_[index(On::tools)]; // the else of a test for tools is what is written without them
+            --n_[index(On::tools)]; // the else of a test for tools is written without them
             open_.back() = On::messages;
             ++n_[index(On::messages)];
         } else if (!open_.empty() && tag.starts_with("endif")) {
@@ -144,8 +144,8 @@ DefaultSystem default_system(const ChatTemplate& chat, std::string_view text) {
         const std::string_view body = text.substr(begin, end - begin);
         if (body[0] == '\'' || body[0] == '"') continue; // the end of a literal
         const On on = conditions.at(at);
-        if (on == On::tools) continue; // which nobody gives here
-        // A second head before the end of the first is no prompt.
+        if (on == On::tools) continue; // Ordo never passes tools
+        // A second head before the end of the first means that this is not a prompt.
         const bool plain = on == On::messages && heads.from(begin) > end &&
                            body.find_first_of("'\"{}\\") == body.npos && (found.text.empty() || found.text == body);
         if (!plain) return {{}, true};

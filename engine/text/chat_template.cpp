@@ -38,7 +38,7 @@ ChatMarks marks_of(ChatForm form) {
 
 namespace {
 
-// What an earlier answer says after its thoughts.
+// The part of an earlier answer after its thoughts.
 std::string_view without_thoughts(std::string_view text) {
     constexpr std::string_view end = "</think>";
     const std::size_t at = text.rfind(end);
@@ -66,7 +66,7 @@ std::string write_marked(const ChatTemplate& chat, std::span<const ChatMessage> 
         out += marks.after;
     }
     for (const ChatMessage& message : messages) {
-        if (merges && message.role == "system") { // it has no such role
+        if (merges && message.role == "system") { // the form has no system role
             system = message.text + "\n\n";
             continue;
         }
@@ -83,11 +83,11 @@ std::string write_marked(const ChatTemplate& chat, std::span<const ChatMessage> 
     return out;
 }
 
-// The forms that put marks around what the user says: before USER after_user before_answer ANSWER after_answer.
+// The forms that put marks around a user's message: before USER after_user before_answer ANSWER after_answer.
 struct InstMarks {
     std::string_view before, after, before_answer, after_answer;
     std::string_view before_system, after_system;
-    enum class System { first, last, apart } system; // in the first or the last of the user's messages, or before them
+    enum class System { first, last, apart } system; // in the user's first or last message, or before them
     bool trims_user, trims_answer;
 };
 
@@ -124,7 +124,7 @@ bool by_turns(ChatForm form) {
     return form == ChatForm::llama2 || (form >= ChatForm::mistral && form <= ChatForm::mistral_small3);
 }
 
-// The user's and the assistant's messages by turns.
+// The alternating messages of the user and the assistant.
 std::string write_inst(const ChatTemplate& chat, std::span<const ChatMessage> messages) {
     using System = InstMarks::System;
     const InstMarks marks = inst_marks_of(chat);
@@ -143,7 +143,7 @@ std::string write_inst(const ChatTemplate& chat, std::span<const ChatMessage> me
             fail(ErrorCode::usage, "messages: expected user and assistant by turns for ", name_of(chat.form),
                  ", found two of \"", message.role, '"');
         if (users_turn) {
-            // From the second on, Llama's turns begin as a text does.
+            // From the second on, each of Llama's turns begins with <s>, as a text does.
             const bool begins = chat.user ? chat.user->begins : chat.form == ChatForm::llama2;
             append(begins && !out.empty() ? "<s>" : "", marks.before);
             const bool here = marks.system == System::first || i + 1 == messages.size();

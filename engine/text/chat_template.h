@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A conversation as the text that a model was trained on. Files carry a Jinja template for it; running those would
-// take an interpreter, and most are one of a few forms, which are recognised by the marks that they put around a
-// message. Any other is refused by name.
+// Writes a conversation in the form of the text on which a model was trained. Files contain a Jinja template for it,
+// which would need an interpreter. Most templates have one of a few forms, which are recognised by their marks around a
+// message. Other templates are refused by name.
 #pragma once
 
 #include "ordo.h"
@@ -30,60 +30,60 @@ enum class ChatForm {
 };
 std::string_view name_of(ChatForm form);
 
-// A form, and what a template that has it writes in a way of its own.
+// A form, with the variations of one template.
 struct ChatTemplate {
-    ChatTemplate(ChatForm of_form) : form(of_form) {} // NOLINT: as that form's first templates write
+    ChatTemplate(ChatForm of_form) : form(of_form) {} // NOLINT: as in that form's first templates
 
-    // What stands around a text, and whether white space around it goes.
+    // The text around a message, and whether white space at the message's ends is removed.
     struct Around {
         std::string before, after;
         bool trims = false;
-        bool begins = false; // with the token that begins a text
+        bool begins = false; // with the beginning-of-text token
     };
-    // A system message is written, is left out without a word, or is an error.
+    // A system message is written, silently dropped, or an error.
     enum class System { written, dropped, refused };
 
     ChatForm form;
-    std::optional<Around> user, answer; // of the forms that take turns
-    std::optional<Around> marked;       // of the others: between the role and the text, and after it
+    std::optional<Around> user, answer; // of the forms with alternating turns
+    std::optional<Around> marked;       // of the other forms: between the role and the text, and after it
     System system = System::written;
-    std::string dated;           // Llama 3.1: what the system message, which is always there, begins with
-    std::string opening;         // what an answer begins with, after its head: "<think>\n"
+    std::string dated;           // Llama 3.1: the beginning of the system message, which is always written
+    std::string opening;         // the beginning of an answer, after its head: "<think>\n"
     bool drops_thoughts = false; // of earlier answers, up to </think>
 };
 
-// Of the text of a template; where names it in errors. Throws Error(model) for one that is none of them, with the form
-// that it is nearest to.
+// The form of a template's text; where names it in errors. Throws Error(model) for an unknown form, with the nearest
+// one.
 ChatForm recognise_chat(std::string_view chat_template, std::string_view where);
 ChatTemplate read_chat(std::string_view chat_template, std::string_view where);
 
-// The system prompt that a template puts before a conversation without one.
+// The system prompt that a template adds to a conversation without one.
 struct DefaultSystem {
-    std::string text;    // empty: none, or none that could be read
-    bool unread = false; // there is one, of which only an interpreter could tell what it is
+    std::string text;    // empty: there is none, or it could not be read
+    bool unread = false; // there is one, but only an interpreter could read it
 };
 DefaultSystem default_system(const ChatTemplate& chat, std::string_view chat_template);
 
-// The marks of the forms that name the role before each message.
+// The marks of the forms that write the role before each message.
 struct ChatMarks {
     std::string_view before, after_role, after; // before ROLE after_role TEXT after
     std::string_view assistant;                 // the name of that role
-    bool trims;                                 // white space around a text
+    bool trims;                                 // white space around a text is removed
 };
 ChatMarks marks_of(ChatForm form);
 
-// What ends a message of the assistant: a special token, by its name.
+// The special token, by name, at the end of an assistant's message.
 std::string_view end_of_message(ChatForm form);
 
 struct ChatMessage {
     std::string role; // system, user, assistant
     std::string text;
 };
-// The messages in that form, as the template in Jinja writes them, and with answer the beginning of the assistant's
-// next one. A beginning token is not among it, since the tokenizer's frame has it; special tokens stand in it by
-// their names. A form without a role for the system puts its text before the first user's. Throws Error(usage) for a
-// role that is not known, for a system message that the template refuses, and for messages of which a form cannot
-// tell whose they are: those that do not take turns.
+// Writes the messages in that form, as the Jinja template does; with `answer`, also the beginning of the assistant's
+// next message. The beginning-of-text token is omitted, as the tokenizer's frame has it. Special tokens are written by
+// name. A form without a system role puts its text before the user's first message. Throws Error(usage) for an unknown
+// role, for a system message that the template refuses, and for messages that do not alternate where the form requires
+// it.
 std::string write_chat(const ChatTemplate& chat, std::span<const ChatMessage> messages, bool answer = true);
 
 } // namespace ordo

@@ -24,7 +24,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
     if (done > 0) text = out.append(text, done);
 }
 
-// BERT's spaces before punctuation and contractions.
+// Removes BERT's spaces before punctuation and contractions.
 void clean_up(std::string& token) {
     static constexpr std::string_view pairs[][2] = {
         {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
@@ -52,7 +52,7 @@ Decoder make_metaspace_decoder(const JsonValue& c, const std::string& where) {
     };
 }
 
-// Once the tokens are one text, only its beginning is in sight.
+// If the tokens are one text, only the start of that text can be stripped.
 Decoder make_strip(const JsonValue& c, const std::string& where, bool fused) {
     const std::string content = get_string(c, "content", where);
     constexpr auto most = std::numeric_limits<std::int32_t>::max();
@@ -86,7 +86,7 @@ void decode_byte(std::string& token, bool, Allowance&) {
     if (const int byte = byte_of_spelling(token); byte >= 0) token.assign(1, static_cast<char>(byte));
 }
 
-// fused: the tokens that come in are parts of one text; and those that go out.
+// fused: whether the incoming tokens are parts of one text; set to the same for the outgoing tokens.
 Decoder make_component(const JsonValue& c, const std::string& where, bool& fused) {
     const std::string& type = type_of(c, where);
     if (type == "Strip") return make_strip(c, where, fused);

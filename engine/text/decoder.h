@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The decoders of a tokenizer.json: what a token's spelling reads as. Each does what Hugging Face's of the same name
-// does, a token at a time, since text is handed on as it comes; what would need the tokens after it is refused by
-// name. One that stands for a byte gives that byte, where that library writes U+FFFD for bytes that are not UTF-8.
+// The decoders of a tokenizer.json, which turn a token's spelling into text. Each works like Hugging Face's decoder of
+// that name, a token at a time, as the text is streamed. A decoder that needs later tokens is refused by name. A token
+// for a byte gives that byte, where that library writes U+FFFD for bytes that are not UTF-8.
 #pragma once
 
 #include "io/json.h"
@@ -11,14 +11,14 @@
 
 namespace ordo {
 
-// Turns the spelling of a token into its text; first: no token stands before it. The allowance is for all tokens
-// together: Error(limit).
+// Turns the spelling of a token into its text; first: it is the first token. The allowance is for all tokens together:
+// Error(limit).
 using Decoder = std::function<void(std::string& token, bool first, Allowance& allowance)>;
 
-// Of the member of that name, null (spaces between the tokens) or a component. Throws Error(model).
+// Makes a decoder from that member: null (spaces between the tokens) or a component. Throws Error(model).
 Decoder make_decoder(const JsonValue& component, const std::string& where);
 
-// Whether it takes spellings for bytes in GPT-2's alphabet: ByteLevel, alone or in a Sequence.
+// Whether it reads spellings in GPT-2's byte alphabet: ByteLevel, alone or in a Sequence.
 bool decodes_bytes(const JsonValue& component, const std::string& where);
 
 } // namespace ordo

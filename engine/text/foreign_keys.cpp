@@ -73,7 +73,7 @@ public:
 private:
     void visit(std::string_view section, const JsonValue& component) {
         const JsonValue* type = find_member(component, "type");
-        if (type == nullptr || !type->string()) return; // refused where it is read
+        if (type == nullptr || !type->string()) return; // refused by its reader
         const auto found = std::find_if(known().begin(), known().end(), [&](const Known& each) {
             return each.section == section && each.type == *type->string();
         });

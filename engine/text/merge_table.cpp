@@ -8,7 +8,7 @@
 
 namespace ordo {
 
-// Sorted arrays rather than a hash: a file chooses its ids, and could choose them to collide.
+// Sorted arrays instead of a hash: a file could choose ids that collide.
 MergeTable::MergeTable(std::vector<Merge> merges, std::size_t n_tokens)
     : merges_(std::move(merges)), entries_(merges_.size()), first_of_(n_tokens + 1) {
     for (const Merge& merge : merges_) ++first_of_[static_cast<std::size_t>(merge.left) + 1];
@@ -52,7 +52,7 @@ void MergeTable::apply(std::vector<Token>& ids, std::size_t begin, Scratch& scra
         heap.pop_back();
         const auto i = static_cast<std::uint32_t>(top);
         auto& symbol = symbols[i];
-        if (symbol.rank != top >> 32) continue; // one of the two has been merged since
+        if (symbol.rank != top >> 32) continue; // one of the two has been merged already
         auto& gone = symbols[symbol.next];
         symbol.id = merges_[symbol.rank].product;
         symbol.next = gone.next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The merges of a BPE and their application to one piece in O(n log n).
+// The merges of a BPE, applied to one piece in O(n log n).
 #pragma once
 
 #include "ordo.h"
@@ -20,14 +20,14 @@ public:
     static constexpr std::uint32_t none = 0xffffffff;
 
     MergeTable() = default;
-    // Ids lie in 0 .. n_tokens - 1; of equal pairs the first counts.
+    // Ids are 0 .. n_tokens - 1. Of equal pairs the first is used.
     MergeTable(std::vector<Merge> merges, std::size_t n_tokens);
 
     const std::vector<Merge>& merges() const { return merges_; }
-    // The index in merges() of a pair; none if it is not there.
+    // The index of a pair in merges(); none if it is missing.
     std::uint32_t rank(Token left, Token right) const;
 
-    // Memory that apply() reuses from call to call.
+    // Memory that apply() reuses between calls.
     struct Scratch {
         struct Symbol {
             Token id;
@@ -37,7 +37,7 @@ public:
         std::vector<Symbol> symbols;
         std::vector<std::uint64_t> heap; // rank << 32 | index of the left symbol, the least on top
     };
-    // Merges the ids in place: the lowest rank first, of equal ones the leftmost.
+    // Merges the ids in place: the lowest rank first, then the leftmost.
     void apply(std::vector<Token>& ids, std::size_t begin, Scratch& scratch) const;
 
 private:

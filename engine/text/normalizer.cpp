@@ -15,7 +15,7 @@ namespace {
 
 using unicode::Form;
 
-// Rewrites the text a character at a time; write(point, bytes, out) appends what becomes of one.
+// Rewrites the text a character at a time; write(point, bytes, out) appends the replacement of a character.
 template <class Write>
 void map_chars(std::string& text, const Allowance& allowance, const Write& write) {
     std::string out;
@@ -89,7 +89,7 @@ Normalizer make_bert(const JsonValue& c, const std::string& where) {
     };
 }
 
-// ---- SentencePiece's older one ---------------------------------------------------------------
+// ---- SentencePiece's older normalizer ----------------------------------------------------------
 
 void nmt(std::string& text, const Allowance& allowance) {
     map_chars(text, allowance, [](char32_t c, std::string_view bytes, std::string& out) {
@@ -105,7 +105,7 @@ void nmt(std::string& text, const Allowance& allowance) {
     });
 }
 
-// ---- The rest --------------------------------------------------------------------------------
+// ---- Other normalizers -------------------------------------------------------------------------
 
 Normalizer make_strip(const JsonValue& c, const std::string& where) {
     const bool left = get_bool(c, "strip_left", where), right = get_bool(c, "strip_right", where);
@@ -156,7 +156,7 @@ Normalizer make_replace(const JsonValue& c, const std::string& where) {
     const auto regex = std::make_shared<Regex>(pattern_of(c, where), where);
     return [regex, content = get_string(c, "content", where)](std::string& text, Allowance& allowance) {
         std::string out;
-        // Stretches of UTF-8 apart from what lies between them.
+        // Valid UTF-8 is separated from other bytes.
         for (std::string_view rest = text; !rest.empty();) {
             std::size_t valid = 0, done = 0;
             while (const std::size_t length = utf8_length(rest.substr(valid))) valid += length;
@@ -186,7 +186,7 @@ Normalizer make_component(const JsonValue& c, const std::string& where) {
     if (type == "Precompiled") {
         if (is_null(c, "precompiled_charsmap")) return {};
         const std::string name = where + ": precompiled_charsmap";
-        // Ours, for maps from SentencePiece's own files and GGUF; Hugging Face's library ignores it.
+        // An extension of Ordo, for maps from SentencePiece's own files and GGUF; Hugging Face's library ignores it.
         const bool longest = !is_null(c, "match") && get_string(c, "match", where) == "longest";
         return make_precompiled(from_base64(get_string(c, "precompiled_charsmap", where), name), name,
                                 longest ? MapMatch::longest : MapMatch::shortest);
@@ -269,7 +269,7 @@ void add_components(const JsonValue& c, std::string_view key, const std::string&
 
 } // namespace
 
-// Arrays nest no deeper than JSON's limit.
+// Arrays nest at most to JSON's limit.
 std::vector<Component> components_of(const JsonValue& component, std::string_view key, const std::string& where) {
     std::vector<Component> components;
     add_components(component, key, where, components);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The normalizers of a tokenizer.json: what changes a text before it is cut. Each does what Hugging Face's of the
-// same name does; bytes that are not UTF-8 pass unchanged, unless the normalizer drops or replaces U+FFFD.
+// The normalizers of a tokenizer.json, which change a text before it is split. Each works like Hugging Face's of that
+// name. Bytes that are not UTF-8 pass unchanged, unless the normalizer drops or replaces U+FFFD.
 #pragma once
 
 #include "io/json.h"
@@ -10,14 +10,14 @@
 
 namespace ordo {
 
-// An empty one changes nothing. The allowance is asked before the text grows: Error(limit).
+// An empty Normalizer changes nothing. It checks the allowance before the text grows: Error(limit).
 using Normalizer = std::function<void(std::string& text, Allowance& allowance)>;
 
-// Of the member of that name, null or a component. Throws Error(model) naming a component that is not known.
+// Makes a normalizer from that member, null or a component. Throws Error(model) with the name of an unknown component.
 Normalizer make_normalizer(const JsonValue& component, const std::string& where);
 
-// Which entry of a character map a text is changed by: SentencePiece takes the longest that the text begins with,
-// Hugging Face's library the shortest.
+// The entry of a character map that is applied to a text: SentencePiece uses the longest match, Hugging Face's library
+// the shortest.
 enum class MapMatch { shortest, longest };
 // The character map of a SentencePiece model (precompiled_charsmap, not in base 64). Throws Error(model).
 Normalizer make_precompiled(std::string map, const std::string& where, MapMatch which = MapMatch::shortest);
@@ -25,22 +25,22 @@ Normalizer make_precompiled(std::string map, const std::string& where, MapMatch 
 std::string to_base64(std::string_view bytes);
 std::string from_base64(std::string_view text, const std::string& where); // throws Error(model)
 
-// Puts content in the place of what a component's member "pattern" matches: {"String": text} or {"Regex": pattern}.
-// A decoder has such a component too.
+// Replaces the matches of a component's member "pattern" with content: {"String": text} or {"Regex": pattern}. Decoders
+// use it too.
 Normalizer make_replace(const JsonValue& component, const std::string& where);
 
-// The pattern of such a member, in PCRE2's syntax.
+// The pattern of that member, in PCRE2's syntax.
 std::string pattern_of(const JsonValue& component, const std::string& where);
 
-// What a component calls itself.
+// The type of a component.
 const std::string& type_of(const JsonValue& component, const std::string& where);
-// A component in its order, with its own name for errors.
+// A component of a list, with its name for errors.
 struct Component {
     const JsonValue& value;
     std::string where;
 };
-// A component, or the members of a Sequence, which stand in its member `key`, and of the Sequences in it. Null does
-// nothing and is left out. Throws Error(model) for more than max_components.
+// Lists a component, or the members of a Sequence, from its member `key`, and of the Sequences in it. Null is skipped.
+// Throws Error(model) for more than max_components.
 inline constexpr std::size_t max_components = 64;
 std::vector<Component> components_of(const JsonValue& component, std::string_view key, const std::string& where);
 bool get_bool_or(const JsonValue& object, std::string_view key, const std::string& where, bool otherwise);

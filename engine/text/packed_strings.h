@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Many short strings side by side in one piece of memory.
+// Many short strings, contiguous in memory.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ordo {
 
-// 4 GiB at most in all.
+// At most 4 GiB in all.
 class PackedStrings {
 public:
     void add(std::string_view text) {

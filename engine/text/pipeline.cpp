@@ -12,14 +12,14 @@
 namespace ordo {
 namespace {
 
-// Remembers, for one call, where in its output the tokens of earlier pieces stand. A slot holds one
-// piece and the next one that falls into it takes its place: bounded memory, nothing to tune.
+// Caches, for one call, the places of earlier pieces' tokens in its output. A slot holds one piece and is overwritten
+// by the next piece with that slot: memory is bounded.
 class PieceCache {
 public:
     explicit PieceCache(std::size_t text_size)
         : slots_(text_size < min_text ? 0 : std::bit_floor(std::min(text_size / 8, max_slots))) {}
 
-    // Appends the tokens of piece as they were found before; false if they are not remembered.
+    // Appends the cached tokens of a piece; false if they are not cached.
     bool copy(std::string_view piece, std::vector<Token>& out) const {
         const std::size_t at = slot_of(piece);
         if (at == slots_.size() || slots_[at].piece != piece) return false;
@@ -41,9 +41,9 @@ private:
     };
     static constexpr std::size_t min_text = 4096; // shorter texts repeat too little
     static constexpr std::size_t max_slots = 1 << 16;
-    static constexpr std::size_t max_piece = 64; // longer ones hardly ever come twice
+    static constexpr std::size_t max_piece = 64; // longer pieces hardly ever repeat
 
-    // The index of a piece's slot; none has slots_.size().
+    // The index of a piece's slot; slots_.size() for a piece without one.
     std::size_t slot_of(std::string_view piece) const {
         if (slots_.empty() || piece.size() > max_piece) return slots_.size();
         return std::hash<std::string_view>()(piece) % slots_.size();
@@ -67,7 +67,7 @@ public:
         };
         std::size_t bytes = 0;
         for (std::size_t id = 0; id < special_.size(); ++id) bytes += 2 * spelling(id).size();
-        Allowance allowance(where, bytes); // of all tokens together, each first and not
+        Allowance allowance(where, bytes); // for all tokens together, each as the first and not
         for (std::size_t id = 0; id < special_.size(); ++id)
             add_text(spelling(id), added[id] != nullptr && (added[id]->special || p_.decodes_bytes), allowance);
         if (texts_ == first_texts_) first_texts_ = {};
@@ -119,7 +119,7 @@ private:
             p_.model->encode(piece.text, out, scratch);
             cache.remember(piece.text, first, out.size() - first);
         };
-        // What lies between added tokens is normalised and cut as if it stood alone.
+        // The text between added tokens is normalised and split on its own.
         const auto on_part = [&](std::string_view part) {
             const bool first = part.data() == text.data();
             std::string changed;
@@ -138,11 +138,11 @@ private:
         p_.added.split(text, special, false, on_part, on_token);
     }
 
-    // exact: it reads as it is spelled, but for the spaces that a decoder may put before it. So does a special token,
-    // whose name it is, and an added one where others spell bytes.
+    // exact: the text is the spelling, apart from spaces that a decoder may put before it. This holds for special
+    // tokens, and for added tokens if the others spell bytes.
     void add_text(std::string_view spelling, bool exact, Allowance& allowance) {
         std::string text(spelling), first_text(spelling);
-        if (!spelling.empty()) { // nothing comes of an id that no token has
+        if (!spelling.empty()) { // an unused id has no text
             p_.decode(text, false, allowance);
             p_.decode(first_text, true, allowance);
         }
@@ -155,7 +155,7 @@ private:
     Pipeline p_;
     std::string where_;
     std::vector<bool> special_;         // of each id
-    PackedStrings texts_, first_texts_; // of each id; no first ones if they are the same
+    PackedStrings texts_, first_texts_; // of each id; first_texts_ is empty if both are the same
     std::size_t longest_ = 0;           // in bytes
 };
 

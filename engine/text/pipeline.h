@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A tokenizer put together from the components of its file.
+// A tokenizer built from the components of its file.
 #pragma once
 
 #include "text/added_tokens.h"
@@ -12,7 +12,7 @@
 namespace ordo {
 
 struct Pipeline {
-    TokenizerFile file; // as it was read, but the spellings, which the vocabulary has
+    TokenizerFile file; // without the spellings, which the vocabulary has
     std::unique_ptr<const Vocabulary> vocabulary;
     AddedTokens added;
     Normalizer normalize;
@@ -21,17 +21,17 @@ struct Pipeline {
     Decoder decode;
     bool decodes_bytes = false;
     Frame frame;
-    int n_tokens = 0; // of the vocabulary and those added
+    int n_tokens = 0; // of the vocabulary and the added tokens
     std::vector<std::string> ignored;
 };
 
-// where names the decoder in errors: Error(limit) if it makes too much of the tokens.
+// where names the decoder in errors: Error(limit) if it makes the tokens too long.
 std::unique_ptr<Tokenizer> make_tokenizer(Pipeline pipeline, const std::string& where);
 
-// A file that has been taken apart, checked and put together; where names it in errors. Throws Error(model).
+// Checks the parts of a file and builds the tokenizer; where names it in errors. Throws Error(model).
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view where);
 
-// The file that a pipeline was made of, as text.
+// Writes the pipeline as its file.
 std::string write_tokenizer(const Pipeline& pipeline);
 
 } // namespace ordo

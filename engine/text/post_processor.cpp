@@ -80,14 +80,14 @@ Frame::Part tokens(std::vector<Token> ids, int segment = 0) {
     return {-1, std::move(ids), segment};
 }
 
-// [CLS] A [SEP] B [SEP], B and what follows of segment 1
+// [CLS] A [SEP] B [SEP]. B and the tokens after it are in segment 1.
 Frame make_bert(const JsonValue& c, const FrameReader& reader) {
     const Token sep = reader.named(c, "sep"), cls = reader.named(c, "cls");
     return {{tokens({cls}), {0, {}, 0}, tokens({sep})},
             {tokens({cls}), {0, {}, 0}, tokens({sep}), {1, {}, 1}, tokens({sep}, 1)}};
 }
 
-// <s> A </s> </s> B </s>, all of segment 0
+// <s> A </s> </s> B </s>, all in segment 0.
 Frame make_roberta(const JsonValue& c, const FrameReader& reader) {
     const Token sep = reader.named(c, "sep"), cls = reader.named(c, "cls");
     return {{tokens({cls}), {0, {}, 0}, tokens({sep})},
@@ -114,7 +114,7 @@ Frame make_frame(const JsonValue& component, std::size_t vocab_size, const std::
     Frame frame;
     bool framed = false;
     for (const Component& c : components_of(component, "processors", where)) {
-        if (type_of(c.value, c.where) == "ByteLevel") continue; // it trims offsets, no more
+        if (type_of(c.value, c.where) == "ByteLevel") continue; // it only trims offsets
         if (std::exchange(framed, true)) fail(ErrorCode::model, c.where, ": a second frame is not supported");
         frame = make_component(c.value, vocab_size, c.where);
     }

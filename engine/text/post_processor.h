@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The post-processors of a tokenizer.json: what is put around a text.
+// The post-processors of a tokenizer.json, which add tokens around a text.
 #pragma once
 
 #include "io/json.h"
@@ -7,7 +7,7 @@
 
 namespace ordo {
 
-// Of the member of that name, null or a component; of a tokenizer with so many tokens. Throws Error(model).
+// Makes a frame from that member, null or a component, for a tokenizer with so many tokens. Throws Error(model).
 Frame make_frame(const JsonValue& component, std::size_t vocab_size, const std::string& where);
 
 } // namespace ordo

@@ -15,11 +15,11 @@
 namespace ordo {
 namespace {
 
-// \s is spelled White_Space: PCRE2's own also takes U+180E, which Unicode has not called a space since 6.3.
-// Each alternative is a run of one class, or steps back one character: no match takes more than linear time.
+// \s is spelled White_Space: PCRE2's \s also includes U+180E, which Unicode 6.3 and later do not count as a space. Each
+// alternative is a run of one class, or steps back one character, so no match takes more than linear time.
 constexpr char gpt2_pattern[] = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+)"
                                 R"(|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+)";
-// \w+|[^\w\s]+ in the syntax of Rust's regex crate, whose \w takes joiners too.
+// \w+|[^\w\s]+ in the syntax of Rust's regex crate, whose \w includes joiners.
 constexpr char whitespace_pattern[] = R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+)"
                                       R"(|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+)";
 
@@ -28,14 +28,14 @@ const Regex& gpt2_regex() {
     return regex;
 }
 
-// ---- What segments a text into matches and what lies between ----------------------------------
+// ---- Splitting a text into matches and the text between -------------------------------------------
 
 void match_gpt2(std::string_view text, Allowance& allowance,
                 const std::function<void(std::size_t, std::size_t)>& found) {
     gpt2_regex().each(text, allowance, found);
 }
 
-// Calls found(begin, end) for each match of a stretch of UTF-8.
+// Calls found(begin, end) for each match in a run of UTF-8.
 using Matcher = std::function<void(std::string_view, Allowance&, const std::function<void(std::size_t, std::size_t)>&)>;
 
 Matcher match_regex(std::string_view pattern, const std::string& where) {
@@ -56,7 +56,7 @@ Matcher match_chars(Is is) {
     };
 }
 
-// Cuts one stretch of UTF-8.
+// Splits one run of UTF-8.
 void split_valid(const Matcher& match, Behaviour behaviour, bool invert, const Piece& piece, Allowance& allowance,
                  const PieceSink& sink) {
     Splitter splitter(behaviour, piece, sink);
@@ -94,7 +94,7 @@ PreTokenizer make_splitting(const Matcher& match, Behaviour behaviour, bool inve
 
 // ---- Components -------------------------------------------------------------------------------
 
-// Each piece that one makes goes through the next: no deeper than max_components and two.
+// Each piece of one component goes through the next. The depth is at most max_components and two.
 void run(std::span<const PreTokenizer> parts, const Piece& piece, Allowance& allowance, const PieceSink& sink) {
     if (parts.size() == 1) return parts[0](piece, allowance, sink);
     parts[0](piece, allowance, [&](const Piece& part) { run(parts.subspan(1), part, allowance, sink); });

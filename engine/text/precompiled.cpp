@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The character map that SentencePiece compiles its normalisation rules to: a double array (Aoe 1989) of u32 units
-// as darts-clone lays them out, which takes the bytes of a text to an offset in a list of replacements that end
-// with a zero byte. File: u32 bytes of the array, the array, the list; little-endian.
+// The character map to which SentencePiece compiles its normalisation rules. It is a double array (Aoe 1989) of u32
+// units in the layout of darts-clone. It maps the bytes of a text to an offset in a list of replacements that end with
+// a zero byte. File: u32 bytes of the array, the array, the list; little-endian.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "text/normalizer.h"
@@ -28,7 +28,7 @@ public:
         std::size_t length; // bytes of the text
         std::string_view replacement;
     };
-    // The shortest beginning of a text that has a replacement, or the longest.
+    // The shortest prefix of a text that has a replacement, or the longest.
     std::optional<Match> find(std::string_view text, MapMatch which) const {
         std::optional<Match> found;
         std::size_t at = 0;
@@ -51,7 +51,7 @@ public:
     }
 
 private:
-    // In bytes, far above what one character decomposes to: a map that leads back into itself ends here.
+    // In bytes, far above the decomposition of one character. It stops a map that contains a cycle.
     static constexpr std::size_t longest_key = 64;
 
     std::uint32_t word(std::size_t at) const {
@@ -74,7 +74,7 @@ private:
     std::size_t n_units_ = 0;
 };
 
-// As SentencePiece does: from left to right, the longest beginning that has a replacement.
+// As in SentencePiece: from left to right, the longest prefix with a replacement.
 void replace_longest(const CharacterMap& map, std::string& text, const Allowance& allowance) {
     std::string out;
     out.reserve(text.size());
@@ -88,10 +88,10 @@ void replace_longest(const CharacterMap& map, std::string& text, const Allowance
     text = std::move(out);
 }
 
-// As the library that the models' tokenizers were converted with does: a short cluster as a whole becomes the
-// replacement of its shortest beginning that has one; of others, each character.
+// As in the library with which the models' tokenizers were converted. A short cluster becomes the replacement of its
+// shortest prefix that has one. In other clusters, each character is replaced by itself.
 void replace_clusters(const CharacterMap& map, std::string& text, const Allowance& allowance) {
-    constexpr std::size_t longest_chunk = 5; // in bytes, of a cluster that is looked up as a whole
+    constexpr std::size_t longest_chunk = 5; // in bytes, of a cluster that is looked up whole
     std::string out;
     out.reserve(text.size());
     for (std::string_view rest = text; !rest.empty();) {

@@ -29,7 +29,7 @@ PrefixIndex::PrefixIndex(const Vocabulary& vocabulary, const std::string& where,
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {
         const std::string_view own = text(entries_[i]);
         ++first_of_[static_cast<unsigned char>(own.front()) + std::size_t{1}];
-        // A beginning of this one is the entry before it or a beginning of that.
+        // The longest proper prefix of this spelling is the entry before it or a prefix of that entry.
         std::uint32_t beginning = i == 0 ? none : i - 1;
         while (beginning != none && !own.starts_with(text(entries_[beginning])))
             beginning = entries_[beginning].shorter;

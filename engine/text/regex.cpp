@@ -24,10 +24,10 @@ struct FreeContext {
     void operator()(pcre2_compile_context* context) const { pcre2_compile_context_free(context); }
 };
 
-// Of the interpreter, which takes over where the compiled code needs more than its 32 KiB of stack.
+// Limits of the interpreter, which runs if the compiled code needs more than its 32 KiB of stack.
 constexpr std::uint32_t heap_kilobytes = 16 << 10, deepest = 1 << 18;
-// Steps from one place of the text. PCRE2 does not say how many it took, so that more are granted in doubling portions
-// that count in full.
+// The limits of steps from one place of the text. PCRE2 does not report the steps taken. The limit is therefore doubled
+// until it suffices, and each limit is charged in full.
 constexpr std::uint32_t first_steps = 4096, most_steps = std::uint32_t{1} << 30;
 constexpr std::size_t first_stride = 64; // bytes of places that one call tries
 
@@ -59,7 +59,7 @@ Regex::Regex(std::string_view pattern, std::string_view where) : where_(where) {
     if (!code_)
         fail(ErrorCode::model, where_, ": pattern '", printable(pattern), "': ", message_of(error), " at byte ",
              offset);
-    // Where there is no JIT (or no memory that may be executed) the interpreter does the same.
+    // Without JIT (or without executable memory) the interpreter gives the same result.
     pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
 }
 
@@ -67,8 +67,8 @@ Regex::Regex(std::string_view pattern, std::string_view where) : where_(where) {
 
 namespace {
 
-// The searches of one text. A call of PCRE2's tries the places of a stride, each with few steps; where these do not
-// suffice, the places of the stride are tried one by one.
+// The searches of one text. A call of PCRE2 tries the places of a stride, each with few steps. If these are too few,
+// the places of the stride are tried one by one.
 class Search {
 public:
     Search(const pcre2_code* code, std::string_view text, std::string_view where, Allowance& allowance)
@@ -99,7 +99,8 @@ public:
     std::size_t end() const { return pcre2_get_ovector_pointer(match_.get())[1]; }
 
 private:
-    // A match that begins at one of these places. The caller has checked the UTF-8, which PCRE2 would do at each call.
+    // Finds a match that begins at one of these places. The caller has checked the UTF-8, which PCRE2 would repeat at
+    // each call.
     int run(std::size_t from, std::size_t last) {
         pcre2_set_offset_limit(context_.get(), last);
         searched_ = last;
@@ -113,7 +114,7 @@ private:
         return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), from, options, match_.get(),
                            context_.get());
     }
-    // Where the next character begins.
+    // The place of the next character.
     std::size_t after(std::size_t place) const {
         do ++place;
         while (place < text_.size() && (static_cast<unsigned char>(text_[place]) & 0xc0) == 0x80);

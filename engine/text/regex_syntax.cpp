@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Oniguruma's syntax in PCRE2's words. Described in Oniguruma's doc/RE and pcre2pattern(3).
+// Translates Oniguruma's syntax to PCRE2's. See Oniguruma's doc/RE and pcre2pattern(3).
 #include "core/error.h"
 #include "text/regex.h"
 
@@ -8,8 +8,8 @@
 namespace ordo {
 namespace {
 
-// \w in a class is \w of Unicode Technical Standard 18 without joiners; alone, the superscripts and fractions of
-// Latin-1 are of it too, for which Oniguruma asks an older table.
+// \w in a class is \w of Unicode Technical Standard 18 without joiners. Outside a class, Oniguruma uses an older table,
+// which adds the superscripts and fractions of Latin-1.
 constexpr std::string_view word = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
 constexpr std::string_view lone_word = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe)";
 
@@ -61,7 +61,7 @@ private:
         }
     }
 
-    // After the backslash.
+    // Called after the backslash.
     void escape(bool in_class) {
         const char c = take();
         const auto either = [&](std::string_view inside) {
@@ -133,7 +133,7 @@ private:
         out_ += '}';
     }
 
-    // \p{Name}, \p{^Name}: PCRE2 has the same, and names itself what it does not know.
+    // \p{Name}, \p{^Name}: PCRE2 has the same syntax, and its errors name unknown properties.
     void property(char p) {
         const std::size_t end = rest_.find('}');
         if (!rest_.starts_with('{') || end == rest_.npos) refuse("\\p without {}");
@@ -143,7 +143,7 @@ private:
         rest_.remove_prefix(end + 1);
     }
 
-    // After the bracket. Classes inside it are laid open: [a[bc]] is [abc].
+    // Called after the bracket. Nested classes are flattened: [a[bc]] is [abc].
     void char_class() {
         out_ += '[';
         if (take("^")) out_ += '^';
@@ -188,8 +188,8 @@ private:
         out_ += (*at)[1];
     }
 
-    // After the parenthesis. Ruby's m is what others call s; options that are set for the rest of a group reach
-    // further in the one than in the other, but for those that stand first of all.
+    // Called after the parenthesis. Ruby's option m is PCRE2's s. Options for the rest of a group have different scopes
+    // in the two, except at the very start of the pattern.
     void group() {
         const bool at_start = out_.empty();
         out_ += '(';
@@ -210,7 +210,7 @@ private:
         rest_.remove_prefix(kind->size());
     }
 
-    // {n}, {n,}, {n,m} and {,m} repeat; another brace stands for itself.
+    // {n}, {n,}, {n,m} and {,m} repeat. Any other brace is literal.
     void interval() {
         const std::size_t end = rest_.find('}');
         const std::string_view inside = rest_.substr(0, end);
@@ -223,7 +223,7 @@ private:
             return;
         }
         rest_.remove_prefix(end + 1);
-        if (rest_.starts_with('+')) refuse("{}+"); // greedy again in the one, possessive in the other
+        if (rest_.starts_with('+')) refuse("{}+"); // a second quantifier in Oniguruma, possessive in PCRE2
         out_ += '{';
         if (inside.front() == ',') out_ += '0';
         out_ += inside;

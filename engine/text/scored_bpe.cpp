@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SentencePiece's BPE: a text starts as its characters; of all neighbours that make a token together the one with
-// the best score is merged, of equal ones the leftmost. What is no token in the end becomes its bytes.
+// SentencePiece's BPE. A text starts as its characters. Of all neighbours that form a token together, the pair with the
+// best score is merged, of equal ones the leftmost. Text without a token at the end becomes its bytes.
 #include "core/error.h"
 #include "core/utf8.h"
 #include "io/json.h"
@@ -55,7 +55,7 @@ private:
     struct Candidate {
         double score;
         std::uint32_t left, right;
-        std::size_t size; // of the two when it was noted
+        std::size_t size; // of both, when it was queued
         bool operator<(const Candidate& other) const {
             return score < other.score || (score == other.score && left > other.left); // the best on top
         }

@@ -33,7 +33,7 @@ void Splitter::segment(std::size_t begin, std::size_t end, bool match) {
     const Segment next{begin, end, match};
     if (held_ && joins(next)) {
         held_->end = end;
-        // What a match has been joined to is joined no further.
+        // A joined match is not extended further.
         if (behaviour_ != Behaviour::contiguous) finish();
         return;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What becomes of the matches that a text is split at, and of what lies between.
+// Turns the matches in a text, and the text between them, into pieces.
 #pragma once
 
 #include "text/pre_tokenizer.h"
@@ -8,14 +8,14 @@
 
 namespace ordo {
 
-// Of a match: dropped; a piece of its own; joined to the text before or after it, unless that is a match too; or one
-// with the matches that touch it.
+// A match is dropped; becomes a piece of its own; is joined to the text before or after it, unless that is a match too;
+// or is joined with adjacent matches.
 enum class Behaviour { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
 // The member "behavior" of a component.
 Behaviour behaviour_of(const JsonValue& component, const std::string& where);
 
-// Is told the segments of a piece in their order and hands on the pieces that they make.
+// Receives the segments of a piece in order, and passes on the resulting pieces.
 class Splitter {
 public:
     Splitter(Behaviour behaviour, const Piece& whole, const PieceSink& sink)
@@ -35,13 +35,13 @@ private:
     Behaviour behaviour_;
     Piece whole_;
     const PieceSink& sink_;
-    std::optional<Segment> held_; // may yet be joined by the next one
+    std::optional<Segment> held_; // may still be joined with the next one
 };
 
 // The options of Metaspace, which is a pre-tokenizer and a decoder.
 struct MetaspaceOptions {
     enum class Scheme { always, first, never };
-    std::string mark; // one character, which stands for a space
+    std::string mark; // one character, which represents a space
     Scheme scheme = Scheme::always;
     bool split = true;
 };

@@ -98,12 +98,12 @@ public:
 private:
     enum class In { rest, vocab, scored, score, merges, pair };
 
-    // Before a value: it is a member of the member "model" of the whole.
+    // Called before a value: whether it is a member of the top-level member "model".
     bool in_model() const { return depth_ == 2 && section_ == "model"; }
 
     template <class End>
     void leave(const End& end) {
-        in_ = In::rest; // nothing nests in the vocabulary, and of what does in the merges a pair has its own end
+        in_ = In::rest; // the vocabulary has no nesting, and pairs in the merges have their own end
         --depth_;
         end();
     }
@@ -157,8 +157,8 @@ private:
     JsonTree tree_;
     TokenizerFile file_;
     In in_ = In::rest;
-    int depth_ = 0;                // of what the tree has open
-    std::string section_, member_; // the last keys of the whole, and of what stands there
+    int depth_ = 0;                // of the open part of the tree
+    std::string section_, member_; // the last keys, at the top level and below
     std::size_t n_merges_ = 0;
 };
 

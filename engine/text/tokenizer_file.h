@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A tokenizer.json, taken apart while it is parsed: the vocabulary and the merges, of which there are many
-// thousands, lie flat in memory, and only what is left is a tree. A tree of all of it would take ten times
-// the file, and longer to build than the weights of a small model take to be read.
+// Splits a tokenizer.json while parsing it. The vocabulary and the merges, many thousands of entries, are stored flat,
+// and only the rest is a tree. A tree of the whole would take ten times the file, and more time than loading the
+// weights of a small model.
 #pragma once
 
 #include "io/json.h"
@@ -10,17 +10,17 @@
 namespace ordo {
 
 struct TokenizerFile {
-    static constexpr std::size_t max_entries = std::size_t{1} << 22; // of the vocabulary, and of merges
+    static constexpr std::size_t max_entries = std::size_t{1} << 22; // of the vocabulary, and of the merges
 
-    JsonValue rest;             // model.vocab and model.merges are there, and empty
+    JsonValue rest;             // model.vocab and model.merges are present, but empty
     PackedStrings vocab;        // spellings in the order of the file
     std::vector<int> ids;       // of each, not negative
-    std::vector<double> scores; // of each, where the vocabulary is a list of [spelling, score]: ids count up
+    std::vector<double> scores; // of each spelling, if the vocabulary is a list of [spelling, score]: ids count up
     PackedStrings merges;       // left, right, left, right, ...
 };
 
-// Checks the text as JSON, and that the vocabulary and the merges have the form that they must have. Keys
-// of the vocabulary may still come twice. Throws Error(model).
+// Checks that the text is JSON, and that the vocabulary and the merges have the required form. Keys of the vocabulary
+// may still be duplicates. Throws Error(model).
 TokenizerFile read_tokenizer_file(std::string_view json, std::string_view where);
 
 } // namespace ordo

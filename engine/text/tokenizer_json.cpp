@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tokenizers from tokenizer.json, version 1.0 of Hugging Face's format. A type that is not known is an error, since
-// tokens that are nearly right ruin a model. A key that is not known is ignored, as that library ignores it.
+// Tokenizers from tokenizer.json, version 1.0 of Hugging Face's format. An unknown type is an error, since almost
+// correct tokens ruin a model. An unknown key is ignored, as in that library.
 #include "core/error.h"
 #include "text/byte_alphabet.h"
 #include "text/foreign_keys.h"
@@ -48,11 +48,11 @@ std::vector<AddedToken> read_added_tokens(const JsonValue& root, std::string_vie
     return tokens;
 }
 
-// Ids that no token has, far more than in any published vocabulary (gpt-4o's leaves out 17). The file does not say how
-// many ids there are, so that the memory depends on its entries.
+// The most unused ids, far more than in any published vocabulary (gpt-4o's has 17). The file does not give the number
+// of ids, so this limits the memory by its entries.
 constexpr std::size_t max_unused = 1 << 16;
 
-// Ids to the file's own spelling of them. An id that the vocabulary leaves out is an added token's, or nobody's.
+// Maps ids to their spelling in the file. An id outside the vocabulary belongs to an added token or is unused.
 PackedStrings read_vocab(const TokenizerFile& file, std::size_t n_added, const std::string& where) {
     std::vector<std::string_view> spelled(file.vocab.size() + n_added + max_unused);
     std::size_t n = 0;
@@ -74,8 +74,7 @@ PackedStrings read_vocab(const TokenizerFile& file, std::size_t n_added, const s
     return packed;
 }
 
-// Each added token repeats an entry of the vocabulary or has an id that the vocabulary leaves free. Returns how many
-// ids there are.
+// Each added token must repeat an entry of the vocabulary or use an id outside it. Returns the number of ids.
 int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::string_view where) {
     std::vector<std::string_view> names(vocabulary.size() + added.size() + max_unused);
     std::size_t n = vocabulary.size();
@@ -98,7 +97,7 @@ int check_ids(const std::vector<AddedToken>& added, const Vocabulary& vocabulary
     return static_cast<int>(n);
 }
 
-// One that stands in the byte alphabet for other bytes than its own would make those bytes decode to something else.
+// Refuses an added token whose text is the vocabulary's spelling of other bytes: those bytes would decode wrongly.
 void check_spellings(const std::vector<AddedToken>& added, const Vocabulary& vocabulary, std::string_view where) {
     for (const AddedToken& token : added)
         if (vocabulary.find(token.content) != Vocabulary::absent)
@@ -107,7 +106,7 @@ void check_spellings(const std::vector<AddedToken>& added, const Vocabulary& voc
                      "\" is the vocabulary's spelling of other bytes");
 }
 
-// The type of a model whose file names none, as the first files did: the one that the members belong to.
+// The type of a model in a file without one, as in the first files. It is found from the model's members.
 std::string unnamed_kind(const JsonValue& model, const std::string& where) {
     const JsonValue* const vocab = find_member(model, "vocab");
     if (vocab != nullptr && vocab->array()) return "Unigram";
@@ -117,7 +116,7 @@ std::string unnamed_kind(const JsonValue& model, const std::string& where) {
          "continuing_subword_prefix");
 }
 
-// Makes the file name the type of its model, so that only this place has to guess it.
+// Adds the type of its model to the file, so that only this function has to guess it.
 void name_kind(JsonValue& root, const std::string& where) {
     const JsonValue& model = get_object(root, "model", where);
     if (find_member(model, "type") != nullptr) return;
@@ -126,7 +125,7 @@ void name_kind(JsonValue& root, const std::string& where) {
         if (member.key == "model") member.value.object()->push_back({"type", JsonValue(std::string(kind))});
 }
 
-// The type of a model, whose vocabulary has the form that goes with it.
+// The type of a model. Checks that its vocabulary has the form for that type.
 std::string kind_of(const JsonValue& model, const std::string& where) {
     std::string kind = get_string(model, "type", where);
     const bool scored = kind == "Unigram" || kind == "ScoredBPE";
@@ -174,7 +173,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerFile file, std::string_view i
                                                       where + ": model.vocab");
     p.n_tokens = check_ids(added, *p.vocabulary, where);
     p.normalize = make_normalizer(component("normalizer"), where + ": normalizer");
-    bool bytes = false; // whether pieces are the model's bytes
+    bool bytes = false; // whether pieces are the bytes for the model
     p.cut = make_pre_tokenizer(component("pre_tokenizer"), where + ": pre_tokenizer", bytes);
     if (bytes) check_spellings(added, *p.vocabulary, where);
     if (bytes && kind != "BPE")

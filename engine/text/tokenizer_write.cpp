@@ -71,7 +71,7 @@ void write_vocabulary(const Pipeline& p, std::string& out) {
     out += scored ? "\n    ]" : "\n    }";
 }
 
-// "a b" where no token has a space: older readers do not know ["a", "b"].
+// "a b" if no token has a space, because older readers do not accept ["a", "b"].
 void write_merges(const PackedStrings& merges, std::string& out) {
     bool spaces = false;
     for (std::size_t i = 0; i < merges.size(); ++i) spaces = spaces || merges[i].find(' ') != std::string_view::npos;

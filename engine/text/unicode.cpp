@@ -19,7 +19,7 @@ int combining_class(utf8proc_int32_t point) {
     return utf8proc_get_property(point)->combining_class;
 }
 
-// The decomposition of a stretch of UTF-8, each character's own; marks are not yet in order.
+// The decomposition of each character in a run of UTF-8; marks are not yet ordered.
 std::vector<utf8proc_int32_t> decompose(std::string_view text, bool compatible, const Allowance* allowance) {
     const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE |
                                                         (compatible ? static_cast<int>(UTF8PROC_COMPAT) : 0));
@@ -38,8 +38,7 @@ std::vector<utf8proc_int32_t> decompose(std::string_view text, bool compatible, 
     return points;
 }
 
-// Marks between two starters by their class, those of one class as they stood. utf8proc's own does this by
-// exchanging neighbours, in quadratic time.
+// Sorts the marks between two starters by class, stably. utf8proc swaps neighbours instead, which takes quadratic time.
 void order_marks(std::vector<utf8proc_int32_t>& points) {
     const auto is_starter = [](utf8proc_int32_t point) { return combining_class(point) == 0; };
     for (auto at = points.begin(); at != points.end();) {
@@ -120,7 +119,7 @@ std::string normalize(std::string_view text, Form form, const Allowance* allowan
 }
 
 void append_lower(char32_t point, std::string& out) {
-    if (point == 0x130) { // the one character whose lower case is two, i and a dot above
+    if (point == 0x130) { // the only character whose lower case is two: i and a dot above
         out += "i\u0307";
         return;
     }

@@ -32,7 +32,7 @@ public:
 
     void encode(std::string_view piece, std::vector<Token>& out, Scratch& scratch) const override {
         find_ways(piece, scratch.nodes);
-        // Back along the best way; characters without a token that stand side by side are one unknown.
+        // Back along the best path. Adjacent characters without a token are one unknown.
         const std::size_t first = out.size();
         scratch.parts.clear();
         for (std::size_t end = piece.size(); end > 0;) {
@@ -52,13 +52,13 @@ public:
 private:
     static constexpr std::uint32_t nowhere = 0xffffffff;
 
-    // The token of a text that is not special; Vocabulary::absent if there is none.
+    // The token of a text if it is not special; else Vocabulary::absent.
     Token ordinary(std::string_view text) const {
         const Token token = vocabulary_.find(text);
         return token != Vocabulary::absent && special_[static_cast<std::size_t>(token)] ? Vocabulary::absent : token;
     }
 
-    // nodes[i]: the best way from the beginning of the text to its byte i.
+    // nodes[i]: the best path from the beginning of the text to byte i.
     void find_ways(std::string_view text, std::vector<Scratch::Node>& nodes) const {
         nodes.assign(text.size() + 1, {0, nowhere, Vocabulary::absent});
         for (std::size_t begin = 0; begin < text.size();) {
@@ -69,7 +69,7 @@ private:
                 if (node.begin != nowhere && score <= node.score) return;
                 node = {score, static_cast<std::uint32_t>(begin), token};
             };
-            bool has_one = false; // a token of a single character
+            bool has_one = false; // whether a single character has a token
             for (const auto* entry = index_.longest(text.substr(begin)); entry != nullptr;
                  entry = index_.shorter(*entry)) {
                 const auto at = static_cast<std::size_t>(entry->token);
@@ -82,8 +82,8 @@ private:
         }
     }
 
-    // Puts bytes or the unknown token where none was found from first on; the texts stand in scratch.parts, the last
-    // first.
+    // Replaces unknown tokens from `first` on with bytes or the unknown token. Their texts are in scratch.parts, in
+    // reverse order.
     void spell_unknowns(std::size_t first, std::vector<Token>& out, Scratch& scratch) const {
         scratch.tokens.assign(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
         out.resize(first);

@@ -22,11 +22,11 @@ Vocabulary::Vocabulary(PackedStrings spelled, const std::string& where)
     }
 }
 
-Token Vocabulary::find(std::string_view spelling) const { // none is empty
+Token Vocabulary::find(std::string_view spelling) const { // no spelling is empty
     return places_[place_of(spelling)];
 }
 
-// Where it stands, or would.
+// The place of a spelling in the table, or its place if it were added.
 std::size_t Vocabulary::place_of(std::string_view spelling) const {
     const std::size_t mask = places_.size() - 1;
     std::size_t i = hash(spelling) & mask;
@@ -34,7 +34,7 @@ std::size_t Vocabulary::place_of(std::string_view spelling) const {
     return i;
 }
 
-// Products of 128 bits are folded, as wyhash does.
+// Folds products of 128 bits, as in wyhash.
 std::uint64_t Vocabulary::hash(std::string_view spelling) const {
     const auto mix = [](std::uint64_t a, std::uint64_t b) {
         __extension__ using Wide = unsigned __int128;

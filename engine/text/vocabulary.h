@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tokens of a model as its file spells them, and the way back from a spelling to its id.
+// The tokens of a model with their spellings in its file, and the id of each spelling.
 #pragma once
 
 #include "ordo.h"
@@ -7,12 +7,12 @@
 
 namespace ordo {
 
-// A table at most half full, in which a spelling stands at the first free place from that which its hash names. The
-// hash has keys of the process, since a file that knew it could choose spellings that collide.
+// A table that is at most half full. A spelling is in the first free place from the place of its hash on. The hash is
+// keyed per process, because a file that knew the keys could choose spellings that collide.
 class Vocabulary {
 public:
     Vocabulary() = default;
-    // spelled: that of each id, empty where an id has none; none twice, or Error(model).
+    // spelled: the spelling of each id, empty if an id has none. Throws Error(model) for a duplicate.
     Vocabulary(PackedStrings spelled, const std::string& where);
 
     std::size_t size() const { return spelled_.size(); }
@@ -31,8 +31,8 @@ private:
     std::uint64_t keys_[3] = {};
 };
 
-// <0x00> to <0xFF>, which stand for bytes where a vocabulary falls back to them; -1 for any other spelling. Two
-// hexadecimal digits, no more and no sign.
+// <0x00> to <0xFF>, the byte tokens of a vocabulary with byte fallback; -1 for any other spelling. Exactly two
+// hexadecimal digits, without a sign.
 int byte_of_spelling(std::string_view spelling);
 std::string spelling_of_byte(unsigned char byte);
 

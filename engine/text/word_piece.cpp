@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    PrefixIndex begins_, inside_; // of what begins a word, and of what carries the prefix
+    PrefixIndex begins_, inside_; // spellings that begin a word, and spellings with the prefix
     Token unknown_ = Vocabulary::absent;
     std::size_t most_; // characters of a word
 };
