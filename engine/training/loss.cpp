@@ -11,10 +11,11 @@
 namespace ordo {
 namespace {
 
-// One row x of logits to its loss, and with a share > 0 to the gradient of share times that: softmax - one-hot.
+// Computes the loss of one row x of logits. With share > 0, replaces x with share times the gradient, softmax -
+// one-hot.
 double row_loss(int n, float* x, Token target, float softcap, float share) {
     const Kernels& k = kernels();
-    std::vector<float> slope; // of the cap
+    std::vector<float> slope; // derivative of the cap
     if (softcap != 0) {
         soft_cap(softcap, {x, 1, n, n});
         if (share > 0)
@@ -43,7 +44,7 @@ double cross_entropy(View h, const Linear& head, float softcap, std::span<const 
     }
     const View weight = head.weight.view();
     const float share = dh.data ? 1.0f / static_cast<float>(scored) : 0;
-    Buffer<double> loss(targets.size()); // of each row, so that the sum has one order
+    Buffer<double> loss(targets.size()); // of each row, so that the order of the sum is fixed
     for (int first = 0; first < h.rows; first += logits.rows) {
         const int rows = std::min(logits.rows, h.rows - first);
         const View part = rows_of(h, first, rows), scores = rows_of(logits, 0, rows);

@@ -17,7 +17,7 @@ std::size_t size_of(int rows, int cols) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
 }
 
-// Singular values are at most the Frobenius norm, and have to be at most 1.
+// Singular values must be at most 1, and they are at most the Frobenius norm.
 void normalise(std::span<float> x) {
     double sum = 0;
     for (const float v : x) sum += static_cast<double>(v) * v;
@@ -25,7 +25,7 @@ void normalise(std::span<float> x) {
     for (float& v : x) v *= scale;
 }
 
-// The parts of a tensor of a layer, in rows; none for one that is not a matrix of Muon's.
+// The row counts of the matrices in a layer's tensor; empty if Muon does not apply to the tensor.
 std::vector<int> parts_of(const TensorSpec& spec, const LayerPlan& plan, const Blueprint& blueprint) {
     const std::string& name = spec.name;
     const int q = blueprint.n_heads * blueprint.d_head, kv = blueprint.n_kv_heads * blueprint.d_head;
@@ -67,7 +67,7 @@ Orthogonaliser::Orthogonaliser(int most_rows, int most_cols)
       product_(size_of(most_rows, most_cols)) {}
 
 void Orthogonaliser::operator()(View x) {
-    const bool wide = x.rows <= x.cols; // the smaller of x x^T and x^T x is taken
+    const bool wide = x.rows <= x.cols; // uses the smaller of x x^T and x^T x
     const int n = std::min(x.rows, x.cols);
     const std::span<float> values(x.data, size_of(x.rows, x.cols));
     const View gram = view(gram_.data(), n, n), polynomial = view(polynomial_.data(), n, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks"): the step of a matrix is its
-// momentum made orthogonal, so that all directions of it are learned at one pace.
+// Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks"). The step of a matrix is its
+// momentum made orthogonal, so that all its directions learn equally fast.
 #pragma once
 
 #include "core/tensor.h"
@@ -8,19 +8,18 @@
 
 namespace ordo {
 
-// Rows of a tensor that are a matrix of their own: queries, keys and values are stored as one tensor, gate and up as
-// another.
+// Rows of a tensor that form one matrix: queries, keys and values are stored as one tensor, gate and up as another.
 struct MatrixRows {
     int tensor; // index in the blueprint's list
     int first, rows;
 };
 
-// The matrices of the layers, in the order of tensor_list(): not the embedding and the head, whose rows are met one at
-// a time, nor a router. What they are is said for AdamW in Jordan et al.; encodings' tables are like embeddings.
+// The matrices of the layers, in the order of tensor_list(). The embedding, the head and routers are excluded: rows of
+// the first two are used one at a time. Jordan et al. leave them to AdamW. The tables of encodings are like embeddings.
 std::vector<MatrixRows> hidden_matrices(const Blueprint& blueprint);
 
-// Makes x [m, n] nearly orthogonal, U V^T of its singular value decomposition U S V^T, by five steps of the quintic
-// Newton-Schulz iteration of Jordan et al., whose coefficients leave singular values between about 0.7 and 1.2.
+// Makes x [m, n] nearly orthogonal: U V^T of its singular value decomposition U S V^T. It runs five steps of the
+// quintic Newton-Schulz iteration of Jordan et al., whose coefficients leave singular values between about 0.7 and 1.2.
 class Orthogonaliser {
 public:
     Orthogonaliser() = default;

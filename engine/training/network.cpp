@@ -12,9 +12,9 @@
 namespace ordo {
 namespace {
 
-constexpr int head_rows = 512;         // whose logits are held at once
-constexpr int most_prepared = 1 << 16; // positions beyond the length that tables are made for; others are slower
-constexpr std::uint64_t encoder_seed = 0x656e636f64657200; // of its dropout, beside the decoder's
+constexpr int head_rows = 512;         // their logits are held at once
+constexpr int most_prepared = 1 << 16; // positions of the tables beyond the length; others are slower
+constexpr std::uint64_t encoder_seed = 0x656e636f64657200; // of its dropout, different from the decoder's
 
 EncodingStack encoder_encodings(const Blueprint& b, const EncodingStack& encodings) {
     return {encodings.spec(), b.encoder.front().dims()};
@@ -38,7 +38,7 @@ Network::Network(const Blueprint& b, EncodingStack& encodings, Parameters& param
         (of_encoder ? encoder_gradients : gradients).push_back(parameters.grad(i));
     }
     encodings.bind(values);
-    // A text is as long as its positions reach: randomised ones reach further than the sequence.
+    // The text length is the range of its positions: randomised positions exceed the sequence.
     const Lengths lengths(length, range_.below);
     EncodingStack at_length = encodings.at_length(lengths, length).value_or(encodings);
     at_length.check_trainable();
@@ -126,7 +126,7 @@ void Network::check_input(std::span<const Token> input) const {
     }
 }
 
-// An encoder's input, and where each ends.
+// Copies an encoder's inputs, and finds the end of each.
 void Network::take(std::span<const Token> input) {
     Encoder& e = *encoder_;
     std::fill(e.lengths.begin(), e.lengths.end(), 0);
@@ -163,7 +163,7 @@ double Network::loss_and_grad(const Sequences& in, const Dropout& dropout) {
 double Network::pass(const Sequences& in, const Dropout& dropout, bool backward) {
     check(in);
     stack_->place(in.positions);
-    // From tensors that the last step has changed.
+    // The last step has changed the tensors.
     stack_->encodings().prepare(std::max(length_, std::min(range_.below, most_prepared)));
     if (encoder_) {
         take(in.input);

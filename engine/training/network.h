@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: MIT
-// A model in training: what inference runs, with every value kept, and back again.
+// A model in training: the forward pass of inference, with every value kept, and the backward pass.
 #pragma once
 
 #include "training/training_stack.h"
 
 namespace ordo {
 
-// A batch of sequences of one length, one after the other.
+// A batch of sequences of one length, one after another.
 struct Sequences {
     std::span<const Token> tokens, targets; // of each token; a target < 0 is not scored
-    std::span<const int> segments = {};     // likewise, or none
-    Positions positions = {};               // likewise, or none: 0 .. length - 1 in each sequence
-    std::span<const Token> input = {};      // of an encoder, for each sequence; filled up with tokens < 0
+    std::span<const int> segments = {};     // of each token, or none
+    Positions positions = {};               // of each token, or none: 0 .. length - 1 in each sequence
+    std::span<const Token> input = {};      // of an encoder, for each sequence; padded with tokens < 0
 };
 
-// The position ids that sequences may have.
+// The range of the sequences' position ids.
 struct PositionRange {
     int axes = 1;
-    int below = 0; // that tables are prepared for; 0: the length
+    int below = 0; // tables are prepared for it; 0: the length
 };
 
 class Network {
 public:
-    // Of batch sequences of length tokens at once, each with an input of so many tokens where the model has an encoder.
-    // The encodings are bound to the parameters; those whose angles depend on the length are as in sessions of that
-    // length. Networks on different threads may compute at once. Throws Error(usage) naming an encoding, or a tensor,
+    // Computes `batch` sequences of `length` tokens at once, each with `input` tokens where the model has an encoder.
+    // The encodings are bound to the parameters; angles that depend on the length are as in sessions of that length.
+    // Networks on different threads may compute at once. Throws Error(usage) with the name of an encoding or a tensor
     // that cannot be trained, and Error(limit) for an encoding that does not reach the length or the positions.
     Network(const Blueprint& blueprint, EncodingStack& encodings, Parameters& parameters, int batch, int length,
             const PositionRange& range = {}, int input = 0);
     ~Network();
-    // From now on products with weights are of numbers rounded to bf16, forward and backward, with sums in f32. Throws
-    // Error(usage) where the kernels have none.
+    // From this call on, products with weights round their inputs to bf16, forward and backward, and sum in f32. Throws
+    // Error(usage) if the kernels do not support it.
     void multiply_pairs();
-    // What the activations and their gradients take. A double, as it may be more than 64 bits hold.
+    // The size of the activations and their gradients. A double, as it may exceed 64 bits.
     static double floats(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length,
                          int input = 0);
 
-    // Mean loss in nats over the targets that are scored. Throws Error(usage) for another number of tokens, targets,
-    // segments or positions than were expected, and Error(limit) for one out of its range.
+    // Mean loss in nats over the scored targets. Throws Error(usage) for a wrong number of tokens, targets, segments or
+    // positions, and Error(limit) for a value out of range.
     double loss(const Sequences& in);
-    // The same, and adds the gradient to the parameters'.
+    // The same, and adds the gradient to that of the parameters.
     double loss_and_grad(const Sequences& in, const Dropout& dropout = {});
 
 private:
-    // An encoder and what goes through it.
+    // An encoder and its inputs.
     struct Encoder {
         TrainingStack stack;
         int length;                // tokens of each input
-        std::vector<Token> tokens; // [batch, length]; those of padding are any
+        std::vector<Token> tokens; // [batch, length]; padding holds any token
         std::vector<int> lengths;  // of each sequence, without padding
     };
     void add_encoder(Parameters& parameters, const std::vector<View>& gradients, int batch, int length);
@@ -62,11 +62,11 @@ private:
     int rows_, length_;
     PositionRange range_;
     std::unique_ptr<TrainingStack> stack_;
-    std::unique_ptr<Encoder> encoder_; // may be none
+    std::unique_ptr<Encoder> encoder_; // null without an encoder
     Tensor logits_;
 };
 
-// Throws Error(limit) if the machine has not the memory for so many copies of the parameters and for a Network.
+// Throws Error(limit) if the machine lacks the memory for so many copies of the parameters and for a Network.
 void check_training_memory(const Blueprint& blueprint, const EncodingStack& encodings, int batch, int length,
                            int copies, int input = 0);
 

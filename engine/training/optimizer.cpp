@@ -10,7 +10,7 @@
 namespace ordo {
 namespace {
 
-constexpr std::ptrdiff_t strip = 16384; // of the sum of squares, so that its bits do not depend on threads
+constexpr std::ptrdiff_t strip = 16384; // of the sum of squares, so that its bits do not depend on the threads
 
 double sum_of_squares(std::span<const float> x) {
     const auto n = static_cast<std::ptrdiff_t>(x.size());

@@ -8,20 +8,20 @@ namespace ordo {
 
 struct StepSize {
     double lr, weight_decay, clip;
-    double muon_lr = 0; // of the matrices that are Muon's
+    double muon_lr = 0; // of Muon's matrices
 };
 
-// AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101); the decay is applied to matrices and not to vectors. Matrices
-// may be Muon's: its steps are scaled to the size of AdamW's, 0.2 sqrt(max(rows, columns)), and have the same decay
-// (Liu et al. 2025, arXiv 2502.16982).
+// AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101). The decay applies to matrices only. Matrices may use Muon
+// instead: its steps are scaled to the size of AdamW's, 0.2 sqrt(max(rows, columns)), with the same decay (Liu et al.
+// 2025, arXiv 2502.16982).
 class Optimizer {
 public:
     static constexpr double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-    static constexpr double momentum = 0.95; // of Muon, which is Nesterov's
+    static constexpr double momentum = 0.95; // of Muon, which uses Nesterov momentum
 
     explicit Optimizer(Parameters& parameters, std::vector<MatrixRows> muon = {});
-    // Updates the parameters from their gradients, scaled down to a global norm of clip if it is
-    // larger. Returns the norm before. Changes nothing if it is not finite.
+    // Updates the parameters from their gradients, which are scaled down if their global norm exceeds clip. Returns the
+    // norm before scaling. Changes nothing if it is not finite.
     double step(const StepSize& size);
 
     std::span<float> gradient_averages() { return m_; }
@@ -38,7 +38,7 @@ private:
     std::vector<MatrixRows> muon_;
     Orthogonaliser orthogonalise_;
     Buffer<float> m_, v_,
-        update_; // AdamW's averages of gradients, of Muon's matrices its momentum; of their squares; a step of Muon
+        update_; // m: averages of gradients, or Muon's momentum; v: of their squares; a step of Muon
 };
 
 } // namespace ordo

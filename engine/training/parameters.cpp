@@ -8,7 +8,7 @@
 namespace ordo {
 namespace {
 
-// Of one tensor, which starts on a cache line.
+// The size of one tensor, which starts on a cache line.
 std::size_t padded_size(const TensorSpec& spec) {
     std::size_t n = 1;
     for (const std::int64_t size : spec.shape) n *= static_cast<std::size_t>(size);
@@ -63,7 +63,7 @@ void Parameters::initialise(std::uint64_t seed, const InitialMatrices& matrices)
     }
 }
 
-// Specs have a deviation of 0.02, or what branches are shrunk to of it.
+// Specs have a deviation of 0.02, or less for the matrices of branches, which are shrunk.
 InitialValues Parameters::initial_of(int i, const InitialMatrices& matrices) const {
     const TensorSpec& spec = specs_[static_cast<std::size_t>(i)];
     InitialValues initial = spec.initial;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All tensors of a model that is trained, in one piece of memory, with a gradient each.
+// All tensors of a model in training, contiguous in memory, with a gradient each.
 #pragma once
 
 #include "core/tensor.h"
@@ -8,16 +8,16 @@
 
 namespace ordo {
 
-// What the matrices of a blueprint start from, in the place of what its tensors say: normal numbers.
+// The initial values of a blueprint's matrices, which replace those of the tensors' specs: normal numbers.
 struct InitialMatrices {
     double deviation = 0.02;     // 0: one over the root of a row's length
-    bool shrink_branches = true; // the projections back into the stream by 1 / sqrt(2 layers) (Radford et al. 2019)
+    bool shrink_branches = true; // the projections back into the stream, by 1 / sqrt(2 layers) (Radford et al. 2019)
 };
 
 class Parameters {
 public:
     Parameters(const Blueprint& blueprint, const EncodingStack& encodings);
-    // The size of that, without it.
+    // The number of floats, computed without allocating.
     static std::uint64_t floats(const Blueprint& blueprint, const EncodingStack& encodings);
 
     std::span<const TensorSpec> specs() const {
@@ -33,7 +33,8 @@ public:
     std::span<float> grads() { return grads_; }
     int first_encoding_tensor() const { return first_encoding_tensor_; }
 
-    // Starts training: what each tensor's spec says, from Philox (seed, number of the tensor), matrices as told.
+    // Sets the initial values from the tensors' specs, with Philox (seed, number of the tensor), and the matrices from
+    // `matrices`.
     void initialise(std::uint64_t seed, const InitialMatrices& matrices = {});
 
 private:

@@ -7,7 +7,8 @@
 
 namespace ordo {
 
-// Floyd's: each j joins or, if the number drawn below it is not in yet, that one instead (Bentley and Floyd 1987).
+// Floyd's algorithm: each j draws a number up to j. That number joins the set, or j if it is already in (Bentley and
+// Floyd 1987).
 void randomised_positions(std::uint64_t seed, std::uint64_t sequence, int below, std::span<int> out) {
     const Random random(seed, 0x905171015);
     const auto all = static_cast<std::uint64_t>(below), n = static_cast<std::uint64_t>(out.size());

@@ -8,14 +8,14 @@
 
 namespace ordo {
 
-// The learning rate over a run: it rises in a line over the warm-up, then falls along half a cosine (Loshchilov and
-// Hutter 2017, arXiv 1608.03983), or, with a decay, stays and falls in a line over so many steps at the end
+// The learning rate over a run. It rises linearly over the warm-up, then falls along half a cosine (Loshchilov and
+// Hutter 2017, arXiv 1608.03983). With a decay, it stays constant instead and falls linearly over the last steps
 // (warm-up-stable-decay; Hu et al. 2024, arXiv 2404.06395, with the line of Haegele et al. 2024, arXiv 2405.18392).
 struct Schedule {
     double peak = 0;
-    double least = 0.1; // what it falls to, as a share of the peak
+    double least = 0.1; // the final rate, as a fraction of the peak
     std::int64_t steps = 0, warmup = 1;
-    std::int64_t decay = 0; // 0: the cosine
+    std::int64_t decay = 0; // steps of the final fall; 0: the cosine
 
     double operator()(std::int64_t step) const {
         const std::int64_t rise = std::max<std::int64_t>(1, warmup);

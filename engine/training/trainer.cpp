@@ -15,7 +15,8 @@
 namespace ordo {
 namespace {
 
-// Of a model's spec, for tensors of one's own. An encoding that only looks registered is the caller's.
+// Makes the encodings of a model's spec again, for other tensors. Refuses the caller's own encodings, even if they look
+// registered.
 EncodingStack encodings_again(const Model::Impl& model) {
     const EncodingStack& old = model.encodings;
     EncodingStack made(old.spec(), model.blueprint.dims());
@@ -92,7 +93,7 @@ struct Trainer::Impl {
     Blueprint blueprint;
     std::string where;
     Metadata metadata;
-    std::string tokenizer; // as JSON; empty: none
+    std::string tokenizer; // as JSON; empty if there is none
     SpecialTokens special;
     std::optional<Sampling> sampling;
     EncodingStack encodings;
@@ -130,7 +131,7 @@ void Trainer::Impl::check(const Sequences& in) const {
         fail(ErrorCode::usage, "training: expected at least one target >= 0, found none");
 }
 
-// A step whose rate was too large is seen after it.
+// Detects that the last step's rate was too large.
 void Trainer::Impl::check_finite() {
     for (int i = 0; i < parameters.count(); ++i) {
         const View v = parameters.value(i);
@@ -141,7 +142,7 @@ void Trainer::Impl::check_finite() {
     }
 }
 
-// That of the model from which the training starts.
+// The text side of the model from which training starts.
 TextSide Trainer::Impl::text() const {
     if (tokenizer.empty()) return {};
     TextSide text(tokenizer_from_json(tokenizer, where + ": tokenizer"));
@@ -151,10 +152,10 @@ TextSide Trainer::Impl::text() const {
     return text;
 }
 
-// Fine-tuned weights stay comparable only with those that went through the same.
+// Adds this fine-tuning to the metadata: weights are comparable only if they have the same history.
 Metadata Trainer::Impl::record() const {
     Metadata m = metadata;
-    m["encoding"] = encodings.spec(); // with which it was loaded, if forced
+    m["encoding"] = encodings.spec(); // the spec with which it was loaded, if forced
     if (optimizer.steps == 0) return m;
     for (const char* of_other_weights : {"train_loss", "validation_loss"}) m.erase(of_other_weights);
     int n = 1;

@@ -16,7 +16,7 @@ std::vector<View> shapes_of(const EncodingStack& encodings) {
     return all;
 }
 
-// The most that the tensors of one layer's encodings take, and a token's state.
+// The largest size of one layer's encoding tensors, and of a token's state.
 struct EncodingSizes {
     std::size_t tensors = 0;
     int state = 0;
@@ -45,19 +45,19 @@ KvCacheShape memory_shape(const Blueprint& b, int tokens) {
     return {b.n_layers, b.n_kv_heads, b.d_head, tokens};
 }
 
-// What experts_backward() has for a while.
+// The temporary memory of experts_backward().
 double experts_backward_floats(const Blueprint& b, double rows) {
     double most = 0;
     for (const Program& p : compile(b).layers) {
         if (p.plan.experts == 0) continue;
         const double d = p.sizes.d_model, d_ff = p.sizes.d_ff, inner = p.plan.gated ? 2 * d_ff : d_ff;
         most = std::max(most,
-                        p.plan.experts_used + 2 * d_ff + inner + 2 * d); // what a shared one takes is among the values
+                        p.plan.experts_used + 2 * d_ff + inner + 2 * d); // a shared expert is in the values
     }
     return rows * most;
 }
 
-// Of the gradients of each slot. Those of logits are the loss's.
+// The gradient width of each slot. The loss has the gradients of the logits.
 std::array<int, slot_count> gradient_widths(const StackProgram& program) {
     std::array<int, slot_count> widths = program.widths();
     widths[static_cast<std::size_t>(Slot::logits)] = 0;
@@ -66,7 +66,7 @@ std::array<int, slot_count> gradient_widths(const StackProgram& program) {
 
 } // namespace
 
-// ---- Making ---------------------------------------------------------------------------------
+// ---- Construction ---------------------------------------------------------------------------
 
 TrainingStack::TrainingStack(const Blueprint& b, EncodingStack encodings, Parameters& parameters,
                              const std::string& prefix, std::span<const View> encoding_gradients,
@@ -87,7 +87,7 @@ TrainingStack::TrainingStack(const Blueprint& b, EncodingStack encodings, Parame
 
 void TrainingStack::find_gradients(Parameters& parameters, const std::string& prefix,
                                    std::span<const View> encoding_gradients) {
-    // matrices: the prefix of their names, which an encoder's share outside of layers.
+    // matrices: the prefix of the matrices' names. Outside of layers an encoder shares the decoder's.
     const auto find = [&](const Program& program, const std::string& matrices, const std::string& others) {
         LayerGradients d;
         for (const LinearSpec& s : program.linears)
@@ -150,7 +150,7 @@ double TrainingStack::floats(const Blueprint& b, const EncodingStack& encodings,
         return static_cast<double>(bytes) / sizeof(float) + experts_backward_floats(b, shape.rows());
     };
     const double one = of(1);
-    return one + (batch - 1) * (of(2) - one); // of more sequences than there may be, too
+    return one + (batch - 1) * (of(2) - one); // also valid for more sequences than fit
 }
 
 // ---- Forward --------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ Layer TrainingStack::finish() const {
 Layer TrainingStack::head() const {
     return Layer::end(program_.head, weights_.head, encodings_);
 }
-// To what the head's matrix reads, or back from there.
+// The steps up to the input of the head's matrix, or back from there.
 Steps TrainingStack::before_logits() const {
     return {0, std::max(0, program_.head.logits)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One stack of layers in training: what inference runs, with every value kept, and back again.
+// One stack of layers in training: the forward pass of inference, with every value kept, and the backward pass.
 #pragma once
 
 #include "layers/layer.h"
@@ -15,7 +15,7 @@ struct StackShape {
     int rows() const { return batch * length; }
 };
 
-// What an encoder made of its input, and how many tokens of each sequence are no padding.
+// The output of an encoder, and the number of tokens of each sequence without padding.
 struct Encoded {
     View rows = {}; // [batch * memory, d]
     std::span<const int> lengths = {};
@@ -23,25 +23,26 @@ struct Encoded {
 
 class TrainingStack {
 public:
-    // encodings: bound to the parameters, for sequences of that length. prefix: of the names of its tensors.
+    // encodings: bound to the parameters, for sequences of that length. prefix: of the names of the tensors.
     TrainingStack(const Blueprint& blueprint, EncodingStack encodings, Parameters& parameters,
                   const std::string& prefix, std::span<const View> encoding_gradients, const StackShape& shape);
-    // What the activations and their gradients take.
+    // The size of the activations and their gradients.
     static double floats(const Blueprint& blueprint, const EncodingStack& encodings, StackShape shape,
                          const std::string& prefix = "");
 
-    // Of each row, or none: 0 .. length - 1 in each sequence.
+    // Sets the positions of each row; none: 0 .. length - 1 in each sequence.
     void place(Positions positions);
-    // Tokens of each sequence that the others see, where all see all.
+    // Sets the number of visible tokens of each sequence, in a bidirectional stack.
     void pad(std::span<const int> lengths);
 
-    // To what the head's matrix reads, or without a head to what the final norm leaves. It stays until the next call.
+    // Runs to the input of the head's matrix, or, without a head, to the output of the final norm. The result is valid
+    // until the next call.
     void forward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                  const Encoded& encoded = {});
     View read() const;
     View final() const { return finish_.back(); }
-    // d_read() or d_final() holds the gradient of that; d_encoded, where there is one, is overwritten with that of its
-    // rows.
+    // Before the call, d_read() or d_final() holds the gradient of read() or final(). d_encoded, if given, is
+    // overwritten with the gradient of the encoder's rows.
     void backward(std::span<const Token> tokens, std::span<const int> segments, const Dropout& dropout,
                   const Encoded& encoded = {}, View d_encoded = {});
     View d_read() const {
