@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encoding and decoding: lossless on any bytes, merges against the slow definition, added tokens.
+// Encoding and decoding: lossless for any bytes, merges as in the slow definition, and added tokens.
 #include "core/error.h"
 #include "core/random.h"
 #include "text/bpe_tokenizer.h"
@@ -77,7 +77,7 @@ TEST(BpeTokenizer, RefusesIdsOutOfRange) {
     }
 }
 
-// The definition of the merging: of all pairs the one learned first, of equal ones the leftmost.
+// The definition of merging: merge the pair that was learned first, and the leftmost of equal pairs.
 Ids merge_slowly(Ids ids, const std::vector<Merge>& merges) {
     std::map<std::pair<Token, Token>, std::size_t> ranks;
     for (std::size_t i = 0; i < merges.size(); ++i) ranks.emplace(std::pair(merges[i].left, merges[i].right), i);
@@ -100,8 +100,8 @@ TEST(MergeTable, AgreesWithTheDefinition) {
         return static_cast<std::size_t>(state >> 33) % n;
     };
     for (int round = 0; round < 300; ++round) {
-        // Tokens as strings over "ab", so that products are what their parts spell; the order of the
-        // merges is shuffled, so that products also come before their parts.
+        // The tokens are strings over "ab", so that a product spells its parts. The order of the merges is shuffled, so
+        // that some products come before their parts.
         std::vector<std::string> tokens{"a", "b"};
         std::vector<Merge> merges;
         while (merges.size() < 12) {
@@ -118,7 +118,7 @@ TEST(MergeTable, AgreesWithTheDefinition) {
         for (int text = 0; text < 5; ++text) {
             Ids ids(draw(60));
             for (Token& id : ids) id = static_cast<Token>(draw(2));
-            Ids merged = {99}; // what stands before is left alone
+            Ids merged = {99}; // earlier tokens stay unchanged
             merged.insert(merged.end(), ids.begin(), ids.end());
             table.apply(merged, 1, scratch);
             merged.erase(merged.begin());
@@ -127,7 +127,7 @@ TEST(MergeTable, AgreesWithTheDefinition) {
     }
 }
 
-// Family T5. Trained on eight at a time, a run is cut into eights whatever its length.
+// Family T5. The trainer saw eight at a time, so a run of any length is cut into eights.
 TEST(BpeTokenizer, EncodesAMebibyteOfOneThing) {
     const std::string mark = "\u0301";
     for (const std::string& unit : {std::string("a"), std::string(" "), mark, std::string("\xff")}) {
@@ -142,13 +142,13 @@ TEST(BpeTokenizer, EncodesAMebibyteOfOneThing) {
     }
 }
 
-// Long texts remember the pieces they have seen; that must not show.
+// The tokenizer remembers the pieces of long texts. The result must not depend on that.
 TEST(BpeTokenizer, LongTextsGiveTheTokensOfTheirParts) {
     const auto tokenizer = trained_on_samples(350);
     std::string text;
     Ids expected;
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
-        // Between special tokens each part is cut as if it stood alone.
+        // Each part between special tokens is cut as a text of its own.
         const std::string part = text_samples::random_text(seed, 60) + text_samples::random_bytes(seed, 60);
         tokenizer->encode(part, true, expected);
         expected.push_back(tokenizer->end_of_text());
@@ -168,7 +168,8 @@ TEST(BpeTokenizer, SpecialTokensAreTextUnlessAskedFor) {
     expected.push_back(eot);
     tokenizer->encode(" two", false, expected);
     EXPECT_EQ(special, expected);
-    EXPECT_EQ(encode(*tokenizer, "<|endoftext|", true), encode(*tokenizer, "<|endoftext|")); // cut short
+    // A truncated special token is text.
+    EXPECT_EQ(encode(*tokenizer, "<|endoftext|", true), encode(*tokenizer, "<|endoftext|"));
 }
 
 struct Part {
@@ -187,7 +188,7 @@ std::vector<Part> split(const AddedTokens& added, std::string_view text, bool sp
     return parts;
 }
 
-// Family T3: tokens that overlap. The leftmost wins, then the longest.
+// Family T3: overlapping tokens. The leftmost wins, then the longest.
 TEST(AddedTokens, LeftmostThenLongest) {
     const AddedTokens added({{1, "ab"}, {2, "abc"}, {3, "bcd"}, {4, "a"}, {5, "<x>"}});
     EXPECT_EQ(split(added, "abcd", true), (std::vector<Part>{{2, ""}, {-1, "d"}}));
@@ -205,13 +206,13 @@ TEST(AddedTokens, OrdinaryOnesAreAlwaysFound) {
 }
 
 TEST(AddedTokens, NormalizedOnesComeSecond) {
-    // "xab" begins further left, but is looked for only in what "abc" leaves over.
+    // "xab" begins further left, but is searched only in the text left over by "abc".
     const AddedTokens added({{1, "abc", true, false}, {2, "xab", true, true}});
     EXPECT_EQ(split(added, "xabcxab", true), (std::vector<Part>{{-1, "x"}, {1, ""}, {2, ""}}));
 }
 
-// The definition, one token and one byte after the other: of those marked the one way first, of the others then in
-// what is left over; the leftmost, of those the longest.
+// The definition, one token and one byte at a time: first the tokens with the flag, then the others in the remaining
+// text. Among matches the leftmost wins, then the longest.
 std::vector<Part> split_slowly(const std::vector<AddedToken>& tokens, std::string_view text, bool special,
                                bool normalized = false) {
     std::vector<Part> parts;

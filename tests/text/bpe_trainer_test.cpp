@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Learning merges: the classic example worked by hand, and against counting everything afresh.
+// Compares learned merges with the classic example, worked by hand, and with a trainer that recounts everything.
 #include "core/error.h"
 #include "text/bpe_trainer.h"
 #include "text/pre_tokenizer.h"
@@ -19,9 +19,9 @@ std::vector<std::string> learned(const Tokenizer& tokenizer) {
     return tokens;
 }
 
-// Sennrich et al. 2016, section 3.2: low x5, lower x2, newest x6, widest x3. Counts at the start:
-// es 9, st 9, we 8, lo 7, ow 7, ne 6, ew 6, wi 3, id 3, de 3, er 2. After "es" (before "st" by its lower
-// first byte) and "est" come "lo" and "low", then "ew" 6 before ne 6 and w+est 6 by its lower left id.
+// Sennrich et al. 2016, section 3.2: low x5, lower x2, newest x6, widest x3. Counts at the start: es 9, st 9, we 8, lo
+// 7, ow 7, ne 6, ew 6, wi 3, id 3, de 3, er 2. The merges are "es" (before "st" by its lower first byte), "est", "lo"
+// and "low". Then comes "ew" 6, before ne 6 and w+est 6 by its lower left id.
 TEST(BpeTrainer, LearnsTheClassicExample) {
     std::string corpus;
     for (int i = 0; i < 5; ++i) corpus += "low\n";
@@ -31,13 +31,13 @@ TEST(BpeTrainer, LearnsTheClassicExample) {
     const auto tokenizer = train_bpe(corpus, 1000);
     EXPECT_EQ(learned(*tokenizer), (std::vector<std::string>{"es", "est", "lo", "low", "ew", "new", "newest", "dest",
                                                              "idest", "widest", "er", "lower", "<|endoftext|>"}));
-    // "lowest" was never seen: low + est.
+    // "lowest" is not in the corpus: low + est.
     EXPECT_EQ(text_samples::encode(*tokenizer, "lowest"), (std::vector<Token>{259, 257}));
-    // A smaller vocabulary is the beginning of a larger one.
+    // A smaller vocabulary is a prefix of a larger one.
     EXPECT_EQ(learned(*train_bpe(corpus, 261)), (std::vector<std::string>{"es", "est", "lo", "low", "<|endoftext|>"}));
 }
 
-// Algorithm 1 of the paper, every pair counted afresh for every merge.
+// Algorithm 1 of the paper, which recounts every pair for every merge.
 std::vector<std::string> learn_slowly(std::string_view corpus, std::size_t n_merges) {
     std::map<std::string, int> words;
     cut_gpt2(corpus, [&](std::string_view piece) { ++words[std::string(piece)]; });
@@ -54,7 +54,7 @@ std::vector<std::string> learn_slowly(std::string_view corpus, std::size_t n_mer
             for (std::size_t i = 0; i + 1 < ids.size(); ++i) counts[{ids[i], ids[i + 1]}] += count;
         std::pair<int, int> best;
         int most = 1;
-        for (const auto& [pair, count] : counts) // in order: the first of equal counts is kept
+        for (const auto& [pair, count] : counts) // in order, so the first of equal counts stays
             if (count > most) most = count, best = pair;
         if (most == 1) break;
         for (auto& [ids, count] : split) {
@@ -79,7 +79,7 @@ TEST(BpeTrainer, AgreesWithCountingAfresh) {
         for (int i = 0; i < 300; ++i)
             corpus += "ab "[text_samples::random_bytes(seed + static_cast<std::uint64_t>(i), 3)[2] & 1];
         for (int i = 0; i < 20; ++i)
-            corpus += std::string(static_cast<std::size_t>(i % 7), 'a') + "\n"; // overlaps: aaa
+            corpus += std::string(static_cast<std::size_t>(i % 7), 'a') + "\n"; // overlapping pairs: aaa
         EXPECT_EQ(learned(*train_bpe(corpus, 256 + 120 + 1)), learn_slowly(corpus, 120)) << "seed " << seed;
     }
 }

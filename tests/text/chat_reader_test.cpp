@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a template writes in a way of its own. The texts are those that an interpreter of Jinja (@huggingface/jinja 0.5)
-// makes of the same templates, which are published ones cut to what matters.
+// Templates with their own variants of a form. The expected texts come from a Jinja interpreter (@huggingface/jinja
+// 0.5). The templates are published ones, shortened to the relevant parts.
 #include "text/chat_template.h"
 
 #include <ctime>
@@ -20,7 +20,7 @@ const std::string chatml =
     R"({% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' +
 '\n' }}{% endfor %})";
 
-// Qwen 3 Thinking and QwQ; Qwen 3, which thinks unless asked not to.
+// Qwen 3 Thinking and QwQ, and Qwen 3, which thinks by default.
 TEST(ChatReader, AnAnswerBeginsAsTheTemplateBeginsIt) {
     EXPECT_EQ(
         written(chatml + R"({% if add_generation_prompt %}{{ '<|im_start|>assistant\n<think>\n' }}{% endif %})", {hi}),
@@ -39,10 +39,10 @@ text %}{% set text = text.split('</think>')[-1].lstrip('\n') %}{% endif %}{{ '<|
                       talk),
               "<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n<|im_start|>user\nBye"
               "<|im_end|>\n<|im_start|>assistant\n");
-    EXPECT_NE(written(chatml, talk).find("Hm."), std::string::npos); // a template that says nothing of them
+    EXPECT_NE(written(chatml, talk).find("Hm."), std::string::npos); // this template does not remove thoughts
 }
 
-// Phi-3-medium's knows the user and the assistant alone, and says nothing of others.
+// The template of Phi-3-medium knows only the user and the assistant, and drops other messages.
 TEST(ChatReader, ASystemMessageIsDroppedWhereTheTemplateDrops) {
     constexpr std::string_view medium = R"({% for m in messages %}{% if (m['role'] == 'user') %}{{ '<|user|>' + '\n' +
 m['content'] + '<|end|>' + '\n' + '<|assistant|>' + '\n' }}{% elif (m['role'] == 'assistant') %}{{ m['content'] +
@@ -53,7 +53,7 @@ m['content'] + '<|end|>' + '\n' + '<|assistant|>' + '\n' }}{% elif (m['role'] ==
     EXPECT_EQ(read_chat(chatml, "test").system, ChatTemplate::System::written);
 }
 
-// Mistral 7B v0.2's first template and Gemma's raise an exception.
+// Mistral 7B v0.2's first template and Gemma's template raise an exception.
 TEST(ChatReader, ASystemMessageIsRefusedWhereTheTemplateRefuses) {
     constexpr std::string_view mistral = R"({{ bos_token }}{% for m in messages %}{% if (m['role'] == 'user') !=
 (loop.index0 % 2 == 0) %}{{ raise_exception('By turns.') }}{% endif %}{% if m['role'] == 'user' %}{{ '[INST] ' +
@@ -85,7 +85,8 @@ m["content"]|trim + eos_token }}{% endif %}{% endfor %})";
               "[INST]  Hi [/INST] Hello</s>[INST]  Be brief. \n\nBye[/INST]");
 }
 
-// The interpreter was given nothing for the token that begins a text; before the first turn it is the tokenizer's.
+// The interpreter had no token for the beginning of a text. Before the first turn the tokenizer's own token stands
+// there.
 TEST(ChatReader, LlamasTurnsBeginAsATextDoesWhereTheTemplateSaysSo) {
     const auto talk = [](const std::string& begin) {
         return written("{% for m in messages %}{% if m['role'] == 'user' %}{{ " + begin +
@@ -97,7 +98,7 @@ TEST(ChatReader, LlamasTurnsBeginAsATextDoesWhereTheTemplateSaysSo) {
     EXPECT_EQ(talk(""), "[INST] Hi [/INST] Hello </s>[INST] Bye [/INST]");
 }
 
-// The template's own date, so that a text can be written again.
+// Uses the template's own date, so that a text can be reproduced.
 TEST(ChatReader, LlamasHeaderHasTheTemplatesDate) {
     const std::string dated = R"({% if strftime_now is defined %}{% set date_string = strftime_now("%d %b %Y") %}{% else
 %}{% set date_string = "26 Jul 2024" %}{% endif %}{% set system_message = "" %}{{
@@ -134,7 +135,7 @@ TEST(ChatReader, ARefusalNamesTheNearestForm) {
         }
         return std::string();
     };
-    // GLM Edge's, and Vicuna's
+    // of GLM Edge and of Vicuna
     EXPECT_NE(refusal("<|system|>\n{{ c }}<|user|>\n{{ c }}<|assistant|>\n{{ c }}")
                   .find("is not supported: it is nearest to Phi 3, but lacks '<|end|>'"),
               std::string::npos);
@@ -142,7 +143,7 @@ TEST(ChatReader, ARefusalNamesTheNearestForm) {
               std::string::npos);
 }
 
-// Each mark is the beginning of a literal without an end.
+// Each mark begins a literal that never ends.
 TEST(ChatReader, TakesLinearTime) {
     std::string text = "add_generation_prompt";
     while (text.size() < (std::size_t{4} << 20)) text += "\\'<|im_start|>assistant ";
@@ -152,7 +153,7 @@ TEST(ChatReader, TakesLinearTime) {
     EXPECT_FALSE(read_chat(text, "test").marked);
 }
 
-// Mistral Small 3's, whose date is today's; Python, and so Jinja, leaves out a line end behind a backslash.
+// Mistral Small 3's template contains today's date. Python, and so Jinja, drops a line end after a backslash.
 TEST(ChatReader, MistralsDefaultSystemPromptIsTheTemplates) {
     const std::string_view text = R"jinja({%- set today = strftime_now("%Y-%m-%d") %}
 {%- set default_system_message = "You are Mistral Small 3.\nThe current date is " + today + ".\n\
@@ -171,10 +172,11 @@ Ask (e.g. \"Where are you?\" => \"Paris\")" %}
     };
     const std::string before = expected();
     const DefaultSystem system = found(text);
-    EXPECT_TRUE(system.text == before || system.text == expected()) << system.text; // it may be midnight
+    EXPECT_TRUE(system.text == before || system.text == expected()) << system.text; // in case midnight passes
     EXPECT_FALSE(system.unread);
 
-    // What takes more than reading is announced as unread: another way to a date, a filter, a prompt that is not used.
+    // A prompt that needs more than reading is marked as unread: another source of the date, a filter, an unused
+    // prompt.
     for (const auto& [from, to] : {std::pair("strftime_now(\"%Y-%m-%d\")", "yesterday()"),
                                    {" + today + ", " + today | upper + "},
                                    {"%Y-%m-%d", "%E"},

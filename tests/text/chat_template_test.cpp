@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Conversations as the models' publishers print them: the Llama 2 and Llama 3 model cards, Gemma's and Phi-3's, the
-// ChatML document, Mistral's and Zephyr's model cards; Phi-4's, and Mistral's versions from its own templates.
+// Conversations as the publishers print them: the model cards of Llama 2, Llama 3, Gemma, Phi-3, Mistral and Zephyr,
+// and the ChatML document. Phi-4 and Mistral's versions follow their own templates.
 #include "core/error.h"
 #include "text/chat_template.h"
 
@@ -43,7 +43,8 @@ TEST(ChatTemplate, WritesTheKnownForms) {
               "<|im_start|>user\nHi<|im_end|>\n");
 }
 
-// From v3 on the last message has the system's text, as the templates say "loop.last"; from v7 on it stands by itself.
+// From v3 on the system's text is in the last message, as the templates say with "loop.last". From v7 on it stands
+// alone.
 TEST(ChatTemplate, WritesMistralsVersions) {
     EXPECT_EQ(write_chat(ChatForm::mistral_v3, talk), "[INST] Hi[/INST] Hello</s>[INST] Be brief.\n\nBye[/INST]");
     EXPECT_EQ(write_chat(ChatForm::mistral_nemo, talk), "[INST]Hi[/INST]Hello</s>[INST]Be brief.\n\nBye[/INST]");
@@ -53,7 +54,7 @@ TEST(ChatTemplate, WritesMistralsVersions) {
               "[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST]Hi[/INST]Hello</s>[INST]Bye[/INST]");
 }
 
-// What ends an answer in the texts above.
+// The ends of answers in the texts above.
 TEST(ChatTemplate, AMessageEndsAsItIsWritten) {
     for (const ChatForm form :
          {ChatForm::chatml, ChatForm::llama2, ChatForm::llama3, ChatForm::gemma, ChatForm::phi3, ChatForm::phi4,
@@ -79,7 +80,7 @@ TEST(ChatTemplate, RecognisesThemByWhatTheyAre) {
     EXPECT_EQ(form("{{ '<|user|>\\n' + m['content'] + eos_token }} {{ '<|assistant|>' }}"), ChatForm::zephyr);
 }
 
-// Forms that share marks with an older one and differ in what stands between them.
+// Forms that share marks with an older form but differ in the text between them.
 TEST(ChatTemplate, TellsLookalikesApart) {
     const auto form = [](std::string_view text) { return recognise_chat(text, "test"); };
     EXPECT_EQ(form("{{'<|im_start|>user<|im_sep|>' + m['content'] + '<|im_end|><|im_start|>assistant<|im_sep|>'}}"),
@@ -99,7 +100,7 @@ TEST(ChatTemplate, TellsLookalikesApart) {
 
 TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
     const auto own = [](std::string_view text) { return default_system(recognise_chat(text, "test"), text); };
-    // SmolLM2's and Qwen 2.5's, where the line feed is a character or an escape.
+    // The prompts of SmolLM2 and Qwen 2.5, with the line feed as a character or an escape.
     const std::string rest = "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}";
     const std::string smollm = "{% if loop.first and messages[0]['role'] != 'system' %}"
                                "{{ '<|im_start|>system\nYou are SmolLM.<|im_end|>\n' }}{% endif %}";
@@ -112,7 +113,7 @@ TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
     EXPECT_EQ(own(given + rest).text, ""); // Qwen 3 has none
     EXPECT_FALSE(own(given + rest).unread);
     EXPECT_EQ(own("{{'<|im_start|>system<|im_sep|>You are Phi.<|im_end|>'}}").text, "You are Phi.");
-    // What is said with tools is not said without, and what is said without them is.
+    // A prompt that needs tools is dropped, and a prompt for conversations without tools is kept.
     const std::string tools = "{%- if tools %}{{ '<|im_start|>system\nTools.<|im_end|>\n' }}";
     EXPECT_EQ(own(tools + "{% endif %}" + rest).text, "");
     EXPECT_FALSE(own(tools + "{% endif %}" + rest).unread);
@@ -123,8 +124,8 @@ TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
                   .text,
               "None.");
     const std::string thinking = "{% if enable_thinking %}{{ '<|im_start|>system\nThink.<|im_end|>' }}{% endif %}";
-    // Two of them, one that hangs on something else, one that is put together, one in a variable, one with today's
-    // date.
+    // Two prompts, a prompt under another condition, a composed prompt, a prompt in a variable, and a prompt with
+    // today's date.
     for (const std::string& text :
          {smollm + qwen, thinking + rest, "{{ '<|im_start|>system\nYou are {{ name }}.<|im_end|>' }}" + rest,
           "{% set system_message = 'You are Yi.' %}" + rest,
@@ -136,7 +137,7 @@ TEST(ChatTemplate, ReadsASystemPromptOfItsOwn) {
     EXPECT_FALSE(own("{%- set system_message = \"\" %}<|start_header_id|><|end_header_id|>").unread);
 }
 
-// Each mark of these was once searched from the start again, or to the end: more than 30 seconds.
+// A search that restarts or runs to the end for each mark would take more than 30 seconds.
 TEST(ChatTemplate, TimeGrowsWithTheTextAlone) {
     const auto many = [](std::string_view part) {
         std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Single components of a tokenizer.json. What is expected is what Hugging Face's documentation and its own tests say;
+// Single components of a tokenizer.json. The expected values come from Hugging Face's documentation and its own tests.
 // tests/text/differential compares whole tokenizers.
 #include "core/error.h"
 #include "text/decoder.h"
@@ -57,7 +57,7 @@ TEST(Normalizers, MakeNoMountainOfAWord) {
         doublings += std::string(i ? "," : "") + R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
     EXPECT_NE(refused(R"({"type":"Sequence","normalizers":[)" + doublings + "]}", "aaaa").find("to become at most"),
               std::string::npos);
-    // Sequences within a sequence have one limit.
+    // Nested sequences share one limit.
     std::string nested = R"({"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaa"})";
     for (int i = 0; i < 3; ++i)
         nested =
@@ -69,7 +69,7 @@ TEST(Normalizers, MakeNoMountainOfAWord) {
         R"({"type":"Replace","pattern":{"String":"a"},"content":")" + std::string(1000, 'a') + "\"}";
     EXPECT_NE(refused(thousand, std::string(1 << 16, 'a')).find("to become at most 2162688,"), std::string::npos);
     EXPECT_EQ(normal(thousand, "aab").size(), 2001u);
-    // What NFKC makes most of: U+FDFA, 3 bytes, becomes 33.
+    // NFKC's largest expansion: U+FDFA grows from 3 bytes to 33.
     std::string ligatures;
     for (int i = 0; i < 50000; ++i) ligatures += "\ufdfa";
     EXPECT_EQ(normal(R"({"type":"Sequence","normalizers":[{"type":"NFKC"}]})", ligatures).size(), 33u * 50000);
@@ -97,8 +97,8 @@ TEST(Normalizers, Bert) {
     EXPECT_EQ(normal(cased, "H\u00e9\t\u4f60"), "H\u00e9\t\u4f60");
 }
 
-// A map of one rule, laid out by hand: a (0x61) to "bc". Units as darts-clone has them: the root leads to 0x61, that
-// unit has a leaf, which holds the offset of the replacement.
+// A map with one rule, laid out by hand: a (0x61) becomes "bc". The units follow darts-clone: the root leads to 0x61,
+// and the leaf of that unit holds the offset of the replacement.
 TEST(Normalizers, PrecompiledMaps) {
     const auto word = [](std::uint32_t value) {
         std::string bytes;
@@ -109,18 +109,18 @@ TEST(Normalizers, PrecompiledMaps) {
     while (units.size() < 4 * 0x60) units += word(1u << 31);
     units += word(2u << 10 | 1u << 8 | 0x61); // 0x60 = 1 ^ 0x61: has a leaf, at 0x60 ^ 2
     units += word(1u << 31);
-    units += word(1u << 31 | 0); // 0x62: the leaf, offset 0
+    units += word(1u << 31 | 0); // 0x62: the leaf, with offset 0
     const std::string map = word(static_cast<std::uint32_t>(units.size())) + units + std::string("bc\0", 3);
     std::string text = "xa\u00e9a\xff";
     Allowance allowance("test", 1 << 20);
     make_precompiled(map, "test")(text, allowance);
     EXPECT_EQ(text, "xbc\u00e9bc\xff");
     EXPECT_EQ(from_base64(to_base64(map), "test"), map);
-    for (std::size_t size = 1; size < 6; ++size) { // cut short: the sizes do not fit
+    for (std::size_t size = 1; size < 6; ++size) { // truncated: the sizes do not fit
         EXPECT_THROW(make_precompiled(map.substr(0, size), "test"), Error);
         EXPECT_THROW(make_precompiled(word(0xfffffffc) + map.substr(4, size), "test"), Error);
     }
-    for (std::size_t at = 4; at < map.size(); at += 3) { // whatever stands there: no byte outside is read
+    for (std::size_t at = 4; at < map.size(); at += 3) { // with any bytes, no read leaves the map
         std::string broken = map;
         broken[at] = '\x7f';
         text = "aaa\u00e9";
@@ -151,7 +151,7 @@ TEST(PreTokenizers, DoWhatTheirNamesSay) {
     EXPECT_EQ(cut(metaspace, "a  b"), (Pieces{"_a", "_", "_b"}));
     EXPECT_EQ(cut(metaspace, " a"), (Pieces{"_a"}));
     EXPECT_EQ(cut(R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true})", "a b"),
-              (Pieces{" a", " b"})); // the last one: as bytes
+              (Pieces{" a", " b"})); // a final ByteLevel keeps the bytes
 }
 
 TEST(Decoders, DoWhatTheirNamesSay) {
@@ -182,7 +182,7 @@ TEST(Frames, PutTokensAround) {
     EXPECT_EQ(bert.two[3].segment, 1);
     const Frame roberta = frame(R"({"type":"RobertaProcessing","sep":["</s>",3],"cls":["<s>",2],"trim_offsets":true,)"
                                 R"("add_prefix_space":true})");
-    EXPECT_EQ(roberta.two[2].tokens, (std::vector<Token>{3, 3})); // two between, all of segment 0
+    EXPECT_EQ(roberta.two[2].tokens, (std::vector<Token>{3, 3})); // two separators, all in segment 0
     EXPECT_EQ(roberta.two[3].segment, 0);
     EXPECT_THROW(frame(R"({"type":"BertProcessing","sep":["[SEP]",10],"cls":["[CLS]",2]})"), Error); // out of range
     EXPECT_THROW(frame(R"({"type":"TemplateProcessing","single":[{"Sequence":{"id":"B","type_id":0}}],"pair":[],)"

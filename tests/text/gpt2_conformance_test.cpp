@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GPT-2's own vocabulary against the ids that llama.cpp's project publishes for its 47 test strings.
+// Compares GPT-2's own vocabulary with the ids that llama.cpp's project publishes for its 47 test strings.
 // The files are not part of the repository; see $ORDO_CONFORMANCE.
 #include "tests/json.h"
 #include "text/tokenizer.h"
@@ -28,7 +28,7 @@ std::string read(const std::string& name) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// tokenizer.json as GPT-2's was first published: without the fields that came later.
+// The first published form of GPT-2's tokenizer.json, without later fields.
 std::string gpt2_json(bool pairs) {
     std::istringstream lines(read("gpt2/merges.txt"));
     Json merges = Json::array();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files that ask much of a tokenizer: components without end, texts that grow, searches that take quadratic time. Each
-// did harm once; tests/malformed measures what whole models take, tests/text/regex_test.cpp has the patterns.
+// Files that could overload a tokenizer: endless components, growing texts, and searches in quadratic time. Each caused
+// a failure once. tests/malformed measures whole models, and tests/text/regex_test.cpp has the patterns.
 #include "core/error.h"
 #include "text/tokenizer.h"
 
@@ -20,7 +20,7 @@ std::string sequence(const std::string& key, const std::string& part, int n) {
 
 constexpr const char* letters = R"({"type":"BPE","unk_token":null,"vocab":{"a":0,"b":1," ":2,"_":3},"merges":[]})";
 
-// A tokenizer of a few letters, some of its members given.
+// A tokenizer of a few letters with some members given.
 struct Parts {
     std::string normalizer = "null", pre_tokenizer = "null", post_processor = "null", decoder = "null";
     std::string model = letters, added = "[]";
@@ -37,7 +37,7 @@ struct Parts {
         make()->encode(text, true, tokens);
         return tokens;
     }
-    // The message with which it is refused at the latest when it encodes a text, with the code.
+    // The message and code of its refusal, which comes when it encodes a text at the latest.
     std::string refusal(ErrorCode code, std::string_view text = "aaaaaaaaaa") const {
         try {
             encode(text);
@@ -77,7 +77,7 @@ TEST(HostileTokenizers, ComponentsAreAtMost64) {
     for (const Parts& parts : each(64)) EXPECT_EQ(parts.encode("ab"), (std::vector<Token>{0, 1}));
     for (const Parts& parts : each(25'000))
         expect_in(parts.refusal(ErrorCode::model), "[64]: expected at most 64 components");
-    // Sequences in a sequence count together.
+    // Nested sequences count together.
     const std::string halves = sequence("pretokenizers", sequence("pretokenizers", split, 33), 2);
     expect_in(Parts{.pre_tokenizer = halves}.refusal(ErrorCode::model),
               "pretokenizers[1].pretokenizers[31]: expected at most 64 components");
@@ -93,7 +93,7 @@ TEST(HostileTokenizers, SequencesNestAsDeepAsJsonMay) {
     expect_in(Parts{.pre_tokenizer = nested}.refusal(ErrorCode::model), "JSON nested deeper than 64");
 }
 
-// As real exports have them: they ended in the standard library's "bad_function_call".
+// Real exports contain these. They once ended in the standard library's "bad_function_call".
 TEST(HostileTokenizers, ComponentsThatAreNullOrEmptyDoNothing) {
     const std::vector<Token> expected{0, 2, 1};
     for (const Parts& parts : std::vector<Parts>{
@@ -126,7 +126,7 @@ TEST(HostileTokenizers, DecodersMayNotFillTheMemory) {
     expect_in(
         Parts{.decoder = sequence("decoders", R"({"type":"WordPiece","prefix":"##","cleanup":false})", 64)}.refusal(
             ErrorCode::limit),
-        "accepted"); // a space each
+        "accepted"); // with a space each
 }
 
 TEST(HostileTokenizers, AddedTokensMayNotFillTheMemory) {
@@ -144,7 +144,7 @@ TEST(HostileTokenizers, PiecesMayNotFillTheMemory) {
     for (const Parts& parts : std::vector<Parts>{
              {.normalizer = sequence("normalizers", R"({"type":"ByteLevel"})", 60)},
              {.pre_tokenizer = sequence("pretokenizers", byte_level + std::string(",") + split, 30)},
-             // Each piece becomes two, a mark and itself.
+             // Each piece becomes two: a mark and itself.
              {.pre_tokenizer = sequence("pretokenizers", byte_level + std::string(",") + each_letter, 30)},
              {.normalizer = sequence("normalizers", replacing("a", "aa"), 60)},
          })
@@ -168,7 +168,7 @@ TEST(HostileTokenizers, TemplatesMayNotFillTheMemory) {
 
 // ---- Time -----------------------------------------------------------------------------------------
 
-// A token for each number of letters: every place of the text begins 512 of them.
+// A token for each number of letters, so that 512 of them match at every place of the text.
 TEST(HostileTokenizers, RunsOfOneLetterTakeLinearTime) {
     std::string unigram = R"({"type":"Unigram","unk_id":0,"vocab":[["?",0])", pieces = R"({"?":0)";
     for (int i = 1; i <= 512; ++i) {
@@ -185,7 +185,7 @@ TEST(HostileTokenizers, RunsOfOneLetterTakeLinearTime) {
               longest);
 }
 
-// A mark was erased from a token at a time, which moves all behind it.
+// Erasing a mark from one token at a time would move the whole rest of the text.
 TEST(HostileTokenizers, DecodersTakeLinearTime) {
     const std::string model =
         R"({"type":"BPE","vocab":{"a":0,")" + std::string(2'000'000, '_') + R"(":1},"merges":[]})";

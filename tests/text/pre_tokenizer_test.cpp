@@ -22,7 +22,7 @@ TEST(PreTokenizer, CutsAsGpt2Does) {
     EXPECT_EQ(pieces(""), Pieces{});
     EXPECT_EQ(pieces("Hello world"), (Pieces{"Hello", " world"}));
     EXPECT_EQ(pieces("I've told he'll 'tis"), (Pieces{"I", "'ve", " told", " he", "'ll", " '", "tis"}));
-    EXPECT_EQ(pieces("'S"), (Pieces{"'", "S"})); // contractions are lower case
+    EXPECT_EQ(pieces("'S"), (Pieces{"'", "S"})); // contractions are lower-case
     EXPECT_EQ(pieces("abc123 45.6"), (Pieces{"abc", "123", " 45", ".", "6"}));
     EXPECT_EQ(pieces("wait...!? no"), (Pieces{"wait", "...!?", " no"}));
     EXPECT_EQ(pieces("\U0001f600\u0301a"), (Pieces{"\U0001f600\u0301", "a"})); // neither letter nor number
@@ -33,12 +33,12 @@ TEST(PreTokenizer, CutsAsGpt2Does) {
 TEST(PreTokenizer, LeavesTheLastSpaceToTheWord) {
     EXPECT_EQ(pieces("a   b"), (Pieces{"a", "  ", " b"}));
     EXPECT_EQ(pieces("a \n b"), (Pieces{"a", " \n", " b"}));
-    EXPECT_EQ(pieces("a\n\nb"), (Pieces{"a", "\n", "\n", "b"})); // only a space is joined to what follows
+    EXPECT_EQ(pieces("a\n\nb"), (Pieces{"a", "\n", "\n", "b"})); // only a space joins the next piece
     EXPECT_EQ(pieces("a  "), (Pieces{"a", "  "}));
     EXPECT_EQ(pieces("\t\tx"), (Pieces{"\t", "\t", "x"}));
 }
 
-// White_Space of the Unicode Character Database, PropList.txt, and characters that are easily taken for it.
+// White_Space of the Unicode Character Database, PropList.txt, and similar characters that are not white space.
 TEST(PreTokenizer, KnowsUnicodeSpaces) {
     for (const char* space : {"\t", "\n", "\v", "\f", "\r", "\u0085", "\u00a0", "\u1680", "\u2000", "\u200a", "\u2028",
                               "\u2029", "\u202f", "\u205f", "\u3000"})
@@ -69,7 +69,7 @@ TEST(PreTokenizer, PiecesFollowOneAnotherWithoutGaps) {
     }
 }
 
-// Family T5: none of these may take quadratic time or exceed what PCRE2 allows itself.
+// Family T5: none of these may take quadratic time or exceed PCRE2's own limits.
 TEST(PreTokenizer, TakesAMebibyteInOnePiece) {
     std::string marks;
     for (int i = 0; i < 1 << 19; ++i) marks += "\u0301";

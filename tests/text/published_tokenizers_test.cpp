@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tokenizers as others publish them. Five small ones (tests/text/tokenizers/NAME) always run; their ids and texts are
-// those of Hugging Face's tokenizers 0.22.2. $ORDO_TOKENIZERS names a folder of real ones (tests/README.md).
+// Published tokenizers. Five small ones (tests/text/tokenizers/NAME) always run. Their ids and texts come from Hugging
+// Face's tokenizers 0.22.2. $ORDO_TOKENIZERS names a folder of full-size ones (tests/README.md).
 #include "formats/source.h"
 #include "tests/json.h"
 #include "tests/temp_dir.h"
@@ -23,8 +23,8 @@ using Ids = std::vector<Token>;
 
 const fs::path fixtures = "tests/text/tokenizers";
 
-// As the reference decodes: special tokens are left out, and bytes that are not UTF-8 become U+FFFD. Its decoders
-// write one for a byte or one for a sequence, so that several in a row are taken for one.
+// Decodes like the reference: drops special tokens and replaces bytes that are not UTF-8 with U+FFFD. The reference's
+// decoders write one U+FFFD for a byte or for a sequence, so this function joins adjacent ones.
 std::string readable(std::string_view text) {
     const std::string replaced = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
     std::string out;
@@ -82,9 +82,9 @@ TEST(SmallTokenizers, SayWhichKeysTheyIgnore) {
                                         "'add_prefix_space', 'trim_offsets', 'use_regex', which are ignored"}));
 }
 
-// ---- Real ones --------------------------------------------------------------------------------------
-// $ORDO_TOKENIZERS/NAME/tokenizer.json beside an expected.json of the reference's answers (tokenizers/expect.mjs), and
-// $ORDO_TOKENIZERS/NAME.gguf beside NAME.gguf.inp and .out, as llama.cpp's project publishes them.
+// ---- Full-size tokenizers ----------------------------------------------------------------------------
+// $ORDO_TOKENIZERS/NAME/tokenizer.json with the reference's answers in expected.json (tokenizers/expect.mjs), and
+// $ORDO_TOKENIZERS/NAME.gguf with NAME.gguf.inp and .out, as llama.cpp's project publishes them.
 
 class PublishedTokenizers : public testing::Test {
 protected:
@@ -95,7 +95,7 @@ protected:
         std::sort(entries_.begin(), entries_.end());
     }
 
-    // What opens has its mismatches counted, and shows the first.
+    // Counts the mismatches of each tokenizer that opens, and shows the first ones.
     template <class Compare>
     void compare(const fs::path& path, const Compare& compare_texts) {
         try {

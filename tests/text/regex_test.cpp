@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Patterns of tokenizer.json, in Oniguruma's syntax. What is expected is what Hugging Face's library cuts.
+// Patterns of tokenizer.json in Oniguruma's syntax. The expected pieces are those of Hugging Face's library.
 #include "core/error.h"
 #include "text/regex.h"
 
@@ -23,10 +23,10 @@ Matches matches(std::string_view pattern, std::string_view text) {
 
 TEST(Regex, MeansWhatOnigurumaMeans) {
     EXPECT_EQ(matches(R"(\w+)", "a\u00bdb \u2460c \u24d0d"), (Matches{"a\u00bdb", "c", "\u24d0d"}));
-    EXPECT_EQ(matches(R"([\w]+)", "a\u00bdb \u2460c"), (Matches{"a", "b", "c"})); // not the same in a class
+    EXPECT_EQ(matches(R"([\w]+)", "a\u00bdb \u2460c"), (Matches{"a", "b", "c"})); // in a class \w differs
     EXPECT_EQ(matches(R"(\w+)", "e\u0301a\u0947"), Matches{"e\u0301a\u0947"});    // marks
     EXPECT_EQ(matches(R"(\s)", "a\u180e\u3000b"), Matches{"\u3000"});
-    EXPECT_EQ(matches(R"(\h+)", "xfa0\tz"), Matches{"fa0"});                          // hexadecimal digits, no blanks
+    EXPECT_EQ(matches(R"(\h+)", "xfa0\tz"), Matches{"fa0"});                          // hexadecimal digits, not blanks
     EXPECT_EQ(matches("^.|.$", "ab\ncd"), (Matches{"a", "b", "c", "d"}));             // ends of lines
     EXPECT_EQ(matches(R"([^(\s|[.,!?])]+)", "(ab|c. d)"), (Matches{"ab", "c", "d"})); // a class in a class
     EXPECT_EQ(matches("a{,2}b", "aaab"), Matches{"aab"});
@@ -34,8 +34,8 @@ TEST(Regex, MeansWhatOnigurumaMeans) {
     EXPECT_EQ(matches(R"((?i:'s)|\u00e9)", "'S\u00e9"), (Matches{"'S", "\u00e9"}));
     EXPECT_EQ(matches("(?m:a.b)", "a\nb"), Matches{"a\nb"});
     EXPECT_EQ(matches(R"([[:space:]]x[[:digit:]])", " x7"), Matches{" x7"});
-    EXPECT_EQ(matches("x*", "axb"), (Matches{"", "x", ""})); // no empty one touches the one before
-    // Far from the last one, among characters of more than a byte.
+    EXPECT_EQ(matches("x*", "axb"), (Matches{"", "x", ""})); // no empty match touches the match before
+    // A match far from the previous one, among multi-byte characters.
     const std::string gap = [] {
         std::string text;
         for (int i = 0; i < 500; ++i) text += "\u6587";
@@ -64,7 +64,7 @@ TEST(Regex, RefusesByName) {
         EXPECT_NE(refusal(broken), "accepted") << broken;
 }
 
-// Family T2: exponential, or quadratic, where nothing bounds it.
+// Family T2: these would take exponential or quadratic time without a limit.
 TEST(Regex, EndsWhatWouldNotEnd) {
     const auto refusal = [](std::string_view pattern, const std::string& text) -> std::string {
         try {
@@ -89,12 +89,12 @@ TEST(Allowance, EndsWorkThatTakesTooLong) {
     Allowance allowance("text", 0);
     EXPECT_THROW(
         {
-            while (true) allowance.check_time("test"); // a second
+            while (true) allowance.check_time("test"); // for a second
         },
         Error);
 }
 
-// The limits are far from what published patterns need: a megabyte of blanks is one match.
+// The limits leave room for published patterns: a megabyte of blanks is one match.
 TEST(Regex, LongRunsMatch) {
     const std::string blanks(1 << 20, ' ');
     const char* cl100k = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"

@@ -23,7 +23,7 @@ inline std::string decode(const Tokenizer& tokenizer, const std::vector<Token>& 
     return text;
 }
 
-// Words, spaces, digits, contractions and other alphabets, in no order that makes sense.
+// Words, spaces, digits, contractions and other alphabets, in random order.
 inline std::string random_text(std::uint64_t seed, int n_parts) {
     static const char* const parts[] = {
         "the",    " cat",       " sat",   "'s",    "'ll",  " ",         "  ",           "\n",
@@ -46,7 +46,7 @@ inline std::string random_bytes(std::uint64_t seed, int n) {
     return text;
 }
 
-// Malformed UTF-8 and the corners of well-formed (family T4 of hostile inputs).
+// Malformed UTF-8, and the limits of well-formed UTF-8 (family T4 of hostile inputs).
 inline std::vector<std::string> hostile_texts() {
     using namespace std::string_literals;
     return {"",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tokenizer.json: what is written can be read, and what cannot be honoured is refused by name
-// (families T1 and T3 of hostile inputs).
+// tokenizer.json: Ordo reads the files that it writes, and refuses unsupported contents by name (families T1 and T3 of
+// hostile inputs).
 #include "core/error.h"
 #include "tests/json.h"
 #include "text/bpe_trainer.h"
@@ -63,7 +63,7 @@ TEST(TokenizerJson, ReadsAVocabulary) {
 TEST(TokenizerJson, TellsGpt2sFormsApartFromOthers) {
     Json root = sample();
     root["model"]["merges"] = Json::array({Json{"a", "b"}, Json{"ab", "c"}, "b c"}); // both ways of writing a merge
-    root["model"].erase("type");                                                     // as the first files had it
+    root["model"].erase("type");                                                     // as in the first files
     for (const char* key : {"byte_fallback", "ignore_merges", "fuse_unk", "unk_token", "dropout"})
         root["model"].erase(key);
     root["model"]["continuing_subword_prefix"] = "";
@@ -73,10 +73,11 @@ TEST(TokenizerJson, TellsGpt2sFormsApartFromOthers) {
     const auto tokenizer = tokenizer_from_json(root.dump(), "tok.json");
     EXPECT_EQ(encode(*tokenizer, "abc"), (std::vector<Token>{257}));
     root.erase("added_tokens");
-    EXPECT_EQ(tokenizer_from_json(root.dump(), "tok.json")->end_of_text(), -1); // nothing marks it as one
+    EXPECT_EQ(tokenizer_from_json(root.dump(), "tok.json")->end_of_text(), -1); // no token is marked as the end
 }
 
-// Keys that a component does not have are ignored, and named; also those that stand elsewhere for the vocabulary.
+// Foreign keys of a component are ignored with a warning that names them, even keys that another component uses for its
+// vocabulary.
 TEST(TokenizerJson, IgnoresForeignKeys) {
     Json root = sample();
     root["decoder"]["vocab"] = {{"a", "not an id"}};
@@ -100,7 +101,7 @@ TEST(TokenizerJson, IgnoresForeignKeys) {
             "t: added_tokens: a token has no 'colour', which is ignored"}));
 }
 
-// Ids that no token has, as gpt-4o's 200002 to 200017: they count, and nothing comes of them.
+// Ids without a token, such as gpt-4o's 200002 to 200017, count for the size and decode to nothing.
 TEST(TokenizerJson, VocabulariesMayHaveGaps) {
     Json root = sample();
     root["model"]["vocab"]["abc"] = 300;
@@ -112,11 +113,11 @@ TEST(TokenizerJson, VocabulariesMayHaveGaps) {
         EXPECT_EQ(encode(*each, "abc<pad>", true), (std::vector<Token>{300, 400}));
         EXPECT_EQ(text_samples::decode(*each, {257, 300, 350, 400}), "abc<pad>");
     }
-    root["decoder"] = nullptr; // spaces between tokens, but none for what is no token
+    root["decoder"] = nullptr; // a space between tokens, but none for an id without a token
     EXPECT_EQ(text_samples::decode(*tokenizer_from_json(root.dump(), "tok.json"), {'a', 257, 350}), " a");
 }
 
-// A model without a type is the one that its members belong to.
+// A model without a type gets the type that its members imply.
 TEST(TokenizerJson, NamesTheTypeThatAFileLeavesOut) {
     Json root = sample();
     root["model"].erase("type");
@@ -125,8 +126,8 @@ TEST(TokenizerJson, NamesTheTypeThatAFileLeavesOut) {
     EXPECT_NE(refusal(root.dump()).find("type: expected BPE, Unigram or WordPiece, found none"), std::string::npos);
 }
 
-// A byte that the vocabulary lacks gives the unknown token, if there is one, and lets its neighbours meet if there is
-// none. The ids are those of Hugging Face's tokenizers 0.23.2.
+// A byte that the vocabulary lacks becomes the unknown token. If there is none, the byte is dropped and its neighbours
+// may merge. The ids are those of Hugging Face's tokenizers 0.23.2.
 TEST(TokenizerJson, BytesWithoutATokenAreUnknownOrNothing) {
     Json root = sample();
     root["added_tokens"] = Json::array();
@@ -145,7 +146,7 @@ TEST(TokenizerJson, BytesWithoutATokenAreUnknownOrNothing) {
     EXPECT_EQ(ids("<unk>", true, "xyab"), (std::vector<Token>{0, 3}));
 }
 
-// Pieces of characters that spell bytes take affixes like any other pieces.
+// Pieces of characters that spell bytes take prefixes and suffixes like other pieces.
 TEST(TokenizerJson, ByteLevelPiecesMayHaveAffixes) {
     Json root = sample();
     root["model"]["continuing_subword_prefix"] = "##";
@@ -174,7 +175,7 @@ TEST(TokenizerJson, RoundTrips) {
     }
 }
 
-// An added token keeps its own bytes even where GPT-2's alphabet could not spell it.
+// An added token keeps its own bytes even if GPT-2's alphabet cannot spell them.
 TEST(TokenizerJson, AddedTokensMayHoldAnyText) {
     Json root = sample();
     root["added_tokens"][1]["content"] = "\u4f60 \"\\\n\u00e9";
@@ -267,7 +268,7 @@ TEST(TokenizerJson, RefusesBrokenVocabularies) {
     std::string json = sample().dump();
     json.replace(json.find("\"vocab\":{"), 9, twice);
     EXPECT_NE(refusal(json), "accepted");
-    json = sample().dump(); // every id is there once, and a spelling twice
+    json = sample().dump(); // every id occurs once, and one spelling twice
     json.replace(json.find("\"bc\":258"), 8, "\"ab\":258");
     EXPECT_NE(refusal(json).find("key 'ab' appears twice"), std::string::npos) << refusal(json);
 }
@@ -279,7 +280,7 @@ TEST(TokenizerJson, RefusesBrokenMerges) {
         {[](Json& r) { r["model"]["merges"][0] = "a xx"; }, "merges[0]: \"xx\" is not in the vocabulary"},
         {[](Json& r) { r["model"]["merges"][0] = "xx a"; }, "merges[0]: \"xx\" is not in the vocabulary"},
         {[](Json& r) { r["model"]["merges"][2] = "c b"; }, "merges[2]: \"cb\" is not in the vocabulary"},
-        // A merge spells its product out, so a cycle would need a token longer than itself.
+        // A merge spells out its product, so a cycle would need a token longer than itself.
         {[](Json& r) { r["model"]["merges"][1] = "ab ab"; }, "\"abab\" is not in the vocabulary"},
         {[](Json& r) { r["model"]["merges"][1] = "a b"; }, "merges[1]: repeats merge 0"},
         {[](Json& r) { r["model"]["merges"][0] = "ab"; }, "merges[0]: expected two tokens"},
@@ -305,7 +306,7 @@ TEST(TokenizerJson, RefusesBrokenMerges) {
     });
 }
 
-// What a file of ten million merges asks for is refused before it is built.
+// A file of ten million merges is refused before its table is built.
 TEST(TokenizerJson, RefusesTenMillionMerges) {
     std::string json = sample().dump();
     std::string merges;
@@ -336,7 +337,7 @@ TEST(TokenizerJson, RefusesBrokenAddedTokens) {
              r["added_tokens"][2]["id"] = 261;
          },
          "added twice"},
-        {[](Json& r) { // found in the text as U+0120, it would decode every space as that
+        {[](Json& r) { // the text U+0120 would make every space decode to it
              r["added_tokens"][0]["content"] = "\u0120";
              r["added_tokens"][0]["id"] = ' ';
          },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expected values from Unicode Standard Annexes 15 (figures 3 to 6) and 29, and from the code charts.
+// The expected values come from Unicode Standard Annexes 15 (figures 3 to 6) and 29, and from the code charts.
 #include "text/unicode.h"
 
 #include "text_samples.h"
@@ -57,7 +57,7 @@ TEST(Unicode, MalformedBytesStayWhatTheyAre) {
     EXPECT_EQ(unicode::count_chars("a\xff\xe4\xbd\xa0\xe4"), 4u);
 }
 
-// Marks in the wrong order, half a megabyte of them: a sort that exchanges neighbours would take hours.
+// Half a megabyte of marks in the wrong order. A sort by neighbour exchanges would take hours.
 TEST(Unicode, OrdersAMegabyteOfMarks) {
     std::string marks, above, below;
     for (int i = 0; i < 1 << 18; ++i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What tests/text/differential/run.sh compares with Hugging Face's library: reads texts from the standard input, one
-// JSON string a line, and writes for each a line of the ids in the tokenizer's frame, a bar, and its decoded text.
-//   encode TOKENIZER.JSON [again]     again: what the tokenizer writes of itself is read once more
+// The program that tests/text/differential/run.sh compares with Hugging Face's library. It reads one text a line from
+// the standard input, as a JSON string. For each text it writes a line of the ids in the tokenizer's frame, a bar, and
+// the decoded text.
+//   encode TOKENIZER.JSON [again]     again: write the tokenizer as JSON and read that instead
 #include "core/error.h"
 #include "io/json_writer.h"
 #include "text/tokenizer.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Compares the tokenizers with Hugging Face's own library on generated text, for each shape that the models of others
-# have (tokenizers.mjs). Not part of `make test`: it needs node and, in a folder of your choice,
+# Compares the tokenizers with Hugging Face's own library on generated text, for each shape of published models
+# (tokenizers.mjs). Not part of `make test`: it needs node and, in a folder of your choice,
 #   npm install @anush008/tokenizers
 #   HF_TOKENIZERS=FOLDER tests/text/differential/run.sh [TEXTS [SEED]]
 # Debian's package sentencepiece, if installed, adds T5's shape.
