@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Checkpoints as people have them, in whose configurations a key or a tensor is missing, or old, or means more than
-// usual. What they give was computed with the published implementation, or by the transcriptions of tests/families, of
-// which they are made.
+// Real-world checkpoints whose configuration lacks a key or a tensor, uses an old form, or has an unusual meaning. They
+// are modified fixtures of tests/families. The expected values come from the published implementation or from the
+// transcriptions of tests/families.
 #include "tests/formats/hugging_face_folder.h"
 
 namespace ordo {
@@ -86,7 +86,7 @@ TEST_F(Checkpoints, ADecoderWithoutAHeadGivesStatesAlone) {
     }
 }
 
-// A file of a base class, PhiModel and the like: names without their prefix, and nothing of the head.
+// A file of a base class, such as PhiModel: the names have no prefix, and there is no head.
 TEST_F(Checkpoints, BaseClassesHaveNoHead) {
     for (const char* family : {"phi", "gptj", "qwen3"}) {
         SCOPED_TRACE(family);
@@ -125,8 +125,8 @@ TEST_F(Checkpoints, LayersWithoutRopeSlideInSmolLM3) {
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(logits[3][i], expected[i], 6e-5);
 }
 
-// As sentence-transformers writes them: modules.json says what follows the model, 1_Pooling how states become one
-// vector.
+// The layout of sentence-transformers: modules.json lists the modules after the model, and 1_Pooling says how states
+// become one vector.
 TEST_F(Checkpoints, EmbedPoolsAsTheModelSays) {
     take("bert");
     put_tokenizer();
@@ -205,7 +205,7 @@ TEST_F(Checkpoints, AMultimodalGemma3IsReadAsText) {
     expect_refused("'text_config': 'model_type': expected gemma3_text, found");
 }
 
-// google/gemma-3-4b-it names six keys of its text alone; the rest is the class's.
+// google/gemma-3-4b-it sets six keys of its text model. The class supplies the rest.
 TEST_F(Checkpoints, AGemma3LeavesItsSizesToTheClass) {
     take("gemma3");
     put_config({{"model_type", "gemma3"},
@@ -224,7 +224,7 @@ TEST_F(Checkpoints, AGemma3LeavesItsSizesToTheClass) {
     EXPECT_EQ(b.layer(5).window, 0);
 }
 
-// Falcon's first files have no key for the layers of the larger models.
+// Falcon's first files have no key for the layer layout of the larger models. The model type implies it.
 TEST_F(Checkpoints, FalconsOldNamesAreFalcon) {
     for (const auto& [family, type] : {std::pair{"falcon", "RefinedWebModel"}, {"falcon-new", "RefinedWeb"}}) {
         take(family);
@@ -243,7 +243,7 @@ TEST_F(Checkpoints, FalconsOldNamesAreFalcon) {
     }
 }
 
-// transformers 5 says of every T5 that its head is the embedding, and with another key whether it is.
+// transformers 5 sets tied embeddings for every T5. Another key says whether the head is really the embedding.
 TEST_F(Checkpoints, T5sHeadIsWhatTheFileHas) {
     take("t5-gated");
     with("tie_word_embeddings", true);

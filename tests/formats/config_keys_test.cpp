@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every key of every published configuration class (tests/families/config_classes.json) stands in the table of
-// models/README.md as read, refused or ignored, and is what it says there.
+// The table of models/README.md lists every key of every published configuration class
+// (tests/families/config_classes.json) as read, refused or ignored. The test checks that Ordo does so.
 #include "formats/architecture.h"
 #include "formats/source.h"
 #include "model/blueprint.h"
@@ -18,7 +18,7 @@ using test::Json;
 
 struct Keys {
     std::set<std::string> read, ignored;
-    std::map<std::string, Json> refused; // and the value that works
+    std::map<std::string, Json> refused; // with the value that is accepted
 };
 
 std::vector<std::string> split(const std::string& text, const std::string& separator) {
@@ -49,7 +49,7 @@ Keys keys_of(const std::vector<std::string>& cells) {
     return keys;
 }
 
-// The rows of the table, by model_type; "all" is for all of them.
+// The rows of the table by model_type. "all" applies to every type.
 std::map<std::string, Keys> table() {
     std::map<std::string, Keys> rows;
     const std::string text = test::file_content("models/README.md");
@@ -69,7 +69,7 @@ Json classes() {
     return Json::parse(test::file_content("tests/families/config_classes.json"));
 }
 
-// Of one fixture with a config of the caller's.
+// A fixture with a modified config.
 class Fixture {
 public:
     Fixture(const std::string& family, const std::string& model_type)
@@ -77,7 +77,7 @@ public:
         config_["model_type"] = model_type;
         fs::copy_file(test::family(family) / "model.safetensors", folder_ / "model.safetensors");
     }
-    // What it becomes, or "refused: " and why.
+    // The resulting plan, or "refused: " and the reason.
     std::string plan(const Json& changes) const {
         Json config = config_;
         for (const auto& [key, value] : changes.items()) config[key] = value;
@@ -100,7 +100,7 @@ private:
     Json config_;
 };
 
-// Another value of the same kind.
+// A different value of the same kind.
 Json other_than(const Json& value) {
     if (value.is_boolean()) return !value.get<bool>();
     if (value.is_number_integer()) return value.get<int>() + 1;
@@ -119,7 +119,7 @@ protected:
         conditions_ = each.at("with").get<std::vector<Json>>();
         conditions_.insert(conditions_.begin(), Json::object());
     }
-    // Whether any fixture refuses the value, under one of the conditions in which the key matters.
+    // Whether any fixture refuses the value under one of the conditions in which the key matters.
     bool refused(const std::string& key, const Json& value) const {
         for (const auto& fixture : fixtures_)
             for (const Json& condition : conditions_)
@@ -144,7 +144,7 @@ TEST_P(ConfigKeys, AreReadRefusedOrIgnoredAsTheTableSays) {
                    ignored = own.ignored.contains(key) || (all.ignored.contains(key) && !read);
         EXPECT_EQ(read + refuses + ignored, 1)
             << "expected in one column of the table, found in " << read + refuses + ignored;
-        // What is read is checked, so that a value of no kind that it may have is refused.
+        // A key that is read is checked, so a value of a wrong kind is refused.
         EXPECT_TRUE(!read || refused(key, Json{{"not", "such"}}) || refused(key, 0.25)) << "is not read";
         const Json works = own.refused.contains(key) ? own.refused.at(key) : usual;
         EXPECT_TRUE(!refuses || refused(key, other_than(works))) << "is not refused";
@@ -167,11 +167,11 @@ INSTANTIATE_TEST_SUITE_P(Classes, ConfigKeys, ::testing::ValuesIn([] {
                              return name;
                          });
 
-// A family without a class to compare with would leave the kind open.
+// Every family has a configuration class to compare with.
 TEST(ConfigClasses, AreThereForEveryModelType) {
     const Json all = classes();
     const std::set<std::string> older = {"RefinedWeb", "RefinedWebModel",
-                                         "gemma3"}; // Falcon's, and one around gemma3_text
+                                         "gemma3"}; // Falcon's old types, and a wrapper of gemma3_text
     for (const Architecture& each : architectures())
         for (const std::string_view type : each.hugging_face.model_types)
             EXPECT_TRUE(all.contains(std::string(type)) || older.contains(std::string(type))) << type;

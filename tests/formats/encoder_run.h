@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Running the checkpoints of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa,
-// DistilBERT, T5 and Marian.
+// Runs the checkpoints of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, DistilBERT, T5
+// and Marian.
 #pragma once
 
 #include "tests/formats/family_run.h"
@@ -17,7 +17,7 @@ inline std::vector<int> ints(const Json& given, const char* key) {
     return given.contains(key) ? given.at(key).get<std::vector<int>>() : std::vector<int>();
 }
 
-// RoBERTa counts positions of what is no padding; BERT of all, which goes without saying.
+// RoBERTa counts only the positions of tokens that are not padding. BERT counts all, which is the default.
 inline std::vector<int> positions_of(const std::string& family, const Json& given) {
     std::vector<int> positions;
     if (family != "roberta") return positions;
@@ -41,7 +41,7 @@ inline Rows rows_of_pass(Session& session, const Json& given, bool states, const
     return rows;
 }
 
-// Rows of the last tokens; null is of padding, for which there is no row.
+// Compares the rows of the last tokens. A null stands for padding, which has no row.
 inline void expect_rows(const Rows& found, const Json& expected, int tokens) {
     Gate gate;
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -53,7 +53,7 @@ inline void expect_rows(const Rows& found, const Json& expected, int tokens) {
     gate.expect_met();
 }
 
-// Logits and greedy text of every case of a family with an encoder.
+// Checks the logits and the greedy text of every case of a family with an encoder.
 inline void expect_encoder_cases(const Model& model, const std::string& family) {
     int padded = 0, greedy = 0;
     for (const Json& given : read_cases(test::family(family))) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The folders of tests/families whose cases have padding or an encoder's input: BERT, RoBERTa, DistilBERT, T5 and
-// Marian, against the transcription in double precision that wrote their numbers (tests/families/README.md).
+// Compares the folders of tests/families whose cases have padding or an encoder's input (BERT, RoBERTa, DistilBERT, T5
+// and Marian) with their transcription in double precision (tests/families/README.md).
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
 
@@ -39,7 +39,7 @@ TEST_P(EncoderFamilies, GiveTheLogitsOfTheirTranscription) {
     std::vector<std::string> warnings;
     LoadOptions options;
     options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
-    for (const char* dtype : {"", "f16"}) { // every weight is a half
+    for (const char* dtype : {"", "f16"}) { // every weight is exact in f16
         options.dtype = dtype;
         const Model model = Model::load("tests/families/" + family, options);
         EXPECT_TRUE(model.has_encoder());

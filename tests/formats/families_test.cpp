@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every folder of tests/families, a tiny checkpoint as a family's own files are, gives the logits that a transcription
-// in double precision has written beside it (tests/families/README.md), at the gates that models/README.md states.
+// Every folder of tests/families is a tiny checkpoint in its family's own format. Its logits must agree with those of a
+// transcription in double precision (tests/families/README.md), within the bounds that models/README.md states.
 #include "tests/formats/family_run.h"
 #include "tests/model/small_models.h"
 
@@ -24,7 +24,7 @@ void expect_logits(const test::Logits& found, const Json& expected) {
     ASSERT_LE(expected.size(), found.size());
     test::Gate gate;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-        if (expected[i].is_null()) continue; // of padding
+        if (expected[i].is_null()) continue; // padding
         gate.add(found[found.size() - expected.size() + i], expected[i]);
     }
     gate.expect_met();
@@ -50,11 +50,11 @@ TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
     std::vector<std::string> warnings;
     LoadOptions options;
     options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
-    options.dtype = "f32"; // bf16 may round activations too, where the machine multiplies pairs of it
+    options.dtype = "f32"; // bf16 may round activations too, if the machine multiplies pairs of bf16
     const Model model = Model::load(folder, options);
     EXPECT_TRUE(warnings.empty()) << warnings.front();
     for (const Json& each : test::read_cases(folder)) {
-        if (each.contains("encoder") || each.contains("padding")) continue; // encoders_test.cpp
+        if (each.contains("encoder") || each.contains("padding")) continue; // see encoders_test.cpp
         SCOPED_TRACE(each.at("tokens").size());
         const auto tokens = each.at("tokens").get<std::vector<Token>>();
         const auto segments = each.value("segments", std::vector<int>());
@@ -63,8 +63,7 @@ TEST_P(Families, GiveTheLogitsOfTheirTranscription) {
     }
 }
 
-// Any encoding fits any trunk: forced onto the weights, it gives what the oracle of tests/reference.h says of them with
-// it.
+// Any encoding fits any trunk: forced onto the weights, it gives the logits of the oracle (tests/reference.h).
 TEST_P(Families, TakeAnotherEncodingIfForced) {
     const fs::path folder = test::family(GetParam());
     LoadOptions options;
@@ -85,7 +84,7 @@ TEST_P(Families, TakeAnotherEncodingIfForced) {
         options.force_encoding = true;
         const Model model = Model::load(folder, options);
         const Blueprint& b = impl_of(model).blueprint;
-        if (!b.encoder.empty()) continue; // its logits need an input
+        if (!b.encoder.empty()) continue; // its logits depend on an input
         const reference::Tensors tensors = tensors_of(model);
         const std::vector<Token> tokens = random_tokens(12, b.vocab_size, 3);
         const reference::Oracles oracles(model.encoding(), b.dims(), tensors, 12);

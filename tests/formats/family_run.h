@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Running the checkpoints of tests/families.
+// Runs the checkpoints of tests/families.
 #pragma once
 
 #include "formats/source.h"
@@ -23,7 +23,7 @@ inline Json read_cases(const std::filesystem::path& folder) {
     return Json::parse(file).at("cases");
 }
 
-// The gates of logits and states: max abs 2e-4, and a mean square error of 1e-9 of their own.
+// The bounds for logits and states: a maximum absolute error of 2e-4, and a separate mean square error of 1e-9.
 class Gate {
 public:
     void add(const std::vector<float>& found, const Json& expected) {
@@ -45,7 +45,7 @@ private:
     double worst_ = 0, error_ = 0, power_ = 0;
 };
 
-// Of every token, the tokens fed `at_once` at a time.
+// The logits of every token, fed `at_once` tokens at a time.
 inline Logits logits_of(const Model& model, const std::vector<Token>& tokens, SessionOptions options = {},
                         std::size_t at_once = std::size_t(-1), const std::vector<int>& segments = {}) {
     options.capacity = static_cast<int>(tokens.size());
@@ -62,7 +62,7 @@ inline Logits logits_of(const Model& model, const std::vector<Token>& tokens, Se
     return all;
 }
 
-// The largest.
+// The largest difference.
 inline double difference(const Logits& a, const Logits& b) {
     double worst = a.size() == b.size() ? 0 : INFINITY;
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files of mixed blocks, as llama-quantize makes of "Q4_K_M" and others: the values of a layer's v in another type than
-// those of q and k. Held as stored, they compute what their decoded weights do, but for the rounding of activations to
-// blocks.
+// Files with mixed blocks, as llama-quantize writes for "Q4_K_M" and others: v has another type than q and k of its
+// layer. The stored blocks compute the same as their decoded weights, except that activations are rounded to blocks.
 #include "core/random.h"
 #include "formats/gguf/file.h"
 #include "formats/source.h"
@@ -19,12 +18,12 @@ namespace {
 
 constexpr int width = 256, d_ff = 512, vocabulary = 64, heads = 4;
 
-// Random bits, and scales of a size that keeps activations near 1.
+// Random bits, with scales that keep activations near 1.
 std::vector<std::byte> random_blocks(WeightType type, int rows, int cols, std::uint64_t seed) {
     const Random random(seed, 1);
     std::vector<std::byte> bytes(static_cast<std::size_t>(rows) * row_bytes(type, cols));
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(random.below(i, 256));
-    // A k-quant's scale stands before four to eight more bits of scale; iq4's levels reach 127.
+    // A k-quant multiplies its scale with another scale of four to eight bits. The levels of iq4 reach 127.
     const std::map<WeightType, float> scales{{WeightType::q8_0, 0.0008f},  {WeightType::q4_0, 0.012f},
                                              {WeightType::q4_1, 0.012f},   {WeightType::q5_0, 0.006f},
                                              {WeightType::q5_1, 0.006f},   {WeightType::iq4_nl, 0.0009f},
@@ -41,7 +40,7 @@ std::vector<std::byte> random_blocks(WeightType type, int rows, int cols, std::u
     return bytes;
 }
 
-// The types of a layer's matrices; k has q's.
+// The types of a layer's matrices; k has the type of q.
 struct Mix {
     const char* name;
     WeightType embedding, q, v, output, gate, up, down;
@@ -123,7 +122,7 @@ TEST_P(GgufBlocks, OfSeveralTypesComputeWhatTheirDecodedWeightsDo) {
     };
     const Model stored = load(""), decoded = load("f32");
 
-    // q and k share a band, v has one of its own; nothing became floats.
+    // q and k share a band, and v has its own. No matrix became floats.
     const auto& layer = impl_of(stored).weights.layers.front();
     std::vector<WeightType> types;
     for (const Matrix::Band& band : layer.linears.front().weight.bands()) types.push_back(band.type);
@@ -136,7 +135,7 @@ TEST_P(GgufBlocks, OfSeveralTypesComputeWhatTheirDecodedWeightsDo) {
         energy += std::pow(floats[i], 2);
     }
     EXPECT_GT(energy, 1e-3);
-    EXPECT_LT(error, 1e-3 * energy); // eight bits of activations, twice four layers deep
+    EXPECT_LT(error, 1e-3 * energy); // activations of eight bits, twice in each of four layers
     for (const int chunk : {1, 5}) EXPECT_EQ(blocks, logits_of(stored, chunk)) << "a chunk changes a bit: " << chunk;
 }
 

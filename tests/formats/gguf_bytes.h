@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GGUF files put together by hand, as the format's documentation lays them out, without the project's writer.
+// GGUF files composed by hand after the format's documentation, without Ordo's writer.
 #pragma once
 
 #include "formats/gguf/file.h"
@@ -25,7 +25,7 @@ inline std::string gguf_string(const std::string& text) {
     return le<std::uint64_t>(text.size()) + text;
 }
 
-// Entries of the metadata, value included.
+// Entries of the metadata, including their values.
 inline std::string entry(const std::string& key, std::uint32_t type, const std::string& value) {
     return gguf_string(key) + le(type) + value;
 }
@@ -43,7 +43,7 @@ inline std::string array_entry(const std::string& key, std::uint32_t type, std::
     return entry(key, 9, le(type) + le(count) + values);
 }
 
-// dims: the fastest axis first, as the file has them.
+// dims: the fastest axis first, as in the file.
 inline std::string tensor_info(const std::string& name, const std::vector<std::uint64_t>& dims, std::uint32_t type,
                                std::uint64_t offset) {
     std::string bytes = gguf_string(name) + le(static_cast<std::uint32_t>(dims.size()));
@@ -81,7 +81,7 @@ inline GgufBytes small_gguf() {
     return g;
 }
 
-// One tensor "t" of these sizes and type with so much data.
+// A file with one tensor "t" of these sizes and this type, and so many bytes of data.
 inline std::string one_tensor(const std::vector<std::uint64_t>& dims, std::uint32_t type, std::size_t bytes,
                               std::uint64_t offset = 0) {
     GgufBytes g;
@@ -94,7 +94,7 @@ inline Gguf parse_gguf(const std::string& bytes) {
     return Gguf::parse(std::as_bytes(std::span(bytes)), "mem");
 }
 
-// The message with which the bytes are refused. They are copied, so that the address sanitizer sees a read beyond them.
+// The message that refuses the bytes. They are copied, so that the address sanitizer finds a read beyond them.
 inline std::string gguf_refusal(const std::string& bytes) {
     const std::vector<char> exact(bytes.begin(), bytes.end());
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GGUF files of the fixtures of tests/families, made here as llama.cpp's converter names and orders their tensors.
+// Converts the fixtures of tests/families to GGUF, with the tensor names and order of llama.cpp's converter.
 #pragma once
 
 #include "tests/formats/gguf_fixture.h"
@@ -9,8 +9,8 @@
 
 namespace ordo::test {
 
-// gguf-py's table of names, for what the fixtures have. A layer's come behind "blk.#.". sandwich: of Gemma 2 and 3,
-// where a norm that elsewhere stands before the feed-forward branch stands behind attention.
+// gguf-py's table of names, for the fixtures' tensors. Tensors of a layer follow "blk.#.". sandwich: for Gemma 2 and 3,
+// where a norm that elsewhere precedes the feed-forward branch follows attention.
 inline std::string gguf_name(const std::string& name, bool sandwich) {
     static const std::map<std::string, std::string> all = {
         {"model.embed_tokens", "token_embd"}, {"model.norm", "output_norm"},        {"lm_head", "output"},
@@ -64,7 +64,7 @@ inline std::string gguf_name(const std::string& name, bool sandwich) {
     return {};
 }
 
-// LlamaModel.permute of the converter: each head's rows (k, half + k) become (2k, 2k + 1).
+// LlamaModel.permute of the converter: the rows (k, half + k) of each head become (2k, 2k + 1).
 inline void permute(Values& values, std::int64_t heads) {
     const std::int64_t cols = values.shape.size() == 2 ? values.shape[1] : 1, rows = values.shape[0] / heads;
     const std::vector<float> from = values.all;
@@ -161,14 +161,14 @@ private:
         if (case_.architecture == "granite") put_granite();
         if (case_.architecture == "stablelm")
             put("use_parallel_residual", config_.at("use_parallel_residual").get<bool>());
-        if (case_.architecture == "command-r") put("rope.scaling.type", "none"); // CommandR2Model of the converter
+        if (case_.architecture == "command-r") put("rope.scaling.type", "none"); // as in the converter's CommandR2Model
         if (config_.contains("logit_scale")) put("logit_scale", config_.at("logit_scale").get<float>());
         for (auto& [name, values] : tensors_) {
             if (case_.permuted && name.find(".attn_q.") != name.npos) permute(values, heads);
             if (case_.permuted && name.find(".attn_k.") != name.npos) permute(values, kv);
         }
     }
-    // GraniteModel of the converter.
+    // The converter's GraniteModel.
     void put_granite() {
         for (const auto& [key, theirs] : {std::pair{"attention.scale", "attention_multiplier"},
                                           {"embedding_scale", "embedding_multiplier"},
@@ -177,9 +177,9 @@ private:
             put(key, config_.at(theirs).get<float>());
     }
     bool sandwich() const { return case_.architecture == "gemma2" || case_.architecture == "gemma3"; }
-    // GemmaModel and the two after it. There is no key for the scale of scores: here it goes into what queries are
-    // multiplied by, as 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). Those
-    // for layers that slide are llama.cpp's.
+    // GemmaModel and the two after it. There is no key for the score scale, so this function multiplies it into the
+    // queries: 1/sqrt(query_pre_attn_scalar) = 1/sqrt(d_head) * sqrt(d_head / query_pre_attn_scalar). The keys for
+    // sliding layers are llama.cpp's.
     void put_gemma(int d_head) {
         for (auto& [name, values] : tensors_)
             if (name.ends_with("norm.weight"))
@@ -197,7 +197,7 @@ private:
         put("rope.scaling.type", "linear");
         put("rope.scaling.factor", config_.at("rope_scaling").at("factor").get<float>());
     }
-    // Qwen2MoeModel of the converter, and Mixtral's, which has one width alone.
+    // The converter's Qwen2MoeModel, and Mixtral's, which has only one width.
     void put_experts(const Tensors& from) {
         count("expert_count", config_.at(config_.contains("num_local_experts") ? "num_local_experts" : "num_experts"));
         count("expert_used_count", config_.at("num_experts_per_tok"));
@@ -207,7 +207,7 @@ private:
             count("expert_shared_feed_forward_length", config_.at("shared_expert_intermediate_size"));
         add_experts(from, config_, tensors_);
     }
-    // Phi3MiniModel of the converter.
+    // The converter's Phi3MiniModel.
     void put_longrope() {
         const double original = config_.at("original_max_position_embeddings"),
                      scale = config_.at("max_position_embeddings").get<double>() / original;
@@ -218,7 +218,7 @@ private:
             tensors_["rope_factors_" + name + ".weight"] = {{static_cast<std::int64_t>(factors.size())}, factors};
         }
     }
-    // StarCoderModel of the converter.
+    // The converter's StarCoderModel.
     void put_starcoder() {
         count("context_length", config_.at("n_positions"));
         count("block_count", config_.at("n_layer"));

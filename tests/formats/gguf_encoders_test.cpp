@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BERT's kin and T5 as GGUF files: the checkpoints of tests/families, named and cut as llama.cpp's converter does,
-// against the transcriptions beside them.
+// BERT, its relatives and T5 as GGUF files. The checkpoints of tests/families, named and cut as by llama.cpp's
+// converter, are compared with their transcriptions.
 #include "formats/source.h"
 #include "tests/formats/encoder_run.h"
 #include "tests/formats/gguf_fixture.h"
@@ -12,9 +12,9 @@ namespace {
 
 using test::Json;
 using test::Tensors;
-using Names = std::vector<std::pair<std::string, std::string>>; // theirs, GGUF's; '#' is a layer
+using Names = std::vector<std::pair<std::string, std::string>>; // {the checkpoint's name, GGUF's name}; '#' is a layer
 
-// The converter's name of a tensor; empty: it leaves it out.
+// The converter's name of a tensor; empty if the converter drops it.
 std::string gguf_name(const std::string& name, const Names& names) {
     const std::size_t dot = name.rfind('.');
     const std::string base = name.substr(0, dot), kind = name.substr(dot);
@@ -82,8 +82,8 @@ private:
 
 // ---- BERT -----------------------------------------------------------------------------------------
 
-// BertModel of the converter, and RobertaModel, which cuts off the rows of positions that padding and what stands
-// before it would have.
+// The converter's BertModel and RobertaModel. RobertaModel removes the position rows of padding and of the positions
+// before it.
 File bert_file(const std::string& family) {
     const Json config = test::config_of(family);
     const std::string p = family == "roberta" ? "roberta." : "bert.", layer = p + "encoder.layer.#.";
@@ -125,7 +125,7 @@ TEST_P(GgufBert, GivesTheStatesOfItsTranscription) {
     std::vector<std::string> warnings;
     const Model model = bert_file(family).load(warnings);
     EXPECT_TRUE(warnings.empty()) << warnings.front();
-    EXPECT_FALSE(impl_of(model).blueprint.head); // of a masked language model: the converter keeps none
+    EXPECT_FALSE(impl_of(model).blueprint.head); // the converter drops the head of a masked language model
     int cases = 0;
     for (const Json& given : test::read_cases(test::family(family))) {
         const auto tokens = static_cast<int>(given.at("tokens").size());
@@ -140,7 +140,7 @@ TEST_P(GgufBert, GivesTheStatesOfItsTranscription) {
 
 INSTANTIATE_TEST_SUITE_P(Families, GgufBert, ::testing::Values("bert", "roberta"));
 
-// DistilBERT has no segments; its tensors have the same names in a GGUF.
+// DistilBERT has no segments. Its tensors have the same names in GGUF.
 TEST(GgufBertTraps, SegmentsMayBeAbsent) {
     File file = bert_file("bert");
     file.tensors.erase("token_types.weight");
@@ -164,7 +164,7 @@ TEST(GgufBertTraps, SaysHowStatesBecomeAVector) {
     EXPECT_TRUE(warnings.empty());
 }
 
-// A converter writes BERT's first token as cls_token_id, and no begin token.
+// The converter writes BERT's first token as cls_token_id, and no begin token.
 TEST(GgufBertTraps, ATextBeginsWithCls) {
     File file = bert_file("bert");
     std::vector<std::string> tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
@@ -219,7 +219,7 @@ Names t5_names() {
     return names;
 }
 
-// T5Model of the converter.
+// The converter's T5Model.
 File t5_file(const std::string& family) {
     const Json config = test::config_of(family);
     File file("t5");
@@ -250,12 +250,12 @@ TEST_P(GgufT5, GivesTheLogitsOfItsTranscription) {
     test::expect_encoder_cases(model, family);
 }
 
-// t5: a head that is the embedding, ReLU, and a table that nothing uses. t5-flan: a gate, a head of its own, fewer
-// decoder layers.
+// t5: the head is the embedding, with ReLU and an unused table. t5-flan: gated, with a separate head and fewer decoder
+// layers.
 INSTANTIATE_TEST_SUITE_P(Families, GgufT5, ::testing::Values("t5", "t5-flan"),
                          [](const auto& each) { return each.param == std::string("t5") ? "t5" : "t5_flan"; });
 
-// Some checkpoints keep a copy of the embedding as their head, and a converter takes it along.
+// Some checkpoints store a copy of the embedding as their head, and the converter keeps the copy.
 TEST(GgufT5Traps, ACopyOfTheEmbeddingIsNoHeadOfItsOwn) {
     File file = t5_file("t5");
     file.tensors["output.weight"] = file.tensors.at("token_embd.weight");
@@ -263,7 +263,7 @@ TEST(GgufT5Traps, ACopyOfTheEmbeddingIsNoHeadOfItsOwn) {
     test::expect_encoder_cases(file.load(warnings), "t5");
 }
 
-TEST(GgufT5Traps, RefusesATableOfEachLayer) { // UMT5, which the converter writes under the same name
+TEST(GgufT5Traps, RefusesATableOfEachLayer) { // UMT5, which the converter writes under T5's name
     File file = t5_file("t5");
     file.tensors["enc.blk.1.attn_rel_b.weight"] = file.tensors.at("enc.blk.0.attn_rel_b.weight");
     EXPECT_EQ(file.refusal(),
@@ -278,7 +278,7 @@ TEST(GgufT5Traps, BucketsComeInHalvesOfHalves) {
     EXPECT_EQ(file.refusal(), "mem: 't5.attention.relative_buckets_count': expected a multiple of 4, found 30");
 }
 
-// As every T5 has it, not the begin token of the tokenizer.
+// Every T5 begins this way, not with the begin token of the tokenizer.
 TEST(GgufT5Traps, TheDecoderBeginsWithItsOwnStartToken) {
     File file = t5_file("t5");
     std::erase_if(file.metadata, [](const auto& entry) { return entry.first.ends_with("start_token_id"); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GGUF files of families that Ordo writes none of, or writes under another name: made here from the tensors of
-// tests/families as llama.cpp's converter names and orders them, and held against the transcriptions beside those.
+// GGUF files of families that Ordo does not write, or writes under another name. The test converts tensors of
+// tests/families as llama.cpp's converter does, and compares the results with the transcriptions.
 #include "formats/gguf/export.h"
 #include "formats/source.h"
 #include "tests/formats/gguf_converter.h"
@@ -17,8 +17,8 @@ using test::Json;
 using Case = test::GgufCase;
 using Writer = test::ConverterFile;
 
-// Whether the shares of the experts that a token passes are divided by their sum: a key that says what is computed
-// changes nothing, one that says otherwise is refused.
+// Whether the weights of a token's chosen experts are divided by their sum. A key that agrees with the architecture
+// changes nothing, and a contrary key is refused.
 TEST(GgufExperts, WeightsNormIsThatOfTheArchitecture) {
     const std::pair<Case, bool> cases[] = {{{"qwen2-moe", "qwen2moe"}, false},
                                            {{"qwen3-moe-plain", "qwen3moe"}, true},
@@ -40,7 +40,7 @@ TEST(GgufExperts, WeightsNormIsThatOfTheArchitecture) {
         }
 }
 
-// Metadata that is not the converter's: what a plan becomes with it.
+// Reads a file with metadata that differs from the converter's.
 Source changed(const Case& each, const std::string& key, const GgufValue& value, std::vector<std::byte>& bytes) {
     Writer file(each);
     std::erase_if(file.metadata(), [&](const auto& entry) { return entry.first == each.architecture + "." + key; });
@@ -49,8 +49,8 @@ Source changed(const Case& each, const std::string& key, const GgufValue& value,
     return gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem")));
 }
 
-// llama.cpp, llama-model.cpp: the type is linear where none is named, a factor of 0 is 1, and llama-context.cpp: none
-// is never scaled.
+// llama.cpp, llama-model.cpp: the type is linear if none is named, and a factor of 0 is 1. llama-context.cpp: type none
+// never scales.
 TEST(GgufRope, AFactorWithoutATypeIsLinear) {
     const auto spec = [](float factor, const std::string& type) {
         Writer file({"mistral", "llama", true});
@@ -67,8 +67,8 @@ TEST(GgufRope, AFactorWithoutATypeIsLinear) {
         EXPECT_EQ(spec(factor, type), plain);
 }
 
-// ggml's rope divides an angle by the tensor's factor and by rope.scaling.factor. Phi 3's lists, halved, and a factor
-// of 2 are its lists.
+// ggml's rope divides an angle by the tensor's factor and by rope.scaling.factor. Phi 3's lists divided by two, with a
+// factor of 2, equal the lists.
 TEST(GgufRope, TensorsOfFactorsAndAFactorMultiply) {
     const Case each{"phi3-longrope", "phi3"};
     std::vector<std::byte> bytes;
@@ -92,7 +92,7 @@ TEST(GgufRope, TensorsOfFactorsAndAFactorMultiply) {
     }
 }
 
-// Which layers slide is said by a number or a list, and where neither is there by the architecture.
+// A number or a list says which layers slide. Without both, the architecture decides.
 TEST(GgufWindows, ThePatternIsANumberAListOrTheFamilys) {
     const Case each{"gemma3", "gemma3"};
     std::vector<std::byte> bytes;
@@ -104,7 +104,7 @@ TEST(GgufWindows, ThePatternIsANumberAListOrTheFamilys) {
     };
     EXPECT_EQ(windows(GgufValue::of(std::uint32_t{3})), (std::vector<int>{12, 12, 0}));
     EXPECT_EQ(windows(GgufValue(GgufKind::boolean, true, std::string("\1\0\1", 3))), (std::vector<int>{12, 0, 12}));
-    EXPECT_EQ(windows(GgufValue()), (std::vector<int>{12, 12, 12})); // five of six
+    EXPECT_EQ(windows(GgufValue()), (std::vector<int>{12, 12, 12})); // five of six layers
     try {
         windows(GgufValue(GgufKind::boolean, true, std::string("\1\0", 2)));
         FAIL() << "accepted";
@@ -117,7 +117,8 @@ TEST(GgufWindows, ThePatternIsANumberAListOrTheFamilys) {
     }
 }
 
-// Gemma 2 and 3 of 27 billion parameters divide scores by the root of the width over the heads, and no key says so.
+// The 27-billion-parameter models of Gemma 2 and 3 divide scores by the root of the width over the heads. No key says
+// so.
 TEST(GgufGemma, TheLargestScaleScoresByTheWidth) {
     for (const auto& [architecture, layers] : {std::pair{"gemma2", 46}, {"gemma3", 62}, {"gemma2", 42}}) {
         std::vector<std::byte> bytes;
@@ -128,13 +129,13 @@ TEST(GgufGemma, TheLargestScaleScoresByTheWidth) {
     }
 }
 
-// llama.cpp, models/granite.cpp: a factor of 0 is none, but logits are always divided by theirs; rope is left out
-// where rope.scaling.finetuned is false.
+// llama.cpp, models/granite.cpp: a factor of 0 has no effect, except that logits are always divided by theirs. If
+// rope.scaling.finetuned is false, rope is omitted.
 TEST(GgufGranite, AFactorOfZeroIsNoneExceptThatOfTheLogits) {
     const Case each{"granite", "granite", true};
     std::vector<std::byte> bytes;
     for (const GgufValue& none : {GgufValue::of(0.0f), GgufValue()}) {
-        EXPECT_EQ(changed(each, "attention.scale", none, bytes).blueprint.score_scale, 0); // the usual one
+        EXPECT_EQ(changed(each, "attention.scale", none, bytes).blueprint.score_scale, 0); // the default
         EXPECT_FLOAT_EQ(changed(each, "embedding_scale", none, bytes).blueprint.embedding_scale, 1 / 0.22f);
         const Source plain = changed(each, "residual_scale", none, bytes);
         EXPECT_FLOAT_EQ(plain.blueprint.embedding_scale, 6);
@@ -155,7 +156,7 @@ TEST(GgufGranite, AFactorOfZeroIsNoneExceptThatOfTheLogits) {
     EXPECT_EQ(refused("rope.scaling.finetuned", GgufValue::of(true)), "accepted");
 }
 
-// StableLM 2 of 12 billion parameters has a LayerNorm for each head of queries and keys.
+// The StableLM 2 model of 12 billion parameters has a LayerNorm for each head of queries and keys.
 TEST(GgufStableLm, NormsOfHeadsAreRefused) {
     Writer file({"stablelm", "stablelm"});
     for (int layer = 0; layer < 2; ++layer)
@@ -166,7 +167,7 @@ TEST(GgufStableLm, NormsOfHeadsAreRefused) {
     EXPECT_THROW(load_model(gguf_source(std::make_shared<const Gguf>(Gguf::parse(bytes, "mem"))), {}), Error);
 }
 
-// Command R+ has a weight for each column of each head: llama.cpp, attn_q_norm of {n_embd_head_k, n_head}.
+// Command R+ has a weight for each column of each head: attn_q_norm of {n_embd_head_k, n_head} in llama.cpp.
 TEST(GgufCohere, NormsWithAWeightForEachHeadAreRefused) {
     Writer file({"cohere", "command-r"});
     for (int layer = 0; layer < 2; ++layer)
@@ -183,8 +184,8 @@ TEST(GgufCohere, NormsWithAWeightForEachHeadAreRefused) {
     }
 }
 
-// The file for tests/llama_cpp/run.sh, which holds it against llama.cpp, if $ORDO_GGUF_OUT is a folder for it: with a
-// tokenizer of two letters, since that loads no model without one.
+// Saves the file for tests/llama_cpp/run.sh, which compares it with llama.cpp, if $ORDO_GGUF_OUT names a folder. The
+// file has a tokenizer of two letters, because llama.cpp loads no model without a tokenizer.
 void keep(const Case& each) {
     const char* const folder = std::getenv("ORDO_GGUF_OUT");
     if (folder == nullptr) return;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tensors of a checkpoint of tests/families, to be written as a GGUF the way llama.cpp's converter names and
-// changes them.
+// The tensors of a checkpoint of tests/families, ready to be renamed and changed as llama.cpp's converter does.
 #pragma once
 
 #include "formats/gguf/file.h"
@@ -21,7 +20,7 @@ inline Tensors tensors_of(const std::string& name) {
     const Safetensors file = Safetensors::open(family(name) / "model.safetensors");
     Tensors tensors;
     for (const TensorInfo& info : file.tensors()) {
-        if (info.dtype == "I64") continue; // position ids, which no converter keeps
+        if (info.dtype == "I64") continue; // position ids, which converters drop
         Values& values = tensors[info.name];
         values.shape = info.shape;
         values.all.resize(info.elements);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The damage that readers of GGUF have fallen for: G1 to G20.
+// Malformed files that have broken other GGUF readers: G1 to G20.
 #include "tests/formats/gguf_bytes.h"
 
 namespace {
@@ -169,7 +169,7 @@ TEST(GgufReader, G17RefusesRowsThatBlocksDoNotDivide) {
 }
 
 TEST(GgufReader, G18RefusesSizesThatWrapWhenAligned) {
-    const std::uint64_t wraps = ~std::uint64_t{0} - 3; // bytes of one tensor; I8
+    const std::uint64_t wraps = ~std::uint64_t{0} - 3; // the bytes of one tensor, in I8
     GgufBytes g;
     g.tensors = {tensor_info("a", {wraps / 4, 4}, 24, 0), tensor_info("b", {1}, 0, 0)};
     g.data = std::string(64, '\0');
@@ -208,7 +208,7 @@ TEST(GgufReader, AnyChangedByteIsRefusedOrRead) {
             changed[at] = static_cast<char>(changed[at] ^ (1 << bit));
             (gguf_refusal(changed) == "accepted" ? read : refused)++;
         }
-    EXPECT_GT(read, 8 * 28); // the data at least
+    EXPECT_GT(read, 8 * 28); // at least the data
     EXPECT_GT(refused, 1000);
 }
 

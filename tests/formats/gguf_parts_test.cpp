@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A model in several GGUF files, as llama.cpp's gguf-split writes them: NAME-00001-of-00003.gguf has the metadata; each
-// has tensors of its own, and the keys split.no, split.count (u16) and split.tensors.count (i32).
+// A model in several GGUF files, as llama.cpp's gguf-split writes them. NAME-00001-of-00003.gguf has the metadata. Each
+// file has its own tensors and the keys split.no, split.count (u16) and split.tensors.count (i32).
 #include "formats/gguf/export.h"
 #include "tests/formats/family_run.h"
 #include "tests/temp_dir.h"
@@ -19,7 +19,7 @@ protected:
     std::filesystem::path path(int part) const {
         return dir_ / ("m-0000" + std::to_string(part + 1) + "-of-00003.gguf");
     }
-    // Parts of a third of the tensors each; what `change` does to the entries of one.
+    // Writes parts with a third of the tensors each. `change` modifies the entries of a part.
     void write(const std::function<void(int part, GgufEntries&)>& change = {}) const {
         const Source source = open_source(test::family("llama"));
         const GgufExport whole = gguf_export(source, {});
@@ -54,7 +54,8 @@ protected:
 TEST_F(GgufParts, AreReadAsOne) {
     write();
     const std::vector<Token> tokens = test::read_cases(test::family("llama")).front().at("tokens");
-    // Of the same tensors in one file: a directory's rope takes the columns in another order, and so rounds otherwise.
+    // Compares with the same tensors in one file, because a directory's rope takes the columns in another order and
+    // rounds differently.
     const Source source = open_source(test::family("llama"));
     const GgufExport whole = gguf_export(source, {});
     write_gguf(dir_ / "whole.gguf", whole.metadata, whole.tensors);

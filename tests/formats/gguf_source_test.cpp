@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Models through GGUF: what is written and read again computes what it did; what GGUF cannot say is refused by name;
-// and the damage above the container: G21, G22, G28, G29. That llama.cpp reads the same is tests/llama_cpp to prove.
+// Models through GGUF: a written model computes the same when read again, and contents that GGUF cannot express are
+// refused by name. Also damage above the container: G21, G22, G28, G29. tests/llama_cpp tests that llama.cpp reads the
+// same.
 #include "formats/gguf/export.h"
 #include "tests/json.h"
 #include "tests/temp_dir.h"
@@ -23,14 +24,14 @@ std::shared_ptr<const Gguf> parsed(const std::vector<std::byte>& bytes) {
     return std::make_shared<const Gguf>(Gguf::parse(bytes, "mem"));
 }
 
-// Of the first case, the largest error of a logit.
+// The largest error of a logit in the first case.
 double worst_error(const Model& model, const std::string& name) {
     const Json expected = Json::parse(test::file_content(fs::path("tests/families") / name / "expected.json"));
     const Json& first = expected.at("cases").at(0);
     const auto tokens = first.at("tokens").get<std::vector<Token>>();
     std::vector<float> found;
     SessionOptions options;
-    options.capacity = static_cast<int>(tokens.size()); // by which longrope takes one list or the other
+    options.capacity = static_cast<int>(tokens.size()); // the capacity selects one of longrope's lists
     Session session(model, options);
     session.feed_all(tokens, TokenRows{}, [&](int, View logits) {
         for (int i = 0; i < logits.rows; ++i) found.insert(found.end(), logits.row(i), logits.row(i) + logits.cols);
@@ -70,11 +71,11 @@ TEST_P(GgufRoundTrip, KeepsTheLogitsOfTheFixture) {
     const Source again = gguf_source(parsed(bytes));
     std::vector<std::string> warnings;
     LoadOptions options;
-    options.dtype = "f32"; // bf16 rounds activations too, where the machine multiplies pairs of them
+    options.dtype = "f32"; // bf16 rounds activations too, if the machine multiplies pairs of bf16
     options.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
     EXPECT_LE(worst_error(load_model(again, options), GetParam().family), 2e-4);
     EXPECT_TRUE(warnings.empty()) << warnings.front();
-    // A second time from what was written: not a byte differs but in the order of the tokenizer's keys.
+    // Writing the read file again gives the same bytes, except for the order of the tokenizer's keys.
     const GgufExport twice = gguf_export(again, {});
     EXPECT_EQ(gguf_bytes(twice.metadata, twice.tensors, "mem").size(), bytes.size());
 }
@@ -96,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
         return name;
     });
 
-// What GGUF has no architecture or no key for.
+// Models for which GGUF has no architecture or no key.
 TEST(GgufExport, RefusesByNameWhatTheFormatCannotSay) {
     const std::pair<const char*, const char*> cases[] = {
         {"xglm", "'sinusoidal'"},
@@ -118,7 +119,7 @@ TEST(GgufExport, RefusesByNameWhatTheFormatCannotSay) {
 
 // ---- Types --------------------------------------------------------------------------------------
 
-// Llama's fixture is too narrow for blocks of 32 in some rows: those become f16.
+// Some rows of Llama's fixture are too narrow for blocks of 32. They become f16.
 TEST(GgufExport, WritesTheTypeThatIsAskedFor) {
     const Source source = fixture("llama");
     for (const WeightType type : writable_types) {
@@ -135,7 +136,7 @@ TEST(GgufExport, WritesTheTypeThatIsAskedFor) {
                                                                     : type;
             EXPECT_EQ(tensor.type, expected) << tensor.name;
         }
-        const double most = quantised(type) ? 5 : 2e-4; // the fixture's weights are halves already
+        const double most = quantised(type) ? 5 : 2e-4; // the fixture's weights are exact in f16
         LoadOptions as_floats;
         as_floats.dtype = "f32";
         EXPECT_LE(worst_error(load_model(gguf_source(again), as_floats), "llama"), most);
@@ -179,7 +180,7 @@ TEST(GgufSource, KeepsTheTokenizerAndTheText) {
     EXPECT_EQ(generate(after, "One day", options).text, generate(before, "One day", options).text);
 }
 
-// The message with which a model with a tokenizer is refused with some metadata changed.
+// The message that refuses a model with a tokenizer after a change of its metadata.
 std::string refused_text(const std::string& key, const GgufValue& value) {
     const Source source = open_source("weights/rope.safetensors");
     GgufExport file = gguf_export(source, {});
@@ -214,7 +215,7 @@ TEST(GgufSource, RefusesTokenizersByName) {
     EXPECT_NE(refused_text("tokenizer.ggml.pre", GgufValue::of("klingon")).find("klingon"), std::string::npos);
 }
 
-// G30: nobody runs it.
+// G30: the template is never run.
 TEST(GgufSource, G30IgnoresALongChatTemplate) {
     const std::string longest(std::size_t{10} << 20, '{');
     EXPECT_EQ(refused_text("tokenizer.chat_template", GgufValue::of(longest)), "accepted");
@@ -222,7 +223,7 @@ TEST(GgufSource, G30IgnoresALongChatTemplate) {
 
 // ---- Damage -------------------------------------------------------------------------------------
 
-// The message with which llama's fixture is refused with some metadata changed; an entry without a key is not added.
+// The message that refuses llama's fixture with changed metadata. An entry without a key is not added.
 std::string refused_with(const std::vector<std::pair<std::string, GgufValue>>& changed) {
     const Source source = fixture("llama");
     GgufExport file = gguf_export(source, {});
@@ -250,7 +251,7 @@ TEST(GgufSource, G21RefusesAPartOfAModel) {
     expect_refused_with("split.count", GgufValue::of(two), "'split.count': expected 1, found 2");
 }
 
-// A number of a byte takes 16 in memory: 200 such lists of a file of 13 MB took 231.
+// A number takes one byte in the file and 16 in memory: 200 such lists in a file of 13 MB took 231.
 TEST(GgufSource, RefusesListsThatTakeTooMuchTogether) {
     std::vector<std::pair<std::string, GgufValue>> lists;
     for (const char* key : {"llama.a", "llama.b", "llama.c", "llama.d"})
@@ -270,7 +271,7 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
     expect_refused_with("llama.block_count", GgufValue::of("2"), "llama.block_count");
     expect_refused_with("llama.block_count", GgufValue::of(none), "llama.block_count");
     expect_refused_with("llama.block_count", GgufValue::of(std::uint32_t{1'000'000'000}),
-                        "'llama.block_count': expected an integer from 1 to 1024"); // at once
+                        "'llama.block_count': expected an integer from 1 to 1024"); // refused at once
     expect_refused_with("llama.block_count", GgufValue::of(std::uint32_t{99}),
                         "blk.2.attn_norm.weight': expected [32], found none");
     expect_refused_with("llama.attention.head_count", GgufValue::of(none), "llama.attention.head_count");
@@ -291,7 +292,8 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
                         "'llama.expert_gating_func': expected 1, found 2"); // sigmoid in place of softmax
     EXPECT_EQ(refused_with("llama.expert_gating_func", GgufValue::of(one)), "accepted");
     expect_refused_with("llama.attention.clamp_kqv", GgufValue::of(-1.0f), "llama.attention.clamp_kqv");
-    const std::string scaling = "llama.rope.scaling.", fast = scaling + "yarn_beta_fast"; // the slow one is 1
+    // The default of beta_slow is 1.
+    const std::string scaling = "llama.rope.scaling.", fast = scaling + "yarn_beta_fast";
     const auto with_fast = [&](float beta) {
         return refused_with({{scaling + "type", GgufValue::of("yarn")},
                              {scaling + "factor", GgufValue::of(2.0f)},
@@ -302,8 +304,8 @@ TEST(GgufSource, G22RefusesArchitecturesAndKeys) {
         << with_fast(0.5f);
 }
 
-// A type of the format that weights cannot have, in the place of one with as many bytes: ggml's numbers are 0 for F32,
-// 26 for I32. All that can be had are named, as GGUF calls them.
+// Replaces a type by one of the same size that weights cannot have: ggml's number is 0 for F32 and 26 for I32. The
+// error names all possible types as GGUF does.
 TEST(GgufSource, RefusesTypesByNameWithThoseThatWork) {
     const Source source = fixture("llama");
     const GgufExport file = gguf_export(source, WeightType::f32);
@@ -312,7 +314,7 @@ TEST(GgufSource, RefusesTypesByNameWithThoseThatWork) {
     const auto at = std::search(bytes.begin(), bytes.end(), std::as_bytes(std::span(name)).begin(),
                                 std::as_bytes(std::span(name)).end());
     ASSERT_NE(at, bytes.end());
-    const auto type = at + static_cast<std::ptrdiff_t>(name.size() + 4 + 2 * 8); // behind two sizes
+    const auto type = at + static_cast<std::ptrdiff_t>(name.size() + 4 + 2 * 8); // after the two sizes
     ASSERT_EQ(*type, std::byte{0});
     *type = std::byte{26};
     const std::string text = refusal([&] { load_model(gguf_source(parsed(bytes)), {}); }, ErrorCode::model);
@@ -322,7 +324,7 @@ TEST(GgufSource, RefusesTypesByNameWithThoseThatWork) {
         << text;
 }
 
-// They are for people, and could not be stored.
+// Notes are for people. A note that is not UTF-8 could not be stored.
 TEST(GgufSource, NotesThatAreNoUtf8AreLeftOut) {
     const Source source = fixture("llama");
     for (const bool good : {true, false}) {
@@ -336,7 +338,7 @@ TEST(GgufSource, NotesThatAreNoUtf8AreLeftOut) {
     }
 }
 
-// At 0 there is neither a mix nor a gain; below 0 it is as if the key were not there.
+// At 0 there is neither a mix nor a gain. A negative value equals a missing key.
 TEST(GgufSource, YarnsMixIsRead) {
     const auto spec = [](float mixed) {
         const Source source = fixture("llama");
@@ -372,7 +374,7 @@ TEST(GgufSource, G29RefusesScalingsOfRope) {
     }
 }
 
-// A block's scale, f16 at its start.
+// A block begins with its scale in f16.
 TEST(GgufSource, G28RefusesScalesThatAreNotFinite) {
     const Source source = fixture("qwen3");
     const GgufExport file = gguf_export(source, WeightType::q8_0);

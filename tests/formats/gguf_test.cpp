@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files made by hand, read; files written, byte by byte.
+// Reads files made by hand, and checks written files byte by byte.
 #include "tests/formats/gguf_bytes.h"
 #include "tests/temp_dir.h"
 
@@ -8,7 +8,7 @@ namespace {
 using namespace ordo;
 using namespace ordo::test;
 
-// ---- What is well formed ----------------------------------------------------------------------
+// ---- Well-formed files ------------------------------------------------------------------------
 
 TEST(GgufReader, ReadsAHandMadeFile) {
     const std::string bytes = small_gguf().file();
@@ -59,7 +59,7 @@ TEST(GgufReader, ReadsEveryKindOfValue) {
     EXPECT_EQ(file.integer("i16", -1, most), -1);
     EXPECT_EQ(file.integer("u32", -1, most), 4294967295);
     EXPECT_EQ(file.integer("i32", -1, most), -1);
-    EXPECT_EQ(file.integer("u64", -1, most), most); // more than we count
+    EXPECT_EQ(file.integer("u64", -1, most), most); // larger than any count
     EXPECT_EQ(file.integer("i64", -1, most), -1);
     EXPECT_EQ(file.number("f32"), 1.5);
     EXPECT_EQ(file.number("f64"), 1.5);
@@ -96,7 +96,7 @@ TEST(GgufReader, RefusesAValueOfAnotherKindByItsKey) {
               "mem: metadata 'inf': element 0: expected a finite number, found inf");
 }
 
-// The sizes of ggml's blocks, with 512 weights of each type; the data is as long as that, then a byte shorter.
+// The sizes of ggml's blocks. For 512 weights of each type, the data has the exact length and then one byte less.
 TEST(GgufReader, KnowsTheSizeOfEachType) {
     const std::pair<std::uint32_t, std::size_t> types[] = {
         {0, 2048},  {1, 1024},  {2, 288},   {3, 320},   {6, 352},  {7, 384},  {8, 544},  {9, 576},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tokenizers from the metadata of GGUF files: small ones worked by hand, and the three vocabularies that llama.cpp's
-// project publishes with 47 strings and their ids each (not part of the repository; see $ORDO_CONFORMANCE).
+// project publishes with 47 strings and their ids each. The latter are not part of the repository; see
+// $ORDO_CONFORMANCE.
 #include "core/error.h"
 #include "formats/gguf/file.h"
 #include "formats/gguf/vocabulary.h"
@@ -100,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Vocabularies, GgufConformance, testing::Values("gpt-2",
                              return name;
                          });
 
-// <unk> <s> </s>, the bytes 3 to 258, then what follows.
+// <unk> <s> </s>, the bytes 3 to 258, then the pieces.
 GgufVocabulary small_llama() {
     GgufVocabulary v;
     v.model = "llama";
@@ -145,13 +146,13 @@ TEST(GgufTokenizer, MergesTheBestScoreFirst) {
     EXPECT_EQ(tokenizer->frame().after(), Ids{});
 }
 
-// Text is never merged into a control token, nor a byte's name into the byte (families T3 and T8).
+// Text never merges into a control token, and the name of a byte never becomes the byte (families T3 and T8).
 TEST(GgufTokenizer, ControlTokensAreNotText) {
     const auto tokenizer = tokenizer_from_gguf(small_llama(), "test");
     EXPECT_EQ(encode(*tokenizer, "<s>"), (Ids{space, lt_s, gt}));
     EXPECT_EQ(encode(*tokenizer, "<s>", true), Ids{1});
     EXPECT_EQ(encode(*tokenizer, "b<s>b", true), (Ids{space, b, 1, space, b})); // each part begins a word
-    EXPECT_EQ(encode(*tokenizer, "b<tool>"), (Ids{space, b, tool}));            // no control token: always found
+    EXPECT_EQ(encode(*tokenizer, "b<tool>"), (Ids{space, b, tool}));            // not a control token: always found
     EXPECT_TRUE(tokenizer->is_special(1) && !tokenizer->is_special(tool) && !tokenizer->is_special(b));
     EXPECT_EQ(encode(*tokenizer, "<0x61>").size(), 7u); // a space and six characters
     EXPECT_EQ(tokenizer->find("</s>"), 2);
@@ -182,7 +183,7 @@ TEST(GgufTokenizer, ReadsLlama2cPieces) {
     EXPECT_EQ(decode(*tokenizer, {space_ab, aaa}), " abaaa");
 }
 
-// T5's: the best sum of scores, in words.
+// T5's tokenizer finds the split of each word with the best sum of scores.
 TEST(GgufTokenizer, FindsTheBestSplit) {
     GgufVocabulary v;
     v.model = "t5";
@@ -194,13 +195,13 @@ TEST(GgufTokenizer, FindsTheBestSplit) {
     v.remove_extra_whitespaces = true;
     const auto tokenizer = tokenizer_from_gguf(v, "test");
     EXPECT_EQ(encode(*tokenizer, "ab"), (Ids{3, 7}));        // -2 - 3.5 is better than -8, and than -4 - 3
-    EXPECT_EQ(encode(*tokenizer, " a  b "), (Ids{6, 3, 5})); // spaces around and between are one
-    EXPECT_EQ(encode(*tokenizer, "axy"), (Ids{6, 2}));       // unknown characters side by side are one
-    EXPECT_EQ(encode(*tokenizer, "</s>").back(), 2);         // no control token from text
+    EXPECT_EQ(encode(*tokenizer, " a  b "), (Ids{6, 3, 5})); // spaces at the ends and repeated spaces merge
+    EXPECT_EQ(encode(*tokenizer, "axy"), (Ids{6, 2}));       // adjacent unknown characters are one token
+    EXPECT_EQ(encode(*tokenizer, "</s>").back(), 2);         // text gives no control token
     EXPECT_EQ(encode_framed(*tokenizer, "a", false), (Ids{6, 1}));
 }
 
-// Family T5: a mebibyte of one letter. What takes quadratic time would not come to an end here.
+// Family T5: a mebibyte of one letter. An algorithm of quadratic time would not finish.
 TEST(GgufTokenizer, EncodesAMebibyteOfOneLetter) {
     constexpr std::size_t n = 1 << 20;
     const std::string letters(n, 'a');
@@ -227,28 +228,28 @@ TEST(GgufTokenizer, EncodesAMebibyteOfOneLetter) {
     v.types = {3, 1, 1};
     v.unknown = 0;
     const auto bert = tokenizer_from_gguf(v, "test");
-    EXPECT_EQ(encode(*bert, letters), Ids{0}); // more than a hundred characters are no word
+    EXPECT_EQ(encode(*bert, letters), Ids{0}); // a word has at most a hundred characters
     EXPECT_EQ(encode(*bert, "Aa a"), (Ids{1, 2, 1}));
-    std::string marks; // all of them stripped
+    std::string marks; // all are stripped
     while (marks.size() < n) marks += "\u0301\u0323";
     EXPECT_EQ(encode(*bert, "a" + marks), Ids{1});
 }
 
-// Whether a BERT lower-cases is told by its words, and not by names such as Chinese BERT's <S>.
+// The words of a BERT vocabulary decide whether it lower-cases. Names such as Chinese BERT's <S> do not count.
 TEST(GgufTokenizer, BertIsCasedIfItsWordsAre) {
     GgufVocabulary v;
     v.model = "bert";
     v.tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "\u2581<S>", "\u2581<T>", "[unused1]", "\u2581hello"};
     v.unknown = 1;
     EXPECT_EQ(encode(*tokenizer_from_gguf(v, "test"), "Hello"), Ids{7});
-    for (const char* word : {"\u2581Hello", "H"}) { // at the beginning of a word, and in one
+    for (const char* word : {"\u2581Hello", "H"}) { // at the start of a word and inside one
         GgufVocabulary cased = v;
         cased.tokens.emplace_back(word);
         EXPECT_EQ(encode(*tokenizer_from_gguf(cased, "test"), "HELLO hello"), (Ids{1, 7})) << word;
     }
 }
 
-// DeepSeek-Coder's: what was added reads as the spelling of a byte that has no token.
+// In DeepSeek-Coder's vocabulary, an added token reads like the spelling of a byte that has no token.
 TEST(GgufTokenizer, AddedTokensMayReadAsSpellingsOfOtherBytes) {
     GgufVocabulary v;
     v.model = "gpt2";
@@ -263,7 +264,7 @@ TEST(GgufTokenizer, AddedTokensMayReadAsSpellingsOfOtherBytes) {
     EXPECT_EQ(encode(*tokenizer_from_gguf(gguf_vocabulary(*tokenizer), "back"), "\u00f5a"), (Ids{3, 0}));
 }
 
-// A file of a vocabulary alone, whose special tokens have the ids that llama.cpp takes where there are none.
+// A file with a vocabulary alone. Its special tokens have the ids that llama.cpp uses by default.
 TEST(GgufTokenizer, IdsThatAFileLeavesOutAreLlamaCpps) {
     const test::TempDir folder;
     const auto open = [&](const std::string& model, const std::vector<std::string>& tokens,
@@ -333,7 +334,7 @@ TEST(GgufTokenizer, RefusesByName) {
     v = small_llama();
     v.tokens[260] = "\xff";
     EXPECT_NE(refusal(v).find("expected UTF-8"), std::string::npos);
-    for (const char* merge : {"ab", "ab ", ""}) { // G24; merges of what is no token: tokenizer_json_test.cpp
+    for (const char* merge : {"ab", "ab ", ""}) { // G24; for merges of unknown tokens see tokenizer_json_test.cpp
         v = small_llama();
         v.model = "gpt2", v.pre = "gpt-2";
         v.scores.clear();

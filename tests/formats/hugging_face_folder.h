@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A directory of Hugging Face's to spoil: one of tests/families in a folder of its own.
+// A copy of a folder of tests/families, for a test to corrupt.
 #pragma once
 
 #include "model/model_file.h"
@@ -35,7 +35,7 @@ protected:
             EXPECT_EQ(what.find('\n'), std::string::npos) << what;
         }
     }
-    // Each key of the family with each value is refused, by name.
+    // Every key of the family, with every value given for it, is refused by name.
     void expect_all_refused(const std::string& family, const std::vector<std::pair<std::string, Json>>& wrong) {
         for (const auto& [key, value] : wrong) {
             SCOPED_TRACE(family + ": " + key + " = " + value.dump());
@@ -44,7 +44,7 @@ protected:
             expect_refused(key);
         }
     }
-    // The tensors of model.safetensors in two files, every other in the second.
+    // Splits model.safetensors into two files and puts every other tensor into the second.
     void cut_in_two() {
         const Safetensors whole = Safetensors::open(folder_ / "model.safetensors");
         std::vector<RawTensor> halves[2];
@@ -62,7 +62,7 @@ protected:
         std::filesystem::remove(folder_ / "model.safetensors");
         put_index(map);
     }
-    // 60 tokens: 4 special ones, then one for each character from A on.
+    // Writes a tokenizer of 60 tokens: 4 special ones, then one for each character from A on.
     void put_tokenizer() {
         Json tokenizer = Json::parse(make_byte_tokenizer()->to_json());
         Json vocab, added = Json::array();

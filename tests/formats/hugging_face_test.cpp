@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Directories of Hugging Face's: shards, hyperparameters that are wrong or not ours (families S34 and C of malformed
-// inputs), and what a converted file is.
+// Directories in Hugging Face's layout: shards, wrong or unsupported hyperparameters (families S34 and C of malformed
+// inputs), and the contents of a converted file.
 #include "tests/formats/hugging_face_folder.h"
 
 namespace ordo {
@@ -107,7 +107,7 @@ TEST_F(HuggingFace, SizesOutOfRangeAreRefused) {
                                  {"rope_theta", -1},
                                  {"hidden_act", "mish"},
                                  {"quantization_config", {{"bits", 4}}}});
-    // Before anything is made of each layer.
+    // Refuses the number before it allocates anything for each layer.
     for (const char* family : {"llama", "gemma2", "gemma3", "cohere2", "smollm3", "qwen2", "bert", "phi3"})
         expect_all_refused(family, {{"num_hidden_layers", 1025}, {"num_hidden_layers", 1'000'000'000}});
     for (const char* family : {"t5", "t5-gated"}) expect_all_refused(family, {{"num_layers", 1'000'000'000}});
@@ -138,7 +138,7 @@ TEST_F(HuggingFace, AlibiDecidesWhereAThetaIsNamedToo) {
     }
 }
 
-// C3 to C5, C9, and what single families have beside: windows, experts, segments.
+// C3 to C5, C9, and the parameters of single families: windows, experts, segments.
 TEST_F(HuggingFace, ParametersOfPositionsOutOfRangeAreRefused) {
     expect_all_refused(
         "llama", {{"max_position_embeddings", 0}, {"max_position_embeddings", 10'000'000'000}, {"rope_theta", 1e39}});
@@ -154,7 +154,7 @@ TEST_F(HuggingFace, ParametersOfPositionsOutOfRangeAreRefused) {
     with("relative_attention_num_buckets", 7);
     expect_refused("'relative_attention_num_buckets': expected a multiple of 4, found 7");
     take("t5");
-    with("relative_attention_max_distance", 4); // no bucket would be left for it
+    with("relative_attention_max_distance", 4); // that leaves no bucket for larger distances
     expect_refused(
         "'relative_attention_max_distance': expected a distance of more than half of the buckets, 16, found 4");
     take("bert");
@@ -229,11 +229,11 @@ TEST_F(HuggingFace, WhatAFamilyCannotDoHereIsRefusedByName) {
     with("ffn_config", Json::parse(R"({"ffn_type": "mptmlp", "ffn_act_fn": {"name": "gelu", "approximate": "none"}})"));
     Model::load(folder_.path());
     take("gpt2");
-    with("n_positions", 40); // fewer than the table has, or more, is somebody's error
+    with("n_positions", 40); // the table must have exactly this many rows
     expect_refused("transformer.wpe.weight': expected [40, ");
 }
 
-// What is wrong is named by the file's own keys.
+// Errors use the file's own keys.
 TEST_F(HuggingFace, RefusalsNameTheKeysOfTheFile) {
     const std::tuple<const char*, const char*, Json, const char*> cases[] = {
         {"llama", "head_dim", 7, "'head_dim': expected an even number of columns of a head that turn"},
@@ -271,7 +271,7 @@ TEST_F(HuggingFace, RefusalsNameTheKeysOfTheFile) {
     }
 }
 
-// A wider feed-forward part, of which the file's own shapes say the same.
+// A wider feed-forward part, which the file's own shapes confirm.
 TEST_F(HuggingFace, FalconsFactorOfTheFeedForwardPartIsRead) {
     take("falcon-new");
     with("ff_factor", 4);
@@ -280,7 +280,7 @@ TEST_F(HuggingFace, FalconsFactorOfTheFeedForwardPartIsRead) {
     expect_refused("transformer.h.0.mlp.dense_h_to_4h.weight': expected [64, 32]");
 }
 
-// ---- Our own files ------------------------------------------------------------------------------
+// ---- Ordo's own files ---------------------------------------------------------------------------
 
 TEST(WeightTypes, AreNamedInTheMetadata) {
     const std::map<std::string, WeightType, std::less<>> types = {

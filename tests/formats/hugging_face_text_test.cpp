@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The text side of a directory of Hugging Face's: which tokenizer, which tokens end a text, what sampling is
-// recommended.
+// The text side of a directory in Hugging Face's layout: the tokenizer, the tokens that end a text, and the recommended
+// sampling.
 #include "formats/source.h"
 #include "tests/formats/hugging_face_folder.h"
 
@@ -24,12 +24,12 @@ TEST_F(HuggingFace, SpecialTokensComeFromTheFiles) {
              R"({"eos_token_id": [3, 2, 900], "bos_token_id": 1, "do_sample": true, "temperature": 0.6, "top_k": 20})");
     model = Model::load(folder_.path());
     EXPECT_EQ(model.start_of_text(), 1);
-    EXPECT_EQ(impl_of(model).special.end, (std::vector<Token>{3, 2})); // 900 is no token of this model
+    EXPECT_EQ(impl_of(model).special.end, (std::vector<Token>{3, 2})); // this model has no token 900
     EXPECT_EQ(impl_of(model).special.padding, 3);
     EXPECT_FLOAT_EQ(model.sampling().temperature, 0.6f);
     EXPECT_EQ(model.sampling().top_k, 20);
     EXPECT_FLOAT_EQ(model.sampling().min_p, 0);
-    EXPECT_EQ(model.decode(std::vector<Token>{4, 63}), "A"); // 63 fills up the vocabulary
+    EXPECT_EQ(model.decode(std::vector<Token>{4, 63}), "A"); // 63 is a filler of the vocabulary
 }
 
 TEST_F(HuggingFace, WhatSamplingDoesNotDoIsSaid) {
@@ -46,7 +46,7 @@ TEST_F(HuggingFace, WhatSamplingDoesNotDoIsSaid) {
         << found;
 }
 
-// As transformers' GenerationConfig has it: its defaults are temperature 1, top_k 50, top_p 1, no min_p and no penalty.
+// The defaults of transformers' GenerationConfig: temperature 1, top_k 50, top_p 1, no min_p and no penalty.
 TEST_F(HuggingFace, AFileThatNamesASamplingValueGivesAllOfThem) {
     take("llama");
     put_tokenizer();
@@ -95,7 +95,8 @@ TEST_F(HuggingFace, ASamplingValueThatCannotBeUsedIsAWarning) {
     EXPECT_EQ(sampling("{\"top_k\": Infinity}", "found Infinity").top_k, Sampling().top_k);
 }
 
-// What GPT-2's files call a byte: those that print as themselves, the others from U+0100 on in their order.
+// The spelling of a byte in GPT-2's files: printable bytes stay as they are, and the others follow in order from U+0100
+// on.
 std::string spelling(int byte) {
     const auto prints = [](int b) { return (b >= 33 && b <= 126) || (b >= 161 && b != 173); };
     int code = byte;
@@ -107,7 +108,7 @@ std::string spelling(int byte) {
     return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
 }
 
-// GPT-2's own two files. Ids by hand: "ab" is merged before " a" is.
+// GPT-2's own two files. The ids are worked by hand: "ab" merges before " a".
 TEST_F(HuggingFace, AVocabularyAndMergesInFilesOfTheirOwnMakeATokenizer) {
     take("gpt2");
     Json vocab = {{"<|endoftext|>", 0}, {"<pad>", 1}, {"ab", 2}, {"\u0120a", 3}};
@@ -127,13 +128,13 @@ TEST_F(HuggingFace, AVocabularyAndMergesInFilesOfTheirOwnMakeATokenizer) {
     EXPECT_EQ(side.special.start, -1);
     EXPECT_EQ(side.special.end, std::vector<Token>{0});
 
-    put_file(folder_ / "tokenizer_config.json", // as OPT's directories have it
+    put_file(folder_ / "tokenizer_config.json", // as in OPT's directories
              R"({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": true, "pad_token": {"content": "<pad>"}})");
     side = text();
     EXPECT_EQ(side.special.start, 0);
     EXPECT_EQ(ids(side, "<pad>a"), (std::vector<Token>{1, 4 + 'a'}));
 
-    vocab.erase("z"); // a byte that training never met
+    vocab.erase("z"); // a byte missing from the training text
     put_file(folder_ / "vocab.json", vocab.dump());
     EXPECT_EQ(ids(text(), "azb"), std::vector<Token>{2});
 
@@ -143,7 +144,7 @@ TEST_F(HuggingFace, AVocabularyAndMergesInFilesOfTheirOwnMakeATokenizer) {
     put_file(folder_ / "merges.txt", "a b\n");
     put_file(folder_ / "vocab.json", "[]");
     expect_refused("vocab.json: expected a JSON object, found an array");
-    // Of another class: how it cuts texts is not known.
+    // For another class the pre-tokenization is unknown.
     put_file(folder_ / "tokenizer_config.json", R"({"tokenizer_class": "CTRLTokenizer"})");
     ASSERT_EQ(warnings().size(), 1U);
     EXPECT_NE(warnings().front().find("no tokenizer.json but vocab.json, merges.txt"), std::string::npos);
@@ -151,7 +152,7 @@ TEST_F(HuggingFace, AVocabularyAndMergesInFilesOfTheirOwnMakeATokenizer) {
     EXPECT_NE(warnings().front().find("merges.txt, tokenizer.model"), std::string::npos);
 }
 
-// Marian's files, without target.spm, which cuts texts of the other language. The ids are spm_encode's
+// Marian's files without target.spm, which splits texts of the other language. The ids are spm_encode's
 // (tests/text/marian/make.py).
 TEST_F(HuggingFace, MarianIsReadFromTheFilesOfItsTwoLanguages) {
     take("marian");
@@ -171,7 +172,7 @@ TEST_F(HuggingFace, MarianIsReadFromTheFilesOfItsTwoLanguages) {
     for (const char* spelling : {"\u2581", "\u0434", "\u0430", "\u2581the", "."})
         side.tokenizer->append(vocab.at(spelling).get<Token>(), text, text.empty());
     EXPECT_EQ(text, "\u0434\u0430 the.");
-    const auto copy = tokenizer_from_json(side.tokenizer->to_json(), "copy"); // as convert keeps it
+    const auto copy = tokenizer_from_json(side.tokenizer->to_json(), "copy"); // as convert stores it
     EXPECT_EQ(encode_framed(*copy, "so \u0434 and", true), encode_framed(*side.tokenizer, "so \u0434 and", true));
 }
 
@@ -189,7 +190,7 @@ TEST_F(HuggingFace, SpoiledFilesOfMarianAreRefused) {
     refused("source.spm", "", "source.spm: expected a SentencePiece model");
     refused("source.spm", model.substr(0, model.size() / 2), "the end of the message");
     refused("source.spm", model + "\x12\x02\x18\x02",
-            "model_type: expected 1, Unigram, found 2"); // the last one counts
+            "model_type: expected 1, Unigram, found 2"); // the last one applies
     refused("source.spm", model + std::string("\x1a\x02\x28\0", 4), "escape_whitespaces 0");
     refused("source.spm", model + "\x12\x03\x98\x02\x01", "source.spm: trainer_spec.byte_fallback: expected 0");
     refused("vocab.json", "[]", "vocab.json: expected a JSON object, found an array");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files of llama2.c: a tiny one laid out here by hand, and the damage that its readers have not looked for.
+// The files of llama2.c: a tiny one, laid out here by hand, and malformed files that its readers do not check for.
 #include "formats/llama2c.h"
 
 #include "tests/formats/gguf_bytes.h"
@@ -27,14 +27,14 @@ std::string header(std::vector<std::int32_t> fields = {dim, hidden, layers, head
     return bytes;
 }
 
-// Numbers 0, 1, 2, ... behind the header.
+// The numbers 0, 1, 2, ... after the header.
 std::string counting(int n = floats) {
     std::string bytes = header();
     for (int i = 0; i < n; ++i) bytes += test::le_float(static_cast<float>(i));
     return bytes;
 }
 
-// As version1_export and version2_export of llama2.c's export.py begin.
+// The header that version1_export and version2_export of llama2.c's export.py write.
 std::string version_header(int version, std::vector<std::int32_t> sizes, int shared, int group) {
     std::string bytes = le<std::int32_t>(0x616b3432) + le<std::int32_t>(version) + header(std::move(sizes));
     bytes += static_cast<char>(shared);
@@ -42,8 +42,8 @@ std::string version_header(int version, std::vector<std::int32_t> sizes, int sha
     return bytes + std::string(256 - bytes.size(), '\0');
 }
 
-// Norms of 1, 2, 3 ..., then of each matrix levels -127, -126, ... and around, and for each four of them a scale: 0.5,
-// 0.25, 1, 0.5, ...
+// Norms of 1, 2, 3 ..., then for each matrix the levels -127, -126, ..., which wrap around. Each four levels have a
+// scale: 0.5, 0.25, 1, 0.5, ...
 std::string version_2() {
     std::string bytes = version_header(2, {dim, hidden, layers, heads, kv_heads, vocab, context}, 0, 4);
     for (int i = 0; i < (2 * layers + 1) * dim; ++i) bytes += test::le_float(static_cast<float>(i + 1));
@@ -87,7 +87,7 @@ TEST(Llama2c, FindsEachTensorInItsPlace) {
     EXPECT_TRUE(source.blueprint.tied_head);
     EXPECT_EQ(source.encoding, "rope:theta=10000,pairing=adjacent");
     const auto found = values_of(source);
-    // Where each begins, counted from the layout in run.c: arrays of all layers, one after the other.
+    // The offset of each array, counted from the layout in run.c: an array holds all layers, one after the other.
     const int att = vocab * dim, wq = att + layers * dim, wk = wq + layers * dim * dim, wv = wk + layers * kv * dim,
               wo = wv + layers * kv * dim, ffn = wo + layers * dim * dim, w1 = ffn + layers * dim,
               w2 = w1 + layers * hidden * dim, w3 = w2 + layers * hidden * dim, last = w3 + layers * hidden * dim;
@@ -110,7 +110,7 @@ TEST(Llama2c, FindsEachTensorInItsPlace) {
     expect("final_norm.weight", 0, last);
 }
 
-// A vocabulary as llama2.c's run.c reads it: the longest token, then score, length and bytes of each.
+// A vocabulary in the form that llama2.c's run.c reads: the longest token, then score, length and bytes of each.
 std::string vocabulary(const std::vector<std::string>& tokens) {
     std::string bytes = le<std::int32_t>(8);
     for (const std::string& token : tokens)
@@ -127,13 +127,13 @@ TEST(Llama2c, OpensWithTheTokenizerBesideIt) {
                          "neither; ordo generate and ordo convert take one from elsewhere with --tokenizer PATH";
     EXPECT_EQ(message([&] { open_source(model); }), found_neither);
     test::expect_error(test::run_program({"generate", "-m", model.string(), "-p", "a"}), 3, found_neither);
-    // Of two the one that is named by its size.
+    // Of two vocabularies, the reader takes the one named after its size.
     put_file(dir / "tokenizer.bin", vocabulary({"<unk>", "\n<s>\n", "\n</s>\n", "a", "b"}));
     EXPECT_EQ(open_source(model).text().tokenizer->find("b"), 4);
     put_file(dir / "tok5.bin", vocabulary({"<unk>", "\n<s>\n", "\n</s>\n", "c", "d"}));
     EXPECT_EQ(open_source(model).text().tokenizer->find("d"), 4);
     test::expect_success(test::run_program({"generate", "-m", model.string(), "-p", "c", "-n", "1"}));
-    // One of another model.
+    // The vocabulary of another model.
     put_file(dir / "tok5.bin", vocabulary({"<unk>", "\n<s>\n", "\n</s>\n", "c"}));
     test::expect_error(test::run_program({"generate", "-m", model.string(), "-p", "c"}), 3,
                        (dir / "tok5.bin").string() + ": expected 5 tokens, found 4");
@@ -150,7 +150,7 @@ TEST(Llama2c, RefusesEveryOtherSize) {
     }
 }
 
-// As what it is, not as the safetensors file that it is not.
+// The error names the format as llama2.c's, not as safetensors.
 TEST(Llama2c, CallsAFileOfAnotherLengthByItsName) {
     const test::TempDir dir;
     const std::string whole = counting(), path = (dir / "a.bin").string();
@@ -191,7 +191,8 @@ TEST(Llama2c, ReadsVersion1AsTheSameNumbersInAnotherOrder) {
     for (int i = 0; i < norms + matrices; ++i) bytes += test::le_float(static_cast<float>(i));
     put_file(dir / "a.bin", bytes);
     const auto found = values_of(llama2c_source(dir / "a.bin"));
-    // As version1_export writes them: attention's norms, the feed-forward's, the last, the embedding, wq of all layers
+    // version1_export writes the norms of attention, of the feed-forward part, the last norm, the embedding, then wq of
+    // all layers.
     EXPECT_EQ(found.at("layers.1.attention_norm.weight")[0], dim);
     EXPECT_EQ(found.at("layers.0.feed_forward_norm.weight")[1], layers * dim + 1);
     EXPECT_EQ(found.at("final_norm.weight")[0], 2 * layers * dim);
@@ -200,7 +201,7 @@ TEST(Llama2c, ReadsVersion1AsTheSameNumbersInAnotherOrder) {
     EXPECT_EQ(found.at("layers.1.feed_forward.in.weight").back(), norms + matrices - 1); // the end of w3
 }
 
-// What dequantize() of llama2.c's runq.c makes of them: level times the scale of its group.
+// The values of dequantize() in llama2.c's runq.c: level times the scale of the group.
 TEST(Llama2c, ReadsVersion2AsItsLevelsTimesTheirScales) {
     const test::TempDir dir;
     put_file(dir / "a.bin", version_2());
@@ -210,7 +211,7 @@ TEST(Llama2c, ReadsVersion2AsItsLevelsTimesTheirScales) {
     const auto found = values_of(source);
     EXPECT_EQ(found.at("layers.1.attention_norm.weight")[0], dim + 1);
     EXPECT_EQ(found.at("final_norm.weight")[0], 2 * layers * dim + 1);
-    // -127 to -124 by 0.5, -123 to -120 by 0.25, -119 to -116 by 1, and again.
+    // -127 to -124 times 0.5, -123 to -120 times 0.25, -119 to -116 times 1, and so on.
     const std::vector<float> row{-63.5f, -63,  -62.5f, -62,  -30.75f, -30.5f, -30.25f, -30,
                                  -119,   -118, -117,   -116, -57.5f,  -57,    -56.5f,  -56};
     const auto begins = [&](const std::string& name, std::size_t at, std::size_t n) {
@@ -231,7 +232,7 @@ TEST(Llama2c, ReadsVersion2AsItsLevelsTimesTheirScales) {
         begins(layer + "feed_forward.in.weight", hidden * dim, 16);
         begins(layer + "feed_forward.out.weight", 0, 16);
     }
-    // Every float of a matrix alone, from the middle of a group on too.
+    // Reads every float of a matrix separately, also from the middle of a group.
     std::vector<float> one(3);
     const FileTensor& w1 = *source.tensors.find("layers.1.w1.weight");
     source.tensors.read(w1, 4 * 6, std::as_writable_bytes(std::span(one)));
@@ -254,7 +255,7 @@ TEST(Llama2c, RefusesHeadersByTheirField) {
     EXPECT_NE(refused({4, 6, 2, 3, 1, 5, 3}).find("heads of an even size"), std::string::npos);
     EXPECT_NE(refused({4, 6, 2, 4, 1, 5, 3}).find("heads of an even size"), std::string::npos);
     EXPECT_NE(refused({4, 6, 2, 2, 0, 5, 3}).find("'n_kv_heads'"), std::string::npos);
-    EXPECT_NE(refused({12, 6, 2, 6, 4, 5, 3}), "accepted"); // 4 do not divide 6
+    EXPECT_NE(refused({12, 6, 2, 6, 4, 5, 3}), "accepted"); // 6 is not a multiple of 4
     EXPECT_NE(refused({4, 6, 2, 2, 1, 0, 3}).find("'vocab_size'"), std::string::npos);
     EXPECT_NE(refused({4, 6, 2, 2, 1, -2147483647 - 1, 3}).find("'vocab_size'"), std::string::npos);
     EXPECT_NE(refused({4, 6, 2, 2, 1, 5, -3}).find("'seq_len'"), std::string::npos);

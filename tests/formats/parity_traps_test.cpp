@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where engines that read others' files have gone wrong without a word (each was a bug of somebody's): the checkpoints
-// of tests/families run right, families_test.cpp, and wrong if the trap is stepped into on purpose.
+// Known silent errors of engines that read other formats, each of which was a real bug. families_test.cpp tests that
+// the checkpoints of tests/families give correct results. These tests show that each error would change them.
 #include "tests/formats/family_run.h"
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ std::vector<Token> tokens_of(const std::string& name, std::size_t i = 1) {
     return test::read_cases(family(name)).at(i).at("tokens").get<std::vector<Token>>();
 }
 
-// In f32: bf16 may round activations too, where the machine multiplies pairs of it.
+// Loads in f32, because bf16 may round activations too, if the machine multiplies pairs of bf16.
 Model load(const std::filesystem::path& folder, LoadOptions options = {}) {
     options.dtype = "f32";
     return Model::load(folder, options);
 }
 
-// What another encoding does to the logits of a family.
+// The change of a family's logits under another encoding.
 double change_by(const std::string& name, const std::string& encoding) {
     LoadOptions options;
     options.encoding = encoding;
@@ -50,7 +50,7 @@ TEST(ParityTraps, RotaryPairsAreHalvesOrAdjacentByFamily) {
     EXPECT_GT(change_by("gptj", with(encoding_of("gptj"), "adjacent", "halves")), 1e-2);
 }
 
-// Angles that were made in bf16, or in floats of large positions, do not give this.
+// Angles computed in bf16, or in float for large positions, fail here.
 TEST(ParityTraps, RotaryScoresDependOnDistanceFarOut) {
     const Model model = load(family("llama"));
     const std::vector<Token> tokens = tokens_of("llama");
@@ -59,7 +59,7 @@ TEST(ParityTraps, RotaryScoresDependOnDistanceFarOut) {
     EXPECT_LT(difference(logits_of(model, tokens), logits_of(model, tokens, far)), 2e-3);
 }
 
-// Keys that were rotated for a shorter text do not fit those of a longer one.
+// Keys rotated for a shorter text do not match those of a longer text.
 TEST(ParityTraps, DynamicThetaIsOneForAllKeysOfASession) {
     const Model model = load(family("llama-dynamic"));
     const std::vector<Token> tokens = tokens_of("llama-dynamic");
@@ -67,7 +67,7 @@ TEST(ParityTraps, DynamicThetaIsOneForAllKeysOfASession) {
     EXPECT_LT(difference(logits_of(model, tokens), logits_of(model, tokens, {}, 1)), 1e-4);
 }
 
-// Six tokens take the short factors in a session of any capacity, forty the long ones, as in the reference
+// Six tokens use the short factors and forty the long ones, whatever the capacity of the session, as in the reference
 // implementation.
 TEST(ParityTraps, LongRopeGoesByTheLengthOfTheTextAndNotOfTheSession) {
     for (const std::string name : {"phi3-longrope", "phi4-mini"}) {
@@ -121,7 +121,7 @@ TEST(ParityTraps, TableOfOptBeginsAtRowTwo) {
     EXPECT_NE(encoding_of("opt").find("offset=2"), std::string::npos);
 }
 
-// Distances by T5's own code: 19, 31, 64 and 127 are in buckets 17, 21, 26 and 31 of a decoder's 32.
+// Distances by T5's own code: 19, 31, 64 and 127 fall into buckets 17, 21, 26 and 31 of a decoder's 32.
 TEST(ParityTraps, T5BucketsDifferByDirection) {
     Dims dims{.d_model = 8, .n_heads = 2, .d_head = 4, .n_layers = 1, .context = 128};
     TableRequest request;
@@ -131,7 +131,7 @@ TEST(ParityTraps, T5BucketsDifferByDirection) {
     for (const auto& [distance, bucket] : std::map<int, int>{{15, 15}, {19, 17}, {31, 21}, {64, 26}, {127, 31}})
         EXPECT_EQ(causal.rows.at(static_cast<std::size_t>(distance)).at(1), bucket) << distance;
     dims.mask = Mask::bidirectional;
-    const Table both = make_encodings("t5", dims).front()->table(request); // distance, bucket, bucket of later
+    const Table both = make_encodings("t5", dims).front()->table(request); // distance, bucket, bucket of a later key
     EXPECT_EQ(both.rows.at(7).at(1), 7);
     EXPECT_EQ(both.rows.at(7).at(2), 16 + 7);
     EXPECT_EQ(both.rows.at(127).at(1), 15);
@@ -145,7 +145,7 @@ TEST(ParityTraps, NoRopeLayersSaysWhichLayersHaveIt) {
 
 TEST(ParityTraps, EpsilonActivationHeadAndScaleAreTheFilesOwn) {
     const auto blueprint = [](const std::string& name) { return open_source(family(name)).blueprint; };
-    EXPECT_FLOAT_EQ(blueprint("llama").norm_eps, 0.02f); // of the fixture; the usual one is 1e-5
+    EXPECT_FLOAT_EQ(blueprint("llama").norm_eps, 0.02f); // the fixture's; the usual value is 1e-5
     EXPECT_EQ(blueprint("gpt2").activation, Activation::gelu_tanh);
     EXPECT_EQ(blueprint("gpt-neox").activation, Activation::gelu);
     EXPECT_TRUE(blueprint("gpt2").tied_head);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Directories whose tokenizer is SentencePiece's file alone, against its own program
+// Directories whose only tokenizer is a SentencePiece file, compared with SentencePiece's own program
 // (tests/text/sentence_piece/make.py).
 #include "formats/source.h"
 #include "formats/tokenizer_files.h"
@@ -16,7 +16,7 @@ const std::filesystem::path files = "tests/text/sentence_piece";
 
 class SentencePieceFiles : public test::HuggingFace {
 protected:
-    // The tokenizer of a directory with that file, under a name that is usual.
+    // The tokenizer of a directory with that file under its usual name.
     std::unique_ptr<Tokenizer> tokenizer(const std::string& model, std::string_view model_type,
                                          const std::string& config = "{}") {
         for (const char* name : {"spiece.model", "tokenizer.model"}) std::filesystem::remove(folder_ / name);
@@ -26,7 +26,7 @@ protected:
         EXPECT_TRUE(has_sentence_piece_file(folder_.path(), parsed, model_type));
         return tokenizer_from_sentence_piece_file(folder_.path(), parsed, model_type);
     }
-    // The model's embedding with so many rows, which are those that it has again.
+    // Widens the model's embedding to so many rows by repeating its rows.
     void widen(std::int64_t vocabulary) {
         const Safetensors whole = Safetensors::open(folder_ / "model.safetensors");
         std::vector<RawTensor> tensors;
@@ -90,17 +90,17 @@ TEST_F(SentencePieceFiles, FramesAreThoseOfTheirClasses) {
     EXPECT_EQ(frame(*tokenizer("llama", "mistral")), (std::pair<Ids, Ids>({1}, {})));
     EXPECT_EQ(frame(*tokenizer("gemma", "gemma")), (std::pair<Ids, Ids>({2}, {})));
     EXPECT_EQ(frame(*tokenizer("t5", "t5")), (std::pair<Ids, Ids>({}, {1})));
-    // What the configuration says goes before.
+    // The configuration takes precedence.
     EXPECT_EQ(frame(*tokenizer("llama", "llama", R"({"add_bos_token": false, "add_eos_token": true})")),
               (std::pair<Ids, Ids>({}, {2})));
     EXPECT_EQ(frame(*tokenizer("llama", "phi3", R"({"bos_token": {"content": "</s>"}})")),
               (std::pair<Ids, Ids>({2}, {})));
-    // A class that is named counts for more than the type of the model.
+    // A named class takes precedence over the model type.
     EXPECT_EQ(frame(*tokenizer("llama", "olmo", R"({"tokenizer_class": "LlamaTokenizerFast"})")),
               (std::pair<Ids, Ids>({1}, {})));
 }
 
-// Bytes that come one by one are put together again.
+// Bytes that arrive one at a time are joined into characters.
 TEST_F(SentencePieceFiles, TextComesBack) {
     for (const auto& [model, type] : {std::pair{"llama", "llama"}, {"gemma", "gemma2"}, {"bytes", "t5"}}) {
         const auto made = tokenizer(model, type);
@@ -130,7 +130,7 @@ TEST_F(SentencePieceFiles, TokensMayBeAddedBehindThePieces) {
     EXPECT_NE(refused("llama", "llama").find("added_tokens.json: '<b>': expected an id, found -1"), std::string::npos);
 }
 
-// T5's sentinels count down behind the pieces.
+// T5's sentinels follow the pieces in descending order.
 TEST_F(SentencePieceFiles, T5HasAHundredSentinels) {
     const auto made = tokenizer("t5", "t5");
     EXPECT_EQ(made->vocab_size(), 260);
@@ -147,7 +147,7 @@ TEST_F(SentencePieceFiles, OthersAreRefused) {
               std::string::npos);
     const std::string model = test::file_content(files / "llama.model");
     put_file(folder_ / "spoiled",
-             model + std::string("\x1a\x02\x20\x01", 4)); // remove_extra_whitespaces: the last one counts
+             model + std::string("\x1a\x02\x20\x01", 4)); // remove_extra_whitespaces: the last one applies
     const JsonValue none = parse_json("{}", "config");
     std::filesystem::copy_file(folder_ / "spoiled", folder_ / "tokenizer.model",
                                std::filesystem::copy_options::overwrite_existing);
@@ -157,7 +157,7 @@ TEST_F(SentencePieceFiles, OthersAreRefused) {
     } catch (const Error& error) {
         EXPECT_NE(std::string_view(error.what()).find("found remove_extra_whitespaces 1"), std::string_view::npos);
     }
-    // Classes whose ids are not those of the pieces.
+    // In these classes the ids differ from those of the pieces.
     EXPECT_FALSE(has_sentence_piece_file(folder_.path(), none, "xlm-roberta"));
     EXPECT_FALSE(has_sentence_piece_file(folder_.path(), none, "xglm"));
 }
@@ -169,7 +169,7 @@ TEST_F(SentencePieceFiles, ADirectoryIsReadWithThem) {
     EXPECT_TRUE(warnings().empty());
     EXPECT_FALSE(Model::load(folder_.path()).encode("x").empty());
     const Source source = hugging_face_source(folder_.path());
-    for (int again = 0; again < 2; ++again) { // who asks twice gets it twice
+    for (int again = 0; again < 2; ++again) { // repeated calls give the same
         const TextSide side = source.text();
         EXPECT_EQ(side.special.start, 0);
         EXPECT_EQ(side.special.end, Ids({1}));
@@ -180,10 +180,10 @@ TEST_F(SentencePieceFiles, ADirectoryIsReadWithThem) {
     EXPECT_NE(warnings()[0].find("'legacy': expected true, found false"), std::string::npos);
 }
 
-// Tokens alone need no text: what does not fit is said, and the weights load.
+// Without texts no tokenizer is needed. A tokenizer that does not fit gives a warning, and the weights load.
 TEST_F(SentencePieceFiles, AModelLoadsWithoutAFileThatDoesNotFit) {
     take("t5");
-    tokenizer("t5", "t5"); // 260 tokens beside 64 rows
+    tokenizer("t5", "t5"); // 260 tokens, but 64 rows
     ASSERT_EQ(warnings().size(), 1U);
     EXPECT_NE(warnings()[0].find("tokenizer: expected at most 64 tokens, as the model has rows for, found 260; "
                                  "without text, tokens alone work"),
@@ -199,7 +199,7 @@ TEST_F(SentencePieceFiles, AModelLoadsWithoutAFileThatDoesNotFit) {
     EXPECT_FALSE(hugging_face_source(folder_.path()).text);
 }
 
-// What added_tokens.json lists is special where the pieces or the configuration say so.
+// A token of added_tokens.json is special if the pieces or the configuration say so.
 TEST_F(SentencePieceFiles, AListedTokenIsAsSpecialAsItsNameIs) {
     put_file(folder_ / "added_tokens.json", R"({"</s>": 2, "[PAD]": 400, "<|end|>": 401, "<x>": 402})");
     put_file(folder_ / "special_tokens_map.json", R"({"additional_special_tokens": ["<|end|>"]})");
@@ -216,7 +216,7 @@ TEST_F(SentencePieceFiles, ATokenIsListedUnderOneName) {
                   .find("added token 400: expected '<a>', as it is listed before, found '<b>'"),
               std::string::npos);
     std::filesystem::remove(folder_ / "added_tokens.json");
-    // Tokens that are listed stand in the place of T5's own.
+    // Listed tokens replace T5's own.
     const auto made = tokenizer("t5", "t5", R"({"added_tokens_decoder": {"160": {"content": "<sep>"}}})");
     EXPECT_EQ(made->find("<sep>"), 160);
     EXPECT_EQ(made->vocab_size(), 161);

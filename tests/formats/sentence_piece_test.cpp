@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SentencePiece's files: one that its own program wrote (tests/text/marian/make.py), and messages that are spoiled.
+// SentencePiece's files: one written by its own program (tests/text/marian/make.py), and malformed messages.
 #include "core/error.h"
 #include "formats/sentence_piece/model.h"
 #include "formats/sentence_piece/protobuf.h"
@@ -37,13 +37,13 @@ void expect_refused(std::string_view bytes, const std::string& phrase) {
 TEST(SentencePiece, ReadsWhatItsOwnProgramWrote) {
     const SentencePieceModel model =
         read_sentence_piece(test::file_content("tests/text/marian/source.spm"), "source.spm");
-    ASSERT_EQ(model.pieces.size(), 160u); // as make.py asks for
+    ASSERT_EQ(model.pieces.size(), 160u); // the number in make.py
     EXPECT_EQ(model.kind, SentencePieceModel::unigram);
     EXPECT_EQ(model.pieces[0].text, "<unk>");
     EXPECT_EQ(model.pieces[0].type, GgufVocabulary::unknown_type);
     EXPECT_EQ(model.pieces[2].text, "</s>");
     EXPECT_EQ(model.pieces[2].type, GgufVocabulary::control);
-    for (std::size_t i = 4; i < model.pieces.size(); ++i) { // sorted by their scores, logarithms of shares
+    for (std::size_t i = 4; i < model.pieces.size(); ++i) { // sorted by score, the logarithm of a probability
         EXPECT_LT(model.pieces[i].score, 0);
         EXPECT_LE(model.pieces[i].score, model.pieces[i - 1].score);
         EXPECT_EQ(model.pieces[i].type, GgufVocabulary::normal);
@@ -88,8 +88,8 @@ TEST(SentencePiece, RefusesWhatIsNone) {
     expect_refused(piece("a") + field(2, 2, field(3, 2, "x")), "field 3: expected a number, found the wire type 2");
 }
 
-// Cut anywhere, or with any byte another: a model or an Error of one line. (Under a sanitizer this is where it would
-// show.)
+// A file truncated anywhere, or with any byte changed, is a model or gives an Error of one line. The sanitizers check
+// these reads.
 TEST(SentencePiece, AnyBytesAreAModelOrRefused) {
     const std::string whole = test::file_content("tests/text/marian/source.spm");
     const auto read = [](std::string_view bytes) {

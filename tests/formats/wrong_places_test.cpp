@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What people give in the place of a model: names, addresses, pointers, folders of other kinds.
+// Things that users pass instead of a model: names, URLs, pointer files, folders of another kind.
 #include "tests/formats/hugging_face_folder.h"
 #include "tests/tools/program.h"
 
@@ -60,7 +60,7 @@ TEST_F(WrongFolder, APointerOfGitLfsIsNoTokenizer) {
     }
 }
 
-// What a file says of sampling is said again where tokens are drawn, and refuses nothing.
+// Unsupported sampling values in a file give a warning when tokens are drawn. They never cause a refusal.
 TEST_F(WrongFolder, AWrongWayToSampleIsAWarningWhereTokensAreDrawn) {
     take("llama");
     put_tokenizer();
