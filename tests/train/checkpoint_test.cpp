@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A checkpoint is a file from outside: what a run would not have saved is refused, by name, and nothing of it used.
+// A checkpoint is an external file. Contents that a run would not have saved are refused by name, and none of them is
+// used.
 #include "core/error.h"
 #include "io/safetensors.h"
 #include "tests/temp_dir.h"
@@ -60,7 +61,7 @@ protected:
         save_checkpoint(file_, run_, c.state, c.floats());
         return file_content(file_);
     }
-    // What the checkpoint is refused with.
+    // The message that refuses the checkpoint.
     std::string refusal(ErrorCode code = ErrorCode::model) const {
         Content into = nothing();
         try {
@@ -73,7 +74,7 @@ protected:
         return "no error";
     }
 
-    // The file that somebody would forge: its sum, written from the description in checkpoint.h, is right.
+    // A forged file with a correct checksum, computed from the description in checkpoint.h.
     void forge(const std::function<void(Entries&, std::map<std::string, std::vector<float>>&)>& change) const {
         Content c = content();
         saved(c);
@@ -84,7 +85,7 @@ protected:
         const auto text = [&](const std::string& t) { summed += std::to_string(t.size()) + ":" + t; };
         for (const auto& [key, value] : entries) text(key), text(value);
         std::vector<StoredTensor> tensors;
-        for (const auto& [name, values] : c.tensors) { // by name
+        for (const auto& [name, values] : c.tensors) { // in the order of the names
             text(name);
             text(std::to_string(values.size()));
             summed.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
@@ -111,7 +112,7 @@ TEST_F(Checkpoint, ReadsBackToTheLastBit) {
     EXPECT_EQ(read.state.best_step, 2);
     EXPECT_EQ(read.state.best_loss, 5e-324);
     EXPECT_EQ(read.state.log_bytes, 71);
-    forge([](Entries&, auto&) {}); // the forger's sum is ours
+    forge([](Entries&, auto&) {}); // the forged checksum equals the real one
     EXPECT_EQ(refusal(), "no error");
 }
 
@@ -180,7 +181,7 @@ TEST_F(Checkpoint, EntriesAreThoseOfACheckpoint) {
     const Entries entries = Safetensors::open(file_).metadata();
     for (const auto& [key, value] : entries) {
         forge([&, key = key](Entries& e, auto&) { e.erase(key); });
-        if (key == "sha256") continue; // which is made again
+        if (key == "sha256") continue; // the forger computes it again
         if (key.starts_with("run.")) {
             const std::string text = refusal(ErrorCode::usage);
             EXPECT_NE(text.find("expected a checkpoint of this run; its "), std::string::npos) << text;

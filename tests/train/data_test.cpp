@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which documents of a text are learned and which are held out, where there is no second text.
+// The documents of a text that are trained on, and those held out, if there is no second text.
 #include "tests/temp_dir.h"
 #include "text/bpe_trainer.h"
 #include "tools/train/data.h"
@@ -19,7 +19,7 @@ protected:
         test::put_file(file_, text);
     }
     std::int64_t tokens(Part part) const { return Corpus(file_, *tokenizer_, 8, part).tokens(); }
-    // The letters in the windows.
+    // The set of letters in the windows.
     std::set<Token> letters(Part part) const {
         const Corpus corpus(file_, *tokenizer_, 8, part);
         std::vector<Token> in(8), out(8);
@@ -50,12 +50,13 @@ TEST_F(Parts, OfFewDocumentsTheEndIs) {
     EXPECT_EQ(tokens(Part::held_out), 1 + 16); // 800 / 50 bytes, without a blank to cut at
     EXPECT_EQ(tokens(Part::most), 20 * 41 - 16);
     EXPECT_EQ(letters(Part::held_out), std::set<Token>{'a' + 19});
-    test::put_file(file_, std::string(900, 'a') + "\n<|endoftext|>\n" + std::string(10, 'b')); // the last 18 bytes
+    // The last 18 bytes are held out.
+    test::put_file(file_, std::string(900, 'a') + "\n<|endoftext|>\n" + std::string(10, 'b'));
     EXPECT_EQ(tokens(Part::held_out), 2 + 18);
     EXPECT_EQ(tokens(Part::most), 1 + 892);
 }
 
-// In portions of a MiB, cut before a blank: the same tokens.
+// In portions of a MiB, cut before a blank: the tokens stay the same.
 TEST_F(Parts, LongDocumentsAreEncodedInPortions) {
     std::string text = "once";
     for (int i = 0; text.size() < 2'500'000; ++i)
@@ -87,7 +88,7 @@ TEST_F(Parts, NulBytesAreNoText) {
     }
 }
 
-// Not inside of a character.
+// A cut never falls inside a character.
 TEST_F(Parts, OfATextWithoutBlanksToo) {
     std::string text;
     for (int i = 0; i < 500; ++i) text += "\xe6\x96\x87";
@@ -102,7 +103,7 @@ TEST_F(Parts, OfASingleTextItsEndIs) {
     for (int i = 0; i < 1000; ++i) text += "word" + std::to_string(i) + " ";
     test::put_file(file_, text);
     const std::int64_t all = tokens(Part::all), held = tokens(Part::held_out), most = tokens(Part::most);
-    EXPECT_EQ(held + most, all + 1); // each begins with the end of a text
+    EXPECT_EQ(held + most, all + 1); // each part begins with an end-of-text token
     EXPECT_NEAR(static_cast<double>(held), static_cast<double>(all) / 50, 10);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training separates documents by the token of the end of a text: a tokenizer without one is refused.
+// Training separates documents with the end-of-text token. A tokenizer without this token is refused.
 #include "model/model_file.h"
 #include "tests/temp_dir.h"
 #include "tests/train/training.h"
@@ -21,7 +21,7 @@ void expect_refused(Options o, const std::string& phrase) {
     }
 }
 
-// The token of the end of a text under another name.
+// Renames the end-of-text token.
 std::string without_end_of_text(std::string json) {
     for (std::size_t at = 0; (at = json.find("<|endoftext|>", at)) != std::string::npos;)
         json.replace(at, 13, "<|something|>");
@@ -48,7 +48,7 @@ TEST_F(Training, ATokenizerWithoutAnEndOfTextIsRefused) {
     EXPECT_FALSE(fs::exists(o.out));
 }
 
-// Whoever else cuts a text into windows.
+// The same check protects other code that cuts a text into windows.
 TEST_F(Training, ACorpusHasNoTokenOutsideItsVocabulary) {
     const auto tokenizer = tokenizer_from_json(without_end_of_text(make_byte_tokenizer()->to_json()), "test");
     try {
@@ -61,7 +61,7 @@ TEST_F(Training, ACorpusHasNoTokenOutsideItsVocabulary) {
     }
 }
 
-// As converted models have it: the rows behind the tokenizer's are trained as those of tokens that no text has.
+// Converted models have rows beyond the tokenizer's tokens. These rows train like those of tokens that never occur.
 TEST_F(Training, AnEmbeddingWithMoreRowsThanTokensIsGoneOnWith) {
     Options o = options("run");
     Blueprint b = o.blueprint;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Float gradients of every layer and encoding against central differences of the oracle in double precision, tensor by
-// tensor: along the gradient itself, and along random directions.
+// Compares the float gradients of every layer and encoding with central differences of the oracle in double precision.
+// Each tensor is tested along its gradient and along random directions.
 #include "core/random.h"
 #include "encoding/base/registry.h"
 #include "formats/architecture.h"
@@ -18,13 +18,13 @@ struct Case {
     std::string name;
     Blueprint blueprint;
     std::string encoding;
-    int axes = 1; // of positions; more: in a plane, 4 wide
+    int axes = 1; // of the positions; with more than one, they form a plane 4 wide
 };
 void PrintTo(const Case& c, std::ostream* out) {
     *out << c.name;
 }
 
-// Each choice of a layer's plan that no architecture here has made, alone.
+// Each choice of a layer's plan that no registered architecture uses, on its own.
 std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
     std::vector<std::pair<std::string, Blueprint>> out;
     const auto with = [&](const std::string& name, const std::function<void(Blueprint&)>& change) {
@@ -52,7 +52,7 @@ std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
     with("a narrow embedding", [](Blueprint& p) { p.embedding_width = 9, p.head_scale = 0.5f; });
     with("experts", [](Blueprint& p) { p.experts = 3, p.experts_used = 2; });
     with("experts, plain and biased", [](Blueprint& p) {
-        p.experts = 4, p.experts_used = 3; // each has rows
+        p.experts = 4, p.experts_used = 3; // each expert has rows
         p.experts_renormalised = p.gated = false;
         p.ffn_bias = true;
     });
@@ -87,7 +87,7 @@ std::vector<std::pair<std::string, Blueprint>> plans(const Blueprint& b) {
     return out;
 }
 
-// Every architecture with its usual encoding, and the shipped trunk with every encoding.
+// Every architecture with its usual encoding, and Ordo's own trunk with every encoding.
 std::vector<Case> cases() {
     std::vector<Case> out;
     for (const Architecture& a : architectures()) {
@@ -105,7 +105,7 @@ std::vector<Case> cases() {
         fit_encoder(b);
         const std::string architecture(a.name);
         if (architecture != "ordo") {
-            // Rotary widths are those of the full size: here a part of the four.
+            // Rotary widths are those of the full-size model. Here only a part of the four columns rotates.
             const bool rope = a.encoding.starts_with("rope:width");
             out.push_back({architecture, b, rope ? "rope:width=2" : std::string(a.encoding)});
             continue;
@@ -145,7 +145,7 @@ struct Batch {
     static constexpr int sequences = 2;
     std::vector<Token> tokens, targets;
     std::vector<int> segments, positions; // [tokens, axes]
-    std::vector<Token> input; // of an encoder, if there is one: as many as the others, the first sequence's cut short
+    std::vector<Token> input; // the encoder's input, as many as the others, except that the first sequence is shorter
 
     static int input_length(int sequence, const Blueprint& b) { return b.context - (sequence == 0 ? 5 : 0); }
 
@@ -156,7 +156,8 @@ struct Batch {
             const auto n = static_cast<std::uint64_t>(i);
             tokens.push_back(static_cast<Token>(random.below(2 * n, vocab)));
             targets.push_back(i % 9 == 4 ? -1
-                                         : static_cast<Token>(random.below(2 * n + 1, vocab))); // some are not scored
+                                         // Some tokens are not scored.
+                                         : static_cast<Token>(random.below(2 * n + 1, vocab)));
             segments.push_back(encodings.max_segment() > 1 && i % b.context > b.context / 2);
             const int at = i % b.context;
             for (int axis = 0; axis < axes; ++axis) positions.push_back(axes == 1 ? at : axis == 0 ? at / 4 : at % 4);
@@ -199,7 +200,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
     EncodingStack encodings(GetParam().encoding, b.dims());
     Parameters parameters(b, encodings);
     parameters.initialise(3);
-    const Random noise(11, 2); // larger than training starts with, so that every path carries a signal
+    const Random noise(11, 2); // larger than the initial values of training, so that every path carries a signal
     for (std::size_t i = 0; i < parameters.values().size(); ++i)
         parameters.values()[i] += static_cast<float>(0.2 * noise.normal(i));
 
@@ -250,7 +251,7 @@ TEST_P(Gradient, AgreesWithDifferencesOfTheOracle) {
             values = original;
             difference /= 2 * h;
             const double typical = length / std::sqrt(static_cast<double>(v.size()));
-            // What moves all scores of a row alike has a gradient of zero, but for rounding.
+            // A change that shifts all scores of a row equally has a zero gradient, up to rounding.
             EXPECT_NEAR(expected, difference, 1e-3 * std::max(std::abs(difference), typical) + 5e-8)
                 << name << ", direction " << direction;
         }
@@ -263,8 +264,8 @@ INSTANTIATE_TEST_SUITE_P(Layers, Gradient, testing::ValuesIn(cases()), [](const 
     return name;
 });
 
-// Sequences of several tiles of queries and slabs of keys, and windows that begin inside them: along the gradient of
-// all tensors together, and along random directions.
+// Sequences of several tiles of queries and slabs of keys, with windows that begin inside them. Tested along the
+// gradient of all tensors together, and along random directions.
 class LongGradient : public testing::TestWithParam<std::string> {};
 
 TEST_P(LongGradient, AgreesWithDifferencesOfTheOracle) {
@@ -336,7 +337,7 @@ INSTANTIATE_TEST_SUITE_P(Encodings, LongGradient, testing::ValuesIn(long_encodin
     return name;
 });
 
-// Training has it and inference does not.
+// Dropout acts in training and not in inference.
 TEST(Dropout, KeepsTheMeanAndIsTheSameForAStep) {
     Blueprint b = cases().front().blueprint;
     EncodingStack encodings("none", b.dims());
@@ -350,13 +351,13 @@ TEST(Dropout, KeepsTheMeanAndIsTheSameForAStep) {
     EXPECT_NE(network.loss_and_grad({batch.tokens, batch.targets}, {0.5, 1, 11}), first);
     EXPECT_NE(network.loss_and_grad({batch.tokens, batch.targets}, {0.5, 2, 10}), first);
     EXPECT_EQ(network.loss_and_grad({batch.tokens, batch.targets}, {0, 1, 10}), plain);
-    EXPECT_EQ(network.loss({batch.tokens, batch.targets}), plain); // identity outside of training
+    EXPECT_EQ(network.loss({batch.tokens, batch.targets}), plain); // identity outside training
 }
 
-// Along the gradient of each tensor. A float's loss can be told apart by 1e-6 or so, which bounds the step from
-// below; a branch whose mask is missing, or another one's, is off by far more than the tolerance.
+// Tested along the gradient of each tensor. A float loss has a resolution of about 1e-6, which bounds the step from
+// below. A branch with a missing or wrong mask is off by far more than the tolerance.
 TEST(Dropout, GradientAgreesWithDifferencesOfTheLoss) {
-    for (const char* name : {"ordo", "gptj", "bert", "bloom"}) { // pre-norm, parallel, post-norm, norm of the embedding
+    for (const char* name : {"ordo", "gptj", "bert", "bloom"}) { // pre-norm, parallel, post-norm, embedding norm
         Blueprint b;
         for (const Case& c : cases())
             if (c.blueprint.architecture == name) b = c.blueprint;

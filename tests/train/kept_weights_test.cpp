@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which weights a run writes: the best on the held-out text or the last, and never any that are worth nothing.
+// The weights that a run writes: the best on the held-out text, or the last. Weights that are not finite are never
+// written.
 #include "io/safetensors.h"
 #include "tests/temp_dir.h"
 #include "tests/train/training.h"
@@ -14,7 +15,7 @@ using test::put_file;
 
 class KeptWeights : public Training {
 protected:
-    // The held-out loss falls for 30 steps and rises for 30 more, on a text without words.
+    // A run whose held-out loss falls for 30 steps and rises for 30 more, on a text without words.
     Options rising(const std::string& name) const {
         put_file(dir_ / "other.txt", std::string(2000, 'x'));
         Options o = options(name);
@@ -23,7 +24,7 @@ protected:
         o.finish_tokens = 24 * 3 * 30;
         return o;
     }
-    // Step and held-out loss, as the log has them.
+    // The steps and held-out losses in the log.
     static std::vector<std::pair<std::int64_t, double>> evaluations(const Options& o) {
         std::vector<std::pair<std::int64_t, double>> all;
         std::istringstream log(bytes(o.log));
@@ -65,10 +66,10 @@ TEST_F(KeptWeights, AreTheBestOnTheHeldOutText) {
     o.on_warning = [&](std::string_view text) { warnings.emplace_back(text); };
     const Result result = run(o);
     const auto all = evaluations(o);
-    ASSERT_EQ(all.size(), 10u); // every sixth step, the last among them
+    ASSERT_EQ(all.size(), 10u); // every sixth step, including the last
     const auto best = *std::min_element(all.begin(), all.end(), [](auto& a, auto& b) { return a.second < b.second; });
     ASSERT_LT(best.first, 60);
-    EXPECT_NEAR(result.validation_loss, best.second, 1e-5); // the held-out text is scored as a whole each time
+    EXPECT_NEAR(result.validation_loss, best.second, 1e-5); // each evaluation scores the whole held-out text
     EXPECT_NEAR(engine_loss(o), result.validation_loss, 1e-5);
     EXPECT_EQ(result.tokens, 60 * 72);
     EXPECT_EQ(result.kept_tokens, best.first * 72);
@@ -79,7 +80,7 @@ TEST_F(KeptWeights, AreTheBestOnTheHeldOutText) {
     ASSERT_EQ(warnings.size(), 1u);
     EXPECT_NE(warnings[0].find("at step " + std::to_string(best.first) + " to "), std::string::npos) << warnings[0];
 
-    // They are the weights that the run had then, which a checkpoint of that step has.
+    // The best weights equal those in a checkpoint of that step.
     Options stopped = o;
     stopped.out = dir_ / "stopped.safetensors";
     stopped.checkpoint = dir_ / "stopped.checkpoint";
@@ -113,7 +114,7 @@ TEST_F(KeptWeights, NobodyIsWarnedOfALossThatFalls) {
     EXPECT_EQ(Model::load(o.out).metadata("kept.tokens"), Model::load(o.out).metadata("tokens"));
 }
 
-// Weights are compared by the same part of the text; what is reported at the end is of all of it.
+// Evaluations compare weights on the same part of the text. The final report covers all of it.
 TEST_F(KeptWeights, AreScoredOnAllOfTheTextInTheEnd) {
     for (const Keep keep : {Keep::best, Keep::last}) {
         Options o = rising("run");
@@ -125,12 +126,12 @@ TEST_F(KeptWeights, AreScoredOnAllOfTheTextInTheEnd) {
     }
 }
 
-// Whenever it is stopped, before or in an evaluation, the last of all included.
+// A run may stop at any time: before or in an evaluation, even the last one.
 TEST_F(KeptWeights, AreTheSameAfterStops) {
     for (const Keep keep : {Keep::best, Keep::last}) {
         Options whole = rising("whole");
         whole.keep = keep;
-        whole.eval_tokens = 240; // so that there is a last evaluation, of all of the text
+        whole.eval_tokens = 240; // so that a last evaluation covers the whole text
         const Result expected = run(whole);
 
         Options parts = whole;
@@ -177,7 +178,7 @@ TEST_F(KeptWeights, ACheckpointIsOfARunThatKeepsTheSame) {
     other.keep = Keep::last;
     expect_refused(other);
     other = o;
-    other.eval_every = 5; // another one may be the best
+    other.eval_every = 5; // another step may be the best
     expect_refused(other);
     other = o;
     other.eval_tokens = 48;
@@ -187,7 +188,7 @@ TEST_F(KeptWeights, ACheckpointIsOfARunThatKeepsTheSame) {
     EXPECT_NO_THROW(run(other));
 }
 
-// ---- What is worth nothing ----------------------------------------------------------------------
+// ---- Weights that are not finite ------------------------------------------------------------------
 
 TEST_F(KeptWeights, OfARunThatDivergedAreNotWritten) {
     Options o = options("run");
@@ -196,7 +197,7 @@ TEST_F(KeptWeights, OfARunThatDivergedAreNotWritten) {
     o.lr = 10;
     o.min_lr = 1;
     o.warmup = 0;
-    for (const int steps : {100, 15}) { // stopped on its way, or at its end
+    for (const int steps : {100, 15}) { // stopped during the run, or at its end
         o.tokens = 72 * steps;
         const auto [code, text] = failure(o);
         EXPECT_EQ(code, ErrorCode::failure) << text;
@@ -228,7 +229,7 @@ TEST_F(KeptWeights, ThatAreNotFiniteAreNotWritten) {
     };
     put_nan(first.out, "embedding.weight");
     expect_failure("the loss is not finite");
-    // The second segment occurs nowhere in a text: no loss ever tells of its row.
+    // The second segment never occurs in the text, so no loss reveals its row.
     put_file(first.out, initial);
     put_nan(first.out, "encoding.segment.weight");
     expect_failure("encoding.segment.weight is not finite");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A network in training beside the model that it becomes: what it refuses, what it computes, and what it takes.
+// A network in training compared with the resulting model: its errors, its results and its memory.
 #include "core/parallel.h"
 #include "tests/model/small_models.h"
 #include "training/network.h"
@@ -33,7 +33,7 @@ std::string error_of(ErrorCode code, const std::function<void()>& action) {
 
 // ---- Refusals -------------------------------------------------------------------------------
 
-// A bias of the caller's own, with a table that is to be trained and no backward.
+// The caller's own bias, with a trainable table and no backward pass.
 class Untaught : public Encoding {
 public:
     explicit Untaught(bool trainable) : trainable_(trainable) {}
@@ -66,7 +66,7 @@ TEST(Networks, RefuseWhatCannotBeTrainedBeforeTheFirstStep) {
             const std::string text = error_of(ErrorCode::usage, make);
             EXPECT_NE(text.find("'untaught' cannot be trained (tensor 'table')"), std::string::npos) << text;
             EXPECT_NE(text.find("no gradient for bias"), std::string::npos) << text;
-        } else { // constants need none
+        } else { // constants need no backward pass
             const Data data(8, b.vocab_size);
             EXPECT_GT(make()->loss_and_grad({data.tokens, data.targets}), 0);
         }
@@ -107,7 +107,7 @@ TEST(Networks, RefuseSequencesThatDoNotFit) {
     EXPECT_GT(network.loss({data.tokens, data.targets}), 0);
 }
 
-// ---- The same as in inference ---------------------------------------------------------------
+// ---- Agreement with inference ---------------------------------------------------------------
 
 // Mean loss of a model's session over one sequence.
 double loss_of(const Model& model, const Data& data, Positions positions = {}) {
@@ -124,7 +124,7 @@ double loss_of(const Model& model, const Data& data, Positions positions = {}) {
     return total / n;
 }
 
-// Lengths on both sides of what angles change by, shorter than the context, and positions that are given.
+// Covers lengths on both sides of a change of angles, lengths below the context, and given positions.
 TEST(Networks, ComputeWhatSessionsOfTheirLengthDo) {
     for (const char* spec : {"rope:scaling=dynamic,factor=2,original=10", "rope", "forget", "cope+t5",
                              "rope:scaling=longrope,original=10,factor=2,short=1/1/1/1/2,long=1/3/4/5/6"}) {
@@ -176,7 +176,7 @@ TEST(Networks, HaveTheSameBitsOnAnyNumberOfThreads) {
     set_threads(before);
 }
 
-// A network is made for the threads that there are; more, later, do not matter.
+// A network is created for the current number of threads. It also works with more.
 TEST(Networks, MayMeetMoreThreadsThanTheyWereMadeFor) {
     const detail::Restless restless;
     const Blueprint b = blueprint();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --overwrite takes the files that the same options wrote, and no other.
+// --overwrite replaces only files that the same options wrote.
 #include "tests/temp_dir.h"
 #include "tests/train/training.h"
 #include "tools/train/log.h"
@@ -24,7 +24,7 @@ protected:
     }
 };
 
-// Only what the same option wrote, by its first bytes.
+// The first bytes tell whether the same option wrote the file.
 TEST_F(Overwriting, TakesNoFileThatItDidNotWrite) {
     Options o = options("run");
     o.overwrite = true;
@@ -44,7 +44,7 @@ TEST_F(Overwriting, TakesNoFileThatItDidNotWrite) {
         expect_refused(o, "run.csv: expected the log of a training, found another file");
         EXPECT_EQ(bytes(o.log), content);
     }
-    for (const std::size_t kept : {std::size_t{0}, checkpoint.size() / 2, checkpoint.size()}) { // one that was cut, too
+    for (const std::size_t kept : {std::size_t{0}, checkpoint.size() / 2, checkpoint.size()}) { // truncated files too
         put_file(o.checkpoint, checkpoint.substr(0, kept));
         put_file(o.log, log.substr(0, kept == 0 ? 0 : csv_header().size() + 3));
         run(o);
@@ -53,14 +53,14 @@ TEST_F(Overwriting, TakesNoFileThatItDidNotWrite) {
     }
 }
 
-// --out takes what a training wrote, an empty file, and with --overwrite any.
+// --out replaces the weights of a training run and empty files. With --overwrite it replaces any file.
 TEST_F(Overwriting, WeightsTakeThePlaceOfWeightsAlone) {
     Options o = options("run");
     o.overwrite = false;
     o.log.clear();
     run(o);
     const std::string weights = bytes(o.out), corpus = bytes(dir_ / "corpus.txt");
-    run(o); // its own
+    run(o); // the run's own file
     for (const std::string& content :
          {corpus, weights.substr(0, weights.size() / 2), std::string("a"), std::string("\x02\0\0\0\0\0\0\0{}", 10)}) {
         put_file(o.out, content);
@@ -84,7 +84,7 @@ TEST_F(Overwriting, WeightsTakeThePlaceOfWeightsAlone) {
     EXPECT_TRUE(bytes(o.out) == weights);
 }
 
-// A name that was mistyped is said.
+// A mistyped name gives a message.
 TEST_F(Overwriting, ResumingWithoutACheckpointIsSaid) {
     Options o = options("run");
     o.checkpoint = dir_ / "runn.checkpoint";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run shows of itself while it lasts.
+// The progress that a run shows.
 #include "tests/tools/terminal.h"
 #include "tests/train/training.h"
 #include "tools/train/progress.h"
@@ -31,7 +31,7 @@ TEST(TrainingProgress, ABarSaysWhatThereIsRoomFor) {
     EXPECT_TRUE(bar_text(f, 200).ends_with("  0:05 left"));
 }
 
-// Nothing of the bar is left however the run ends, and no line of it wraps.
+// However the run ends, nothing of the bar remains and none of its lines wraps.
 TEST_F(Training, TheBarIsGoneHoweverTheRunEnds) {
     struct Killed {};
     for (const int columns : {20, 40, 80, 200})
@@ -39,7 +39,7 @@ TEST_F(Training, TheBarIsGoneHoweverTheRunEnds) {
             Options o = options("run");
             o.progress = true;
             o.on_step = [&](std::int64_t step) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(60)); // it is drawn ten times a second
+                std::this_thread::sleep_for(std::chrono::milliseconds(60)); // the bar is drawn ten times a second
                 if (step == 8 && thrown) throw Killed();
                 if (step == 8) interrupt();
             };
@@ -72,14 +72,14 @@ TEST_F(Training, OffATerminalThereIsALineForEachEvaluation) {
     const std::string last = shown.substr(shown.find('\n') + 1);
     EXPECT_TRUE(last.starts_with("ordo: step 12/12: loss ")) << shown;
     EXPECT_NE(shown.find(" left\n"), std::string::npos) << shown;
-    EXPECT_EQ(last.find(" left"), std::string::npos) << shown; // nothing is
+    EXPECT_EQ(last.find(" left"), std::string::npos) << shown; // no time is left
     o.progress = false;
     testing::internal::CaptureStderr();
     run(o);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-// Whoever looks into a log does not have to wait for the first evaluation.
+// Off a terminal, the remaining time appears before the first evaluation.
 TEST_F(Training, OffATerminalTheTimeThatIsLeftIsSaidEarly) {
     Options o = options("run");
     o.progress = true;
@@ -88,7 +88,7 @@ TEST_F(Training, OffATerminalTheTimeThatIsLeftIsSaidEarly) {
     run(o);
     const std::string shown = testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 2) << shown;
-    EXPECT_TRUE(shown.starts_with("ordo: step 11/12: loss ")) << shown; // the first step is a warm-up
+    EXPECT_TRUE(shown.starts_with("ordo: step 11/12: loss ")) << shown; // the first step is not timed
     EXPECT_NE(shown.find(" tokens/s, 0:0"), std::string::npos) << shown;
     EXPECT_LT(shown.find(" left\n"), shown.find("held-out")) << shown;
 }

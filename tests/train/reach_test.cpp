@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An encoding that has fewer positions than it would be given is refused by name, wherever it is not a Session
-// that gives them.
+// If an encoding has fewer positions than needed, the error names it. Sessions are tested elsewhere.
 #include "tests/tools/program.h"
 #include "tests/train/training.h"
 #include "tools/lab/shipped/hidden_states.h"
@@ -27,17 +26,17 @@ std::string expected(int positions, int tokens) {
 
 TEST_F(Training, AnEncodingHasAPositionForEachTokenOfASequence) {
     Options o = options("run");
-    o.corpus = dir_ / "absent.txt"; // nothing is read
+    o.corpus = dir_ / "absent.txt"; // nothing is read before the error
     for (const int length : {1, 23}) {
         o.encoding = "learned:length=" + std::to_string(length);
         EXPECT_EQ(refusal([&] { run(o); }), expected(length, 24));
-        o.encoding = "segment+" + o.encoding; // in a sum
+        o.encoding = "segment+" + o.encoding; // as part of a sum
         EXPECT_EQ(refusal([&] { run(o); }), expected(length, 24));
     }
     EXPECT_FALSE(fs::exists(o.out) || fs::exists(o.log));
     o.corpus = dir_ / "corpus.txt";
     o.tokens = 24 * 3;
-    o.encoding = "learned:length=24"; // enough
+    o.encoding = "learned:length=24"; // exactly enough
     EXPECT_NO_THROW(run(o));
 }
 
@@ -63,7 +62,7 @@ TEST_F(Training, TheModelsOfTheLabTooHaveAPositionForEachToken) {
     EXPECT_EQ(refusal([&] { lab::hidden_states(model, std::vector<Token>(25)); }), expected(24, 25));
 }
 
-// Nothing has begun when it is said, however many models are to be trained.
+// The error comes before any training, however many models are to be trained.
 TEST_F(Training, TheLabRefusesBeforeItTrains) {
     for (const char* experiment : {"tasks", "word-order"})
         test::expect_error(test::run_program({"lab", experiment, "--encodings", "rope;learned:length=2"}), 4,

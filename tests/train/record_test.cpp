@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run as data: in its file, in what is compared, and with randomised positions.
+// The record of a run: in its file, in comparisons, and with randomised positions.
 #include "tools/train/record.h"
 
 #include "io/safetensors.h"
@@ -57,8 +57,8 @@ TEST_F(Record, NamesTheFileThatItStartedFrom) {
     EXPECT_EQ(differing_condition(first, m), "recipe.initial");
 }
 
-// Each part of the recipe is a condition, whatever the command line says; the seed, the encoding and what changes
-// nothing of the weights are none.
+// Each part of the recipe is a condition, whatever the command line says. The seed, the encoding and options that do
+// not affect the weights are not conditions.
 TEST_F(Record, ConditionsAreThoseOfTheRecipe) {
     const auto with = [](const std::function<void(Options&)>& change) {
         return [change](Options& o) {
@@ -97,7 +97,7 @@ TEST_F(Record, ConditionsAreThoseOfTheRecipe) {
                                         o.checkpoint = o.out.parent_path() / "same.checkpoint";
                                     }));
     EXPECT_EQ(differing_condition(base, same), "");
-    // Weights that went on afterwards are no pair either.
+    // Weights that were trained further cannot be compared either.
     Metadata tuned = base;
     tuned["fine_tune.1.steps"] = "3";
     EXPECT_EQ(differing_condition(base, tuned), "fine_tune.1.steps");
@@ -130,7 +130,7 @@ TEST_F(Record, FilesFromBeforeItAreComparedByTheirCommands) {
     EXPECT_EQ(differing_condition(before, other), "command");
     other["lr"] = "0.2";
     EXPECT_EQ(differing_condition(before, other), "lr");
-    // One from after it has what the other lacks: all that can be compared are those conditions and the commands.
+    // A newer file records more than an older one. Only their common conditions and their commands can be compared.
     Metadata after = before;
     after["recipe.format"] = "1", after["recipe.clip"] = "0.5";
     EXPECT_EQ(differing_condition(before, after), "");
@@ -143,7 +143,7 @@ TEST_F(Record, RandomisedPositionsAreTrainedOnAndScoredAtTheirMean) {
     o.randomised_positions = 100;
     o.keep = Keep::last;
     const Result result = run(o);
-    // The same weights by the engine with its cache, at even positions.
+    // The engine computes the same weights with its cache, at even positions.
     const Model model = Model::load(o.out);
     const std::unique_ptr<Tokenizer> tokenizer = make_byte_tokenizer();
     const Corpus held(o.validation, *tokenizer, 24);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a training run promises: the same bits for any number of threads and after a resume, the loss
-// that the engine computes for the same file, and errors that name what is wrong.
+// The guarantees of a training run: the same bits for any number of threads and after a resume, the loss that the
+// engine computes for the same file, and errors that name their cause.
 #include "tests/kernels/sets.h"
 #include "tests/train/training.h"
 #include "training/network.h"
@@ -24,8 +24,9 @@ TEST_F(Training, SameBitsForAnyNumberOfThreads) {
     }
 }
 
-// Sizes at which every loop is shared out: rows for copies, norms and two strips of their sums, elements of one
-// tensor for four strips of AdamW, all tensors for eight of the norm, columns for a position's gradient.
+// Sizes at which every loop is split among threads: rows for copies, norms and two strips of their sums. One tensor has
+// elements for four strips of AdamW, all tensors for eight strips of the norm, and a position's gradient has enough
+// columns.
 TEST_F(Training, SameBitsForAnyNumberOfThreadsWhereEveryLoopIsShared) {
     Options o = options("large");
     Blueprint& b = o.blueprint;
@@ -94,7 +95,7 @@ TEST_F(Training, ResumesBitForBit) {
     EXPECT_EQ(losses(parts.log), losses(whole.log));
 }
 
-// Muon's momentum is saved where AdamW's is, and its products have the same bits on any number of threads.
+// Muon's momentum is saved in the place of AdamW's, and its products have the same bits on any number of threads.
 TEST_F(Training, MuonResumesBitForBitOnAnyNumberOfThreads) {
     Options whole = options("whole");
     whole.method = Method::muon, whole.fall = Fall::stable, whole.decay = 0.5, whole.warmup_steps = 3;
@@ -118,7 +119,7 @@ TEST_F(Training, MuonResumesBitForBitOnAnyNumberOfThreads) {
     EXPECT_EQ(losses(parts.log), losses(whole.log));
 }
 
-// Rounded forward and backward: other bits, nearly the same losses, and those again on any number of threads.
+// Rounding in both passes gives other bits, nearly the same losses, and the same losses on any number of threads.
 TEST_F(Training, Bf16ProductsLearnNearlyTheSame) {
     Options o = options("pairs");
     o.bf16_products = true;
@@ -140,8 +141,8 @@ TEST_F(Training, Bf16ProductsLearnNearlyTheSame) {
     }
 }
 
-// The bytes of the documents, without the marks between them; a token of the byte tokenizer is one, but that of the
-// mark.
+// The bytes of the documents, without the marks between them. Each token of the byte tokenizer is one byte, except the
+// mark's.
 TEST_F(Training, BitsPerByteAreTheLossOverTheBytesOfItsTokens) {
     const Options o = options("bytes");
     const Result r = run(o);
@@ -181,7 +182,7 @@ TEST_F(Training, LossFallsBelowThatOfChance) {
     EXPECT_LT(r.validation_loss, 3.2);
 }
 
-// The engine, with its cache and its tiles, must find in the file what the trainer reported.
+// The engine, with its cache and tiles, must compute the loss that the trainer reported.
 TEST_F(Training, ValidationLossIsWhatTheEngineComputes) {
     for (const char* encoding : {"rope", "alibi", "learned", "rotate-stretch:period=6"}) {
         Options o = options("run");
@@ -197,7 +198,7 @@ TEST_F(Training, GoesOnFromTheWeightsOfAFile) {
     const Result first = run(o);
     Options next = options("second");
     next.init = o.out;
-    next.lr = 1e-9; // so that the loss stays that of the file
+    next.lr = 1e-9; // so small that the loss stays that of the file
     const Result second = run(next);
     EXPECT_NEAR(second.validation_loss, first.validation_loss, 1e-4);
 }
@@ -226,14 +227,14 @@ TEST_F(Training, RefusesWeightsOfAnotherTrunkWhoseTensorsHaveTheSameShapes) {
 
 TEST_F(Training, FinishesOnTheSecondCorpus) {
     Options o = options("run");
-    o.keep = Keep::last; // the best are those before
+    o.keep = Keep::last; // the best weights are the earlier ones
     o.tokens = 24 * 3 * 60;
     const Result without = run(o);
     std::ofstream(dir_ / "other.txt") << std::string(2000, 'x');
     o.finish = dir_ / "other.txt";
     o.finish_tokens = 24 * 3 * 30;
     const Result with = run(o);
-    EXPECT_GT(with.validation_loss, without.validation_loss + 0.1); // it forgot what cats do
+    EXPECT_GT(with.validation_loss, without.validation_loss + 0.1); // it forgot the facts about cats
 }
 
 TEST_F(Training, NamesWhatIsWrong) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training at sizes where sums are long and no multiples of 8: rows of a batch, vocabulary, feed-forward width.
+// Training at sizes with long sums that are not multiples of 8: rows of a batch, vocabulary, feed-forward width.
 #include "tests/train/training.h"
 
 namespace ordo::train {

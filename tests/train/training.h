@@ -63,7 +63,7 @@ protected:
         return o;
     }
     static std::string bytes(const fs::path& file) { return read_file(file, std::size_t{1} << 30); }
-    // Of the file written, over all windows of the held-out text, by the engine with its cache and its tiles.
+    // The loss of the written file over all windows of the held-out text, by the engine with its cache and tiles.
     static double engine_loss(const Options& o) {
         const Model model = Model::load(o.out);
         const std::unique_ptr<Tokenizer> tokenizer = make_byte_tokenizer();
@@ -84,7 +84,7 @@ protected:
         }
         return total / static_cast<double>(held.windows() * length);
     }
-    // The log without the column of the speed.
+    // The log without its speed column.
     static std::string losses(const fs::path& log) {
         std::istringstream in(bytes(log));
         std::string out;

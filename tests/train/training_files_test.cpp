@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a run must not do to files: lose weights at its end, replace a text, forget or repeat rows of its
-// log. And what it finds out before the first step rather than after the last.
+// A run must not lose weights at its end, replace a text, or lose or repeat rows of its log. It must find such problems
+// before the first step.
 #include "core/memory.h"
 #include "formats/architecture.h"
 #include "tests/model/small_models.h"
@@ -23,7 +23,7 @@ protected:
     struct Failed {
         ErrorCode code = ErrorCode::failure;
         std::string text = "no error";
-        std::int64_t steps = 0; // before it
+        std::int64_t steps = 0; // before the failure
     };
     static Failed failure(Options o) {
         Failed failed;
@@ -52,7 +52,7 @@ protected:
         o.overwrite = false;
         return o;
     }
-    // A run that is stopped after step 7, so that its checkpoint speaks of seven rows and one of a loss.
+    // A run stopped after step 7. Its checkpoint covers seven rows of the log and one loss.
     Options stopped(const std::string& name) const {
         Options o = with_checkpoint(name);
         o.on_step = [](std::int64_t step) {
@@ -70,7 +70,7 @@ TEST_F(TrainingFiles, ACheckpointDoesNotGrowWithTheRun) {
     Options o = with_checkpoint("short");
     o.batch = 1;
     o.checkpoint_every = 1000;
-    o.tokens = 24 * 60; // more than the steps of which it keeps the loss
+    o.tokens = 24 * 60; // more steps than the checkpoint keeps losses for
     run(o);
     Options longer = with_checkpoint("longer");
     longer.batch = 1;
@@ -108,7 +108,7 @@ TEST_F(TrainingFiles, TheCheckpointIsWrittenThoughTheWeightsCannotBe) {
     int steps = 0;
     o.on_step = [&](std::int64_t) { ++steps; };
     run(o);
-    EXPECT_EQ(steps, 0); // nothing had to be learned again
+    EXPECT_EQ(steps, 0); // no step was repeated
     run(options("whole"));
     EXPECT_EQ(bytes(o.out), bytes(dir_ / "whole.safetensors"));
 }
@@ -121,12 +121,11 @@ TEST_F(TrainingFiles, ALogIsCutToItsCheckpoint) {
         if (step == 8) throw Killed(); // three steps after a checkpoint
     };
     EXPECT_THROW(run(o), Killed);
-    std::ofstream(o.log, std::ios::app)
-        << "6,432,0.001,5.1,0.1,10,\n7,50"; // rows that came after it, the last one torn
+    std::ofstream(o.log, std::ios::app) << "6,432,0.001,5.1,0.1,10,\n7,50"; // later rows, the last one incomplete
     o.on_step = {};
     run(o);
     EXPECT_EQ(losses(o.log), losses(dir_ / "whole.csv"));
-    run(o); // finished already: the last row is not said twice
+    run(o); // already finished: the last row is not repeated
     EXPECT_EQ(losses(o.log), losses(dir_ / "whole.csv"));
 }
 
@@ -143,14 +142,14 @@ TEST_F(TrainingFiles, ALogThatIsNotTheCheckpointsIsRefused) {
     expect_refused(o, ErrorCode::io, "run.csv");
     EXPECT_FALSE(fs::exists(o.log));
 
-    Options without = o; // which is the way out that the message names
+    Options without = o; // the message suggests this
     without.log.clear();
     run(without);
     run(options("whole"));
     EXPECT_EQ(bytes(o.out), bytes(dir_ / "whole.safetensors"));
 }
 
-// Without a log the checkpoint says nothing of one: one with rows is another run's.
+// The checkpoint of a run without a log knows of no rows. A log with rows belongs to another run.
 TEST_F(TrainingFiles, ALogThatStartsLateHasAHeader) {
     Options o = with_checkpoint("run");
     o.log.clear();
@@ -164,7 +163,7 @@ TEST_F(TrainingFiles, ALogThatStartsLateHasAHeader) {
     put_file(o.log, rows);
     expect_refused(o, ErrorCode::io, "late.csv: expected a log without rows");
     EXPECT_EQ(bytes(o.log), rows);
-    put_file(o.log, csv_header()); // of a run that was begun and has left no checkpoint
+    put_file(o.log, csv_header()); // of a run that left no checkpoint
     run(o);
     const std::string log = bytes(o.log);
     EXPECT_TRUE(log.starts_with(csv_header() + "8,")) << log;
@@ -182,7 +181,7 @@ TEST_F(TrainingFiles, TheHelpNamesTheColumnsOfTheLog) {
     EXPECT_TRUE(help.starts_with("Write a CSV of " + columns + ".")) << help;
 }
 
-// ---- What is there already -----------------------------------------------------------------------
+// ---- Existing files ------------------------------------------------------------------------------
 
 TEST_F(TrainingFiles, ACheckpointOrLogThatExistsIsNotReplacedUnasked) {
     Options o = options("run");
@@ -199,19 +198,19 @@ TEST_F(TrainingFiles, ACheckpointOrLogThatExistsIsNotReplacedUnasked) {
 
     o = again;
     o.overwrite = true;
-    o.seed = 2; // another run altogether
+    o.seed = 2; // a different run
     run(o);
     EXPECT_NE(bytes(o.checkpoint), checkpoint);
     EXPECT_NE(bytes(o.log), log);
-    EXPECT_NE(bytes(o.out), weights); // which are what a run is for: replaced, as a whole, whatever was there
+    EXPECT_NE(bytes(o.out), weights); // weights are always replaced, as a whole
 }
 
 TEST_F(TrainingFiles, AResumedRunCutsNoFileThatIsNotALog) {
-    Options o = with_checkpoint("run"); // there is no checkpoint yet
+    Options o = with_checkpoint("run"); // no checkpoint exists yet
     put_file(o.log, "my notes");
     expect_refused(o, ErrorCode::io, "run.csv");
     EXPECT_EQ(bytes(o.log), "my notes");
-    put_file(o.log, csv_header() + "1,72,0.1,5,1,0,\n"); // of a run whose checkpoint has another name, or is lost
+    put_file(o.log, csv_header() + "1,72,0.1,5,1,0,\n"); // of a run whose checkpoint was renamed or lost
     const std::string rows = bytes(o.log);
     expect_refused(o, ErrorCode::io, "run.csv: expected a log without rows");
     EXPECT_EQ(bytes(o.log), rows);
@@ -220,7 +219,7 @@ TEST_F(TrainingFiles, AResumedRunCutsNoFileThatIsNotALog) {
     EXPECT_TRUE(bytes(o.log).starts_with(csv_header() + "1,"));
 }
 
-// A run that goes on, or begins anew, clears what it left when it was killed, and nobody else's.
+// A run that resumes or starts anew deletes its own leftovers from when it was killed, and no other files.
 TEST_F(TrainingFiles, LeftoversOfAKilledRunAreCleared) {
     const Options o = stopped("run");
     const std::vector<std::string> own{".run.checkpoint.ordo-0.tmp", ".run.safetensors.ordo-3.tmp"},
@@ -273,7 +272,7 @@ TEST_F(TrainingFiles, TheFinishIsAFifthUnlessAskedOtherwise) {
     run(o);
     const std::string by_default = bytes(o.out);
     const Model model = Model::load(o.out);
-    EXPECT_EQ(model.metadata("finish.tokens"), "172"); // of 864
+    EXPECT_EQ(model.metadata("finish.tokens"), "172"); // of 864 tokens
     EXPECT_EQ(model.metadata("finish.seen"), "144");   // two steps of 72
     o.finish_tokens = 172;
     run(o);
@@ -305,14 +304,14 @@ TEST_F(TrainingFiles, ATrunkBeyondTheMemoryIsRefused) {
     expect_refused(o, ErrorCode::limit, "72 tokens take ");
 }
 
-// The sum that is compared with the limit, against what the C library and map_zeros() have given out.
+// Compares the total that is checked against the limit with the memory allocated by the C library and map_zeros().
 TEST_F(TrainingFiles, TheMemoryThatIsCountedIsTheMemoryThatIsTaken) {
     const auto taken = [] {
         const auto now = mallinfo2();
         return static_cast<double>(now.uordblks + now.hblkhd + mapped_bytes());
     };
     const double nothing = taken();
-    const std::vector<char> some(1 << 16); // more than the C library keeps at hand, which it counts as given out
+    const std::vector<char> some(1 << 16); // more than the C library keeps free, so that it counts
     if (taken() == nothing) GTEST_SKIP() << "memory that the C library does not count";
     for (const Architecture& a : architectures()) {
         Blueprint b = a.make();
@@ -334,14 +333,14 @@ TEST_F(TrainingFiles, TheMemoryThatIsCountedIsTheMemoryThatIsTaken) {
             << a.name;
         const Network network(b, encodings, parameters, 8, 100, {}, input);
         const double after = taken();
-        // What experts take while they go back is counted, and not taken yet.
+        // The memory of experts in the backward pass is counted but not yet allocated.
         const double counted = Network::floats(b, encodings, 8, 100, input) * sizeof(float);
         EXPECT_GE(counted, 0.99 * (after - between)) << a.name;
         EXPECT_LE(counted, (b.experts > 0 ? 1.3 : 1.01) * (after - between)) << a.name;
     }
 }
 
-// ---- As the program shows it --------------------------------------------------------------------
+// ---- In the program -----------------------------------------------------------------------------
 
 TEST_F(TrainingFiles, TheProgramEndsWithTheCodeOfWhatIsWrong) {
     const auto with = [&](std::vector<std::string> more) {
@@ -364,7 +363,7 @@ TEST_F(TrainingFiles, TheProgramEndsWithTheCodeOfWhatIsWrong) {
     test::expect_success(with({"--finish", (dir_ / "held.txt").string()}));
 }
 
-// 1,600,000 were asked for, in steps of 8 * 256: 781 of them were made.
+// 1,600,000 tokens were requested, in steps of 8 * 256, and 781 steps were made.
 TEST_F(TrainingFiles, ACardSaysWhatWasSeen) {
     put_file(dir_ / "log", "step,tokens,lr,loss,grad_norm,tokens_per_second,validation_loss\n"
                            "1,2048,0.001,8,1,0,\n2,4096,0.001,6,1,0,\n2,4096,,,,,7\n");
