@@ -97,8 +97,7 @@ struct Request {
         return arguments.has(option) ? arguments.integer(option) : fallback;
     }
     // The same for an option that takes a list, where only one value makes sense. Throws Error(usage) for several
-    // values,
-    // or for one above `most`.
+    // values, or for one above `most`.
     int only(std::string_view option, int fallback, int most) const;
     // The specs of --encodings, or the experiment's default. "all" stands for every registered encoding.
     std::vector<std::string> encodings(const std::string& fallback) const;

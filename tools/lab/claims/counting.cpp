@@ -73,8 +73,8 @@ std::vector<HandSetMatrix> counting_matrices() {
 
 namespace {
 
-// Columns of the residual stream of relative_model and content_model. At each norm of attention the sum of
-// squares is the same for every token. The gain of the norm cancels it.
+// Columns of the residual stream of relative_model and content_model. At each norm of attention the sum of squares is
+// the same for every token. The gain of the norm cancels it.
 constexpr int one = 0, first = 1, inverse = 2, count = 3, rest = 4; // 1; 1 or -1; 1/t; t / context; the remainder
 constexpr int content = 5, width = 8, answer = content + width, stream = answer + width;
 constexpr double square = 1 + 1 + 1 + width; // one, first, count and rest together, content
@@ -97,8 +97,8 @@ Blueprint relative_blueprint(int context, int layers) {
     return b;
 }
 
-// The contents are signs, so that every token's content has the same square. The head measures how much attention
-// each token's content received.
+// The contents are signs, so that every token's content has the same square. The head measures how much attention each
+// token's content received.
 void set_contents(TensorMemory& tensors, const Blueprint& b, std::uint64_t seed) {
     const Random random(seed, 0x7e1a);
     for (Token token = 0; token < b.vocab_size; ++token) {
@@ -132,8 +132,8 @@ void set_content_scores(TensorMemory& tensors, int layer, std::uint64_t seed) {
     }
 }
 
-// The feed-forward network of `layer` adds f(t) to a column, for t = 1 to context. f is linear between the values
-// that 1/t has after the norm; each piece is one unit relu(z_t - z).
+// The feed-forward network of `layer` adds f(t) to a column, for t = 1 to context. f is linear between the values that
+// 1/t has after the norm; each piece is one unit relu(z_t - z).
 void add_function(TensorMemory& tensors, const Blueprint& b, int layer, int column,
                   const std::function<double(int)>& f) {
     const std::string name = "layers." + std::to_string(layer) + ".feed_forward.";

@@ -8,9 +8,9 @@ namespace ordo::lab {
 
 inline constexpr Token counting_start = 0; // the token at the start; all others are alike
 
-// One layer of attention. The logit of token 0 after t tokens is 1/t. All keys are equal, because W_k has ones in
-// one column and zeros elsewhere; so attention is uniform. The value is 1 for the first token and 0 for others.
-// Theorem 1 of Kazemnejad et al. 2023 (arXiv 2305.19466, appendix C) starts from this.
+// One layer of attention. The logit of token 0 after t tokens is 1/t. All keys are equal, because W_k has ones in one
+// column and zeros elsewhere; so attention is uniform. The value is 1 for the first token and 0 for others. Theorem 1
+// of Kazemnejad et al. 2023 (arXiv 2305.19466, appendix C) starts from this.
 Model counting_model(int context);
 // One of its matrices, as printed in the paper: it multiplies a column vector.
 struct HandSetMatrix {
@@ -19,8 +19,8 @@ struct HandSetMatrix {
 };
 std::vector<HandSetMatrix> counting_matrices();
 
-// Two layers without encoding. The second layer has the scores f_cnt(q, k) + f_rel(j - i) of theorem 2.
-// The first layer counts as above, and its feed-forward network converts 1/t into t.
+// Two layers without encoding. The second layer has the scores f_cnt(q, k) + f_rel(j - i) of theorem 2. The first layer
+// counts as above, and its feed-forward network converts 1/t into t.
 // The second layer's queries and keys add two terms: the difference of two counts times relative_slope, and products of
 // random contents.
 Model relative_model(int context, std::uint64_t seed);

@@ -112,8 +112,8 @@ Values decays() {
     return {figure(std::exp(-3 * m.back())), figure(std::exp(-3 * m.front()))};
 }
 
-// The last answer after the tokens before it are permuted, for one layer with random weights. Covers every
-// registered encoding that acts on queries, keys or scores.
+// The last answer after the tokens before it are permuted, for one layer with random weights. Covers every registered
+// encoding that acts on queries, keys or scores.
 Values reversals(std::uint64_t seed) {
     std::string list;
     double least = HUGE_VAL;

@@ -5,8 +5,7 @@
 namespace ordo::lab {
 
 // A claim begins with its number and verdict. Then come the text, the claim in brief and in full (if that is longer),
-// and
-// the fact. After these come the figure in brief and in full, and the command that shows more.
+// and the fact. After these come the figure in brief and in full, and the command that shows more.
 // A line that begins with a space continues the line above. {0} is the first figure.
 const std::string_view errata_claims = R"(1 wrong
 text Positional Embedding (notebook)

@@ -149,8 +149,8 @@ Probes run_probes(const Request& request) {
     return probes;
 }
 
-// From the curves: the model whose position a probe reads best, including ties, and the error for the model
-// without encoding.
+// From the curves: the model whose position a probe reads best, including ties, and the error for the model without
+// encoding.
 std::string who_is_read_best(const Curves& curves) {
     struct Layer {
         const Series* model;

@@ -21,8 +21,8 @@ double embedding_length(int d, std::uint64_t seed) {
     return lengths.mean();
 }
 
-// Mean cosine of two random words at one position, and of one word at two positions. Rows of waves are added to rows
-// of N(0, deviation^2). The cosines show how much of the word and of the position a norm and a product keep.
+// Mean cosine of two random words at one position, and of one word at two positions. Rows of waves are added to rows of
+// N(0, deviation^2). The cosines show how much of the word and of the position a norm and a product keep.
 struct Alike {
     double waves_over_embedding = 0, same_position = 0, same_word = 0;
 };

@@ -6,8 +6,8 @@
 
 namespace ordo::lab {
 
-// The sinusoidal table of a class whose exponent lost its parentheses: the denominator is base^(k - 1/d) for all k of
-// 0 .. d - 1, with a sine and a cosine each, [rows, 2 d]. From a notebook's "Test the class".
+// The sinusoidal table of a class whose exponent lost its parentheses: the denominator is base^(k - 1/d) for all k of 0
+// .. d - 1, with a sine and a cosine each, [rows, 2 d]. From a notebook's "Test the class".
 std::vector<Vector> table_without_parentheses(int rows, int d);
 
 // One layer of causal attention, T tokens of width d. Embeddings and weights are drawn as in a study's code, with

@@ -96,8 +96,8 @@ void collisions(int period, std::span<const std::pair<int, int>> pairs, Figures&
     }
 }
 
-// Offsets at which a wave of one radian per position comes nearer to a whole number of turns than at any offset
-// before. Also the distances of the rows of the sinusoidal table at these offsets, for widths 8 and 128.
+// Offsets at which a wave of one radian per position comes nearer to a whole number of turns than at any offset before.
+// Also the distances of the rows of the sinusoidal table at these offsets, for widths 8 and 128.
 void near_collisions(Figures& figures) {
     const LooseEncoding narrow("sinusoidal:scale=1", {8, 1, 8, 1, 1024}),
         wide("sinusoidal:scale=1", {width, 1, width, 1, 1024});

@@ -11,8 +11,8 @@ namespace ordo::lab::study_data {
 
 namespace {
 
-// How often good, a, red and baked occur, and all other words together. The other words may count as one word: none
-// of them follows "is", so the distance depends only on the sum of their probabilities.
+// How often good, a, red and baked occur, and all other words together. The other words may count as one word: none of
+// them follows "is", so the distance depends only on the sum of their probabilities.
 using Counts = std::array<int, 5>;
 constexpr Counts after_is = {4, 3, 3, 1, 0}, after_food_is = {3, 0, 2, 1, 0}, anywhere = {5, 4, 4, 2, words - 15},
                  one_each = {1, 1, 1, 1, vocabulary - 4};

@@ -73,8 +73,8 @@ std::string extent_by_pair(const Table& table, std::size_t column) {
     return pairs.size() == 1 ? begin : text(begin, ", pair ", last, " ", span_of(values));
 }
 
-// A picture for every kind of number in a table. A matrix has one picture. Other tables have one for each column
-// after the coordinates ("position", "pair"), over these coordinates.
+// A picture for every kind of number in a table. A matrix has one picture. Other tables have one for each column after
+// the coordinates ("position", "pair"), over these coordinates.
 std::vector<Picture> pictures_of(const std::string& name, const std::string& spec, const Table& table,
                                  const std::string& kind_of_row) {
     std::vector<Picture> pictures;

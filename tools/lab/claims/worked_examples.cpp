@@ -153,8 +153,8 @@ void add_segments(Result& result) {
                                 "same s."));
 }
 
-// Learned positions at initialization: nn.init.kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(d), 1/sqrt(d)), since
-// its bound is sqrt(2 / (1 + a^2)) sqrt(3 / d) (He et al. 2015, arXiv 1502.01852). The engine draws normal numbers.
+// Learned positions at initialization: nn.init.kaiming_uniform_ with a = sqrt(5) is U(-1/sqrt(d), 1/sqrt(d)), since its
+// bound is sqrt(2 / (1 + a^2)) sqrt(3 / d) (He et al. 2015, arXiv 1502.01852). The engine draws normal numbers.
 void add_start(Result& result, std::uint64_t seed) {
     constexpr int rows = 5000, d = 10;
     constexpr double a_squared = 5;

@@ -22,15 +22,13 @@ double student_beyond(double t, int degrees);
 
 // Dunnett 1955, Journal of the American Statistical Association 50, 1096-1121: k means of n_i runs each against one
 // control of n_0 runs, all with one pooled spread. The weight of a comparison is sqrt(n_i / (n_i + n_0)); the
-// correlation
-// of two comparisons is the product of their weights. Returns the probability that the largest |t| stays below t, by
-// numerical integration, and the t for which it is 0.95.
+// correlation of two comparisons is the product of their weights. Returns the probability that the largest |t| stays
+// below t, by numerical integration, and the t for which it is 0.95.
 double dunnett_within(double t, std::span<const double> weights, int degrees);
 double dunnett_critical(std::span<const double> weights, int degrees);
 
 // Adjusted probabilities, in the given order. A value below 0.05 is decided; the chance of any error among all is at
-// most
-// 5 %. Holm 1979, Scandinavian Journal of Statistics 6, 65-70.
+// most 5 %. Holm 1979, Scandinavian Journal of Statistics 6, 65-70.
 Vector holm(const Vector& p);
 
 } // namespace ordo::lab

@@ -32,8 +32,7 @@ struct Mean {
 // The mean of at least one value, by the t distribution.
 Mean mean_of(std::span<const double> values);
 // The mean over all values of clusters that are drawn as wholes, such as the tokens of documents. Its error is that of
-// a
-// ratio estimator: it compares the clusters' sums with the sums that the mean predicts (Cochran 1977, Sampling
+// a ratio estimator: it compares the clusters' sums with the sums that the mean predicts (Cochran 1977, Sampling
 // Techniques, section 6.4). Student's t has one degree of freedom less than there are clusters. Both spans have one
 // length.
 Mean mean_of_clusters(std::span<const double> values, std::span<const int> clusters);
@@ -42,8 +41,7 @@ Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts);
 Difference error_of_sums(std::span<const double> sums, std::span<const double> counts);
 
 // A probability of which `right` of `of` trials came true: Wilson's score interval (Wilson 1927), which stays in [0,
-// 1].
-// of >= 1.
+// 1]. of >= 1.
 Interval wilson(std::int64_t right, std::int64_t of);
 
 // The mean of proportions in [0, 1], one for each run.

@@ -40,8 +40,8 @@ constexpr PageNames page_names(bool partial) {
 
 // Runs experiments and writes the pages, pictures/ and data/ into a directory. Files with other names stay, and so does
 // the target of a link with one of these names. Returns the exit code: nonzero if an experiment failed,
-// tools::stop_code() for a partial report. A failure or Ctrl-C keeps the results of the other experiments.
-// Throws Error if a page cannot be written.
+// tools::stop_code() for a partial report. A failure or Ctrl-C keeps the results of the other experiments. Throws Error
+// if a page cannot be written.
 int write_report(const tools::Arguments& arguments, const std::filesystem::path& directory,
                  std::span<const Experiment* const> list);
 

@@ -30,8 +30,7 @@ struct RepetitionPlan {
 struct HeadScores {
     int layers = 0, heads = 0;
     // The mean weight over the queries of each sequence, [kind][layer * heads + head][sequence]. For previous these are
-    // all
-    // queries, for the other kinds the queries of the second occurrence.
+    // all queries, for the other kinds the queries of the second occurrence.
     std::array<std::vector<std::vector<double>>, 3> score, control;
     // The weight for a head that attends equally to all visible keys, mean over the sequences.
     std::array<double, 3> uniform = {};

@@ -15,8 +15,8 @@
 namespace ordo::lab {
 namespace {
 
-// Pairs that the texts and the encodings' papers compare: Vaswani et al., Shaw et al., Su et al., Press et al.,
-// Sun et al., Chi et al., Li et al., Golovneva et al., Lin et al.
+// Pairs that the texts and the encodings' papers compare: Vaswani et al., Shaw et al., Su et al., Press et al., Sun et
+// al., Chi et al., Li et al., Golovneva et al., Lin et al.
 constexpr const char* fixed_pairs[][2] = {
     {"learned", "sinusoidal"}, {"shaw", "sinusoidal"}, {"rope", "sinusoidal"}, {"rope", "learned"},
     {"alibi", "sinusoidal"},   {"alibi", "rope"},      {"alibi", "t5"},        {"xpos", "rope"},

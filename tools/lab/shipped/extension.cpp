@@ -42,8 +42,7 @@ struct AtLength {
     Costs whole, last;
 };
 // [method][multiple]. For methods with a factor: `fitted` uses the factor for the length, `greatest` the largest factor
-// at
-// every length.
+// at every length.
 struct Measured {
     Trained file;
     std::map<std::pair<std::size_t, int>, AtLength> fitted, greatest;

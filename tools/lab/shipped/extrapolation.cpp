@@ -19,8 +19,8 @@ struct Expectation {
 };
 
 // Written before any measurement, from figure 1 of the ALiBi paper and from the formulas. Misses are reported and stay.
-// The margin came later, with the intervals, because no interval can show a loss of exactly zero.
-// An empty name stands for every encoding.
+// The margin came later, with the intervals, because no interval can show a loss of exactly zero. An empty name stands
+// for every encoding.
 constexpr double no_more = 0.05; // nats: a smaller increase counts as none
 constexpr Expectation expectations[] = {
     {Expectation::Kind::rises, "", "", 0.25},

@@ -29,8 +29,7 @@ struct WindowPlan {
     std::string text = {};        // the name of the documents' source
 };
 // Measures a model at all lengths that its encoding accepts, in documents of at least the longest length. It scores at
-// most
-// 32 of a window's last tokens. Throws Error(usage) if no document is long enough.
+// most 32 of a window's last tokens. Throws Error(usage) if no document is long enough.
 Extrapolation extrapolate(const Trained& trained, const Model& model, std::span<const tools::Document> documents,
                           const WindowPlan& plan, const std::function<void(const std::string&)>& progress);
 

@@ -15,8 +15,7 @@ public:
     // A case by name: "rope at 8x".
     void add(Verdict verdict, const std::string& name);
     // "Expectation 2 was missed: it held in 3 of 5; missed by alibi; undecided for none." One missed case makes it
-    // missed.
-    // why_not: the text after "could not be tested".
+    // missed. why_not: the text after "could not be tested".
     std::string sentence(int number, const std::string& why_not = {}) const;
 
 private:

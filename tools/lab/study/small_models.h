@@ -18,13 +18,11 @@ struct Recipe {
     int steps = 100; // 0: the untrained model
     double lr = 3e-3, weight_decay = 0.01, clip = 1;
     // With solved > 0, the maximum number of steps. The learning rate stays at its peak until the mean recent loss, in
-    // nats,
-    // is below `solved`. After that it falls linearly over the last `decay` steps.
+    // nats, is below `solved`. After that it falls linearly over the last `decay` steps.
     double solved = 0;
     int decay = 0;
     // Writes the [batch * length] tokens of a step, and for each token its target or -1. Depends only on seed and step,
-    // so
-    // that all encodings see the same data in the same order. Many threads call it at once.
+    // so that all encodings see the same data in the same order. Many threads call it at once.
     std::function<void(std::uint64_t seed, int step, std::span<Token> tokens, std::span<Token> targets)> draw;
 };
 
@@ -43,9 +41,8 @@ private:
 };
 
 // The trunk with an encoding, initialized from the seed and trained on the calling thread: the same bits on every
-// thread.
-// Matrices start sqrt(768 / d_model) times as large as elsewhere. The usual deviation of 0.02 is for a width of 768
-// (Radford et al. 2019); narrow models would begin with sums near 0.
+// thread. Matrices start sqrt(768 / d_model) times as large as elsewhere. The usual deviation of 0.02 is for a width of
+// 768 (Radford et al. 2019); narrow models would begin with sums near 0.
 // The optimizer is AdamW. The rate rises over a twentieth of the steps and falls to a tenth along half a cosine, unless
 // the recipe sets `solved`. The model is prepared for `positions` positions. steps: receives the number of steps.
 // Throws Error(failure) if the loss is not finite, Error(limit) if the encoding lacks positions for the recipe's

@@ -16,16 +16,13 @@ struct Question {
 };
 
 // Sequences of a tokenizer's tokens: a start token, then the commonest tokens of a text in its order (the hay).
-// Needles,
-// each a key followed by a value, are inserted into it. Keys and values are words that occur nowhere else.
+// Needles, each a key followed by a value, are inserted into it. Keys and values are words that occur nowhere else.
 // Tokens are renumbered, so that a small model needs no rows for the thousands of unused ones: 0 is the start, then
-// come
-// keys, values and hay.
+// come keys, values and hay.
 class Haystack {
 public:
     // text: the tokens that hay is cut from. spelling: of each token of the vocabulary. Throws Error(usage) if either
-    // has
-    // too little.
+    // has too little.
     Haystack(std::span<const Token> text, int vocabulary, Token start,
              const std::function<std::string(Token)>& spelling);
 
@@ -37,8 +34,7 @@ public:
     // same sequence.
     Question ask(std::uint64_t seed, std::uint64_t number, int length, int needles, double depth) const;
     // The same for training, with a random depth. After the first answer it asks for every other needle, too. Writes
-    // the
-    // tokens, and the value as target at each key that asks; elsewhere the target is -1. Pads with token 0.
+    // the tokens, and the value as target at each key that asks; elsewhere the target is -1. Pads with token 0.
     void train(std::uint64_t seed, std::uint64_t number, int length, int needles, std::span<Token> tokens,
                std::span<Token> targets) const;
 

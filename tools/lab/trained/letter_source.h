@@ -19,8 +19,7 @@ public:
 
     int vocabulary() const { return text_.empty() ? letters : 256; }
     // The tokens of one window and the next token, [length + 1]. The same seed and number give the same window.
-    // held_out:
-    // windows that training never sees.
+    // held_out: windows that training never sees.
     std::vector<Token> window(std::uint64_t seed, std::uint64_t number, int length, bool held_out = false) const;
 
     static constexpr int letters = 16;

@@ -25,8 +25,7 @@ TaskScore& operator+=(TaskScore& sum, const TaskScore& one) {
 }
 
 // The model predicts each token of the answer from the correct tokens before it. All are correct exactly if the
-// greedily
-// written answer is: up to its first mistake, that answer is fed the same tokens.
+// greedily written answer is: up to its first mistake, that answer is fed the same tokens.
 TaskScore ask(Session& session, const Example& example) {
     TaskScore score{.examples = 1, .exact = 1};
     const std::span<const Token> tokens = example.tokens;

@@ -13,8 +13,7 @@ namespace {
 using tools::fixed_text;
 
 // Pairs whose first encoding generalizes further (Kazemnejad et al. 2023, figure 1: T5's bias and none about equal,
-// then
-// ALiBi, a rotary encoding of a quarter of each head, and sinusoids).
+// then ALiBi, a rotary encoding of a quarter of each head, and sinusoids).
 constexpr std::array<std::pair<const char*, const char*>, 4> published_order = {
     {{"none", "alibi"}, {"t5", "alibi"}, {"alibi", quarter_rope}, {quarter_rope, "sinusoidal"}}};
 constexpr double far_times = 2;

@@ -18,8 +18,7 @@ struct WordCorpus {
 };
 
 // Splits words at white space and sentences at lines; skips empty lines. name: for messages. Throws Error(limit) for a
-// text
-// without words or with too many, or for a sentence that is too long.
+// text without words or with too many, or for a sentence that is too long.
 WordCorpus parse_corpus(std::string_view text, std::string_view name);
 // Twenty plain sentences about food that suit the questions of `word-order`.
 WordCorpus built_in_corpus();
@@ -31,8 +30,7 @@ Distribution unigram(const WordCorpus& corpus);
 // Over the words that follow `word` anywhere. Empty if none does.
 Distribution after_word(const WordCorpus& corpus, Token word);
 // Over the words that follow this beginning of a sentence: the prediction of a model that knows the corpus by heart.
-// Empty
-// if no sentence begins so.
+// Empty if no sentence begins so.
 Distribution after_beginning(const WordCorpus& corpus, std::span<const Token> beginning);
 // The remaining entropy in nats per word, over all words and ends of sentences.
 double entropy_after_beginnings(const WordCorpus& corpus);

@@ -41,8 +41,7 @@ Recipe corpus_recipe(const WordCorpus& corpus, int steps);
 // ---- Who hunts whom ---------------------------------------------------------------------------
 
 // Sentences "cat chases mouse hunter cat" and "cat chases mouse prey mouse" over all ordered pairs of ten animals. A
-// seed
-// holds out some pairs, in both orders, for the questions.
+// seed holds out some pairs, in both orders, for the questions.
 struct Chase {
     double accuracy = 0; // how often the correct one of the two is likelier
     double change = 0;   // the largest change of any word's probability when the two are swapped

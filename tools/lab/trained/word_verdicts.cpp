@@ -28,8 +28,7 @@ Verdict food_is_not_next(const WordRow& row, const WordLines& lines) {
     return std::max(next, above(over_seeds(row.trained, in_place).interval, lines.conditional.food_in_place / 2));
 }
 // Only the bag of words before the last counts, so both orders look alike and half of the answers are correct. Each
-// seed
-// shows this or does not; it has no interval.
+// seed shows this or does not; it has no interval.
 Verdict silent_is_a_bag(const WordRow& row, const WordLines&) {
     if (!row.silent) return Verdict::untested;
     return std::all_of(row.chase[0].begin(), row.chase[0].end(),
