@@ -72,8 +72,7 @@ std::vector<Look> looks_of(const Curves& curves) {
         if (const Variant* known = variant_of(curves.series[i].label); known || is_itself(i))
             seen[encodings[i]] = std::max(seen[encodings[i]], (known ? known->number : 0) + 1);
     const bool named = std::any_of(encodings.begin(), encodings.end(), [](int i) { return i >= 0; });
-    std::size_t other = named ? registered_encodings().size() : 0; // after the encodings, so that no other series
-                                                                   // shares their look
+    std::size_t other = named ? registered_encodings().size() : 0; // so that none has an encoding's look
     std::vector<Look> looks;
     for (std::size_t i = 0; i < encodings.size(); ++i) {
         const int encoding = encodings[i];

@@ -13,8 +13,7 @@ namespace ordo::lab {
 
 namespace {
 
-constexpr std::size_t picture_columns = 120, title_columns = 90; // letters in a line: of the whole picture, of the
-                                                                 // title
+constexpr std::size_t picture_columns = 120, title_columns = 90; // in letters: the whole width, a line of the title
 constexpr std::size_t row_columns = 90;                          // letters in a line below a picture
 constexpr std::size_t most_named_points = 24;                    // above this number, names replace the points
 // For a map in an SVG file, where an image would be smoothed. More rectangles would take megabytes.

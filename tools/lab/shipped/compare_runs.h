@@ -22,8 +22,7 @@ struct Run {
     std::string file, tokens;            // seen in training
     std::string why_not;                 // the reason for a missing measurement
     double nll = 0;                      // of all tokens, in windows of the trained length
-    double farther = std::nan("");       // extra cost of the last tokens in windows of 4x the trained length; NaN: not
-                                         // measured
+    double farther = std::nan("");       // extra cost of last tokens at 4x the trained length; NaN: unknown
     std::vector<DocumentLoss> documents; // empty: not kept
 };
 

@@ -58,8 +58,7 @@ struct Swaps {
     Figures refused{{"trained_with", "run_with", "reason"}, {}, -1};
     HeatMap map{.blank = "refused, for the reason in the table"};
     int swapped = 0;                           // pairs that ran
-    int dearer = 0, cheaper = 0;               // pairs that cost more or less than with their own encoding, by more
-                                               // than the interval
+    int dearer = 0, cheaper = 0;               // than with the own encoding, by more than the interval
     int unforced = 0, unforced_refused = 0;    // pairs of different encodings, without force
     int best_as_trained = 0;                   // rows whose smallest loss is with their own encoding
     double least = HUGE_VAL, most = -HUGE_VAL; // nll relative to the own encoding

@@ -21,8 +21,7 @@ std::vector<Trained> trained_models(const Request& request) {
         std::error_code error;
         if (!std::filesystem::is_directory(path, error) || std::filesystem::exists(path / "config.json", error))
             files.push_back(path);
-        else if (given.size() == 1 || tools::holds_weights(path) || task_run_files(path).empty()) // otherwise a folder
-                                                                                                  // of tasks
+        else if (given.size() == 1 || tools::holds_weights(path) || task_run_files(path).empty()) // else of tasks
             for (std::filesystem::path& file : tools::weights_in(path)) files.push_back(std::move(file));
     }
     if (files.empty() && given.empty()) files = tools::shipped_weights();

@@ -9,8 +9,7 @@
 
 namespace ordo::lab {
 
-inline constexpr const char* task_runs_file = "tasks-runs.csv"; // the file that lab tasks --out writes from
-                                                                // runs_of_tasks()
+inline constexpr const char* task_runs_file = "tasks-runs.csv"; // lab tasks --out writes runs_of_tasks() to it
 
 Result result_of_tasks(const TaskPlan& plan, const AllRuns& all);
 // A row for each run and length, with counts.
