@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo bench: what each encoding costs.
+// ordo bench: the cost of each encoding.
 #include "core/error.h"
 #include "core/parallel.h"
 #include "io/base_name.h"
@@ -133,17 +133,17 @@ constexpr Option shape_options[] = {
      .help = "The feed-forward width."},
     {.name = "vocab", .kind = Kind::integer, .value = "N", .least = 1, .most = 1 << 22, .help = "The vocabulary."},
 };
-// The common ones but --threads, which is a list here.
+// The common options except --threads, which is a list here.
 static_assert(common_options[0].name == "threads");
 constexpr OptionGroup groups[] = {
     {"Bench", options}, {"Model", shape_options}, {"Common", std::span(common_options).subspan(1)}};
 
-// What every encoding runs on, and what it is called.
+// The model that every encoding runs on, and its name.
 struct Trunk {
     std::string name;
     Model model;
 
-    // Of the layers' weights; the embedding's and the head's may differ (type_within()).
+    // The type of the layers' weights. The embedding and the head may have other types (type_within()).
     WeightType type() const { return impl_of(model).weights.layers.front().linears.back().weight.type(); }
 };
 
@@ -189,7 +189,7 @@ Trunk random_trunk(const Arguments& arguments, const std::string& name, WeightTy
     return {name, random_model(b, "none", 1, type)};
 }
 
-// dtype: of random weights, or if it was given.
+// dtype: for random weights, or if the option was given.
 Trunk open_trunk(const Arguments& arguments, const std::string& name, const std::string& dtype) {
     const std::string file = model_file(arguments);
     LoadOptions load;
@@ -241,8 +241,8 @@ std::vector<BenchResult> run_load(const Trunk& trunk, const bench::Plan& plan, c
     return results;
 }
 
-// All loads of a trunk. Those on the same threads, which follow each other, stand between two measurements
-// of what the machine reaches on these.
+// Runs all loads of a trunk. Loads with the same threads are consecutive; the machine's limits on these threads are
+// measured before and after them.
 std::vector<BenchResult> run_trunk(const Trunk& trunk, const bench::Plan& plan, std::span<const bench::Workload> loads,
                                    Progress& progress) {
     const auto limits = [&](int threads) {
@@ -278,7 +278,7 @@ int run(const Arguments& arguments) {
     const bool file = !model_file(arguments).empty();
     const std::vector<std::string> names = bench::split_names(arguments.text("shape"));
     const std::vector<std::string> dtypes = bench::split_names(arguments.text("dtype"));
-    for (const std::string& dtype : dtypes) weight_type(dtype); // an unknown one is found before anything runs
+    for (const std::string& dtype : dtypes) weight_type(dtype); // an unknown type is an error before anything runs
     if (const int busy = bench::other_runnable_tasks(); busy > 0 && !quiet)
         write_message("bench: the machine is not quiet (" + std::to_string(busy) + " other tasks run)");
 

@@ -164,8 +164,8 @@ std::vector<Cell> line(const BenchResult& r) {
     return cells;
 }
 
-// What most people want to know: what each encoding costs, which is blank where there is none; and what tells rows
-// apart if it differs.
+// The columns of the short table: the cost of each encoding, except columns without values, and the columns that tell
+// rows apart, if they differ.
 constexpr std::string_view short_columns[] = {"model", "test", "encoding", "t/s", "diff %"},
                            cost_columns[] = {"us/token", "kflop", "tables", "params"},
                            telling_columns[] = {"type", "threads"};
@@ -192,7 +192,7 @@ Figures shortened(const Figures& figures) {
     return few;
 }
 
-// A line each, which a terminal that has no room for it wraps.
+// One note per line. A narrow terminal wraps them.
 constexpr std::string_view short_notes =
     "t/s: tokens per second, median; all encodings took turns on the same weights, in another order each round.\n"
     "diff %: time compared with none's in the same round, median; differences below about 3 % drown in noise.\n"
@@ -210,7 +210,7 @@ constexpr std::string_view notes =
     "x pred.: their time, divided by what these would take at the rates of products and of sums in the same pass.\n"
     "tables, params: KiB that the encoding computes, and that it trains.\n";
 
-// "limits: llama15m t2: stream 31.2 GB/s, sgemm 240 GFLOP/s", a line for each trunk and thread count.
+// "limits: llama15m t2: stream 31.2 GB/s, sgemm 240 GFLOP/s": a line for each trunk and thread count.
 std::string limit_lines(std::span<const BenchResult> results) {
     std::string out, before;
     for (const BenchResult& r : results) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `ordo bench` found, and the tables that it is printed as.
+// The results of `ordo bench`, and their tables.
 #pragma once
 
 #include "tools/measure/limits.h"
@@ -10,16 +10,16 @@
 
 namespace ordo::tools {
 
-// All that was measured of one encoding in one load.
+// All measurements of one encoding in one load.
 struct BenchResult {
-    std::string trunk, spec, type;         // spec: as it was asked for; type: of the trunk's weights
+    std::string trunk, spec, type;         // spec: as given; type: of the trunk's weights
     std::size_t parameters = 0, bytes = 0; // of the trunk
     int chunk = 0, beside = 0;             // beside: busy threads
     bench::Workload load;
     bench::EncodingCost cost;
     bench::Summary seconds{}, rate{}, difference{}; // difference: to none in the same round, percent of time
-    double moments_percent = 0;                     // the encoding's own calls, as a share of none's pass
-    bool reference = false;                         // this is none
+    double moments_percent = 0;                     // the encoding's own calls, as a percentage of none's pass
+    bool reference = false;                         // whether this is none
     bench::Cost predicted;                          // of none
     bench::Limits limits;                           // of the machine on the load's threads
 
@@ -27,7 +27,7 @@ struct BenchResult {
     double bytes_read() const { return predicted.bytes / seconds.median; }
     double percent_of_stream() const { return 100 * bytes_read() / limits.stream; }
     double percent_of_sgemm() const { return 100 * flops() / limits.sgemm; }
-    // The encoding's calls, divided by what their operations would take; 0: they are for none.
+    // The time of the encoding's calls, divided by the predicted time of their operations; 0 for none.
     double moments_of_predicted() const {
         const double at_rate = cost.predicted_us();
         return at_rate > 0 ? cost.moment_us.sum() / at_rate : 0;
@@ -35,7 +35,7 @@ struct BenchResult {
     bool decode() const { return load.n_gen > 0; }
 };
 
-// The tables on stdout, with notes below those for people.
+// Writes the tables to stdout, with notes below tables for people.
 void write_bench(std::span<const BenchResult> results, Format format, bool quiet, bool verbose);
 
 } // namespace ordo::tools

@@ -30,7 +30,7 @@ ChatTemplate known_form(const std::string& chat_template, const std::string& whe
     }
 }
 
-// What was asked for, or the template's own.
+// The given system prompt, or the template's own.
 std::string system_prompt(const Arguments& arguments, const ChatTemplate& form, const std::string& chat_template,
                           bool quiet) {
     using System = ChatTemplate::System;

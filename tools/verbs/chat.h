@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ordo generate --chat makes of a prompt.
+// The conversations of ordo generate --chat.
 #pragma once
 
 #include "text/chat_template.h"
@@ -7,17 +7,17 @@
 
 namespace ordo::tools {
 
-// A conversation with a model, in the form that it was trained with.
+// A conversation with a model, in the format of its training.
 class Chat {
 public:
     Chat(ChatTemplate form, std::string system);
 
     void say(std::string text) { messages_.push_back({"user", std::move(text)}); }
     void answered(std::string text) { messages_.push_back({"assistant", std::move(text)}); }
-    bool take_back_answer(); // false if nothing was said that could be answered again
+    bool take_back_answer(); // false if there is no answer to repeat
     void begin_anew();
     void go_on_from(Chat before) { messages_ = std::move(before.messages_); }
-    // All that was said, and what an answer begins with.
+    // The whole conversation, and the start of the next answer.
     std::string text() const { return write_chat(form_, messages_); }
 
 private:
@@ -26,11 +26,11 @@ private:
     std::vector<ChatMessage> messages_;
 };
 
-// None without --chat. The request becomes one that ends with an answer. Throws Error(usage) for a model that has no
-// chat template, Error(model) for a template of a form that is not known.
+// Empty without --chat. Changes the request to stop at the end of an answer. Throws Error(usage) for a model without
+// chat template, Error(model) for a template in an unknown form.
 std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, GenerateRequest& request);
 
-// Says on stderr that the model has a template for --chat, which was not given, unless --raw was.
+// Without --chat and --raw, reports on stderr that the model has a chat template.
 void note_chat(const Arguments& arguments, const Model& model, const GenerateRequest& request);
 
 } // namespace ordo::tools

@@ -50,7 +50,7 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Convert", options}, common_group};
 
-// ---- What is asked for ------------------------------------------------------------------------
+// ---- The options ------------------------------------------------------------------------------
 
 void refuse_other_formats(const fs::path& out) {
     std::error_code error;
@@ -60,18 +60,18 @@ void refuse_other_formats(const fs::path& out) {
              ": expected the name of a file, .safetensors or .gguf, found a directory");
 }
 
-// The text to measure on; empty if nothing is measured, or there is none.
+// The text for measuring; empty if nothing is measured or no text is found.
 std::string text_path(const Arguments& arguments) {
     if (!arguments.has("dtype") || arguments.has("no-accuracy")) return {};
     if (arguments.has("file")) return arguments.text("file");
     try {
         return find_shipped("heldout.txt").string();
     } catch (const Error&) {
-        return {}; // a warning will say so
+        return {}; // a later warning reports it
     }
 }
 
-// What would only come to light after all the work.
+// Finds errors that would otherwise appear only after all the work.
 void check_paths(const Arguments& arguments, const fs::path& in, const fs::path& out) {
     refuse_other_formats(out);
     const NamedFile written[] = {{"convert: OUT", out}};
@@ -87,7 +87,7 @@ void check_paths(const Arguments& arguments, const fs::path& in, const fs::path&
 
 // ---- Tensors ----------------------------------------------------------------------------------
 
-// A tensor on its way: of the model, or an extra one that is left as it is.
+// A tensor to write: of the model, or an extra one, copied unchanged.
 struct Part {
     TensorSpec spec;
     const FileTensor* extra = nullptr;
@@ -103,8 +103,8 @@ Part part_of(const Source& source, TensorSpec spec, std::optional<WeightType> ty
     return part;
 }
 
-// What our own files hold beside the trunk: tensors of encodings, maybe of some that this program does not know, and
-// whatever else.
+// Our own files may hold tensors outside the trunk: those of encodings, including encodings that this program does not
+// know, and any others.
 void add_own(const Source& source, std::optional<WeightType> type, std::vector<Part>& parts) {
     std::set<std::string, std::less<>> trunk;
     for (const Part& part : parts) trunk.insert(part.spec.name);
@@ -117,7 +117,7 @@ void add_own(const Source& source, std::optional<WeightType> type, std::vector<P
     }
 }
 
-// Every tensor of the model. Throws Error(model) if one is missing or of another shape.
+// Every tensor of the model. Throws Error(model) if one is missing or has another shape.
 std::vector<Part> parts_of(const Source& source, std::optional<WeightType> type) {
     const bool own = source.names.rules.empty();
     std::vector<Part> parts;
@@ -127,14 +127,14 @@ std::vector<Part> parts_of(const Source& source, std::optional<WeightType> type)
     return parts;
 }
 
-// Thrown when a signal has come, so that no half of a file stays behind.
+// Thrown after a signal, so that no incomplete file remains.
 struct Stopped {};
 
 void stop_if_asked() {
     if (stop_signal()) throw Stopped{};
 }
 
-// The tensor in its new type. Weights that are in it already keep their bytes.
+// The tensor in its new type. Quantised weights of the same type keep their bytes.
 RawTensor converted(const Source& source, const Part& part, const std::string& where) {
     if (part.extra != nullptr)
         return {part.extra->name, part.extra->dtype, part.extra->shape, part.extra->bytes,
@@ -148,14 +148,14 @@ RawTensor converted(const Source& source, const Part& part, const std::string& w
         if (part.from == part.to && quantised(part.to)) return sink(part.assembly->read_stored());
         std::size_t elements = 1;
         for (const std::int64_t size : part.spec.shape) elements *= static_cast<std::size_t>(size);
-        std::vector<float> values(elements); // up to eight times what the file holds, for q4_0
+        std::vector<float> values(elements); // for q4_0 up to eight times the size in the file
         part.assembly->read(values);
         encode_values(part.to, values, source.where + ": tensor '" + printable(part.spec.name) + "'", sink);
     };
     return tensor;
 }
 
-// Their contents, before each of which a signal is looked for and its name shown.
+// Wraps each tensor's content: it first checks for a signal and shows the tensor's name.
 template <class Tensor>
 void announce(std::vector<Tensor>& tensors, Progress& progress) {
     std::size_t done = 0;
@@ -172,7 +172,7 @@ void announce(std::vector<Tensor>& tensors, Progress& progress) {
 
 constexpr std::string_view accuracy_prefix = "accuracy.";
 
-// "F16", or "q8_0 and F32": how the file's matrices are stored.
+// "F16", or "q8_0 and F32": the types of the file's matrices.
 std::string types_of(std::span<const Part> parts) {
     std::set<std::string_view> names;
     for (const Part& part : parts)
@@ -187,8 +187,7 @@ struct Measured {
     std::string text; // its name
 };
 
-// The converted file, in memory, against the one that it was made from in f32. Throws Error if the model
-// cannot be run.
+// Compares the converted file, in memory, with its original in f32. Throws Error if the model cannot run.
 Measured measure(const Arguments& arguments, const Source& source, const Source& result, Progress& progress) {
     LoadOptions as_floats;
     as_floats.dtype = "f32";
@@ -229,7 +228,7 @@ void copy(const Source& source, const fs::path& in, const fs::path& out) {
     target.commit(check_opens);
 }
 
-// What the new file says of itself: what the old one did, in our terms.
+// The metadata of the new file: that of the old one, in our terms.
 Metadata metadata_of(const Source& source, std::span<const Part> parts) {
     Metadata metadata = source.metadata;
     const bool own = source.names.rules.empty();
@@ -250,12 +249,12 @@ Metadata metadata_of(const Source& source, std::span<const Part> parts) {
     metadata.erase(std::string(key_weight_types));
     if (std::string json = weight_types_json(types); !json.empty())
         metadata[std::string(key_weight_types)] = std::move(json);
-    // What was measured of the old weights is not true of the new ones.
+    // The old weights' accuracy does not apply to the new ones.
     std::erase_if(metadata, [](const auto& entry) { return entry.first.starts_with(accuracy_prefix); });
     return metadata;
 }
 
-// Measuring holds the new file, the model that it makes and the old weights as floats, all at once.
+// Measuring holds the new file, its model and the old weights as floats in memory at once.
 void check_memory(const Source& source, std::uint64_t bytes) {
     const std::uint64_t need = packed_bytes(tensor_list(source.blueprint), WeightType::f32) + 2 * bytes;
     if (const std::uint64_t most = default_memory_limit(); need > most)
@@ -263,13 +262,13 @@ void check_memory(const Source& source, std::uint64_t bytes) {
              " that may be used; --no-accuracy does without");
 }
 
-// What was found, if it could be measured; otherwise a warning says why not.
+// The accuracy, if it can be measured; otherwise a warning gives the reason.
 std::optional<Measured> try_to_measure(const Arguments& arguments, const Source& source, const Source& result,
                                        Progress& progress) {
     try {
         return measure(arguments, source, result, progress);
     } catch (const Error& error) {
-        if (arguments.has("file")) throw; // that text was asked for
+        if (arguments.has("file")) throw; // the user asked for this text
         if (!arguments.has("quiet")) write_message("warning: accuracy not measured: " + std::string(error.what()));
         return std::nullopt;
     }
@@ -337,7 +336,7 @@ int convert_and_tell(const Arguments& arguments) {
     check_paths(arguments, in, out);
     const Source source = arguments.has("tokenizer") ? open_source(in, arguments.text("tokenizer")) : open_source(in);
     check_loads(source);
-    check_writable(out); // and none of the files that have been read by now
+    check_writable(out); // must not be one of the files that have been read
     stop_if_asked();
     std::optional<Measured> measured;
     if (names_gguf(out)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo encodings: what there is to exchange.
+// ordo encodings: the registered encodings.
 #include "core/error.h"
 #include "encoding/base/plan.h"
 #include "encoding/base/registry.h"
@@ -207,9 +207,9 @@ std::string explain(const std::string& spec, const Dims& dims, bool json) {
                       "\n  positions: " + (number ? std::to_string(*number) : "unlimited") + "\n");
 }
 
-// ---- What acts in a model ---------------------------------------------------------------------
+// ---- The encodings of a model -----------------------------------------------------------------
 
-// Six digits, which is what a reader compares; all of them for a program.
+// Rounds to six digits for readers; programs get all digits.
 double rounded(double value, Format format) {
     if (value == 0 || format == Format::json || format == Format::csv) return value;
     const double unit = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
@@ -222,7 +222,7 @@ Cell positions_cell(int positions, Format format) {
     return std::string("unlimited");
 }
 
-// Layers that follow each other and have the same: "0-5", "6".
+// Consecutive layers with the same encoding: "0-5", "6".
 struct Stretch {
     int first, last;
     LayerReach reach;

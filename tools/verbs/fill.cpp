@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo fill: what a masked language model puts in the place of its mask token.
+// ordo fill: a masked language model's predictions for its mask token.
 #include "core/error.h"
 #include "model/model.h"
 #include "tools/cli/inputs.h"

@@ -63,13 +63,13 @@ void show_idle_options(const Arguments& arguments, const GenerateRequest& reques
         if (arguments.has(name)) write_message("warning: option --" + std::string(name) + " changes nothing " + why);
     };
     const Sampling& sampling = request.options.sampling;
-    if (sampling.temperature == 0) // the likeliest token is always among those that are left
+    if (sampling.temperature == 0) // the likeliest token always remains
         for (const char* name : {"top-k", "top-p", "min-p"}) idle(name, "at a temperature of 0");
     if (sampling.temperature == 0 && request.fixed_seed) idle("seed", "at a temperature of 0");
     if (sampling.repeat_penalty == 1) idle("repeat-last-n", "at a --repeat-penalty of 1");
     if (!arguments.has("chat")) idle("system", "without --chat");
     if (!request.options.context_shift) idle("keep", "without --context-shift");
-    // In a conversation /encoding may force.
+    // In a conversation /encoding may force one.
     if (!arguments.has("encoding") && !arguments.has("encodings") && !arguments.has("interactive"))
         idle("force-encoding", "without --encoding");
 }
@@ -80,7 +80,7 @@ void show_seed(const GenerateRequest& request, bool chosen) {
 }
 
 void feed_prompt(Continuation& continuation, const std::string& what, Progress& progress, bool (*wanted)()) {
-    constexpr int chunk = 256; // what a session takes at once
+    constexpr int chunk = 256; // tokens fed at once
     while (continuation.feed_prompt(chunk) && (!wanted || wanted()))
         progress.show(what + ": " + grouped(static_cast<std::uint64_t>(continuation.fed())) + " of " +
                       grouped(static_cast<std::uint64_t>(continuation.prompt_tokens())) + " tokens");
@@ -149,7 +149,7 @@ namespace {
 int generate_one(const Arguments& arguments) {
     GenerateRequest request = read_request(arguments);
     std::string prompt = read_prompt(arguments, LineEnds::plain);
-    // Positions beyond those that are prepared for still work, more slowly.
+    // Positions beyond the prepared ones still work, but more slowly.
     const Model model = open_model(
         arguments, {writing_model_path(arguments), arguments.text("encoding"), arguments.has("force-encoding"),
                     std::min(request.options.session.capacity, 1 << 16), arguments.text("tokenizer")});
@@ -180,10 +180,10 @@ int generate_one(const Arguments& arguments) {
         Progress progress(request.quiet);
         feed_prompt(continuation, "prompt", progress);
     }
-    show_seed(request); // not if the model refused the prompt
-    stop_softly();      // not before: while a long prompt is taken in there is nothing to finish
+    show_seed(request); // only after the model accepted the prompt
+    stop_softly();      // only now: while a prompt is read, there is nothing to finish
     TextOutput out;
-    // An answer does not go on where the prompt ends.
+    // An answer of a model with an encoder does not continue the prompt.
     std::string_view pending = request.show_prompt && !model.has_encoder() ? prompt : std::string_view();
     for (bool more = true; more && !stop_signal();) {
         more = continuation.step();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the ways to generate share: one text, several side by side, or one after another as they are typed.
+// Functions shared by the ways to generate: one text, several side by side, or an interactive conversation.
 #pragma once
 
 #include "core/error.h"
@@ -14,23 +14,22 @@ namespace ordo::tools {
 
 struct GenerateRequest {
     Continuation::Options options;
-    bool fixed_seed = false; // or it was drawn
+    bool fixed_seed = false; // false: drawn at random
     bool show_prompt = true;
     bool quiet = false;
 };
 GenerateRequest read_request(const Arguments& arguments);
-// What the model's own files recommend, where the command line says nothing.
+// Takes the sampling that the model's files recommend, except for options on the command line.
 void take_recommended(const Arguments& arguments, const Model& model, Sampling& sampling);
 
 std::uint64_t random_seed();
-// "seed: 7" on stderr, of one that was drawn, or chosen otherwise than by the user, and matters.
+// Shows "seed: 7" on stderr if the seed matters and was drawn, or if `chosen` is set.
 void show_seed(const GenerateRequest& request, bool chosen = false);
 
-// "; -c gives more room, --context-shift leaves out its middle": what may be done about a prompt that does not fit.
+// "; -c gives more room, --context-shift leaves out its middle": options for a prompt that does not fit.
 std::string room_text(const GenerateRequest& request, const Model& model);
 
-// What it makes, unless a prompt is too long for the model's context: then the refusal says by which options it would
-// fit.
+// Returns make(). If the prompt is too long for the model's context, the error also names the options that would help.
 template <class Make>
 auto saying_what_makes_room(const GenerateRequest& request, const Model& model, const Make& make) {
     try {
@@ -41,28 +40,28 @@ auto saying_what_makes_room(const GenerateRequest& request, const Model& model, 
     }
 }
 
-// Feeds a prompt, and says how far that is; what names it there: "prompt", "rope". Stops early if wanted is given and
-// becomes false.
+// Feeds a prompt and shows the progress, named `what`: "prompt", "rope". Stops early if wanted is given and returns
+// false.
 void feed_prompt(Continuation& continuation, const std::string& what, Progress& progress, bool (*wanted)() = nullptr);
 
-// One text on stdout: in lines of whole words on a terminal, else byte for byte.
+// One text on stdout: lines of whole words on a terminal, otherwise the exact bytes.
 class TextOutput {
 public:
     TextOutput() : display_(stdout_display()) {
         if (display_.terminal) columns_.emplace(1, display_);
     }
     void write(std::string_view text, bool prompt = false);
-    void close(); // with a newline
+    void close(); // adds a newline
 
 private:
     Display display_;
-    std::optional<Columns> columns_; // of a terminal
+    std::optional<Columns> columns_; // on a terminal
 };
 
-// Names, as a warning on stderr, what was asked for and changes nothing.
+// Warns on stderr about given options that have no effect.
 void show_idle_options(const Arguments& arguments, const GenerateRequest& request);
 
-// What may be done about a context that is full.
+// The remedies for a full context.
 std::string full_text(const GenerateRequest& request);
 // "the context of 256 tokens was shifted 3 times, its keys renumbered"
 std::string shifts_text(int shifts, const Continuation& continuation);

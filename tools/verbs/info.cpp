@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo info: what is in a model file. A file that it shows has been loaded in full.
+// ordo info: the contents of a model file, which it loads in full.
 #include "core/error.h"
 #include "encoding/base/registry.h"
 #include "formats/source.h"
@@ -22,13 +22,13 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Result", options}, model_group, common_group};
 
-// Empty for a directory, which is not one file.
+// Empty for a directory.
 std::string hash_of(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path)) return {};
     return sha256(read_file(path, std::numeric_limits<std::size_t>::max() / 2));
 }
 
-// Metadata that has a line of its own.
+// Metadata with a line of its own.
 bool has_own_line(std::string_view key) {
     return key == "blueprint" || key == "encoding" || key == "tokenizer" || key == "weight_types";
 }
@@ -43,7 +43,7 @@ std::uint64_t parameters_of(const Source& source) {
     return count;
 }
 
-// A file may have more tensors and more metadata than should be held as text at once.
+// Writes the text so far. A file may have too many tensors and too much metadata to hold as text at once.
 void pass_on(JsonWriter& out) {
     if (out.size() > (1 << 16)) write_out(out.take());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo generate -i: a text that somebody and the model write in turns.
+// ordo generate -i: the user and the model write a text in turns.
 #include "core/error.h"
 #include "core/trimmed.h"
 #include "encoding/base/spec.h"
@@ -51,7 +51,7 @@ constexpr std::string_view chat_help = "Type a message, and the model answers. A
          near.empty() ? "; /help lists them" : "; did you mean ", near, near.empty() ? "" : "?");
 }
 
-// A file as terminals paste it, in the quotes that a shell would take off.
+// A file name as terminals paste it: without the quotes that a shell would remove.
 std::string_view unquoted(std::string_view file) {
     const bool quoted = file.size() > 2 && (file.front() == '\'' || file.front() == '"') && file.back() == file.front();
     std::error_code error;
@@ -66,14 +66,14 @@ public:
         choice_.force = arguments.has("force-encoding");
         choice_.context = std::min(request_.options.session.capacity, 1 << 16);
         choice_.tokenizer = arguments.text("tokenizer");
-        own_file_ = arguments.has("model") || arguments.has_operand(); // /encoding leaves the storyteller for others
+        own_file_ = arguments.has("model") || arguments.has_operand(); // otherwise /encoding may switch to another file
         choice_.file = writing_model_path(arguments);
         open(choice_);
         show_idle_options(arguments_, request_);
         note_chat(arguments_, *model_, request_);
     }
 
-    // The continuation of the text with what was typed.
+    // Continues the text and the typed words.
     void go_on(std::string_view typed) {
         if (chat_) return ask(typed);
         if (typed.empty() && ended_) return say_ended();
@@ -84,7 +84,7 @@ public:
         write();
     }
 
-    // False to end.
+    // False ends the program.
     bool obey(std::string_view line) {
         const std::string_view command = line.substr(0, line.find(' '));
         const std::string_view value = trimmed(line.substr(command.size()));
@@ -114,7 +114,7 @@ private:
         request.options.also_end.clear();
         std::optional<Chat> chat = begin_chat(arguments_, opened, request);
         if (chat && chat_) chat->go_on_from(std::move(*chat_));
-        fed_.reset(); // which is of the model before
+        fed_.reset(); // it belongs to the previous model
         repeats_ = false;
         model_.emplace(std::move(opened));
         choice_ = choice;
@@ -128,7 +128,8 @@ private:
         warn_beyond(arguments_, *model_, arguments_.integer("ctx-size"));
     }
 
-    // A question that cannot be answered, such as one that does not fit the context, was not asked.
+    // If a question cannot be answered, for example because it does not fit the context, the conversation stays
+    // unchanged.
     void ask(std::string_view typed) {
         if (typed.empty()) return;
         const Chat before = *chat_;
@@ -145,8 +146,7 @@ private:
         take_next_seed();
         answer_or_undo(before);
     }
-    // The same seed would write the same text again, unless it is another one or the model is. Where nothing is drawn,
-    // every seed would.
+    // Chooses another seed if the same model would write the same text again. At a temperature of 0, every seed would.
     void take_next_seed() {
         if (!repeats_) return;
         if (request_.options.sampling.temperature == 0) {
@@ -200,7 +200,7 @@ private:
         ModelChoice choice = choice_;
         choice.file = unquoted(file);
         choice.encoding = "";
-        choice.tokenizer.clear(); // it was given for another model
+        choice.tokenizer.clear(); // it belongs to another model
         open(choice);
         own_file_ = true;
         name_model();
@@ -209,7 +209,7 @@ private:
         if (!request_.quiet && !arguments_.has("verbose")) show_model(choice_.file, *model_);
     }
 
-    // Continues before_, or answers what was said last.
+    // Continues before_, or answers the last message.
     void write() {
         if (chat_) before_ = chat_->text();
         if (!request_.fixed_seed) request_.options.sampling.seed = random_seed();
@@ -246,24 +246,24 @@ private:
             write_message("the context of " + std::to_string(continuation.capacity()) + " tokens is full" +
                           full_text(request_) + "; /new begins a new text");
         if (!request_.quiet && result.shifts > 0) write_message(shifts_text(result.shifts, continuation));
-        fed_ = continuation.release(); // and nothing more is asked of it
+        fed_ = continuation.release(); // the continuation is not used after this
     }
 
     const Arguments& arguments_;
     GenerateRequest request_;
-    const std::vector<std::string> stops_; // that were asked for, beside those of a form of conversations
+    const std::vector<std::string> stops_; // from the options, besides those of a chat template
     std::optional<Chat> chat_;
     ModelChoice choice_;
-    bool ended_ = false;    // the last continuation, with its model's end of text
-    bool repeats_ = false;  // the last text was written by this model with this seed
-    bool own_file_ = false; // a model was named, by whatever way
+    bool ended_ = false;    // whether the last continuation ended with its model's end of text
+    bool repeats_ = false;  // whether this model wrote the last text with this seed
+    bool own_file_ = false; // whether the user named a model, in any way
     std::optional<Model> model_;
     std::optional<Continuation::Before> fed_;
-    std::string text_;   // all that was typed and written
-    std::string before_; // the same without the last continuation
+    std::string text_;   // the whole text, typed and written
+    std::string before_; // text_ without the last continuation
 };
 
-// A mistake ends what was asked for, and not the conversation.
+// An error ends the request, not the conversation.
 bool answer(Interaction& interaction, const std::string& line) {
     try {
         if (line.starts_with('/')) return interaction.obey(line);
@@ -300,7 +300,7 @@ int generate_interactively(const Arguments& arguments) {
         }
         if (!answer(interaction, *line)) return 0;
     }
-    if (stdout_is_terminal()) write_out("\n"); // after the prompt that Ctrl-D left
+    if (stdout_is_terminal()) write_out("\n"); // after the prompt of the line that Ctrl-D ended
     return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo lab: its options. The experiments are a program of their own, ordo-lab.
+// ordo lab: its options. The experiments are in a separate program, ordo-lab.
 #include "tools/cli/machine.h"
 
 namespace ordo::tools {

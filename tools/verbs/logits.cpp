@@ -79,7 +79,7 @@ std::vector<Token> read_tokens(const Arguments& arguments, const Model& model) {
         warn_of_typed_start(arguments, model, text);
         const Model::Impl& impl = impl_of(model);
         tokens = impl.blueprint.bidirectional() && impl.tokenizer
-                     ? encode_framed(*impl.tokenizer, text, arguments.has("special")) // as fill() and embed() do
+                     ? encode_framed(*impl.tokenizer, text, arguments.has("special")) // as in fill() and embed()
                      : tokens_of_prompt(model, text, arguments.has("special"));
     }
     if (tokens.empty()) fail(ErrorCode::usage, "logits: expected at least one token, found an empty text");
@@ -96,7 +96,7 @@ std::vector<int> read_segments(const Arguments& arguments, std::size_t count) {
     return segments;
 }
 
-// The rows of logits as JSON, fed in chunks.
+// Feeds the tokens in chunks and returns the rows of logits as JSON.
 std::string logits_of(Session& session, std::span<const Token> tokens, std::span<const int> segments, bool all,
                       std::size_t chunk) {
     std::string out = "[";
@@ -106,7 +106,7 @@ std::string logits_of(Session& session, std::span<const Token> tokens, std::span
         const TokenRows rows{{},
                              segments.empty() ? segments : segments.subspan(at, n),
                              {},
-                             static_cast<int>(tokens.size() - at - n)}; // whatever the --chunk
+                             static_cast<int>(tokens.size() - at - n)}; // the same for every --chunk
         if (all) {
             session.feed_all(part, rows, [&](int, View logits) {
                 for (int i = 0; i < logits.rows; ++i) {
@@ -135,7 +135,7 @@ int run(const Arguments& arguments) {
     if (room != 0 && room < count)
         fail(ErrorCode::limit, "option --ctx-size: expected room for ", count, " tokens, found ", room);
     Session session(model, {.capacity = std::max(room, count), .chunk = chunk, .first_position = shift});
-    const bool by_distance = impl_of(model).encodings.shift_invariant(); // where a shift changes nothing
+    const bool by_distance = impl_of(model).encodings.shift_invariant(); // if so, a shift changes nothing
     warn_beyond(arguments, model, by_distance ? count : std::int64_t{shift} + count);
 
     std::vector<int> positions;

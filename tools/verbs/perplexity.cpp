@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ordo perplexity: how well a model predicts a text, by window length and by position.
 //
-// The protocol: each of the text's documents (documents.h) is cut into windows of `length` tokens that
-// start `stride` apart; the last window of a document may be shorter. A window starts from an empty
-// cache at position 0. Its first token is not scored, and of overlapping windows a token is scored by
-// the first window that holds it.
+// The protocol: each of the text's documents (documents.h) is cut into windows of `length` tokens that start `stride`
+// apart; the last window of a document may be shorter. A window starts from an empty cache at position 0, and its first
+// token is not scored. If windows overlap, the first window that contains a token scores it.
 #include "core/error.h"
 #include "io/base_name.h"
 #include "model/model.h"
@@ -61,7 +60,7 @@ constexpr OptionGroup groups[] = {{"Perplexity", options}, model_group, rope_gro
 
 struct Scores {
     int length = 0, stride = 0;
-    int longest = 0; // tokens of the longest window that there was
+    int longest = 0; // tokens of the longest window
     Tally all;
     std::vector<Tally> buckets;
 };
@@ -82,7 +81,7 @@ Scores measure(const Model& model, std::span<const Document> documents, const Re
         const Document& document = documents[d];
         progress.show("length " + std::to_string(length) + ": document " + std::to_string(d + 1) + " of " +
                       std::to_string(documents.size()));
-        std::size_t scored = 0; // tokens before this one have been scored, or never will be
+        std::size_t scored = 0; // earlier tokens have been scored, or never will be
         for (std::size_t start = 0; start + 1 < document.tokens.size(); start += stride) {
             const std::size_t end = std::min(start + length, document.tokens.size());
             const std::vector<double> nll =
@@ -171,7 +170,7 @@ int run(const Arguments& arguments) {
                  arguments.integer("stride"));
     const std::vector<Document> documents =
         read_documents(read_corpus(file, most_text, arguments.has("quiet")), model, file);
-    std::int64_t longest = 0; // window that there is
+    std::int64_t longest = 0; // longest possible window
     for (const Document& document : documents)
         longest = std::max(longest, static_cast<std::int64_t>(document.tokens.size()));
     std::int64_t most = 0; // positions that are read

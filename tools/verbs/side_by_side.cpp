@@ -22,7 +22,7 @@ constexpr int least_width = 24; // of a column, in characters
 struct Voice {
     Voice(std::string spec_as_given, Model opened) : spec(std::move(spec_as_given)), model(std::move(opened)) {}
 
-    // narrowest: whose encoding reaches least.
+    // narrowest: the model whose encoding has the shortest reach.
     void begin(const std::string& prompt, const GenerateRequest& request, const Model& narrowest, Progress& progress) {
         saying_what_makes_room(request, narrowest, [&] {
             continuation.emplace(model, prompt, request.options, [this](std::string_view text) {
@@ -34,7 +34,7 @@ struct Voice {
             [this](std::span<const float> logits, Token token) { loss.add(nll_of(logits, token), 0); });
         feed_prompt(*continuation, spec, progress);
     }
-    // One token more; false if there are none.
+    // Generates one more token; false if there are none.
     bool step() {
         if (!result && !stop_signal() && continuation->step()) return true;
         if (!result) result = continuation->finish();
@@ -44,8 +44,8 @@ struct Voice {
     std::string spec;
     Model model;
     std::optional<Continuation> continuation;
-    std::string arrived; // of its text, and not shown
-    Tally loss;          // of its own text, under itself
+    std::string arrived; // generated text that is not shown yet
+    Tally loss;          // of its own text, by its own model
     std::optional<Generation> result;
 };
 
@@ -78,7 +78,7 @@ void write_row(Voices voices, const Display& display, std::string (*text)(const 
     row.close();
 }
 
-// The voices take turns, token by token, so that their columns grow together.
+// The voices generate token by token in turn, so that their columns grow together.
 void show_in_columns(Voices voices, const std::string& prompt, const Display& display) {
     write_row(voices, display, [](const Voice& voice) { return voice.spec; });
     write_row(voices, display, [](const Voice& voice) { return std::string(voice.spec.size(), '-'); });

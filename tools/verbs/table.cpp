@@ -87,14 +87,14 @@ Dims read_dims(const Arguments& arguments, unsigned moments) {
     const bool by_head = (moments & ~unsigned{moment_embed | moment_rotate}) != 0;
     const int heads = arguments.has("heads") ? arguments.integer("heads") : by_head ? 8 : 1;
     const int dim = arguments.has("dim") ? arguments.integer("dim") : 8 * heads;
-    // A bias knows nothing of the width; whoever rotates heads needs them equal.
+    // A bias does not use the width; a rotation needs heads of equal width.
     if (dim % heads != 0 && (moments & moment_rotate))
         fail(ErrorCode::usage, "option --heads: expected a divisor of --dim ", dim, ", found ", heads);
-    // Of a context only an encoding with tensors knows, which takes that of the weights if there are any.
+    // Only an encoding with tensors uses the context, and takes it from the weights if there are any.
     return {dim, heads, std::max(1, dim / heads), 1, 256};
 }
 
-// The encoding that is meant, of a layer if it is a pattern. For none there is nothing to show.
+// The encoding of the spec, or of one layer of a pattern. none has no table.
 const SpecItem& item_in(std::span<const SpecItem> items, const std::string& spec, int layer) {
     if (items.size() == 1 && items[0].is_pattern()) {
         const auto& elements = items[0].elements;
@@ -105,7 +105,7 @@ const SpecItem& item_in(std::span<const SpecItem> items, const std::string& spec
     return items[0];
 }
 
-// The same as it is written in full for a model of these sizes.
+// The full spec of this encoding for a model of these sizes.
 std::string spec_in(const std::string& spec, const Dims& dims, int layer) {
     const EncodingPlan plan = plan_encodings(spec, dims);
     if (plan.sums.empty() || plan.sums[0].in_layer(layer).empty())
@@ -134,13 +134,13 @@ bool has_names(const std::vector<std::string>& header) {
     return first == "position" || first == "pair" || first == "head";
 }
 
-// Rows become columns, named by what named them or by their positions.
+// Turns rows into columns. Names are those of the rows, or their positions.
 void write_transposed(const Table& table, int start, Format format) {
     FigureRows figures;
     const std::size_t first = has_names(table.header) ? 1 : 0;
     if (first == 1) figures.columns.push_back(table.header[0]);
     const bool pairs =
-        first == 1 && table.header.size() > 1 && table.header[1] == "pair"; // several rows of one position
+        first == 1 && table.header.size() > 1 && table.header[1] == "pair"; // several rows for one position
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
         const std::vector<double>& row = table.rows[i];
         std::string& name = figures.columns.emplace_back("position" + std::to_string(start + static_cast<int>(i)));
@@ -155,7 +155,7 @@ void write_transposed(const Table& table, int start, Format format) {
     write_rows(figures, format);
 }
 
-// Row by row: a bias of thousands of positions needs no more memory than two rows of it.
+// Writes row by row: a bias of thousands of positions needs memory for only two rows.
 void write_table(const TableRows& table, Format format) {
     FigureRows figures{table.header, table.count, {}};
     std::vector<double> numbers(table.header.size());
@@ -167,7 +167,7 @@ void write_table(const TableRows& table, Format format) {
     write_rows(figures, format);
 }
 
-// Whether the numbers are in tensors, or the request is wrong: then an encoding refuses it that has been given none.
+// Whether the numbers are in tensors or the request is wrong: an encoding without its tensors refuses both.
 bool in_weights(const Encoding& unbound, TableRequest request, const Dims& dims) {
     request.width = dims.d_model;
     request.layer = 0;
@@ -179,7 +179,7 @@ bool in_weights(const Encoding& unbound, TableRequest request, const Dims& dims)
     }
 }
 
-// layers: that the encoding acts in. warning: said where there is something to show.
+// layers: the layers in which the encoding acts. warning: printed if there is a table.
 void show(const Arguments& arguments, TableRequest request, const Encoding& encoding, const Dims& dims,
           std::span<const int> layers, const std::string& warning = {}) {
     request.width = dims.d_model;
@@ -197,7 +197,7 @@ void show(const Arguments& arguments, TableRequest request, const Encoding& enco
         write_table(rows, format);
 }
 
-// An encoding with tensors is shown as the weights have it.
+// Shows an encoding with tensors as it is in the weights.
 void show_weights(const Arguments& arguments, const std::string& spec, const TableRequest& request,
                   const std::filesystem::path& file) {
     const Model model = Model::load(file, LoadOptions{});
@@ -221,7 +221,7 @@ int run(const Arguments& arguments) {
     TableRequest request = read_request(arguments);
     Dims dims = read_dims(arguments, example_of(find_encoding(item_in(items, spec, request.layer).name))->moments());
     const std::string item = spec_in(spec, dims, request.layer);
-    dims.n_layers = 1; // where there are no weights
+    dims.n_layers = 1; // used if there are no weights
     const std::vector<std::unique_ptr<Encoding>> alone = make_encodings(item, dims);
     const bool stored =
         !alone.front()->tensors().empty() && (arguments.has("model") || in_weights(*alone.front(), request, dims));

@@ -156,7 +156,7 @@ int train_and_tell(const Arguments& arguments) {
                               ? "interrupted before the first step; nothing is written"
                               : "interrupted after " + grouped(static_cast<std::uint64_t>(result.tokens)) +
                                     " tokens; the weights are in " + printable_path(result.partial));
-        return stop_signal() != 0 ? stop_code() : 128 + SIGTERM; // of another rank
+        return stop_signal() != 0 ? stop_code() : 128 + SIGTERM; // another rank got the signal
     }
     write_out("tokens: " + std::to_string(result.tokens) + "\ntrain_loss: " + fixed_text(result.train_loss, 4) +
               "\nvalidation_loss: " + fixed_text(result.validation_loss, 4) +
@@ -170,7 +170,7 @@ int run(const Arguments& arguments) {
     if (train::ranks::rank() == 0) return train_and_tell(arguments);
     try {
         return train_and_tell(arguments);
-    } catch (...) { // rank 0 mostly finds the same: it says so, and mpirun ends this one meanwhile
+    } catch (...) { // rank 0 usually finds the same error and reports it; meanwhile mpirun ends this rank
         std::this_thread::sleep_for(std::chrono::seconds(10));
         throw;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ordo translate: each line of a text through a model that has an encoder.
+// ordo translate: runs each line of a text through a model with an encoder.
 #include "core/error.h"
 #include "model/model.h"
 #include "tools/cli/inputs.h"
@@ -44,7 +44,7 @@ int run(const Arguments& arguments) {
         const Generation answer = generate(model, line, wanted, [](std::string_view) { return !stop_signal(); });
         if (stop_signal()) return stop_code();
         write_out(answer.text + "\n");
-        stop_softly(); // from the first line on
+        stop_softly(); // after this the first line is translated
     }
     return 0;
 }

@@ -19,7 +19,7 @@ const Verb* const list[] = {&generate_verb, &translate_verb, &fill_verb,    &emb
                             &logits_verb,   &encodings_verb, &table_verb,   &info_verb,  &perplexity_verb,
                             &train_verb,    &bench_verb,     &convert_verb, &lab_verb};
 
-// The program ordo-lab knows more of its experiments.
+// Only the program ordo-lab knows the experiments themselves.
 const std::vector<std::string>& lab_names() {
     static const std::vector<std::string> names = [] {
         std::vector<std::string> all{"report", "jobs"};
@@ -49,7 +49,7 @@ std::vector<std::string_view> operand_names(const Verb& verb) {
 }
 
 const Verb& find_verb(std::string_view name) {
-    // What other programs call it.
+    // The names of verbs in other programs.
     static constexpr std::pair<std::string_view, std::string_view> elsewhere[] = {
         {"run", "generate"},    {"chat", "generate"},    {"complete", "generate"}, {"ppl", "perplexity"},
         {"eval", "perplexity"}, {"quantize", "convert"}, {"benchmark", "bench"},   {"encode", "tokenize"},
