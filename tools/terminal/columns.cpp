@@ -56,7 +56,7 @@ bool Columns::is_whole(std::size_t row) const {
 
 std::string Columns::row_text(std::size_t row) const {
     std::string out;
-    std::size_t missing = 0; // spaces that lie between here and what comes next
+    std::size_t missing = 0; // spaces before the next text
     for (const Text& text : texts_) {
         const auto& lines = text.paragraph.lines();
         const Paragraph::Line line = row < lines.size() ? lines[row] : Paragraph::Line{};

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT
-// Growing texts on the terminal of stdout: one, or several side by side.
+// Growing texts on the terminal of stdout: one, or several in columns.
 #pragma once
 
 #include "tools/terminal/paragraph.h"
 
 namespace ordo::tools {
 
-// What stdout's terminal can show.
+// The abilities of stdout's terminal.
 struct Display {
-    bool terminal = false; // or it is a file or a pipe, and takes bytes as they are
+    bool terminal = false; // false: a file or a pipe, which gets the exact bytes
     int width = 80;        // columns
     bool color = false;
 };
-Display stdout_display(); // NO_COLOR and TERM=dumb take the colour
+Display stdout_display(); // NO_COLOR and TERM=dumb disable colour
 
-// A row is closed when every text has it whole, so that all stay side by side and nothing above the last row is ever
-// written again.
+// A row is closed when every text has its full line for it. So all texts stay side by side, and only the last row is
+// ever written again.
 class Columns {
 public:
-    // Each as wide as the display allows, and the last column of the terminal empty.
+    // Each column is as wide as the display allows; the last column of the terminal stays empty.
     Columns(std::size_t count, const Display& display);
-    // How many columns of at least so many characters there is room for; one at least.
+    // The number of columns of at least `least` characters that fit; at least one.
     static std::size_t fitting(const Display& display, int least);
 
-    // Whole UTF-8 sequences; marked text, a prompt, comes before all other and has a colour.
+    // Takes whole UTF-8 sequences. Marked text, a prompt, comes before all other text and has a colour.
     void append(std::size_t column, std::string_view text, bool marked = false);
     void finish(std::size_t column) { texts_[column].finished = true; }
     void finish_all();
-    // Writes what is new.
+    // Writes the new text.
     void show();
-    // Finishes all, and leaves the cursor at the beginning of an empty row.
+    // Finishes all texts, and leaves the cursor at the beginning of an empty row.
     void close();
 
 private:
@@ -41,10 +41,10 @@ private:
     std::string row_text(std::size_t row) const;
 
     Display display_;
-    int width_; // of each
+    int width_; // of each column
     std::vector<Text> texts_;
-    std::size_t row_ = 0; // the one that may still change
-    std::string shown_;   // what stands there
+    std::size_t row_ = 0; // the row that may still change
+    std::string shown_;   // its current text
 };
 
 } // namespace ordo::tools

@@ -28,7 +28,7 @@ constexpr std::size_t longest_line = 16u << 20; // bytes
 
 struct LineReader::Editor {
     Editor() {
-        std::setlocale(LC_CTYPE, "C.UTF-8"); // how the terminal's bytes are read, whatever the language
+        std::setlocale(LC_CTYPE, "C.UTF-8"); // the terminal's encoding, in every language
         line = el_init("ordo", stdin, stdout, stderr);
         past = history_init();
         if (!line || !past) return;
@@ -43,7 +43,7 @@ struct LineReader::Editor {
             });
         el_set(line, EL_EDITOR, "emacs");
         el_set(line, EL_HIST, history, past);
-        el_set(line, EL_SIGNAL, 1); // the terminal is as before while a handler runs
+        el_set(line, EL_SIGNAL, 1); // restores the terminal's settings while a handler runs
     }
     ~Editor() {
         if (past) history_end(past);
@@ -95,7 +95,7 @@ LineReader::LineReader() : terminal_(::isatty(STDIN_FILENO) == 1 && stdout_is_te
 LineReader::~LineReader() = default;
 
 std::optional<std::string> LineReader::read(const std::string& prompt) {
-    forget_signal(); // which stopped what was done before
+    forget_signal(); // it stopped the previous work
     if (!editor_) return read_plain(prompt);
     editor_->prompt = prompt;
     return editor_->read();
@@ -112,7 +112,7 @@ std::optional<std::string> LineReader::read_plain(const std::string& prompt) {
         }
         if (arrived_.size() > longest_line)
             fail(ErrorCode::limit, "standard input: expected a line of at most ", longest_line, " bytes, found more");
-        // A read would go on after a signal.
+        // read() would resume after a signal, so poll() waits first.
         pollfd wait{STDIN_FILENO, POLLIN, 0};
         const int ready = ::poll(&wait, 1, -1);
         if (stop_signal()) {

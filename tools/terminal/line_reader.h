@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lines from stdin, which may be edited where that is a terminal and libedit was there when the program was built.
+// Reads lines from stdin. On a terminal they can be edited, if libedit was present when the program was built.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ public:
     LineReader(const LineReader&) = delete;
     LineReader& operator=(const LineReader&) = delete;
 
-    // The next line, without its newline; nothing at the end. The prompt is shown on a terminal alone. Ctrl-C, if it is
-    // noted (signals.h), drops what was typed. Throws Error(io), Error(limit).
+    // The next line, without its newline; empty at the end. A terminal shows the prompt. If Ctrl-C is noted
+    // (signals.h), it drops the typed text. Throws Error(io), Error(limit).
     std::optional<std::string> read(const std::string& prompt);
 
 private:
@@ -24,8 +24,8 @@ private:
     std::optional<std::string> read_plain(const std::string& prompt);
 
     const bool terminal_;
-    std::unique_ptr<Editor> editor_; // may be none
-    std::string arrived_;            // of lines to come
+    std::unique_ptr<Editor> editor_; // may be null
+    std::string arrived_;            // bytes of later lines
 };
 
 } // namespace ordo::tools

@@ -16,9 +16,9 @@ namespace ordo::tools {
 
 namespace {
 
-volatile std::sig_atomic_t shown = 0; // something stands on the line
+volatile std::sig_atomic_t shown = 0; // the line has text
 
-// A line that cannot be shown is no reason to end the work.
+// Ignores errors: the work continues if the line cannot be shown.
 void put(std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
@@ -27,7 +27,7 @@ void put(std::string_view text) {
     }
 }
 
-// The beginning that fills so many columns, one for each code point.
+// The beginning of text that fills `columns` columns, one for each code point.
 std::string_view cut(std::string_view text, int columns) {
     std::size_t at = 0;
     for (; at < text.size(); ++at)
@@ -69,7 +69,7 @@ LiveLine::~LiveLine() {
 void LiveLine::show(std::string_view text) {
     if (!active_) return;
     const int columns = width();
-    const std::string line = printable(text, 4 * static_cast<std::size_t>(columns)); // a code point has 4 bytes at most
+    const std::string line = printable(text, 4 * static_cast<std::size_t>(columns)); // a code point has at most 4 bytes
     shown = 1;
     put("\r" + std::string(cut(line, columns)) + "\033[K");
 }

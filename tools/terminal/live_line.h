@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A line on the terminal of stderr that says how far something is and is overwritten by the next.
+// A progress line on the terminal of stderr. Each text overwrites the one before.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,29 @@
 
 namespace ordo::tools {
 
-// The columns of stderr's terminal: what it says itself, else COLUMNS, else 80.
+// The columns of stderr's terminal: from the terminal, else COLUMNS, else 80.
 int terminal_columns();
 
-// Of work that goes on as it went: what remains of `total` after so many seconds for `done`.
+// The remaining time at a constant rate, if `done` of `total` took so many seconds.
 double seconds_left(double seconds, std::int64_t done, std::int64_t total);
 // "1:05 left"
 std::string left_text(double seconds);
 
-// Nothing is shown where stderr is not a terminal. There is one such line at a time, whoever shows it.
+// Shows nothing if stderr is not a terminal. All objects share one line.
 class LiveLine {
 public:
     explicit LiveLine(bool active = true);
     LiveLine(const LiveLine&) = delete;
     LiveLine& operator=(const LiveLine&) = delete;
-    ~LiveLine(); // wipes it, however the work ends
+    ~LiveLine(); // clears the line, however the work ends
 
     bool active() const { return active_; }
-    // Columns that a text may fill without reaching the next line.
+    // Columns available before a text would reach the next line.
     static int width() { return terminal_columns() - 1; }
-    // What is wider is cut: a line that wraps cannot be overwritten. What is not printable is escaped.
+    // Cuts wider text, because a wrapped line cannot be overwritten. Escapes unprintable characters.
     void show(std::string_view text);
-    // Leaves an empty line, so that what is written next, to stdout or stderr, stands alone. write_out() and
-    // write_message() call it, and so may a handler of signals.
+    // Clears the line, so that the next output on stdout or stderr starts on an empty one. write_out() and
+    // write_message() call it. A signal handler may call it, too.
     static void wipe();
 
 private:

@@ -18,7 +18,7 @@ namespace ordo::tools {
 
 namespace {
 
-// False with errno set if something could not be written.
+// False with errno set if a write fails.
 bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = ::write(fd, text.data(), text.size());
@@ -34,8 +34,8 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
-// The same with all escaped that a terminal would obey, and without memory of its own: memory may be what a message
-// says is lacking.
+// The same, with everything escaped that a terminal would interpret. It allocates no memory, because the message may be
+// about a lack of memory.
 bool write_escaped(int fd, std::string_view text) {
     while (!text.empty()) {
         std::size_t plain = 0, escaped = 0;
@@ -59,7 +59,7 @@ bool write_escaped(int fd, std::string_view text) {
 
 void check_written(bool written) {
     if (written) return;
-    if (errno == EPIPE) ::_exit(128 + SIGPIPE); // SIGPIPE was ignored by whoever started us
+    if (errno == EPIPE) ::_exit(128 + SIGPIPE); // our parent set SIGPIPE to be ignored
     fail(ErrorReason::standard_stream, ErrorCode::io, "standard output: ", std::strerror(errno));
 }
 
@@ -72,7 +72,7 @@ std::string cell_text(const Cell& cell, int decimals) {
     return "-";
 }
 
-// A text that a spreadsheet would take for a formula.
+// A text that a spreadsheet would read as a formula.
 bool like_a_formula(const Cell& cell) {
     const auto* text = std::get_if<std::string>(&cell);
     if (!text || text->empty() || std::string_view("=+-@\t\r").find(text->front()) == std::string_view::npos)
@@ -105,7 +105,7 @@ void write_row(JsonWriter& out, const std::vector<std::string>& columns, const s
     out.end_object();
 }
 
-// Whether no row has a number in a column.
+// Whether a column has no numbers.
 bool is_text_column(const FigureRows& figures, std::size_t column) {
     std::vector<Cell> row(figures.columns.size());
     for (std::int64_t i = 0; i < figures.count; ++i) {
@@ -116,14 +116,14 @@ bool is_text_column(const FigureRows& figures, std::size_t column) {
     return true;
 }
 
-// In a column of text a leading apostrophe keeps a spreadsheet from computing a cell; a column of numbers stays one.
+// In a text column a leading apostrophe keeps a spreadsheet from computing a cell. Columns of numbers stay unchanged.
 void csv(const FigureRows& figures, const Sink& sink) {
     std::string line;
     for (std::size_t i = 0; i < figures.columns.size(); ++i)
         line += (i > 0 ? "," : "") + csv_field(figures.columns[i], like_a_formula(figures.columns[i]));
     sink(line + "\n");
     std::vector<Cell> row(figures.columns.size());
-    std::vector<std::optional<bool>> of_text(figures.columns.size()); // of columns where it matters
+    std::vector<std::optional<bool>> of_text(figures.columns.size()); // for columns where it matters
     for (std::int64_t r = 0; r < figures.count; ++r) {
         figures.fill(r, row);
         line.clear();
@@ -149,7 +149,7 @@ void json(const FigureRows& figures, const Sink& sink) {
     sink(out.take() + "\n");
 }
 
-// Code points, which is what a terminal's columns mostly are.
+// Code points. Most characters take one column of a terminal.
 std::size_t width_of(std::string_view text) {
     return static_cast<std::size_t>(
         std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -160,7 +160,7 @@ std::string shown(const Cell& cell, const FigureRows& figures, bool md) {
     return md ? escaped_markdown(text, true) : text;
 }
 
-// Columns aligned: numbers to the right, the rest to the left.
+// Aligns columns: numbers to the right, all else to the left.
 void aligned(const FigureRows& figures, bool md, const Sink& sink) {
     const std::size_t n = figures.columns.size();
     const std::vector<Cell> header(figures.columns.begin(), figures.columns.end());
@@ -217,7 +217,7 @@ void write_styled(std::string_view text) {
 
 void write_message(std::string_view text) {
     LiveLine::wipe();
-    // In pieces, since memory may be what the message says is lacking.
+    // In pieces, because the message may be about a lack of memory.
     write_all(STDERR_FILENO, "ordo: ");
     stderr_is_terminal() ? write_escaped(STDERR_FILENO, text) : write_all(STDERR_FILENO, text);
     write_all(STDERR_FILENO, "\n");

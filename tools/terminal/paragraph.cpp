@@ -34,7 +34,7 @@ void Paragraph::append(std::string_view text, bool marked) {
 
 void Paragraph::put(std::string_view character, int columns, bool marked) {
     if (lines_.back().columns + columns > width_) {
-        if (character.front() == ' ') { // ends a line instead of beginning one
+        if (character.front() == ' ') { // a space ends a line instead of beginning one
             lines_.emplace_back();
             return;
         }
@@ -46,7 +46,7 @@ void Paragraph::put(std::string_view character, int columns, bool marked) {
     if (marked) line.marked = line.text.size();
 }
 
-// To a line of its own, but for a word that is the whole line.
+// Moves the last word to a line of its own, unless it is the whole line.
 void Paragraph::move_last_word() {
     Line& line = lines_.back();
     const std::size_t space = line.text.rfind(' ');
@@ -55,7 +55,7 @@ void Paragraph::move_last_word() {
         next.text = line.text.substr(space + 1);
         next.columns = columns_of(next.text);
         next.marked = line.marked > space + 1 ? line.marked - space - 1 : 0;
-        line.text.resize(line.text.find_last_not_of(' ', space) + 1); // spaces of an indented line go too
+        line.text.resize(line.text.find_last_not_of(' ', space) + 1); // also removes the spaces of an indented line
         line.marked = std::min(line.marked, line.text.size());
         line.columns = columns_of(line.text);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text as a terminal has room for it: how wide it is, and in lines whose words are whole.
+// Text on a terminal: its width, and lines of whole words.
 #pragma once
 
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace ordo::tools {
 
-// Columns that a text takes; control characters take none.
+// The columns of a text. Control characters take none.
 int columns_of(std::string_view text);
 
-// A text that grows at its end, in lines of at most so many columns. A word that a line has no room for begins the next
-// one, unless it is longer than a line. What would move the cursor is shown as printable() does.
+// A text that grows at its end, in lines of limited width. A word that does not fit begins the next line, unless it is
+// longer than a line. Characters that would move the cursor are escaped as in printable().
 class Paragraph {
 public:
     struct Line {
         std::string text;
         int columns = 0;
-        std::size_t marked = 0; // bytes that it begins with, of marked text
+        std::size_t marked = 0; // the first bytes of text that are marked
     };
 
     explicit Paragraph(int width) : width_(width > 0 ? width : 1) {}
-    // Whole UTF-8 sequences. Marked text, a prompt, comes before all other.
+    // Takes whole UTF-8 sequences. Marked text, a prompt, comes before all other text.
     void append(std::string_view text, bool marked = false);
-    const std::vector<Line>& lines() const { return lines_; } // the last one may still grow
+    const std::vector<Line>& lines() const { return lines_; } // the last line may still grow
 
 private:
     void put(std::string_view character, int columns, bool marked);
@@ -34,7 +34,7 @@ private:
     std::vector<Line> lines_{1};
 };
 
-// The same all at once.
+// Wraps a whole text.
 std::string wrapped(std::string_view text, int width);
 
 } // namespace ordo::tools

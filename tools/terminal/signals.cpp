@@ -20,7 +20,7 @@ void on_signal(int number) {
         return;
     }
     if (!soft || noted) {
-        LiveLine::wipe(); // the shell's prompt comes next
+        LiveLine::wipe(); // so that the shell's prompt starts on an empty line
         ::_exit(128 + number);
     }
     noted = number;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Ctrl-C. By default the first SIGINT or SIGTERM ends the program at once, with 130 or 143; a verb
-// that can stop cleanly asks for the first one to be only noted, and the second one ends it.
+// Ctrl-C. By default the first SIGINT or SIGTERM ends the program at once, with 130 or 143. A verb that can stop
+// cleanly has the first signal noted; the second one ends the program.
 #pragma once
 
 namespace ordo::tools {
 
-// Called once at the start. Signals that the caller has set to be ignored stay ignored. SIGXFSZ is ignored
-// always: a file that may grow no further (ulimit -f) is an error of the write like a full disk.
+// Call it once at the start. Signals that the parent process ignores stay ignored. SIGXFSZ is always ignored, so that a
+// limit on the file size (ulimit -f) becomes a write error, as on a full disk.
 void install_signal_handlers();
 
-// From now on the first signal is noted and, if given, on_signal called (it must be safe in a handler).
+// After this call the first signal is noted, and on_signal is called if given. on_signal must be safe in a handler.
 void stop_softly(void (*on_signal)() = nullptr);
 
-// From now on SIGINT is noted, however often it comes, and SIGTERM ends the program: for one that talks to somebody,
-// who stops what it does and not itself.
+// After this call every SIGINT is noted, and SIGTERM ends the program. An interactive program can so stop its current
+// work and continue.
 void note_interrupts();
 
-// The signal that was noted, or 0.
+// The noted signal, or 0.
 int stop_signal();
-// As if none had come.
+// Forgets the noted signal.
 void forget_signal();
 
-// The exit code of a program that was stopped by the noted signal: 130 or 143.
+// The exit code after the noted signal: 130 or 143.
 int stop_code();
 
 } // namespace ordo::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What goes to terminals and to Markdown without becoming an escape or markup there.
+// Text for terminals and Markdown, without unintended escape sequences or markup.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace ordo::tools {
 
-// write_out() and write_message() escape what is not printable, newline and tab apart, where they write to a
-// terminal: a text may come from a file or a model. A file or a pipe gets the bytes as they are. This one never
-// escapes: it is for text with colours and movements of our own, whose other parts are printable.
+// write_out() and write_message() escape unprintable characters except newline and tab when they write to a terminal,
+// because a text may come from a file or a model. A file or a pipe gets the exact bytes. This function never escapes:
+// it is for our own text with colours and cursor movements, whose other parts are printable.
 void write_styled(std::string_view text);
 
-// Text that Markdown takes neither for HTML nor for a link, nor in a table for the end of a cell.
+// Text that Markdown does not read as HTML, a link or, in a table, the end of a cell.
 std::string escaped_markdown(std::string_view text, bool in_table = false);
 
 } // namespace ordo::tools

@@ -29,7 +29,7 @@ int widest_line(std::string_view text) {
     return most;
 }
 
-// The first columns of a table and those of [from, to).
+// The first `first` columns of a table, and the columns [from, to).
 Figures part_of(const Figures& figures, std::size_t first, std::size_t from, std::size_t to) {
     Figures part{{}, {}, figures.decimals};
     const auto take = [&](auto& out, const auto& all) {
@@ -41,14 +41,14 @@ Figures part_of(const Figures& figures, std::size_t first, std::size_t from, std
     return part;
 }
 
-// The fewest first columns that no two rows look the same in; all of them if some rows do in any.
+// The smallest number of first columns that make all rows look different; all columns if some rows look the same.
 std::size_t keys_of(const Figures& figures) {
     const std::size_t n = figures.columns.size();
     for (std::size_t keys = 1; keys < n; ++keys) {
         std::istringstream lines(render(part_of(figures, keys, 0, 0), Format::text));
         std::set<std::string> seen;
         for (std::string line; std::getline(lines, line);) seen.insert(line);
-        if (seen.size() == 1 + figures.rows.size()) return keys; // and the names of the columns
+        if (seen.size() == 1 + figures.rows.size()) return keys; // rows and the line of column names
     }
     return n;
 }
