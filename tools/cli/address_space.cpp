@@ -9,10 +9,10 @@ namespace ordo::tools {
 
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{129} << 20; // of a thread, with its alignment
-constexpr int most_threads = 64;                            // Debian's OpenBLAS knows no more
+constexpr std::size_t block_bytes = std::size_t{129} << 20; // for each thread, with its alignment
+constexpr int most_threads = 64;                            // the maximum of Debian's OpenBLAS
 
-// The value if entry is "NAME=N...", 0 if it is another variable or no positive number.
+// The value if entry is "NAME=N..."; 0 for another variable or without a positive number.
 int value_of(const char* entry, const char* name) {
     while (*name != '\0' && *entry == *name) ++entry, ++name;
     if (*name != '\0' || *entry != '=') return 0;
@@ -25,7 +25,7 @@ int value_of(const char* entry, const char* name) {
 
 bool has_space_for_blas(int threads) {
     void* blocks[most_threads + 1];
-    // One more than the threads: the caller's own, which the first product takes.
+    // One more than the threads, for the calling thread, which allocates at the first product.
     const int wanted = (threads < most_threads ? threads : most_threads) + 1;
     int count = 0;
     while (count < wanted) {

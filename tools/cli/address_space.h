@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// OpenBLAS maps 128 MB for each thread, and where the system refuses (ulimit -v) it asks again for
-// ever, the first time before main. So the program asks first.
+// OpenBLAS maps 128 MB for each thread, the first time before main. If the system refuses (ulimit -v), it retries
+// forever. So the program checks first.
 #pragma once
 
 namespace ordo::tools {
 
-// True if OpenBLAS can have its memory for so many threads. Calls nothing that needs the C library
-// to be initialised.
+// True if OpenBLAS can map its memory for this many threads. Calls no function that needs an initialised C library.
 bool has_space_for_blas(int threads);
 
-// The threads that OpenBLAS starts with: what the environment says, at most the processors.
+// The number of threads that OpenBLAS starts: from the environment, at most the processors.
 int initial_blas_threads(char** environment);
 
 } // namespace ordo::tools

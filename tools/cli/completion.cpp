@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Completions for bash, zsh and fish, made from the table of options.
+// Completions for bash, zsh and fish, generated from the table of options.
 #include "tools/cli/completion.h"
 
 #include "core/error.h"
@@ -20,7 +20,7 @@ constexpr std::string_view shells = "bash zsh fish";
 
 enum class Values { none, free, files, words };
 
-// What may stand between the names that an option's value is made of; nothing: it is one name, or no name.
+// The characters that may separate the names in an option's value. Empty if the value is one name or no name.
 std::string_view separators_of(const Option& option) {
     if (option.kind != Kind::text) return "";
     if (option.name == "encoding") return "+"; // a sum is one spec
@@ -28,7 +28,7 @@ std::string_view separators_of(const Option& option) {
     return option.name == "shape" || option.name == "dtype" ? "," : "";
 }
 
-// What an option's value may be completed to.
+// The possible completions of an option's value.
 Values values_of(const Option& option) {
     if (option.kind == Kind::flag) return Values::none;
     if (option.kind == Kind::path) return Values::files;
@@ -42,7 +42,7 @@ std::string joined(std::span<const std::string_view> words) {
     return text;
 }
 
-// What may join names of a verb's first operand.
+// The characters that may join names in a verb's first operand.
 std::string_view joints_of(const Verb& verb) {
     return verb.operand == "SPEC" ? "+" : "";
 }
@@ -56,7 +56,7 @@ std::string words_of(const Verb& verb, const Option& option) {
     if (option.name == "arch") {
         std::vector<std::string_view> known;
         for (const Architecture& architecture : architectures())
-            if (architecture.make().encoder.empty()) known.push_back(architecture.name); // as ordo train takes them
+            if (architecture.make().encoder.empty()) known.push_back(architecture.name); // as ordo train accepts
         return joined(known);
     }
     if (option.name == "dtype") {
@@ -91,7 +91,7 @@ std::string verb_names() {
     return names;
 }
 
-// One word of a shell's script, whatever is in it. fish takes \' inside quotes, bash and zsh do not.
+// Quotes any text as one word of a shell script. fish reads \' inside quotes, bash and zsh do not.
 std::string in_quotes(std::string_view text, bool fish = false) {
     std::string out = "'";
     for (const char c : text) {
@@ -105,7 +105,7 @@ std::string in_quotes(std::string_view text, bool fish = false) {
     return out + "'";
 }
 
-// Options whose value is another word: "-m --model -t --threads".
+// Options that take the next word as their value: "-m --model -t --threads".
 std::string valued_names(const Verb& verb) {
     std::string names;
     for_each_option(verb, [&](const Option& option) {
@@ -116,7 +116,7 @@ std::string valued_names(const Verb& verb) {
 
 // ---- bash -------------------------------------------------------------------------------------
 
-// The rest of the script. readline completes the part after the last = or :, and completes file names itself.
+// The rest of the script. readline completes only the part after the last = or :, and completes file names itself.
 constexpr std::string_view bash_function = R"(_ordo() {
     local IFS=$' \t\n' line=() word= glued= piece=${COMP_WORDS[COMP_CWORD]} cur= before= head= verb= i
     local value= words= between= options= operands=0 names= joints= place=0 ended=
@@ -218,7 +218,7 @@ std::string bash_text() {
 
 // ---- zsh --------------------------------------------------------------------------------------
 
-// What _arguments reads as its own.
+// Escapes the characters that _arguments interprets.
 std::string zsh_escaped(std::string_view text) {
     std::string out;
     for (const char c : text) {
@@ -233,7 +233,7 @@ std::string zsh_words(std::string_view separators, const std::string& words) {
     return "{_ordo_list '" + std::string(separators) + "' " + words + "}";
 }
 
-// name: as it stands before the description, with = where the value may stand after it.
+// name: the text before the description, with = if the value may follow it.
 std::string zsh_argument(const Verb& verb, const Option& option, std::string_view name) {
     const Values kind = values_of(option);
     std::string text = (option.repeatable ? "*" : "(" + names_of(option, " ") + ")") + std::string(name);
@@ -246,7 +246,7 @@ std::string zsh_argument(const Verb& verb, const Option& option, std::string_vie
     return in_quotes(text);
 }
 
-// "IN OUT" is two of them.
+// "IN OUT" gives two operands.
 std::vector<std::string> zsh_operands(const Verb& verb) {
     std::vector<std::string> all;
     std::string_view rest = verb.operand;
@@ -359,7 +359,7 @@ std::string fish_text() {
     const auto when = [&out](const std::string& condition, const std::string& what) {
         out += "complete -c ordo -n " + in_quotes(condition, true) + " " + what + "\n";
     };
-    when("not __ordo_verb " + verb_names(), "-f"); // files belong to verbs
+    when("not __ordo_verb " + verb_names(), "-f"); // only verbs take files
     when("__ordo_after", "-a " + in_quotes(global_names, true));
     for (const Verb* verb : verbs())
         when("__ordo_after; or __ordo_after help; or __ordo_after --help; or __ordo_after -h",
@@ -371,7 +371,7 @@ std::string fish_text() {
             when("__ordo_place " + name + " 0", "-f -a " + in_quotes(fish_words(joints_of(*verb), operands), true));
         std::string places;
         for (std::size_t place = 0; place < operand_count(*verb); ++place) places += " " + std::to_string(place);
-        when("__ordo_verb " + name + "; and not __ordo_place " + name + places, "-f"); // they all are there
+        when("__ordo_verb " + name + "; and not __ordo_place " + name + places, "-f"); // all operands are given
         for_each_option(*verb, [&](const Option& option) {
             std::string what;
             if (option.letter) what += std::string("-s ") + option.letter + " ";

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What stands beside the list of verbs, and only who completes a command line asks for.
+// Facts about verbs that only completion needs.
 #pragma once
 
 #include "tools/cli/options.h"
 
 namespace ordo::tools {
 
-// What a verb's first argument without a dash may be by name; none: it is a file.
+// The names that a verb's first operand may have. Empty if it is a file.
 std::vector<std::string_view> operand_names(const Verb& verb);
 
 } // namespace ordo::tools

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t help_column = 28;
 
-// Short enough that a reader finds the next line.
+// Limits the width, so that a reader finds the next line.
 std::size_t help_width() {
     const Display display = stdout_display();
     return display.terminal ? static_cast<std::size_t>(std::clamp(display.width, 60, 100)) : 80;
@@ -68,15 +68,14 @@ std::string explanation(const Option& option) {
     return text;
 }
 
-// The length of the next piece of text that is not broken: a word or, in a list of choices longer than a line, a
-// choice.
+// The length of the next unbroken piece of text: a word or, in a list of choices longer than a line, one choice.
 std::size_t piece_of(std::string_view text, std::size_t room) {
     const std::size_t word = std::min(text.find_first_of(" \n"), text.size());
     const std::size_t bar = text.find('|');
     return word > room && bar < word ? bar + 1 : word;
 }
 
-// text in lines of at most width - indent columns, each but the first indented.
+// Wraps text to lines of at most width - indent columns. All but the first are indented.
 std::string indented(std::string_view text, std::size_t indent, std::size_t width) {
     std::string out;
     std::size_t column = indent;
@@ -84,7 +83,7 @@ std::string indented(std::string_view text, std::size_t indent, std::size_t widt
         out += "\n" + std::string(indent, ' ');
         column = indent;
     };
-    bool space = false; // before the next piece
+    bool space = false; // a space comes before the next piece
     while (!text.empty()) {
         const std::size_t size = piece_of(text, width - indent);
         if (column > indent && column + (space ? 1 : 0) + size > width)
@@ -120,7 +119,7 @@ std::string usage(const Verb& verb) {
     return line + " [options]";
 }
 
-// roff takes a leading dot or quote and every backslash as its own.
+// Escapes leading dots and quotes and all backslashes, which roff interprets.
 std::string roff(std::string_view text) {
     std::string out;
     bool line_start = true;
@@ -133,7 +132,7 @@ std::string roff(std::string_view text) {
             out += "\\-";
         else
             out += c;
-        if (c == '|') out += "\\:"; // a list of choices may go on in the next line
+        if (c == '|') out += "\\:"; // a list of choices may break here
     }
     return out;
 }
@@ -142,7 +141,7 @@ std::string roff_entry(std::string_view left, std::string_view right) {
     return ".TP\n.B " + roff(left) + "\n" + roff(right) + "\n";
 }
 
-// A bar would end the cell; < would begin a tag.
+// Escapes bars, which would end the cell, and <, which would begin a tag.
 std::string cell(std::string_view text) {
     std::string out;
     for (const char c : text) {
@@ -155,7 +154,7 @@ std::string cell(std::string_view text) {
     return out;
 }
 
-// A command may be longer than a line: it is for copying.
+// A command may be longer than a line, so that it can be copied.
 std::string example_text(const Example& example) {
     return "  ordo " + std::string(example.command) + "\n      " + indented(example.purpose, 6, help_width()) + "\n";
 }
@@ -217,7 +216,7 @@ std::string markdown_text() {
     return out;
 }
 
-// Not adjusted to the right: a line may be one long word.
+// Left-aligned, because a line may be one long word.
 std::string man_text() {
     std::string out = ".TH ORDO 1 \"\" \"Ordo " + std::string(version()) +
                       "\" \"User Commands\"\n.ad l\n.SH NAME\n"

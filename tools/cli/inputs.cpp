@@ -39,7 +39,7 @@ std::string read_input(const std::string& path, std::size_t limit) {
         if (size > limit) fail(ErrorCode::limit, where, ": expected at most ", limit, " bytes of text, found more");
         text.resize(size + 65'536);
         const ssize_t n = ::read(fd, text.data() + size, 65'536);
-        // Who shares a pipe or a terminal with us may have set it so that a read does not wait.
+        // A process that shares our pipe or terminal may have made it nonblocking.
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             pollfd wait{fd, POLLIN, 0};
             ::poll(&wait, 1, -1);
@@ -47,7 +47,7 @@ std::string read_input(const std::string& path, std::size_t limit) {
             fail(ErrorCode::io, where, ": ", std::strerror(errno));
         }
         text.resize(size + static_cast<std::size_t>(n > 0 ? n : 0));
-        // Before a model's size is what is wrong with it. A pipe may hand out less than that at a time.
+        // A wrong kind of file is reported before its size. A pipe may return less than file_kind_bytes at a time.
         if (n == 0 || (size < file_kind_bytes && text.size() >= file_kind_bytes)) expect_text(text, where);
         if (n == 0) return text;
     }
@@ -68,7 +68,7 @@ std::string first_bytes(const std::string& path) {
 void check_encoding(const Arguments& arguments) {
     for (const OptionGroup& group : arguments.verb().groups)
         for (const Option& option : group.options) {
-            if (option.name != "encoding" || !arguments.has(option.name)) continue; // as an alias it is a list
+            if (option.name != "encoding" || !arguments.has(option.name)) continue; // the alias takes a list
             const std::string spec = arguments.text(option.name);
             if (spec.empty()) fail(ErrorCode::usage, "option --encoding: expected a spec, found nothing");
             encodings_named(parse_spec(spec));
@@ -90,12 +90,12 @@ void check_operand(const Arguments& arguments) {
         if (!named_as_a_model && binary_kind(start) == nullptr && text_kind(start, false) == "a text")
             fail(ErrorCode::model, printable_path(operand),
                  ": expected a model, found a text; the file of a text goes after -f");
-        return; // opening it says why
+        return; // the error of opening it gives the reason
     }
     const bool on_a_server =
         operand.find("://") != std::string::npos ||
         (std::count(operand.begin(), operand.end(), '/') == 1 && operand.find_first_of(" .") == std::string::npos);
-    if (on_a_server) return; // likewise
+    if (on_a_server) return; // as above
     const bool like_a_file = operand.find(' ') == std::string::npos && operand.find_first_of("./") != std::string::npos;
     if (like_a_file) fail(ErrorCode::io, printable(operand), ": there is no such file", where);
     fail(ErrorCode::usage, arguments.verb().name, ": expected a model file, found '", printable(operand), "'", where);

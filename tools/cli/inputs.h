@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text that the program is given: --prompt, --file or stdin.
+// Text input of the program: --prompt, --file or stdin.
 #pragma once
 
 #include "tools/cli/options.h"
@@ -16,46 +16,45 @@ inline constexpr Option prompt_options[] = {
     {.name = "special", .help = "Read <|endoftext|> and its like as special tokens."},
 };
 
-// Those of a verb whose text is no prompt.
+// The options of a verb whose text is not a prompt.
 inline constexpr std::span<const Option> text_options = std::span(prompt_options).first(2);
 
-// Throws Error(usage) for the beginning of a file that is no text but one of another kind that is known.
+// Throws Error(usage) if the beginning of a file is of a known kind other than text.
 void expect_text(std::string_view begin, const std::string& where);
 
-// All of a file, a pipe or, for "-", stdin. Throws Error(io), Error(limit) beyond limit bytes, or what expect_text()
-// throws.
+// Reads a whole file, a pipe or, for "-", stdin. Throws Error(io), Error(limit) beyond `limit` bytes, and the errors of
+// expect_text().
 std::string read_input(const std::string& path, std::size_t limit);
 
-// Reads CR LF as the newline that it stands for. Whether there was any.
+// Replaces CR LF with a newline. Returns whether there was any.
 bool unify_newlines(std::string& text);
-// The text of a corpus or of a held-out text: read_input(), in which CR LF is a newline, with a warning unless quiet.
+// The text of a corpus or a held-out text: read_input() with CR LF as a newline. Warns of CR LF unless quiet.
 std::string read_corpus(const std::string& path, std::size_t limit, bool quiet);
 std::string carriage_returns_warning(std::string_view name);
 
-// Checks the spec of --encoding before anything is read; a list is for --encodings. Throws Error(usage).
+// Checks the spec of --encoding before any file is read. Lists belong to --encodings. Throws Error(usage).
 void check_encoding(const Arguments& arguments);
 
-// Where a verb takes a model and a text, and a text stands in the model's place ("ordo generate Once upon a time" in
-// quotes): throws Error(usage) or Error(io) that says where it goes.
+// For a verb that takes a model and a text: if a text is in the model's place ("ordo generate Once upon a time" in
+// quotes), throws Error(usage) or Error(io) that says where the text goes.
 void check_operand(const Arguments& arguments);
 
 enum class LineEnds { exact, plain };
-// The text that prompt_options name. With plain line ends, CR LF in a file or in stdin is a newline, and the last
-// newline, which an editor or echo puts there, is dropped; -p is exact. Throws Error(usage) if there is no text and
-// stdin is a terminal.
+// The text that prompt_options name. With LineEnds::plain, CR LF in a file or stdin is a newline, and the last newline,
+// added by editors or echo, is dropped. -p is exact. Throws Error(usage) if there is no text and stdin is a terminal.
 std::string read_prompt(const Arguments& arguments, LineEnds line_ends, std::size_t limit = 16u << 20);
 
-// The same line by line, without what ends them.
+// The same line by line, without line ends.
 std::vector<std::string> read_lines(const Arguments& arguments);
 
-// A file of a command line: what names it there, "IN" or "--corpus", and its path, "-" for stdin; an empty
-// path names none.
+// A file of a command line: its name there, "IN" or "--corpus", and its path, "-" for stdin. An empty path means no
+// file.
 struct NamedFile {
     std::string_view name;
     std::filesystem::path path;
 };
-// No verb writes onto what it reads, nor twice onto one file. Throws Error(usage) if one of those to be
-// written is also another, through links of either kind.
+// A verb never writes to its input, nor twice to one file. Throws Error(usage) if a file to write is also another one,
+// through hard or symbolic links.
 void check_written(std::span<const NamedFile> written, std::span<const NamedFile> read);
 
 } // namespace ordo::tools

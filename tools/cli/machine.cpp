@@ -21,7 +21,7 @@ namespace ordo::tools {
 
 namespace {
 
-// OMP_NUM_THREADS, if it is a number (or a list, whose first counts); 0 if not.
+// OMP_NUM_THREADS, if it is a number or a list, of which the first number counts; otherwise 0.
 int threads_of_environment() {
     const char* text = std::getenv("OMP_NUM_THREADS");
     int value = 0;
@@ -34,7 +34,7 @@ int threads_of_environment() {
 
 int default_threads() {
     const int wanted = threads_of_environment();
-    // More threads than the machine runs at once only wait for each other.
+    // Threads beyond the machine's hardware threads would only wait for each other.
     const int logical = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     return wanted > 0 ? std::min(wanted, logical) : physical_cores();
 }
@@ -45,7 +45,7 @@ int physical_cores(const std::filesystem::path& root) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-    std::set<std::string> cores; // each core by the list of its hardware threads
+    std::set<std::string> cores; // each core as the list of its hardware threads
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
         if (!CPU_ISSET(cpu, &allowed)) continue;
         const std::string number = std::to_string(cpu);

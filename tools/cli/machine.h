@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options that every verb takes, and what they do to the process.
+// The options of every verb, and their effects on the process.
 #pragma once
 
 #include "ordo.h"
@@ -29,19 +29,19 @@ inline constexpr Option common_options[] = {
     {.name = "version", .help = "Print the version and the libraries."},
 };
 inline constexpr OptionGroup common_group{"Common", common_options};
-// Of a verb that computes nothing: without threads and kernels.
+// For verbs that compute nothing: without threads and kernels.
 static_assert(common_options[2].name == "quiet");
 inline constexpr OptionGroup plain_group{"Common", std::span(common_options).subspan(2)};
 
-// Cores that this process may run on: hardware threads that share a core count once, and the quotas of its control
-// groups count, rounded. root: the folder in which proc/ and sys/ lie.
+// The cores that this process may use. Hardware threads of one core count once; the quotas of its control groups count,
+// rounded. root: the folder with proc/ and sys/.
 int physical_cores(const std::filesystem::path& root = "/");
 
-// Sets the threads and the kernels that the common options ask for.
+// Applies the threads and the kernels of the common options.
 void apply_common(const Arguments& arguments);
 
-// One thread for tokens that come one by one, if the model is small and nobody said how many: beside another busy
-// program a second one wins nothing on it.
+// Sets one thread for generating token by token, if the model is small and neither option nor environment gives a
+// number. On a busy machine a second thread would not make it faster.
 void choose_threads(const Arguments& arguments, const Model& model);
 
 // Several lines, for --version.

@@ -5,7 +5,7 @@
 
 namespace ordo::tools {
 
-// While it lives, the calling thread computes alone.
+// During its lifetime, the calling thread computes alone.
 class OneThread {
 public:
     OneThread() { set_threads(1); }

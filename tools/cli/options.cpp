@@ -50,7 +50,7 @@ void check_choice(const Option& option, std::string_view what, std::string_view 
              printable(value), "'");
 }
 
-// Nothing for -1, where that may ask for a random one.
+// Empty for -1, if that may ask for a random seed.
 std::optional<std::uint64_t> seed_of(std::string_view text, std::string_view what, bool may_be_random) {
     if (may_be_random && text == "-1") return {};
     std::uint64_t value = 0;
@@ -97,7 +97,7 @@ void check_value(const Option& option, std::string_view value) {
     }
 }
 
-// What stands between the quotation marks of a message of cxxopts.
+// The text between the quotation marks of a message of cxxopts.
 std::string quoted(std::string_view message) {
     const std::size_t first = message.find(cxxopts::LQUOTE), last = message.rfind(cxxopts::RQUOTE);
     if (first == std::string_view::npos || last == std::string_view::npos) return std::string(message);
@@ -105,7 +105,7 @@ std::string quoted(std::string_view message) {
     return std::string(message.substr(begin, last - begin));
 }
 
-// Options of other programs, by the option that is meant; or else by the reason why there is none.
+// Options of other programs: the option of ours with this meaning, or the reason why there is none.
 struct Elsewhere {
     std::string_view name, meant, reason = {};
 };
@@ -199,7 +199,7 @@ std::int64_t parse_amount(std::string_view text, std::string_view what, std::int
         if (text.size() > 1 && text.ends_with(unit)) scale = factor, digits = text.substr(0, text.size() - 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     const bool number = error == std::errc{} && end == digits.data() + digits.size();
-    value *= scale; // exact: at most 2^53 is asked for
+    value *= scale; // exact: the limit is at most 2^53
     if (!number || !(value >= static_cast<double>(least) && value <= static_cast<double>(most)) ||
         value != std::floor(value))
         fail(ErrorCode::usage, what, ": expected a whole number from ", least, " to ", most,

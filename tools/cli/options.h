@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One table of options for each verb. Parsing, --help, tools/cli.md, the man page and the shells' completions all
-// come from it, so that they cannot disagree.
+// One table of options for each verb. Parsing, --help, tools/cli.md, the man page and the shell completions all use it,
+// so they always agree.
 #pragma once
 
 #include "ordo.h"
@@ -10,7 +10,7 @@
 
 namespace ordo::tools {
 
-// amount: a whole number that may also be written 12M or 1.2e7.
+// amount: a whole number, also in the form 12M or 1.2e7.
 enum class Kind { flag, text, path, choice, integer, amount, number, integers, seed };
 
 struct Option {
@@ -18,12 +18,12 @@ struct Option {
     std::string_view name;       // "--n-predict"
     std::string_view alias = {}; // another long name
     Kind kind = Kind::flag;
-    std::string_view value = {};    // what stands for the value in the help: "N"
-    std::string_view fallback = {}; // its value when not given; empty: none
+    std::string_view value = {};    // the placeholder for the value in the help: "N"
+    std::string_view fallback = {}; // the value if not given; empty: none
     double least = 0; // integer, amount, number, integers: the range; seed: -1 if that may ask for a random one
     double most = 0;
-    bool above = false;      // the value must be above least, not at it
-    bool repeatable = false; // every value counts; otherwise a second one is refused
+    bool above = false;      // the value must be greater than least
+    bool repeatable = false; // every value counts; otherwise a second one is an error
     std::string_view help;   // choice: begins with the choices, "text|json: ..."
 };
 
@@ -34,40 +34,40 @@ struct OptionGroup {
 
 class Arguments;
 
-// A command as it is typed, after "ordo", and what it is good for.
+// A command after "ordo", and its purpose.
 struct Example {
     std::string_view verb, command, purpose;
 };
-std::span<const Example> examples(); // of all verbs, in the order of the help
+std::span<const Example> examples(); // for all verbs, in the order of the help
 
 struct Verb {
     std::string_view name;
-    std::string_view operand;    // "FILE", "IN OUT": so many arguments without a dash may be given; empty: none
-    bool operand_needed = false; // all of them must be
+    std::string_view operand;    // "FILE", "IN OUT": the maximum number of operands; empty: none
+    bool operand_needed = false; // all of them are required
     std::string_view summary;    // one line
     std::string_view details;    // paragraphs, or empty
     std::span<const OptionGroup> groups;
     int (*run)(const Arguments&) = nullptr; // returns the exit code
-    // What --help prints where the operands choose what is to be explained; null: the verb's table alone.
+    // Text for --help if it depends on the operands; null: only the verb's table.
     std::string (*help)(const Arguments&) = nullptr;
-    std::string_view program = {}; // a program next to this one, which runs the verb in place of `run`
+    std::string_view program = {}; // in the folder of this program; it runs the verb instead of `run`
 };
 
-// "f32|f16: of the weights": what a choice may be.
+// The possible values of a choice: "f32|f16" of "f32|f16: of the weights".
 std::vector<std::string_view> choices_of(const Option& option);
 
-// How many words there are in Verb::operand.
+// The number of words in Verb::operand.
 std::size_t operand_count(const Verb& verb);
 
 // The verbs, in the order of the help.
 std::span<const Verb* const> verbs();
-// Throws Error(usage) naming the nearest.
+// Throws Error(usage) with the nearest name.
 const Verb& find_verb(std::string_view name);
 
-// A command line whose every value has been checked against its verb's table.
+// A command line, with every value checked by its verb's table.
 class Arguments {
 public:
-    // args: what follows the verb. Throws Error(usage).
+    // args: the arguments after the verb. Throws Error(usage).
     Arguments(const Verb& verb, std::span<const char* const> args);
 
     const Verb& verb() const { return *verb_; }
@@ -78,11 +78,11 @@ public:
     std::int64_t integer64(std::string_view name) const;
     double number(std::string_view name) const;
     std::vector<std::int64_t> integers(std::string_view name) const;
-    std::span<const std::string> all(std::string_view name) const; // of a repeatable option
-    // The i-th argument without a dash; empty if not given.
+    std::span<const std::string> all(std::string_view name) const; // for a repeatable option
+    // The i-th operand; empty if not given.
     std::string operand(std::size_t i = 0) const { return i < operands_.size() ? operands_[i] : std::string(); }
     bool has_operand() const { return !operands_.empty(); }
-    // The command line with the paths cut to base names, fit to be published.
+    // The command line with paths cut to base names, for publication.
     std::string command() const;
 
 private:
@@ -95,14 +95,14 @@ private:
     std::vector<std::string> operands_;
 };
 
-// Strict numbers: digits only, no sign but '-', no exponent for integers, no nan or inf, nothing
-// after the number. what names the value in the Error(usage): "option --temp".
+// Strict numbers: digits only, no sign but '-', no exponent for integers, no nan or inf, nothing after the number.
+// `what` names the value in Error(usage): "option --temp".
 std::int64_t parse_integer(std::string_view text, std::string_view what, std::int64_t least, std::int64_t most);
-// The same in digits, as 12M (k, M, G or B: a thousand, a million, a billion) or as 1.2e7.
+// Also accepts 12M (k, M, G or B: a thousand, a million, a billion) and 1.2e7.
 std::int64_t parse_amount(std::string_view text, std::string_view what, std::int64_t least, std::int64_t most);
 double parse_number(std::string_view text, std::string_view what, double least, double most, bool above = false);
 std::uint64_t parse_seed(std::string_view text, std::string_view what);
-// Nothing for -1, which asks for a random one.
+// Empty for -1, which asks for a random seed.
 std::optional<std::uint64_t> parse_seed_or_random(std::string_view text, std::string_view what);
 // Numbers separated by commas or white space, at least one.
 std::vector<std::int64_t> parse_integers(std::string_view text, std::string_view what, std::int64_t least,
@@ -115,7 +115,7 @@ std::string help_text();                 // ordo --help
 std::string help_text(const Verb& verb); // ordo VERB --help
 std::string markdown_text();             // tools/cli.md
 std::string man_text();                  // ordo.1
-// What completes a command line in bash, zsh or fish. Throws Error(usage) for another shell.
+// The completion script for bash, zsh or fish. Throws Error(usage) for another shell.
 std::string completion_text(std::string_view shell);
 
 } // namespace ordo::tools

@@ -14,7 +14,7 @@ namespace ordo::tools {
 namespace {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(ORDO_INTERNAL_GEMM)
-// Runs before the libraries are initialised, which OpenBLAS without memory never finishes.
+// Runs before the libraries are initialised. OpenBLAS would never finish its initialisation without memory.
 void check_address_space(int, char**, char** environment) {
     if (has_space_for_blas(initial_blas_threads(environment) - 1)) return;
     constexpr std::string_view text = "ordo: out of memory: too little address space for OpenBLAS\n";
@@ -24,8 +24,8 @@ void check_address_space(int, char**, char** environment) {
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)(int, char**, char**) = check_address_space;
 #endif
 
-// If a standard stream is closed, the next file that is opened would become it, and be read or
-// written in its place. Each gets a descriptor on which every use fails.
+// If a standard stream is closed, the next opened file would take its place, and be read or written instead. So each
+// closed stream gets a descriptor on which every use fails.
 void hold_standard_streams() {
     for (int fd = 0; fd < 3; ++fd)
         if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);

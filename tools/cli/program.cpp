@@ -21,7 +21,7 @@ std::string help_of(const Verb& verb, const Arguments& arguments) {
     return verb.help ? verb.help(arguments) : help_text(verb);
 }
 
-// Takes the place of this process. Throws Error(io) where make has not built the program.
+// Replaces this process with another program. Throws Error(io) if that program has not been built.
 [[noreturn]] void become(std::string_view program, std::span<const char* const> args) {
     const std::string path = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string();
     std::vector<const char*> words{path.c_str()};
@@ -39,7 +39,7 @@ int run_verb(const Verb& verb, std::span<const char* const> args) {
         write_out(arguments.has("help") ? help_of(verb, arguments) : version_text());
         return 0;
     }
-    const OpenedFiles opened; // onto which no verb writes
+    const OpenedFiles opened; // no verb writes to them
     apply_common(arguments);
     check_encoding(arguments);
     check_operand(arguments);
@@ -58,7 +58,7 @@ int dispatch(std::span<const char* const> args) {
             return 0;
         }
         std::vector<const char*> words(args.begin() + 2, args.end());
-        words.push_back("--help"); // by which nothing is missing
+        words.push_back("--help"); // with --help, no argument is missing
         return run_verb(find_verb(args[1]), words);
     }
     if (first == "--version" || first == "--man" || first == "--markdown") {

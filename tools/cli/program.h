@@ -6,12 +6,11 @@
 
 namespace ordo::tools {
 
-// Finds the verb and runs it; an exception becomes one line on stderr and an exit code. With `only`, the arguments are
+// Finds and runs the verb. Turns an exception into one line on stderr and an exit code. With `only`, the arguments are
 // those of this verb.
 int run_program(std::span<const char* const> args, const Verb* only = nullptr) noexcept;
 
-// For a handler of all exceptions: says on stderr what the current one is, and returns its exit code. Does
-// without memory where there is none.
+// For a handler of all exceptions: reports the current one on stderr and returns its exit code. Works without memory.
 int report_exception() noexcept;
 
 } // namespace ordo::tools
