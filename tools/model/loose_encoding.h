@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encodings without a model: their own tensors, if they have any, hold what training begins with.
+// Encodings without a model. Their own tensors, if any, have their initial values.
 #pragma once
 
 #include "core/tensor.h"
@@ -9,13 +9,13 @@ namespace ordo::tools {
 
 class LooseEncoding {
 public:
-    // Tensors are drawn as training draws them. Throws Error(usage) for a spec that cannot be made.
+    // Draws the tensors as training does. Throws Error(usage) for an invalid spec.
     LooseEncoding(std::string_view spec, const Dims& dims, std::uint64_t seed = 1);
 
     const EncodingStack& stack() const { return stack_; }
     // One of its tables; see Encoding::table.
     Table table(int length, std::string_view part = {}, int start = 0, int head = 0) const;
-    // Rows x [n, d] with their encoding, at positions start, start + 1, ... Throws Error(limit) beyond the last.
+    // Encodes rows x [n, d] at positions start, start + 1, ... Throws Error(limit) beyond the last position.
     void embed(View x, int start = 0) const;
 
 private:

@@ -20,7 +20,7 @@ std::vector<const Encoding*> acting_in(const EncodingStack& stack, int layer) {
     return found;
 }
 
-// In radians per position; empty for an encoding that turns nothing.
+// In radians per position. Empty for an encoding that rotates nothing.
 std::vector<double> frequencies_of(const Encoding& encoding) {
     std::vector<double> list;
     const std::vector<std::string> parts = encoding.table_parts();
@@ -39,7 +39,7 @@ std::vector<double> frequencies_in(std::span<const Encoding* const> encodings) {
 }
 
 int whole(double positions) {
-    return positions < unlimited ? static_cast<int>(positions + 1e-6) : unlimited; // rounding must not cost one
+    return positions < unlimited ? static_cast<int>(positions + 1e-6) : unlimited; // rounding must not lose a position
 }
 
 } // namespace
@@ -57,7 +57,7 @@ LayerReach reach_of_layer(const EncodingStack& now, const EncodingStack& trained
     if (reach.encoding.empty()) reach.encoding = "none";
     const std::vector<double> turning = frequencies_in(encodings);
     for (std::size_t k = 0; k < turning.size(); ++k) {
-        // Weights that were never turned know no angle at all.
+        // Weights trained without rotation have seen no angle.
         const double trained_frequency = k < seen.size() ? seen[k] : 0, angle = context * trained_frequency;
         PairReach pair{turning[k], angle / turn};
         if (pair.turns < 1 && turning[k] > 0) pair.sound = whole(angle / turning[k]);

@@ -41,7 +41,8 @@ bool stretches(const Arguments& arguments, const SpecItem& item) {
            ((yarn || dynamic) && arguments.has("yarn-orig-ctx"));
 }
 
-// What is left of it is the plain law, and what an option does not say of a law the file may.
+// Keeps the plain rope and sets its scaling. Where an option is missing, the file's value stays if its scaling is the
+// same.
 void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
     const SpecItem before = item;
     constexpr std::string_view keys[] = {"scaling",   "factor",   "original",  "length",       "beta-fast",
@@ -80,7 +81,7 @@ void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
     if (arguments.has("yarn-ext-factor") && arguments.number("yarn-ext-factor") >= 0)
         mixed = arguments.number("yarn-ext-factor");
     if (mixed != 1) set(item, "extrapolation", decimal(mixed));
-    // Which is by the factor, and whether there is a mix, unless somebody says otherwise.
+    // attention follows from the factor and from whether there is a mix, unless an option sets it.
     if (!factor_given && (mixed == 0) == (mixed_before == 0)) as_before("attention");
     for (const auto& [option, key] : {std::pair{"yarn-beta-fast", "beta-fast"}, {"yarn-beta-slow", "beta-slow"}})
         if (arguments.has(option)) set(item, key, decimal(arguments.number(option)));
@@ -88,7 +89,7 @@ void stretch(const Arguments& arguments, SpecItem& item, const Dims& dims) {
         set(item, "attention", decimal(arguments.number("yarn-attn-factor") * yarn_attention(factor, mixed)));
 }
 
-// How many ropes there are.
+// Changes every rope, and returns their number.
 int change(const Arguments& arguments, Items& items, const Dims& dims) {
     int count = 0;
     for (SpecItem& item : items) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// RoPE's frequencies from the command line, under llama.cpp's names, in the place of what a model's file says.
+// RoPE's frequencies from the command line, under llama.cpp's names. They replace the values in the model's file.
 #pragma once
 
 #include "tools/cli/options.h"
@@ -66,8 +66,8 @@ inline constexpr OptionGroup rope_group{"RoPE", rope_options};
 // Whether any of them was given to a verb that offers them.
 bool has_rope_options(const Arguments& arguments);
 
-// The spec with every rope in it as the options say. Appends what they leave as it was to `idle`, a sentence each.
-// Throws Error(usage).
+// Applies the options to every rope in the spec. Appends a sentence to `idle` for each option without effect. Throws
+// Error(usage).
 std::string with_rope_options(const Arguments& arguments, std::string_view spec, const Dims& dims,
                               std::vector<std::string>& idle);
 

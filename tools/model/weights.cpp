@@ -23,24 +23,24 @@ namespace {
 
 constexpr const char* storyteller = "storyteller.safetensors";
 
-// A file, and what it was trained with.
+// A file, and the encoding with which it was trained.
 struct Candidate {
     fs::path file;
     std::string trained; // canonical
 };
 
 struct Search {
-    std::optional<fs::path> found; // trained with what was asked for
+    std::optional<fs::path> found; // trained with the requested encoding
     std::vector<Candidate> others;
-    std::string refused, broken; // why one cannot hold it, or be read
-    bool trained = false;        // it has tensors that only training gives
+    std::string refused, broken; // why a file cannot hold the encoding, or cannot be read
+    bool trained = false;        // the encoding has tensors that only training can set
 };
 
 struct CloseDirectory {
     void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-// Not by fs::directory_iterator: libstdc++ 12's ends the process if memory for its name is refused.
+// Avoids fs::directory_iterator: libstdc++ 12's ends the process if it gets no memory for a name.
 std::vector<fs::path> weight_files(const fs::path& directory) {
     std::vector<fs::path> files;
     const std::unique_ptr<DIR, CloseDirectory> open(::opendir(directory.c_str()));
@@ -59,7 +59,7 @@ std::vector<fs::path> weight_files(const fs::path& directory) {
     fail(ErrorCode::io, where, printable_path(directory), ": expected weights, *.safetensors, found none");
 }
 
-// "segment+pattern((rope),(none))": what a spec is about, its parameters apart.
+// "segment+pattern((rope),(none))": the names in a spec, without parameters.
 std::string names_of(std::span<const SpecItem> items) {
     std::string names;
     for (const SpecItem& item : items) {
@@ -71,8 +71,7 @@ std::string names_of(std::span<const SpecItem> items) {
     return names;
 }
 
-// The names of what the candidates were trained with, each once; its whole spec where the name is the one that was
-// wanted.
+// The names of the candidates' encodings, each once. A name equal to `wanted` is replaced by its whole spec.
 std::string trained_list(std::span<const Candidate> candidates, std::string_view wanted) {
     std::vector<std::string> all;
     for (const Candidate& candidate : candidates) {
@@ -92,18 +91,18 @@ std::string directory_list() {
     return text;
 }
 
-// Before another folder's are taken.
+// Checks the chosen folder before another folder's weights are used.
 void check_chosen_folder() {
     const char* chosen = std::getenv("ORDO_WEIGHTS");
     std::error_code error;
-    if (!chosen || !*chosen || !fs::is_directory(chosen, error)) return; // weight_directories() says so
+    if (!chosen || !*chosen || !fs::is_directory(chosen, error)) return; // weight_directories() reports it
     if (weight_files(chosen).empty() && !fs::exists(fs::path(chosen) / storyteller, error))
         no_weights_in("ORDO_WEIGHTS: ", chosen);
 }
 
-// As far as the first that was trained with an encoding.
+// Searches until the first file trained with the encoding.
 Search search_weights(const std::string& spec) {
-    encodings_named(parse_spec(spec)); // of names that there are not, nothing could be found
+    encodings_named(parse_spec(spec)); // unknown names are an error
     Search search;
     for (const fs::path& directory : weight_directories())
         for (const fs::path& file : weight_files(directory)) {
@@ -154,7 +153,7 @@ void check_loads(const Source& source) {
         load_model(source, {});
     } catch (const Error& error) {
         if (error.code != ErrorCode::limit) throw;
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): taken on trust, too
+    } catch (const std::bad_alloc&) { // not checked
     }
 }
 
@@ -181,7 +180,7 @@ std::vector<fs::path> shipped_weights() {
 std::optional<fs::path> weights_trained_with(const std::string& spec) {
     check_chosen_folder();
     Search search = search_weights(spec);
-    if (!search.found && !search.broken.empty()) fail(ErrorCode::model, search.broken); // it may have been these
+    if (!search.found && !search.broken.empty()) fail(ErrorCode::model, search.broken); // maybe the wanted one
     return std::move(search.found);
 }
 
@@ -227,7 +226,7 @@ fs::path model_path(const Arguments& arguments) {
     return find_weights(has("encoding") ? arguments.text("encoding") : "rope", has("force-encoding"));
 }
 
-// The first folder that has weights decides.
+// The first folder with weights decides.
 fs::path writing_model_path(const Arguments& arguments) {
     if (arguments.has("model") || arguments.has_operand() || arguments.has("encoding")) return model_path(arguments);
     check_chosen_folder();
@@ -263,12 +262,12 @@ Source source_of(const ModelChoice& choice) {
     return choice.tokenizer.empty() ? open_source(choice.file) : open_source(choice.file, choice.tokenizer);
 }
 
-// Encodings as the options of RoPE make them of those that may be had without: that is asking for it by name.
+// Applies RoPE's options to the encoding that would load without them. Giving the options counts as forcing it.
 void apply_rope_options(const Arguments& arguments, const ModelChoice& choice, LoadOptions& options) {
     const Source source = source_of(choice);
     const Dims dims = source.blueprint.dims();
     const std::string spec = EncodingStack(options.encoding.empty() ? source.encoding : options.encoding, dims).spec();
-    if (!options.force_encoding && spec != source.trained_encodings().spec()) return; // it will be refused
+    if (!options.force_encoding && spec != source.trained_encodings().spec()) return; // loading will refuse it
     std::vector<std::string> idle;
     options.encoding = with_rope_options(arguments, spec, dims, idle);
     options.force_encoding = true;
@@ -284,7 +283,7 @@ Model load(const Arguments& arguments, const ModelChoice& choice, const LoadOpti
     return model;
 }
 
-// The library does not know by which option an encoding is forced.
+// The library does not know the option that forces an encoding.
 Model load_or_say_how(const Arguments& arguments, const ModelChoice& choice, const LoadOptions& options) {
     try {
         return load(arguments, choice, options);
@@ -303,7 +302,7 @@ Model open_model(const Arguments& arguments, const ModelChoice& choice) {
     if (has_rope_options(arguments)) apply_rope_options(arguments, choice, options);
     if (arguments.offers("dtype")) options.dtype = arguments.text("dtype");
     options.context = choice.context;
-    const bool draws = arguments.offers("n-predict"); // or what a file says of sampling changes nothing
+    const bool draws = arguments.offers("n-predict"); // otherwise a file's sampling settings have no effect
     if (!arguments.has("quiet"))
         options.on_warning = [draws](std::string_view text) {
             if (draws || text.find(generation_warning) == text.npos) write_message("warning: " + std::string(text));
@@ -346,7 +345,7 @@ void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t po
 void warn_of_typed_start(const Arguments& arguments, const Model& model, std::string_view prompt) {
     const Token start = model.start_of_text();
     if (start < 0 || arguments.has("special") || arguments.has("quiet")) return;
-    if (arguments.offers("chat") && arguments.has("chat")) return; // whose form names tokens
+    if (arguments.offers("chat") && arguments.has("chat")) return; // a chat template contains such tokens
     const std::string spelling = model.decode({&start, 1});
     if (!spelling.empty() && prompt.starts_with(spelling))
         write_message("warning: the prompt begins with '" + printable(spelling) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From --model, --encoding and --dtype to a loaded model; finding the weights that come with the program.
+// From --model, --encoding and --dtype to a loaded model. Also finds the weights that come with the program.
 #pragma once
 
 #include "model/model.h"
@@ -30,74 +30,73 @@ inline constexpr Option model_options[] = {
 };
 inline constexpr OptionGroup model_group{"Model", model_options};
 
-// Where shipped files are looked for, in this order: $ORDO_WEIGHTS, ../share/ordo/weights beside the
-// program, the weights/ of the build tree.
+// The folders of shipped files, in this order: $ORDO_WEIGHTS, ../share/ordo/weights relative to the program, and
+// weights/ of the build tree.
 std::vector<std::filesystem::path> weight_directories();
 
-// A shipped file by its name. Throws Error(io).
+// Finds a shipped file by its name. Throws Error(io).
 std::filesystem::path find_shipped(std::string_view name);
 
-// All shipped weight files, by folder and name; of those of one name, the first in the order above.
+// All shipped weight files, by folder and name. Of files with one name, the first in the order above.
 std::vector<std::filesystem::path> shipped_weights();
-// Throws what loading the model throws. One that does not fit the memory is taken on trust.
+// Throws the errors of loading the model. A model too large for memory is not checked.
 void check_loads(const Source& source);
-// Those that lie in a folder, by name, but the storyteller. Throws Error(io) if there are none.
+// The weights in a folder, by name, except the storyteller. Throws Error(io) if there are none.
 std::vector<std::filesystem::path> weights_in(const std::filesystem::path& directory);
 bool holds_weights(const std::filesystem::path& directory);
 
-// The first shipped weights that were trained with an encoding, if there are any. Throws Error(usage) for a spec that
-// is none.
+// The first shipped weights trained with an encoding, if any. Throws Error(usage) for an invalid spec.
 std::optional<std::filesystem::path> weights_trained_with(const std::string& spec);
 
-// The same, which there have to be; with force, weights of the same kind of
-// encoding do, and failing that those for rope. Throws Error.
+// The same, but throws Error if there are none. With force, weights of the same kind of encoding are accepted, or else
+// those of rope.
 std::filesystem::path find_weights(const std::string& spec, bool force);
 
 // Whether the command line names a model.
 bool names_model(const Arguments& arguments);
-// Throws Error(usage) where it names none: no shipped file is of this kind, "a model with a mask token, such as BERT".
+// Throws Error(usage) if it names none. Use it for kinds without shipped file: "a model with a mask token, such as
+// BERT".
 void expect_model(const Arguments& arguments, std::string_view kind);
 
-// The file that --model or the operand names, or else the shipped one for --encoding. Throws Error.
+// The file of --model or the operand, or else the shipped one for --encoding. Throws Error.
 std::filesystem::path model_path(const Arguments& arguments);
 
-// The same for who writes texts: with neither a model nor an encoding, the shipped storyteller if there is one. It is
-// larger than the others, which differ by their encodings alone, and is found in no other way than this and by its
-// path.
+// The same for verbs that write texts: with neither a model nor an encoding, the shipped storyteller if there is one.
+// The storyteller is larger than the other files, which differ only by their encodings. Only this function or its path
+// finds it.
 std::filesystem::path writing_model_path(const Arguments& arguments);
 
-// What a model says of itself, in any format, without its tensors being read. Throws Error.
+// A model's description in any file format, read without its tensors. Throws Error.
 struct ModelFacts {
     Blueprint blueprint;
     std::string encoding; // canonical
-    std::string dtype;    // of the largest tensor, as it is stored
-    Metadata record;      // all of it
+    std::string dtype;    // of the largest tensor, as stored
+    Metadata record;      // the complete metadata
 };
 ModelFacts read_facts(const std::filesystem::path& file);
 
-// The model with the encoding and the type of weights that were asked for. context: positions to prepare for, 0: as
-// trained.
+// Opens the model with the requested encoding and type of weights. context: positions to prepare for; 0: as trained.
 Model open_model(const Arguments& arguments, int context = 0);
 
-// The same of a file and an encoding that were chosen otherwise.
+// The same for a given file and encoding.
 struct ModelChoice {
     std::filesystem::path file = {};
     std::string encoding = {}; // empty: the trained one
     bool force = false;
     int context = 0;
-    std::filesystem::path tokenizer = {}; // where it is taken from; empty: from the model
+    std::filesystem::path tokenizer = {}; // its source; empty: the model
 };
 Model open_model(const Arguments& arguments, const ModelChoice& choice);
-// What the tokenizer's file has and the tokenizer ignores, on stderr.
+// Reports on stderr the parts of the tokenizer's file that the tokenizer ignores.
 void show_ignored(const Tokenizer& tokenizer);
 // "model: FILE, encoding: SPEC" on stderr.
 void show_model(const std::filesystem::path& file, const Model& model);
 
-// Says before anything is computed that so many positions are more than the model was trained with, and what its
-// encoding makes of that in a session of that length. whose: of several models, which.
+// Warns before any computation if `positions` exceeds the trained context, and describes the encoding's behaviour in a
+// session of that length. whose: the model's name, if there are several.
 void warn_beyond(const Arguments& arguments, const Model& model, std::int64_t positions, const std::string& whose = {});
 
-// Warns of a prompt that spells the token which is put before it: without --special it is read as letters.
+// Warns of a prompt that spells the start token: without --special it is read as letters.
 void warn_of_typed_start(const Arguments& arguments, const Model& model, std::string_view prompt);
 
 } // namespace ordo::tools
