@@ -34,7 +34,7 @@ Logits row_of(View logits, std::ptrdiff_t i) {
     return {logits.row(static_cast<int>(i)), static_cast<std::size_t>(logits.cols)};
 }
 
-// Two sessions that are fed the same, and what differs.
+// Two sessions with the same input, and their differences.
 class Pair {
 public:
     Pair(const Model& reference, const Model& model, const SessionOptions& expected, const SessionOptions& found)
@@ -45,7 +45,7 @@ public:
         model_.rewind(0);
         kl_.resize(window.size());
         same_.resize(window.size());
-        // A chunk of the one, then the same chunk of the other: whole windows of logits would be large.
+        // Feeds one chunk to the first model, then to the second: whole windows of logits would be large.
         reference_.feed_all(window, TokenRows{}, [&](int first, View expected) {
             const auto at = static_cast<std::size_t>(first);
             const auto chunk = window.subspan(at, static_cast<std::size_t>(expected.rows));
@@ -65,7 +65,7 @@ public:
 
     Accuracy accuracy() const {
         const auto n = static_cast<double>(std::max<std::int64_t>(tokens_, 1));
-        return {tokens_, std::max(0.0, kl_sum_ / n), static_cast<double>(same_sum_) / n}; // rounding may go below 0
+        return {tokens_, std::max(0.0, kl_sum_ / n), static_cast<double>(same_sum_) / n}; // rounding may give < 0
     }
     std::int64_t tokens() const { return tokens_; }
 
@@ -96,7 +96,7 @@ Accuracy measure_accuracy(const Model& reference, const Model& model, std::span<
     for (std::size_t d = 0; d < documents.size(); ++d) {
         if (on_document) on_document(d);
         const std::span<const Token> tokens = documents[d];
-        // The last token of a window is fed to nobody: what follows it lies in the next.
+        // The last token of a window is not fed: the next window has its successor.
         for (std::size_t start = 0; start + 1 < tokens.size(); start += most) {
             std::size_t n = std::min(most, tokens.size() - start) - 1;
             if (max_tokens > 0) n = std::min(n, static_cast<std::size_t>(max_tokens - pair.tokens()));

@@ -34,12 +34,12 @@ double rate_of(double amount, const std::function<void()>& work) {
     return amount / quantile(seconds, 0.5);
 }
 
-// Not zeros, which a system may keep in a single page, nor numbers whose squares are subnormal.
+// Avoids zeros, which a system may keep in a single page, and numbers with subnormal squares.
 void fill(std::span<float> values) {
     std::fill(values.begin(), values.end(), 0.5f);
 }
 
-// Each thread fills and reads a share of its own, on the memory next to it where there are several.
+// Each thread fills and reads its own part, on its own memory node if there are several.
 double stream_rate(std::uint64_t bytes) {
     constexpr std::uint64_t most = std::uint64_t{1} << 30, line = 64 / sizeof(float);
     constexpr std::size_t piece = 1 << 16; // floats in a call
@@ -52,7 +52,7 @@ double stream_rate(std::uint64_t bytes) {
     };
     parallel_for(threads, 1, [&](std::ptrdiff_t i) { fill(part(i)); });
     const Kernels& k = kernels();
-    // The widest vectors of the machine, and called through a pointer: no compiler can leave it out.
+    // The machine's widest vectors, called through a pointer, so that no compiler can omit the reads.
     const auto read = [&](std::ptrdiff_t i) {
         for (std::span<const float> rest = part(i); !rest.empty(); rest = rest.subspan(std::min(piece, rest.size())))
             k.dot(static_cast<int>(std::min(piece, rest.size())), rest.data(), rest.data());

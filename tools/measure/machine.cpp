@@ -13,7 +13,7 @@
 namespace ordo::bench {
 
 std::string cpu_model(std::istream& info) {
-    std::map<std::string, std::string> of_first; // of several processors that the text describes
+    std::map<std::string, std::string> of_first; // values of the first of several processors
     for (std::string line; std::getline(info, line);) {
         const std::size_t key = line.find_last_not_of(" \t", line.find(':') - 1), value = line.find(": ");
         if (value != std::string::npos && key != std::string::npos)
@@ -52,7 +52,7 @@ std::string system_name() {
 
 std::string compiler_name() {
 #ifdef __clang__
-    return __VERSION__; // names itself
+    return __VERSION__; // includes the compiler's name
 #else
     return "g++ " __VERSION__;
 #endif
@@ -75,7 +75,7 @@ BusyThreads::~BusyThreads() {
 }
 
 int other_runnable_tasks() {
-    std::ifstream file("/proc/loadavg"); // 0.52 0.58 0.59 2/345 6789: tasks that can run, all tasks
+    std::ifstream file("/proc/loadavg"); // 0.52 0.58 0.59 2/345 6789: runnable tasks, all tasks
     std::string skipped;
     int runnable = 0;
     for (int i = 0; i < 3; ++i) file >> skipped;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// On what a figure was taken.
+// The machine on which a figure was measured.
 #pragma once
 
 #include <atomic>
@@ -9,14 +9,14 @@
 
 namespace ordo::bench {
 
-// Of what Linux writes to /proc/cpuinfo: a name or, as ARM64 has none, two numbers.
+// From Linux's /proc/cpuinfo: a name or, on ARM64, which has none, two numbers.
 std::string cpu_model(std::istream& info);
 std::string cpu_name();      // "Intel(R) Xeon(R) ..., 2 of 2 CPUs"
 std::string memory_size();   // of the machine: "7.8 GB"
 std::string system_name();   // "Debian GNU/Linux 12 (bookworm), Linux 6.1.0 x86_64"
-std::string compiler_name(); // that the program was built by: "g++ 12.2.0"
+std::string compiler_name(); // of this program: "g++ 12.2.0"
 std::string backend_name();  // the kernels in use and the BLAS: "avx512, OpenBLAS 0.3.21 ... OpenMP"
-// So many threads that do nothing else than to be busy, from here to the end of the object.
+// Threads that only keep processors busy, until the object is destroyed.
 class BusyThreads {
 public:
     explicit BusyThreads(int count);
@@ -29,8 +29,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// Other programs that want the processor now, from /proc/loadavg: runnable tasks beside our own; -1 if
-// the system does not say.
+// Runnable tasks of other programs, from /proc/loadavg; -1 if unknown.
 int other_runnable_tasks();
 
 } // namespace ordo::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The calls that a pass makes of an encoding: their measured time, and the rates that it is compared with.
+// A pass's calls of an encoding: their measured time, and the rates for comparison.
 #pragma once
 
 #include "model/model.h"
@@ -7,12 +7,12 @@
 
 namespace ordo::bench {
 
-// Adds up the time of encodings' calls by moment. Where the threads of a team make calls side by side, each counts
-// for its share of the team, so that sums are of the time that passes. Reading the clock takes as long as a short call;
-// the constructor measures that on calls that do nothing, and sums leave it out.
+// Adds up the time of the encodings' calls by moment. If the threads of a team make calls in parallel, each call counts
+// as a fraction of the team, so that sums are elapsed time. Reading the clock takes as long as a short call. The
+// constructor measures that time with empty calls, and sums exclude it.
 class MomentClock final : public MomentTimer {
 public:
-    MomentClock(); // of as many threads as there are now
+    MomentClock(); // for the current number of threads
     void reset();
     PerMoment seconds() const;
     std::int64_t calls(Moment moment) const;
@@ -20,7 +20,7 @@ public:
     void add(Moment moment, Clock::duration time) override;
 
 private:
-    struct alignas(64) Slot { // of a thread
+    struct alignas(64) Slot { // for a thread
         PerMoment seconds, shares;
         std::array<std::int64_t, PerMoment::count> calls{};
     };
@@ -29,16 +29,16 @@ private:
     double cost_ = 0; // of reading the clock, in seconds
 };
 
-// What the operations of encodings are compared with: two that change nothing, and take as long as a pass takes for a
-// product and for a sum. For every tile one multiplies the queries with keys of its own, out of a cache like the
-// session's; the other adds a row of zeros to every row of scores.
+// Encodings that change nothing and take as long as a pass takes for a product and for a sum: the yardsticks for
+// operations of encodings. For every tile, one multiplies the queries with its own keys, from a cache like the
+// session's. The other adds a row of zeros to every row of scores.
 std::unique_ptr<Encoding> product_encoding(const Blueprint& blueprint, int tokens, CacheType type);
 std::unique_ptr<Encoding> sum_encoding(int tokens);
 
-// The same model, which must outlive the result as the clock must, with its encodings' calls timed: they are the calls
-// of the engine's own pass. A sink has no time of its own: its exponential is one of the softmax's.
+// The same model with its encodings' calls timed; they are the calls of the engine's own pass. The model and the clock
+// must outlive the result. A sink has no time of its own, because its exponential is part of the softmax.
 Model timed(const Model& model, MomentClock& clock);
-// The same with others in the place of its encodings.
+// The same with another encoding in place of the model's.
 Model timed(const Model& model, std::unique_ptr<Encoding> encoding, MomentClock& clock);
 
 } // namespace ordo::bench

@@ -32,8 +32,8 @@ std::vector<Token> random_tokens(int n, int vocab_size) {
     return tokens;
 }
 
-// The order of the encodings in one round. A fixed order would give each
-// encoding the caches that one and the same neighbour leaves behind.
+// The order of the encodings in one round. In a fixed order, each encoding would always run with the caches of the same
+// predecessor.
 std::vector<std::size_t> order_of_round(std::size_t n, int round) {
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -41,8 +41,8 @@ std::vector<std::size_t> order_of_round(std::size_t n, int round) {
     return order;
 }
 
-// One pass in sessions of its own: memory that lies badly should not stay with one encoding. on_start: what comes
-// before is not timed.
+// One pass in new sessions, so that an unlucky memory layout does not stay with one encoding. Timing begins at
+// on_start.
 double seconds_of_pass(
     const Model& model, const Workload& load, int chunk, std::span<const Token> tokens,
     const std::function<void()>& on_start = [] {}) {
@@ -111,7 +111,7 @@ std::unique_ptr<Model::Impl> same_trunk(const Model& model) {
 
 Model with_encoding(const Model& trunk, std::string_view encoding, int context, EncodingBytes* bytes) {
     auto impl = same_trunk(trunk);
-    impl->blueprint.context = context; // learned tables reach as far
+    impl->blueprint.context = context; // learned tables have the same length
 
     const std::size_t before = heap_in_use();
     impl->encodings = EncodingStack(encoding, impl->blueprint.dims());
@@ -136,7 +136,7 @@ Model with_encoding(const Model& trunk, std::string_view encoding, int context, 
 
 namespace {
 
-// The calls of the encodings, in passes of their own: the clock must not slow down those that are compared.
+// Times the calls of the encodings in separate passes: the clock must not slow down the compared passes.
 void time_moments(const Model& trunk, std::span<const Model> models, const Plan& plan, const Workload& load,
                   std::span<const Token> tokens, std::vector<EncodingCost>& costs) {
     const Blueprint& b = impl_of(trunk).blueprint;

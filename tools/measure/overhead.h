@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each encoding costs: the same trunk run with each of them in turn.
+// The cost of each encoding: the same trunk runs with each of them in turn.
 #pragma once
 
 #include "model/model.h"
@@ -8,11 +8,11 @@
 namespace ordo::bench {
 
 struct EncodingBytes {
-    std::size_t tables = 0;     // what making and preparing it allocated, its tensors apart
+    std::size_t tables = 0;     // allocated for making and preparing it, without its tensors
     std::size_t parameters = 0; // its trainable tensors, as f32
 };
 
-// Operations per second that a pass of a load reaches within the calls of encodings, on all its threads: see moments.h.
+// Operations per second within the calls of encodings, on all threads of a load's pass: see moments.h.
 struct MomentRates {
     double product = 0, sum = 0;
 };
@@ -20,37 +20,36 @@ struct MomentRates {
 struct EncodingCost {
     std::string encoding; // canonical spec
     EncodingBytes bytes;
-    std::vector<double> seconds; // of the pass, one for each round
+    std::vector<double> seconds; // of the pass, for each round
     // The encoding's calls alone, per token: all layers, heads and threads together.
-    PerMoment moment_us; // microseconds that pass
+    PerMoment moment_us; // microseconds of elapsed time
     MomentOperations moment_operations;
     MomentRates rates;
 
-    // What the operations would take at the rates. Without a sink's, which are part of the softmax.
+    // The predicted time of the operations at these rates. Excludes a sink's, which are part of the softmax.
     double predicted_us() const {
         const double products = moment_operations.products.sum(), others = moment_operations.others.sum();
         return 1e6 * (products / rates.product + (others - moment_operations.others[moment_sink]) / rates.sum);
     }
 };
 
-// The weights of a model, and no encodings yet.
+// The weights of a model, without encodings.
 std::unique_ptr<Model::Impl> same_trunk(const Model& model);
 
-// The same trunk with another encoding, without a copy: the weights of trunk, which must outlive the
-// result. Every encoding is thus measured on the same memory; copies would differ by where their pages
-// happened to lie, which can be worth more than an encoding. The encoding's own tensors are random.
+// The same trunk with another encoding. It shares the weights of trunk, which must outlive the result. So every
+// encoding is measured on the same memory: copies would differ by the location of their pages, which can matter more
+// than an encoding. The encoding's own tensors are random.
 Model with_encoding(const Model& trunk, std::string_view encoding, int context, EncodingBytes* bytes = nullptr);
 
 struct Plan {
     std::vector<std::string> encodings; // "none" first
     int rounds = 5;
     int chunk = 256; // tokens processed at once in prefill
-    int beside = 0;  // busy threads of no use
+    int beside = 0;  // threads that only keep processors busy
 };
 
-// Runs one load with every encoding: one round that is not counted, then `rounds` rounds of all
-// encodings, each round in another random order. In the order of plan.encodings. on_pass is told of
-// every pass that is about to run. Sets the number of threads.
+// Runs one load with every encoding: first a warm-up round, then `rounds` rounds of all encodings, each in a new random
+// order. Returns the costs in the order of plan.encodings. Calls on_pass before every pass. Sets the number of threads.
 std::vector<EncodingCost> measure(const Model& trunk, const Plan& plan, const Workload& load,
                                   const std::function<void(int round, std::string_view encoding)>& on_pass = {});
 

@@ -11,7 +11,7 @@
 namespace ordo::bench {
 namespace {
 
-// The layer of a tensor that is one of its experts'; null for any other.
+// The layer whose expert this tensor belongs to; null for other tensors.
 const LayerPlan* layer_of_expert(const Blueprint& b, std::string_view name) {
     constexpr std::string_view before = "layers.", after = ".feed_forward.experts.";
     int layer = 0;
@@ -31,7 +31,7 @@ void add_experts(WeightSizes& sizes, const LayerPlan& plan, double bytes) {
         sizes.experts.push_back({plan.experts, plan.experts_used, bytes});
 }
 
-// bytes(spec): of a tensor; type: of the embedding.
+// bytes(spec): the size of a tensor; type: of the embedding.
 template <class Bytes>
 WeightSizes sizes_of(const Blueprint& b, WeightType type, const Bytes& bytes) {
     WeightSizes sizes;
@@ -52,8 +52,8 @@ WeightSizes sizes_of(const Blueprint& b, WeightType type, const Bytes& bytes) {
     return sizes;
 }
 
-// Keys that n queries see, the first of which is the token with the index first: their sum, and how many
-// there are.
+// The keys that n queries see, starting with token number `first`: pairs is their sum over the queries, keys the number
+// of different keys.
 struct Seen {
     double pairs = 0, keys = 0;
 };
@@ -75,7 +75,7 @@ Seen seen_by(const Blueprint& b, int first, int n) {
     return all;
 }
 
-// use(first, rows) for the passes that the timed part of a load makes.
+// Calls use(first, rows) for each pass in the timed part of a load.
 template <class Use>
 void for_passes(const Workload& load, int chunk, const Use& use) {
     const int last = load.n_depth + load.tokens(), step = load.n_gen > 0 ? 1 : chunk;
@@ -116,7 +116,7 @@ Cost predict(const Blueprint& b, WeightType type, const Workload& load, int chun
 }
 
 Cost predict(const Blueprint& b, const WeightSizes& sizes, const Workload& load, int chunk) {
-    const double projection = static_cast<double>(b.embedding_width) * b.d_model; // in front of the head; 0: none
+    const double projection = static_cast<double>(b.embedding_width) * b.d_model; // before the head; 0: none
     const double head = static_cast<double>(b.embedding_cols()) * b.vocab_size + projection;
     const double layers = matmul_parameters(b) - head;
     const double pair_flops = 2 * 2.0 * b.n_heads * b.d_head; // q . k, and p v

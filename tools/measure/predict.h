@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a load must compute and read at the least, from the blueprint alone: what was measured is divided
-// into it.
+// The minimum of operations and memory reads for a load, from the blueprint alone. Measured times are divided into it.
 #pragma once
 
 #include "core/weight_type.h"
@@ -15,41 +14,41 @@
 namespace ordo::bench {
 
 struct Cost {
-    double flops = 0; // multiplications and additions of products; nothing else is counted
-    double bytes = 0; // read from memory that no cache of a core holds: weights, keys and values
+    double flops = 0; // multiplications and additions of products only
+    double bytes = 0; // read from memory outside a core's caches: weights, keys and values
 };
 
-// Bytes of weights as they lie in memory.
+// Bytes of weights in memory.
 struct WeightSizes {
-    // In layers with so many, of which each token passes so many.
+    // Layers with `count` experts, of which each token uses `used`.
     struct Experts {
         int count = 0, used = 0;
-        double bytes = 0; // of all of them
+        double bytes = 0; // of all experts
     };
-    double layers = 0; // read for every pass, whatever its rows
+    double layers = 0; // read for every pass, for any number of rows
     std::vector<Experts> experts = {};
     double head = 0; // with the norm before it
-    double row = 0;  // of the embedding
+    double row = 0;  // one row of the embedding
     double all = 0;
 
-    // What a pass of so many tokens reads of the layers, if these share experts no sooner than they must.
+    // The bytes of the layers that a pass of so many tokens reads, if its tokens share experts as late as possible.
     double layers_read(double tokens) const;
 };
 WeightSizes weight_sizes(const Blueprint& blueprint, WeightType type);
-WeightSizes weight_sizes(const Model& model); // of any types, as a file may mix them
+WeightSizes weight_sizes(const Model& model); // of any types; a file may mix them
 
-// Weights that a step of decoding one sequence reads: all, but of experts those of one token, and of an embedding that
-// is not the head only some rows.
+// The weights that a decoding step of one sequence reads. Excludes the experts that one token does not use, and most
+// rows of an embedding that is not the head.
 std::uint64_t weight_bytes(const Blueprint& blueprint, WeightType type);
 
-// (query, key) pairs of one head that the masks of all layers together leave, of n queries from the token with the
-// index first on.
+// The (query, key) pairs of one head that the masks of all layers together allow, for n queries from token number
+// `first`.
 double pairs_seen(const Blueprint& blueprint, int first, int n);
 
-// Of the part of a load that is timed, encodings apart. The mask is causal. Weights are read once for
-// each chunk of a prompt, which are of `chunk` tokens, and once for each step of decoding, which all
-// sequences make together; each of them reads its own keys and values once for a chunk or step.
-// Logits are computed after every token of decoding, and after the last one of a prompt.
+// The cost of the timed part of a load, without encodings. The mask is causal. Weights are read once for each chunk of
+// a prompt (`chunk` tokens) and once for each decoding step, which all sequences make together. Each sequence reads its
+// own keys and values once for each chunk or step. Logits are computed after every decoded token, and after the last
+// token of a prompt.
 Cost predict(const Blueprint& blueprint, const WeightSizes& sizes, const Workload& load, int chunk);
 Cost predict(const Blueprint& blueprint, WeightType type, const Workload& load, int chunk);
 
@@ -67,7 +66,7 @@ struct PerMoment {
     double sum() const { return std::accumulate(values.begin(), values.end(), 0.0); }
 };
 
-// Operations of the encodings in the same part of a load, per token.
+// Operations of the encodings in the timed part of a load, per token.
 struct MomentOperations {
     PerMoment products, others;
 

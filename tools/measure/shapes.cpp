@@ -24,7 +24,7 @@ constexpr Size sizes[] = {
     {"llama1.1b", "llama", 22, 2048, 32, 4, 5632, 32000, 2048, false},
 };
 
-// What is measured is a prompt and the steps after it.
+// The benchmarks run a prompt and the steps after it.
 bool decodes(const Blueprint& b) {
     return b.encoder.empty() && !b.bidirectional();
 }
@@ -38,13 +38,13 @@ bool architecture(std::string_view name, Blueprint& out) {
     return false;
 }
 
-// "pairing=halves", which goes on with the spec before it; "alibi" and "rope:theta=1" begin another.
+// "pairing=halves" continues the spec before it; "alibi" and "rope:theta=1" begin another.
 bool is_parameter(std::string_view piece) {
     const std::size_t equals = piece.find('=');
     return equals != std::string_view::npos && piece.find_first_of(":+(") > equals;
 }
 
-// What parentheses hold, as of pattern(rope,none), stays together.
+// Does not split inside parentheses, as in pattern(rope,none).
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> pieces;
     std::size_t begin = 0;

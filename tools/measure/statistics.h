@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What repeated measurements are summed up as.
+// Summaries of repeated measurements.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace ordo::bench {
 
-// The value below which a share of the values lies, share in [0, 1], with linear interpolation between
-// neighbours (Hyndman and Fan 1996, definition 7). values: at least one, in any order.
+// The quantile at `share` in [0, 1], with linear interpolation between neighbours (Hyndman and Fan 1996, definition 7).
+// values: at least one, in any order.
 double quantile(std::span<const double> values, double share);
 
 struct Summary {
@@ -17,8 +17,8 @@ struct Summary {
 };
 Summary summarize(std::span<const double> values);
 
-// 100 * (values[i] / references[i] - 1) for each round i. What disturbs a machine lasts longer than a
-// round, so it hits both sides of a ratio and cancels, as it would not between two medians.
+// 100 * (values[i] / references[i] - 1) for each round i. Disturbances last longer than a round, so they affect both
+// sides of a ratio and cancel. Between two medians they would not.
 std::vector<double> paired_percent(std::span<const double> values, std::span<const double> references);
 
 // count / seconds[i]

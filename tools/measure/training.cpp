@@ -15,7 +15,7 @@
 namespace ordo::bench {
 namespace {
 
-constexpr int network_head_rows = 512; // of Network's logits
+constexpr int network_head_rows = 512; // rows of Network's logits
 constexpr int cube = 2048;
 
 // y [n, out] = x w^T, dx = dy w, dw += dy^T x with w [out, in].
@@ -53,7 +53,7 @@ public:
         return seconds_of([&] { gemm(a, p.ta, b, p.tb, c, p.accumulate ? 1.0f : 0.0f); });
     }
 
-    // FLOP/s over all of the products, each counted as often as it is used.
+    // FLOP/s over all products, each weighted by its count.
     double rate(std::span<const Product> products) {
         double flops = 0, time = 0;
         for (const Product& p : products) {
@@ -120,7 +120,7 @@ std::vector<Product> training_products(const Blueprint& b, int rows, int head_ro
     return products;
 }
 
-// Of a mixture of experts, those that a token passes.
+// For a mixture of experts, counts the experts that one token uses.
 double layer_parameters(const Program& program) {
     double n = 0;
     for (const LinearSpec& w : program.linears) {

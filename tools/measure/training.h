@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How fast a trunk trains, and how fast its matrix products would be alone.
+// The training speed of a trunk, and the speed of its matrix products alone.
 #pragma once
 
 #include "core/blas.h"
@@ -13,29 +13,29 @@ struct Product {
     int m, n, k;
     Transpose ta, tb;
     bool accumulate;
-    int count; // how often a step does it
+    int count; // times in a step
 
-    double flops() const { return 2.0 * m * n * k; } // of one
+    double flops() const { return 2.0 * m * n * k; } // of one product
 };
 
-// Every product that one step does through BLAS: for each linear layer the output, the gradient of its
-// input and that of its weight, and the same for the head, on at most head_rows rows at a time. rows:
-// tokens of a step, a multiple of head_rows. What attention multiplies is not among them.
+// Every product that one step computes through BLAS: for each linear layer the output, the gradient of its input and
+// the gradient of its weight. The same for the head, on at most head_rows rows at a time. rows: tokens of a step, a
+// multiple of head_rows. The products of attention are not included.
 std::vector<Product> training_products(const Blueprint& blueprint, int rows, int head_rows);
 
-// Parameters that take part in a matrix product: no norms, no biases, the embedding only as a tied head.
+// Parameters in matrix products: no norms, no biases, and the embedding only if it is also the head.
 double matmul_parameters(const Blueprint& blueprint);
 
-// Useful floating point operations of one step: 6 for each such parameter and token (2 forward, 4 back),
-// and attention's products over what a causal mask and windows leave, 2 forward and 4 back. What is computed again
-// rather than kept, and everything that is not a product, does not count.
+// Useful floating point operations of one step: 6 for each such parameter and token (2 forward, 4 backward), and
+// attention's products within the causal mask and the windows, 2 forward and 4 backward. Recomputation and operations
+// other than products do not count.
 double step_flops(const Blueprint& blueprint, int batch, int length);
 
 struct TrainingPlan {
     Blueprint blueprint;
     std::string encoding;
     int batch = 32;  // sequences of blueprint.context tokens
-    int rounds = 10; // counted ones; the first step is not
+    int rounds = 10; // timed ones; the first step is not timed
 };
 
 struct TrainingResult {
@@ -47,7 +47,7 @@ struct TrainingResult {
     std::vector<double> cube_sgemm;  // FLOP/s at 2048 x 2048 x 2048
 };
 
-// Interleaved: each round is one step, then the products. Runs on the threads that are set.
+// Interleaved: each round is one step, then the products. Runs on the current number of threads.
 TrainingResult measure_training(const TrainingPlan& plan);
 
 } // namespace ordo::bench

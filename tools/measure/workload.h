@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a model is given to do.
+// The work of a benchmark.
 #pragma once
 
 #include "ordo.h"
@@ -11,21 +11,21 @@
 
 namespace ordo::bench {
 
-// One point of the grid. Names and meanings are those of llama-bench: n_prompt tokens fed at once, or
-// n_gen tokens one at a time (one of the two is 0), after n_depth tokens that are not timed.
+// One point of the grid. Names and meanings are llama-bench's: n_prompt tokens fed at once, or n_gen tokens one at a
+// time (one of the two is 0), after n_depth tokens that are not timed.
 struct Workload {
     int n_prompt = 0;
     int n_gen = 0;
     int n_depth = 0;
     int n_threads = 1;
-    int n_parallel = 1; // sequences that are decoded together, each of so many tokens
+    int n_parallel = 1; // sequences decoded together, each of n_gen tokens
     CacheType cache = CacheType::f32;
 
     int tokens() const { return n_prompt + n_gen; } // of one sequence
     std::string name() const;                       // "pp512", "tg128 @ d1024", "tg128 x 8"
 };
-// Every prompt length, and every n_gen for every number of sequences, at every depth and thread count; a
-// length of 0 is no load.
+// Every prompt length, and every n_gen for every number of sequences, at every depth and thread count. A length of 0
+// gives no load.
 std::vector<Workload> workloads(std::span<const std::int64_t> prompts, std::span<const std::int64_t> gens,
                                 std::span<const std::int64_t> depths, std::span<const std::int64_t> threads,
                                 std::span<const std::int64_t> parallel);
