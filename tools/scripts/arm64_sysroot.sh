@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Unpacks what Debian has for ARM64 of the libraries that the build wants, for a cross compiler; needs no root, and what
-# is installed on this machine stays as it is. The names are those of Debian 12.
+# Unpacks Debian's ARM64 versions of the libraries that the build needs, for a cross compiler. It needs no root, and
+# leaves this machine's packages unchanged. The names are those of Debian 12.
 #   arm64_sysroot.sh FOLDER
 set -eu
 folder=$(realpath -m "$1")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Prints the card of a weight file that tools/scripts/weights.sh has trained: every figure in it is of the file or of
+# Prints the card of a weight file that tools/scripts/weights.sh has trained. Every figure comes from the file or from
 # LOG.
 #   tools/scripts/card.sh ORDO FILE LOG >CARD.md
 # LOG is the output of `ordo train --log`.
@@ -23,7 +23,7 @@ seen() { # and what it began with
     echo "$seen"
 }
 
-# What the run recorded of its recipe; files from before there was one have their command alone.
+# The recipe that the run recorded. Older files record only their command.
 recipe() {
     [ -n "$(of recipe.format)" ] || return 0
     echo "| recipe | $(optimizer), batch $(of batch), lr $(of lr) down to $(of recipe.min_lr) of it ($(of recipe.schedule)), warm-up $(of recipe.warmup), weight decay $(of recipe.weight_decay), clip $(of recipe.clip), dropout $(of recipe.dropout), positions $(randomised), products in $(products), seed $(of seed) |"
@@ -48,7 +48,7 @@ corpus, seed, order of the data and budget. Only the encoding differs. \`make we
 them again." ;;
 esac
 
-# A chart of the log's losses: a dot is the mean of the steps of a sixtieth of the run, an o the held-out loss.
+# A chart of the log's losses: a dot is the mean of the steps in a sixtieth of the run, an o the held-out loss.
 curve() {
     awk -F, -v rows=16 -v columns=60 '
     NR > 1 { last = $2 }
@@ -84,7 +84,7 @@ curve() {
     }' "$log"
 }
 
-# Here, not in the text below: what fails there goes unnoticed.
+# Computed here, because a failure in the text below would go unnoticed.
 chart=$(curve)
 command=$(printf '%s\n' "| command | \`$(of command)\` |" && recipe)
 sample=$("$ordo" generate -m "$file" -n 96 -s 1 -p "$prompt" -q)

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Proves what engine/README.md says of the floors, from the #include lines alone:
-#   - a file of the engine includes its own folder, lower floors and the public headers (ops may use kernels,
-#     which are on the same floor); a public header includes no more of ours than ordo.h, and that encoding.h;
-#   - a kernel knows of no threads, and an architecture of no ops or kernels;
-#   - above the engine stand models, then in tools measure, terminal, cli, model, train, lab and verbs, then bench, the
-#     mains, and tests, in that order; in tools/lab math, lab.h, drawing, study, the experiments (claims, shipped,
+# Proves engine/README.md's rules on floors, from the #include lines alone:
+#   - a file of the engine includes its own folder, lower floors and the public headers. ops may also use kernels,
+#     which are on the same floor. Of our headers, a public header includes only ordo.h, and ordo.h only encoding.h;
+#   - a kernel uses no threads, and an architecture no ops or kernels;
+#   - the floors above the engine have this order: models; in tools measure, terminal, cli, model, train, lab and verbs;
+#     bench; the mains; tests. In tools/lab it is math, lab.h, drawing, study, the experiments (claims, shipped,
 #     trained), report, and the files that gather them;
-#   - each foreign library comes in by its own door (engine/examples are other people's programs, and not looked at);
-#   - every encoding and every architecture that has a file is in its list;
-#   - a file starts with its licence and can be read at one reading.
+#   - each foreign library is included in one place (engine/examples are other people's programs, and are not checked);
+#   - every encoding and every architecture with a file is in its list;
+#   - a file starts with its licence and has a limited length.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -29,7 +29,7 @@ BEGIN {
     floor["formats"] = floor["training"] = floor["c"] = 6
     most = 400
 }
-# Of a path outside the engine; 0: of nothing that has an order.
+# The rank of a path outside the engine; 0 if it has no order.
 function rank(path) {
     if (path ~ /^models\//) return 7
     if (path ~ /^bench\//) return 12

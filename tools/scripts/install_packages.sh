@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs those of the named Debian packages that are missing; silent if none is.
+# Installs the missing ones of the named Debian packages; prints nothing if none is missing.
 #   install_packages.sh PACKAGE ...
 set -eu
 

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Writes the README's table of encodings between its two markers, from what `ordo encodings` says and
-# what bench/results holds (bench/README.md says how that was taken). --check: changes nothing, and
-# fails if the README holds another table.
+# Writes the README's table of encodings between its two markers, from `ordo encodings` and bench/results
+# (bench/README.md explains those figures). --check changes nothing, and fails if the README has another table.
 #   readme_table.sh [--check] [README]
 set -eu
 check=
@@ -22,14 +21,14 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 "$ordo" encodings --format csv >"$scratch/registered.csv"
-# Figures that were not taken yet leave their cells empty.
+# Cells without a measured figure stay empty.
 for name in seeds seeds-runs heldout-losses encodings; do
     if [ -e "$results/$name.csv" ]; then cp "$results/$name.csv" "$scratch/"; else : >"$scratch/$name.csv"; fi
 done
 
 rate=$(sed -n 's/.* at \([0-9.]*\) on .*/ (\1)/p' "$results/seeds-recipe.txt" 2>/dev/null || true)
 awk -v rate="$rate" '
-# Fields of a line of CSV into f[1..]; returns how many.
+# Splits a line of CSV into f[1..]; returns the number of fields.
 function fields(line, f,    n, c, i, quoted) {
     n = 1; f[1] = ""; quoted = 0
     for (i = 1; i <= length(line); ++i) {
@@ -59,7 +58,7 @@ function linked(paper,    n, i, part, out) { # "Press et al. 2022, arXiv 2108.12
 }
 function cell(text) { gsub(/\|/, "\\|", text); return text == "" ? "–" : text }
 function listed(list, value, label) { return value == "" ? list : list (list == "" ? "" : ", ") value (label == "" ? "" : " (" label ")") }
-# Lines of at most 100 characters.
+# Breaks text into lines of at most 100 characters.
 function fold(words,    n, i, part, line, folded) {
     n = split(words, part, " ")
     for (i = 1; i <= n; ++i) {
@@ -72,7 +71,7 @@ function interval(mean, half) {
     if (column(mean) == "") return ""
     return column(half) == "" ? sprintf("%+.3f", column(mean)) : sprintf("%+.3f ± %.3f", column(mean), column(half))
 }
-# Whether an interval leaves zero out: 1 above, -1 below, 0 neither.
+# Whether an interval excludes zero: 1 above, -1 below, 0 neither.
 function side(mean, half) { return column(half) == "" ? 0 : column(mean) - column(half) > 0 ? 1 : column(mean) + column(half) < 0 ? -1 : 0 }
 
 FNR == 1 {
@@ -83,7 +82,7 @@ FNR == 1 {
     sub(/.*\//, "", file)
     next
 }
-# The first parameter of a spec, which tells several of one encoding apart.
+# The first parameter of a spec, which tells several specs of one encoding apart.
 function first_parameter(spec) { sub(/^[^:]*:?/, "", spec); sub(/,.*/, "", spec); return spec }
 
 { fields($0, f) }

@@ -5,11 +5,11 @@
 #   [PRINT=1] tools/scripts/stories.sh ORDO CORPUS.txt FILE ...
 #   tools/scripts/stories.sh --documents CORPUS.txt TEXT.txt ...
 # For each FILE, it counts the stories that pass each test (the number in brackets is required):
-#   spell   no word occurs in CORPUS.txt fewer than three times (18 of 20)
-#   prose   it is no verse: more than six lines have a median of 45 bytes or more (20)
-#   end     it ends by itself (18)
+#   spell   no word occurs in CORPUS.txt fewer than three times (18 of 20);
+#   prose   it is not verse: more than six lines have a median of 45 bytes or more (20);
+#   end     it ends by itself (18);
 #   hero    its second half has the most frequent capitalised word of the first half, apart from I and from words that
-#           begin a sentence there (16)
+#           begin a sentence there (16).
 # With PRINT, it prints the stories. The exit code is 1 if a FILE has too few of any. A llama2.c file, NAME.bin, needs
 # its tokenizer, tok512.bin, next to it.
 # With --documents, it judges existing texts by the same rules: all documents of each TEXT.txt, and those with each of
@@ -34,12 +34,12 @@ opening() { # SEED
 
 openings=$(for number in 1 2 3 4; do opening "$number"; done)
 
-# The words of the corpus that it has often enough, once for all files.
+# The words that the corpus has often enough, computed once for all files.
 tr '[:upper:]' '[:lower:]' <"$corpus" | tr -cs "[:lower:]'" '\n' | sed "s/^'*//; s/'*\$//" |
     awk '{ ++count[$0] } END { for (word in count) if (count[word] >= 3) print word }' >"$work/known"
 
-# Of stories on stdin, each followed by a line <|endoftext|>, or <|cut|> if it did not end by itself: a line each of the
-# four figures above, the number of its opening (0: another) and the words that are rare.
+# Reads stories on stdin, each followed by a line <|endoftext|>, or <|cut|> if it did not end by itself. Prints a line
+# for each: the four figures above, the number of its opening (0: another) and its rare words.
 judge() {
     OPENINGS=$openings awk '
     NR == FNR { known[$0] = 1; next }
@@ -62,7 +62,7 @@ judge() {
         }
         return out
     }
-    # Capitalised words of a text that begin no sentence in it, nor what somebody says, counted.
+    # Counts the capitalised words of a text that begin neither a sentence nor quoted speech.
     function names(text, count,    start, word) {
         start = 1
         while (match(text, /[A-Za-z\047]+|[.!?"\n]/)) {
@@ -95,7 +95,7 @@ judge() {
     }' "$work/known" -
 }
 
-# Of the lines of judge: how many of how many stories, all or of one opening, with Wilson's 95 % interval of the heroes.
+# From the lines of judge: the counts over all stories or one opening, with Wilson's 95 % interval for heroes.
 counted() { # WHAT [OPENING]
     awk -v what="$1" -v opening="${2:-}" '
     opening == "" || $5 == opening { ++n; spell += $1; prose += $2; end += $3; hero += $4 }

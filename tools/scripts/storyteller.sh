@@ -5,8 +5,8 @@
 #   [TOKENS=N] [PRODUCTS=f32|bf16] [WORK=DIR] [PEER=MODEL] tools/scripts/storyteller.sh ORDO CORPUS_DIR OUT_DIR
 # CORPUS_DIR holds tiny.train.txt and tiny.val.txt, and for the first tokenizer simple.train.txt and simple.val.txt,
 # each as it is or with .xz. It uses one thread, and continues from a checkpoint in WORK (build/storyteller). The file
-# goes to OUT_DIR with its card, which prints twenty stories with the counts of stories.sh, and counts those of PEER,
-# another model. bf16 is faster where the machine multiplies pairs of bf16, and gives other bits.
+# goes to OUT_DIR with its card. The card has twenty stories with the counts of stories.sh, and the counts of PEER,
+# another model. bf16 is faster on a machine that multiplies pairs of bf16, and gives other bits.
 set -eu
 [ $# -eq 3 ] || { sed -n '3,9p' "$0"; exit 2; }
 ordo=$1 corpus=$2 out=$3
@@ -25,7 +25,7 @@ text() { # NAME: its path, unpacked if need be
 train=$(text tiny.train.txt)
 val=$(text tiny.val.txt)
 
-# What a leg began with stays beside its checkpoint, until both go.
+# The starting point of a leg stays next to its checkpoint until both are removed.
 if [ ! -e "$work/storyteller.checkpoint" ]; then
     rm -f "$work/before.safetensors" "$work/storyteller.csv"
     [ ! -e "$out/storyteller.safetensors" ] || cp "$out/storyteller.safetensors" "$work/before.safetensors"

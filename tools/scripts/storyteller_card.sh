@@ -39,7 +39,7 @@ if [ -n "${DOCUMENTS:-}" ]; then
         # shellcheck disable=SC2086  # split at line breaks alone
         "$tools/stories.sh" --documents "$corpus" $DOCUMENTS
     )
-    # Each of the four openings stands before five of the twenty.
+    # Each of the four openings begins five of the twenty.
     without=$(printf '%s\n' "$judged" | awk -F "'" '
         /^  that begin / { there[$2] += !/: none$/ }
         END { for (opening in there) n += 5 * !there[opening]; print n + 0 }')

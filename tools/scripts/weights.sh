@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Trains the shipped weights: one architecture, one corpus, one seed, one order and one budget; only the encoding
-# differs. The last weights of a run are kept. `make weights CORPUS=DIR` calls this script, and so does
-# `make seeds CORPUS=DIR`, whose further seeds separate the effect of an encoding from chance.
+# differs. The last weights of a run are kept. `make weights CORPUS=DIR` and `make seeds CORPUS=DIR` call this script.
+# Further seeds separate the effect of an encoding from chance.
 #   [SEEDS="1 2 3"] [TOKENS=N] [PRODUCTS=bf16|f32] [WORK=DIR] weights.sh ORDO CORPUS_DIR OUT_DIR [NAME ...]
 # CORPUS_DIR holds simple.train.txt and simple.val.txt, each as it is or with .xz. bench/README.md explains the recipe.
 # Its products are in bf16, which needs a machine that multiplies pairs of bf16. PRODUCTS=f32 works on any machine (over

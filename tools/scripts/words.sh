@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Counts how the words of documents and comments read: sentences of more than 30 words, and in 1,000 words how often
-# "what", "that which", "those that" and "one that" stand. Prints a line for each document and public header and one
-# for the comments of each other folder; with -v, a line for every file. Fails only on lines of prose or comments of
-# more than 120 columns. Tables and code blocks of Markdown are not counted.
+# Counts how the words of documents and comments read: the sentences of more than 30 words, and in 1,000 words the
+# stilted phrases that count() below names. Prints a line for each document and public header, and a line for the
+# comments of each other folder; with -v, a line for every file. Fails only if a line of prose or comments has more than
+# 120 columns. Tables and code blocks of Markdown are not counted.
 #   tools/scripts/words.sh [-v] [FILE ...]
 set -eu
 each=
