@@ -19,7 +19,7 @@ run() {
     "$program" bench "$@" --encodings none -p 512 -n 64 --format csv -q | awk -F, -v which="$which" '
         { gsub(/"/, "") }
         NR == 1 { for (i = 1; i <= NF; i++) { at[$i] = i - NF }; next }
-        # From the end: the name of the processor may hold commas.
+        # Counts fields from the end, because the processor's name may contain commas.
         { print which, $(NF + at["model_type"]), $(NF + at["type"]),
                 ($(NF + at["n_prompt"]) > 0 ? "prefill" : "decode"), $(NF + at["median_ts"]) }' >> "$rows"
 }
@@ -42,7 +42,7 @@ for trunk in file llama15m llama110m; do
     done
 done
 
-# The n-th line of one kind belongs to the n-th of the other.
+# The n-th line of one kind belongs to the n-th line of the other.
 python3 - "$rows" << 'END'
 import collections, statistics, sys
 found = collections.defaultdict(list)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Ordo beside llama.cpp on the same GGUF files, in turns: prefill, decode, decode after 1,024 tokens, and a process from
-# its start to its first token with the memory that it held. Prints a table of medians [ranges] in tokens a second, of
-# the process in seconds and MB, and of the ratios of one round: above 1 Ordo is better.
+# Compares Ordo with llama.cpp on the same GGUF files, in turns: prefill, decode, decode after 1,024 tokens, and a
+# process from its start to its first token, with its peak memory. Prints a table of medians [ranges]: tokens per
+# second, seconds and MB of the process, and ratios within one round. A ratio above 1 means that Ordo is better.
 #   bench/peers.sh [OPTION ...] BUILD FILE.gguf ...
-# --llama-bench PROGRAM   llama.cpp's llama-bench; given again, another version. Without one Ordo is measured alone
-# --llama-cli PROGRAM     its llama-completion (llama-cli in older versions), for the process as a whole
+# --llama-bench PROGRAM   llama.cpp's llama-bench; repeat it for another version. Without it, only Ordo is measured.
+# --llama-cli PROGRAM     its llama-completion (llama-cli in older versions), for the process as a whole.
 # --rounds N              [5]
 # --threads N             [2]
-# --beside N              N loops keep processors busy at the same time, as other programs would [0]
+# --beside N              N busy loops run at the same time, as other programs would [0].
 # --ordo "OPTION ..."     more for `ordo bench`, such as "--cache-type f16"
 set -euo pipefail
 
@@ -100,7 +100,7 @@ def info(path):
     return dict(line.split(": ", 1) for line in output([ordo, "info", path]).splitlines() if ": " in line and line[0] != " ")
 
 
-# Older versions know no depth.
+# Older versions have no option for depth.
 deep = [engine for engine in benches if "--n-depth" in output([engine, "--help"])]
 encoding_of = {file: info(file)["encoding"].split(":")[0] for file in files}
 print("| file | work | Ordo | another | | ratio |\n|---|---|--:|---|--:|--:|")

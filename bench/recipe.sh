@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The sweep that the recipe of the shipped weights is from (README.md, "The training recipe"): one change of a base at a
-# time, on equal tokens of one text in one order, judged by bits per byte of the held-out text.
+# The sweep behind the recipe of the shipped weights (README.md, "The training recipe"): one change of a base at a time,
+# with equal tokens of one text in one order, judged by bits per byte of the held-out text.
 #   [ENCODINGS="rope none"] [TOKENS=N] [WORK=DIR] bench/recipe.sh ORDO CORPUS_DIR [NAME ...]
 # CORPUS_DIR holds simple.train.txt and simple.val.txt. Runs one after the other on one thread, in the order of the
-# table below or of the names given, goes on from checkpoints in WORK (build/recipe), and leaves a run alone that is
-# done. Prints what is done as rows of CSV; a run with --isa is the same run with other kernels, which shows the effect
-# of rounding alone.
+# table below or of the given names. Continues from checkpoints in WORK (build/recipe), and skips finished runs. Prints
+# finished runs as rows of CSV. A run with --isa is the same run with other kernels; it shows the effect of rounding
+# alone.
 set -eu
 [ $# -ge 2 ] || { sed -n '3,9p' "$0"; exit 2; }
 ordo=$1

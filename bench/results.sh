@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Takes the figures of bench/results again, or some of them. bench/README.md says what they mean; for those that
-# are times the machine should be doing nothing else.
+# Measures the figures of bench/results again, or some of them. bench/README.md explains them. Run it on an idle machine
+# for the figures that are times.
 #   results.sh BUILD [losses|heldout|accuracy|encodings|training ...]
 set -eu
 [ $# -ge 1 ] || { sed -n '3,5p' "$0"; exit 2; }
@@ -24,8 +24,7 @@ machine() {
     } >"$results/machine.txt"
 }
 
-# The README's losses: of the runs that were kept (seeds.sh), and of the shipped files of one trunk on
-# weights/heldout.txt.
+# The README's losses: of the kept runs (seeds.sh), and of the shipped files of one trunk on weights/heldout.txt.
 losses() {
     "$ordo" lab compare -q --out "$scratch/kept" >"$scratch/found"
     cp "$scratch/kept/compare-loss.csv" "$results/seeds.csv"
@@ -34,13 +33,13 @@ losses() {
     for file in weights/*.safetensors; do
         [ "$file" = weights/storyteller.safetensors ] || files="$files --model $file"
     done
-    # --quick shortens the measurement at four times the trained length alone: no document has more than 4,096 tokens.
+    # --quick shortens only the measurement at four times the trained length: no document has more than 4,096 tokens.
     # shellcheck disable=SC2086  # names without spaces
     "$ordo" lab compare -q --quick --out "$scratch/shipped" $files >"$scratch/found"
     cp "$scratch/shipped/compare-loss.csv" "$results/heldout-losses.csv"
 }
 
-# perplexity's columns, with the file and its encoding before them.
+# perplexity's columns, after the file and its encoding.
 heldout() {
     for file in weights/*.safetensors; do
         [ -e "$file" ] || { echo "results: weights/: expected weight files, found none" >&2; exit 1; }
@@ -53,7 +52,7 @@ heldout() {
     cp "$scratch/heldout" "$results/heldout.csv"
 }
 
-# What each weight type costs, as convert records it.
+# The loss of accuracy of each weight type, as convert records it.
 accuracy() {
     recorded() { sed -n "s/^  accuracy\.$1: //p" "$scratch/info"; }
     echo "file,dtype,bytes,tokens,kl,top1" >"$scratch/accuracy"

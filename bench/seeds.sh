@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Separates the effect of an encoding from chance: trains two more seeds of the six encodings that are compared most,
-# with the budget of the shipped files, which are the first seed of all. From the findings of `ordo lab compare`, it
-# writes bench/results/seeds*: the losses of each run by document, and their comparison.
+# Separates the effect of an encoding from chance. Trains two more seeds of the six most compared encodings, with the
+# budget of the shipped files, which are the first seed. From the findings of `ordo lab compare`, it writes
+# bench/results/seeds*: the losses of each run by document, and their comparison.
 #   [WORK=DIR] [SEEDS="2 3"] seeds.sh BUILD CORPUS_DIR [NAME ...]
 #   TOKENS=N [WORK=DIR] [SEEDS="1 2 3"] seeds.sh BUILD CORPUS_DIR NAME ...
 # With TOKENS, the runs have another budget than the shipped files. Their results go to bench/results/tokens-N, and the
 # README's table stays the same.
-# The weights stay in WORK (build/weights/seeds, with TOKENS build/weights/tokens-N); they are too many to ship.
-# Existing files of this budget are not trained again. Results of runs with the same recipe stay when WORK has no
-# weights of them.
+# The weights stay in WORK (build/weights/seeds, with TOKENS build/weights/tokens-N); they are too large to ship.
+# Existing files of this budget are not trained again. Results of runs with the same recipe stay even if WORK lacks
+# their weights.
 set -eu
 [ $# -ge 2 ] || { sed -n '3,12p' "$0"; exit 2; }
 ordo=$(readlink -f "$1")/ordo

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Whether a change made anything slower: prefill and decode with each encoding that two builds share, and training with
-# three of them, in turns, another build first in every round. ENCODINGS names each once. Medians and quartiles of the
-# ratios of one round: above 1 the first build is faster.
+# Checks whether a change made anything slower: prefill and decode with each encoding that two builds share, and
+# training with three of them. The builds alternate, and the first one changes in every round. ENCODINGS names each
+# once. Prints medians and quartiles of the ratios of one round: above 1 the first build is faster.
 #   bench/turns.sh BINARY OTHER_BINARY [ROUNDS] [ENCODINGS]
 set -euo pipefail
 
@@ -40,7 +40,7 @@ def rates(which, number):
     found = {}
     for row in csv.DictReader(open(f"{scratch}/bench-{which}-{number}.csv")):
         test = "prefill" if int(row["n_prompt"]) else "decode"
-        # By the name alone: the canonical keys behind it may be others in another build.
+        # Uses the name alone: another build may write other canonical keys after it.
         found[test, row["encoding"].split(":")[0]] = float(row["median_ts"])
     for encoding in ("none", "rope", "alibi"):
         steps = csv.DictReader(open(f"{scratch}/train-{which}-{number}-{encoding}.csv"))

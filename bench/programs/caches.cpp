@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// bench_caches: what it costs in accuracy to keep keys and values as less than f32.
+// bench_caches: the loss of accuracy if keys and values are stored in less than f32.
 #include "bench/programs/program.h"
 #include "layers/cache_format.h"
 #include "tools/cli/inputs.h"

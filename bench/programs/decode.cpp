@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// bench_decode: runs a small random model for a number of tokens and prints nothing: what
-// tests/callgrind counts the instructions of.
+// bench_decode: runs a small random model for a number of tokens and prints nothing. tests/callgrind counts its
+// instructions.
 #include "bench/programs/program.h"
 #include "model/model.h"
 
@@ -36,8 +36,8 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Decode", options}, common_group};
 
-// As large models are: wider than a panel, two query heads to a key head, gated. 393,216 weights in
-// layers, 65,536 in the head.
+// The shape of large models: wider than a panel, two query heads for a key head, gated. 393,216 weights in layers,
+// 65,536 in the head.
 Blueprint trunk() {
     Blueprint b;
     b.vocab_size = 512;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// bench_hosts: many threads of one process, each with a session of its own.
+// bench_hosts: many threads of one process, each with its own session.
 #include "bench/programs/program.h"
 #include "core/parallel.h"
 #include "core/timer.h"
@@ -36,7 +36,7 @@ constexpr Option options[] = {
 };
 constexpr OptionGroup groups[] = {{"Hosts", options}, common_group};
 
-// Seconds until each of so many threads, with so many of OpenMP's, has fed three chunks.
+// Seconds until each of `hosts` threads, with `threads` OpenMP threads each, has fed three chunks.
 double seconds(const Model& model, int hosts, int threads) {
     constexpr int feeds = 3, tokens = 64;
     const Clock::time_point start = Clock::now();

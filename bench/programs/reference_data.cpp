@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// bench_reference_data: what a run of `ordo train` starts from and reads, written down for another
-// trainer, so that the two can be compared (bench/torch_reference.py). One safetensors file: the first
-// weights, the windows of every step in order, those of the held-out text, the schedule as metadata.
+// bench_reference_data: writes the inputs of a run of `ordo train` for another trainer, so that the two can be compared
+// (bench/torch_reference.py). One safetensors file holds the initial weights, the windows of every step in order, the
+// windows of the held-out text, and the schedule as metadata.
 #include "bench/programs/program.h"
 #include "core/error.h"
 #include "io/safetensors.h"
@@ -48,7 +48,7 @@ std::string record(const Safetensors& file, std::string_view key, std::string_vi
     return std::string(fallback);
 }
 
-// The options of the recorded run; what is not recorded has the default that train.h gives it.
+// The options of the recorded run. Unrecorded options have their defaults from train.h.
 train::Options options_of(const Arguments& arguments, const Safetensors& file) {
     const auto whole = [&](std::string_view key, std::string_view fallback = {}) {
         return parse_integer(record(file, key, fallback), key, 0, std::int64_t{1} << 40);
@@ -67,8 +67,8 @@ train::Options options_of(const Arguments& arguments, const Safetensors& file) {
     return o;
 }
 
-// The reference steps as AdamW does, in f32, with the rest as train.h has it: a run of another method is none to
-// compare with.
+// The reference uses AdamW in f32, with train.h's defaults for the rest. Refuses runs of another method, which could
+// not be compared.
 void require_method_of_reference(const Safetensors& file, const train::Options& o) {
     Metadata expected = train::method(o);
     expected.insert({{"recipe.products", "f32"},
@@ -84,7 +84,7 @@ void require_method_of_reference(const Safetensors& file, const train::Options& 
                  ", which the reference follows, found ", value);
 }
 
-// Windows of context + 1 tokens, as floats, which hold every token id exactly.
+// Windows of context + 1 tokens, as floats. Floats represent every token id exactly.
 class Windows {
 public:
     explicit Windows(int context) : context_(context) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// bench_training: tokens per second of training, and how much of the machine's sgemm that is.
+// bench_training: tokens per second of training, and the fraction of the machine's sgemm rate that training reaches.
 #include "tools/measure/training.h"
 #include "bench/programs/program.h"
 #include "core/parallel.h"
