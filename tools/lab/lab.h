@@ -119,7 +119,6 @@ const Experiment& find_experiment(std::string_view name);
 
 // Runs an experiment and checks its result: as many cells as columns, as many y as x, a file name for each table and
 // picture, and at least one finding.
-// each, at least one sentence that was found.
 Result run(const Experiment& experiment, const Request& request);
 
 } // namespace ordo::lab

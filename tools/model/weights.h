@@ -54,7 +54,7 @@ std::filesystem::path find_weights(const std::string& spec, bool force);
 
 // Whether the command line names a model.
 bool names_model(const Arguments& arguments);
-// Throws Error(usage) if it names none. Use it for kinds without shipped file: "a model with a mask token, such as
+// Throws Error(usage) if it names none. kind: one without a shipped file, "a model with a mask token, such as
 // BERT".
 void expect_model(const Arguments& arguments, std::string_view kind);
 

@@ -27,7 +27,7 @@ private:
 };
 
 // Empty without --chat. Changes the request to stop at the end of an answer. Throws Error(usage) for a model without
-// chat template, Error(model) for a template in an unknown form.
+// a chat template, Error(model) for a template in an unknown form.
 std::optional<Chat> begin_chat(const Arguments& arguments, const Model& model, GenerateRequest& request);
 
 // Without --chat and --raw, reports on stderr that the model has a chat template.

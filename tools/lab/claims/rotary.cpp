@@ -40,8 +40,8 @@ double aligned(const LooseEncoding& rope, int d, int distance) {
     return scores(rope, ones, ones, d, distance, 0)[0] / d;
 }
 
-// Mean of |S_j|, where S_j is the sum over the first j pairs of exp(i distance theta). The score is at most max
-// |h_(j+1) - h_j| times the sum of |S_j| (RoFormer, eq. 37), where h_j is the product of the j-th pairs.
+// Mean of |S_j|, where S_j is the sum over the first j pairs of exp(i distance theta). The score is at most
+// max |h_(j+1) - h_j| times the sum of |S_j| (RoFormer, eq. 37), where h_j is the product of the j-th pairs.
 double bound(const Vector& frequencies, int distance) {
     std::complex<double> sum;
     double total = 0;

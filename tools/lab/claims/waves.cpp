@@ -87,8 +87,8 @@ Picture each_position(const Table& table) {
             "dimension", "value added, each curve 2.5 above the one before", std::move(curves)};
 }
 
-// The query PE(p) rotated by 5 positions asks for the word 5 places on. At each offset it scores the mean of cos(w
-// (offset - 5)) over the frequencies w, because PE(p + k) is PE(p) rotated by k.
+// The query PE(p) rotated by 5 positions asks for the word 5 places on. At each offset it scores the mean of
+// cos(w (offset - 5)) over the frequencies w, because PE(p + k) is PE(p) rotated by k.
 constexpr int asked_offset = 5, most_offset = 64;
 
 double found_at(int width, int offset) {

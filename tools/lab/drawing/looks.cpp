@@ -63,7 +63,7 @@ std::vector<Look> looks_of(const Curves& curves) {
     std::vector<int> encodings;
     std::map<int, std::size_t> seen; // how many marks of an encoding are in use
     for (const Series& series : curves.series) encodings.push_back(encoding_of(series.label));
-    // Next to rope itself, rope-none is another rope, whichever comes first.
+    // If rope itself is in the picture, rope-none counts as a variant of it, whichever comes first.
     const auto registered = registered_encodings();
     const auto is_itself = [&](std::size_t i) {
         return encodings[i] >= 0 && curves.series[i].label == registered[static_cast<std::size_t>(encodings[i])]->name;

@@ -24,8 +24,8 @@ std::string markdown_of(const Experiment& experiment, const Result& result, cons
 // Escapes text for Markdown, in which < begins a tag and [ a link.
 std::string escaped_markdown(std::string_view text);
 
-// The tables, then the numbers of the pictures, one after another. If there are several, each follows a line "# NAME:
-// TITLE".
+// The tables, then the numbers of the pictures, one after another. If there are several, each follows a line
+// "# NAME: TITLE".
 std::string csv_of(const Result& result);
 
 std::string json_of(const Experiment& experiment, const Result& result, const std::string& command);

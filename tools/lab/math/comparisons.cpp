@@ -40,8 +40,8 @@ double all_within(double bound, const Weights& weights) {
 
 } // namespace
 
-// Groups i = 1 .. k have n_i values and variances s_i^2; s^2 is pooled, and v = sum (n_i - 1). Then (v ln s^2 - sum
-// (n_i - 1) ln s_i^2) / (1 + (sum 1 / (n_i - 1) - 1 / v) / (3 (k - 1))) is nearly chi-square with k - 1 degrees.
+// Groups i = 1 .. k have n_i values and variances s_i^2; s^2 is pooled, and v = sum (n_i - 1). Nearly chi-square with
+// k - 1 degrees: (v ln s^2 - sum (n_i - 1) ln s_i^2) / (1 + (sum 1 / (n_i - 1) - 1 / v) / (3 (k - 1))).
 Spread pooled_spread(std::span<const Vector> groups) {
     Spread out;
     double squares = 0, logs = 0, inverses = 0;
@@ -81,8 +81,8 @@ double student_beyond(double t, int degrees) {
     return std::max(0.0, 1 - student_within(std::abs(t), degrees));
 }
 
-// The estimated spread is s times the true one, where s^2 = chi^2 / degrees. With v = degrees, s has the density 2
-// (v/2)^(v/2) / Gamma(v/2) s^(v-1) exp(-v s^2 / 2).
+// The estimated spread is s times the true one, where s^2 = chi^2 / degrees. With v = degrees, s has the density
+// 2 (v/2)^(v/2) / Gamma(v/2) s^(v-1) exp(-v s^2 / 2).
 double dunnett_within(double t, std::span<const double> weights, int degrees) {
     Weights counts;
     for (const double weight : weights) ++counts[weight];

@@ -40,8 +40,8 @@ Mean mean_of_clusters(std::span<const double> values, std::span<const int> clust
 Mean mean_of_sums(std::span<const double> sums, std::span<const double> counts);
 Difference error_of_sums(std::span<const double> sums, std::span<const double> counts);
 
-// A probability of which `right` of `of` trials came true: Wilson's score interval (Wilson 1927), which stays in [0,
-// 1]. of >= 1.
+// A probability of which `right` of `of` trials came true: Wilson's score interval (Wilson 1927), which stays in
+// [0, 1]. of >= 1.
 Interval wilson(std::int64_t right, std::int64_t of);
 
 // The mean of proportions in [0, 1], one for each run.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Does a model know word order? The three questions of Ben Kurzion's "Investigating Transformer Positional Encodings",
-// with causal attention and correct gradients. Baselines, without which the answers mean nothing, accompany them. A
-// fourth question needs word order for its answer.
+// with causal attention and correct gradients. Baselines, without which the answers mean nothing, accompany them.
+// A fourth question needs word order for its answer.
 #include "io/base_name.h"
 #include "io/file.h"
 #include "tools/lab/claims/study.h"
