@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products: what they compute, the same bits for any number of threads, and an end where memory has one.
+// Products: their values, the same bits for any number of threads, and an error if memory is limited.
 #include "core/blas.h"
 #include "core/parallel.h"
 #include "core/random.h"
@@ -23,8 +23,8 @@ struct Sizes {
     int m, n, k;
 };
 
-// Around the sizes at which OpenBLAS itself cuts a sum differently for each number of threads: above 384 and no
-// multiple of 8; feed-forward widths of known models; few rows, few columns; training's long sums over rows.
+// Covers the sizes at which OpenBLAS splits a sum differently for each number of threads: above 384 and not multiples
+// of 8. Also feed-forward widths of known models, few rows, few columns, and training's long sums over rows.
 const Sizes sizes[] = {{1, 1, 1},        {9, 64, 500},    {33, 96, 683},   {50, 17, 1365}, {256, 288, 500},
                        {64, 128, 2730},  {450, 500, 77},  {128, 500, 450}, {500, 64, 450}, {384, 192, 1001},
                        {300, 1200, 385}, {17, 2304, 768}, {192, 576, 2047}};
@@ -34,7 +34,7 @@ void fill(Tensor& t, std::uint64_t stream) {
     for (std::size_t i = 0; i < t.size(); ++i) t.data()[i] = static_cast<float>(random.normal(i));
 }
 
-// a, b and c of a product with some space between rows.
+// a, b and c of a product, with gaps between their rows.
 struct Operands {
     Operands(const Sizes& s, Transpose ta, Transpose tb)
         : a(ta == Transpose::no ? s.m : s.k, (ta == Transpose::no ? s.k : s.m) + 3),
@@ -75,7 +75,7 @@ TEST_F(Products, HaveTheSameBitsForAnyNumberOfThreads) {
         for (const Transpose ta : both)
             for (const Transpose tb : both)
                 for (const float beta : {0.0f, 1.0f}) {
-                    if (beta == 1 && ta == tb) continue; // half of them are enough
+                    if (beta == 1 && ta == tb) continue; // half of the cases are enough
                     const std::vector<float> one = product(s, ta, tb, beta, 1, false);
                     for (const int threads : {2, 3, 4, 8})
                         for (const bool in_team : {false, true}) {
@@ -102,7 +102,7 @@ TEST_F(Products, AgreeWithDoubles) {
                         ASSERT_NEAR(found[static_cast<std::size_t>(i * o.c.cols() + j)], expected,
                                     1e-5 * std::sqrt(s.k) + 1e-5);
                     }
-                for (int i = 0; i < s.m; ++i) // and nothing beside c
+                for (int i = 0; i < s.m; ++i) // nothing outside c changes
                     EXPECT_EQ(found[static_cast<std::size_t>(i * o.c.cols() + s.n)], o.c.view().row(i)[s.n]);
             }
 }
@@ -112,7 +112,7 @@ TEST_F(Products, OfManyThreadsAtOnceAreRight) {
     const std::vector<float> expected = product(s, Transpose::no, Transpose::yes, 0, 1, false);
     std::vector<std::thread> hosts;
     std::atomic<int> wrong{0};
-    for (int i = 0; i < 64; ++i) // more than there are buffers
+    for (int i = 0; i < 64; ++i) // more threads than buffers
         hosts.emplace_back([&] {
             for (int repeat = 0; repeat < 5; ++repeat)
                 wrong += product(s, Transpose::no, Transpose::yes, 0, 2, false) != expected;
@@ -127,14 +127,14 @@ TEST(ProductTiles, CoverAllAndAreNotTooMany) {
         EXPECT_GT(tiles.rows, 0);
         EXPECT_GT(tiles.cols, 0);
     }
-    EXPECT_GE(detail::tiles_of(4, 4, 4).cols, 4); // not worth a second thread
+    EXPECT_GE(detail::tiles_of(4, 4, 4).cols, 4); // too small for a second thread
     EXPECT_LT(detail::tiles_of(256, 2304, 768).cols, 2304 / 2);
     EXPECT_LT(detail::tiles_of(8192, 192, 576).rows, 8192 / 2);
 }
 
 #ifndef ORDO_INTERNAL_GEMM
 
-// Virtual memory of this process: all of it, or its data.
+// The virtual memory of this process, or its data segment.
 rlim_t in_use(const char* what) {
     std::ifstream file("/proc/self/status");
     std::string word;
@@ -147,7 +147,7 @@ rlim_t in_use(const char* what) {
     return 0;
 }
 
-// OpenBLAS by itself asks for its buffers for ever.
+// On its own, OpenBLAS would ask for its buffers forever.
 TEST_F(Products, EndWhereMemoryIsLimited) {
     if (test::is_sanitized()) GTEST_SKIP() << "a sanitizer needs the address space for itself";
     for (const auto& [resource, name] : {std::pair{RLIMIT_AS, "VmSize:"}, {RLIMIT_DATA, "VmData:"}})
@@ -160,7 +160,7 @@ TEST_F(Products, EndWhereMemoryIsLimited) {
                 const rlim_t most = in_use(name) + (megabytes << 20);
                 const rlimit limit{most, most};
                 ::setrlimit(resource, &limit);
-                try { // three products at once, where threads can be made
+                try { // three products at once, if threads can be created
                     gemm(o.in_a(), Transpose::no, o.in_b(), Transpose::yes, o.out());
                     if (megabytes < 100) ::_exit(0);
                     std::vector<std::thread> hosts;
@@ -174,7 +174,7 @@ TEST_F(Products, EndWhereMemoryIsLimited) {
                 } catch (const Error& error) {
                     ::_exit(error.code == ErrorCode::limit ? 0 : 2);
                 } catch (const std::system_error&) {
-                    ::_exit(0); // no thread
+                    ::_exit(0); // the thread could not be created
                 } catch (const std::bad_alloc&) {
                     ::_exit(0);
                 }

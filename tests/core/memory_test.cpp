@@ -16,7 +16,7 @@ TEST(Memory, WhatIsAtLeastHalfAHugePageCanLieOnHugePages) {
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % huge_page, 0u) << bytes;
         EXPECT_TRUE(std::all_of(memory, memory + bytes, [](unsigned char byte) { return byte == 0; })) << bytes;
         EXPECT_EQ(mapped_bytes(), before + bytes);
-        std::fill_n(memory, bytes, static_cast<unsigned char>(1)); // all of it is there
+        std::fill_n(memory, bytes, static_cast<unsigned char>(1)); // all of it can be written
         unmap(memory, bytes);
     }
     EXPECT_EQ(mapped_bytes(), before);
@@ -36,7 +36,7 @@ TEST(Memory, IsCountedInThePlaceOfTaken) {
 TEST(Memory, IsTakenAgainWhereNobodyCounts) {
     count_bytes([] { return Tensor(3, 5); });
     Tensor tensor(3, 5);
-    tensor.data()[14] = 1; // which is there
+    tensor.data()[14] = 1; // the memory exists
     EXPECT_EQ(tensor.view().row(2)[4], 1);
 }
 

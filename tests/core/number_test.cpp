@@ -24,7 +24,7 @@ TEST(Number, HasDigitsOrDecimalsThatAreAskedFor) {
     EXPECT_EQ(rounded_text(1234567, 6), "1.23457e+06");
     EXPECT_EQ(fixed_text(2.0 / 3, 2), "0.67");
     EXPECT_EQ(fixed_text(1e22, 0), "10000000000000000000000");
-    // 2^-1074, the smallest double, has as many places as its exponent says.
+    // 2^-1074, the smallest double, has as many decimal places as its exponent.
     EXPECT_EQ(number_text(0x1p-1074, std::chars_format::fixed).size(), 2u + 324u);
     EXPECT_EQ(fixed_text(0x1p-1074, 1074).size(), 2u + 1074u);
 }

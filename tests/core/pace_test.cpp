@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which way passes run, by times that are made up: a team or alone, whichever is faster, and the other seldom.
+// The choice between a team and a single thread, with made-up times: the faster way runs, and the other is tried
+// rarely.
 #include "core/pace.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@ namespace {
 
 constexpr double us = 1e-6;
 
-// Passes that took so long by a team and alone; how many of them ran alone.
+// Runs passes that take this long with a team and alone, and returns the number that ran alone.
 int passes(Pace& pace, int count, double team_seconds, double alone_seconds) {
     int alone = 0;
     for (int i = 0; i < count; ++i) {
@@ -50,7 +51,7 @@ TEST(Pace, LongPassesAreNotTriedAlone) {
     EXPECT_GT(passes(pace, 100, 50 * us, 30 * us), 50) << "until they are short";
 }
 
-// One that was held up among those that are compared decides nothing.
+// A single delayed pass among those compared does not change the choice.
 TEST(Pace, APassThatWasHeldUpDecidesNothing) {
     for (int held_up = 0; held_up < 40; ++held_up) {
         Pace pace;

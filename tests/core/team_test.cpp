@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Teams: every index once, whoever comes late; who waits spins for a bounded time and sleeps; how many threads a team
-// gets. Nothing here depends on how fast anything is. The names say Thread: these run under the thread sanitizer.
+// Teams: every index runs once even if threads are late, waiting threads spin for a bounded time and then sleep, and a
+// team gets a bounded number of threads. No test depends on speed. The names contain Thread, which selects them for the
+// thread sanitizer.
 #include "core/parallel.h"
 
 #include <atomic>
@@ -30,7 +31,7 @@ private:
 };
 
 TEST_F(TeamThreads, EveryIndexIsComputedOnce) {
-    for (const int threads : {1, 2, 3, 8, 70}) { // more than a loop has parts, too
+    for (const int threads : {1, 2, 3, 8, 70}) { // also more threads than a loop has parts
         set_threads(threads);
         for (const std::ptrdiff_t n : {0, 1, 2, 7, 64, 65, 1000}) {
             std::vector<std::atomic<int>> fixed(static_cast<std::size_t>(n)), dynamic(static_cast<std::size_t>(n));
@@ -50,7 +51,7 @@ TEST_F(TeamThreads, EveryIndexIsComputedOnce) {
     }
 }
 
-// A loop reads what the loop before it wrote, whichever threads computed that.
+// A loop reads the output of the loop before it, whichever threads computed that.
 TEST_F(TeamThreads, LoopsFollowEachOther) {
     set_threads(3);
     std::vector<int> a(300), b(300);
@@ -68,7 +69,7 @@ TEST_F(TeamThreads, LoopsFollowEachOther) {
     for (int i = 0; i < 300; ++i) EXPECT_EQ(a[static_cast<std::size_t>(i)], i + 50);
 }
 
-// A thread that does not run holds nobody up: the others do its share and go on.
+// A descheduled thread delays no one: the others do its share and continue.
 TEST_F(TeamThreads, NobodyWaitsForAThreadThatIsLate) {
     set_threads(2);
     std::atomic<int> loops{0};
@@ -79,7 +80,7 @@ TEST_F(TeamThreads, NobodyWaitsForAThreadThatIsLate) {
     {
         const detail::Membership membership(shared);
         if (thread_index() == 1)
-            while (!done) sleep_for(1); // comes when all has been done
+            while (!done) sleep_for(1); // arrives when all work is done
         for (int loop = 0; loop < 20; ++loop) {
             parallel_for(8, 1, [&](std::ptrdiff_t) {
                 if (thread_index() == 1) ++helped;
@@ -92,7 +93,7 @@ TEST_F(TeamThreads, NobodyWaitsForAThreadThatIsLate) {
     EXPECT_EQ(helped, 0);
 }
 
-// Who waits for a piece in another thread's hands sleeps, rather than to take the processor from it.
+// A thread that waits for a piece in another thread's hands sleeps instead of using a processor.
 TEST_F(TeamThreads, WaitingIsSleeping) {
     detail::Team shared;
     const auto yields = detail::waits.yields.load(), sleeps = detail::waits.sleeps.load();
@@ -100,13 +101,13 @@ TEST_F(TeamThreads, WaitingIsSleeping) {
 #pragma omp parallel num_threads(2)
     {
         const detail::Membership membership(shared);
-        // However busy the machine is, the first piece is done when somebody sleeps.
+        // Even on a busy machine, the first piece ends only when a thread sleeps.
         parallel_for(1, 1, [&](std::ptrdiff_t) {
             for (int i = 0; i < 60'000 && detail::waits.sleeps == sleeps; ++i) sleep_for(1);
         });
         for (int loop = 1; loop < loops; ++loop) parallel_for(1, 1, [&](std::ptrdiff_t) { sleep_for(50); });
     }
-    // One of two threads waits in each loop, and perhaps at the end; it may have come late to some.
+    // One of two threads waits in each loop, and perhaps at the end. It may have been late for some loops.
     EXPECT_GE(detail::waits.sleeps - sleeps, 1u);
     EXPECT_LE(detail::waits.sleeps - sleeps, loops + 1u);
     EXPECT_LE(detail::waits.yields - yields, loops + 1u);
@@ -144,7 +145,7 @@ TEST_F(TeamThreads, TheExceptionOfTheLowestIndexGoesOn) {
     EXPECT_TRUE(beside);
 }
 
-// Teams of one process do not have more threads together than there are processors, unless one alone is made so.
+// All teams of a process together have at most as many threads as processors, unless a single team is given more.
 TEST_F(TeamThreads, TeamsLeaveProcessorsToEachOther) {
     const int processors = omp_get_num_procs();
     const Turn first(processors + 3);
@@ -163,18 +164,18 @@ TEST(TeamBalance, RestsAfterTeamsThatLost) {
     EXPECT_TRUE(balance.pays(now));
     for (int i = 0; i < 1000; ++i) balance.add(now, 1e-3, 0.4e-3, 2); // still faster than one thread
     EXPECT_TRUE(balance.pays(now));
-    for (int i = 0; i < 3; ++i) balance.add(now, 3.5e-3, 3.5e-3, 2); // 10.5 ms lost: a stall, after 8 ms that were won
+    for (int i = 0; i < 3; ++i) balance.add(now, 3.5e-3, 3.5e-3, 2); // 10.5 ms lost in a stall, after a gain of 8 ms
     EXPECT_TRUE(balance.pays(now));
     balance.add(now, 3.5e-3, 3.5e-3, 2);
     EXPECT_FALSE(balance.pays(now));
     EXPECT_FALSE(balance.pays(now + 31ms));
     EXPECT_TRUE(balance.pays(now + 33ms));
-    // Eight threads win more, and lose as much.
+    // Eight threads gain more and lose as much.
     for (int i = 0; i < 100; ++i) balance.add(now, 1e-3, 0.85e-3, 8);
     EXPECT_TRUE(balance.pays(now + 1s));
 }
 
-// Whoever keeps the processor costs a trial each time, and these become rare.
+// A processor that stays busy costs a trial each time, so the trials become rare.
 TEST(TeamBalance, RestsLongerEachTimeInVain) {
     using namespace std::chrono_literals;
     Clock::time_point now{1h};
@@ -185,7 +186,7 @@ TEST(TeamBalance, RestsLongerEachTimeInVain) {
         now += rest + 1ms;
         EXPECT_TRUE(balance.pays(now));
     }
-    for (int i = 0; i < 20; ++i) balance.add(now, 1e-3, 0, 2); // it has gone
+    for (int i = 0; i < 20; ++i) balance.add(now, 1e-3, 0, 2); // the other program has ended
     for (int i = 0; i < 3; ++i) balance.add(now, 5e-3, 5e-3, 2);
     EXPECT_FALSE(balance.pays(now + 31ms));
     EXPECT_TRUE(balance.pays(now + 33ms));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// UTF-8 against the formula of its definition: every scalar value, and nothing else, is well formed.
+// Compares UTF-8 with the formula of its definition: exactly the scalar values are well formed.
 #include "core/error.h"
 #include "core/utf8.h"
 
@@ -11,7 +11,7 @@
 namespace ordo {
 namespace {
 
-// RFC 3629, section 3: the bits of a scalar value spread over one to four bytes.
+// RFC 3629, section 3: the bits of a scalar value, distributed over one to four bytes.
 std::string spread(std::uint32_t point) {
     const auto byte = [](std::uint32_t b) { return static_cast<char>(b); };
     if (point < 0x80) return {byte(point)};
@@ -34,13 +34,13 @@ TEST(Utf8, AcceptsEveryScalarValueAndNoSurrogate) {
     }
 }
 
-// If every scalar value is accepted and the number of accepted sequences is the number of scalar
-// values, nothing else is accepted: no overlong form, no stray byte.
+// If every scalar value is accepted, and there are as many accepted sequences as scalar values, then nothing else is
+// accepted: no overlong form and no stray byte.
 TEST(Utf8, AcceptsAsManySequencesAsThereAreScalarValues) {
     std::size_t accepted[5] = {};
     std::string text(4, '\0');
     const auto set = [&](std::size_t i, int b) { text[i] = static_cast<char>(b); };
-    // A byte that is no continuation is told from one that is by its upper bits: stand-ins for the rest.
+    // Only the upper bits decide whether a byte is a continuation, so a few values represent the rest.
     const int tails[] = {0x00, 0x41, 0x7f, 0x80, 0xbf, 0xc0, 0xe1, 0xff};
     for (int a = 0; a < 256; ++a)
         for (int b = 0; b < 256; ++b)
@@ -49,7 +49,7 @@ TEST(Utf8, AcceptsAsManySequencesAsThereAreScalarValues) {
                     set(0, a), set(1, b), set(2, c), set(3, d);
                     ++accepted[utf8_length(text)];
                 }
-    // Third and fourth bytes: two of the eight stand-ins are continuations, for 64 such bytes.
+    // Third and fourth bytes: of the eight values two are continuations, and each stands for 32.
     EXPECT_EQ(accepted[1], 128u * 256 * 64);
     EXPECT_EQ(accepted[2], 30u * 64 * 64);                // U+0080..U+07FF: 1920 = 30 * 64
     EXPECT_EQ(accepted[3], (16u * 64 - 32 - 32) * 2 * 8); // without overlong E0 80..9F and surrogates ED A0..BF
@@ -67,7 +67,7 @@ TEST(Utf8, RefusesWhatTable37LeavesOut) {
     EXPECT_FALSE(utf8_valid("good\xff"));
 }
 
-// Wherever it stands among ASCII, which is skipped in larger steps.
+// ASCII is skipped in larger steps, so the byte is tried at each place.
 TEST(Utf8, FindsOneWrongByteAnywhere) {
     for (std::size_t size = 1; size < 26; ++size)
         for (std::size_t at = 0; at < size; ++at) {
@@ -104,13 +104,13 @@ TEST(Utf8, CompletePrefixHoldsBackOnlyWhatCouldStillBeCompleted) {
         EXPECT_EQ(utf8_complete_prefix("ab" + text), 2 + text.size());
     }
     EXPECT_EQ(utf8_complete_prefix(""), 0u);
-    // Malformed: no byte to come could mend these, so they are let through.
+    // Malformed: no further byte could complete these, so they count as complete.
     EXPECT_EQ(utf8_complete_prefix("a\xff"), 2u);
     EXPECT_EQ(utf8_complete_prefix("a\x80\x80\x80"), 4u);
-    EXPECT_EQ(utf8_complete_prefix("a\xed\xa0"), 3u); // a surrogate's beginning
+    EXPECT_EQ(utf8_complete_prefix("a\xed\xa0"), 3u); // the beginning of a surrogate
     EXPECT_EQ(utf8_complete_prefix("a\xe0\x80"), 3u); // overlong
     EXPECT_EQ(utf8_complete_prefix("a\xc1"), 2u);
-    EXPECT_EQ(utf8_complete_prefix("\xf0\x9f\x98\xf0\x9f"), 3u); // the first is broken off, the second may go on
+    EXPECT_EQ(utf8_complete_prefix("\xf0\x9f\x98\xf0\x9f"), 3u); // the first is truncated, the second may continue
 }
 
 } // namespace

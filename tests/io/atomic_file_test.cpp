@@ -71,7 +71,7 @@ TEST(AtomicSave, KeepsPermissionsAndFollowsLinks) {
     const mode_t mask = umask(027);
     write_file(dir / "fresh", "x");
     umask(mask);
-    EXPECT_EQ(mode_of(dir / "fresh"), 0640u); // 0666 without the mask
+    EXPECT_EQ(mode_of(dir / "fresh"), 0640u); // 0666 without the bits of the mask
 }
 
 TEST(AtomicSave, FollowsLinksThatLeadToNoFileYet) {
@@ -126,7 +126,7 @@ TEST(AtomicSave, RefusesTargetsThatAreNotFiles) {
 
 // ---- Failures of the system -----------------------------------------------------------------
 
-int calls_left; // of the kind under test, until one fails
+int calls_left; // calls of the tested kind until one fails
 
 template <int code>
 ssize_t failing_write(int fd, const void* from, std::size_t n) {
@@ -200,7 +200,7 @@ TEST_P(AtomicSaveOn, OldFileSurvivesEveryFailure) {
     expect_untouched(calls, 0, "naming a temporary file beside it: Permission denied");
 }
 
-// The content is read under a name of its own, before the old file goes.
+// The content is read back under a temporary name before it replaces the old file.
 TEST_P(AtomicSaveOn, ContentThatFailsItsCheckIsDropped) {
     const TempDir dir;
     put_file(dir / "f", "old");
@@ -279,7 +279,7 @@ TEST_P(AtomicSaveOn, WhatIsNotCommittedHasNoNameOrOneMadeOfItsTargets) {
     AtomicFile file(dir / "f", calls_);
     file.write(std::string(200'000, 'x'));
     EXPECT_EQ(names_in(dir.path()), GetParam() ? Names{} : Names{".f.ordo-0.tmp"});
-    AtomicFile other(dir / "f", calls_); // a second writer, which takes nothing from the first
+    AtomicFile other(dir / "f", calls_); // a second writer, independent of the first
     other.write("y");
     other.commit();
     EXPECT_EQ(file_content(dir / "f"), "y");
@@ -334,7 +334,7 @@ TEST(AtomicSave, SafetensorsSaveOverAnOldFileIsAllOrNothing) {
     const std::vector<float> values = {1, 2, 1e6f};
     write_safetensors(dir / "f", {{"a", {3}, WeightType::f32, values}}, {});
     const std::string old = file_content(dir / "f");
-    // 1e6 does not fit a half: found while the data is being written.
+    // 1e6 does not fit f16, which is found while the data is written.
     EXPECT_THROW(write_safetensors(dir / "f", {{"a", {3}, WeightType::f16, values}}, {}), Error);
     EXPECT_EQ(file_content(dir / "f"), old);
     EXPECT_EQ(names_in(dir.path()), Names{"f"});
@@ -383,7 +383,7 @@ TEST(AtomicSave, AKilledSaveLeavesTheOldFileOrTheNew) {
         saw_b += is_b;
     }
     EXPECT_GT(kills, 0);
-    save(dir / "f", a); // and clears what the killed left behind
+    save(dir / "f", a); // also deletes the leftovers of the killed save
     EXPECT_EQ(file_content(dir / "f"), content_a);
     EXPECT_EQ(names_in(dir.path()), (Names{"a", "b", "f"}));
     RecordProperty("kills", kills);

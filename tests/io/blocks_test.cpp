@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blocks are put together here from levels and scales in the way that ggml's quantisers do, which is the
-// other direction; what is read must be what the formulas make of those numbers.
+// These tests compose blocks from levels and scales as ggml's quantisers do, which is the opposite direction. The
+// values read must follow from those numbers by the formulas.
 #include "io/blocks.h"
 
 #include "core/random.h"
@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// A source of numbers below some bound.
+// A source of random numbers below a bound.
 struct Dice {
     std::uint64_t stream, at = 0;
     int operator()(int bound) {
@@ -221,7 +221,7 @@ TEST_P(ReadOnlyBlocks, AreReadAsTheirQuantiserPacksThem) {
         ASSERT_NEAR(found[k], expected[k], 3e-7 * (1 + std::abs(expected[k]))) << "weight " << k;
 }
 
-// Where the blocks of a type have halves.
+// The offsets of the f16 values in a type's blocks.
 std::vector<std::size_t> halves_of(WeightType type) {
     switch (type) {
     case WeightType::q2_K:
@@ -263,8 +263,9 @@ INSTANTIATE_TEST_SUITE_P(Types, ReadOnlyBlocks,
                                          WeightType::iq4_nl, WeightType::iq4_xs),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
-// What ggml's own dequantize_row_* (libggml-base of llama.cpp, 2026) makes of 256 weights of bytes (31 i i + 89 i + 7)
-// / 8, the b-th block with the halves 0.0125 b and -0.375 b: eight weights, and the sum of (k + 1) times the k-th.
+// The output of ggml's own dequantize_row_* (libggml-base of llama.cpp, 2026) for 256 weights of the bytes (31 i i + 89
+// i + 7) / 8. The b-th block has the f16 values 0.0125 b and -0.375 b. Listed are eight weights, and the sum of (k + 1)
+// times the k-th weight.
 struct Decoded {
     WeightType type;
     float some[8];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Limits of control groups, in folders laid out as the kernel's documentation has /proc and /sys/fs/cgroup: cgroups(7),
-// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst, sched-bwc.rst.
+// Limits of control groups, in folders laid out like /proc and /sys/fs/cgroup in the kernel's documentation:
+// cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst, sched-bwc.rst.
 #include "io/control_group.h"
 
 #include "tests/temp_dir.h"
@@ -20,7 +20,7 @@ protected:
         fs::create_directories((dir_ / file).parent_path());
         test::put_file(dir_ / file, content);
     }
-    // What /proc says: of the groups, and where the hierarchies are mounted, each from some group on.
+    // Writes /proc: the groups, and the mounts of the hierarchies with the group at the root of each.
     void put_proc(const std::string& groups, const std::string& mounts) const {
         put("proc/self/cgroup", groups);
         put("proc/self/mountinfo", "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n" + mounts);
@@ -66,7 +66,7 @@ TEST_F(ControlGroup, Version1HasAHierarchyForEachController) {
         "32 24 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
         "33 24 0:30 / /sys/fs/cgroup/memory rw shared:10 - cgroup cgroup rw,memory\n"
         "34 24 0:31 / /sys/fs/cgroup/cpuset rw shared:11 - cgroup cgroup rw,cpuset\n");
-    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"); // which is how it says none
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"); // means no limit
     EXPECT_GE(limits().memory, std::uint64_t{1} << 62);
     put("sys/fs/cgroup/memory/slurm/uid_1/job_7/memory.limit_in_bytes", "2147483648\n");
     put("sys/fs/cgroup/memory/slurm/uid_1/job_7/step_0/memory.limit_in_bytes", "9223372036854771712\n");
@@ -74,12 +74,12 @@ TEST_F(ControlGroup, Version1HasAHierarchyForEachController) {
     put("sys/fs/cgroup/cpu,cpuacct/slurm/cpu.cfs_period_us", "100000\n");
     put("sys/fs/cgroup/cpu,cpuacct/slurm/uid_1/job_7/cpu.cfs_quota_us", "25000\n");
     put("sys/fs/cgroup/cpu,cpuacct/slurm/uid_1/job_7/cpu.cfs_period_us", "50000\n");
-    put("sys/fs/cgroup/cpuset/cpu.cfs_quota_us", "1\n"); // not of this hierarchy
+    put("sys/fs/cgroup/cpuset/cpu.cfs_quota_us", "1\n"); // belongs to another hierarchy
     EXPECT_EQ(limits().memory, 2147483648u);
     EXPECT_EQ(limits().processors, 0.5);
 }
 
-// --cgroupns=host: names are the host's, and the mount shows the container's group alone, or, of version 2, all groups.
+// --cgroupns=host: names are the host's. The mount shows only the container's group or, in version 2, all groups.
 TEST_F(ControlGroup, AContainerThatSeesTheNamesOfItsHost) {
     put_proc("5:memory:/docker/3f2a\n",
              "33 24 0:30 /docker/3f2a /sys/fs/cgroup/memory ro master:10 - cgroup cgroup rw,memory\n");
@@ -95,7 +95,7 @@ TEST_F(ControlGroup, AContainerThatSeesTheNamesOfItsHost) {
     put_unified("/docker/3f2a");
     put("sys/fs/cgroup/docker/3f2a/memory.max", "100000000\n");
     EXPECT_EQ(limits().memory, 100000000u);
-    put_unified("/../3f2b"); // a group outside of this one's namespace
+    put_unified("/../3f2b"); // a group outside the namespace
     put("sys/fs/cgroup/memory.max", "50000000\n");
     EXPECT_EQ(limits().memory, 50000000u);
 }

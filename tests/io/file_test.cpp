@@ -48,7 +48,7 @@ TEST(FileReading, RefusesWhatIsNotARegularFileWithoutOpeningIt) {
     const TempDir dir;
     ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
     EXPECT_EQ(refusal(dir / "pipe"),
-              (dir / "pipe").string() + ": expected a regular file, found a pipe"); // would block
+              (dir / "pipe").string() + ": expected a regular file, found a pipe"); // opening it would block
     EXPECT_EQ(refusal(dir.path()), dir.path().string() + ": expected a regular file, found a directory");
     EXPECT_EQ(refusal("/dev/zero"), "/dev/zero: expected a regular file, found a device");
     EXPECT_NE(refusal(dir / "none").find("No such file"), std::string::npos);
@@ -67,7 +67,7 @@ TEST(FileReading, RefusesWhatIsNotARegularFileWithoutOpeningIt) {
     ASSERT_EQ(bind(socket_fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     EXPECT_EQ(refusal(name), name + ": expected a regular file, found a socket");
 
-    if (geteuid() != 0) { // root may read everything
+    if (geteuid() != 0) { // root can read everything
         put_file(dir / "secret", "x");
         ASSERT_EQ(chmod((dir / "secret").c_str(), 0), 0);
         EXPECT_NE(refusal(dir / "secret").find("Permission denied"), std::string::npos);
@@ -105,7 +105,7 @@ TEST(FileReading, SurvivesInterruptionsAndShortReads) {
     std::string all(10, ' ');
     File(dir / "f", tricky).read(0, std::as_writable_bytes(std::span(all)));
     EXPECT_EQ(all, "0123456789");
-    EXPECT_EQ(calls, 7); // 3 + 3 + 3 + 1, each but the last interrupted once
+    EXPECT_EQ(calls, 7); // 3 + 3 + 3 + 1, each except the last interrupted once
 
     tricky.pread = [](int, void*, std::size_t, off_t) -> ssize_t {
         errno = EIO;

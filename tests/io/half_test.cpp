@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Both half formats against their definition, (-1)^s * 1.f * 2^(e - bias), in double arithmetic.
+// Compares both 16-bit formats with their definition, (-1)^s * 1.f * 2^(e - bias), in double arithmetic.
 #include "io/half.h"
 
 #include "core/random.h"
@@ -22,7 +22,7 @@ struct Format {
     std::uint32_t infinity() const { return ((1u << exponent_bits) - 1) << fraction_bits; }
     bool is_nan(std::uint32_t half) const { return (half & 0x7fff) > infinity(); }
 
-    double value(std::uint32_t half) const { // of a number that is not a NaN
+    double value(std::uint32_t half) const { // not for a NaN
         const double sign = half & 0x8000 ? -1 : 1;
         const std::uint32_t exponent = (half & 0x7fff) >> fraction_bits;
         const std::uint32_t fraction = half & ((1u << fraction_bits) - 1);
@@ -30,8 +30,8 @@ struct Format {
         if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias() - fraction_bits);
         return sign * std::ldexp((1u << fraction_bits) + fraction, static_cast<int>(exponent) - bias() - fraction_bits);
     }
-    // x rounded to the nearest multiple of the spacing that the format has there, ties to even; past
-    // the largest finite number by half a spacing or more, infinity. nearbyint rounds ties to even.
+    // x rounded to the nearest multiple of the format's spacing at x, ties to even. Beyond the largest finite number by
+    // half a spacing or more, the result is infinity. nearbyint rounds ties to even.
     double rounded(double x) const {
         if (x == 0 || std::isinf(x)) return x;
         const int exponent = std::max(std::ilogb(x), 1 - bias());
@@ -88,7 +88,7 @@ TEST_P(Half, RoundsAnyFloatToTheNearest) {
     for (std::uint64_t i = 0; i < 500'000; ++i) {
         const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits(i)));
         if (!std::isnan(x)) check_rounding(x);
-        check_rounding(static_cast<float>(random.normal(i))); // where the weights are
+        check_rounding(static_cast<float>(random.normal(i))); // the range of weights
     }
     for (const float x : {std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::min(),
                           std::numeric_limits<float>::max(), std::numeric_limits<float>::infinity(), 0.0f}) {

@@ -50,7 +50,7 @@ TEST(JsonParser, ReadsWhatTheGrammarHas) {
         R"( {"a": [1, -2, 2.5e1, true, false, null, {}, []], "b": {"c": "\u00e9\n\ud83d\ude00é"}, "": 18446744073709551615} )";
     const JsonValue json = parse_json(text, "x");
     EXPECT_EQ(Json::parse(written(json)), Json::parse(text));
-    EXPECT_EQ(json.object()->front().key, "a"); // in the order of the text
+    EXPECT_EQ(json.object()->front().key, "a"); // in the text's order
     EXPECT_EQ(json.object()->back().key, "");
     EXPECT_EQ(*parse_json("3", "x").unsigned_integer(), 3u);
     EXPECT_EQ(*parse_json("-3", "x").integer(), -3);
@@ -66,7 +66,7 @@ TEST(JsonParser, RefusesEverythingElse) {
                              "\"",       "\"\\x\"",     "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"",
                              "\"a\tb\"", "/* c */ 1",   "1 // c",    "1e400",       "-1e400"})
         EXPECT_NE(refusal(text).find("invalid JSON at byte "), std::string::npos) << text << ": " << refusal(text);
-    using namespace std::string_view_literals; // a NUL ends nothing
+    using namespace std::string_view_literals; // a NUL does not end the text
     for (const std::string_view text : {"1\0"sv, "{}\0hidden"sv, "\0{}"sv, "\"\0\""sv, "[\0]"sv, "{} \0"sv})
         EXPECT_NE(refusal(text).find("invalid JSON at byte "), std::string::npos) << text;
 }
@@ -94,7 +94,7 @@ TEST(JsonParser, BoundsDepthAndBytes) {
     std::string objects;
     for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
     EXPECT_EQ(refusal(objects), "JSON nested deeper than 16");
-    // Siblings do not add to the depth.
+    // Siblings do not increase the depth.
     EXPECT_EQ(refusal("[[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]]", limits), "accepted");
 }
 
@@ -108,8 +108,8 @@ TEST(JsonParser, BoundsTheMemoryOfATree) {
     EXPECT_EQ(refusal(array(2'500'000, "0")), "JSON that takes too much memory for its size");
     EXPECT_EQ(refusal(array(1'000'000, "\"\"")), "JSON that takes too much memory for its size");
     EXPECT_EQ(refusal(array(1'000'000, "{}")), "JSON that takes too much memory for its size");
-    EXPECT_EQ(refusal(array(15, "\"" + std::string(1'000'000, 'x') + "\"")), "accepted"); // as large as its text
-    // 200,000 tokens and 450,000 merges, as the largest vocabularies of today have.
+    EXPECT_EQ(refusal(array(15, "\"" + std::string(1'000'000, 'x') + "\"")), "accepted"); // memory as large as the text
+    // 200,000 tokens and 450,000 merges, as in the largest current vocabularies.
     std::string vocabulary = "{\"\":0", merges = "\"a b\"";
     for (int i = 0; i < 200'000; ++i) vocabulary += ",\"token" + std::to_string(i) + "\":" + std::to_string(i);
     for (int i = 0; i < 450'000; ++i) merges += ",\"left right" + std::to_string(i) + "\"";
@@ -182,7 +182,7 @@ TEST(JsonMembers, ComeCheckedOrAreRefusedByName) {
 
 // ---- Writing --------------------------------------------------------------------------------
 
-// nlohmann's writer is the reference; ours prints what its own reader has read.
+// nlohmann's writer is the reference. Ordo's writer prints values that its own reader has read.
 TEST(JsonWriting, IsWhatAnotherWriterMakesOfIt) {
     for (const char* text : {"[]", "{}", "[[],{}]", R"({"b":1,"a":[1,-2,0.5,null,true,false],"c":{"d":{}}})", "\"\"",
                              "-9223372036854775808", "18446744073709551615", "[0.0,-0.0,1e-7,123456.5,0.1]",
@@ -206,7 +206,7 @@ TEST(JsonWriting, DoublesReadBackAndWhatIsNoNumberIsNull) {
 
 TEST(JsonWriting, AnyBytesAreText) {
     EXPECT_EQ(json_quoted("\u0085\u009b\u00a0"),
-              "\"\\u0085\\u009b\u00a0\""); // nothing that a terminal obeys
+              "\"\\u0085\\u009b\u00a0\""); // no terminal controls remain
     EXPECT_EQ(json_quoted("a\xff\xc3z\xc3\xa9"), "\"a\xef\xbf\xbd\xef\xbf\xbdz\xc3\xa9\"");
     for (int byte = 0; byte < 256; ++byte) {
         const std::string text(1, static_cast<char>(byte));

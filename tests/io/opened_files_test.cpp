@@ -39,7 +39,7 @@ TEST(OpenedFiles, AreNotReplacedUnderAnyName) {
             expect_refused();
         }
         write_file(dir / "other", "new");
-        write_file(dir / "link", "new", Links::replace); // not the file behind it
+        write_file(dir / "link", "new", Links::replace); // replaces the link, not its target
         EXPECT_EQ(file_content(dir / "f"), "old");
     }
     write_file(dir / "f", "new");

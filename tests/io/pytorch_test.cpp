@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PyTorch's files: what Python's own zipfile and pickle write is read (tests/families has the files and what their
-// weights compute), and everything else is refused by name.
+// PyTorch's files. Files written by Python's own zipfile and pickle can be read (tests/families has such files and the
+// results of their weights). Everything else is refused by name.
 #include "io/pickle.h"
 #include "io/pytorch.h"
 #include "tests/io/zip_bytes.h"

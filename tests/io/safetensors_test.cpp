@@ -11,7 +11,7 @@ namespace {
 using namespace ordo;
 using namespace ordo::test;
 
-// A file as the format's description lays it out, made without the writer.
+// A file composed from the format's description, without the writer.
 std::string file_bytes(const std::string& header, std::string_view data = {}) {
     std::string bytes;
     std::uint64_t length = header.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A zip archive of stored entries, in memory, field by field (PKWARE's APPNOTE), so that tests can spoil each of them.
+// A zip archive of stored entries in memory, field by field (PKWARE's APPNOTE), so that tests can corrupt each field.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline std::string little(std::uint64_t value, std::size_t width) {
 
 struct ZipFields {
     std::uint64_t flags = 0, method = 0, disk = 0;
-    bool zip64 = false;          // sizes, counts and offsets in records of zip64
+    bool zip64 = false;          // sizes, counts and offsets in zip64 records
     std::uint64_t shift = 0;     // added to every offset of a header
     std::uint64_t claim = 0;     // added to every size
     std::uint64_t more = 0;      // added to the number of entries

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The set `amx` on any machine: its loops on emulated tiles, and all else as `baseline` has it.
+// The set `amx` on any machine: its loops run on emulated tiles, and the rest is that of `baseline`.
 #include "kernels/kernels.h"
 
 #include "tests/kernels/emulated_tiles.h"
@@ -17,7 +17,7 @@
 
 namespace {
 
-// VCVTNEPS2BF16: to the nearest even; subnormals are zero, and NaN is quiet.
+// VCVTNEPS2BF16: rounds to nearest even; subnormals become zero, and NaNs quiet.
 void rounded_to_bf16(int n, const float* x, std::uint16_t* y) {
     for (int i = 0; i < n; ++i) {
         const auto bits = std::bit_cast<std::uint32_t>(x[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// AMX's tiles as arrays: what Intel's Software Developer's Manual, volume 2, says that each instruction does, and where
-// it faults. Each thread has tiles of its own.
+// AMX's tiles as arrays, with the effects and faults of each instruction by Intel's Software Developer's Manual, volume
+// 2. Each thread has its own tiles.
 #pragma once
 
 #include "kernels/tile_config.h"
@@ -13,7 +13,7 @@
 
 namespace ordo::test {
 
-// #UD or #GP, for which a process would be ended.
+// #UD or #GP, which would end a process.
 struct TileFault : std::logic_error {
     using std::logic_error::logic_error;
 };
@@ -44,7 +44,7 @@ public:
     template <int T>
     static void load(const void* p, std::ptrdiff_t stride) { // TILELOADD
         const Shape shape = used<T>();
-        zero<T>(); // beyond the rows, and beyond the bytes of each
+        zero<T>(); // zeros beyond the rows and beyond the bytes of each row
         for (int r = 0; r < shape.rows; ++r)
             std::memcpy(state.tiles[T] + r * palette_row_bytes, static_cast<const std::byte*>(p) + r * stride,
                         static_cast<std::size_t>(shape.bytes));
@@ -57,7 +57,8 @@ public:
                         static_cast<std::size_t>(shape.bytes));
     }
 
-    // TDPBF16PS: fused products and sums in f32, to the nearest even; what is subnormal is zero before and after.
+    // TDPBF16PS: fused products and sums in f32, rounded to nearest even. Subnormals are zero as operands and as
+    // results.
     template <int C, int A, int B>
     static void dot_pairs() {
         const Product p = product<C, A, B>();
@@ -70,14 +71,14 @@ public:
             for (int k = 0; k < p.depth; ++k)
                 for (int i = 0; i < 2; ++i)
                     add_products(from_bf16(element<std::uint16_t>(A, m, 2 * k + i)), b[i][k], sums[i]);
-            float row[columns] = {}; // beyond the columns zeros
+            float row[columns] = {}; // zeros beyond the columns
             for (int n = 0; n < p.columns; ++n)
                 row[n] = flushed(flushed(element<float>(C, m, n)) + flushed(sums[0][n] + sums[1][n]));
             std::memcpy(state.tiles[C] + m * palette_row_bytes, row, sizeof row);
         }
         zero_rows_from(C, p.rows);
     }
-    // TDPBSSD: signed bytes of both, sums in 32 bits that wrap.
+    // TDPBSSD: signed bytes on both sides, and sums in 32 bits that wrap.
     template <int C, int A, int B>
     static void dot_bytes() {
         const Product p = product<C, A, B>();
@@ -147,8 +148,8 @@ private:
     static float from_bf16(std::uint16_t half) {
         return flushed(std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16));
     }
-    // sums[n] = fma(a, b[n], sums[n]). The product of two bf16 is exact in double, and 53 bits are enough for a sum
-    // that is rounded to 24 afterwards to be rounded but once (Figueroa 1995), wherever there is no instruction for it.
+    // sums[n] = fma(a, b[n], sums[n]), without a fused instruction. The product of two bf16 is exact in double. With 53
+    // bits, rounding the sum to 24 bits afterwards gives the same as rounding once (Figueroa 1995).
     static void add_products(float a, const float (&b)[columns], float (&sums)[columns]) {
         for (int n = 0; n < columns; ++n)
             sums[n] = flushed(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every inner loop of every instruction set that this machine runs, against the same in double, at lengths
-// around each width of a vector. (exp_row, softmax and activations: tests/ops; packed products: tests/layers.)
+// Compares every inner loop of every instruction set of this machine with the same in double, at lengths around each
+// vector width. (exp_row, softmax and activations: tests/ops; packed products: tests/layers.)
 #include "kernels/kernels.h"
 
 #include "core/random.h"
@@ -54,8 +54,8 @@ TEST_P(KernelSet, DotsOfAnyLength) {
         }
 }
 
-// What a hostile scale makes of activations: infinities and NaN become a scale of NaN, and no number that a product
-// of integers could overflow on.
+// A hostile scale can make activations infinite or NaN. Their quantised row gets a scale of NaN and levels that no
+// integer product can overflow on.
 TEST_P(KernelSet, RowsThatAreNotFiniteAreQuantisedToNoNumbers) {
     const float infinity = std::numeric_limits<float>::infinity();
     for (const float wild : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}) {
@@ -138,7 +138,7 @@ TEST_P(KernelSet, TellsWhetherPositionsFollowEachOther) {
             std::vector<int> positions(static_cast<std::size_t>(n));
             for (int i = 0; i < n; ++i) positions[static_cast<std::size_t>(i)] = first + i;
             EXPECT_TRUE(GetParam()->consecutive(n, positions.data())) << n;
-            for (const int i : {1, n / 2, n - 1}) { // the first is what the others are held against
+            for (const int i : {1, n / 2, n - 1}) { // the reference for the others
                 if (i < 1 || i >= n) continue;
                 positions[static_cast<std::size_t>(i)] -= 1;
                 EXPECT_FALSE(GetParam()->consecutive(n, positions.data())) << n << ": " << i;
@@ -147,7 +147,7 @@ TEST_P(KernelSet, TellsWhetherPositionsFollowEachOther) {
         }
 }
 
-// Su et al. 2021, equation 34: (a cos - b sin, a sin + b cos); the direction -1 turns back.
+// Su et al. 2021, equation 34: (a cos - b sin, a sin + b cos). The direction -1 rotates back.
 TEST_P(KernelSet, RotatesNeighboursAndHalves) {
     for (const int n : lengths())
         for (const float direction : {1.0f, -1.0f}) {
@@ -173,7 +173,7 @@ TEST_P(KernelSet, RotatesNeighboursAndHalves) {
         }
 }
 
-// c = alpha * a * b + beta * c with a as it is and transposed.
+// c = alpha * a * b + beta * c, with a plain and transposed.
 TEST_P(KernelSet, ProductsOfAnyShape) {
     for (const auto& [m, n, depth] : {std::tuple{1, 1, 1},
                                       {1, 64, 33},
@@ -204,16 +204,15 @@ TEST_P(KernelSet, ProductsOfAnyShape) {
             }
 }
 
-// c = a * b with b in slabs of 64 rows, whose blocks of 32 columns have scales of their own. Halves that are powers of
-// two are 0x3c00 + 0x400 for each of the exponent. Past a's last column the scales are no numbers, as those of a token
-// that came later may be.
+// c = a * b, with b in slabs of 64 rows, whose blocks of 32 columns have their own scales. A power of two in f16 is
+// 0x3c00 + 0x400 times its exponent. Past a's last column the scales are NaN, as a later token may leave them.
 TEST_P(KernelSet, ProductsWithSlabsOfAnyShape) {
     for (const auto& [n, depth] : {std::pair{32, 64}, {5, 1}, {32, 63}, {64, 65}, {48, 130}, {96, 7}, {80, 1030}}) {
         constexpr int most = 13, block_bytes = 64 * 34;
         const int blocks = (n + 31) / 32, slabs = (depth + 63) / 64, lda = depth, ldc = n + 1;
         std::vector<std::byte> b(static_cast<std::size_t>(blocks * slabs * block_bytes));
         std::vector<double> exact(static_cast<std::size_t>(slabs * 64 * n));
-        std::vector<int> exponents(static_cast<std::size_t>(slabs * 64 * blocks)); // of scales
+        std::vector<int> exponents(static_cast<std::size_t>(slabs * 64 * blocks)); // exponents of the scales
         const Random random(9, 3);
         for (int row = 0; row < 64 * slabs; ++row)
             for (int block = 0; block < blocks; ++block) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sets of kernels that tests go through: those that this machine runs, and the one for AMX on emulated tiles.
+// The sets of kernels under test: the sets of this machine, and AMX's set on emulated tiles.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -8,12 +8,12 @@
 
 namespace ordo::test {
 
-// Slow; select_kernels does not know them by name. The second is compiled beside the first, without tiles: floats
-// around sums of bytes have the same bits.
+// Slow, and unknown to select_kernels. The second is compiled together with the first, but without tiles, so
+// that floats around integer sums have the same bits.
 extern const Kernels amx_emulated_kernels, amx_emulated_vectors;
 std::vector<const Kernels*> tested_kernels();
 
-// A test's, while it lives; the machine's best again afterwards.
+// Selects a set while the object lives, and the machine's best set afterwards.
 class Selected {
 public:
     explicit Selected(const Kernels& set) { select_kernels(set); }

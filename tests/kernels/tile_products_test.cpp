@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The loops over tiles, on emulated ones and where the machine has them on real ones: bit for bit what Intel's rules
-// make of the panels, the same as vectors make of quantised weights, and near the same in double.
+// The loops over tiles, emulated and, if the machine has them, real. They must have the bits that follow from Intel's
+// rules, those of vector kernels for quantised weights, and nearly the values in double.
 #include "core/random.h"
 #include "io/half.h"
 #include "tests/kernels/emulated_tiles.h"
@@ -18,7 +18,7 @@ namespace {
 
 struct Case {
     const Kernels* tiles;
-    const Kernels* vectors; // whose arithmetic of floats is compiled in the same way
+    const Kernels* vectors; // the kernels whose float arithmetic is compiled in the same way
 };
 
 std::vector<Case> cases() {
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Units, TiledProducts, testing::ValuesIn(cases()), [](co
 
 constexpr int row_counts[] = {1, 2, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 70, 130};
 
-// As long as it must be: a sanitizer sees what is read beyond.
+// Allocates the exact size, so that a sanitizer finds a read beyond it.
 template <class T>
 std::unique_ptr<T[]> exactly(std::ptrdiff_t n) {
     return std::make_unique<T[]>(static_cast<std::size_t>(n));
@@ -65,7 +65,7 @@ TEST_P(TiledProducts, OfPairsAreTheManualsToTheBit) {
                         bf16_from_float(static_cast<float>(random.normal(static_cast<std::uint64_t>(i))));
             }
             const Random of_x(22, static_cast<std::uint64_t>(k));
-            for (int i = 0; i < most * ldx; ++i) // beyond k neighbours, which are not to be read
+            for (int i = 0; i < most * ldx; ++i) // beyond column k, values that must not be read
                 x[static_cast<std::size_t>(i)] =
                     i % ldx < k ? bf16_from_float(static_cast<float>(of_x.normal(static_cast<std::uint64_t>(i))))
                     : i % ldx == k && k % 2 != 0 ? std::uint16_t{0}
@@ -110,12 +110,12 @@ TEST_P(TiledProducts, OfPairsAreTheManualsToTheBit) {
     EXPECT_TRUE(EmulatedTiles::released());
 }
 
-// Whole numbers are summed without rounding, whoever sums them, and then scaled in the same order.
+// Integer sums are exact in any order, and the scaling has a fixed order.
 TEST_P(TiledProducts, OfBlocksHaveTheBitsOfVectors) {
     const Kernels &tiles = *GetParam().tiles, &vectors = *GetParam().vectors;
     struct Type {
         QuantProduct Kernels::*product;
-        int bytes; // of a panel's block of 32
+        int bytes; // the bytes of a panel's block of 32
     };
     for (const Type& type : {Type{&Kernels::product_q8_0, 64 + 1024},
                              {&Kernels::product_q4_0, 64 + 512},
@@ -134,7 +134,7 @@ TEST_P(TiledProducts, OfBlocksHaveTheBitsOfVectors) {
                 std::vector<float> x(static_cast<std::size_t>(most * k)),
                     scales(static_cast<std::size_t>(most * k / 32));
                 for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(Random(24, 1).normal(i));
-                x[5] = 1e30f; // levels of 127, 0 and -127 beside each other
+                x[5] = 1e30f; // levels of 127, 0 and -127 next to each other
                 x[9] = -1e30f;
                 const auto values = exactly<signed char>(std::ptrdiff_t{most} * k);
                 std::vector<int> sums(scales.size()), first_sums(scales.size());
@@ -154,13 +154,13 @@ TEST_P(TiledProducts, OfBlocksHaveTheBitsOfVectors) {
     EXPECT_TRUE(EmulatedTiles::released());
 }
 
-// Subnormals are zeros, and what is not finite stays so in its own row.
+// Subnormals are zeros. A value that is not finite affects only its own row.
 TEST_P(TiledProducts, OfWildRowsLeaveOthersAlone) {
     const Kernels& set = *GetParam().tiles;
     constexpr int rows = 20, k = 64, outputs = 32;
     std::vector<std::uint16_t> w(k * outputs, bf16_from_float(1)), x(rows * k, bf16_from_float(0.5f));
     x[3 * k + 7] = 0x7f80;                                                        // infinity
-    x[4 * k + 7] = 0x7fc1;                                                        // not a number
+    x[4 * k + 7] = 0x7fc1;                                                        // NaN
     for (int l = 0; l < k; ++l) x[static_cast<std::size_t>(17 * k + l)] = 0x007f; // the largest subnormal
     std::vector<float> y(rows * outputs);
     set.product_bf16_pairs(rows, outputs, k, reinterpret_cast<const std::byte*>(w.data()), 4096, x.data(), k, y.data(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of TDPBF16PS as Intel's manual has it, one output at a time, by the C library's fused multiply-add.
+// The arithmetic of TDPBF16PS from Intel's manual, one output at a time, with the C library's fused multiply-add.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace ordo::test {
 
-inline float daz(float x) { // denormals are zero, as operands and as results
+inline float daz(float x) { // denormals are zero as operands and as results
     return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
 }
 
@@ -16,7 +16,7 @@ inline float widened(std::uint16_t bf16) {
     return daz(std::bit_cast<float>(std::uint32_t{bf16} << 16));
 }
 
-// c + the products of n pairs: a(k, i) by b(k, i), i = 0 and 1.
+// c plus the products of n pairs: a(k, i) times b(k, i), i = 0 and 1.
 template <class A, class B>
 float pair_dot(float c, int n, const A& a, const B& b) {
     float even = 0, odd = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The emulated tiles against the rules of Intel's Software Developer's Manual (volume 1, chapter 18; volume 2), and who
-// may use real ones.
+// Compares the emulated tiles with the rules of Intel's Software Developer's Manual (volume 1, chapter 18; volume 2).
+// Also tests the permission to use real tiles.
 #include "core/error.h"
 #include "core/random.h"
 #include "kernels/kernels.h"
@@ -40,11 +40,11 @@ TileConfig with_shapes(std::initializer_list<std::pair<int, int>> tiles) { // ro
 }
 
 template <class T>
-struct Bytes1K { // what a tile holds
+struct Bytes1K { // the content of a tile
     T at[palette_rows][palette_row_bytes / sizeof(T)];
 };
 
-// All of tile T, by way of another configuration that would zero it: so one of 16 rows of 64 bytes is read only.
+// The whole tile T, which must have 16 rows of 64 bytes: configuring that shape just to read it would zero the tile.
 template <int T, class E>
 Bytes1K<E> held() {
     Bytes1K<E> all;
@@ -100,7 +100,7 @@ TEST_F(EmulatedTile, FaultsOnProductsOfShapesThatDoNotFit) {
     EXPECT_NO_THROW((Unit::dot_pairs<0, 1, 2>()));
 }
 
-// Rows lie as far apart as is said; what a tile has no rows or bytes for is zero, and is not stored.
+// The stride separates the rows. Elements beyond a tile's rows or bytes are zero when loaded and are not stored.
 TEST_F(EmulatedTile, LoadsAndStoresItsRowsAndNoMore) {
     std::uint8_t from[3][100];
     for (int i = 0; i < 300; ++i) from[i / 100][i % 100] = static_cast<std::uint8_t>(i % 251 + 1);
@@ -129,7 +129,7 @@ struct Shape {
 };
 constexpr Shape shapes[] = {{16, 16, 16}, {1, 16, 16}, {16, 16, 8}, {7, 5, 3}, {16, 1, 1}, {3, 16, 9}};
 
-// Numbers of every kind: of any exponent, subnormal, infinite, not a number, and ones whose sums cancel.
+// Numbers of every kind: any exponent, subnormal, infinite, NaN, and numbers whose sums cancel.
 std::uint16_t any_bf16(const Random& random, std::uint64_t i) {
     const auto bits = static_cast<std::uint16_t>(random.four(i)[0] >> 7);
     if (i % 3 == 0) return bits;
@@ -176,8 +176,8 @@ TEST_F(EmulatedTile, MultipliesPairsByTheManual) {
         }
 }
 
-// 1 + 2^-24 lies halfway between 1 and its neighbour 1 + 2^-23, and goes to the even one; what is more by ever so
-// little goes to the other, though that little is lost when the sum is rounded to anything in between first.
+// 1 + 2^-24 lies halfway between 1 and its neighbour 1 + 2^-23, and rounds to 1, which is even. A slightly larger value
+// rounds up, but only if nothing rounds the sum in between.
 TEST_F(EmulatedTile, RoundsOnce) {
     const auto bf16 = [](float x) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16); };
     for (const int below : {25, 30, 40, 47, 0}) {
@@ -226,7 +226,7 @@ TEST_F(EmulatedTile, MultipliesBytesByTheManual) {
     }
 }
 
-// ---- Who may use real ones ----------------------------------------------------------------------
+// ---- Permission for real tiles ------------------------------------------------------------------
 
 int asked;
 bool granted() {
@@ -241,7 +241,7 @@ TileMachine sapphire_rapids() {
     TileMachine m;
     m.features = 1u << 27 | 1u << 20;
     m.extensions = 1u << 22 | 1u << 24 | 1u << 25 | 1u << 23;
-    m.state = 0x602e7; // x87, SSE, AVX, AVX-512, PKRU, tiles' shapes and data
+    m.state = 0x602e7; // x87, SSE, AVX, AVX-512, PKRU, and the tiles' shapes and data
     m.tiles = 8, m.rows = 16, m.row_bytes = 64;
     m.permit = granted;
     return m;
@@ -267,7 +267,7 @@ TEST(TilePermission, NeedsEveryPartAndIsAskedForLast) {
     EXPECT_FALSE(runs_tiles(without_leave));
 }
 
-// The flags that Linux shows are those of CPUID that it supports itself.
+// Linux shows the CPUID flags that it supports itself.
 TEST(TilePermission, IsGivenOnlyWhereLinuxSpeaksOfTiles) {
     std::ifstream file("/proc/cpuinfo");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -291,7 +291,7 @@ TEST(TilePermission, IsGivenOnlyWhereLinuxSpeaksOfTiles) {
     }
 }
 
-// In a process whose arch_prctl a filter answers, as some sandboxes have it.
+// Runs in a process whose arch_prctl a filter answers, as in some sandboxes.
 TEST(TilePermission, ARefusalOfTheSystemIsNoTiles) {
     for (const int error : {EPERM, ENOSYS, EINVAL}) {
         const pid_t child = ::fork();

@@ -28,7 +28,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 
 constexpr int d_head = 16;
 
-// The last token of a sequence, whose keys are enough for several spans (1,024 keys each).
+// The last token of a sequence with enough keys for several chunks (1,024 keys each).
 class LongSequence : public testing::TestWithParam<Case> {
 protected:
     LongSequence()
@@ -49,7 +49,7 @@ protected:
                        c_.n_kv_heads * d_head);
     }
 
-    // A cache of the first n tokens.
+    // A cache that holds the first n tokens.
     KvCache filled(int n) {
         KvCache cache({1, c_.n_kv_heads, d_head, n, c_.cache});
         for (int i = 0; i < n; ++i) {
@@ -66,7 +66,7 @@ protected:
         });
         return out;
     }
-    // What attention() gives for the last `rows` tokens, fed together, all before them being in the cache.
+    // The result of attention() for the last `rows` tokens, fed together, with all earlier tokens in the cache.
     Tensor last_rows(int rows) {
         KvCache cache = filled(c_.tokens);
         Tensor qkv(rows, qkv_.cols());
@@ -113,7 +113,7 @@ TEST_P(LongSequence, AgreesWithDoubles) {
     }
 }
 
-// Of 70 rows some see no key of the last span, and with a window some none of the first.
+// Of 70 rows, some see no key of the last chunk, and with a window some see no key of the first.
 TEST_P(LongSequence, RowsThatComeTogetherHaveTheBitsOfRowsAlone) {
     const int tokens = c_.tokens;
     for (const Kernels* set : available_kernels()) {
@@ -129,7 +129,7 @@ TEST_P(LongSequence, RowsThatComeTogetherHaveTheBitsOfRowsAlone) {
     }
 }
 
-// Few threads take a head each, many share its spans.
+// A few threads take one head each. Many threads share the chunks of a head.
 TEST_P(LongSequence, ThreadsHaveTheSameBitsWhetherTheyShareHeadsOrKeys) {
     set_threads(1);
     Tensor alone = last_row();
@@ -140,7 +140,7 @@ TEST_P(LongSequence, ThreadsHaveTheSameBitsWhetherTheyShareHeadsOrKeys) {
     }
 }
 
-// Threads share the keys of a long sequence while another has no more than one span of them.
+// Threads share the keys of a long sequence while another sequence has at most one chunk.
 TEST_P(LongSequence, SequencesOfOtherLengthsChangeNoBit) {
     set_threads(8);
     const int lengths[] = {c_.tokens, 100, 700};

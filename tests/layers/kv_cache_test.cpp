@@ -23,7 +23,8 @@ protected:
     KvCache cache{shape};
     std::vector<std::byte> memory = std::vector<std::byte>(CacheFormat::query_bytes(2, e));
 
-    // A whole number that says where it belongs. Every block of 32 has a 127, so that a scale of 1 holds them all.
+    // A whole number that identifies its place. Every block of 32 contains a 127, so that a scale of 1 suffices for
+    // all.
     float value(int layer, int slot, int column, int kind) const {
         if (column % e % 32 == 0) return 127;
         return static_cast<float>((slot * 37 + column * 11 + layer * 83 + kind * 59) % 255 - 127);
@@ -38,15 +39,15 @@ protected:
                         k.view().row(i)[c] = value(layer, first + i, c, 0);
                         v.view().row(i)[c] = value(layer, first + i, c, 1);
                     }
-                // Some heads of some rows at a time are as good as all at once.
+                // Storing some heads of some rows at a time equals storing all at once.
                 cache.store(layer, 0, first, cols_of(k.view(), 0, e), cols_of(v.view(), 0, e));
                 cache.store(layer, 1, first, cols_of(k.view(), e, 2 * e), cols_of(v.view(), e, 2 * e));
             }
     }
 };
 
-// What was stored comes back through the products: with a query of one 1 the scores are a column of the
-// keys, with a single weight the sum is a row of values.
+// The products return the stored values: with a unit vector as the query, the scores are a column of the keys. With a
+// single weight, the sum is a row of values.
 TEST_P(KvCaches, KeysAndValuesLieWhereTheirSlotSays) {
     EXPECT_EQ(cache.capacity(), capacity);
     const int bytes_of_row = GetParam().type == CacheType::f32   ? 4 * e
@@ -91,8 +92,8 @@ TEST_P(KvCaches, KeysAndValuesAreReadBackAsFloats) {
     }
 }
 
-// evict() reads rows and stores them elsewhere: what was rounded once is not rounded again. Of a block of 32 that q8_0
-// keeps, numbers are within half a step of 1/127 of the largest, and its scale within 2^-11 of what it should be.
+// evict() reads rows and stores them elsewhere. Values that were rounded once are not rounded again. In a q8_0 block of
+// 32, values are within half a step of 1/127 of the largest, and the scale is within 2^-11 of its exact value.
 TEST_P(KvCaches, RoundOnceAndByNoMoreThanTheirType) {
     const Random random(3, 1);
     Tensor k(48, heads * e), v(48, heads * e), once(48, e), twice(48, e);
@@ -124,7 +125,7 @@ TEST_P(KvCaches, RoundOnceAndByNoMoreThanTheirType) {
     }
 }
 
-// The runs of heads move apart where a text has outgrown them, and slots never filled hold zeros.
+// When a text outgrows the runs of the heads, they move apart. Slots that were never filled hold zeros.
 TEST_P(KvCaches, GrowWithoutChangingWhatTheyHold) {
     KvCacheShape growing = shape;
     growing.capacity = 1000;
@@ -154,14 +155,14 @@ TEST_P(KvCaches, GrowWithoutChangingWhatTheyHold) {
                         for (int c = 0; c < e; ++c) ASSERT_EQ(out.data()[c], value(layer, at, head * e + c, 1));
                         ASSERT_EQ(small.state(layer, at, 1).row(0)[1], static_cast<float>(at + 1));
                     }
-            const int behind = (slot + 1 + 63) / 64 * 64 - (slot + 1); // in the last slab
+            const int behind = (slot + 1 + 63) / 64 * 64 - (slot + 1); // the rest of the last slab
             small.values(layers - 1, heads - 1, slot + 1, rest.view(behind));
             for (int i = 0; i < behind * e; ++i) ASSERT_EQ(rest.data()[i], 0);
         }
     }
 }
 
-// A value that is not finite is not lost, whatever lies beside it.
+// A value that is not finite stays so, whatever its neighbours are.
 TEST_P(KvCaches, WhatIsNotFiniteStaysSo) {
     Tensor k(1, heads * e), v(1, heads * e), q(1, e), scores(1, 1), weights(1, 1), out(1, e);
     k.data()[e + 2] = std::numeric_limits<float>::infinity();
@@ -215,11 +216,11 @@ TEST(KvCachePositions, AreKnownToFollowEachOtherAsLongAsTheyDo) {
     EXPECT_TRUE(known(0, 4));
     EXPECT_FALSE(known(0, 6));
     EXPECT_FALSE(known(3, 2));
-    place(2, 0); // the sequence was cut off there and goes on with another id
+    place(2, 0); // the sequence was truncated there and continues with another position
     place(3, 1);
     EXPECT_TRUE(known(0, 2));
     EXPECT_FALSE(known(0, 4));
-    place(0, 9); // begun anew
+    place(0, 9); // started again
     place(1, 10);
     place(2, 11);
     EXPECT_TRUE(known(0, 3));

@@ -57,7 +57,7 @@ TEST(LinearLayer, AgreesWithDoublesOnEveryInstructionSet) {
     select_kernels("auto");
 }
 
-// Outputs that do not fill a panel are not packed, and not left to BLAS either.
+// Outputs that fill no panel are not packed, but do not go to BLAS either.
 TEST(LinearLayer, OfFewOutputsEachRowHasTheBitsThatItHasAlone) {
     for (const Kernels* set : available_kernels()) {
         select_kernels(set->name);
@@ -77,7 +77,7 @@ TEST(LinearLayer, OfFewOutputsEachRowHasTheBitsThatItHasAlone) {
     select_kernels("auto");
 }
 
-// The shapes of real trunks: what a model computes must not depend on who else uses the machine.
+// The shapes of real trunks. Results must not depend on other programs on the machine.
 TEST(LinearLayer, SameBitsOnAnyNumberOfThreads) {
     const detail::Restless restless;
     const int before = thread_count();

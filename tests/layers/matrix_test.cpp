@@ -23,8 +23,8 @@ std::size_t stride_of(WeightType type, int cols) {
     return static_cast<std::size_t>(row_bytes(type, cols));
 }
 
-// Blocks, halves or floats of random bits, as no quantiser may make them, with exponents that keep them or their scales
-// small.
+// Blocks, f16 or float values of random bits, even bits that no quantiser would produce. Limited exponents keep the
+// values or their scales small.
 std::vector<std::byte> random_blocks(WeightType type, int rows, int cols, std::uint64_t stream) {
     const std::size_t stride = stride_of(type, block_size(type));
     std::vector<std::byte> blocks(stride_of(type, cols) * static_cast<std::size_t>(rows));
@@ -46,7 +46,7 @@ struct Packed {
           matrix(type, f32.rows(), f32.cols(), memory.data()) {
         EXPECT_TRUE(matrix.pack(f32.view()));
     }
-    // Weights of any type, which floats may not be turned into.
+    // Weights of any type, even types that floats cannot be converted to.
     Packed(WeightType type, int rows, int cols, std::uint64_t stream) : f32(rows, cols) {
         if (writable(type)) {
             *this = Packed(type, random_tensor(rows, cols, stream));
@@ -75,7 +75,7 @@ protected:
     const int threads_ = thread_count();
 };
 
-// What the block formats say, written down once more, in doubles.
+// The formulas of the block formats again, in doubles.
 double expected_weight(WeightType type, std::span<const float> row, std::size_t k) {
     if (type == WeightType::f32) return row[k];
     if (type == WeightType::f16) return f16_to_float(f16_from_float(row[k]));
@@ -94,7 +94,7 @@ TEST_P(PackedMatrix, HoldsTheNearestThatItsTypeCan) {
     if (!writable(GetParam())) return;
     for (const auto& [rows, cols] : {std::pair{1, 32}, {33, 64}, {100, 96}, {64, 288}}) {
         const Packed packed(GetParam(), random_tensor(rows, cols, 1));
-        int ties = 0; // that float and double see on different sides
+        int ties = 0; // ties that float and double round differently
         for (int i = 0; i < rows; ++i) {
             const std::vector<float> found = packed.row(i);
             const std::span<const float> from(const_cast<Tensor&>(packed.f32).view().row(i),
@@ -117,7 +117,7 @@ TEST_P(PackedMatrix, PackedAgainItIsTheSame) {
     for (std::size_t i = 0; i < once.memory.size(); ++i) ASSERT_EQ(once.memory[i], twice.memory[i]) << "byte " << i;
 }
 
-// What a row of a file says.
+// The values of a row of a file.
 std::vector<float> values_of(WeightType type, std::span<const std::byte> row, int cols) {
     std::vector<float> values(static_cast<std::size_t>(cols));
     if (type == WeightType::f32) {
@@ -134,9 +134,9 @@ std::vector<float> values_of(WeightType type, std::span<const std::byte> row, in
     return values;
 }
 
-// Blocks that somebody else has made need not use all levels: they keep theirs.
+// Blocks from another quantiser need not use all levels. They keep their own.
 TEST_P(PackedMatrix, KeepsRowsOfAFileAsTheyAre) {
-    for (const int cols : {512, 511, 13}) { // the latter of what has no blocks
+    for (const int cols : {512, 511, 13}) { // 511 and 13 only for types without blocks
         if (cols % block_size(GetParam()) != 0) continue;
         const int rows = 35;
         const std::size_t stride = stride_of(GetParam(), cols);
@@ -153,7 +153,7 @@ TEST_P(PackedMatrix, KeepsRowsOfAFileAsTheyAre) {
     }
 }
 
-// The same bytes, filling included, as of the floats that the halves are.
+// The bytes, including the padding, equal those packed from the same values as floats.
 TEST_P(PackedMatrix, RowsOfAFileAreWhatTheirFloatsArePackedTo) {
     if (quantised(GetParam())) return;
     const int rows = 70, cols = 45;
@@ -193,7 +193,7 @@ TEST_P(PackedMatrix, SubnormalsAreZerosInBlocks) {
 
 TEST_P(PackedMatrix, RefusesWhatItCannotHold) {
     if (GetParam() == WeightType::f32 || GetParam() == WeightType::bf16 || !writable(GetParam()))
-        return; // these have the range of a float
+        return; // these types have the range of a float
     Tensor large(1, 32);
     large.data()[5] = 1e9f;
     Buffer<std::byte> memory(static_cast<std::size_t>(Matrix::bytes(GetParam(), 1, 32)));
@@ -203,7 +203,7 @@ TEST_P(PackedMatrix, RefusesWhatItCannotHold) {
 struct Shape {
     int rows, k, outputs;
 };
-const Shape odd_shapes[] = {{1, 33, 40}, {13, 7, 33}, {2, 41, 40}, {1, 9, 33}}; // only floats and halves have no blocks
+const Shape odd_shapes[] = {{1, 33, 40}, {13, 7, 33}, {2, 41, 40}, {1, 9, 33}}; // types without blocks only
 const Shape shapes[] = {{1, 32, 1},    {1, 288, 97},  {2, 64, 31}, {3, 96, 65},  {5, 32, 33},
                         {6, 160, 64},  {7, 64, 128},  {8, 96, 40}, {11, 32, 96}, {13, 288, 70},
                         {25, 128, 64}, {40, 64, 200}, {83, 96, 65}};
@@ -215,8 +215,8 @@ std::vector<Shape> shapes_of(WeightType type) {
     return all;
 }
 
-// The product of the weights as they are held and of the rows as these meet them: quantised, or rounded
-// where the instruction set has products of bf16 pairs.
+// The product of the stored weights and the rows in the form that the product uses: quantised, or rounded if the
+// instruction set multiplies bf16 pairs.
 double expected_output(const Packed& packed, View x, const QuantRows& quantised_x, int row, int output) {
     const bool pairs = packed.matrix.type() == WeightType::bf16 && kernels().product_bf16_pairs != nullptr;
     const std::vector<float> w = packed.row(output);
@@ -275,7 +275,7 @@ TEST_P(PackedMatrix, ARowHasTheSameBitsInAnyCompanyAndOnAnyNumberOfThreads) {
 INSTANTIATE_TEST_SUITE_P(Types, PackedMatrix, testing::ValuesIn(weight_types),
                          [](const auto& test) { return std::string(name_of(test.param)); });
 
-// As where a file has the rows of queries and keys in one type and those of values in another.
+// As in a file whose query and key rows have one type and whose value rows have another.
 TEST(BandedMatrix, IsWhatItsBandsAreApart) {
     const int cols = 512;
     const std::vector<TypedRows> bands{{WeightType::q4_K, 70}, {WeightType::q6_K, 33}, {WeightType::q5_0, 64}};
@@ -304,7 +304,7 @@ TEST(BandedMatrix, IsWhatItsBandsAreApart) {
     EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0);
 }
 
-// All 65,536 halves, through the product that reads a cache of them.
+// All 65,536 f16 values, through the product that reads a cache of them.
 TEST(Halves, AreReadExactlyOnEveryInstructionSet) {
     for (const Kernels* set : test::tested_kernels()) {
         const float one = 1;
@@ -323,7 +323,7 @@ TEST(Halves, AreReadExactlyOnEveryInstructionSet) {
     }
 }
 
-// Rows are quantised to 127 levels of their largest value; what is not finite must show.
+// Rows are quantised to 127 levels of their largest value. A value that is not finite must remain visible.
 TEST(QuantisedRows, AreTheNearestLevels) {
     for (const Kernels* set : test::tested_kernels()) {
         select_kernels(*set);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Activation all[] = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu};
 
-// With the kernels of every instruction set that this machine runs.
+// Runs with the kernels of every instruction set of this machine.
 class ActivationOps : public ::testing::TestWithParam<const Kernels*> {
 protected:
     void SetUp() override { select_kernels(GetParam()->name); }

@@ -20,7 +20,7 @@ class NormOps : public ::testing::TestWithParam<Case> {
 protected:
     void SetUp() override {
         const auto [n, d, scale, offset] = GetParam();
-        x_ = Tensor(n, d + 3); // a view of its columns: rows lie apart
+        x_ = Tensor(n, d + 3); // a view of some columns, with gaps between the rows
         y_ = Tensor(n, d);
         weight_ = Tensor(1, d);
         bias_ = Tensor(1, d);
@@ -33,7 +33,7 @@ protected:
             t.data()[i] = static_cast<float>(Random(7, stream).normal(i) * scale + offset);
     }
     View x() { return cols_of(x_.view(), 3, y_.cols()); }
-    // Normalised mean squared error against (x - mean) / sqrt(mean((x - mean)^2) + eps) * w + b.
+    // The normalised mean squared error relative to (x - mean) / sqrt(mean((x - mean)^2) + eps) * w + b.
     double error(bool centred, float eps) {
         const int d = y_.cols();
         double difference = 0, magnitude = 0;
@@ -63,7 +63,7 @@ TEST_P(NormOps, RmsAgreesWithDoubles) {
 
 TEST_P(NormOps, LayerAgreesWithDoubles) {
     layer_norm(x(), weight_.view(), bias_.view(), 1e-5f, y_.view());
-    // An offset of 100 deviations costs two of seven digits, whoever computes the mean in floats.
+    // An offset of 100 deviations costs two of seven digits in any computation of the mean in floats.
     EXPECT_LE(error(true, 1e-5f), GetParam().offset > 10 ? 1e-9 : 1e-12);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products by pairs of bf16 against sums in double of numbers rounded by their bits.
+// Compares products of bf16 pairs with sums in double of values rounded bit by bit.
 #include "ops/pair_products.h"
 
 #include "core/parallel.h"
@@ -16,13 +16,13 @@
 namespace ordo {
 namespace {
 
-// To the nearest of eight bits, ties to even.
+// Rounds to the nearest value of eight bits, ties to even.
 double rounded(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     return std::bit_cast<float>((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
 }
 
-// A matrix that is a part of a larger one, and what is stored of its transpose.
+// A matrix inside a larger one, and the stored form of its transpose.
 struct Operand {
     Tensor memory;
     View view;
@@ -56,7 +56,7 @@ TEST_P(PairProductsOf, AreSumsOfRoundedNumbers) {
         b(b_transposed ? sizes.n : sizes.k, b_transposed ? sizes.k : sizes.n, 2);
     Operand before(sizes.m, sizes.n, 3);
     PairProducts product;
-    product(a.view, ta, b.view, tb, Operand(sizes.m, sizes.n, 4).view); // leaves numbers behind
+    product(a.view, ta, b.view, tb, Operand(sizes.m, sizes.n, 4).view); // leaves old values behind
     std::vector<float> first;
     for (const int threads : {1, 3}) {
         Operand c(sizes.m, sizes.n, 3);
@@ -70,14 +70,15 @@ TEST_P(PairProductsOf, AreSumsOfRoundedNumbers) {
                 for (int l = 0; l < sizes.k; ++l) sum += a.at(ta, i, l) * b.at(tb, l, j);
                 ASSERT_NEAR(c.view.row(i)[j], sum, 1e-5 * std::sqrt(sizes.k) * 4) << i << ", " << j;
             }
-        const std::vector<float> now(c.memory.data(), c.memory.data() + c.memory.size()); // with what is around it
+        // Including the values around it.
+        const std::vector<float> now(c.memory.data(), c.memory.data() + c.memory.size());
         if (first.empty()) first = now;
         EXPECT_EQ(now, first);
         for (int j = 0; j < sizes.n + 3; ++j) EXPECT_EQ(c.memory.data()[j], before.memory.data()[j]) << "the row above";
     }
 }
 
-// Parts of tiles, panels, pairs and depths, and several of each.
+// Fractions of tiles, panels, pairs and depths, and several of each.
 INSTANTIATE_TEST_SUITE_P(Sizes, PairProductsOf,
                          testing::Combine(testing::ValuesIn(sets_with_pairs()),
                                           testing::Values(Sizes{1, 1, 1}, Sizes{5, 33, 7}, Sizes{70, 100, 257},

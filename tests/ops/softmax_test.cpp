@@ -21,7 +21,7 @@ void check_softmax(int n, int first, int last) {
     for (std::size_t i = 0; i < row.size(); ++i)
         row[i] = static_cast<float>(Random(3, static_cast<std::uint64_t>(n)).normal(i) * 5 + 1000);
     const std::vector<double> x(row.begin(), row.end());
-    // What is hidden is not read, whatever it is.
+    // Hidden scores are never read, whatever their value.
     for (int i = 0; i < n; ++i)
         if (i < first || i >= last) row[static_cast<std::size_t>(i)] = std::nanf("");
     softmax_row(n, first, last, row.data());
@@ -48,7 +48,7 @@ TEST_P(SoftmaxOps, SurvivesInfinitiesAndLargeSpreads) {
     EXPECT_EQ(row, (std::vector<float>{0, 0.5f, 0, 0, 0, 0.5f}));
 }
 
-// An encoding may forbid all keys of a part, and leave some of another.
+// An encoding may forbid all keys of one part and leave some of another.
 TEST_P(SoftmaxOps, APartThatIsForbiddenWeighsNothing) {
     std::vector<float> part(20, -INFINITY), weights = {softmax_part(20, 0, 20, part.data()), -3.0f};
     EXPECT_EQ(part, std::vector<float>(20, 0.0f));
@@ -57,7 +57,7 @@ TEST_P(SoftmaxOps, APartThatIsForbiddenWeighsNothing) {
     EXPECT_EQ(weights, (std::vector<float>{0, 1}));
 }
 
-// As ALiBi has it over long texts. A share times a value of 1e-5 is no subnormal number either: those are slow.
+// As with ALiBi over long texts. A weight times a value of 1e-5 is not subnormal either, because subnormals are slow.
 TEST_P(SoftmaxOps, SharesAreNoughtOrFarFromSubnormal) {
     std::vector<float> row(2000);
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = -0.1f * static_cast<float>(i);
@@ -67,7 +67,7 @@ TEST_P(SoftmaxOps, SharesAreNoughtOrFarFromSubnormal) {
     EXPECT_EQ(row[700], 0);
 }
 
-// Rows lie apart; one is wider than a strip of columns.
+// There are gaps between the rows, and a row is wider than a strip of columns.
 TEST(SoftCap, AgreesWithDoublesAndLeavesTheRestAlone) {
     constexpr int cols = 2500, stride = 2503;
     for (const float cap : {0.5f, 30.0f}) {
