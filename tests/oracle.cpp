@@ -6,13 +6,13 @@
 namespace ordo::reference {
 namespace {
 
-// Filled by static objects of other files, so it cannot be one itself: theirs may come first.
+// Static objects of other files fill it. They may be initialised first, so it is a function's local static.
 std::map<std::string, Registration::Make>& registered() {
     static std::map<std::string, Registration::Make> all;
     return all;
 }
 
-// At a separator that stands in no parentheses.
+// Splits at separators outside parentheses.
 std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> pieces(1);
     int depth = 0;

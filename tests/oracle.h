@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The oracles of encodings: what each moment does in double precision, one token and one pair of tokens at a time,
-// transcribed from the papers. They share no code with engine/encoding, its spec parser included.
+// The oracles of encodings: the effect of each moment in double precision, for one token and one pair of tokens at a
+// time, transcribed from the papers. They share no code with engine/encoding, not even its spec parser.
 //
-// An encoding without an oracle fails the tests that need one: what nothing is compared with is not proved. To add
-// one, write tests/oracles/NAME.cpp: a class derived from Oracle, and a Registration by the encoding's name. No list
-// is edited. (Test objects are linked as they are; in an archive the linker would drop what only registers itself.)
+// An encoding without an oracle fails the tests that need one, because nothing else proves its results. To add one,
+// write tests/oracles/NAME.cpp: a class derived from Oracle, and a Registration with the encoding's name. No list
+// changes. (The test objects are linked directly. From an archive, the linker would drop an object that only registers
+// itself.)
 #pragma once
 
 #include "ordo.h"
@@ -31,15 +32,15 @@ struct Matrix {
     std::vector<double> values;
 };
 
-using Tensors = std::map<std::string, Matrix>; // by name; rank 1 as one row
+using Tensors = std::map<std::string, Matrix>; // by name; a rank 1 tensor is one row
 using Vector = std::vector<double>;
 double dot(const Vector& a, const Vector& b);
-// Of row i of a matrix, from column first on, with all of x.
+// The dot product of x with row i of a matrix, from column `first` on.
 double dot(const Vector& x, const Matrix& m, int i, int first = 0);
 
 // The position of one token: an id for each axis.
 using Place = std::vector<int>;
-// Axes that are not there are as the first.
+// Missing axes equal the first.
 inline int on_axis(const Place& at, std::size_t axis) {
     return at[axis < at.size() ? axis : 0];
 }
@@ -49,9 +50,9 @@ double distance(const Place& query, const Place& key);
 // One attention head of one layer.
 struct Head {
     int layer = 0, head = 0; // of the query heads
-    double scale = 1;        // that q.k is multiplied by
+    double scale = 1;        // the factor of q.k
 };
-// A query or a key, after rotate(): x [e], where it is, and what observe() made of its token.
+// A query or a key after rotate(): x [e], its position, and the state that observe() returned for its token.
 struct Side {
     const Vector& x;
     const Place& at;
@@ -61,20 +62,20 @@ struct Side {
 class Oracle {
 public:
     virtual ~Oracle() = default;
-    // What is done to the embedding x [d] of one token.
+    // Changes the embedding x [d] of one token.
     virtual void embed(Vector& /*x*/, const Place&, int /*segment*/) const {}
-    // The state of a token, of what its layer's attention reads x [d] and the state of the token before it that is no
-    // padding, which is empty for the first.
+    // The state of a token, from the layer's attention input x [d] and the state of the previous token that is not
+    // padding. For the first token that state is empty.
     virtual Vector observe(const Vector& /*x*/, const Place&, int /*layer*/, const Vector& /*before*/) const {
         return {};
     }
-    // What is done to one head's query or key x [e].
+    // Changes one head's query or key x [e].
     virtual void rotate(Vector& /*x*/, const Place&, Role, int /*layer*/, int /*head*/) const {}
-    // What is added to a scaled score.
+    // Returns the number that is added to a scaled score.
     virtual double bias(const Head&, const Side& /*query*/, const Side& /*key*/) const { return 0; }
-    // What is done to a row of finished scores: of the keys that the query sees, in order.
+    // Changes a row of finished scores, for the keys visible to the query, in order.
     virtual void rescore(Vector& /*row*/, const Head&, const Side& /*query*/) const {}
-    // What a pair of this weight adds to the head's output [e].
+    // Adds the contribution of a pair with this weight to the head's output [e].
     virtual void mix(Vector& /*out*/, double /*weight*/, const Head&, const Side& /*query*/,
                      const Side& /*key*/) const {}
     // A logit in the denominator of the softmax.
@@ -99,10 +100,10 @@ private:
     std::map<std::string, std::string> values_;
 };
 
-// What an oracle is made of, beside its item.
+// The inputs of an oracle, besides its item.
 struct Setting {
     Dims dims;
-    const Tensors& tensors; // by the names that files have; they may change between calls
+    const Tensors& tensors; // by their names in files; they may change between calls
     int length = 0;         // of the session, in tokens
     std::string name;       // of the encoding
 
@@ -112,7 +113,7 @@ struct Setting {
     }
 };
 
-// At namespace scope in the file of an oracle.
+// Declared at namespace scope in an oracle's file.
 class Registration {
 public:
     using Make = std::unique_ptr<Oracle> (*)(const Item&, const Setting&);
@@ -124,22 +125,22 @@ class Oracles {
 public:
     // length: of the session, in tokens; 0: the trained context.
     Oracles(const std::string& spec, const Dims& dims, const Tensors& tensors, int length = 0);
-    bool complete() const { return missing_.empty(); } // false if one of them does not exist
+    bool complete() const { return missing_.empty(); } // false if an oracle is missing
     std::string advice() const { return missing_ + " has no oracle: add one in tests/oracles"; }
     std::vector<const Oracle*> all() const;            // each once, left to right
-    std::vector<const Oracle*> layer(int layer) const; // those that act in a layer, left to right
+    std::vector<const Oracle*> layer(int layer) const; // the oracles of a layer, left to right
 
 private:
     using Sum = std::vector<std::size_t>; // indices into items_
     Sum add_sum(const std::string& spec, const Setting& setting);
 
     std::vector<std::unique_ptr<Oracle>> items_;
-    std::vector<std::vector<Sum>> terms_; // a pattern's elements; one element for what is in all layers
+    std::vector<std::vector<Sum>> terms_; // the elements of a pattern; a single element acts in all layers
     std::string missing_;
 };
 
 } // namespace ordo::reference
 
-// Ends a test that an encoding without an oracle came to.
+// Ends a test whose encoding has no oracle.
 #define ORDO_EXPECT_COMPLETE(oracles)                                                                                  \
     if (!(oracles).complete()) FAIL() << (oracles).advice()

@@ -150,7 +150,7 @@ Matrix Transformer::feed_forward(const Matrix& x, int layer) const {
     return plan.experts == 0 ? expert(x, name, plan, width_of(plan)) : mixture(x, name, plan);
 }
 
-// One feed-forward part.
+// A feed-forward part.
 Matrix Transformer::expert(const Matrix& x, const std::string& name, const LayerPlan& plan, int width) const {
     const Matrix in = linear(x, name + ".in", plan.ffn_bias);
     Matrix h(x.rows, width);
@@ -160,9 +160,9 @@ Matrix Transformer::expert(const Matrix& x, const std::string& name, const Layer
     return linear(h, name + ".out", plan.ffn_bias);
 }
 
-// Shazeer et al. 2017 and Mixtral (Jiang et al. 2024): y = sum of p_e E_e(x) over the experts with the largest
-// p = softmax(router), here computed for all of them. Mixtral's softmax over the best logits is the same as p
-// divided by their sum; others (Qwen 1.5 MoE) leave p as it is.
+// Shazeer et al. 2017 and Mixtral (Jiang et al. 2024): y = sum of p_e E_e(x) over the experts with the largest p =
+// softmax(router), here computed for all of them. Mixtral's softmax over the best logits equals p divided by the sum of
+// the best. Other models (Qwen 1.5 MoE) leave p unchanged.
 Matrix Transformer::mixture(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
     const Matrix router = linear(x, name + ".router", false);
     std::vector<Matrix> outputs;
@@ -201,7 +201,7 @@ bool Transformer::sees(const LayerPlan& plan, int query, int key) {
     return key <= query && (plan.window == 0 || query - key < plan.window);
 }
 
-// Padding is seen by nobody but itself, so that its rows, which nobody asks for, have a softmax.
+// Padding attends only to itself. Its own rows are unused, but need a softmax.
 std::vector<std::size_t> Transformer::seen_by(const LayerPlan& plan, int query, const Input& in) {
     std::vector<std::size_t> seen;
     for (std::size_t j = 0; j < in.tokens.size(); ++j) {
@@ -212,7 +212,7 @@ std::vector<std::size_t> Transformer::seen_by(const LayerPlan& plan, int query, 
     return seen;
 }
 
-// q, k and v of all heads, with their biases and norms, before they are rotated.
+// q, k and v of all heads, with their biases and norms, before the rotation.
 Matrix Transformer::queries_keys_values(const Matrix& x, const std::string& name, const LayerPlan& plan) const {
     const bool all = plan.q_bias && plan.k_bias && plan.v_bias;
     Matrix qkv = linear(x, name + "qkv", all);
@@ -249,7 +249,7 @@ Transformer::States Transformer::observed(const Matrix& x, int layer, const Inpu
     States states;
     for (const Oracle* oracle : oracles_.layer(layer)) {
         std::vector<Vector> of_one;
-        Vector before; // of the latest token that is no padding, which leaves no trace
+        Vector before; // of the latest token that is not padding
         for (int i = 0; i < x.rows; ++i) {
             Vector row(static_cast<std::size_t>(x.cols));
             for (int j = 0; j < x.cols; ++j) row[static_cast<std::size_t>(j)] = x.at(i, j);
@@ -274,7 +274,7 @@ Transformer::HeadInput Transformer::head_input(const Matrix& x, int layer, int h
     return of;
 }
 
-// The softmax over the keys that query i sees, in order; with the sinks, it sums to less than one.
+// The softmax over the keys visible to query i, in order. With sinks it sums to less than one.
 Vector Transformer::weights(const HeadInput& in, std::size_t i, const std::vector<std::size_t>& seen) const {
     const std::vector<const Oracle*> encodings = oracles_.layer(in.head.layer);
     Vector row;
@@ -322,8 +322,8 @@ Matrix Transformer::attention(const Matrix& x, int layer, const Input& in) const
     return linear(out, name + "out", plan.out_bias);
 }
 
-// Vaswani et al. 2017, section 3.2.3: queries of the decoder, keys and values of the encoder's output, all of which
-// each query sees. Nothing of position enters here.
+// Vaswani et al. 2017, section 3.2.3: the queries come from the decoder, the keys and values from the encoder's output.
+// Each query sees all keys, and no position enters.
 Matrix Transformer::cross_attention(const Matrix& x, int layer, const Input& in) const {
     const LayerPlan& plan = b_.layer(layer);
     const std::string name = "layers." + std::to_string(layer) + ".cross_attention.";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The oracle: a transformer in double precision and plain loops, written from the papers. It shares
-// nothing with the engine but the Blueprint and the names of tensors: no cache, no tiles, no BLAS, no
-// threads. Every token is computed against every other; masks are applied by asking for each pair.
+// The oracle: a transformer in double precision and plain loops, written from the papers. It shares only the Blueprint
+// and the names of tensors with the engine: no cache, tiles, BLAS or threads. It computes every token against every
+// other and asks the mask for each pair.
 #pragma once
 
 #include "model/blueprint.h"
@@ -14,8 +14,8 @@ struct Input {
     std::vector<int> positions; // [tokens, axes]
     std::vector<int> segments;  // one for each token, or empty: 0
     int axes = 1;
-    std::vector<int> padding = {}; // one for each token, not 0 for padding, or empty: none is
-    Matrix memory = {};            // what an encoder made of its input, [m, d]
+    std::vector<int> padding = {}; // one for each token, 1 for padding; empty: no padding
+    Matrix memory = {};            // the output of the encoder, [m, d]
 
     Place place(int token) const {
         const auto first = positions.begin() + static_cast<std::ptrdiff_t>(token) * axes;
@@ -25,17 +25,17 @@ struct Input {
 
 class Transformer {
 public:
-    // All must outlive this object; tensors may change between calls.
+    // The arguments must outlive this object. Tensors may change between calls.
     Transformer(const Blueprint& blueprint, const Tensors& tensors, const Oracles& oracles)
         : b_(blueprint), tensors_(tensors), oracles_(oracles) {}
 
-    // The hidden states [n, d]: what the first layer reads, then what each leaves.
+    // The hidden states [n, d]: the input of the first layer, then the output of each layer.
     std::vector<Matrix> states(const Input& in) const;
 
     // The weights of a head, [queries, keys], zero where the mask hides a key.
     Matrix attention_weights(const Input& in, int layer, int head) const;
 
-    // What the last layer leaves, after the final norm.
+    // The output of the last layer after the final norm.
     Matrix finished(const Input& in) const;
 
     // [n, vocab]
@@ -46,7 +46,7 @@ public:
 
 private:
     using States = std::vector<std::vector<Vector>>; // [encoding of the layer][token]
-    // What attention to one query needs of a head.
+    // The inputs of a head's attention for one query.
     struct HeadInput {
         Head head;
         std::vector<Vector> queries, keys;
@@ -83,7 +83,7 @@ private:
     const Oracles& oracles_;
 };
 
-// The tensors of a model's encoder under the names that those of a model of one stack have.
+// The encoder's tensors of a model, under the names of a model with a single stack.
 Tensors encoder_tensors(const Tensors& all);
 
 } // namespace ordo::reference

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the reference transformer does to rows and numbers, whatever they stand for.
+// The operations of the reference transformer on rows and numbers.
 #pragma once
 
 #include "model/blueprint.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Press et al. 2022 (arXiv 2108.12409): score - m_h |i - j|. For n heads, a power of two, m is a geometric sequence
-// that starts at 2^(-8/n) and has that as its ratio; for others (section 3, footnote, and the authors' code) the
-// sequence of the power of two below, and then every other member of the sequence of twice as many heads.
-// Trained slopes are the same formula with m from a tensor (MPT, "learned ALiBi"). Other shapes of the penalty than the
-// paper's (the paper's authors tried some): |i - j|^power, 1 - exp(-|i - j| / length) and
-// exp(|i - j| / length) - 1, at most 1e30.
+// Press et al. 2022 (arXiv 2108.12409): score - m_h |i - j|. For n heads, if n is a power of two, m is a geometric
+// sequence with first element and ratio 2^(-8/n). For other n (section 3, footnote, and the authors' code) it is the
+// sequence of the power of two below. It continues with every other element of the sequence for twice as many heads.
+// Trained slopes use the same formula with m from a tensor (MPT, "learned ALiBi"). Penalties other than the paper's
+// (its authors tried some): |i - j|^power, 1 - exp(-|i - j| / length) and exp(|i - j| / length) - 1, at most 1e30.
 #include "tests/oracle.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Golovneva et al. 2024 (arXiv 2405.18719), equations 3 to 6 and the listing in the appendix: g_ij = sigmoid(score),
-// p_ij = sum of g_il from l = j to i, and score + q_i.e[p_ij], interpolated between whole p. The listing, which is
-// followed here where the equations say less, takes the gates of scaled scores (those that the mask hides count
+// p_ij = sum of g_il from l = j to i, and score + q_i.e[p_ij], interpolated between whole p. The oracle follows the
+// listing where the equations say less. The listing takes the gates of scaled scores. Masked scores count as zero, and
+// the sum continues to the row's end. The listing also limits p to the last row of e, and does not scale the query.
 // nothing, and the sum goes on to the row's end), cuts p at the last row of e, and does not scale the query.
 #include "tests/oracle.h"
 

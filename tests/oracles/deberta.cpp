@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // He et al. 2021 (arXiv 2006.03654), equations 3 and 4: content to content q_i.k_j, content to position
-// q_i.K_r[delta(i, j)], position to content k_j.Q_r[delta(j, i)], their sum over sqrt(3 d): one d for each term, as in
-// the authors' code where some are left out. delta(i, j) is i - j + k, kept in 0 .. 2k - 1. The content term is scaled
-// by scaling the query.
+// q_i.K_r[delta(i, j)], position to content k_j.Q_r[delta(j, i)], and their sum over sqrt(3 d). The factor has one d
+// for each term, as in the authors' code if some terms are omitted. delta(i, j) is i - j + k, limited to 0 .. 2k - 1.
+// Scaling the query scales the content term.
 #include "tests/oracle.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ public:
     }
     double bias(const Head& of, const Side& query, const Side& key) const override {
         const int first = of.head * static_cast<int>(query.x.size()), i = query.at[0], j = key.at[0];
-        double score = 0; // the query has the factor in it
+        double score = 0; // the query contains the factor
         if (to_position_) score += dot(query.x, setting_.of_layer(of.layer, "keys"), delta(i, j), first);
         if (from_position_) score += factor() * dot(key.x, setting_.of_layer(of.layer, "queries"), delta(j, i), first);
         return of.scale * score;

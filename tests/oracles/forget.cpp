@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lin et al. 2025 (arXiv 2503.02130), equations 6 and 7: f_t = sigmoid(w_h . x_t + b_h), score + sum_{l=j+1}^{i} ln
-// f_l. The sum is the difference of two running sums, of a token's state. Where a query also sees what follows it, what
-// lies between the two is forgotten likewise.
+// f_l. The sum is the difference of two running sums, stored in the tokens' states. If a query also sees later keys,
+// the gates between the two act in the same way.
 #include "tests/oracle.h"
 
 #include <cmath>

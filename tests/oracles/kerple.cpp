@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Chi et al. 2022 (arXiv 2205.09921), equations 2 and 3: score - r1 |i - j|^r2 with r1 > 0 and 0 < r2 <= 2, or
-// score - r1 ln(1 + r2 |i - j|) with r1, r2 > 0, trained in each layer and head. Their code keeps them above 0.01, and
-// the exponent below 2, by clamping.
+// Chi et al. 2022 (arXiv 2205.09921), equations 2 and 3: score - r1 |i - j|^r2 with r1 > 0 and 0 < r2 <= 2, or score -
+// r1 ln(1 + r2 |i - j|) with r1, r2 > 0, trained in each layer and head. The authors' code clamps them above 0.01, and
+// the exponent below 2.
 #include "tests/oracle.h"
 
 #include <cmath>

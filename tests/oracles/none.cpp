@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nothing at all (NoPE: Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466).
+// No encoding (NoPE: Haviv et al. 2022, arXiv 2203.16634; Kazemnejad et al. 2023, arXiv 2305.19466).
 #include "tests/oracle.h"
 
 namespace ordo::reference {

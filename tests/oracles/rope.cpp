@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Su et al. 2021 (arXiv 2104.09864), eq. 12: each pair as a complex number, multiplied by e^(i m theta_k), with
-// theta_k = 10000^(-2(k-1)/d), k = 1 .. d/2 (eq. 15). Then what others have made of theta for longer contexts, with s
-// the factor and L the original length:
-//   linear    Chen et al. 2023 (arXiv 2306.15595), eq. 4: positions, that is theta, over s
-//   ntk       bloc97, as in YaRN's section 3.1: base s^(d/(d-2))
-//   dynamic   emozilla, YaRN's section 3.3 in the form of Hugging Face: of s l/L - (s - 1) in the place of s, for l > L
-//     tokens
-//   yarn      Peng et al. 2024 (arXiv 2309.00071), section 3.2 with the code's rounding of the ramp's ends;
-//     extrapolation, as
-//             llama.cpp's ext_factor has it, is how much of what the ramp would keep is kept
-//   llama3    Llama 3.1's code: by wavelength
-//   longrope  Ding et al. 2024 (arXiv 2402.13753) as in Phi-3: theta over a list, another one for more than L tokens
+// Su et al. 2021 (arXiv 2104.09864), eq. 12: each pair is a complex number, multiplied with e^(i m theta_k), with
+// theta_k = 10000^(-2(k-1)/d), k = 1 .. d/2 (eq. 15). The scalings of theta for longer contexts follow. s is the factor
+// and L the original length:
+//   linear    Chen et al. 2023 (arXiv 2306.15595), eq. 4: positions, and so theta, divided by s.
+//   ntk       bloc97, as in YaRN's section 3.1: the base times s^(d/(d-2)).
+//   dynamic   emozilla, YaRN's section 3.3 as in Hugging Face: s l/L - (s - 1) replaces s for a length l > L.
+//   yarn      Peng et al. 2024 (arXiv 2309.00071), section 3.2, with the code's rounding of the ramp's ends.
+//             extrapolation, llama.cpp's ext_factor, multiplies the ramp's weight of the unscaled angles.
+//   llama3    Llama 3.1's code: by wavelength.
+//   longrope  Ding et al. 2024 (arXiv 2402.13753) as in Phi-3: theta divided by a list, another one above L tokens.
 // p-RoPE: Barbero et al. 2025 (arXiv 2410.06205), section 6. Sections: Wang et al. 2024 (arXiv 2409.12191) and,
-// interleaved, Qwen3-VL: a pair turns by the position on its own axis; two axes are a 2-D RoPE.
+// interleaved, Qwen3-VL. A pair rotates with the position on its own axis; two axes are a 2-D RoPE.
 #include "tests/oracle.h"
 
 #include <algorithm>
@@ -31,7 +29,7 @@ Vector plain(double base, std::size_t width) {
     return theta;
 }
 
-// With the base times scale^(d/(d-2)); a single pair has no base.
+// The base times scale^(d/(d-2)). A single pair has no base.
 Vector ntk(double base, std::size_t width, double scale) {
     const auto d = static_cast<double>(width);
     return width == 2 ? Vector{1} : plain(base * std::pow(scale, d / (d - 2)), width);
@@ -40,7 +38,7 @@ Vector ntk(double base, std::size_t width, double scale) {
 Vector yarn(const Item& item, double base, std::size_t width) {
     const auto d = static_cast<double>(width);
     const double s = item.number("factor");
-    // The pair that turns so many times in the original context, as a real number.
+    // The pair with this number of periods in the original context, as a real number.
     const auto pair_of = [&](double rotations) {
         return d * std::log(item.number("original") / (rotations * 2 * pi)) / (2 * std::log(base));
     };
@@ -120,7 +118,7 @@ private:
     std::size_t axis_of(std::size_t pair) const {
         if (sections_.empty()) return 0;
         const auto k = static_cast<double>(pair);
-        if (interleaved_) { // 0 1 2 0 1 2 ..., as long as axes 1 and 2 have some left, and 0 in their place
+        if (interleaved_) { // 0 1 2 0 1 2 ..., while axes 1 and 2 have pairs left, then 0 in their place
             const std::size_t axis = pair % sections_.size();
             return k < static_cast<double>(sections_.size()) * sections_[axis] ? axis : 0;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kurzion: theta = 2 pi / 36; vec <- scale * R_t vec with scale = (floor(t/36) + 1) * 0.1 * |vec|, R_t written
-// out as a matrix. An odd width leaves its last column unturned.
+// Kurzion: theta = 2 pi / 36; vec <- scale * R_t vec with scale = (floor(t/36) + 1) * 0.1 * |vec|, and R_t as a matrix.
+// With an odd width the last column is not rotated.
 #include "tests/oracle.h"
 
 #include <cmath>

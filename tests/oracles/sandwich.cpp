@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Chi et al. 2023 (arXiv 2212.10356), section 6: the product of two positions' sinusoids, which is
-// sum_{k=1}^{d/2} cos((m - n) / 10000^(2k/d)), less its greatest value d/2, over 8 h / H for the h-th of H heads,
-// counted from one, as is k. So NeMo's SandwichRelativePositionEmbedding, which the paper's wording agrees with. Here
-// the product is taken of the vectors themselves.
+// Chi et al. 2023 (arXiv 2212.10356), section 6: the product of two positions' sinusoids, sum_{k=1}^{d/2} cos((m - n) /
+// 10000^(2k/d)), minus its maximum d/2, over 8 h / H for the h-th of H heads. h and k count from one. NeMo's
+// SandwichRelativePositionEmbedding does the same, and agrees with the paper's text. The oracle multiplies the vectors
+// themselves.
 #include "tests/oracle.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shaw et al. 2018 (arXiv 1803.02155), equations 3 and 4 with section 3.2: e_ij = q_i . (k_j + a^K_ij) / sqrt(d), z_i =
-// sum_j w_ij (v_j + a^V_ij), a_ij the row clip(j - i, -clip, clip) of a table that the heads share.
+// sum_j w_ij (v_j + a^V_ij). a_ij is the row clip(j - i, -clip, clip) of a table that the heads share.
 #include "tests/oracle.h"
 
 #include <algorithm>

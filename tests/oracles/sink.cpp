@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A trained logit per head that takes its part of the softmax and has no value: Miller 2023 ("softmax1", where it is
-// zero); gpt-oss's `sinks`; see Xiao et al. 2024 (arXiv 2309.17453), section 3.3.
+// A trained logit per head that takes part in the softmax and has no value: Miller 2023 ("softmax1", where it is zero);
+// gpt-oss's `sinks`; see Xiao et al. 2024 (arXiv 2309.17453), section 3.3.
 #include "tests/oracle.h"
 
 namespace ordo::reference {

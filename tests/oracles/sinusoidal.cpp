@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Vaswani et al. 2017, section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(same), after
-// the embedding is multiplied by sqrt(d) (section 3.4). tensor2tensor's get_timing_signal_1d: there are
-// n = d // 2 timescales, the i-th exp(i log(base) / max(n - 1, 1)); all sines come first, then all cosines,
-// then, where d is odd, one zero.
+// Vaswani et al. 2017, section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(same), after the
+// embedding is multiplied by sqrt(d) (section 3.4). tensor2tensor's get_timing_signal_1d has n = d // 2 timescales, the
+// i-th exp(i log(base) / max(n - 1, 1)). All sines come first, then all cosines, then a zero if d is odd.
 #include "tests/oracle.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Raffel et al. 2020 (arXiv 1910.10683), section 2.1, and its code's _relative_position_bucket: score + B[bucket, h],
-// one table for all layers. Half of the buckets are for one distance each, the others grow with the logarithm up to
-// `distance`, where the last begins. Where a query also sees what follows, half of all are for keys that do.
+// with one table for all layers. Half of the buckets hold one distance each. The others grow logarithmically up to
+// `distance`, where the last begins. If a query also sees later keys, half of all buckets are for these.
 #include "tests/oracle.h"
 
 #include <cmath>
@@ -24,8 +24,8 @@ public:
     }
 
 private:
-    // Logarithmic bucket m begins where distance = exact (most/exact)^(m/n). Written so, and a hair early, rounding
-    // cannot put a distance that is a bucket's first into the one before.
+    // Logarithmic bucket m begins at distance = exact (most/exact)^(m/n). The code computes this form slightly early,
+    // so that rounding cannot move a bucket's first distance into the bucket before.
     int of_distance(double d, int buckets) const {
         const int exact = buckets / 2, n = buckets - exact;
         if (d < exact) return static_cast<int>(d);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Dai et al. 2019 (arXiv 1901.02860), section 3.3: q.k + q.(W_R s(i - j)) + u.k + v.(W_R s(i - j)), all of it scaled; u
-// and v are of the head, W_R [heads e, width] gives each head its own. s(x), as in their code: the sines of
-// x / 10000^(2k/width), then the cosines. As in their code too, u is added to the query, so that its term is
-// in the product with the key.
+// Dai et al. 2019 (arXiv 1901.02860), section 3.3: q.k + q.(W_R s(i - j)) + u.k + v.(W_R s(i - j)), all of it scaled.
+// Each head has its own u and v, and its own rows of W_R [heads e, width]. As in the authors' code, s(x) is the sines
+// of x / 10000^(2k/width), then the cosines. As there, too, u is added to the query, so that the product with the key
+// contains its term.
 #include "tests/oracle.h"
 
 #include <cmath>

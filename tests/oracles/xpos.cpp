@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Sun et al. 2023 (arXiv 2212.10554), algorithm 1: beside the rotation by n theta_k, queries grow by zeta_k^(n/scale)
-// and keys by zeta_k^(-n/scale), so that the score has zeta^((i - j)/scale); zeta_k = (2k/d + gamma) / (1 + gamma), k =
-// 0 .. d/2 - 1, gamma 0.4 and scale 512 as in torchscale. Positions are as they are; torchscale counts them from the
-// middle.
+// Sun et al. 2023 (arXiv 2212.10554), algorithm 1: besides the rotation by n theta_k, queries grow by zeta_k^(n/scale)
+// and keys by zeta_k^(-n/scale). So the score contains zeta^((i - j)/scale), with zeta_k = (2k/d + gamma) / (1 + gamma)
+// and k = 0 .. d/2 - 1. gamma is 0.4 and scale 512 as in torchscale. Positions are unchanged, while torchscale counts
+// them from the middle.
 #include "tests/oracle.h"
 
 #include <cmath>
