@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A chat template, and after each byte 30 a message, whose first letter is its role: an Error of one line, or a form
-// that writes the messages.
+// A chat template, followed by messages after a byte 30 each; the first letter of a message is its role. The result is
+// an Error of one line, or a form that writes the messages.
 #include "text/chat_template.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const DefaultSystem system = default_system(chat, text);
         require(system.text.empty() || (!system.unread && text.find(system.text) != text.npos));
         const auto messages = messages_of(all.substr(std::min(all.size(), text.size() + 1)));
-        // What stands around a message is of the template, or one of a form's short marks.
+        // The text around a message comes from the template or is a short mark of the form.
         std::size_t most = text.size() + 1024;
         for (const ChatMessage& message : messages) most += message.text.size() + text.size() + 1024;
         for (const bool answer : {false, true}) require(write_chat(chat, messages, answer).size() <= most);

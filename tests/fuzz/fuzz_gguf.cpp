@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a GGUF file: an Error(model) of one line, or a file of which everything can be read; and what it says of
-// a model and its text.
+// Any bytes as a GGUF file. The result is an Error(model) of one line or a file that can be read completely. The target
+// also reads its model and text.
 #include "formats/gguf/file.h"
 #include "formats/source.h"
 
@@ -35,7 +35,7 @@ void read_everything(const Gguf& file, std::size_t size) {
     }
 }
 
-// Encodings' tables may be longer than memory; that is for those who load it to say.
+// The tables of an encoding may exceed the memory. Loading the model would report that.
 void read_model(const std::shared_ptr<const Gguf>& file) {
     try {
         const Source source = gguf_source(file);
@@ -63,7 +63,7 @@ void try_file(std::span<const std::byte> bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try_file(std::as_bytes(std::span(data, size)));
-    // A second time behind a start that fits: up to 15 tensors and as many entries.
+    // Then the same bytes after a valid start with up to 15 tensors and as many entries.
     if (size < 2) return 0;
     std::vector<std::byte> bytes(24 + size - 1);
     std::memcpy(bytes.data(), "GGUF\3", 5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any texts as config.json, generation_config.json, model.safetensors.index.json and tokenizer_config.json of a
-// directory, with a byte 30 between one and the next: an Error of one line, or a plan whose encodings can be made.
+// Any texts as the config.json, generation_config.json, model.safetensors.index.json and tokenizer_config.json of a
+// directory, separated by a byte 30. The result is an Error of one line, or a plan whose encodings can be made.
 #include "formats/source.h"
 #include "io/safetensors.h"
 #include "text/chat_template.h"
@@ -25,7 +25,7 @@ void put(const fs::path& path, std::string_view text) {
     std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
-// One for each process, which goes with it.
+// One folder for each process, deleted at its end.
 struct Folder {
     const fs::path path = fs::temp_directory_path() / ("ordo-fuzz-" + std::to_string(::getpid()));
     Folder() {
@@ -39,7 +39,7 @@ void look_at(const Source& source) {
     try {
         source.trained_encodings();
         source.specs();
-    } catch (const std::bad_alloc&) { // tables as long as a context that somebody claims
+    } catch (const std::bad_alloc&) { // tables as long as the claimed context
     }
     if (source.text) source.text();
     if (const auto chat = source.metadata.find("chat_template"); chat != source.metadata.end())

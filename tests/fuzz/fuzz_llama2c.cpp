@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a header and as a vocabulary of llama2.c's: an Error(model) of one line, or what can be used.
+// Any bytes as a header and as a vocabulary of llama2.c. The result is an Error(model) of one line or usable contents.
 #include "formats/llama2c.h"
 
 #include <cstdlib>

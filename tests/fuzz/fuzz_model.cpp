@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a weight file: an Error, or a model that can be asked for three tokens.
+// Any bytes as a weight file. The result is an Error, or a model that computes three tokens.
 #include "formats/source.h"
 
 #include <algorithm>

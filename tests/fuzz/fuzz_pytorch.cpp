@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a file of PyTorch's, and as the pickle in one: an Error(model) of one line, or tensors that can all be
-// read.
+// Any bytes as a PyTorch file, and as the pickle in a PyTorch file. The result is an Error(model) of one line, or
+// tensors that can all be read.
 #include "io/pytorch.h"
 #include "tests/io/zip_bytes.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a safetensors file: an Error(model) of one line, or a file of which everything can be read.
+// Any bytes as a safetensors file. The result is an Error(model) of one line, or a file that can be read completely.
 #include "io/safetensors.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void try_file(std::span<const std::byte> bytes) {
     }
 }
 
-// The largest number in the text, so that a header finds the data that it speaks of.
+// The largest number in the text, so that a header gets as much data as it claims.
 std::size_t largest_number(std::string_view text) {
     std::size_t largest = 0, number = 0;
     for (const char c : text) {
@@ -51,8 +51,7 @@ std::size_t largest_number(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try_file(std::as_bytes(std::span(data, size)));
-    // A second time as a header whose length and data fit: chance alone would not often get past the
-    // first eight bytes.
+    // Then the same bytes as a header with a valid length and data. Random bytes would rarely get past the first eight.
     if (size < 8) return 0;
     const std::string_view header(reinterpret_cast<const char*>(data) + 8, size - 8);
     std::vector<std::byte> bytes(size + largest_number(header));

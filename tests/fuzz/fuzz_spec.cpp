@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any text as the spec of an encoding: an Error(usage) of one line, or encodings that print a canonical
-// spec which means the same, and that can be run.
+// Any text as the spec of an encoding. The result is an Error(usage) of one line, or encodings that run and print an
+// equivalent canonical spec.
 #include "core/tensor.h"
 #include "encoding/base/stack.h"
 
@@ -15,7 +15,7 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-// Zeros for the tensors that it wants; false if they are many, which a spec may ask for.
+// Binds zeros to the encoding's tensors. Returns false if there are too many, which a spec may request.
 bool bind_zeros(EncodingStack& stack, std::vector<Tensor>& storage) {
     const std::vector<TensorSpec> specs = stack.tensors();
     std::vector<View> views;
@@ -66,7 +66,7 @@ void try_spec(std::string_view text, const Dims& dims) {
         try {
             require(EncodingStack(canonical, dims).spec() == canonical);
         } catch (const Error&) {
-            require(false); // what it prints it must understand
+            require(false); // it must understand its own output
         }
         std::vector<Tensor> storage;
         if (!bind_zeros(stack, storage)) return;
@@ -83,6 +83,6 @@ void try_spec(std::string_view text, const Dims& dims) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     try_spec(text, {32, 4, 8, 2, 64});
-    try_spec(text, {21, 3, 7, 1, 16}); // odd widths, heads no power of two
+    try_spec(text, {21, 3, 7, 1, 16}); // odd widths, and a number of heads that is not a power of two
     return 0;
 }

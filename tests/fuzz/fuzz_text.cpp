@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A tokenizer.json and a text, with a byte 30 between: an Error of one line, or a tokenizer that takes the text to
-// tokens, and these back to a text, within what a text may take.
+// A tokenizer.json and a text, separated by a byte 30. The result is an Error of one line, or a tokenizer that encodes
+// the text and decodes it again, within the limits for a text.
 #include "text/tokenizer.h"
 
 #include <algorithm>

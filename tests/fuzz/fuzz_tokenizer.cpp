@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes four times: as text, which must come back from its tokens; as a corpus, of which a tokenizer
-// must be learned; as a tokenizer.json: an Error(model) of one line, or a
-// tokenizer that works; and as a model file of SentencePiece's, likewise.
+// Any bytes in four roles. As a text, they must come back from their tokens. As a corpus, they must train a tokenizer.
+// As a tokenizer.json or a SentencePiece model file, they give an Error(model) of one line or a working tokenizer.
 #include "formats/sentence_piece/model.h"
 #include "text/bpe_trainer.h"
 #include "text/tokenizer.h"
@@ -26,7 +25,7 @@ void try_text(const Tokenizer& tokenizer, std::string_view text) {
     }
 }
 
-// What is written must read as the same.
+// The written tokenizer must be equal when read again.
 void try_copy(const Tokenizer& tokenizer) {
     const std::string json = tokenizer.to_json();
     try {
@@ -48,7 +47,7 @@ bool is_one_line(const Error& error) {
     return text.size() < 1000 && text.find('\n') == text.npos;
 }
 
-// What is no byte-level BPE may give up bytes, and a pattern may be too slow for a text; the ids are in range.
+// A tokenizer other than byte-level BPE may lose bytes, and a pattern may be too slow for a text. The ids are in range.
 void try_any(const Tokenizer& tokenizer, std::string_view text) {
     for (const bool special : {false, true}) try {
             std::string decoded;
@@ -64,7 +63,7 @@ void try_json(std::string_view json) {
     try {
         tokenizer = tokenizer_from_json(json, "fuzz");
     } catch (const Error& error) {
-        // A limit: of what a normalizer makes of added tokens.
+        // A limit on the normalizer's output for added tokens.
         require((error.code == ErrorCode::model || error.code == ErrorCode::limit) && is_one_line(error));
         return;
     }
@@ -88,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try_text(*bytes, text);
     const auto learned = train_bpe(text, 300);
     try_text(*learned, text);
-    if (size % 4 == 0) try_copy(*learned); // not always: it takes ten times as long as all the rest
+    if (size % 4 == 0) try_copy(*learned); // not always, because it takes ten times as long as the rest
     try_json(text);
     try_sentence_piece(text);
     return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a fuzz target over files that were kept, without libFuzzer, so that every compiler and every
-// mode can: fuzz_NAME FILE_OR_FOLDER ...
+// Runs a fuzz target over saved files without libFuzzer, so that every compiler and every mode can: fuzz_NAME
+// FILE_OR_FOLDER ...
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -16,8 +16,8 @@ namespace {
 void replay(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-    std::fprintf(stderr, "%s\n", file.c_str()); // the last line names the one that crashed
-    // A copy of exactly this size, so that the address sanitizer sees a read beyond it.
+    std::fprintf(stderr, "%s\n", file.c_str()); // the last line names the file that crashed
+    // A copy of exactly this size, so that the address sanitizer finds a read beyond it.
     const std::vector<std::uint8_t> input(bytes.begin(), bytes.end());
     LLVMFuzzerTestOneInput(input.data(), input.size());
 }

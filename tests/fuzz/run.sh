@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Fuzzes each target for a while; inputs that reach something new join its corpus, and crashes stay
-# in the build folder.
+# Fuzzes each target for some time. Inputs that reach new code join its corpus, and crashes stay in the build folder.
 #   run.sh BUILD SECONDS
 set -eu
 build=$1 seconds=$2 passed=0 failed=0

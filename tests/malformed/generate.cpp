@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Headers and offsets are put together by hand here: the project's own writer refuses to write most of
-// these files, and a file that only it could have made would prove little.
+// These tests compose headers and offsets by hand. Ordo's own writer refuses to write most of these files, and its own
+// files would prove little.
 #include "tests/malformed/generate.h"
 
 #include "core/random.h"
@@ -19,12 +19,12 @@ std::string bytes_of(std::uint64_t number) {
     return bytes;
 }
 
-// A file with this header and n zeros of data.
+// A file with this header and n zero bytes of data.
 std::string file(const std::string& header, std::size_t n = 0) {
     return bytes_of(header.size()) + header + std::string(n, '\0');
 }
 
-// The member of a header that describes one tensor.
+// The member of a header for one tensor.
 std::string tensor(const std::string& name, const std::string& dtype, const std::string& shape,
                    const std::string& offsets) {
     return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}";
@@ -51,7 +51,7 @@ std::string many_empty_tensors(int n, const std::string& prefix) {
 
 using Files = std::vector<MalformedFile>;
 
-// A file that is small, made at once.
+// Adds a small file, made at once.
 void add(Files& files, const std::string& name, std::string content) {
     files.push_back({name + ".safetensors", [content = std::move(content)] { return content; }});
 }
@@ -95,7 +95,7 @@ void add_texts(Files& files) {
     add(files, "s10-deep-objects", file(repeat("{\"a\":", 100'000)));
 }
 
-// ---- S11 - S25, S32: what the header says ---------------------------------------------------
+// ---- S11 - S25, S32: the header's content ---------------------------------------------------
 
 void add_keys(Files& files) {
     const std::string a = tensor("a", "F32", "[1]", "[0,4]"), b = tensor("b", "F32", "[1]", "[4,8]");
@@ -219,7 +219,8 @@ void add_other_formats(Files& files) {
     other("s35-program", "\x7f"
                          "ELF\x02\x01\x01\0"s +
                              padding);
-    // Texts in UTF-8: the 32nd byte is the first of two, and the mark of Windows' editors.
+    // UTF-8 texts: in the first the 32nd byte begins a two-byte character, and the second begins with a byte order
+    // mark.
     other("s35-text-cut.txt", "Es war einmal eine alte Witwe f\u00fcr sich allein\n"s);
     other("s35-text-marked.txt", "\ufeffGr\u00fc\u00dfe"s);
     other("s35-text-short.txt", "hi\n");

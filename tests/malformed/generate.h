@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes files that a model loader must survive. What each must lead to stands in manifest.csv.
+// Writes files that a model loader must survive. manifest.csv lists the expected result of each.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ struct MalformedFile {
     std::function<std::string()> content; // the same bytes every time
 };
 
-// S1 - S33 and S35, W1 - W4, and what an Ordo file adds to the format: its metadata.
+// S1 - S33 and S35, W1 - W4, and the metadata that an Ordo file adds to the format.
 std::vector<MalformedFile> malformed_files();
 
 } // namespace ordo::test

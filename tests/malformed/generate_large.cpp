@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Files that ask for much in memory with little in the file.
+// Small files that request much memory.
 #include "tests/malformed/generate_model.h"
 #include "tests/malformed/model_parts.h"
 
 namespace ordo::test {
 namespace {
 
-// Weights of 0.1 in the file's shapes, without a tokenizer.
+// Weights of 0.1 in the file's shapes, and no tokenizer.
 Parts plain_model(const Blueprint& b, const std::string& dtype) {
     Parts parts;
     parts.metadata = {{"ordo.format", "1"}, {"encoding", "none"}, {"blueprint", to_json(b)}};
@@ -38,7 +38,7 @@ std::string repeated(const std::string& part, int n, const std::string& between)
 } // namespace
 
 void add_large_files(std::vector<MalformedFile>& files) {
-    // A table of all positions for each item of the sum; of all items it would be 700 MB.
+    // A table of all positions for each item of the sum. All tables together would take 700 MB.
     const auto add_sum = [&](const std::string& name, const std::string& item, int n) {
         files.push_back({"m07-sum-of-" + std::to_string(n) + "-" + name + ".safetensors", [item, n] {
                              Blueprint b = sized(8'192, 64, 8, 1);
@@ -51,7 +51,7 @@ void add_large_files(std::vector<MalformedFile>& files) {
     for (const char* item : {"sinusoidal", "rope", "alibi"}) add_sum(item, item, 340);
     add_sum("sinusoidal", "sinusoidal", 55);
     add_sum("sandwich", "sandwich:width=32768", 130);
-    // Rows for each of 4 million positions, as wide as a head and a thousand times the model's.
+    // Rows for each of 4 million positions, as wide as a head, which is a thousand times wider than the model.
     files.push_back({"m07-heads-wider-than-the-model.safetensors", [] {
                          Blueprint b = sized(1 << 20, 1, 8, 1);
                          b.context = 1 << 22;
@@ -60,7 +60,7 @@ void add_large_files(std::vector<MalformedFile>& files) {
                          parts.metadata["encoding"] = "rope";
                          return parts.file();
                      }});
-    // Panels of 32 rows of which one is the matrix: 64 MiB a layer.
+    // Panels of 32 rows for a matrix of one row: 64 MiB a layer.
     for (const char* dtype : {"F16", "BF16"})
         files.push_back({"m07-rows-of-a-million-" + std::string(dtype) + ".safetensors",
                          [dtype] { return plain_model(sized(5, 1, 1 << 20, 4), dtype).file(); }});
@@ -79,9 +79,9 @@ void add_large_files(std::vector<MalformedFile>& files) {
     add_tokens("a-million-arrays", 1'000'000, "[]");
     add_tokens("a-million-members", 1'000'000, "{\"\":0}");
     add_tokens("a-million-strings", 1'000'000, "\"\"");
-    add_tokens("600000-long-strings", 600'000, "\"sixteen letters.\""); // just within what a tree may take
+    add_tokens("600000-long-strings", 600'000, "\"sixteen letters.\""); // just within the limit of a tree
     add_tokens("600000-objects", 600'000, "{}");
-    // A member of the tokenizer that multiplies what it is given, or that has no end.
+    // A tokenizer member that multiplies its input or never ends.
     const auto with_tokenizer = [&](const std::string& name, const auto& change) {
         add("t1-" + name, [change](Parts& p) {
             Json json = Json::parse(p.metadata["tokenizer"]);

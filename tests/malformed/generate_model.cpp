@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files that are well formed and yet not a model, or a model of odd weights. Each is a small valid model
-// with one thing changed.
+// Files that are well formed but are not a model, or a model with odd weights. Each is a small valid model with one
+// change.
 #include "tests/malformed/generate_model.h"
 
 #include "tests/malformed/model_parts.h"
@@ -86,7 +86,7 @@ void add_weights(Files& files) {
     });
 }
 
-// Blocks of 32 weights as bytes (Q): a scale in f16 first, then 32 bytes of q8_0 or 16 of q4_0.
+// Blocks of 32 weights as bytes (Q): a scale in f16, then 32 bytes for q8_0 or 16 for q4_0.
 void add_blocks(Files& files) {
     const auto add_wide = [&](const std::string& name, const auto& change) {
         files.push_back({name + ".safetensors", [change] {
@@ -95,7 +95,7 @@ void add_blocks(Files& files) {
                              return parts.file();
                          }});
     };
-    // Rows of one block: every byte of it as given, but its scale.
+    // Rows of one block with the given bytes, except the scale.
     const auto blocks = [](Parts& p, const std::string& name, std::size_t row, float scale) {
         StoredPart& t = p.tensor(name);
         const std::string block = encoded("F16", {&scale, 1}) + std::string(row - 2, '\x11');
@@ -177,9 +177,9 @@ void add_blueprints(Files& files) {
     });
 }
 
-// 2^bits texts that libstdc++'s hash of strings (MurmurHash64A) does not tell apart, whatever its seed. It mixes each 8
-// bytes by themselves, w -> (w m ^ w m >> 47) m, before it adds them to its state. These two words are mixed to values
-// that differ in the highest bit alone: twice the one and twice the other leave the same state.
+// 2^bits texts with the same libstdc++ string hash (MurmurHash64A) for any seed. The hash mixes each 8 bytes
+// separately, w -> (w m ^ w m >> 47) m, before it adds them to its state. The mixed values of these two words differ
+// only in the highest bit. So two copies of the first word and two of the second leave the same state.
 std::vector<std::string> colliding_texts(int bits) {
     const std::string one = "w4wXÍĘ", other = "w44r^sl'";
     std::vector<std::string> texts{""};
@@ -210,7 +210,8 @@ void add_texts(Files& files) {
         p.tensor(embedding).shape = {256, 8};
         p.tensor(embedding).data.resize(256 * 32);
     });
-    // As much as the caps allow, for the bound on memory: a large text, and one that a tree makes larger.
+    // The largest content that the caps allow, for the bound on memory: a large text, and a text that a tree makes
+    // larger.
     add(files, "m06-tokenizer-15-MiB-of-spaces",
         [](Parts& p) { p.metadata["tokenizer"] = std::string(15 << 20, ' '); });
     add(files, "m06-tokenizer-of-a-million-keys", [](Parts& p) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files of generate.h that begin with a valid model.
+// The files of generate.h that start from a valid model.
 #pragma once
 
 #include "tests/malformed/generate.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every file of generate.cpp against what manifest.csv says of it. ORDO_MALFORMED=DIR keeps the files.
+// Compares every file of generate.cpp with its entry in manifest.csv. ORDO_MALFORMED=DIR keeps the files.
 #include "core/random.h"
 #include "io/safetensors.h"
 #include "model/model.h"
@@ -42,7 +42,7 @@ std::map<std::string, Expectation> read_manifest() {
 
 // ---- Memory ---------------------------------------------------------------------------------
 
-// Kilobytes of a line of /proc/self/status, such as "VmHWM:", the peak of what was resident.
+// Kilobytes of a line of /proc/self/status, such as "VmHWM:", the peak of resident memory.
 [[maybe_unused]] long resident(const std::string& name) {
     std::istringstream in(file_content("/proc/self/status"));
     for (std::string line; std::getline(in, line);)
@@ -56,14 +56,14 @@ bool reset_peak() {
     return static_cast<bool>(out.flush());
 }
 
-// Runs body and says by how many bytes the process grew meanwhile; -1 where that cannot be told.
+// Runs the body and returns the process's growth in bytes, or -1 if it cannot be measured.
 template <class Body>
 long growth(const Body& body) {
     if (is_sanitized()) {
         body();
-        return -1; // sanitizers keep what is freed
+        return -1; // sanitizers keep freed memory
     }
-    malloc_trim(0); // what earlier work has freed shall not hide what this one takes
+    malloc_trim(0); // freed memory of earlier work must not hide new allocations
     const bool measured = reset_peak();
     const long before = resident("VmRSS:");
     body();
@@ -78,7 +78,7 @@ struct Outcome {
     std::string message;
 };
 
-// Loads the file and feeds two tokens, as far as that goes.
+// Loads the file and feeds two tokens, as far as possible.
 Outcome outcome_of(const std::filesystem::path& path) {
     Outcome outcome;
     try {
@@ -137,9 +137,9 @@ TEST(MalformedFiles, AreRefusedAsTheManifestSays) {
     RecordProperty("most_growth", std::to_string(most_growth));
 }
 
-// ---- Cut and changed anywhere ---------------------------------------------------------------
+// ---- Truncated and changed anywhere ---------------------------------------------------------
 
-// Well formed, with a tensor of each kind that reading knows.
+// Well formed, with a tensor of each kind that the reader knows.
 std::string small_valid_file() {
     const std::string header =
         R"({"__metadata__":{"k":"v\n\u00e9"},"a":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},)"
@@ -151,9 +151,9 @@ std::string small_valid_file() {
     return length + header + "0123456789ab";
 }
 
-// True if the bytes are a file; every value of it can then be read.
+// True if the bytes are a valid file. Every value of it must then be readable.
 bool survives(const std::string& bytes) {
-    // A copy of exactly this size, so that the address sanitizer sees a read beyond it.
+    // A copy of exactly this size, so that the address sanitizer finds a read beyond it.
     const std::vector<std::byte> exact(reinterpret_cast<const std::byte*>(bytes.data()),
                                        reinterpret_cast<const std::byte*>(bytes.data()) + bytes.size());
     try {
@@ -214,7 +214,7 @@ TEST(MalformedFiles, ShuffledPiecesAreRefusedOrRead) {
                 changed.erase(to, n);
             if (changed.size() < 16) changed = valid;
         }
-        // Half of them with the length that fits, or most would fail for it alone.
+        // Half of them get a matching length. Otherwise most would fail on the length alone.
         const std::size_t header = changed.size() - 8 - std::min<std::size_t>(changed.size() - 8, 12);
         if (round % 2 == 0) changed.replace(0, 2, {static_cast<char>(header & 0xff), static_cast<char>(header >> 8)});
         survives(changed);

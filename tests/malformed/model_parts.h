@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model file in parts, to be changed before it is put together.
+// The parts of a model file, to be changed before they are assembled.
 #pragma once
 
 #include "model/blueprint.h"
@@ -24,7 +24,7 @@ std::string encoded(const std::string& dtype, std::span<const float> values);
 struct Parts {
     std::map<std::string, std::string> metadata;
     std::vector<StoredPart> tensors;
-    std::size_t header_remainder = 0; // of the header's length by 8
+    std::size_t header_remainder = 0; // the header's length modulo 8
 
     StoredPart& tensor(const std::string& name) {
         return *std::find_if(tensors.begin(), tensors.end(), [&](const StoredPart& t) { return t.name == name; });
@@ -49,7 +49,7 @@ struct Parts {
     std::string file() const;
 };
 
-// A small model of random weights that is well in every way.
+// A small valid model with random weights.
 Parts valid_model(bool with_tokenizer = true, int width = 8);
 
 } // namespace ordo::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// KL and top-1 against the definition, and the gates that weight types are held to on the shipped weights.
+// Compares KL and top-1 with their definitions, and checks the bounds for weight types on the shipped weights.
 #include "core/parallel.h"
 #include "io/file.h"
 #include "model/model_file.h"
@@ -18,7 +18,7 @@
 namespace ordo::bench {
 namespace {
 
-// One thread: nothing here depends on how many there are, and a busy machine is slow with more.
+// A single thread: no result depends on the number of threads, and on a busy machine more threads are slow.
 class BenchAccuracy : public testing::Test {
 protected:
     BenchAccuracy() { set_threads(1); }
@@ -99,9 +99,9 @@ private:
     int threads_ = thread_count();
 };
 
-// Against the same weights: what is left is the order of sums, and for bf16 inputs that are rounded to 8 bits
-// of precision where the kernels multiply pairs. The shipped weights, whose steps were orthogonal (Muon), pass on more
-// of any rounding than AdamW's did, which stayed below 1e-5.
+// Compares with the same weights in f32. Only the order of sums differs. For bf16, inputs are also rounded to 8 bits of
+// precision if the kernels multiply pairs. The shipped weights, trained with orthogonal steps (Muon), amplify any
+// rounding more than AdamW's weights did, which stayed below 1e-5.
 TEST_P(WeightTypeGates, HalvesComputeWhatTheirWeightsInF32Do) {
     const test::TempDir dir;
     const Model shipped = load(file(), "f32");
@@ -113,9 +113,10 @@ TEST_P(WeightTypeGates, HalvesComputeWhatTheirWeightsInF32Do) {
         for (std::size_t i = 0; i < halves.specs.size(); ++i) halves.values.push_back(tensors.view(i));
         write_model(dir / "halves", halves);
         for (const Kernels* set : {available_kernels().back(), &test::amx_emulated_kernels}) {
-            if (set == &test::amx_emulated_kernels && type == WeightType::f16) continue; // on vectors there too
+            // There, too, f16 runs on vectors.
+            if (set == &test::amx_emulated_kernels && type == WeightType::f16) continue;
             const test::Selected selected(*set);
-            const int tokens = set == &test::amx_emulated_kernels ? 1024 : 4096; // of which it takes the more time
+            const int tokens = set == &test::amx_emulated_kernels ? 1024 : 4096; // the emulation is slower
             const Accuracy found = compare(load(dir / "halves", "f32"), load(dir / "halves", ""), tokens);
             EXPECT_LE(found.kl, 2e-5) << set->name << ": " << name_of(type);
             EXPECT_EQ(found.tokens, tokens);
@@ -130,7 +131,7 @@ TEST_P(WeightTypeGates, Q8_0IsCloseToF32) {
     EXPECT_GE(found.top1, 0.978);
 }
 
-// Against the same weights with a cache of f32.
+// Compares with an f32 cache on the same weights.
 TEST_P(WeightTypeGates, CachesAreCloseToOneOfFloats) {
     const Model model = load(file(), "f32");
     const Accuracy halves = compare(model, model, 0, CacheType::f16),
@@ -161,13 +162,13 @@ std::map<std::string, Accuracy> recorded() {
     return records;
 }
 
-// All of them would take long. That the products have the bits of vectors' is tested beside them.
+// Not all types, because they would take long. Other tests check that tile products have the bits of vector products.
 TEST_P(WeightTypeGates, QuantisedTypesAreAsCloseOnTiles) {
     const test::Selected selected(test::amx_emulated_kernels);
     const Model reference = load(file(), "f32");
     EXPECT_LE(compare(reference, load(file(), "q8_0"), 1024).kl, 2e-3);
     EXPECT_LE(compare(reference, load(file(), "q4_0"), 1024).kl,
-              1.25 * recorded().at(file().filename().string() + " q4_0").kl); // of all tokens
+              1.25 * recorded().at(file().filename().string() + " q4_0").kl); // for all tokens
 }
 
 TEST_P(WeightTypeGates, Q4_0IsNotWorseThanItWas) {

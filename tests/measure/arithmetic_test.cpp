@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of the benchmarks against values worked out by hand or counted one by one. Nothing
-// here depends on how fast anything runs.
+// Compares the arithmetic of the benchmarks with values worked out by hand or counted one by one. No test depends on
+// speed.
 #include "encoding/base/registry.h"
 #include "tools/measure/overhead.h"
 #include "tools/measure/predict.h"
@@ -79,14 +79,14 @@ TEST(BenchShapes, EveryNameIsASoundBlueprint) {
     for (const char* name : {"llama16m", "bert", "roberta", "t5"}) EXPECT_THROW(shape(name), Error) << name;
 }
 
-// Parameters in matrices and embeddings as llama2.c and the hubs count them, in millions.
+// Parameters of matrices and embeddings, in millions, as llama2.c and the model hubs count them.
 TEST(BenchShapes, SizesAreTheKnownOnes) {
     const auto millions = [](const char* name) {
         return static_cast<double>(parameter_count(tensor_list(shape(name)))) / 1e6;
     };
     EXPECT_NEAR(millions("llama15m"), 15.2, 0.05);
     EXPECT_NEAR(millions("llama110m"), 109.5, 0.1);
-    EXPECT_NEAR(millions("gpt2-124m"), 124.4 - 1024 * 768 / 1e6, 0.1); // positions are the encoding's
+    EXPECT_NEAR(millions("gpt2-124m"), 124.4 - 1024 * 768 / 1e6, 0.1); // positions belong to the encoding
     EXPECT_NEAR(millions("llama1.1b"), 1100, 1);
 }
 
@@ -100,7 +100,7 @@ TEST(BenchWorkloads, TheGridIsCrossed) {
                             "pp512 @ d1024 t2", "tg128 @ d1024 t2"}));
     EXPECT_EQ(loads[0].tokens(), 512);
     EXPECT_EQ(loads[1].tokens(), 128);
-    // Sequences that move on together are a matter of decoding.
+    // Only decoding has several sequences in the batch.
     Names together;
     for (const Workload& load :
          workloads(prompts, gens, std::span(depths).first(1), std::span(threads).first(1), several))
@@ -124,8 +124,8 @@ TEST(BenchTraining, ProductsAddUpToSixPerParameterAndToken) {
     }
 }
 
-// A head of as few columns, and a matrix on either side of the trunk, of which the one before the head is multiplied
-// where it is.
+// The head has as few columns as the embedding, and there is a matrix on either side of the trunk. The matrix before
+// the head is multiplied wherever the head is.
 TEST(BenchTraining, ANarrowEmbeddingHasTwoProjections) {
     Blueprint b = training_trunk(true); // 4096 entries, 192 wide
     const double wide = matmul_parameters(b), trunk = wide - 4096 * 192;
@@ -138,9 +138,9 @@ TEST(BenchTraining, ANarrowEmbeddingHasTwoProjections) {
     EXPECT_DOUBLE_EQ(flops, 6 * matmul_parameters(b) * 2048);
     const Cost after = predict(b, WeightType::f32, prompt, 8);
     EXPECT_DOUBLE_EQ(before.flops - after.flops, 2.0 * 4096 * (192 - 64) - 2.0 * 64 * 192 * 8 - 2.0 * 64 * 192);
-    // Of the head the columns, of a token's row the same, and both matrices once.
+    // The head and a token's row each lose columns, and both matrices are read once.
     EXPECT_DOUBLE_EQ(before.bytes - after.bytes, 4.0 * (4096 * (192 - 64) + 8 * (192 - 64) - 2 * 64 * 192));
-    b.embedding_width = 40; // of which there are no blocks of 32: f16
+    b.embedding_width = 40; // not a multiple of 32, so without blocks: f16
     EXPECT_EQ(weight_sizes(b, WeightType::q8_0).row, 80);
 }
 
@@ -178,7 +178,7 @@ TEST(BenchTraining, AttentionIsCountedOverWhatIsSeen) {
                 for (int query = 0; query < length; ++query)
                     for (int key = 0; key <= query; ++key) multiplications += 32 * 6; // q.k and p.v; dv, dp, dq and dk
     EXPECT_DOUBLE_EQ(step_flops(b, batch, length), 6 * matmul_parameters(b) * 27 + 2 * multiplications);
-    // A window of 4 in the second layer hides of 9 + 8 + .. + 1 pairs those 4 and more apart: 5 + 4 + .. + 1.
+    // Of 9 + 8 + .. + 1 pairs, a window of 4 in the second layer hides those 4 or more apart: 5 + 4 + .. + 1.
     b.pattern = {b, b};
     b.pattern[1].window = 4;
     EXPECT_DOUBLE_EQ(step_flops(b, batch, length),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a load costs, worked out by hand for a trunk small enough, and what the limits are measured at.
+// The cost of a load, worked out by hand for a small trunk, and the measurement of the limits.
 #include "core/parallel.h"
 #include "model/model.h"
 #include "tools/measure/limits.h"
@@ -26,11 +26,11 @@ Blueprint tiny() {
     return b;
 }
 
-// Of a layer: qkv [64, 16] is 1,024 weights, out [16, 32] 512, gate and up [48, 16] 768, down [16, 24] 384:
-// 2,688, and two norms of 16. Of the head: [50, 16] is 800, and a norm of 16. Panels of 32 outputs make 64 rows of 48
-// and of 50, so that in memory a layer is 2,944 and the head 1,024; what has fewer than 32 rows is in none. A query and
-// a key: 8 multiplications and additions for q . k and 8 for p v, in 4 heads of 2 layers: 256 flops. A key with its
-// value: 2 x 8 numbers in 2 heads of 2 layers: 256 bytes of f32.
+// A layer has qkv [64, 16] of 1,024 weights, out [16, 32] of 512, gate and up [48, 16] of 768, and down [16, 24] of
+// 384. This gives 2,688 weights and two norms of 16. The head [50, 16] has 800, and a norm of 16. Panels of 32 outputs
+// extend 48 and 50 rows to 64, so in memory a layer has 2,944 and the head 1,024. A matrix with fewer than 32 rows has
+// no panel. A query and a key take 8 multiplications and additions for q . k and 8 for p v, in 4 heads of 2 layers: 256
+// flops. A key with its value has 2 x 8 numbers in 2 heads of 2 layers: 256 bytes of f32.
 
 TEST(BenchPredict, AStepOfDecoding) {
     const Cost cost = predict(tiny(), WeightType::f32, {.n_gen = 1, .n_depth = 9}, 256);
@@ -57,7 +57,7 @@ TEST(BenchPredict, SequencesTogetherReadTheWeightsOnce) {
 }
 
 TEST(BenchPredict, APromptHasLogitsOnceAndReadsWeightsForEveryChunk) {
-    // Five tokens after two, in chunks of 3 and 2: keys 3, 4, 5, 6, 7 of each query; 5 and 7 in a chunk.
+    // Five tokens after two, in chunks of 3 and 2. The queries see 3, 4, 5, 6 and 7 keys, and the chunks 5 and 7.
     const Cost cost = predict(tiny(), WeightType::f32, {.n_prompt = 5, .n_depth = 2}, 3);
     EXPECT_DOUBLE_EQ(cost.flops, 5 * 10'752 + 1'600 + 25 * 256);
     EXPECT_DOUBLE_EQ(cost.bytes, 2 * 23'808 + 4'160 + 5 * 64 + 12 * 256);
@@ -66,7 +66,7 @@ TEST(BenchPredict, APromptHasLogitsOnceAndReadsWeightsForEveryChunk) {
 TEST(BenchPredict, AWindowHidesKeys) {
     Blueprint b = tiny();
     b.window = 3;
-    // Queries see 3, 3, 3, 3; the first chunk's three keys 0..4, the second's 3..5.
+    // The queries see 3 keys each. The first chunk reads keys 0..4, the second 3..5.
     const Cost prompt = predict(b, WeightType::f32, {.n_prompt = 4, .n_depth = 2}, 3);
     EXPECT_DOUBLE_EQ(prompt.flops, 4 * 10'752 + 1'600 + 12 * 256);
     EXPECT_DOUBLE_EQ(prompt.bytes, 2 * 23'808 + 4'160 + 4 * 64 + (5 + 3) * 256);
@@ -75,8 +75,8 @@ TEST(BenchPredict, AWindowHidesKeys) {
     EXPECT_DOUBLE_EQ(start.bytes, 4 * (27'968 + 64) + (1 + 2 + 3 + 3) * 256);
 }
 
-// As above, but of the feed-forward part 8 experts of 1,152 weights, in memory 1,408, a token's 2 of them, and a router
-// [8, 16]: of a layer 1,024 + 512 + 128 + 32 = 1,696 are always read.
+// As above, but the feed-forward part has 8 experts of 1,152 weights (1,408 in memory), a token uses 2 of them, and
+// there is a router [8, 16]. Each token always reads 1,024 + 512 + 128 + 32 = 1,696 of a layer.
 TEST(BenchPredict, ExpertsAreReadAsFarAsTokensGoThere) {
     Blueprint b = tiny();
     b.experts = 8;
@@ -90,17 +90,17 @@ TEST(BenchPredict, ExpertsAreReadAsFarAsTokensGoThere) {
     EXPECT_DOUBLE_EQ(step(1), weights(2));
     EXPECT_DOUBLE_EQ(step(3), weights(6));
     EXPECT_DOUBLE_EQ(step(4), weights(8));
-    EXPECT_DOUBLE_EQ(step(5), weights(8)); // there are no more
+    EXPECT_DOUBLE_EQ(step(5), weights(8)); // there are only 8 experts
     // Chunks of 3 and 1 tokens, the last with logits; keys 1 .. 3 and 1 .. 4.
     const Cost prompt = predict(b, WeightType::f32, {.n_prompt = 4}, 3);
     EXPECT_DOUBLE_EQ(prompt.bytes, weights(6) + weights(2) - 4 * 1'040 + 4 * 64 + (3 + 4) * 256);
-    // Where only every other layer has experts.
+    // Only every other layer has experts.
     b.pattern = {tiny(), b};
     EXPECT_DOUBLE_EQ(predict(b, WeightType::f32, {.n_gen = 1}, 256).bytes,
                      4 * (2'976 + 1'696 + 2 * 1'408 + 1'040) + 64 + 256);
 }
 
-// 64 wide, 2 heads of 32, not gated 96, 40 entries, a head of its own, LayerNorm and biases.
+// 64 wide, 2 heads of 32, ungated 96, 40 entries, a separate head, LayerNorm and biases.
 TEST(BenchPredict, PackedTypesAndBiases) {
     Blueprint b = tiny();
     b.n_layers = 1;
@@ -129,10 +129,10 @@ TEST(BenchPredict, PackedTypesAndBiases) {
         EXPECT_DOUBLE_EQ(predict(b, type, one, 1).flops, 2 * (28'672 + 40 * 64) + 4 * 2 * 32) << name_of(type);
 }
 
-// What a model holds is what its type predicts, where it has one.
+// The sizes of a model's own weights equal the prediction of its type, if it has a single type.
 TEST(BenchPredict, AModelsOwnWeightsAreThoseOfItsType) {
     Blueprint b = tiny();
-    b.d_model = 256; // blocks of 256 divide it, and not the 24 of the feed-forward part
+    b.d_model = 256; // a multiple of 256, unlike the 24 of the feed-forward part
     for (const WeightType type : {WeightType::f32, WeightType::bf16, WeightType::q4_0, WeightType::q4_K}) {
         const WeightSizes held = weight_sizes(random_model(b, "none", 1, type)), told = weight_sizes(b, type);
         EXPECT_EQ(held.layers, told.layers) << name_of(type);
@@ -143,7 +143,7 @@ TEST(BenchPredict, AModelsOwnWeightsAreThoseOfItsType) {
 }
 
 TEST(BenchPredict, KnownSizes) {
-    // llama2.c's stories15M: 15,191,712 parameters of f32, all of which a token reads.
+    // llama2.c's stories15M: 15,191,712 parameters of f32, all read for each token.
     EXPECT_EQ(weight_bytes(shape("llama15m"), WeightType::f32), 4u * 15'191'712);
 }
 
@@ -166,7 +166,7 @@ TEST(BenchLimits, BetterOfEach) {
     EXPECT_EQ(best.sgemm, 10);
 }
 
-// Not how fast, but that there is a rate on any number of threads, of a buffer however small.
+// The rates themselves are not tested, only that there is a rate for any number of threads and the smallest buffer.
 TEST(BenchLimits, AreMeasuredOnTheThreadsThatWereAsked) {
     const int before = thread_count();
     for (const int threads : {1, 3}) {

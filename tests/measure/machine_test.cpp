@@ -11,7 +11,7 @@ std::string model_of(const std::string& text) {
     return ordo::bench::cpu_model(info);
 }
 
-// As Linux lays it out: a name on x86-64, on ARM64 the fields of the register MIDR_EL1.
+// Linux's layout: a name on x86-64, and on ARM64 the fields of the register MIDR_EL1.
 TEST(Machine, NamesTheProcessor) {
     EXPECT_EQ(model_of("processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 143\n"
                        "model name\t: Intel(R) Xeon(R): 8481C\nflags\t\t: fpu sse\n\n"

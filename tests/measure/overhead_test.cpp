@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the benchmark runs is what it says it runs. Nothing here depends on how fast anything is.
+// The benchmark runs the passes that it reports. No test depends on speed.
 #include "core/parallel.h"
 #include "encoding/base/registry.h"
 #include "tools/measure/moments.h"
@@ -30,7 +30,7 @@ std::vector<float> logits_of(const Model& model) {
     return {logits.begin(), logits.end()};
 }
 
-// The thread count is the process's: tests that follow must not inherit what a measurement sets.
+// The thread count is global to the process. It is restored, so that later tests do not inherit it.
 class BenchOverhead : public testing::Test {
 protected:
     ~BenchOverhead() override { set_threads(threads_); }
@@ -41,7 +41,7 @@ private:
 
 TEST_F(BenchOverhead, SharedWeightsComputeWhatOwnWeightsDo) {
     const Model trunk = random_model(small(), "none", 1);
-    for (const char* spec : {"none", "rope", "alibi"}) // without tensors of their own
+    for (const char* spec : {"none", "rope", "alibi"}) // encodings without tensors
         EXPECT_EQ(logits_of(with_encoding(trunk, spec, 16)), logits_of(random_model(small(), spec, 1))) << spec;
     EXPECT_NE(logits_of(with_encoding(trunk, "rope", 16)), logits_of(trunk));
 }
@@ -85,7 +85,7 @@ TEST_F(BenchOverhead, EveryEncodingRunsInEveryRound) {
     }
 }
 
-// An encoding that counts what it is asked to do.
+// An encoding that counts its calls.
 class Counter final : public Encoding {
 public:
     struct Counts {
@@ -138,7 +138,7 @@ void feed(const Model& model, const Workload& load) {
         for (std::size_t i = depth; i < tokens.size(); ++i) session.feed(std::span(tokens).subspan(i, 1));
 }
 
-// What is timed are the very calls of the pass, all of them and each once.
+// The clock times exactly the calls of the pass, each once.
 TEST_F(BenchOverhead, TheClockSeesTheCallsOfThePass) {
     set_threads(1);
     for (const Workload& load : {Workload{70, 0, 30, 1}, Workload{0, 9, 3, 1}, Workload{150, 0, 0, 1}}) {
@@ -174,7 +174,7 @@ TEST_F(BenchOverhead, AClockChangesNothing) {
     EXPECT_EQ(logits_of(timed(trunk, sum_encoding(16), clock)), logits_of(trunk));
 }
 
-// Worked by hand: 2 layers, 2 heads of 8 over one of keys.
+// Worked out by hand: 2 layers, with 2 heads of 8 over one key head.
 TEST_F(BenchOverhead, OperationsAreThoseOfTheFormulas) {
     const Workload prompt{4, 0, 0, 1}, step{0, 1, 9, 1};
     const auto operations = [](const Blueprint& b, const char* spec, const Workload& load) {
@@ -187,7 +187,7 @@ TEST_F(BenchOverhead, OperationsAreThoseOfTheFormulas) {
     EXPECT_DOUBLE_EQ(operations(small(), "pattern(alibi,none)", step).sum(), 2 * 2 * 10);
     EXPECT_DOUBLE_EQ(operations(small(), "rope", prompt).sum(), 2 * (2 + 1) * 4 * 6);
     EXPECT_DOUBLE_EQ(operations(small(), "segment", prompt).sum(), 16);
-    const auto xl = operations(small(), "transformer-xl", step); // of each head 10 distances
+    const auto xl = operations(small(), "transformer-xl", step); // 10 distances for each head
     EXPECT_DOUBLE_EQ(xl.products[moment_bias], 2 * 2 * 10 * 2 * 8);
     const auto shaw = operations(small(), "shaw:clip=3", step); // distances 0 .. 3
     EXPECT_DOUBLE_EQ(shaw.products[moment_bias], 2 * 2 * 4 * 2 * 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training a model with an encoder through the public header: what comes out is what its sessions compute.
+// Trains a model with an encoder through the public header. The trained model's sessions must compute the same loss.
 #include "training.h"
 
 #include "tests/model/small_models.h"
@@ -56,7 +56,7 @@ TEST(EncoderTraining, ComputesWhatSessionsDoAndLearns) {
     EXPECT_LT(loss, 0.3); // log 101 at the beginning
     const Model trained = trainer.model();
     EXPECT_NEAR(trainer.loss(text.tokens, text.targets, {}, text.input), session_loss(trained, text), 1e-5);
-    // Every matrix of the encoder has moved, and every bias of distances.
+    // Every matrix of the encoder and every distance bias has changed.
     const reference::Tensors before = tensors_of(m), after = tensors_of(trained);
     for (const auto& [name, matrix] : before) EXPECT_NE(matrix.values, after.at(name).values) << name;
 }

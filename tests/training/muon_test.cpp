@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Muon against numpy in double precision, and which matrices are its.
+// Compares Muon with numpy in double precision, and checks which matrices it updates.
 #include "training/muon.h"
 
 #include "tests/model/small_models.h"
@@ -10,7 +10,7 @@
 namespace ordo {
 namespace {
 
-// The matrices of muon_reference.py, beside this file, which printed the expected values below.
+// The matrices of muon_reference.py in this folder, which printed the expected values below.
 void fill(View v, int seed) {
     for (int n = 0; n < v.rows * v.cols; ++n) v.data[n] = static_cast<float>((n * 37 + seed * 11) % 101) / 50.0f - 1.0f;
 }
@@ -30,7 +30,7 @@ TEST(Muon, AWideMatrixBecomesNearlyOrthogonal) {
                   1e-4f);
 }
 
-// By scratch for larger ones.
+// Larger matrices need scratch memory.
 TEST(Muon, ATallMatrixBecomesNearlyOrthogonal) {
     Tensor x(4, 3);
     fill(x.view(), 2);
@@ -80,7 +80,7 @@ TEST(Muon, ThreeStepsWithMomentumAndDecay) {
                   2e-5f);
 }
 
-// What is not Muon's is AdamW's, whose first step is lr in the direction of the gradient's sign.
+// AdamW updates the other tensors. Its first step is lr times the sign of the gradient.
 TEST(Muon, TheRestIsAdamWs) {
     const Blueprint b = of_the_script();
     EncodingStack encodings("learned", b.dims());

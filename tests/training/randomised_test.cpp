@@ -33,8 +33,7 @@ TEST(RandomisedPositions, AreThoseOfTheirSeedAndSequence) {
     EXPECT_NE(drawn(3, 5, 24, 300), drawn(4, 5, 24, 300));
 }
 
-// Each of the C(5, 2) = 10 subsets is as likely as any other: of 20000, 2000 each, with a deviation of sqrt(20000 0.1
-// 0.9) = 42.
+// Each of the C(5, 2) = 10 subsets is equally likely: 2000 of 20000 each, with a deviation of sqrt(20000 0.1 0.9) = 42.
 TEST(RandomisedPositions, EverySubsetIsAsLikely) {
     std::map<std::vector<int>, int> count;
     for (std::uint64_t sequence = 0; sequence < 20000; ++sequence) ++count[drawn(1, sequence, 2, 5)];
@@ -55,7 +54,7 @@ TEST(EvenPositions, AreTheMeanOfTheDraws) {
         EXPECT_GT(mean[i] + 0.5, even[i]);
         EXPECT_LT(mean[i] - 0.5, even[i] + 1);
     }
-    for (const int length : {1, 9, 10, 4096}) { // all there are
+    for (const int length : {1, 9, 10, 4096}) { // all positions
         std::vector<int> all(static_cast<std::size_t>(length)), counted(all.size());
         even_positions(length, all);
         std::iota(counted.begin(), counted.end(), 0);
@@ -66,7 +65,7 @@ TEST(EvenPositions, AreTheMeanOfTheDraws) {
     }
 }
 
-// The loss at such positions, and its derivative along the gradient of each tensor, against the double-precision
+// Compares the loss at such positions, and its derivative along the gradient of each tensor, with the double-precision
 // oracle.
 TEST(RandomisedPositions, LossAndGradientAgreeWithTheOracle) {
     Blueprint b;
@@ -138,7 +137,7 @@ TEST(RandomisedPositions, LossAndGradientAgreeWithTheOracle) {
             }
             values = original;
             EXPECT_NEAR(length, difference, 1e-3 * length + 5e-8)
-                << name; // of a shift of all scores it is zero but for rounding
+                << name; // a shift of all scores has a zero gradient up to rounding
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run starts from, and its learning rate.
+// The initial weights of a run, and its learning rate.
 #include "tests/model/small_models.h"
 #include "training/parameters.h"
 #include "training/schedule.h"
@@ -9,7 +9,7 @@
 namespace ordo {
 namespace {
 
-// The root of the mean square of a tensor, whose expectation is the deviation.
+// The root mean square of a tensor. Its expectation is the deviation.
 double deviation(Parameters& parameters, const std::string& name) {
     const View v = parameters.value(name);
     double sum = 0;
@@ -63,7 +63,7 @@ TEST(Schedule, CosineFallsFromTheWarmUpOn) {
     EXPECT_DOUBLE_EQ(s(0), 0.2);
     EXPECT_DOUBLE_EQ(s(9), 2);
     EXPECT_DOUBLE_EQ(s(10), 2);
-    EXPECT_DOUBLE_EQ(s(60), 1.1); // half of the way: (1 + 0.1) / 2 of the peak
+    EXPECT_DOUBLE_EQ(s(60), 1.1);                                            // halfway: (1 + 0.1) / 2 of the peak
     EXPECT_NEAR(s(85), 2 * (0.1 + 0.9 * 0.5 * (1 - std::sqrt(0.5))), 1e-12); // cos(3 pi / 4)
     EXPECT_DOUBLE_EQ(s(110), 0.2);
 }
@@ -75,7 +75,7 @@ TEST(Schedule, StableFallsInALineAtTheEnd) {
     EXPECT_DOUBLE_EQ(s(95), 2 * (0.1 + 0.9 * 0.75));
     EXPECT_DOUBLE_EQ(s(100), 1.1);
     EXPECT_DOUBLE_EQ(s(110), 0.2);
-    // A decay of more steps than are left begins after the warm-up.
+    // A decay longer than the remaining steps begins after the warm-up.
     const Schedule all{.peak = 1, .least = 0, .steps = 20, .warmup = 10, .decay = 15};
     EXPECT_DOUBLE_EQ(all(9), 1);
     EXPECT_DOUBLE_EQ(all(15), 0.5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training through the public header: against Sessions, and against the parts that `ordo train` is made of.
+// Training through the public header, compared with Sessions and with the parts of `ordo train`.
 #include "training.h"
 
 #include "io/file.h"
@@ -40,7 +40,7 @@ struct Text {
     }
 };
 
-// Mean of -log softmax(logits)[target] over the targets that are scored, in double, of Sessions.
+// The mean of -log softmax(logits)[target] over the scored targets, in double, computed by Sessions.
 double session_loss(const Model& model, const Text& text, int batch, int length, bool rows, int axes) {
     double total = 0;
     int scored = 0;
@@ -71,7 +71,7 @@ TEST(Trainer, ALossIsWhatSessionsSay) {
         std::string encoding;
         int length, axes;
     };
-    // Dynamic scaling turns by other angles in a session that is longer than the trained context.
+    // In a session longer than the trained context, dynamic scaling rotates with other angles.
     for (const auto& [encoding, length, axes] :
          {Case{"rope", 40, 1}, Case{"segment+learned", 40, 1}, Case{"t5+forget", 70, 1}, Case{"none", 96, 1},
           Case{"rope:scaling=dynamic,factor=2", 150, 1}, Case{"rope:sections=2/2/1", 40, 3}}) {
@@ -147,7 +147,7 @@ TEST(Trainer, TheLossOfATextFallsAndTheModelWritesIt) {
         logits = session.feed(std::span(written).last(1));
     }
     EXPECT_EQ(trained.decode(written), text.substr(8, static_cast<std::size_t>(n) - 8));
-    // The first model is as it was.
+    // The first model is unchanged.
     EXPECT_EQ(weights_of(model), weights_of(random_model(b, "rope", 1)));
 }
 
@@ -164,7 +164,7 @@ TEST(Trainer, TakesWeightsOfAnyTypeAndWritesThem) {
         const Model loaded = Model::load(directory / "model");
         const auto was = weights_of(model), is = weights_of(loaded);
         const std::span<const TensorSpec> specs = impl_of(model).tensors.specs();
-        for (std::size_t i = 0; i < specs.size(); ++i) { // matrices of halves are not rounded a second time
+        for (std::size_t i = 0; i < specs.size(); ++i) { // f16 and bf16 matrices are not rounded again
             const bool exact = type == WeightType::f32 || (!quantised(type) && type_within(type, specs[i]) == type);
             EXPECT_TRUE(!exact || was[i] == is[i]) << specs[i].name;
         }
@@ -198,7 +198,7 @@ TEST(Trainer, RecordsWhatWasDone) {
     EXPECT_EQ(twice.metadata("fine_tune.2.lr"), "0.001");
 }
 
-// The losses in the metadata are of weights that fine-tuning replaces.
+// The metadata's losses belong to weights that fine-tuning replaces.
 TEST(Trainer, LossesOfOtherWeightsAreNotTakenOver) {
     const Model model = Model::load("weights/rope.safetensors");
     const std::vector<Token> all = model.encode("Once upon a time there was a cat.");
@@ -213,7 +213,7 @@ TEST(Trainer, LossesOfOtherWeightsAreNotTakenOver) {
     EXPECT_EQ(tuned.encode("a cat"), model.encode("a cat"));
 }
 
-// A tokenizer of fewer tokens than the embedding has rows, and what the model's files say of tokens and of sampling.
+// A tokenizer with fewer tokens than the embedding has rows, and the model files' settings for tokens and sampling.
 TEST(Trainer, KeepsTheTextSideOfItsModel) {
     const TempDir directory;
     std::filesystem::create_directory(directory / "model");
@@ -238,7 +238,7 @@ TEST(Trainer, KeepsTheTextSideOfItsModel) {
     }
 }
 
-// ---- What is refused ----------------------------------------------------------------------------
+// ---- Refusals -----------------------------------------------------------------------------------
 
 template <class Call>
 void expect_error(ErrorCode code, std::string_view part, const Call& call) {
@@ -325,7 +325,7 @@ TEST(Trainer, ALossThatIsNotFiniteChangesNothing) {
     expect_error(ErrorCode::failure, "step 2: the ", [&] { trainer.step(text.tokens, text.targets, 1); });
     EXPECT_EQ(trainer.steps(), 1);
     EXPECT_EQ(weights_of(trainer.model()), weights);
-    // What a half cannot hold, it is not written as; the file stays.
+    // A value that does not fit f16 is not written as f16, and the old file stays.
     expect_error(ErrorCode::failure, "does not fit f16", [&] { trainer.save(directory / "model", "f16"); });
     EXPECT_EQ(weights_of(Model::load(directory / "model")), weights_of(model));
     expect_error(ErrorCode::usage, "found 'f64'", [&] { trainer.save(directory / "model", "f64"); });
@@ -345,7 +345,7 @@ TEST(Trainer, IsRefusedAfterItWasMovedFrom) {
     EXPECT_EQ(other.steps(), 0);
 }
 
-// An encoding of the caller's own has one set of tables, which the model keeps; it may call itself what it likes.
+// The caller's own encoding has one set of tables, which the model keeps. The encoding may have any name.
 TEST(Trainer, EncodingsOfTheCallersAreRefusedByName) {
     class Own final : public Encoding {
     public:
