@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Proves that an encoding is one file, one line of a list, and one oracle: adds four to a copy of the tree, touches
-# nothing else, and sees the contract, gradient and oracle tests and `ordo encodings` pick them up. They are of four
-# kinds: trained rows of embeddings, a trained bias, a whole row of scores, a state of its own. The copy takes the
-# objects that are built along, so that make compiles only what the new lines reach.
+# Proves that an encoding is one file, one line of a list, and one oracle. Adds four encodings to a copy of the tree and
+# changes nothing else. The contract, gradient and oracle tests and `ordo encodings` must then include them. They are of
+# four kinds: trained rows of embeddings, a trained bias, a whole row of scores, and a state of its own. The copy
+# includes the built objects, so make compiles only the files that depend on the new lines.
 set -eu
 unset MAKEFLAGS MAKELEVEL MFLAGS
 copy=$(mktemp -d)
@@ -24,7 +24,7 @@ done
 build program test-binary
 echo "$(grep -c CXX make.log) files compiled"
 
-# Nothing has been compared with anything yet, which must not pass.
+# Without oracles the new encodings have not been compared with anything, so this run must fail.
 if tests '*Oracle*throwaway*'; then
     echo "encodings without an oracle are not reported"
     exit 1
@@ -48,7 +48,7 @@ for kind in $kinds; do
     done
 done
 
-# The tests that go through the list name the encoding that they run on, or report it as one of many.
+# The tests that use the list name the encoding they run on, or report it as one of several.
 tests '*throwaway*:*EncodingContractWithout*:Evicting.*:CliEncodings.*:Registry.*:EncodingTable.*' || { cat tests.log; exit 1; }
 echo "ordo encodings lists all four; $(wc -l <names.log) tests run on them, $(grep -c Contract names.log) of them of the" \
     "contract; $(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\..*/\1/p' tests.log) pass, with those of the lists"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JSON in tests: nlohmann's tree, another reader than the program's own.
+// JSON in tests: nlohmann's tree, so that the reader differs from the program's own.
 #pragma once
 
 #include "io/json.h"
@@ -10,7 +10,7 @@ namespace ordo::test {
 
 using Json = nlohmann::json;
 
-// What the program has written: refused if its own reader would refuse it.
+// Reads the program's output. Its own reader must accept it too.
 inline Json read_json(const std::string& text) {
     parse_json(text, "output");
     return Json::parse(text);

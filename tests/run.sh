@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs everything that was built, from the repository's root, and ends with one line of totals.
+# Runs all built tests from the repository's root and ends with one line of totals.
 #   run.sh BUILD
-# $ORDO_TESTS is a filter of gtest's in the place of the mode's own; with $SWEEPS nothing is left out for its length.
-# Each tests/*/run.sh but the fuzzer's is a suite of its own: it takes the build folder, works in
-# $SCRATCH and may end with "N passed, N failed", or with "skipped: WHY"; otherwise its exit status counts
-# as one.
+# $ORDO_TESTS replaces the mode's gtest filter. With $SWEEPS even the longest tests run. Each tests/*/run.sh except the
+# fuzzer's is a separate suite. It takes the build folder, works in $SCRATCH and may end with "N passed, N failed" or
+# "skipped: WHY". Otherwise its exit status counts as one test.
 set -u
 build=$1
 mode=$(basename "$build")
@@ -13,17 +12,17 @@ passed=0 failed=0 skipped=0
 logs=$(mktemp -d)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch" "$logs"' EXIT
-# What runs beside each other shares the processors: threads of OpenMP sleep at a barrier, where they would spin.
+# Concurrent tests share the processors: threads of OpenMP sleep at a barrier instead of spinning.
 export OMP_WAIT_POLICY=passive
 
-run() { # NAME COMMAND ...: to its end
+run() { # NAME COMMAND ...: waits for its end
     name=$1
     shift
     begin=$(date +%s)
     "$@" >"$logs/$name" 2>&1 </dev/null
     echo "$? $(($(date +%s) - begin))" >"$logs/$name.status"
 }
-start() { # NAME COMMAND ...: beside what was started before
+start() { # NAME COMMAND ...: in parallel with earlier ones
     run "$@" &
 }
 status() { cut -d ' ' -f 1 "$logs/$1.status"; }
@@ -34,21 +33,21 @@ suite() { # NAME PASSED FAILED SKIPPED SECONDS
     [ "$4" -eq 0 ] || left=", $4 skipped"
     echo "$1: $2 passed, $3 failed$left ($5 s)"
 }
-number() { # NAME PATTERN: what it captures in the log, or nothing
+number() { # NAME PATTERN: its capture in the log, or nothing
     sed -nE "s/$2/\\1/p" "$logs/$1" | tail -n 1
 }
 
 # ---- ordo_tests, in shards -----------------------------------------------------------
 
 filter='*'
-# Long under the address sanitizer, and by code that other tests go through too: every malformed file in a process of
-# its own (MalformedFiles has them all in one), large products, the accuracy of whole models.
+# These take long under the address sanitizer and run code that other tests cover: every malformed file in its own
+# process (MalformedFiles runs them all in one), large products, and the accuracy of whole models.
 if [ "$mode" = asan ] && [ -z "${SWEEPS:-}" ]; then
     filter='-CliMalformed*:Products.HaveTheSameBits*:Weights/WeightTypeGates*'
 fi
 if [ "$mode" = tsan ]; then
     filter='*Thread*'
-    # Archer tells the sanitizer what OpenMP synchronises; libomp itself is not instrumented.
+    # Archer tells the sanitizer about OpenMP's synchronisation; libomp itself is not instrumented.
     OMP_TOOL_LIBRARIES=$(${CXX:-clang++} -print-file-name=libarcher.so)
     TSAN_OPTIONS="ignore_noninstrumented_modules=1 ${TSAN_OPTIONS:-}"
     export OMP_TOOL_LIBRARIES TSAN_OPTIONS
@@ -56,13 +55,13 @@ fi
 
 emulator=
 if [ "$mode" = arm64 ]; then
-    # Programs of another machine, each run by qemu-user, those too that a test starts. What does not compute is left
-    # out but with $SWEEPS: an emulator hardly says more of it than x86-64 does.
+    # Programs for another machine, each run by qemu-user, including programs that a test starts. Tests without
+    # computation run only with $SWEEPS: an emulator adds little to their result on x86-64.
     emulator='qemu-aarch64 -L /usr/aarch64-linux-gnu'
     export ORDO_EMULATED=1 ORDO_BINARY="$scratch/ordo"
     printf '#!/bin/sh\nexec %s "%s/%s/ordo" "$@"\n' "$emulator" "$PWD" "$build" >"$ORDO_BINARY"
     chmod +x "$ORDO_BINARY"
-    # The first copies the program, which is a script here; the second leaves an emulator too few files.
+    # The first test copies the program, which is a script here. The second leaves an emulator too few files.
     filter='-CliGenerate.WeightsAreFoundBesideAnInstalledProgram:CliLab.AMissingProgramIsNamed:CliStreams.FewFilesAndASmallStackAreEnough'
     if [ -z "${SWEEPS:-}" ]; then
         filter='InstructionSets/*:Types/*:LinearLayer.*:BandedMatrix.*:QuantisedRows.*:Attention/*:TeamThreads.*'
@@ -73,12 +72,12 @@ if [ "$mode" = arm64 ]; then
 fi
 
 echo "ordo_tests in $build:"
-if [ -n "$emulator" ]; then # or what goes through all sets would go through one
+if [ -n "$emulator" ]; then # else tests of all sets would run only one
     found=$($emulator "$build/ordo" --version | grep -c dotprod)
     without=$(QEMU_CPU=cortex-a57 $emulator "$build/ordo" --version | grep -c dotprod)
     suite "dot products are found where they are" $((found > 0 && without == 0)) $((found == 0 || without > 0)) 0 0
 fi
-# More shards than processors, and each processor takes the next one: some take twice as long as others.
+# More shards than processors, because some shards take twice as long as others. Each processor takes the next shard.
 shards=$((4 * $(nproc)))
 all=$(seq -f shard%g 0 $((shards - 1)))
 for _ in $(seq "$(nproc)"); do
@@ -89,7 +88,7 @@ for _ in $(seq "$(nproc)"); do
             $emulator "$build/ordo_tests" --gtest_brief=1 --gtest_filter="${ORDO_TESTS:-$filter}"
     done &
 done
-if [ -n "$emulator" ]; then # a machine without dot products, which must find out
+if [ -n "$emulator" ]; then # the program must detect a machine without dot products
     # shellcheck disable=SC2086  # as above
     start cortex-a57 env QEMU_CPU=cortex-a57 $emulator "$build/ordo_tests" --gtest_brief=1 --gtest_filter='InstructionSets/*:Storyteller.*'
     all="$all cortex-a57"
@@ -109,7 +108,7 @@ for shard in $all; do
 done
 [ $((passed + failed)) -gt 0 ] || suite "ordo_tests: no test ran" 0 1 0 0
 
-# ---- What was kept for the fuzzers, and the suites that are scripts ----------------------------------------
+# ---- The fuzzers' saved inputs, and the suites that are scripts ---------------------------------------------
 
 targets='' scripts=''
 if [ "$mode" != tsan ] && [ "$mode" != arm64 ]; then
@@ -122,7 +121,7 @@ if [ "$mode" != tsan ] && [ "$mode" != arm64 ]; then
     for script in tests/*/run.sh; do
         name=$(basename "$(dirname "$script")")
         [ "$name" != fuzz ] && [ -e "$script" ] || continue
-        [ "$mode" = release ] || [ "$name" = bench ] || continue # no other says more of an instrumented program
+        [ "$mode" = release ] || [ "$name" = bench ] || continue # the others prove nothing more when instrumented
         scripts="$scripts $name"
         mkdir "$scratch/$name"
         start "$name" env SCRATCH="$scratch/$name" "$script" "$build"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether this program runs under a sanitizer, asked at run time: under the address sanitizer the tests are the objects
-// that the release has too (Makefile).
+// Whether this program runs under a sanitizer, determined at run time: the address sanitizer's tests are the same
+// objects as the release's (Makefile).
 #pragma once
 
 extern "C" {

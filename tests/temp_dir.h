@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A directory that goes away with its object, and whole files in and out.
+// A directory that is deleted with its object, and functions to read and write whole files.
 #pragma once
 
 #include <cstdlib>

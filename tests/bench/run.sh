@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# `ordo bench`, bench_training and the README's table as a user meets them: columns, rows, exit codes.
+# Tests `ordo bench`, bench_training and the README's table from the user's side: columns, rows, exit codes.
 #   run.sh BUILD
 set -u
 build=$(cd "$1" && pwd)
@@ -24,7 +24,7 @@ says() { grep -q -- "$1" "$scratch/err"; }
 
 bench() { "$build/ordo" bench -q -p 8 -n 2 -r 2 -t 1 --layers 1 --dim 16 --heads 2 --ffn 24 --vocab 40 "$@"; }
 
-# Two loads, none and two encodings: six rows of as many cells as there are columns.
+# Two loads for none and two encodings: six rows, with as many cells as columns.
 bench --encodings 'rope:theta=500,pairing=halves,alibi' --format csv >"$scratch/csv"
 ok "a row for each load and encoding" [ "$(wc -l <"$scratch/csv")" -eq 7 ]
 ok "a canonical spec with commas is one field" [ "$(grep -c ',"rope:theta=500,pairing=halves,width=8",' "$scratch/csv")" -eq 2 ]
@@ -34,8 +34,8 @@ for column in cpu_info backends model_type type model_size model_n_params n_thre
     percent_of_sgemm; do
     ok "column $column" grep -q "^$column,\|,$column,\|,$column\$" "$scratch/csv"
 done
-# One layer of 16, 24 and 40 entries, as above: 2 x (48 x 16 + 16 x 16 + 3 x 16 x 24) flops a token for products,
-# 2 x 640 for logits, 64 for a key. Prefill of 8: 36 keys. Decode of 2: 3 keys.
+# One layer of width 16, with 24 for its feed-forward part and 40 entries, as above. Products take 2 x (48 x 16 + 16 x
+# 16 + 3 x 16 x 24) flops a token, logits 2 x 640, and a key 64. A prefill of 8 has 36 keys, and a decode of 2 has 3.
 cells() { # COLUMN ROW
     awk -F, -v name="$1" -v row="$2" '
         { gsub(/"[^"]*"/, "x") }
@@ -44,7 +44,7 @@ cells() { # COLUMN ROW
 }
 ok "flops of a prefill" [ "$(cells predicted_flops 1)" = $((8 * 2 * 2176 + 1280 + 36 * 64)) ]
 ok "flops of a decode" [ "$(cells predicted_flops 4)" = $((2 * (2 * 2176 + 1280) + 3 * 64)) ]
-# Two heads of 8, on which rope turns 4 pairs of a query and of a key; ALiBi takes 2 for a key of a head.
+# In two heads of 8, rope rotates 4 pairs of a query and of a key. ALiBi takes 2 operations for a key of a head.
 ok "operations of rope" [ "$(cells moments_flops 2)" = $((2 * 2 * 4 * 6)) ]
 ok "operations of alibi in a prefill" [ "$(cells moments_flops 3)" = $((2 * 2 * 36 / 8)) ]
 ok "operations of alibi in a decode" [ "$(cells moments_flops 6)" = $((2 * 2 * 3 / 2)) ]
@@ -110,7 +110,7 @@ if [ -x "$build/bench_caches" ]; then
     ok "bench_caches: a file that is not there" exits 5 "$build/bench_caches" -m "$scratch/absent.safetensors"
 fi
 
-# What PyTorch can follow, and what it cannot.
+# Models that the PyTorch benchmark supports and models that it does not.
 if [ "$(basename "$build")" = release ]; then
     "$build/ordo" train -q --corpus weights/heldout.txt --val weights/heldout.txt --byte-tokenizer --layers 1 --dim 16 --heads 2 --ffn 24 --ctx 32 \
         --tokens 64 --batch 1 --threads 1 --encoding rope --out "$scratch/run.safetensors" >"$scratch/out"
@@ -120,7 +120,7 @@ if [ "$(basename "$build")" = release ]; then
     ok "bench_reference_data: and says why" says 'expected recipe.* adamw\|expected recipe.* f32'
 fi
 
-# The README's table from figures made up here.
+# The README's table from made-up figures.
 mkdir -p "$scratch/results"
 cat >"$scratch/results/seeds.csv" <<'END'
 encoding,seeds,nll,half,minus_none,half_minus,more_at_4x,half_more
@@ -161,7 +161,7 @@ ok "three seeds, another text and the cost" grep -q '^| .`rope`.* | rotates .*| 
 ok "the paper is a link" grep -q '^| .`rope`.* | \[Su et al. 2021\](https://arxiv.org/abs/2104.09864) |' "$scratch/README.md"
 ok "a dash where nothing was measured" grep -q '^| .`learned`.*| +0.040 ± 0.003 | – | – |$' "$scratch/README.md"
 ok "two of one encoding" grep -q '| +0.300 ± 0.010 (period=36), +0.200 ± 0.010 (period=6) | +0.125 ± 0.100 (period=36), +0.002 ± 0.100 (period=6) |' "$scratch/README.md"
-said() { tr -s '\n ' '  ' <"$scratch/README.md" | grep -q "$1"; } # however the lines are wrapped
+said() { tr -s '\n ' '  ' <"$scratch/README.md" | grep -q "$1"; } # ignores line breaks
 ok "the budget of the seeds" said ' mean of 3 runs of 1.2 million tokens[.] '
 ok "the number of comparisons" said ' ± is a 95 % interval over seeds and texts (Dunnett, 4 pairs)[.]'
 ok "the encodings on which both texts agree" said ' put rope ahead of .none., and rotate-stretch (period=36) behind it, '

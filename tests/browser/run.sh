@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A page of the lab in headless Chromium: every slider changes its figure, nothing throws, nothing is wider than the
-# window, and at 1,280 pixels no table is wider than its frame. Without PAGE, the index.html of a report, of the figures
-# that answer to sliders alone.
+# Tests a page of the lab in headless Chromium: every slider changes its figure, nothing throws, and nothing is wider
+# than the window. At 1,280 pixels no table is wider than its frame. Without PAGE, the test makes the index.html of a
+# report with only the figures that have sliders.
 #   run.sh BUILD [PAGE]
 set -eu
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -51,7 +51,7 @@ window.addEventListener("load", () => {
 END
 sed -e "/<head>/r $scratch/first" -e "/<body>/r $scratch/last" "$page" >"$scratch/page.html"
 passed=0 failed=0
-# In a frame, since a window of Chromium is never narrower than 500 pixels.
+# Uses a frame, because a window of Chromium is at least 500 pixels wide.
 for width in 1280 390; do
     cat >"$scratch/frame.html" <<END
 <body style="margin: 0"><script>onmessage = event => document.body.prepend(event.data);</script>

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Instructions per token, counted by callgrind, against those of instructions.csv: within 3 % up or down,
-# so that what costs more is noticed and what costs less is written down.
+# Compares the instructions per token, counted by callgrind, with instructions.csv. The tolerance is 3 % in both
+# directions, so that a slowdown is noticed and an improvement gets recorded.
 #   SCRATCH=DIR run.sh BUILD [--write]
-# Counted is what Session::feed does for 32 tokens, and all that it calls; starting up is not.
-# There is a row for each weight type, and of the first seven encodings one token by token and one in chunks of a
-# prompt. Skipped, with a message, if it has no meaning: without valgrind, in a sanitizer's build, with another
-# compiler than the one that instructions.csv names.
+# Counts the instructions of Session::feed for 32 tokens, with everything that it calls and without the start-up. There
+# is a row for each weight type, and for the first seven encodings, one with single tokens and one with chunks of a
+# prompt. The test is skipped with a message without valgrind, in a sanitizer's build, or with another compiler than
+# instructions.csv names.
 set -u
 build=$1
 program=$build/bench_decode
@@ -26,7 +26,7 @@ known=$(sed -n 's/^# //p' "$expected")
 [ "$compiler" = "$known" ] || [ "${2:-}" = --write ] || leave_out "counted with $known, found $compiler"
 "$program" --isa avx2 -n 1 2>/dev/null || leave_out "this machine has no AVX2"
 
-# valgrind knows nothing of AVX-512, neither in our kernels nor in OpenBLAS.
+# valgrind does not support AVX-512, neither in Ordo's kernels nor in OpenBLAS.
 per_token() { # TYPE ENCODING CHUNK
     OPENBLAS_CORETYPE=Haswell valgrind --tool=callgrind --callgrind-out-file=/dev/null \
         --toggle-collect='ordo::Session::feed(*' "$program" -q -t 1 --isa avx2 --dtype "$1" --encoding "$2" --chunk "$3" \

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Figures that others have published of checkpoints that many people have at home. A test runs if a variable of the
-// environment names its checkpoint's folder (config.json, model.safetensors, tokenizer.json), and is skipped if none
-// does:
+// Published figures for widely used checkpoints. A test runs if an environment variable names its checkpoint's folder
+// (config.json, model.safetensors, tokenizer.json). Otherwise it is skipped:
 //   ORDO_GPT2  openai-community/gpt2          ORDO_ROBERTA  FacebookAI/roberta-base
 //   ORDO_BERT  google-bert/bert-base-uncased  ORDO_XGLM     facebook/xglm-564M
 //   ORDO_T5    google-t5/t5-small
-// The figures are from the repository huggingface/transformers: beside each stands the file, and the commit at which it
-// was read. What asks a model for them is first tried on tests/families, whose figures are known.
+// The figures come from the repository huggingface/transformers. Each names its file and the commit at which it was
+// read. The functions that compute them are first tested on tests/families, whose figures are known.
 #include "model/model.h"
 #include "tests/formats/family_run.h"
 
@@ -22,9 +21,9 @@ using test::Json;
 using Tokens = std::vector<Token>;
 using Rows = std::map<int, std::vector<float>>; // by token
 
-// ---- What a model is asked ------------------------------------------------------------------
+// ---- The computed figures -------------------------------------------------------------------
 
-// The likeliest tokens that follow, one after the other; input: of the encoder, in a model that has one.
+// The most likely next tokens, one after the other. input: of the encoder, in a model with an encoder.
 Tokens greedy(const Model& model, const Tokens& tokens, std::size_t count, const Tokens& input = {}) {
     Session session(model, {.capacity = static_cast<int>(tokens.size() + count)});
     if (!input.empty()) session.encode(input);
@@ -37,7 +36,7 @@ Tokens greedy(const Model& model, const Tokens& tokens, std::size_t count, const
     }
 }
 
-// What the head reads of each token that is no padding, or what it makes of it.
+// The head's input or output for each token that is not padding.
 enum class Of { states, logits };
 Rows rows(const Model& model, Of what, const Tokens& tokens, const std::vector<int>& padding = {}) {
     Session session(model, {.capacity = static_cast<int>(tokens.size())});
@@ -59,7 +58,7 @@ double log_probability(std::span<const float> logits, Token token) {
     return logits[static_cast<std::size_t>(token)] - top - std::log(sum);
 }
 
-// The log probability that the decoder, which begins with `start`, says this of an input.
+// The log probability of this text in the decoder, which begins with `start`, for an input.
 double score(const Model& model, const Tokens& input, Token start, const Tokens& said) {
     Session session(model, {.capacity = static_cast<int>(said.size())});
     session.encode(input);
@@ -72,7 +71,7 @@ double score(const Model& model, const Tokens& input, Token start, const Tokens&
     return sum;
 }
 
-// The rows from one token on, from a column on, as torch.allclose compares.
+// Compares the rows from one token on and from one column on, as torch.allclose does.
 void expect_rows(const Rows& found, int token, std::size_t column, const std::vector<std::vector<double>>& expected,
                  double tolerance) {
     for (const std::vector<double>& row : expected) {
@@ -83,7 +82,7 @@ void expect_rows(const Rows& found, int token, std::size_t column, const std::ve
     }
 }
 
-// ---- The same of fixtures -------------------------------------------------------------------
+// ---- The same functions on fixtures ---------------------------------------------------------
 
 TEST(PublishedFigures, AreAskedForAsTheFixturesAre) {
     for (const char* name : {"gpt2", "xglm", "t5"}) {
@@ -93,7 +92,7 @@ TEST(PublishedFigures, AreAskedForAsTheFixturesAre) {
         const Tokens expected = given.at("greedy");
         EXPECT_EQ(greedy(model, given.at("tokens"), expected.size(), given.value("encoder", Tokens())), expected);
     }
-    const Json padded = test::read_cases(test::family("bert")).at(3); // in front
+    const Json padded = test::read_cases(test::family("bert")).at(3); // padding at the front
     const std::vector<int> padding = padded.at("padding");
     const auto first = static_cast<int>(std::count(padding.begin(), padding.end(), 1));
     ASSERT_GT(first, 0);
@@ -105,7 +104,7 @@ TEST(PublishedFigures, AreAskedForAsTheFixturesAre) {
         EXPECT_EQ(found.size(), expected.size());
         expect_rows(found, first, 0, expected, 2e-4);
     }
-    // The transcription's logits of all tokens: after each, the one that follows.
+    // The transcription's logits of all tokens predict the next token.
     const Json said = test::read_cases(test::family("t5")).front();
     const Tokens tokens = said.at("tokens");
     double expected = 0;
@@ -132,7 +131,7 @@ std::string sizes(int vocab_size, int n_layers, int d_model) {
            " tokens";
 }
 
-// What is wrong with a model that is to be a checkpoint; nothing if it may be.
+// The reason why a model is not the checkpoint; empty if it may be.
 std::string other_than(const Checkpoint& wanted, const Model& model) {
     const Blueprint& b = impl_of(model).blueprint;
     const std::string expected = sizes(wanted.vocab_size, wanted.n_layers, wanted.d_model),
@@ -153,7 +152,7 @@ TEST(PublishedFigures, AreNotHeldAgainstAnotherModel) {
 
 class PublishedCheckpoints : public ::testing::Test {
 protected:
-    // Without a model afterwards the test is over.
+    // If no model is set afterwards, the test ends.
     void open(const Checkpoint& wanted) {
         const char* const folder = std::getenv(wanted.variable);
         if (folder == nullptr || *folder == 0) {
@@ -161,7 +160,7 @@ protected:
             GTEST_SKIP();
         }
         LoadOptions options;
-        options.dtype = "f32"; // as the figures were computed, whatever the file holds
+        options.dtype = "f32"; // the precision of the figures, whatever the file holds
         auto model = std::make_unique<Model>(Model::load(folder, options));
         if (const std::string other = other_than(wanted, *model); !other.empty()) FAIL() << other;
         model_ = std::move(model);
@@ -200,7 +199,7 @@ TEST_F(PublishedCheckpoints, BertHasTheStatesOfTransformers) {
                 {{0.4249, 0.1008, 0.7531}, {0.3771, 0.1188, 0.7467}, {0.4152, 0.1098, 0.7108}}, 1e-4);
 }
 
-// model_cards/bert-base-uncased-README.md, at 28e589ca25c7. Others who ran the first have 0.1073106 to 0.1073110.
+// model_cards/bert-base-uncased-README.md, at 28e589ca25c7. Others who ran the first got 0.1073106 to 0.1073110.
 TEST_F(PublishedCheckpoints, BertFillsAsItsCardSays) {
     open({"ORDO_BERT", "google-bert/bert-base-uncased", 30522, 12, 768});
     if (!model_) return;
@@ -227,8 +226,8 @@ TEST_F(PublishedCheckpoints, BertFillsAsItsCardSays) {
     }
 }
 
-// tests/models/roberta/test_modeling_roberta.py, test_inference_masked_lm and test_inference_no_head, at 01edca39fbd2;
-// fairseq's own model gave them.
+// tests/models/roberta/test_modeling_roberta.py, test_inference_masked_lm and test_inference_no_head, at 01edca39fbd2.
+// fairseq's own model gave the figures.
 TEST_F(PublishedCheckpoints, RobertaHasTheStatesAndLogitsOfFairseq) {
     open({"ORDO_ROBERTA", "FacebookAI/roberta-base", 50265, 12, 768});
     if (!model_) return;
@@ -239,16 +238,16 @@ TEST_F(PublishedCheckpoints, RobertaHasTheStatesAndLogitsOfFairseq) {
                 {{-0.0231, 0.0782, 0.0074}, {-0.1854, 0.0540, -0.0175}, {0.0548, 0.0799, 0.1687}}, 1e-4);
 }
 
-// tests/models/t5/test_modeling_t5.py, test_small_integration_test, at 02fd66bbf114: the score that the authors' own
-// program gives.
+// tests/models/t5/test_modeling_t5.py, test_small_integration_test, at 02fd66bbf114: the score from the authors' own
+// program.
 TEST_F(PublishedCheckpoints, T5ScoresAsItsAuthorsProgramDoes) {
     open({"ORDO_T5", "google-t5/t5-small", 32128, 6, 512});
     if (!model_) return;
     EXPECT_NEAR(score(*model_, framed("Hello there"), model_->start_of_text(), framed("Hi I am")), -19.0845, 1e-4);
 }
 
-// test_small_generation of the same file, of 8 tokens with the start; docs/source/en/model_doc/t5.mdx, "Inference", at
-// 115aec4b27a4.
+// test_small_generation of the same file, 8 tokens including the start, and docs/source/en/model_doc/t5.mdx,
+// "Inference", at 115aec4b27a4.
 TEST_F(PublishedCheckpoints, T5SaysWhatTransformersPrints) {
     open({"ORDO_T5", "google-t5/t5-small", 32128, 6, 512});
     if (!model_) return;

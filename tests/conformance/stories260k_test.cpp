@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A model that others trained, in the legacy layout of llama2.c, must give the text that llama2.c gives: read as it is,
-// as GGUF, and in every type within the gates of models/README.md.
+// A model trained by others, in llama2.c's legacy layout, must give the text of llama2.c itself. The tests read it
+// directly, as GGUF, and in every type within the bounds of models/README.md.
 #include "tools/measure/accuracy.h"
 #include "formats/gguf/export.h"
 #include "formats/llama2c.h"
@@ -37,7 +37,7 @@ Model load(const Source& source, std::string dtype) {
     return load_model(source, options);
 }
 
-// 200 steps from the token that begins a text.
+// 200 steps from the begin-of-text token.
 std::string greedy(const Model& model) {
     GenerateOptions options;
     options.max_tokens = 200;
@@ -60,7 +60,7 @@ TEST_F(Stories260K, GreedyTextIsTheSameThroughGguf) {
     }
 }
 
-// Texts of the model's own, drawn with several seeds.
+// The model's own texts, drawn with several seeds.
 TEST_F(Stories260K, Q8_0IsWithinTheGate) {
     const Source from = source();
     const Model reference = load(from, "f32"), model = load(from, "q8_0");

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The fixtures of the families are what make.py writes, and each trap shows in the logits.
+# make.py reproduces the families' fixtures, and each trap changes the logits.
 set -u
 python=
 for candidate in python3 /usr/bin/python3; do
     if "$candidate" -c 'import numpy, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then python=$candidate && break; fi
 done
 [ -n "$python" ] || { echo "skipped: no python3 with numpy here"; exit 0; }
-# One thread: the sums, and with them the last digits, are the same everywhere.
+# With one thread the sums, and so the last digits, are the same everywhere.
 export OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
 count() { sed -n 's/^\([0-9]* passed, [0-9]*\) failed$/\1/p' "$1" | tr -d ' a-z' | tr ',' ' '; }
 passed=0 failed=0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The shipped weights still say what their cards show. The numbers behind it are proved elsewhere,
-// against the oracle; this only guards them, with every instruction set that the machine has.
+// The shipped weights still give the texts on their cards. Other tests prove the numbers against the oracle. These only
+// guard the texts, with every instruction set of the machine.
 #include "core/parallel.h"
 #include "io/file.h"
 #include "model/model.h"
@@ -102,7 +102,7 @@ TEST_P(ShippedWeights, PredictTheSameOnTiles) {
         EXPECT_EQ(logits(type, test::amx_emulated_kernels), logits(type, test::amx_emulated_vectors)) << type;
 }
 
-// Not one of the controlled files: larger, on other text, and with a longer context.
+// This file is not one of the controlled files: it is larger, with another text and a longer context.
 TEST(Storyteller, SaysWhatItsCardShows) {
     const fs::path file = weights / "storyteller.safetensors";
     expect_greedy_sample(file, read_file(weights / "storyteller.md", 1 << 20));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What engine/examples leave out of the C interface, from outside: continues a text token by token, and asks for what
- * is refused. Writes the continuation of 48 tokens at most; the exit code is the number of expectations that failed.
+ * The parts of the C interface that engine/examples do not use: continues a text token by token, and makes invalid
+ * calls. Writes a continuation of at most 48 tokens. The exit code is the number of failed expectations.
  *   api MODEL PROMPT */
 #include <ordo/ordo_c.h>
 
@@ -20,7 +20,7 @@ static int failed = 0;
         }                                                                                                              \
     } while (0)
 
-/* The call before it failed with this status, and said so in words that hold these. */
+/* The previous call failed with this status, and its message contains these words. */
 static int said(ordo_status status, const char* words) {
     return ordo_error_status() == status && strstr(ordo_error_text(), words) != NULL;
 }
@@ -32,7 +32,7 @@ static int likeliest(const float* logits, int count) {
     return best;
 }
 
-/* A session, a sampler and a history by hand give the words that ordo_generate() writes. */
+/* A session, a sampler and a history, combined by hand, give the same text as ordo_generate(). */
 static void continue_by_hand(const ordo_model* model, const char* prompt) {
     static int32_t tokens[most_tokens];
     static char text[16 * most_tokens];
@@ -44,7 +44,7 @@ static void continue_by_hand(const ordo_model* model, const char* prompt) {
     ptrdiff_t prompt_tokens, count, bytes;
     int32_t first, at_prompt;
 
-    /* As from a header whose structure ended with the temperature: the rest is not looked at. */
+    /* As from an older header whose structure ended with the temperature: the rest is not read. */
     memset(&sampling, 0x7f, sizeof sampling);
     sampling.size = offsetof(ordo_sampling, top_k);
     sampling.temperature = 0;
@@ -76,7 +76,7 @@ static void continue_by_hand(const ordo_model* model, const char* prompt) {
     EXPECT(ordo_decode(model, tokens + prompt_tokens, (size_t)(count - prompt_tokens), text, sizeof text) == bytes);
     printf("%.*s\n", (int)bytes, text);
 
-    /* Back to where the prompt ended but for its last token, which gives the same scores again. */
+    /* Rewinds to before the last token of the prompt. Feeding this token gives the same scores again. */
     EXPECT(ordo_session_rewind(session, at_prompt - 1) == ORDO_OK && ordo_session_size(session) == at_prompt - 1);
     logits = ordo_session_feed(session, tokens + at_prompt - 1, 1);
     EXPECT(logits && likeliest(logits, vocabulary) == first);
@@ -90,7 +90,7 @@ static void continue_by_hand(const ordo_model* model, const char* prompt) {
     ordo_session_free(session);
 }
 
-/* A cache of less than f32 rounds, and cannot be of two types. */
+/* A cache of less than f32 rounds its values, and has a single type. */
 static void keep_less(const ordo_model* model) {
     const int32_t tokens[] = {1, 2, 3};
     float whole, kept;
@@ -129,20 +129,20 @@ static void stop_and_ask(const ordo_model* model, const char* prompt) {
     result.size = sizeof result;
     EXPECT(ordo_generate(model, prompt, &options, stop_at_once, &seen, &result) == ORDO_OK);
     EXPECT(result.reason == ORDO_STOP_CALLBACK && result.new_tokens >= 1 && result.new_tokens < 8 && seen > 0);
-    /* A result of an older header: what lies behind it is left alone. */
+    /* A result from an older header: the bytes after it stay unchanged. */
     memset(&result, 0, sizeof result);
     result.size = offsetof(ordo_generation, new_tokens);
     EXPECT(ordo_generate(model, prompt, NULL, stop_at_once, &seen, &result) == ORDO_OK);
     EXPECT(result.prompt_tokens > 0 && result.new_tokens == 0 && result.size == offsetof(ordo_generation, new_tokens));
 
-    /* The spec of the shipped model, whole, cut, and its length alone. */
+    /* The spec of the shipped model: whole, truncated, and only its length. */
     length = ordo_model_encoding(model, spec, sizeof spec);
     EXPECT(length > 4 && length < (ptrdiff_t)sizeof spec && strlen(spec) == (size_t)length);
     EXPECT(strncmp(spec, "rope:theta=", 11) == 0);
     EXPECT(ordo_model_encoding(model, NULL, 0) == length);
     EXPECT(ordo_model_encoding(model, few, 2) == length && strcmp(few, "ro") == 0);
 
-    /* Sizes that no header had. */
+    /* Sizes of no header. */
     options.size = sizeof options + 1;
     EXPECT(ordo_generate(model, prompt, &options, NULL, NULL, NULL) == ORDO_USAGE && said(ORDO_USAGE, "size"));
     options.size = 0;

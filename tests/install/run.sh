@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs into a scratch prefix and uses what lies there as a stranger would: outside the tree, by pkg-config, by
-# CMake and from Python, shared and static. What is built are engine/examples.
+# Installs into a scratch prefix and uses the result from outside the tree: by pkg-config, by CMake and from Python,
+# shared and static. The built programs are engine/examples.
 #   SCRATCH=DIR run.sh BUILD
 set -u
 unset MAKEFLAGS MAKELEVEL MFLAGS
-[ "$(basename "$1")" = release ] || { echo "0 passed, 0 failed"; exit 0; } # what is installed is the release
+[ "$(basename "$1")" = release ] || { echo "0 passed, 0 failed"; exit 0; } # only the release is installed
 prefix=$SCRATCH/prefix outside=$SCRATCH/outside passed=0 failed=0
 prompt='Once upon a time there was a little'
 model=$prefix/share/ordo/weights/rope.safetensors
@@ -24,7 +24,7 @@ check() { # WHAT COMMAND ...
 }
 same() { diff "$SCRATCH/$1" "$SCRATCH/$2"; }
 pkg() { PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config "$@" ordo; }
-build() { # NAME FLAG ...: with the shared library; warnings and all, as strict strangers do
+build() { # NAME FLAG ...: with the shared library, and all warnings as errors
     name=$1
     shift
     # shellcheck disable=SC2046  # flags
@@ -41,16 +41,16 @@ build_c() { # NAME
     (cd "$outside" && ${CC:-cc} -std=c99 -Wall -Wextra -pedantic -Werror "$1.c" -o "$1_c" \
         $(pkg --cflags --libs) -Wl,-rpath,"$prefix/lib")
 }
-build_static_c() { # NAME: by the C compiler, which adds nothing of C++
+build_static_c() { # NAME: by the C compiler, which links no C++ library
     # shellcheck disable=SC2046
     (cd "$outside" && ${CC:-cc} -std=c99 "$1.c" -o "$1_c_static" \
         $(pkg --cflags --static --libs | sed 's/-lordo/-l:libordo.a/'))
 }
-writes_the_same() { # COMMAND ...: as the installed program
+writes_the_same() { # COMMAND ...: the same as the installed program
     "$@" "$model" "$prompt" >"$SCRATCH/other" && same program other
 }
 
-# What lies where; DESTDIR is in no file.
+# The installed files and their places. DESTDIR occurs in no file.
 staged() {
     make install PREFIX=/usr DESTDIR="$SCRATCH/staged" &&
         (cd "$SCRATCH/staged/usr" && test -x bin/ordo && test -f lib/libordo.a) &&
@@ -64,8 +64,8 @@ staged() {
         ! grep -rqF "$SCRATCH" "$SCRATCH/staged/usr/lib/pkgconfig" "$SCRATCH/staged/usr/lib/cmake"
 }
 check 'make install DESTDIR=' staged
-# The page is one, with nothing that man or mandoc, where they are, would warn of in 80 columns; and bash knows the
-# program once it has read its file.
+# The man page is valid: man and mandoc, if installed, give no warnings for it in 80 columns. bash completes the
+# program's options once it has read the completion file.
 page=$SCRATCH/staged/usr/share/man/man1/ordo.1
 unwarned() {
     if command -v man >/dev/null; then
@@ -80,7 +80,8 @@ helpful() {
         bash -c '. "$1/bash-completion/completions/ordo" && complete -p ordo' - "$SCRATCH/staged/usr/share"
 }
 check 'the man page and the completions' helpful
-# Of weights/ only what ships, whatever else lies there: tried on a tree that is ours but for that folder.
+# Of weights/ only the shipped files are installed, whatever else the folder holds. The test uses a tree that shares
+# everything but that folder.
 only_weights() {
     mkdir -p "$SCRATCH/tree/weights" && ln -s "$PWD"/* "$SCRATCH/tree" 2>"$SCRATCH/ln"
     for file in rope.safetensors rope.md heldout.txt; do cp "weights/$file" "$SCRATCH/tree/weights" || return; done
@@ -99,17 +100,17 @@ check 'make install PREFIX=' make install PREFIX="$prefix"
 versions() { "$prefix/bin/ordo" --version | grep -wF "$(pkg --modversion)"; }
 check 'one version' versions
 
-# The library leaves the process alone: it prints nothing, never exits, sets no handler, locale or thread count; but
-# core/blas sets the count of a thread that calls OpenBLAS for the time of that call, as OpenBLAS asks it how many it
-# may use.
+# The library leaves the process alone: it prints nothing, never exits, and sets no handler, locale or thread count. The
+# exception is core/blas, which sets the OpenMP thread count of a thread during its call of OpenBLAS, because OpenBLAS
+# asks for this count.
 discreet() {
     ! nm -C -u "$prefix/lib/libordo.a" | awk '/^[a-z_0-9]+[.]o:$/ { blas = $0 == "blas.o:" } !(blas && /omp_set_num_threads/)' | grep -wE \
         'std::(cout|cerr|clog)|printf|puts|putchar|exit|_exit|abort|signal|sigaction|setlocale|omp_set_num_threads|openblas_set_num_threads'
 }
 check 'the library leaves the process alone' discreet
 
-# What the shared library shows is what the headers name: first words after ordo::, or names that begin with ordo_.
-# Nothing else is shown, of the standard library's templates either.
+# The shared library exports exactly the names of the headers: first words after ordo::, or names that begin with ordo_.
+# It exports nothing else, not even the standard library's templates.
 hidden() {
     nm -DC --defined-only "$prefix/lib/libordo.so" | sed -E 's/^[0-9a-f]* +[A-Za-z] ((typeinfo|typeinfo name|vtable|VTT) for )?//' >"$SCRATCH/symbols"
     ! grep -vE '^ordo(::|_)' "$SCRATCH/symbols" &&
@@ -131,7 +132,7 @@ check 'generate.cpp builds with the static library' build_static generate
 check 'generate.c builds' build_c generate
 cp tests/install/api.c tests/install/unload.c "$outside"
 check 'api.c builds' build_c api
-unloads() { # opened while a program runs, the library can be closed after it has had threads at work
+unloads() { # a program can open the library, use it on several threads, and close it
     # shellcheck disable=SC2046
     (cd "$outside" && ${CC:-cc} -std=c99 -Wall -Wextra -pedantic -Werror unload.c -o unload $(pkg --cflags) -ldl) &&
         for _ in 1 2 3 4 5; do OMP_NUM_THREADS=2 "$outside/unload" "$prefix/lib/libordo.so" "$model" || return 1; done
@@ -139,7 +140,7 @@ unloads() { # opened while a program runs, the library can be closed after it ha
 check 'libordo.so can be closed' unloads
 check 'generate.c builds with the static library' build_static_c generate
 
-# The same words from the installed program, the examples, and the encoding written again.
+# The installed program, the examples, and the rewritten encoding give the same words.
 "$prefix/bin/ordo" generate -m "$model" -p "$prompt" -n 48 --temp 0 --no-display-prompt >"$SCRATCH/program" 2>"$SCRATCH/err"
 check 'the installed program writes' test "$(wc -w <"$SCRATCH/program")" -gt 10
 check 'generate writes the same' writes_the_same "$outside/generate"
@@ -153,17 +154,17 @@ check 'threads writes the same' writes_the_same "$outside/threads"
 (cat "$SCRATCH/program" && echo my-rotation) >"$SCRATCH/own_expected"
 "$outside/own_encoding" "$model" "$prompt" >"$SCRATCH/own"
 check 'own_encoding writes the same' same own_expected own
-twice() { # two texts at once are each as alone
+twice() { # two texts at once equal those written alone
     cat "$SCRATCH/program" "$SCRATCH/program" >"$SCRATCH/two" &&
         "$outside/$1" "$model" "$prompt" "$prompt" >"$SCRATCH/other" && same two other
 }
 check 'batch writes two' twice batch
 check 'threads writes two' twice threads
 
-# The programs that README.md prints, as they stand there: built with what was installed, and run where their paths to
-# the weights hold. They are not greedy, but the library's seed is 0 where nothing else is said.
+# The programs printed in README.md, unchanged: built with the installed library, and run where their paths to the
+# weights are valid. They do not sample greedily, but the library's default seed is 0.
 readme_block() { awk -v n="$1" '/^```cpp$/ { ++block; inside = 1; next } /^```$/ { inside = 0 } inside && block == n' README.md; }
-as_the_program() { # NUMBER NAME OPTION ...: and as README.md says
+as_the_program() { # NUMBER NAME OPTION ...: and as in README.md
     shown=$(sed -n 's/^Its output begins `\([^`]*\)`.*/\1/p' README.md | sed -n "$1p") name=$2
     shift 2
     build "$name" && "$outside/$name" >"$SCRATCH/other" && test "$(wc -w <"$SCRATCH/other")" -gt 10 &&
@@ -174,7 +175,7 @@ readme_program() {
     readme_block 1 >"$outside/readme.cpp" && as_the_program 1 readme -m weights/rope.safetensors -p 'Once upon a time'
 }
 check "README.md's program" readme_program
-# An encoding in the place of the first program's model: ALiBi's bias with one slope for all heads.
+# An encoding in the place of the first program's: ALiBi's bias with one slope for all heads.
 readme_encoding() {
     readme_block 1 >"$SCRATCH/program1" && readme_block 2 >"$SCRATCH/encoding" && grep -q 'ordo::Encoding' "$SCRATCH/encoding" &&
         {
@@ -187,7 +188,7 @@ readme_encoding() {
 check "README.md's encoding" readme_encoding
 check 'README.md has at most 130 lines' test "$(wc -l <README.md)" -le 130
 
-by_cmake() { # from a prefix that was moved
+by_cmake() { # from a moved prefix
     mv "$prefix" "$SCRATCH/moved" &&
         cmake -S "$outside" -B "$SCRATCH/cmake" -DCMAKE_PREFIX_PATH="$SCRATCH/moved" && cmake --build "$SCRATCH/cmake"
     built=$?
@@ -202,12 +203,12 @@ by_cmake() { # from a prefix that was moved
 }
 check 'find_package(ordo) and pkg-config find a prefix that was moved' by_cmake
 
-# Thirteen losses of a sentence that is learned, the last less than half of the first, and the file has a record.
+# Thirteen losses of a sentence in training. The last is less than half of the first, and the file has a record.
 "$outside/fine_tune" "$model" 'My neighbour keeps seven green parrots in an old bathtub.' "$outside/tuned" >"$SCRATCH/tuned"
 learned() { awk 'NR == 1 { first = $1 } NR == 13 { last = $1 } END { exit !(last > 0 && last < first / 2 && $0 == "12 steps") }' "$SCRATCH/tuned"; }
 check 'fine_tune learns' learned
 
-# An error is an exception with a code, and the program finds its weights from anywhere.
+# An error is an exception with a code. The program finds its weights from any folder.
 "$outside/generate" "$outside/absent" "$prompt" >"$SCRATCH/absent" 2>&1
 check 'a missing file is Error(io)' test $? -eq 5
 "$outside/generate_c" "$outside/absent" "$prompt" >"$SCRATCH/absent_c" 2>&1
@@ -223,7 +224,7 @@ check 'and the storyteller' same told storyteller
 kept() { (cd / && env -i "$prefix/bin/ordo" lab compare -q) | grep -q '^  - Kept losses of '; }
 check 'and the losses kept of seed runs' kept
 
-# A path with white space would be two, and the first of them somebody's folder.
+# A path with white space would split in two, and the first part could be another folder.
 spaced() {
     mkdir "$SCRATCH/pre" && touch "$SCRATCH/pre/mine" || return 1
     for words in "PREFIX=$SCRATCH/pre fix" "DESTDIR=$SCRATCH/pre fix" "PREFIX=$SCRATCH/pre'fix" "PREFIX=$SCRATCH/pre "; do
@@ -234,7 +235,7 @@ spaced() {
     [ "$(cd "$SCRATCH" && find pre* ! -type d ! -path 'prefix/*')" = pre/mine ]
 }
 check 'make install and uninstall refuse white space' spaced
-# What somebody else put into our folders stays.
+# Other files in Ordo's folders stay.
 gone() {
     own=$prefix/share/ordo/weights/own.safetensors
     touch "$own" && make uninstall PREFIX="$prefix" && [ "$(find "$prefix" ! -type d)" = "$own" ] &&

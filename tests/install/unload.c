@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opens the shared library while the program runs, computes with it on two threads, and closes it: OpenMP's threads,
- * which wait in its code for more, are still there.
+ * Opens the shared library at run time, computes with it on two threads, and closes it. OpenMP's threads, which wait
+ * in its code for more work, must survive that.
  *   unload LIBRARY MODEL */
 #define _POSIX_C_SOURCE 200809L
 #include <ordo/ordo_c.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ISO C has no conversion of what dlsym() returns to a function. */
+/* ISO C cannot convert dlsym()'s result to a function pointer. */
 #define FIND(library, name)                                                                                            \
     do {                                                                                                               \
         void* const found = dlsym(library, #name);                                                                     \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The figures of the lab's page that answer to sliders compute what the engine computes. Needs node.
+# The lab page's figures with sliders compute the same values as the engine. Needs node.
 #   run.sh BUILD
 set -eu
 command -v node >/dev/null || { echo "skipped: no node here"; exit 0; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Files that `ordo convert` writes load in llama.cpp and give the same greedy text, or in bf16 and q4_0 nearly the same.
+# Files written by `ordo convert` load in llama.cpp and give the same greedy text, or in bf16 and q4_0 nearly the same.
 # Opt-in: ORDO_LLAMA_CPP is a folder in which `npm install node-llama-cpp` ran.
 #   run.sh BUILD
 set -u
@@ -22,8 +22,8 @@ same_text() { # MODEL TYPE
     count $? "$(basename "$1") as $2: 60 tokens of text"
 }
 
-# Of types whose products the two round in other ways: each token that llama.cpp chooses is Ordo's choice after the same
-# tokens, or as good as that. On these files at most one of 60 is another, by 0.01.
+# For types whose products the two programs round differently. Each token that llama.cpp chooses is Ordo's choice after
+# the same tokens, or nearly as good. On these files at most one token of 60 differs, by 0.01.
 near_tokens() { # MODEL TYPE
     file=$SCRATCH/near.gguf ids='' prompt_tokens=
     "$build/ordo" convert -q "$1" "$file" --dtype "$2" --no-accuracy &&
@@ -34,8 +34,8 @@ near_tokens() { # MODEL TYPE
     count $? "$(basename "$1") as $2: 60 tokens, each after the others"
 }
 
-# The tokens that a fixture's own transcription continues with. It has no tokenizer, without which this door to
-# llama.cpp does not open: one of two letters will do.
+# The tokens with which a fixture's own transcription continues. The fixture has no tokenizer, and llama.cpp loads no
+# model without one, so it gets a tokenizer of two letters.
 same_tokens() { # FIXTURE
     rm -rf "$SCRATCH/model" && cp -R "tests/families/$1" "$SCRATCH/model" &&
         cp "$here/two_letters.json" "$SCRATCH/model/tokenizer.json" &&
@@ -44,9 +44,9 @@ same_tokens() { # FIXTURE
     count $? "$1: the tokens of its transcription"
 }
 
-# The same of the files that the unit tests write as llama.cpp's converter would, for families that Ordo reads and
-# writes none of, or writes under another name. Left out: Mistral's and Phi 3's windows, which llama.cpp does not
-# follow, and LongRoPE, of whose lists it takes one by the size of its own context.
+# The same for files that the unit tests write as llama.cpp's converter would, for families that Ordo does not write, or
+# writes under another name. Mistral's and Phi 3's windows are omitted, because llama.cpp does not follow them. LongRoPE
+# is omitted, because llama.cpp chooses its list by the size of its own context.
 same_tokens_read() { # FAMILY ARCHITECTURE
     node "$here/greedy.mjs" "$ORDO_LLAMA_CPP" tokens "$SCRATCH/read/$1_as_$2.gguf" "tests/families/$1/expected.json"
     count $? "$1 as $2: the tokens of its transcription"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Training split over processes of one machine by mpirun, against one process. Needs `make mpi`, which `make test` does
-# without: `make test-mpi` runs both.
+# Compares training split over processes of one machine by mpirun with training in one process. Needs `make mpi`, which
+# `make test` does not run: `make test-mpi` runs both.
 #   SCRATCH=DIR run.sh BUILD
 set -u
 ordo=$1/mpi/ordo passed=0 failed=0
@@ -12,11 +12,11 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS
 head -c 60000 "$OLDPWD/weights/heldout.txt" >corpus.txt
 tail -c 10000 "$OLDPWD/weights/heldout.txt" >val.txt
 
-ranks() { # N OPTION ...: trains with N ranks, N = 0: one process without mpirun
+ranks() { # N OPTION ...: trains with N ranks; N = 0: one process without mpirun
     n=$1
     shift
     set -- "$ordo" train corpus.txt --val val.txt --byte-tokenizer --layers 2 --dim 32 --heads 4 --ffn 64 --ctx 32 \
-        --batch 8 --lr 0.001 -t 1 -q "$@" # at a rate at which rounding does not grow
+        --batch 8 --lr 0.001 -t 1 -q "$@" # a rate that does not amplify rounding
     if [ "$n" -gt 0 ]; then set -- mpirun -n "$n" --oversubscribe --bind-to none "$@"; fi
     "$@"
 }
@@ -52,9 +52,9 @@ cp 2.st first.st && rm 2.csv
 ranks 2 $few 2.csv --out 2.st >again.out 2>&1
 check 'the same bits at each repetition' cmp first.st 2.st
 
-# A rank that dies takes the others with it, and leaves a checkpoint that any number of ranks goes on from.
-long="--tokens 512000 --checkpoint-every 1" # 2,000 steps, of which it does not reach the last
-mark=killed-$$                              # tells these processes from those of other runs of this test
+# If a rank dies, the other ranks end too, and any number of ranks can resume from the checkpoint.
+long="--tokens 512000 --checkpoint-every 1" # 2,000 steps; it is stopped before the last
+mark=killed-$$                              # unique to the processes of this run
 ranks 0 $long --out long.st >long.out 2>&1
 ranks 2 $long --log killed.csv --out $mark.st --checkpoint killed.ck >killed.out 2>&1 &
 job=$!

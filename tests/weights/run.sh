@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/scripts/weights.sh with stand-ins for the program and for xz: what it reads, and what it leaves where.
+# Tests tools/scripts/weights.sh with stand-ins for the program and xz: its inputs, its output files and their folders.
 #   SCRATCH=DIR run.sh BUILD
 set -u
 passed=0 failed=0
@@ -8,7 +8,7 @@ corpus=$SCRATCH/corpus out=$SCRATCH/out bin=$SCRATCH/bin
 export WORK="$SCRATCH/work" PATH="$bin:$PATH"
 mkdir "$corpus" "$bin"
 
-# "Trains" on texts that must be the right ones; the encoding none fails half-way.
+# A stand-in that checks its texts instead of training. It fails halfway for the encoding none.
 cat >"$bin/ordo" <<'EOF'
 #!/bin/sh
 verb=$1
@@ -39,7 +39,7 @@ train)
     ;;
 esac
 EOF
-# Gives back the file; of one that is cut short only what there is, and fails.
+# A stand-in that returns the file. For a truncated file it returns the part that exists, and fails.
 cat >"$bin/xz" <<'EOF'
 #!/bin/sh
 cat "$2" && ! grep -q 'cut short' "$2"
@@ -58,13 +58,13 @@ check() { # WHAT COMMAND ...
     fi
 }
 weights() { tools/scripts/weights.sh "$bin/ordo" "$corpus" "$out" "$@"; }
-lists() { # DIR NAME ...: that these are its files
+lists() { # DIR NAME ...: these are exactly its files
     dir=$1
     shift
     ls "$dir" && [ "$(cd "$dir" && echo *)" = "$*" ]
 }
 
-# One as it is, one packed; one that is cut short is not taken, today or tomorrow.
+# One text as it is and one packed. A truncated text is refused every time.
 echo train >"$corpus/simple.train.txt"
 printf 'held\ncut short\n' >"$corpus/simple.val.txt.xz"
 refused() { ! weights alibi && ! weights alibi && [ ! -e "$WORK/simple.val.txt" ] && [ -z "$(ls "$out")" ]; }
@@ -82,7 +82,7 @@ check 'the card holds what the program says' grep -q '| tokens seen | 11999232 |
 check 'the card shows the loss from its highest to its lowest' sh -c "grep -A 16 '^ 8.00 | *[.]$' '$out/alibi.md' | grep -q '^ 6.00 | *[.]$'"
 check 'nothing is written into the corpus' lists "$corpus" simple.train.txt simple.val.txt.xz
 
-# One that fails keeps its checkpoint and ends the script, the other of the two is finished.
+# A failed run keeps its checkpoint and ends the script after the other run has finished.
 fails() { ! weights none learned sinusoidal && [ -e "$WORK/none.checkpoint" ] && [ ! -e "$out/none.safetensors" ]; }
 check 'a failure is one' fails
 check 'and keeps no other from its end' [ -e "$out/learned.md" ]
@@ -90,7 +90,7 @@ check 'but what would follow' [ ! -e "$out/sinusoidal.safetensors" ]
 goes_on() { ! weights none && grep -qx 'went on' "$WORK/none.log"; }
 check 'the next run goes on' goes_on
 
-# Several seeds, of another budget.
+# Several seeds with another budget.
 rm -r "$out" "$WORK"
 seeds() { SEEDS="1 2" TOKENS=500 PRODUCTS=f32 weights rope alibi; }
 check 'two seeds of two encodings' seeds

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A throw-away that trains a bias in each layer: score(i, j) -= a_h ln(1 + |i - j|).
+// A throw-away encoding that trains a bias in each layer: score(i, j) -= a_h ln(1 + |i - j|).
 #include "encoding/base/distance_bias.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A throw-away that sees whole rows of scores: s_j += tanh(s_j + s_(j+1) + ...) / 2, to the row's end.
+// A throw-away encoding that changes whole rows of scores: s_j += tanh(s_j + s_(j+1) + ...) / 2, to the row's end.
 #include "encoding/base/registered.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ public:
             scores.row(0)[j] += static_cast<float>(std::tanh(rest) / 2);
         }
     }
-    // Score l is in the sums of all j <= l.
+    // Score l occurs in the sums of all j <= l.
     void rescore_backward(View d_scores, View scores, const Tile&, const TileGradient&) const override {
         if (d_scores.rows == 0) return;
         double rest = 0, d_rests = 0;

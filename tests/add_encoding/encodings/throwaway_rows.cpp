@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A throw-away that is trained on embeddings: x += W[p mod 7].
+// A throw-away encoding with trained embeddings: x += W[p mod 7].
 #include "encoding/base/row_table.h"
 
 namespace ordo {

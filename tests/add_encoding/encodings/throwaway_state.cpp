@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A throw-away with a state of its own: score(i, j) -= |c_i - c_j|, c_t = c_(t-1) + sigmoid(w . x_t), w of each layer.
+// A throw-away encoding with a state: score(i, j) -= |c_i - c_j|, c_t = c_(t-1) + sigmoid(w . x_t), with w in each
+// layer.
 #include "encoding/base/registered.h"
 
 #include <cmath>
