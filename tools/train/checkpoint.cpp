@@ -26,7 +26,7 @@ struct Named {
     std::span<float> values;
 };
 
-// In the order of the file.
+// In the file's order.
 std::vector<Named> named(const Floats& floats, bool with_best) {
     std::vector<Named> all{
         {"first_moment", floats.first_moment}, {"second_moment", floats.second_moment}, {"value", floats.value}};
@@ -34,8 +34,8 @@ std::vector<Named> named(const Floats& floats, bool with_best) {
     return all;
 }
 
-// Of what the metadata say, the sum itself apart, and of the tensors that are added one after the other. A
-// length before each text keeps two of them from being taken for one.
+// The digest of the metadata, except the digest itself, followed by the tensors. Each text is preceded by its length,
+// so that no two sequences of texts give the same bytes.
 class Sum {
 public:
     explicit Sum(const Entries& metadata) {
@@ -71,7 +71,7 @@ std::string sum_of(const Safetensors& file) {
     return sum.hexadecimal();
 }
 
-// What a condition of a run is called where it was chosen: the option, if there is one.
+// The user's name of a run condition: the option, if there is one.
 std::string chosen_by(std::string_view condition) {
     static constexpr std::pair<std::string_view, std::string_view> options[] = {
         {"held-out", "val"},
@@ -99,7 +99,7 @@ std::string chosen_by(std::string_view condition) {
     return other ? printable(condition) : "--" + printable(condition);
 }
 
-// Of conditions that are digests of files: what it means that they differ.
+// For conditions that are digests of files: the meaning of a difference.
 std::string_view another_file(std::string_view condition) {
     static constexpr std::pair<std::string_view, std::string_view> meanings[] = {
         {"corpus.sha256", "it was trained on another text"},
@@ -113,7 +113,7 @@ std::string_view another_file(std::string_view condition) {
     return {};
 }
 
-// The metadata of a checkpoint, read strictly: each entry once, as save_checkpoint() writes it.
+// Reads a checkpoint's metadata strictly: each entry once, in the form that save_checkpoint() writes.
 class Reader {
 public:
     explicit Reader(const Safetensors& file) : file_(file) {}
@@ -152,7 +152,7 @@ public:
             if (const std::string& found = file_.metadata().at(prefix + name); found != wanted)
                 another(name, wanted, found);
         };
-        // What the encoding's sizes follow from comes before them.
+        // The encoding's sizes follow from these, so they are checked before it.
         for (const char* size : {"trunk.d_model", "trunk.n_heads", "trunk.context"})
             if (const auto own = run.find(size); own != run.end()) check(own->first, own->second);
         for (const auto& [name, wanted] : run) check(name, wanted);
@@ -214,7 +214,7 @@ void read_values(const Safetensors& file, const Named& tensor) {
              tensor.values[i], " at ", i);
     if (std::string_view(tensor.name) != "second_moment") return;
     const auto negative = std::find_if(tensor.values.begin(), tensor.values.end(), [](float v) { return v < 0; });
-    if (negative != tensor.values.end()) // a mean of squares
+    if (negative != tensor.values.end()) // the mean of squares is never negative
         fail(ErrorCode::model, file.where(), ": tensor ", tensor.name, ": expected 0 or more, found ", *negative,
              " at ", negative - tensor.values.begin());
 }
@@ -254,7 +254,7 @@ void save_checkpoint(const std::filesystem::path& file, const RunConditions& run
     write_safetensors(file, std::move(tensors), metadata);
 }
 
-// The metadata come first, by key: the losses and then the format.
+// The metadata come first, in the order of their keys: the losses, then the format.
 bool is_checkpoint(const std::filesystem::path& file) {
     constexpr std::size_t most = 4096, length = 8;
     std::ifstream in(file, std::ios::binary);
@@ -268,7 +268,7 @@ bool is_checkpoint(const std::filesystem::path& file) {
 
 State load_checkpoint(const std::filesystem::path& file, const RunConditions& run, std::int64_t steps,
                       const Floats& floats) {
-    const OpenedFiles apart; // it is read, and replaced by the next one
+    const OpenedFiles apart; // the file is read now and replaced by the next checkpoint
     const Safetensors saved = Safetensors::open(file);
     const std::string& where = saved.where();
     Reader reader(saved);

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t share = 50;
 
-// The last fiftieth of the bytes, or all before; the document where it begins is cut at a line or a word, or else at a
-// character.
+// The last fiftieth of the bytes, or everything before it. The document at the boundary is cut at a line or a word, or
+// else at a character.
 std::vector<std::string_view> cut_by_bytes(const std::vector<std::string_view>& all, bool held_out) {
     std::size_t bytes = 0;
     for (const std::string_view document : all) bytes += document.size();
@@ -58,12 +58,12 @@ std::string read_text(const std::filesystem::path& file) {
     return text;
 }
 
-// A tokenizer's working memory grows with its text: a document of many megabytes goes through it in portions, each but
-// the last ended before a blank, or else at a character.
+// A tokenizer's working memory grows with its text, so a long document is encoded in portions. Each portion except the
+// last ends before a blank, or else at a character.
 constexpr std::size_t portion = std::size_t{1} << 20;
 
-// Room for the tokens of a text as a whole, by what those of its first bytes took: a vector that doubles would end with
-// up to three times as much while it moves.
+// Reserves memory for the tokens of the whole text, estimated from the tokens of its first bytes. A vector that doubles
+// its size would take up to three times as much while it moves.
 void make_room(std::vector<Token>& tokens, std::size_t more, std::size_t bytes_done, std::size_t bytes_of_all) {
     const std::size_t needed = tokens.size() + more;
     if (needed <= tokens.capacity()) return;
@@ -72,7 +72,7 @@ void make_room(std::vector<Token>& tokens, std::size_t more, std::size_t bytes_d
     tokens.reserve(std::max(needed + needed / 64, static_cast<std::size_t>(static_cast<double>(needed) * growth)));
 }
 
-// bytes_done: of the text, before this document.
+// bytes_done: the bytes of the text before this document.
 void encode_in_portions(const Tokenizer& tokenizer, std::string_view document, std::size_t bytes_done,
                         std::size_t bytes_of_all, std::vector<Token>& out) {
     std::vector<Token> some;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text as windows of tokens, in an order that only the seed decides.
+// Text as windows of tokens, in an order that depends only on the seed.
 #pragma once
 
 #include "text/tokenizer.h"
@@ -11,23 +11,22 @@ namespace ordo::train {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 32; // of a corpus
 
-// Of one text that has no held-out companion: every 50th document is held out, or, of fewer documents, the last
-// fiftieth of their text, from a line or a word on.
+// The parts of a text that has no separate held-out text: every 50th document is held out. With fewer documents, the
+// last fiftieth of their text is held out, from a line or a word on.
 enum class Part { all, most, held_out };
 
-// The documents of a corpus, or of a part of it, with the marks between them. Throws Error(io), and Error(usage) for
-// what is no text.
+// The documents of a corpus, or of a part of it, with the marks between them. Throws Error(io), and Error(usage) for a
+// file that is not text.
 std::string read_part(const std::filesystem::path& file, Part part);
 
-// A corpus as windows of length + 1 tokens: a window's targets are its tokens moved by one. Every
-// document starts with <|endoftext|> and is cut from its start; its last window runs on into the
-// document that follows.
+// A corpus as windows of length + 1 tokens: a window's targets are its tokens shifted by one. Every document starts
+// with <|endoftext|> and is cut from its start. Its last window continues into the next document.
 class Corpus {
 public:
-    // Throws Error(limit) if the text is shorter than one window, Error(model) for a tokenizer that gives
-    // tokens outside its vocabulary, such as that of an end of text which it does not have.
-    // on_warning: told of lines that end with CR LF, which is read as a newline; not for the held-out part of a file
-    // whose other part is read too.
+    // Throws Error(limit) if the text is shorter than one window. Throws Error(model) if the tokenizer gives tokens
+    // outside its vocabulary, for example because it has no end-of-text token. on_warning: receives a warning about
+    // lines that end with CR LF, which are read as newlines. The held-out part of a file gives no warning if the other
+    // part is read too.
     Corpus(const std::filesystem::path& file, const Tokenizer& tokenizer, int length, Part part = Part::all,
            const std::function<void(std::string_view)>& on_warning = {});
 
@@ -38,10 +37,10 @@ public:
     const std::string& sha256() const { return sha256_; }  // of the file, hexadecimal
     const std::string& name() const { return name_; }      // of the file, without folders
 
-    // Copies window i: length tokens and the length tokens that follow each.
+    // Copies window i: length tokens, and for each of them the token that follows.
     void window(std::int64_t i, std::span<Token> tokens, std::span<Token> targets) const;
-    // The index of the n-th window in training: each epoch is a permutation drawn from Philox with
-    // the seed. Calls come in any order; the last epoch asked for is kept.
+    // The index of the n-th window in training. Each epoch is a permutation drawn from Philox with the seed. Calls may
+    // come in any order. The permutation of the last epoch used is kept.
     std::int64_t shuffled(std::uint64_t seed, std::int64_t n);
 
 private:

@@ -28,8 +28,8 @@ std::vector<std::string_view> split_documents(std::string_view text) {
 
 namespace {
 
-// The bytes of a text that each of its tokens stands for. Where decoding gives another text back (lower case, one space
-// for two), the text's bytes are shared in proportion, so that bits per byte are always those of the text.
+// The number of text bytes for each token. If decoding gives another text (lower case, one space for two), the text's
+// bytes are distributed in proportion. So bits per byte always refer to the text's own bytes.
 std::vector<int> bytes_by_token(const Tokenizer& tokenizer, std::span<const Token> tokens, std::size_t text_bytes) {
     std::vector<std::size_t> ends;
     std::string piece;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A text as documents, to train a model or to measure it on.
+// A text as documents, for training or measuring a model.
 #pragma once
 
 #include "ordo.h"
@@ -14,14 +14,14 @@ struct Document {
 };
 
 std::string_view without_outer_newlines(std::string_view text);
-// The documents between <|endoftext|>, without the newlines at their ends; empty ones are none.
+// The documents between <|endoftext|>, without the newlines at their ends. Empty documents are dropped.
 std::vector<std::string_view> split_documents(std::string_view text);
 
-// Each document as what begins a text of the model, if anything, and its tokens. Throws Error(usage), naming the text,
-// if none has two tokens.
+// Each document as tokens, after the model's begin-of-text token, if it has one. Throws Error(usage), naming the text,
+// if no document has two tokens.
 std::vector<Document> read_documents(std::string_view text, const Model& model, std::string_view name);
 
-// Their tokens alone.
+// Only the tokens of the documents.
 std::vector<std::vector<Token>> tokens_of(std::vector<Document> documents);
 
 } // namespace ordo::tools

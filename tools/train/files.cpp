@@ -12,9 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a file is empty, or has in its header the command that trained it, or the recipe.
+// Whether a file is empty, or its header contains the recipe or the command that trained it.
 bool is_trained(const fs::path& path) {
-    const OpenedFiles apart; // it is read to be replaced
+    const OpenedFiles apart; // the file is read to be replaced
     try {
         if (File(path).size() == 0) return true;
         const Metadata metadata = Safetensors::open(path).metadata();
@@ -26,8 +26,8 @@ bool is_trained(const fs::path& path) {
     }
 }
 
-// The work of an earlier run, and other files. Weights of an earlier run are replaced at the end, by others that are
-// whole.
+// Tells the files of an earlier run from other files. The weights of an earlier run are replaced only at the end, by
+// complete ones.
 void check_existing(const Options& o) {
     std::error_code error;
     if (fs::is_regular_file(o.out, error) && !o.overwrite && !is_trained(o.out))
@@ -52,7 +52,7 @@ void check_existing(const Options& o) {
     expect(o.log, is_log(o.log), "log");
 }
 
-// Clears what a run that was killed left beside these files, too.
+// Also deletes the leftovers of a killed run with these files.
 void try_to_write(const Options& o) {
     for (const fs::path& file : {o.out, o.checkpoint, o.log})
         if (!file.empty()) check_writable(file);

@@ -6,14 +6,15 @@
 
 namespace ordo::train {
 
-// Finds before the first step what would lose a file, or the work of a run at its end. Throws
-// Error(usage) if a file to write is also one to read or to write otherwise, or a checkpoint or log that
-// exists would be replaced without a word of the caller's; Error(io) if one to read is not there, one to
-// write cannot be written, or one to replace was written by something else.
+// Finds problems before the first step that would lose a file, or the work of a run at its end. Throws Error(usage) if
+// an output file is also an input or another output, or if an existing checkpoint or log would be replaced without the
+// caller's permission. Throws Error(io) if an input is missing, an output cannot be written, or a file to replace is
+// not from a run.
 void check_files(const Options& options);
 
-// The log, to go on after its first `keep` bytes; without a file if none is asked for. By now the run has opened all
-// that it reads, also in folders: throws Error(usage) if a file to write is one of these, and what Log throws.
+// Opens the log to continue after its first `keep` bytes; without a file if the options name none. By now the run has
+// opened all its inputs, even those inside folders. Throws Error(usage) if an output file is one of these inputs, and
+// the errors of Log.
 Log open_log(const Options& options, std::int64_t keep);
 
 } // namespace ordo::train

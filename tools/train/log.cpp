@@ -13,7 +13,7 @@ namespace ordo::train {
 
 namespace {
 
-// Whether the file is empty or begins with the header of a log; false if it cannot be read.
+// Whether the file is empty or begins with a log's header. False if it cannot be read.
 bool begins_as_log(int fd) {
     std::string begin = csv_header();
     const ssize_t n = ::pread(fd, begin.data(), begin.size(), 0);
@@ -26,7 +26,7 @@ Log::Log(const std::filesystem::path& file, std::int64_t keep, OldRows old_rows)
     std::error_code error;
     if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
         fail(ErrorCode::io, where_, ": exists and is not a regular file");
-    const int create = keep > 0 ? 0 : O_CREAT; // a log to go on with must be there
+    const int create = keep > 0 ? 0 : O_CREAT; // a log to continue must exist
     fd_ = Descriptor(::open(file.c_str(), O_RDWR | O_CLOEXEC | create, 0666));
     if (!is_open()) refuse("opening");
     if (keep > 0)

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The CSV file of a run. It grows at its end and a checkpoint only says how long it was, so that a long
-// run costs no more to save than a short one.
+// The CSV file of a run. It only grows at its end, and a checkpoint stores its length. So saving a long run costs no
+// more than saving a short one.
 #pragma once
 
 #include "io/file.h"
 
 namespace ordo::train {
 
-// What to do with the rows of a log that a run does not go on with.
+// The treatment of an existing log's rows if the run does not continue them.
 enum class OldRows { refuse, replace };
 
 class Log {
 public:
-    Log() = default; // without a file; rows go nowhere
-    // Starts the file, or with keep > 0 goes on after its first keep bytes, which must be there. A file that no Log
-    // wrote is refused and left as it is. Throws Error(io), as all methods do.
+    Log() = default; // without a file: rows are dropped
+    // Starts the file. With keep > 0, continues after its first keep bytes, which must exist. A file that is not a log
+    // is refused and stays unchanged. Throws Error(io), as all methods do.
     Log(const std::filesystem::path& file, std::int64_t keep, OldRows old_rows);
 
     bool is_open() const { return fd_.get() >= 0; }
-    void add(std::string_view row); // held back until there are many
-    // Brings all rows to the disk. Returns the length of the file.
+    void add(std::string_view row); // buffered until there are many
+    // Writes all rows to the disk. Returns the length of the file.
     std::int64_t flush();
 
 private:
@@ -31,11 +31,11 @@ private:
     std::string where_;
     Descriptor fd_;
     std::int64_t written_ = 0; // bytes
-    std::string rows_;         // not written yet
+    std::string rows_;         // not yet written
 };
 
-// True for a file that a run may have written, if only begun: an empty one, or one that begins with csv_header().
-// False if it cannot be read.
+// True for a file that a run may have written or started: an empty file, or a file that begins with csv_header(). False
+// if it cannot be read.
 bool is_log(const std::filesystem::path& file);
 
 std::string csv_header();

@@ -16,7 +16,7 @@ constexpr std::int64_t steps_before_estimate = 10;
 
 struct Part {
     std::string text;
-    int worth; // the least goes first
+    int worth; // the part with the lowest worth is dropped first
 };
 
 std::string joined(const std::vector<Part>& parts) {
@@ -54,7 +54,7 @@ bool TrainingProgress::due(Clock::time_point now) {
 
 void TrainingProgress::step(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss) {
     const auto now = Clock::now();
-    if (first_step_ < 0) { // the first step warms up and is not counted
+    if (first_step_ < 0) { // the first step is a warm-up and does not count
         first_step_ = step;
         start_ = drawn_ = now;
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What somebody who waits for a run is shown on stderr: on a terminal a bar, elsewhere a line for each held-out loss,
-// and before the first of them one that says how long it will take.
+// The progress of a run on stderr. On a terminal it is a bar. Elsewhere it is a line for each held-out loss, and before
+// the first of them a line with the expected duration.
 #pragma once
 
 #include "core/timer.h"
@@ -20,26 +20,26 @@ struct TrainingFigures {
     double seconds_left = 0;
 };
 
-// At most so many columns: what is least worth knowing is left out where there is no room for it.
+// At most so many columns. The least important parts are dropped if there is no room.
 std::string bar_text(const TrainingFigures& figures, int columns);
 
 class TrainingProgress {
 public:
     explicit TrainingProgress(bool shown) : shown_(shown), line_(shown) {}
-    // After each step; the bar is drawn at most ten times a second.
+    // Call after each step. The bar is drawn at most ten times a second.
     void step(std::int64_t step, std::int64_t steps, std::int64_t step_tokens, double loss);
-    // What is already known when a run goes on.
+    // Sets the last held-out loss when a run resumes.
     void know(double held_out) { figures_.held_out = held_out; }
-    // After each evaluation.
+    // Call after each evaluation.
     void evaluated(std::int64_t step, std::int64_t steps, double loss, double held_out);
-    // While one takes its time.
+    // Call during a long evaluation.
     void evaluating(std::int64_t done, std::int64_t windows);
-    // Of this process, since its first step; 0 before.
+    // The rate of this process since its first step; 0 before.
     double tokens_per_second() const { return figures_.rate; }
 
 private:
     bool due(Clock::time_point now);
-    void say(); // the figures as a line, where there is no bar
+    void say(); // prints the figures as a line if there is no bar
 
     bool shown_;
     bool said_ = false;

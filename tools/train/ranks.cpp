@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Of a program without MPI; ranks_mpi.cpp stands in its place in one that has it.
+// For a program without MPI. In a program with MPI, ranks_mpi.cpp replaces this file.
 #include "tools/train/ranks.h"
 
 namespace ordo::train::ranks {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MPI: A Message-Passing Interface Standard, version 3.1; Debian's libopenmpi-dev. Its errors end all ranks, which is
-// its default.
+// MPI: A Message-Passing Interface Standard, version 3.1; Debian's libopenmpi-dev. By default, which this file keeps,
+// an MPI error ends all ranks.
 #include "tools/train/ranks.h"
 
 #include <algorithm>
@@ -12,8 +12,7 @@ namespace {
 
 int number = 0, number_of_ranks = 1, number_here = 1;
 
-// By parts, as MPI counts by int. The order of a sum is that of the ranks' algorithm, which depends on the size and the
-// count alone.
+// Sums in parts, because MPI's counts are ints. The order of a sum depends only on the size and the number of ranks.
 template <class T>
 void sum_all(std::span<T> values, MPI_Datatype type) {
     if (number_of_ranks == 1) return;
@@ -31,7 +30,7 @@ void join() {
     MPI_Initialized(&joined);
     if (joined != 0) return;
     int level = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level); // OpenMP's threads compute, this one speaks
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level); // only this thread calls MPI
     MPI_Comm_rank(MPI_COMM_WORLD, &number);
     MPI_Comm_size(MPI_COMM_WORLD, &number_of_ranks);
     MPI_Comm here;
@@ -60,7 +59,7 @@ bool any(bool one) {
     return told[0] > 0;
 }
 bool same(std::uint64_t value) {
-    std::uint64_t ends[] = {value, ~value}; // the least of both are the least and, turned round, the largest
+    std::uint64_t ends[] = {value, ~value}; // the minimum of both gives the minimum and, inverted, the maximum
     if (number_of_ranks > 1) MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
     return ends[0] == ~ends[1];
 }

@@ -16,16 +16,16 @@
 namespace ordo::train {
 namespace {
 
-// That a record has all of the recipe, and which recipe: a key that joins it later takes another number.
+// Marks a record with the complete recipe, and its version. A later key of the recipe needs a new number.
 constexpr std::string_view recipe_format = "2", recipe_format_key = "recipe.format";
 
-// Of a file, and not of its recipe, but a condition all the same.
+// It describes the file rather than the recipe, but is a condition too.
 constexpr std::string_view tokenizer_key = "tokenizer";
-// The part of the recipe that files from before recipe_format have, too; the rest of it only their command says.
+// The part of the recipe in files older than recipe_format. Their command has the rest.
 constexpr std::string_view old_conditions[] = {"corpus.sha256", "finish.sha256", "finish.tokens",
                                                "tokens",        "batch",         "lr"};
-// The options of `ordo train` that may differ in it, each with a value: they change nothing of the weights, are what
-// is compared, or name texts whose digests are among the conditions.
+// The options of `ordo train` that may differ, each with a value. They do not affect the weights, are the subject of
+// the comparison, or name texts whose digests are conditions.
 constexpr std::string_view free_options[] = {
     "--encoding",   "--seed",        "-s",     "--out",     "--log", "--val",    "--checkpoint", "--checkpoint-every",
     "--eval-every", "--eval-tokens", "--keep", "--threads", "-t",    "--corpus", "--finish",     "--tokenizer"};
@@ -40,7 +40,7 @@ std::string recorded(const Metadata& record, std::string_view key) {
     return found == record.end() ? std::string() : found->second;
 }
 
-// What a file was trained by, without what may differ.
+// A file's training command without the options that may differ.
 std::string conditions_of(const std::string& command) {
     std::istringstream words(command);
     std::string rest;
@@ -52,8 +52,8 @@ std::string conditions_of(const std::string& command) {
     return rest;
 }
 
-// Which weights of the run are in the file: the last, as in all files from before there was a choice, or the best
-// on the text that was held out for it.
+// Which weights of the run the file holds: the last, as in all files from before there was a choice, or the best on the
+// held-out text.
 std::string kept(const Metadata& record) {
     if (recorded(record, "keep") != "best") return "last";
     return "best of " + recorded(record, "keep.every") + ' ' + recorded(record, "keep.windows") + ' ' +
@@ -114,7 +114,7 @@ Metadata recipe(const Options& o, const Sources& sources) {
     if (sources.finish) {
         m["finish"] = sources.finish->name();
         m["finish.sha256"] = sources.finish->sha256();
-        m["finish.tokens"] = std::to_string(o.finish_tokens); // as asked; steps are whole
+        m["finish.tokens"] = std::to_string(o.finish_tokens); // as requested; the run makes whole steps
     }
     return m;
 }

@@ -35,7 +35,7 @@ std::unique_ptr<Tokenizer> read_tokenizer(const std::filesystem::path& file) {
     return tokenizer;
 }
 
-// What shapes do not show, such as the number of heads, has to agree too.
+// Settings that the shapes do not show, such as the number of heads, must agree too.
 void check_trunk(const Options& o, const Safetensors& file) {
     const std::string where = file.where() + ": blueprint";
     const Blueprint trained = read_blueprint(file);
@@ -74,7 +74,7 @@ void load_initial(const Options& o, Parameters& parameters) {
         const TensorSpec& spec = parameters.specs()[static_cast<std::size_t>(i)];
         const View v = parameters.value(i);
         const TensorInfo* found = file.find(spec.name);
-        if (!found && i >= parameters.first_encoding_tensor()) continue; // a new encoding may be put on a trained trunk
+        if (!found && i >= parameters.first_encoding_tensor()) continue; // a trained trunk may get a new encoding
         if (!found || found->shape != spec.shape)
             fail(ErrorCode::model, printable(o.init.string()), ": tensor ", spec.name,
                  ": expected the model's shape, found ", found ? "another" : "none");
@@ -109,26 +109,26 @@ Options resolved(Options o) {
         fail(ErrorCode::usage, "finish-tokens: expected at least one step of ", step_tokens,
              " and at most the budget of ", o.tokens, ", found ", o.finish_tokens);
     Blueprint b = o.blueprint;
-    b.vocab_size = std::max(b.vocab_size, 1); // the tokenizer's is not known yet
+    b.vocab_size = std::max(b.vocab_size, 1); // the tokenizer's size is not known yet
     check(b, "model");
     if (o.randomised_positions != 0 && o.randomised_positions < b.context)
         fail(ErrorCode::usage, "randomised-positions: expected 0, or at least the context of ", b.context, ", found ",
              o.randomised_positions);
     check_reach(EncodingStack(o.encoding, b.dims()), std::max(b.context, o.randomised_positions));
-    if (ranks::rank() == 0) check_files(o); // which also tries to write
+    if (ranks::rank() == 0) check_files(o); // also tests that the files can be written
     return o;
 }
 
 Blueprint fitting_trunk(const Options& o, const Tokenizer& tokenizer) {
     Blueprint b = o.blueprint;
     b.vocab_size = tokenizer.vocab_size();
-    if (!o.init.empty() && o.tokenizer.empty()) // the file's own, whose ids may be fewer than its rows
+    if (!o.init.empty() && o.tokenizer.empty()) // its ids may be fewer than its rows
         b.vocab_size = std::max(b.vocab_size, read_blueprint(Safetensors::open(o.init)).vocab_size);
     check(b, "model");
-    // Values, gradients, the optimiser's two averages, and the best; what Muon computes with is up to four times one of
-    // a layer's matrices.
+    // Values, gradients, the optimiser's two averages, and the best values. Muon's temporary memory is up to four times
+    // the size of one of a layer's matrices.
     const int copies = 4 + (o.keep == Keep::best ? 1 : 0) + (o.method == Method::muon ? 2 : 0);
-    const int here = ranks::on_this_machine(); // each with copies of its own
+    const int here = ranks::on_this_machine(); // each rank has its own copies
     check_training_memory(b, EncodingStack(o.encoding, b.dims()), o.batch / ranks::count() * here, b.context,
                           copies * here);
     return b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run is made of, checked before it begins. All of it throws Error.
+// The parts of a run, checked before it begins. All functions throw Error.
 #pragma once
 
 #include "core/weight_type.h"
@@ -9,20 +9,20 @@
 
 namespace ordo::train {
 
-// The options with what follows from them filled in; what can be said before anything is read has been.
+// Fills in the options that follow from others, and checks everything that can be checked before a file is read.
 Options resolved(Options options);
 
 WeightType stored_type(const std::string& dtype);
 
-// Has a token for the end of text.
+// The tokenizer always has an end-of-text token.
 std::unique_ptr<Tokenizer> make_tokenizer(const Options& options);
 
-// The trunk for a tokenizer, if there is memory to train it.
+// The trunk for a tokenizer. Throws if there is not enough memory to train it.
 Blueprint fitting_trunk(const Options& options, const Tokenizer& tokenizer);
 
-// Takes over the tensors of options.init that have the same name and shape; the rest start fresh.
+// Copies the tensors of options.init with the same name and shape. The others keep their initial values.
 void load_initial(const Options& options, Parameters& parameters);
-// That a file's record says its weights were trained on, and those that it started from; 0 if it says nothing.
+// The number of tokens that a file's weights, and the weights they started from, were trained on, by its record; or 0.
 std::int64_t tokens_seen(const std::filesystem::path& file);
 
 } // namespace ordo::train

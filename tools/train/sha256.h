@@ -8,13 +8,13 @@
 
 namespace ordo {
 
-// Of bytes that come in pieces.
+// The digest of bytes that arrive in pieces.
 class Sha256 {
 public:
     Sha256();
     ~Sha256();
     void add(std::string_view bytes);
-    std::string hexadecimal(); // of all that was added; nothing can be added after it
+    std::string hexadecimal(); // of all added bytes; nothing can be added afterwards
 
 private:
     struct Context;

@@ -28,7 +28,7 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "interrupt() is called by signal handlers");
 
-// Two blocks of numbers, exchanged for as long as it lives.
+// Exchanges two blocks of numbers while the object lives.
 class Exchange {
 public:
     Exchange(std::span<float> a, std::span<float> b) : a_(a), b_(b) {
@@ -42,7 +42,7 @@ private:
     std::span<float> a_, b_;
 };
 
-// The whole of one run.
+// A complete run.
 class Run {
 public:
     explicit Run(const Options& options);
@@ -87,11 +87,11 @@ private:
     State state_;
     Log log_;
     std::int64_t steps_, finish_step_, step_tokens_;
-    int share_, first_of_share_; // sequences of each step that are this rank's, from that one on
+    int share_, first_of_share_; // this rank's sequences of each step: their number and the first of them
     std::vector<Token> tokens_, targets_;
     std::vector<int> positions_; // empty if they are not randomised
     std::string init_sha256_;
-    std::int64_t tokens_before_ = 0; // that the weights it starts from had seen
+    std::int64_t tokens_before_ = 0; // the number of tokens that the initial weights were trained on
 };
 
 Run::Run(const Options& options)
@@ -125,7 +125,7 @@ Run::Run(const Options& options)
         optimizer_.steps = state_.step;
         if (state_.evaluated > 0) progress_.know(state_.validation_loss);
     }
-    check_ranks(); // when all have read what is written from now on
+    check_ranks(); // after all ranks have read the files that are written from now on
     if (ranks::rank() == 0) log_ = open_log(o_, state_.log_bytes);
 }
 
@@ -144,7 +144,7 @@ void Run::diverged(std::string_view what) const {
          "; the training has diverged and writes no weights; a lower lr may help");
 }
 
-// Twice what the run began with, or what guessing each token alike costs, whichever is more.
+// Twice the initial loss or the loss of uniform guessing, whichever is larger.
 double Run::loss_limit() const {
     return 2 * std::max(state_.first_loss, std::log(static_cast<double>(o_.blueprint.vocab_size)));
 }
@@ -155,14 +155,14 @@ std::int64_t Run::steps_above_limit() const {
     return below - state_.losses.rbegin();
 }
 
-// Numbers that are finite may be worth nothing all the same. A loss may leap up and come back.
+// Finite weights may still be useless. A loss may also jump up and recover.
 void Run::check_loss(std::int64_t patience) const {
     if (steps_above_limit() > patience)
         diverged(joined<4>("the loss is ", state_.losses.back(), " and has been above ", loss_limit(), " for ",
                            steps_above_limit(), " steps"));
 }
 
-// What differs between ranks is averaged to nothing: other files, another version, or kernels that round otherwise.
+// Averaging would hide differences between ranks: other files, another version, or kernels that round differently.
 void Run::check_ranks() {
     if (ranks::count() == 1 || ranks::same(digest_of(conditions(), state_.step, parameters_.values()))) return;
     fail(ErrorCode::failure, "step ", state_.step, ": expected ranks with the same files, version and processors");
@@ -195,7 +195,7 @@ void Run::one_step() {
     std::fill(parameters_.grads().begin(), parameters_.grads().end(), 0.0f);
     const Dropout dropout{o_.dropout, o_.seed + (static_cast<std::uint64_t>(ranks::rank()) << 32),
                           static_cast<std::uint64_t>(state_.step)};
-    // All shares have as many targets.
+    // All ranks have equally many targets.
     const double loss =
         ranks::mean(network_.loss_and_grad({tokens_, targets_, {}, positions_}, dropout), parameters_.grads());
     const double lr = schedule()(state_.step);
@@ -217,7 +217,7 @@ std::int64_t Run::windows_of(std::int64_t most_tokens) const {
     return std::min(validation_.windows(), std::max<std::int64_t>(1, most_tokens / o_.blueprint.context));
 }
 
-// Mean over windows spread evenly over the held-out text; nothing if interrupt() came first.
+// The mean over windows spread evenly over the held-out text. Nothing if interrupt() came first.
 std::optional<double> Run::held_out(std::int64_t most_tokens) {
     const auto length = static_cast<std::size_t>(o_.blueprint.context);
     const std::int64_t all = validation_.windows(), windows = windows_of(most_tokens);
@@ -242,12 +242,12 @@ std::optional<double> Run::held_out(std::int64_t most_tokens) {
     return total / static_cast<double>(windows);
 }
 
-// After every eval_every steps and after the last one, unless that was done before a checkpoint.
+// After every eval_every steps and after the last step, unless it was done before a checkpoint.
 bool Run::evaluation_is_due() const {
     return state_.step > state_.evaluated && (state_.step % o_.eval_every == 0 || state_.step == steps_);
 }
 
-// False if interrupt() came first: then it is made up for by the run that goes on.
+// False if interrupt() came first. Then the resumed run makes up for it.
 bool Run::evaluate() {
     check_weights();
     const std::optional<double> loss = held_out(o_.eval_tokens);
@@ -271,7 +271,7 @@ Floats Run::floats() {
     return {parameters_.values(), optimizer_.gradient_averages(), optimizer_.square_averages(), best_};
 }
 
-// The log first: a checkpoint may not speak of rows that are not there.
+// The log comes first: a checkpoint must not refer to rows that do not exist.
 void Run::save() {
     check_weights();
     if (ranks::rank() > 0) return;
@@ -299,7 +299,7 @@ Metadata Run::record(const Result& result) const {
     m["validation_loss"] = joined(result.validation_loss);
     m["keep"] = o_.keep == Keep::best ? "best" : "last";
     m["kept.tokens"] = std::to_string(result.kept_tokens);
-    if (o_.keep == Keep::best) { // what decides which
+    if (o_.keep == Keep::best) { // the settings that determine which weights are best
         m["keep.every"] = std::to_string(o_.eval_every);
         m["keep.windows"] = std::to_string(windows_of(o_.eval_tokens));
     }
@@ -345,7 +345,7 @@ Result Run::finish() {
     result.kept_tokens = (keeps_earlier() ? state_.best_step : steps_) * step_tokens_;
     std::exception_ptr not_written;
     bool scored = false;
-    { // the kept weights stand where the last ones did
+    { // the kept weights take the place of the last ones
         const Exchange kept(keeps_earlier() ? parameters_.values() : std::span<float>(), best_);
         check_weights();
         scored = score_kept(result);
@@ -358,14 +358,14 @@ Result Run::finish() {
     if (!scored) return stop();
     result.bits_per_byte = result.validation_loss / std::numbers::ln2 * static_cast<double>(validation_.tokens()) /
                            static_cast<double>(validation_.text_bytes());
-    save(); // neither the weights nor the checkpoint takes the other with it when it cannot be written
+    save(); // if one of the weights and the checkpoint cannot be written, the other still is
     if (not_written) std::rethrow_exception(not_written);
     return result;
 }
 
-// Over all of the held-out text. False if interrupt() came first.
+// Covers the whole held-out text. False if interrupt() came first.
 bool Run::score_kept(Result& result) {
-    if (windows_of(o_.eval_tokens) == validation_.windows()) { // which was all of it
+    if (windows_of(o_.eval_tokens) == validation_.windows()) { // that evaluation covered the whole text
         result.validation_loss = keeps_earlier() ? state_.best_loss : state_.validation_loss;
         return true;
     }
