@@ -61,7 +61,7 @@ def rates(command, speed):
     found = {}
     for row in csv.DictReader(io.StringIO(output(command))):
         if row.get("encoding") == "none" and encoding_of[file] != "none":
-            continue  # which `ordo bench` measures beside the file's own
+            continue  # `ordo bench` measures it in addition to the file's own
         work = f"prefill of {row['n_prompt']}" if int(row["n_prompt"]) else "decode"
         depth = int(row.get("n_depth") or 0)
         found[work + (f" after {depth:,}" if depth else "")] = float(row[speed])

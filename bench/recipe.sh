@@ -16,7 +16,7 @@ tokens=${TOKENS:-2000000}
 work=${WORK:-$(dirname "$0")/../build/recipe}
 mkdir -p "$work"
 
-changes() { # name, and what differs from the base
+changes() { # name, and the differences from the base
     cat <<'TABLE'
 base
 base@avx2 --isa avx2
@@ -65,13 +65,13 @@ together --optimizer muon --deviation 0 --embedding-scale 11.3137 --warmup 0.1 -
 TABLE
 }
 
-option() { # NAME DEFAULT WORD ...: the default, unless the words have the option
+option() { # NAME DEFAULT WORD ...: the default, unless the words include the option
     name=$1 default=$2
     shift 2
     case " $* " in *" $name "*) ;; *) echo "$name $default" ;; esac
 }
 
-tokenizer() { # SIZE: of a file with a tokenizer of so many entries, learned from the text
+tokenizer() { # SIZE: a file with a tokenizer of SIZE entries, learned from the text
     file=$work/tokenizer-$1.safetensors
     [ -e "$file" ] || "$ordo" train -q --threads 1 --corpus "$corpus/simple.train.txt" --val "$corpus/simple.val.txt" \
         --vocab "$1" --tokens 256 --batch 1 --eval-tokens 256 --out "$file" >/dev/null

@@ -25,7 +25,7 @@ else
 fi
 work=${WORK:-build/weights${part:-/seeds}}
 SEEDS=${SEEDS:-$seeds} WORK=$work/texts tools/scripts/weights.sh "$ordo" "$corpus" "$work" "$@"
-for file in weights/*.safetensors; do # the first seed of the budget that is shipped
+for file in weights/*.safetensors; do # the first seed of the shipped budget
     name=$(basename "$file" .safetensors)
     [ -n "$part" ] || [ "$name" = storyteller ] || cp "$file" "$work/$name-1.safetensors"
 done
@@ -47,7 +47,7 @@ controlled "$work"
 
 results=bench/results$part
 mkdir -p "$results"
-kept=$scratch/bench/results # beside a folder of weights, where the program looks
+kept=$scratch/bench/results # next to a folder of weights, where the program looks
 mkdir -p "$kept" "$scratch/weights"
 "$ordo" info "$2" | awk '$1 == "recipe.optimizer:" { name = $2 == "muon" ? "Muon" : "AdamW" } $1 == "lr:" { lr = $2 } $1 == "corpus:" { corpus = $2 }
     END { print name " at " lr " on " corpus }' >"$kept/seeds-recipe.txt" # $2: the first file
@@ -60,7 +60,7 @@ for table in runs documents; do # the file is the first column
         cp "$new" "$kept/seeds-$table.csv"
     fi
 done
-ORDO_WEIGHTS=$scratch/weights "$ordo" lab compare -q --out "$scratch" >"$scratch/found" # of what is kept
+ORDO_WEIGHTS=$scratch/weights "$ordo" lab compare -q --out "$scratch" >"$scratch/found" # from the kept losses
 controlled "$results and $work"
 cp "$kept"/seeds-* "$results"
 cp "$scratch/compare-loss.csv" "$results/seeds.csv"

@@ -126,7 +126,7 @@ def read_safetensors(path):
 
 
 def load(model, tensors):
-    """Takes the first weights over, each exactly once."""
+    """Copies the initial weights, each exactly once."""
     own = dict(model.named_parameters())
     names = {"embedding.weight": "embedding.weight", "norm.weight": "final_norm.weight"}
     parts = {"attention_norm": "attention_norm", "qkv": "attention.qkv", "out": "attention.out",

@@ -15,8 +15,8 @@ of() { # the value of a line "KEY: VALUE" of the info
 prompt="Once upon a time"
 step=$(($(of batch) * $(of context)))
 finish=$(of finish.tokens)
-finish_seen=$((${finish:-0} / step * step)) # asked for in tokens, given in whole steps
-seen() { # and what it began with
+finish_seen=$((${finish:-0} / step * step)) # requested in tokens, rounded to whole steps
+seen() { # the tokens of this run, and of the runs before it
     seen=$(of tokens) before=$(of init.tokens)
     [ -z "$finish" ] || seen="$seen, the last $finish_seen of them from \`$(of finish)\`"
     [ -z "$before" ] || seen="$seen, after $before of earlier legs"

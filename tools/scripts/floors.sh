@@ -17,7 +17,7 @@ files=$(find engine models tools tests bench -path engine/examples -prune -o -ty
 # shellcheck disable=SC2086  # a list of names without spaces
 awk '
 function say(text) { print FILENAME ":" FNR ": " text; bad++ }
-function door(header, place) { # place: a pattern of the paths that may include header
+function door(header, place) { # place: a pattern for the paths that may include header
     if ($0 ~ "<" header ">" && FILENAME !~ place) say("<" found ">: its only door is " place)
 }
 BEGIN {

@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 "$1" table sinusoidal --len 64 --dim 16 >"$scratch/waves"
 "$1" table rope:theta=100 --len 10 --dim 12 >"$scratch/angles"
-"$1" table alibi --len 13 --heads 8 --head 1 | sed 's/-inf/NaN/g' >"$scratch/bias" # keys that causal attention hides
+"$1" table alibi --len 13 --heads 8 --head 1 | sed 's/-inf/NaN/g' >"$scratch/bias" # -inf: keys that causal attention masks
 cd "$scratch"
 gnuplot 2>messages <<'END' || { cat messages >&2; exit 1; }
 set terminal svg size 960,350 dynamic standalone noenhanced background 'white' font 'sans,13'

@@ -49,7 +49,7 @@ judge() {
     $0 != "" { length_of[++lines] = length($0) }
     { text = text $0 "\n" }
     END { if (text != "") story(1) }
-    function is_known(word) { # or all of its parts are
+    function is_known(word) { # also true if all of its parts are
         word = tolower(word)
         gsub(/^\047+|\047+$/, "", word)
         return word == "" || word in known

@@ -14,7 +14,7 @@ tools=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-$tools/../../build/storyteller}
 mkdir -p "$work" "$out"
 
-text() { # NAME: its path, unpacked if need be
+text() { # NAME: its path, unpacked if needed
     if [ -e "$corpus/$1" ]; then
         echo "$corpus/$1"
     else
@@ -33,7 +33,7 @@ fi
 if [ -e "$work/before.safetensors" ]; then
     set -- --init "$work/before.safetensors"
 else
-    tokenizer=$work/tokenizer-4096.safetensors # of the wider text
+    tokenizer=$work/tokenizer-4096.safetensors # learned from the wider text
     [ -e "$tokenizer" ] || "$ordo" train -q --threads 1 --corpus "$(text simple.train.txt)" --val "$(text simple.val.txt)" \
         --vocab 4096 --tokens 256 --batch 1 --eval-tokens 256 --out "$tokenizer" >/dev/null
     set -- --tokenizer "$tokenizer"

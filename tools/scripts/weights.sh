@@ -22,7 +22,7 @@ encoding_of() { # the spec of a file's name
     esac
 }
 
-text() { # NAME: its path, unpacked if need be; half of a text is never taken for one
+text() { # NAME: its path, unpacked if needed; an incomplete text never has this path
     if [ -e "$corpus/$1" ]; then
         echo "$corpus/$1"
     elif [ -e "$corpus/$1.xz" ]; then
@@ -33,7 +33,7 @@ text() { # NAME: its path, unpacked if need be; half of a text is never taken fo
     fi
 }
 
-deliver() { # NAME: first to OUT_DIR, then to its place there, so that no half of a file ever has the name
+deliver() { # NAME: copies to OUT_DIR, then renames, so that no incomplete file has the name
     for file in "$1.md" "$1.safetensors"; do
         cp "$WORK/$file" "$OUT/$file.part" && mv "$OUT/$file.part" "$OUT/$file" || return
     done
@@ -54,7 +54,7 @@ train() { # NAME SEED
         deliver "$name" &&
         rm -f "$WORK/$name.checkpoint" && return
     echo "weights: $name failed: $(tail -n 1 "$WORK/$name.log")" >&2
-    return 255 # nothing more is begun
+    return 255 # xargs starts no more runs
 }
 
 if [ "$1" = --one ]; then
@@ -71,7 +71,7 @@ WORK=${WORK:-$TOOLS/../build/weights}
 mkdir -p "$WORK" "$OUT"
 TEXT=$(text simple.train.txt)
 VALIDATION=$(text simple.val.txt)
-TOKENIZER=$WORK/tokenizer-$(sha256sum <"$TEXT" | cut -c 1-8).safetensors # of this text, learned once for all
+TOKENIZER=$WORK/tokenizer-$(sha256sum <"$TEXT" | cut -c 1-8).safetensors # learned from this text, once for all files
 [ -e "$TOKENIZER" ] || "$ORDO" train -q --threads 1 --corpus "$TEXT" --val "$VALIDATION" --vocab 4096 --tokens 256 --batch 1 \
     --eval-tokens 256 --out "$TOKENIZER" >/dev/null
 export ORDO OUT TOOLS WORK TEXT VALIDATION TOKENIZER

@@ -15,7 +15,7 @@ function end_of_sentence() {
     sentence = 0
 }
 function count(line,    words, n, i, word, before) { # the words of a line of prose
-    gsub(/`[^`]*`/, "code", line)           # a name, whatever is in it
+    gsub(/`[^`]*`/, "code", line)           # a name counts as one word
     gsub(/\]\([^)]*\)/, "]", line)          # the address of a link
     n = split(line, words, /[ \t]+/)
     for (i = 1; i <= n; ++i) {
@@ -28,7 +28,7 @@ function count(line,    words, n, i, word, before) { # the words of a line of pr
         if (words[i] ~ /[.?!:;]["\047)*_]*$/ && words[i] !~ /^(e\.g\.|i\.e\.|al\.|[A-Z]\.)$/) { end_of_sentence(); last = "" }
     }
 }
-function width(line) { # in columns of UTF-8, whose further bytes are \200 to \277
+function width(line) { # in columns; \200 to \277 are the further bytes of UTF-8 characters
     gsub(/[\200-\277]/, "", line)
     if (length(line) <= 120) return
     ++wide[row]
