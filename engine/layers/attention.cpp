@@ -11,7 +11,7 @@ namespace {
 
 int columns_for(const AttentionShape& shape, int capacity) {
     constexpr int slab = KvCache::slab;
-    // A tile of queries spans window + tile - 1 keys, which may begin and end inside a slab.
+    // A tile of queries sees window + tile - 1 keys, which may begin and end inside a slab.
     if (shape.window != 0 && shape.window < capacity)
         capacity = std::min(capacity, shape.window + AttentionScratch::tile + 2 * slab);
     return (capacity + slab - 1) / slab * slab;
@@ -22,12 +22,12 @@ int columns_for(std::span<const AttentionShape> shapes, int capacity) {
     return most;
 }
 
-// The most spans that the queries of a tile see keys of.
+// The maximum number of chunks of keys that a tile of queries sees.
 int spans_for(int columns, int capacity) {
     return std::min((capacity + keys_of_span - 1) / keys_of_span, columns / keys_of_span + 2);
 }
 
-// Rows of averages for each thread: those of its tile, or, where threads share a query's spans, heads.
+// Rows of averages for each thread: the rows of its tile, or heads where threads share the chunks of a query.
 int rows_of_slot(std::span<const AttentionShape> shapes) {
     int most = AttentionScratch::tile;
     for (const AttentionShape& shape : shapes) most = std::max(most, shape.n_heads / shape.n_kv_heads);
@@ -84,7 +84,8 @@ float* AttentionScratch::weights(int row) {
     return weights_.data() + std::ptrdiff_t{row} * spans_;
 }
 View AttentionScratch::scores(int slot, int rows, int keys) {
-    // An odd number of lines apart, not a power of two: such rows would share a few sets of a cache.
+    // The distance between rows is an odd number of cache lines. A power of two would put rows into the same few sets
+    // of a cache.
     const int apart = std::min(columns_, ((keys + 15) / 16 | 1) * 16);
     return {scores_.data() + static_cast<std::ptrdiff_t>(slot) * tile * columns_, rows, keys, apart};
 }
@@ -96,11 +97,11 @@ std::byte* AttentionScratch::queries(int slot) {
     return queries_.data() + static_cast<std::size_t>(slot) * query_bytes_;
 }
 
-// ---- A part --------------------------------------------------------------------------------------
+// ---- One sequence of the batch -------------------------------------------------------------------
 
 namespace {
 
-// The rows of one part, which begin at row `top` of qkv and out.
+// The rows of one sequence, which begin at row `top` of qkv and out.
 class PartJob {
 public:
     PartJob(const AttentionLayer& layer, const Part& part, int number, int top, View qkv, View out)
@@ -108,10 +109,11 @@ public:
                 rows_of(out, top, part.rows)},
           qkv_(rows_of(qkv, top, part.rows)), group_(layer.shape.n_heads / layer.shape.n_kv_heads), number_(number) {}
 
-    // Some rows' queries and keys of some key/value heads get their positions; keys and values are cached.
+    // Encodes the positions of the queries and keys of some rows and key/value heads, and stores keys and values in the
+    // cache.
     void enter(int row, int rows, int kv_head, int heads) const {
         const AttentionShape& shape = tile_.shape();
-        if (shape.cross) return; // they are there
+        if (shape.cross) return; // its memory holds them already
         const LayerEncodings& encodings = tile_.layer.encodings;
         const int e = shape.d_head, q_width = shape.n_heads * e, kv_width = shape.n_kv_heads * e;
         const View all = rows_of(qkv_, row, rows);
@@ -128,12 +130,12 @@ public:
         part.cache->store(layer, kv_head, part.first + row, k, v);
     }
 
-    // A tile of queries of one head.
+    // Computes a tile of queries of one head.
     void gather(int row, int rows, int head, AttentionScratch& scratch, int slot) const {
         tile_.run({head, 1, row, rows}, scratch, slot);
     }
 
-    // Of a single row: how many spans of its keys threads may share.
+    // For a single row: the number of chunks of its keys that threads may share.
     int spans() const { return tile_.whole_rows() || tile_.layer.watch ? 1 : spans_of(tile_.seen(0)); }
     void gather_span(int head, int heads, int span, AttentionScratch& scratch, int slot) const {
         if (span < spans()) tile_.average({head, heads, 0, 1}, span, row_of(head), scratch, slot);
@@ -142,7 +144,7 @@ public:
         tile_.combine({head, 1, 0, 1}, 0, row_of(head), scratch, slot);
     }
 
-    // One row's query heads that share a key/value head, from start to end.
+    // Computes one row's query heads that share a key/value head, from start to end.
     void decode(int kv_head, AttentionScratch& scratch, int slot) const {
         enter(0, 1, kv_head, 1);
         for (int head = 0; head < group_; head += AttentionScratch::tile)
@@ -154,11 +156,11 @@ private:
 
     TileJob tile_;
     View qkv_;
-    int group_;  // query heads that share a key/value head
-    int number_; // of the part
+    int group_;  // query heads for each key/value head
+    int number_; // of the sequence in the batch
 };
 
-// Rows that are alone in their sequences.
+// For sequences with one row each.
 void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, AttentionScratch& scratch, View out) {
     const auto job = [&](std::ptrdiff_t row) {
         const int i = static_cast<int>(row);
@@ -176,10 +178,10 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
     parallel_for_slots(n * kv_heads, scratch.slots(), [&](std::ptrdiff_t i, int) {
         job(i / kv_heads).enter(0, 1, static_cast<int>(i % kv_heads), 1);
     });
-    // As few heads at once as give each thread a share of every span.
+    // Few enough heads at once that each thread gets a part of every chunk.
     const std::ptrdiff_t group = heads / kv_heads;
     const std::ptrdiff_t at_once = std::clamp<std::ptrdiff_t>(group / scratch.slots(), 1, AttentionScratch::tile);
-    const std::ptrdiff_t some = (group + at_once - 1) / at_once; // of which a key/value head has so many
+    const std::ptrdiff_t some = (group + at_once - 1) / at_once; // groups of heads for each key/value head
     parallel_for_slots(n * kv_heads * some * most_spans, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
         const std::ptrdiff_t of_group = i / most_spans % some * at_once, kv = i / most_spans / some;
         job(kv / kv_heads)
@@ -192,7 +194,7 @@ void decode(const AttentionLayer& layer, std::span<const Part> parts, View qkv, 
     });
 }
 
-// Running sums need the tokens in their order: one thread for each sequence.
+// Running sums need the tokens in order, so each sequence has one thread.
 void observe(const AttentionLayer& layer, std::span<const Part> parts, View normed) {
     parallel_for(static_cast<std::ptrdiff_t>(parts.size()), 1, [&](std::ptrdiff_t i) {
         const Part& part = parts[static_cast<std::size_t>(i)];
@@ -208,7 +210,7 @@ void observe(const AttentionLayer& layer, std::span<const Part> parts, View norm
 void attention(const AttentionLayer& layer, std::span<const Part> parts, View qkv, View normed,
                AttentionScratch& scratch, View out) {
     if (layer.encodings.moments() & moment_observe) observe(layer, parts, normed);
-    const int n = parts.front().rows; // of each part
+    const int n = parts.front().rows; // of each sequence
     if (n == 1) return decode(layer, parts, qkv, scratch, out);
     const auto job = [&](std::ptrdiff_t part) {
         const int i = static_cast<int>(part);
@@ -223,7 +225,7 @@ void attention(const AttentionLayer& layer, std::span<const Part> parts, View qk
     });
     constexpr int tile = AttentionScratch::tile;
     const int tiles = (n + tile - 1) / tile, heads = layer.shape.n_heads;
-    // Later tiles see more keys: they go first, so that no thread is left alone with the longest.
+    // Later tiles see more keys. They go first, so that no thread ends with the longest alone.
     parallel_for_slots(count * tiles * heads, scratch.slots(), [&](std::ptrdiff_t i, int slot) {
         const std::ptrdiff_t of_part = i % (count * heads);
         const int row = (tiles - 1 - static_cast<int>(i / (count * heads))) * tile;

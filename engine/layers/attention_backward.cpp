@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Attention backward over whole sequences. Work is split over items, (sequence, key/value head), so that the
-// gradients of keys and values, which the heads of a group share, have one writer; what all share is summed over
-// items in order.
+// Attention backward over whole sequences. The work is split into items, (sequence, key/value head): the heads of a
+// group share the gradients of keys and values, which then have one writer. Gradients shared by all items are summed
+// over the items in order.
 #include "layers/attention_tile.h"
 
 #include "core/parallel.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int tile_rows = AttentionScratch::tile;
 
-// Keys in whole vectors: those beyond the last are zeros, and what is computed of them is not used.
+// Keys in whole vectors. Those beyond the last are zeros, and their results are not used.
 int padded(int keys) {
     return (keys + 15) / 16 * 16;
 }
@@ -34,7 +34,7 @@ std::size_t floats_of(const TensorGradients& grads) {
     return n;
 }
 
-// The same tensors in memory of an item's own.
+// The same tensors, in an item's own memory.
 TensorGradients laid_out(const TensorGradients& grads, float* memory) {
     TensorGradients own = grads;
     for (std::vector<View>& views : own)
@@ -55,8 +55,8 @@ void add_items(int items, std::ptrdiff_t stride, const float* from, std::ptrdiff
     });
 }
 
-// What one sequence's attention read, or the gradients of that: queries [n, n_heads * e],
-// keys and values [m, n_kv_heads * e].
+// The inputs of one sequence's attention, or their gradients: queries [n, n_heads * e], keys and values [m, n_kv_heads
+// * e].
 struct Read {
     View q, k, v;
 };
@@ -196,7 +196,7 @@ private:
     View d_state_;
 };
 
-// Sums what the items have of the state's gradient, and hands it to OBSERVE.
+// Sums the items' gradients of the state, and passes them to OBSERVE.
 void observe_backward(const AttentionLayer& layer, std::span<const Part> parts, View normed,
                       AttentionGradient& gradient, View d_normed, const TensorGradients& grads) {
     const int floats = layer.encodings.state_floats(), kv_heads = layer.shape.n_kv_heads;
@@ -250,8 +250,7 @@ AttentionGradient::Scratch AttentionGradient::of_slot(int slot) {
 
 namespace {
 
-// All items, whose views are given by read(part) and gradients(part), and then the sums of what they have of the
-// tensors.
+// Runs all items, whose views come from read(part) and d(part). Then sums their gradients of the tensors.
 template <class ReadOf, class GradientOf>
 void run_items(const AttentionLayer& layer, std::span<const Part> parts, const ReadOf& read, const GradientOf& d,
                View out, View d_out, AttentionGradient& gradient, const TensorGradients& grads) {

@@ -16,7 +16,7 @@ constexpr int slab = CacheFormat::slab;
 constexpr std::pair<std::string_view, CacheType> names[] = {
     {"f32", CacheType::f32}, {"f16", CacheType::f16}, {"q8_0", CacheType::q8_0}};
 
-// ---- Floats and halves ------------------------------------------------------------------------
+// ---- Floats and half precision ------------------------------------------------------------------
 
 struct Floats {
     using Element = float;
@@ -39,7 +39,7 @@ class Plain final : public CacheFormat {
 
 public:
     std::size_t token_bytes(int d) const override { return sizeof(T) * static_cast<std::size_t>(d); }
-    // A key goes down a column of its slab, a value along a row.
+    // A key is a column of its slab, a value a row.
     void write_key(const float* key, int d, std::byte* to, int i) const override {
         for (int j = 0; j < d; ++j) at(to)[j * slab + i] = Of::write(key[j]);
     }
@@ -74,7 +74,7 @@ int blocks_of(int d) {
     return (d + quant_block - 1) / quant_block;
 }
 
-// Some numbers of a row, at most 32, as a block: x = scale * value.
+// At most 32 numbers of a row, as a block: x = scale * value.
 struct Block {
     alignas(64) std::array<signed char, quant_block> values;
     float scale;
@@ -142,7 +142,7 @@ public:
         });
     }
 
-    // The panels of all slabs follow each other, as those of a matrix do.
+    // The panels of all slabs are contiguous, as in a matrix.
     void multiply_keys(const std::byte* slabs, float scale, View q, std::byte* memory, View scores) const override {
         const int blocks = blocks_of(q.cols);
         kernels().product_q8_0(q.rows, scores.cols, blocks * quant_block, slabs, std::ptrdiff_t{blocks} * key_block,
@@ -154,7 +154,7 @@ public:
     }
 
 private:
-    // body(b, n) of each block of a row, and how many of its numbers the row has.
+    // Calls body(b, n) for each block of a row, with the number of values in it.
     template <class Body>
     static void for_blocks(int d, const Body& body) {
         for (int b = 0; b < blocks_of(d); ++b) body(b, std::min(quant_block, d - b * quant_block));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the keys and values of one head lie in memory, by the type of a cache.
+// The memory layout of the keys and values of one head, by the type of a cache.
 #pragma once
 
 #include "core/tensor.h"
@@ -10,15 +10,13 @@ namespace ordo {
 CacheType cache_type(std::string_view name);
 const char* name_of(CacheType type);
 
-// A slab holds 64 tokens. Their keys lie turned, so that the scores of a slab are one small matrix product on
-// contiguous memory, whether one query asks or many, and no row has to be summed up across:
+// A slab holds 64 tokens. Their keys are transposed, so that the scores of a slab are one small matrix product on
+// contiguous memory, for any number of queries. No sum goes across a row:
 //   f32, f16  keys [d, 64], values [64, d]
-//   q8_0      blocks of 32 along d, the last filled up with zeros: keys as two panels of 32 outputs each
-//     (kernels/kernels.h),
-//             values as Kernels::product_slabs wants them. A row is quantised alone; its scales are f16, so that blocks
-//               whose largest
-//             value is below 127 * 2^-14 = 0.008 lose bits, and below 4e-6 all.
-// Where a token is written or read, `slab` points to its slab and i is its place in that.
+//   q8_0      blocks of 32 along d, the last one padded with zeros. Keys are two panels of 32 outputs each
+//             (kernels/kernels.h), values have the layout of Kernels::product_slabs. Each row is quantised on its own.
+//             Its scales are f16: blocks whose maximum is below 127 * 2^-14 = 0.008 lose bits, and below 4e-6 all.
+// In the functions for one token, `slab` is its slab and i its place in it.
 class CacheFormat {
 public:
     static constexpr int slab = 64; // tokens
@@ -29,10 +27,10 @@ public:
     virtual void write_value(const float* value, int d, std::byte* slab, int i) const = 0;
     virtual void read_key(const std::byte* slab, int i, float* key, int d) const = 0;
     virtual void read_value(const std::byte* slab, int i, float* value, int d) const = 0;
-    // scores [n, m] = scale * q [n, d] * keys^T, of the first m tokens of successive slabs; a row has the bits that it
-    // has alone. memory: query_bytes(n, d), aligned as floats are.
+    // scores [n, m] = scale * q [n, d] * keys^T, for the first m tokens of consecutive slabs. Each row has the same
+    // bits as that row alone. memory: query_bytes(n, d), aligned for floats.
     virtual void multiply_keys(const std::byte* slabs, float scale, View q, std::byte* memory, View scores) const = 0;
-    // out [n, d] = weights [n, m] * values, likewise.
+    // out [n, d] = weights [n, m] * values, with the same guarantee.
     virtual void multiply_values(const std::byte* slabs, View weights, View out) const = 0;
 
     static std::size_t query_bytes(int n, int d); // enough for any format

@@ -8,7 +8,7 @@ namespace ordo {
 
 // x.row(i) = scale * table.row(tokens[i]). Tokens must be rows of the table. table [vocab, d], x [n, d]
 void embed_tokens(std::span<const Token> tokens, const Matrix& table, float scale, View x);
-// to = from as one of the encodings embeds it; both may be the same.
+// to = `from` after one of the encodings embeds it; both may be the same.
 void embed_rows(const EncodingStack& encodings, const Encoding& item, const TokenRows& rows, View from, View to);
 
 } // namespace ordo

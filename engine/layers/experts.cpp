@@ -11,7 +11,7 @@
 namespace ordo {
 namespace {
 
-// One layer's mixture at work.
+// The computation of one layer's mixture.
 class Mixture {
 public:
     Mixture(const Program& program, int layer, std::span<const Linear> linears, View in, ExpertScratch& scratch,
@@ -21,7 +21,7 @@ public:
     const Linear& first(int expert) const { return linears_[1 + 2 * static_cast<std::size_t>(expert)]; }
     const Linear& second(int expert) const { return linears_[2 + 2 * static_cast<std::size_t>(expert)]; }
     int count(int expert) const { return counts_[expert]; }
-    // The i-th of an expert's rows, and which of that row's choices it is.
+    // The i-th row of an expert, and the weight of the expert in that row.
     int row(int expert, int i) const { return list(expert)[i] / plan_.experts_used; }
     float& weight(View weights, int expert, int i) const {
         return weights.row(row(expert, i))[list(expert)[i] % plan_.experts_used];
@@ -41,7 +41,7 @@ public:
         });
     }
 
-    // The rows of an expert, and what it makes of them. active: hidden's left part, or memory of its own.
+    // Gathers the rows of an expert and computes its result. active: the left part of hidden, or memory of its own.
     void compute(int expert, View gathered, View hidden, View active, View result) const {
         const int n = count(expert);
         parallel_for(n, std::max(1, 16384 / in_.cols), [&](std::ptrdiff_t i) {
@@ -56,16 +56,16 @@ public:
     }
 
 private:
-    // A row chooses an expert once at most.
+    // A row chooses an expert at most once.
     int* list(int expert) const { return s_.lists + static_cast<std::ptrdiff_t>(expert) * s_.logits.rows; }
 
-    // Softmax over all, then the best few; ties go to the lower index.
+    // Softmax over all experts, then the best few. The lower index wins a tie.
     void choose(int i) const {
         float* const logits = s_.logits.row(i);
         const int used = plan_.experts_used;
         int* const chosen = s_.chosen + static_cast<std::ptrdiff_t>(i) * used;
         float* const weights = s_.weights.row(i);
-        const float total = kernels().exp_row(plan_.experts, logits).sum; // logits become exponentials, then shares
+        const float total = kernels().exp_row(plan_.experts, logits).sum; // logits to exponentials, then probabilities
         kernels().scale(plan_.experts, 1 / total, logits);
         float sum = 0;
         for (int c = 0; c < used; ++c) {
@@ -87,8 +87,9 @@ private:
     int* counts_; // of this layer
 };
 
-// The gradient of the router's logits, in their place, from that of the weights of those chosen. With shares p and
-// weights w = p, or w = p / (sum of those chosen): dl = p (dp - p . dp), or dl = w (dw - w . dw) of those chosen alone.
+// Computes the gradient of the router's logits, in their place, from that of the chosen weights. With probabilities p
+// and weights w = p, or w = p / (sum of the chosen p): dl = p (dp - p . dp), or dl = w (dw - w . dw) for the chosen
+// alone.
 void through_choice(const LayerPlan& plan, int rows, const ExpertScratch& s, View d_weights) {
     parallel_for(rows, 64, [&](std::ptrdiff_t row) {
         const int i = static_cast<int>(row), used = plan.experts_used;
@@ -152,7 +153,7 @@ void experts_backward(const Program& program, int layer, std::span<const Linear>
     const Mixture mixture(program, layer, linears, in, s, rows);
     const LayerPlan& plan = program.plan;
     const int d_ff = program.sizes.d_ff;
-    mixture.route(); // again: the next layer's choices have replaced them
+    mixture.route(); // again: the next layer's choices have overwritten them
     Tensor d_weights(in.rows, plan.experts_used), active(in.rows, d_ff), d_active(in.rows, d_ff),
         d_hidden(in.rows, s.hidden.cols), d_result(in.rows, dy.cols), d_gathered(in.rows, in.cols);
     for (int e = 0; e < plan.experts; ++e) {
@@ -174,7 +175,7 @@ void experts_backward(const Program& program, int layer, std::span<const Linear>
                         d[weights + 1]);
         activation_backward(plan.activation, plan.gated, hidden, d_active.view(n), d_in);
         linear_backward(d_in, gathered, mixture.first(e), rows, d_gathered.view(n), false, d[weights]);
-        parallel_for(n, 64, [&](std::ptrdiff_t at) { // an expert has a row once
+        parallel_for(n, 64, [&](std::ptrdiff_t at) { // an expert has each row at most once
             const int i = static_cast<int>(at);
             kernels().add(dx.cols, d_gathered.view().row(i), dx.row(mixture.row(e, i)));
         });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The choices between which a transformer's layers are built, and the plan of one layer.
+// The options of a transformer's layers, and the plan of one layer.
 #pragma once
 
 #include "ops/activation.h"
@@ -8,7 +8,7 @@
 
 namespace ordo {
 
-// Where the norms of a layer stand, with f for attention and g for the feed-forward branch:
+// The places of a layer's norms, with f for attention and g for the feed-forward branch:
 enum class NormPlace {
     pre,         // x += f(norm(x)); x += g(norm'(x))
     post,        // x = norm(x + f(x)); x = norm'(x + g(x))
@@ -17,18 +17,18 @@ enum class NormPlace {
     parallel_two // x += f(norm(x)) + g(norm'(x)), two                  Black et al. 2022 (GPT-NeoX)
 };
 
-// An RMS norm of queries and keys before they are rotated: of each head, with one weight [d_head] for all heads (Qwen
-// 3, Gemma 3), or of all heads together, with a weight [heads * d_head] (OLMo 2).
+// An RMS norm of queries and keys before their rotation: for each head, with one weight [d_head] for all heads (Qwen 3,
+// Gemma 3), or over all heads together, with a weight [heads * d_head] (OLMo 2).
 enum class QkNorm { none, head, width };
 
-// What one layer is made of, beside its sizes.
+// The options of one layer, without its sizes.
 struct LayerPlan {
     Norm norm = Norm::rms;
     bool norm_bias = false; // Norm::layer only
     float norm_eps = 1e-5f;
     NormPlace norm_place = NormPlace::pre;
     QkNorm qk_norm = QkNorm::none;
-    float qkv_clip = 0; // queries, keys and values are cut off at it and its negative before their norms; 0: none
+    float qkv_clip = 0; // queries, keys and values are clipped to +- this value before their norms; 0: no clipping
 
     bool q_bias = false, k_bias = false, v_bias = false;
     bool out_bias = false; // of attention's output
@@ -37,22 +37,21 @@ struct LayerPlan {
     float score_scale = 0;       // 0: 1 / sqrt(d_head)
     float attention_softcap = 0; // of scaled scores, before the bias: s -> cap * tanh(s / cap); 0: none
 
-    // After it, attention to what an encoder made of its input (Vaswani et al. 2017, section 3.2.3), a branch of its
-    // own with a norm of its own; it has the biases and the score scale of the other. No encoding acts in it.
+    // Attention to an encoder's output, after self-attention (Vaswani et al. 2017, section 3.2.3). It is a branch of
+    // its own with its own norm, and shares the biases and the score scale of self-attention. No encoding acts in it.
     bool cross_attention = false;
 
     Activation activation = Activation::silu;
     bool gated = true; // activation(gate) * up, Shazeer 2020
     bool ffn_bias = false;
-    int ffn_width = 0; // of this layer's feed-forward part, or of each expert; 0: the model's d_ff
-    // A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538; Jiang et al. 2024, arXiv 2401.04088): so many
-    // feed-forward branches, of which a softmax over router logits picks the best few for each token; 0: a single one,
-    // and no router.
+    int ffn_width = 0; // width of this layer's feed-forward part, or of each expert; 0: the model's d_ff
+    // A mixture of so many feed-forward branches (Shazeer et al. 2017, arXiv 1701.06538; Jiang et al. 2024, arXiv
+    // 2401.04088). A softmax over router logits picks the best few for each token. 0: a single branch without a router.
     int experts = 0;
     int experts_used = 0;             // for each token
-    bool experts_renormalised = true; // the weights of those picked sum to one
-    // The width of one more expert, which every token x passes, with the weight sigmoid(x . w), w a vector of its own
-    // (Qwen Team 2024, Qwen1.5-MoE); 0: none.
+    bool experts_renormalised = true; // the weights of the chosen experts sum to one
+    // The width of one more expert, which every token x uses, with the weight sigmoid(x . w), where w is a vector of
+    // its own (Qwen Team 2024, Qwen1.5-MoE); 0: none.
     int shared_expert = 0;
 
     // Biases of q, k, v and the output alike.

@@ -22,7 +22,7 @@ std::uint64_t state_elements(const KvCacheShape& s) {
 
 } // namespace
 
-// Past the window lie as many tokens as come at once, and then some, so that it moves seldom.
+// Beyond the window there is room for one chunk of tokens and more, so that the window seldom moves.
 int KvCache::slots_of(const KvCacheShape& s, int layer) {
     const int window = s.windows.empty() ? 0 : s.windows[static_cast<std::size_t>(layer)];
     const int whole = round_up(s.capacity, slab);
@@ -54,7 +54,7 @@ KvCache::KvCache(const KvCacheShape& s)
 
 // ---- Growing ----------------------------------------------------------------------------------
 
-// Half as many again, so that runs move seldom; all that there may be, once a head fills a huge page of its own.
+// Half as many again, so that runs seldom move. The whole capacity, once a head fills a huge page of its own.
 int KvCache::grown(int tokens) const {
     const int all = round_up(shape_.capacity, slab);
     const std::int64_t more = std::int64_t{tokens} + tokens / 2;
@@ -62,10 +62,10 @@ int KvCache::grown(int tokens) const {
     return round_up(static_cast<int>(more), slab);
 }
 
-// From the last on, each to a place that none of those before it has left.
+// Moves the runs, the last first, each to a place that no earlier run still uses.
 void KvCache::spread(std::byte* memory, std::span<const Run> runs) {
-    const std::size_t end = runs.empty() ? 0 : runs.back().from + runs.back().before; // behind it all is zero
-    if (end == 0) return; // nothing is kept yet, and an empty cache has no memory
+    const std::size_t end = runs.empty() ? 0 : runs.back().from + runs.back().before; // everything after it is zero
+    if (end == 0) return; // nothing is stored yet, and an empty cache has no memory
     for (std::size_t i = runs.size(); i-- > 0;) {
         const Run& run = runs[i];
         std::memmove(memory + run.to, memory + run.from, run.before);
@@ -107,7 +107,7 @@ void KvCache::reserve(int tokens) {
     spread(reinterpret_cast<std::byte*>(states_.data()), runs_);
 }
 
-// ---- What is forgotten ------------------------------------------------------------------------
+// ---- Eviction ---------------------------------------------------------------------------------
 
 void KvCache::make_room(int first, int rows) {
     reserve(first + rows);
@@ -145,15 +145,15 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
     Layer& own = layers_[static_cast<std::size_t>(layer)];
     const Layer before = own;
     Layer after = own;
-    int from = first + count; // what moves
+    int from = first + count; // the first token that moves
     if (first < before.first_held()) {
-        // Some of what would be forgotten is so already, and all before it: what the next token may see comes to the
-        // front.
+        // Some or all of the tokens to evict have been evicted already, with all tokens before them. The tokens that
+        // the next one may see move to the front.
         from = std::max({from, before.first_held(), size + 1 - own.window});
         after.floor = from - count;
         after.base = whole_slabs_below(after.floor);
     } else if (size - count + 1 - own.window < before.first_held()) {
-        after.floor = before.first_held(); // the window of a shorter sequence reaches back to what is forgotten
+        after.floor = before.first_held(); // the window of a shorter sequence reaches back to evicted tokens
     }
     const int e = shape_.d_head;
     const auto move = [&](int slot, int n) {
@@ -168,7 +168,7 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
         store(layer, 0, slot - count, k, v);
     };
     const bool up =
-        before.base - count > after.base; // in memory, where nothing may be overwritten that is still to move
+        before.base - count > after.base; // upwards: no token that still has to move may be overwritten
     for (int done = 0, n = 0; done < size - from; done += n) {
         n = std::min(size - from - done, slab);
         move(up ? size - done - n : from + done, n);
@@ -176,7 +176,7 @@ void KvCache::evict(int layer, int first, int count, int size, View keys, View v
     own = after;
 }
 
-// ---- What is kept ---------------------------------------------------------------------------
+// ---- Contents -------------------------------------------------------------------------------
 
 Positions KvCache::positions(int first, int count) const {
     const auto axes = static_cast<std::size_t>(shape_.axes);

@@ -56,7 +56,7 @@ int row_count(const PassRows& in, std::span<const View> values) {
     return in.parts.empty() ? values.front().rows : static_cast<int>(in.parts.size()) * in.parts.front().rows;
 }
 
-// The columns of queries or of keys in rows [n, qkv_width], as rows of one norm each: a head's or all.
+// The columns of queries or of keys in rows [n, qkv_width], as groups with one norm each: one for each head, or one.
 struct NormedColumns {
     int first, width, groups;
 };
@@ -67,7 +67,7 @@ std::array<NormedColumns, 2> normed_columns(const Program& program) {
     return {NormedColumns{0, q, s.q_width() / q}, NormedColumns{s.q_width(), k, s.kv_width() / k}};
 }
 
-// Of a layer's branch: the third, where there is one, comes after those of all layers.
+// The dropout site of a layer's branch. The sites of third branches come after those of all layers.
 int dropout_site(int layer, int branch) {
     return branch < 2 ? 1 + 2 * layer + branch : (1 << 16) + layer;
 }
@@ -92,7 +92,8 @@ public:
             return norm(plan.norm, in, w.weight, w.bias, plan.norm_eps, out);
         }
         case Op::linear:
-            // Rounded rows would show most in the head: half of what bf16 loses against the same weights in f32.
+            // Rounding matters most in the head: there it would cause half of the loss of bf16 against the same weights
+            // in f32.
             return linear(in, linear_of(step), *scratch_.rows, out, at_end() ? Bf16Rows::floats : Bf16Rows::rounded);
         case Op::bias: {
             const View& bias = layer_.weights.vectors[static_cast<std::size_t>(step.weight)];
@@ -175,8 +176,8 @@ private:
     int rows_, added_ = 0;
 };
 
-// Steps in reverse order. Gradients of one slot lie upon each other as inference's values do; a value's first gradient
-// is written, and what comes later from other steps that read it is added.
+// Runs the steps in reverse order. Gradients of one slot share memory, as inference's values do. The first gradient of
+// a value is written; gradients from other steps that read the value are added.
 class Backward {
 public:
     Backward(const Layer& layer, const PassRows& in, std::span<const View> values, const GradientMemory& gradients,
@@ -196,7 +197,7 @@ private:
         const Value& v = layer_.program.values[static_cast<std::size_t>(i)];
         return cols_of(rows_of(gradients_.slots[static_cast<std::size_t>(v.slot)], 0, rows_), 0, v.width);
     }
-    // Whether the gradient of a value is already there; afterwards it is.
+    // Whether the gradient of a value has been written before; marks it as written.
     bool accumulate(int i) {
         const bool before = written_[static_cast<std::size_t>(i)];
         written_[static_cast<std::size_t>(i)] = true;
@@ -255,13 +256,12 @@ private:
             accumulate(step.in);
             return scale(step.factor, dy, dx);
         case Op::soft_cap:
-            return; // the loss has gone back through it
+            return; // the loss includes its gradient
         }
     }
     void attend(const Step& step, View in, View dy, View dx) {
         const View d_normed = gradient(step.other);
-        // Where encodings observe, they are the last to read what attention reads, and so the first to write its
-        // gradient.
+        // Encodings that observe are the last readers of attention's input, so they write its gradient first.
         if (layer_.encodings.moments() & moment_observe && !accumulate(step.other)) zero(d_normed);
         accumulate(step.in);
         attention_backward(layer_.attention(), in_.parts, in, value(step.other), value(step.out), dy, attention_, dx,
@@ -287,8 +287,8 @@ private:
         else if (dx.data != dy.data)
             add(dy, dx);
     }
-    // With s = sigmoid(x . w) and y = s in: d_in = s dy; through the sigmoid g = s (1 - s) (in . dy), d_x += g w and
-    // d_w += g x. d_in may lie upon dy.
+    // With s = sigmoid(x . w) and y = s in: d_in = s dy. Through the sigmoid: g = s (1 - s) (in . dy), d_x += g w and
+    // d_w += g x. d_in may be dy.
     void gate(View in, View x, View w, View dy, View d_in, View d_x, View d_w) const {
         std::vector<float> through(static_cast<std::size_t>(rows_));
         parallel_for(rows_, std::max(1, 8192 / in.cols), [&](std::ptrdiff_t row) {
@@ -303,7 +303,7 @@ private:
             kernels().axpy(x.cols, through[static_cast<std::size_t>(i)], x.row(i), sum);
         });
     }
-    // In place: what was cut off has no influence.
+    // In place: clipped values have no gradient.
     static void clip(float most, View in, View d) {
         parallel_for(in.rows, std::max(1, 8192 / in.cols), [&](std::ptrdiff_t i) {
             const float* const x = in.row(static_cast<int>(i));
@@ -311,7 +311,7 @@ private:
             for (int j = 0; j < in.cols; ++j) dx[j] = std::abs(x[j]) <= most ? dx[j] : 0;
         });
     }
-    // In place: the values pass, queries and keys are normalised rows.
+    // In place: the values' gradient is unchanged, as only queries and keys are normalised.
     void qk_norm(const Step& step, View in, View d) const {
         auto weight = static_cast<std::size_t>(step.weight);
         for (const NormedColumns& columns : normed_columns(layer_.program)) {

@@ -18,8 +18,8 @@ void add_bias(View bias, View y) {
     for (int i = 0; i < y.rows; ++i) k.add(y.cols, bias.data, y.row(i));
 }
 
-// body(first, count) for every strip of outputs: each output is computed by one thread in one order,
-// which gives the same bits on any number of them.
+// Calls body(first, count) for every strip of outputs. One thread computes an output in a fixed order, so that the bits
+// are the same for any number of threads.
 template <class Body>
 void for_outputs(int outputs, int strip, std::int64_t work, const Body& body) {
     const int strips = (outputs + strip - 1) / strip;
@@ -65,13 +65,13 @@ QuantProduct quant_product(const Kernels& k, WeightType type) {
     return nullptr;
 }
 
-// Outputs that a thread computes at once: two panels, which tiles like best, unless a thread would have none.
+// The outputs that a thread computes at once: two panels, which suit tiles best, unless threads would be idle.
 int outputs_at_once(int outputs) {
     const int two = 2 * panel_outputs;
     return outputs < two * thread_count() ? panel_outputs : two;
 }
 
-// bias(first, count) adds what there is to outputs that are done.
+// bias(first, count) adds the bias, if any, to finished outputs.
 template <class Bias>
 void quantised_product(View x, const Matrix& weight, RowScratch& scratch, View y, const Bias& bias) {
     const QuantRows rows = scratch.quantise(x);
@@ -110,7 +110,7 @@ void float_product(View x, const Matrix& weight, RowScratch& scratch, View y, Bf
     });
 }
 
-// Weights that lie row by row. Those too few for a panel are not left to BLAS, whose bits hang on how many rows x has,
+// Weights in rows. BLAS results depend on the number of rows of x, so matrices that do not fill a panel avoid it,
 // unless training multiplies pairs.
 void row_product(View x, View weight, RowScratch& scratch, View y) {
     if (weight.rows >= panel_outputs || scratch.uses_pairs())
@@ -125,7 +125,7 @@ void row_product(View x, View weight, RowScratch& scratch, View y) {
 
 } // namespace
 
-// Quantised: [rows, cols] values, then a scale and two sums for each 32 of them, 1.375 bytes a number.
+// Quantised: [rows, cols] values, then a scale and two sums for each 32 of them: 1.375 bytes for each number.
 RowScratch::RowScratch(int rows, int cols)
     : memory_(sizeof(std::uint16_t) * static_cast<std::size_t>(rows) * static_cast<std::size_t>(pair_stride(cols))) {}
 

@@ -43,20 +43,20 @@ bool pack_halves(WeightType type, int lane, std::span<const float> row, std::byt
     return true;
 }
 
-// What a row's block in a file holds: halves, and words of four bytes. A panel's block holds the first halves of 32
-// outputs, then their second ones; then likewise the words.
+// The content of a row's block in a file: f16 numbers, and words of four bytes. A panel's block holds the first f16
+// numbers of 32 outputs, then their second ones; then the words in the same order.
 struct BlockLayout {
-    int halves, halves_at, words, words_at; // where: bytes into the block
+    int halves, halves_at, words, words_at; // halves_at, words_at: offsets in the block, in bytes
     int bytes() const { return 2 * halves + 4 * words; }
 };
 BlockLayout layout_of(WeightType type) {
     const WeightFormat& format = format_of(type);
-    // iq4_xs: the bits next to its scale, which fill no word.
+    // iq4_xs: includes the bits next to its scale, which do not fill a word.
     const int halves = format.scales + (format.bytes / 2 - format.scales) % 2;
     return {halves, format.scales_at, (format.bytes - 2 * halves) / 4, format.scales_at == 0 ? 2 * halves : 0};
 }
 
-// A row of floats or halves is one block. In bf16 two weights are a word, as panels have them; an odd one is left.
+// A row of floats or f16 is one block. In bf16 two weights are a word, as in panels; an odd last one remains.
 BlockLayout layout_of_row(WeightType type, int cols) {
     if (type == WeightType::f16) return {cols, 0, 0, 0};
     return {0, 0, type == WeightType::bf16 ? cols / 2 : cols, 0};
@@ -71,7 +71,7 @@ void write_word(std::byte* p, std::uint32_t word) {
     std::memcpy(p, &word, sizeof word);
 }
 
-// The fifth bits of q5_0 and q5_1 are their first word: bit j of the file's word is bit j / 4 of byte j % 4 in a panel.
+// The fifth bits of q5_0 and q5_1 are their first word. Bit j of the file's word is bit j / 4 of byte j % 4 in a panel.
 std::uint32_t to_planes(std::uint32_t bits) {
     std::uint32_t planes = 0;
     for (int g = 0; g < 8; ++g) planes |= ((bits >> 4 * g & 15) * 0x00204081u & 0x01010101u) << g;
@@ -85,9 +85,9 @@ std::uint32_t from_planes(std::uint32_t planes) {
 bool has_planes(WeightType type) {
     return type == WeightType::q5_0 || type == WeightType::q5_1;
 }
-constexpr std::uint32_t q8_offset = 0x80808080u; // q8_0 is kept 128 too large
+constexpr std::uint32_t q8_offset = 0x80808080u; // q8_0 is stored as the weight + 128
 
-// A row's block, as a file has it, to its lane of a panel's, and back.
+// Copies a row's block from its layout in a file to its lane of a panel's block, and back.
 void scatter(WeightType type, const BlockLayout& layout, const std::byte* from, int lane, std::byte* block) {
     for (int i = 0; i < layout.halves; ++i)
         std::memcpy(block + 2 * (i * lanes + lane), from + layout.halves_at + 2 * i, 2);
@@ -98,7 +98,7 @@ void scatter(WeightType type, const BlockLayout& layout, const std::byte* from, 
     if (has_planes(type)) write_word(to, to_planes(read_word(to)));
 }
 
-typedef std::uint32_t four_words __attribute__((vector_size(16), aligned(1), may_alias)); // blocks lie anywhere
+typedef std::uint32_t four_words __attribute__((vector_size(16), aligned(1), may_alias)); // unaligned blocks
 four_words read_four(const std::byte* p) {
     return *reinterpret_cast<const four_words*>(p);
 }
@@ -107,7 +107,7 @@ eight_halves read_eight(const std::byte* p) {
     return *reinterpret_cast<const eight_halves*>(p);
 }
 
-// n halves of each of four rows, `stride` apart, to four lanes that follow each other.
+// Copies n f16 numbers from each of four rows, `stride` apart, to four adjacent lanes.
 void scatter_four_halves(int n, const std::byte* from, std::size_t stride, std::byte* to) {
     int i = 0;
     for (; i + 8 <= n; i += 8) {
@@ -121,7 +121,7 @@ void scatter_four_halves(int n, const std::byte* from, std::size_t stride, std::
         const four_words columns[] = {
             __builtin_shufflevector(ab, cd, 0, 4, 1, 5), __builtin_shufflevector(ab, cd, 2, 6, 3, 7),
             __builtin_shufflevector(AB, CD, 0, 4, 1, 5), __builtin_shufflevector(AB, CD, 2, 6, 3, 7)};
-        for (int j = 0; j < 8; ++j) // two in each
+        for (int j = 0; j < 8; ++j) // two lanes in each
             std::memcpy(to + 2 * lanes * (i + j), reinterpret_cast<const std::byte*>(columns) + 8 * j, 8);
     }
     for (; i < n; ++i)
@@ -129,7 +129,7 @@ void scatter_four_halves(int n, const std::byte* from, std::size_t stride, std::
             std::memcpy(to + 2 * (i * lanes + row), from + static_cast<std::size_t>(row) * stride + 2 * i, 2);
 }
 
-// scatter() of four rows to lanes that follow each other, four words of each at once: loading a file is this.
+// scatter() for four rows and adjacent lanes, four words of each at once. Loading a file spends its time here.
 void scatter_four(WeightType type, const BlockLayout& layout, const std::byte* from, std::size_t stride, int lane,
                   std::byte* block) {
     scatter_four_halves(layout.halves, from + layout.halves_at, stride, block + 2 * lane);
@@ -229,7 +229,7 @@ bool Matrix::pack(View f32) const {
     parallel_for(panels, 1, [&](std::ptrdiff_t i) {
         for (int lane = 0; lane < lanes; ++lane) {
             const int row = static_cast<int>(i) * lanes + lane;
-            if (row >= rows_) return; // zeros, as the memory came
+            if (row >= rows_) return; // the memory is zero already
             if (!pack_row(row, {f32.row(row), static_cast<std::size_t>(cols_)}))
                 held.store(false, std::memory_order_relaxed);
         }
@@ -255,7 +255,7 @@ void Matrix::pack_blocks(int first, std::span<const std::byte> rows) const {
     const std::size_t stride = row_bytes(band.type, cols_);
     const BlockLayout layout = quantised(band.type) ? layout_of(band.type) : layout_of_row(band.type, cols_);
     const int blocks = quantised(band.type) ? cols_ / block_size(band.type) : 1;
-    const int left = band.type == WeightType::bf16 ? cols_ % 2 : 0; // the last of a row
+    const int left = band.type == WeightType::bf16 ? cols_ % 2 : 0; // the last weight of a row
     const int begin = first - band.first, end = begin + static_cast<int>(rows.size() / stride);
     for (int top = begin / lanes * lanes; top < end; top += lanes) { // the rows of a panel, block by block
         std::byte* to = band.panels + top / lanes * band.panel_bytes;

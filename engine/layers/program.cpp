@@ -8,7 +8,7 @@
 namespace ordo {
 namespace {
 
-// Attention from the projection of its input to that of its output.
+// Attention, from the projection of its input to that of its output.
 class AttentionBranch {
 public:
     explicit AttentionBranch(ProgramBuilder& to) : c_(to) {
@@ -52,8 +52,8 @@ private:
     std::vector<Bias> biases_;
 };
 
-// Attention to the encoder's output, from the projection of the queries to that of what they gather. Keys and values
-// are made by no step: a session makes them once for all tokens to come.
+// Attention to the encoder's output, from the projection of the queries to that of the output. No step computes keys
+// and values: a session computes them once for all later tokens.
 class CrossAttentionBranch {
 public:
     explicit CrossAttentionBranch(ProgramBuilder& to) : c_(to) {
@@ -117,7 +117,7 @@ private:
     int first_, shared_ = -1, gate_ = -1;
 };
 
-// A branch of the residual stream with the norms around it.
+// A branch of the residual stream, with the norms around it.
 template <class Inner>
 class NormedBranch {
 public:
@@ -127,7 +127,7 @@ public:
 
     int normed(int x) const { return c_.norm(x, norm_, Slot::normed); }
     int inner(int in) const { return inner_(in); }
-    // The stream with the branch added to it.
+    // Returns the stream plus the branch.
     int operator()(int x) const {
         if (place() == NormPlace::post) return c_.norm(c_.add(x, inner_(x)), norm_, Slot::stream);
         int branch = inner_(normed(x));
@@ -139,7 +139,7 @@ private:
     NormPlace place() const { return c_.program.plan.norm_place; }
 
     ProgramBuilder& c_;
-    int norm_; // tensors in the order of a file
+    int norm_; // tensors, in the order of a file
     Inner inner_;
     int norm_after_;
 };
@@ -161,7 +161,7 @@ Program compile(const LayerPlan& plan, LayerSizes sizes) {
         x = c.add(x, feed_forward.inner(in));
     } else if (plan.norm_place == NormPlace::parallel_two) {
         const int branch = attention.inner(attention.normed(x));
-        const int in = feed_forward.normed(x); // of the stream before attention is added
+        const int in = feed_forward.normed(x); // of the stream without attention
         x = c.add(x, branch);
         x = c.add(x, feed_forward.inner(in));
     } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Building a program, tensor by tensor and step by step.
+// Builds a program, tensor by tensor and step by step.
 #pragma once
 
 #include "layers/program.h"
@@ -10,16 +10,16 @@ namespace ordo {
 
 class ProgramBuilder {
 public:
-    // in: the value that comes in.
+    // in: the input of the program.
     ProgramBuilder(const LayerPlan& plan, const LayerSizes& sizes, const Value& in) {
         program.plan = plan;
         program.sizes = sizes;
         program.values.push_back(in);
     }
 
-    // ---- Tensors: an index by which steps name them; their order is that of a file.
-    // Matrices start from N(0, 0.02); those that write into the residual stream are shrunk by the number of its
-    // branches, two or three a layer (Radford et al. 2019, section 2.3).
+    // ---- Tensors: each call returns the index for steps. The order is that of a file.
+    // Matrices start from N(0, 0.02). Matrices that write into the residual stream are shrunk by the number of its
+    // branches, two or three for each layer (Radford et al. 2019, section 2.3).
     int matrix(const std::string& name, int rows, int cols, bool bias, bool into_stream = false) {
         const double deviation = into_stream ? 0.02 / std::sqrt(branches() * program.sizes.n_layers) : 0.02;
         program.linears.push_back({name, rows, cols, bias, static_cast<float>(deviation)});
@@ -27,7 +27,7 @@ public:
         if (bias) tensor(name + ".bias", {rows}, InitialValues::constant(0));
         return static_cast<int>(program.linears.size()) - 1;
     }
-    // A matrix that is another one, and a bias of its own.
+    // A matrix that uses another's weights, with its own bias.
     int shared_matrix(const std::string& name, const std::string& of, int rows, int cols, bool bias) {
         program.linears.push_back({name, rows, cols, bias, 0, of});
         if (bias) tensor(name + ".bias", {rows}, InitialValues::constant(0));
@@ -49,7 +49,7 @@ public:
         return static_cast<int>(program.vectors.size()) - 1;
     }
 
-    // ---- Steps: each gives the value that it writes.
+    // ---- Steps: each call returns the value that the step writes.
     int norm(int in, int weight, Slot to) { return step({Op::norm, in, value(to, program.sizes.d_model), -1, weight}); }
     int linear(int in, int weight, Slot to) {
         return step({Op::linear, in, value(to, program.linears[static_cast<std::size_t>(weight)].rows), -1, weight});
