@@ -16,21 +16,21 @@ struct Batch::Impl {
         together.reserve(n);
     }
 
-    // The sessions from the first-th on that have not been through, and whose angles are that one's: a pass.
+    // Runs one pass: the unfinished sessions from the first-th on that use the same angles as it.
     void forward_with(std::size_t first, std::span<const Token> tokens, std::span<const int> segments);
 
     static PassSizes sizes(const Model::Impl& of, int n_sessions, int capacity) {
         return {n_sessions, n_sessions, capacity, most_memory(of)};
     }
-    // Tokens that an encoder has been given in each of the sessions.
+    // The maximum input of an encoder in each session.
     static int most_memory(const Model::Impl& of) { return of.encoder ? of.encoder->blueprint.context : 0; }
 
     const Model::Impl* model;
     int max_sessions, max_tokens;
     Pass pass;
-    Tensor states;                  // [sessions, d]: what the last layer leaves
-    std::vector<SessionCall> calls; // one for each session, while a call lasts
-    // The rows of one pass; their memory stays from call to call.
+    Tensor states;                  // [sessions, d]: the output of the last layer
+    std::vector<SessionCall> calls; // one for each session, during a call
+    // The rows of one pass. Their memory is kept between calls.
     struct Rows {
         void reserve(std::size_t n);
         void clear();
@@ -80,7 +80,7 @@ void Batch::Impl::forward_with(std::size_t first, std::span<const Token> tokens,
 
 namespace {
 
-// A call of a batch, as SessionCall is one of a session; it ends those of its sessions.
+// A call of a batch, like SessionCall for a session. It ends the calls of its sessions.
 class BatchCall {
 public:
     explicit BatchCall(std::shared_ptr<Batch::Impl> batch) : batch_(std::move(batch)) {
@@ -161,7 +161,7 @@ View Batch::feed(std::span<Session* const> sessions, std::span<const Token> toke
         s->begin(tokens.subspan(i, 1), {positions.empty() ? positions : positions.subspan(i, 1),
                                         segments.empty() ? segments : segments.subspan(i, 1)});
     }
-    // One pass for all, or where angles depend on lengths, for those of the same angles.
+    // One pass for all sessions; if angles depend on lengths, one for each set of angles.
     for (std::size_t i = 0; i < b.calls.size(); ++i)
         if (std::none_of(b.calls.begin(), b.calls.begin() + static_cast<std::ptrdiff_t>(i),
                          [&](SessionCall& s) { return s->encodings == b.calls[i]->encodings; }))

@@ -21,7 +21,7 @@ void in_range(std::string_view where, const char* field, int value, int least, i
              value);
 }
 
-void positive(std::string_view where, const char* field, float value, float most) { // a NaN is not
+void positive(std::string_view where, const char* field, float value, float most) { // a NaN is not positive
     if (!(value > 0 && value <= most))
         fail(ErrorCode::model, where, ": blueprint field '", field, "': expected more than 0 and at most ", most,
              ", found ", value);
@@ -56,7 +56,7 @@ void check_plan(const LayerPlan& p, std::string_view where) {
              ": blueprint field 'cross_attention': expected biases of both keys and values or of neither, found one");
 }
 
-// What an encoder must have in common with the layers that attend to it.
+// Checks the properties that an encoder must share with the layers that attend to it.
 void check_encoder(const Blueprint& b, std::string_view where) {
     bool attended = false;
     for (int i = 0; i < std::min(b.n_layers, std::max(1, static_cast<int>(b.pattern.size()))); ++i)

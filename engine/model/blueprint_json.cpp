@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t longest_architecture = 64; // bytes
 
-// The names of an enum's values, in their order.
+// The names of an enum's values, in order.
 template <class T>
 struct Names;
 template <>
@@ -36,7 +36,7 @@ struct Names<Mask> {
     static constexpr std::array<std::string_view, 2> all{"causal", "bidirectional"};
 };
 
-// Every field with its name: what is written and read cannot differ. One with a default may be absent.
+// Visits every field with its name, so that reading and writing agree. A field with a default may be absent.
 template <class P, class Visit>
 void visit_plan(P& p, Visit&& visit) {
     visit("norm", p.norm);
@@ -48,7 +48,8 @@ void visit_plan(P& p, Visit&& visit) {
     visit("mask", p.mask);
     visit("window", p.window);
     visit("score_scale", p.score_scale);
-    // Later than version 0.1.0; norms of the kind `layer` had a bias, and biases of attention were one field.
+    // Fields newer than version 0.1.0. There, norms of kind `layer` had a bias, and the biases of attention were one
+    // field.
     const LayerPlan initial;
     visit("norm_bias", p.norm_bias, p.norm == Norm::layer);
     visit("q_bias", p.q_bias, initial.q_bias);
@@ -107,7 +108,7 @@ requires std::is_enum_v<E> std::string text_of(E value) {
     return '"' + std::string(Names<E>::all[static_cast<std::size_t>(value)]) + '"';
 }
 
-// Fields as members of an object, in their order.
+// Writes fields as members of an object, in order.
 class Writer {
 public:
     explicit Writer(bool all) : all_(all) {}
@@ -133,7 +134,7 @@ std::string object_of(std::span<const std::pair<std::string, std::string>> membe
     return text + '}';
 }
 
-// An object's members into fields. partial: all may be absent, and then stay as they are.
+// Reads an object's members into fields. partial: members may be absent; their fields then stay unchanged.
 class Reader {
 public:
     Reader(const JsonValue& object, std::string_view where, bool partial)
@@ -152,7 +153,7 @@ public:
         else if (!partial_)
             value = initial;
     }
-    // A name of before 0.2 for what now has others: what it said, if it is there.
+    // The value of a field from before 0.2 that has been replaced; empty if it is absent.
     std::optional<bool> formerly(const char* name) {
         known_.push_back(name);
         if (!find_member(object_, name)) return std::nullopt;
@@ -178,7 +179,7 @@ private:
                  value.size());
     }
     void read(const char* name, bool& value) { value = get_bool(object_, name, where_); }
-    void read(const char* name, int& value) { // check() knows the narrower ranges
+    void read(const char* name, int& value) { // check() tests the narrower ranges
         value = static_cast<int>(get_int(object_, name, where_, 0, std::numeric_limits<int>::max()));
     }
     void read(const char* name, float& value) { value = static_cast<float>(get_number(object_, name, where_, 0, 1e6)); }
@@ -215,7 +216,7 @@ void read_plan(Reader& reader, LayerPlan& plan, std::string_view where) {
 
 using Members = std::vector<std::pair<std::string, std::string>>;
 
-// Of two lists of the same names, what the first has otherwise than the second.
+// The members of `own` that differ from those of `around`; both lists have the same names.
 Members different(const Members& own, const Members& around) {
     Members all;
     for (std::size_t i = 0; i < own.size(); ++i)
@@ -223,7 +224,7 @@ Members different(const Members& own, const Members& around) {
     return all;
 }
 
-// The plans of a pattern, each by what differs from the plan around it.
+// The plans of a pattern, each as its differences from the plan around it.
 std::string pattern_json(const Blueprint& b) {
     Writer around(true);
     visit_plan(static_cast<const LayerPlan&>(b), around);
@@ -265,7 +266,7 @@ void read_pattern(const JsonValue& list, std::string_view where, Blueprint& b) {
     }
 }
 
-// partial: fields that are absent stay as they are.
+// partial: absent fields stay unchanged.
 void read_fields(const JsonValue& object, std::string_view where, bool partial, Blueprint& b) {
     if (!object.object()) fail(ErrorCode::model, where, ": expected a JSON object, found ", describe(object));
     Reader reader(object, where, partial);
@@ -293,7 +294,7 @@ std::string to_json(const Blueprint& b, bool all) {
 
 Blueprint blueprint_from_json(std::string_view json, std::string_view where) {
     const std::string place = std::string(where) + ": blueprint";
-    constexpr JsonLimits limits{std::size_t{1} << 20, 4}; // 1,024 plans of 600 bytes fit in
+    constexpr JsonLimits limits{std::size_t{1} << 20, 4}; // room for 1,024 plans of 600 bytes
     const JsonValue object = parse_json(json, place, limits);
     Blueprint blueprint;
     read_fields(object, place, false, blueprint);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A blueprint as programs, and as the list of tensors that they read.
+// Compiles a blueprint to programs, and to the list of their tensors.
 #include "layers/program_builder.h"
 #include "model/blueprint.h"
 
@@ -73,7 +73,7 @@ void append(std::vector<TensorSpec>& list, const Program& program, const std::st
     }
 }
 
-// From the norm after the embedding to the final norm: what an encoder has of its own.
+// From the norm after the embedding to the final norm: the part that an encoder does not share.
 void append_stack(std::vector<TensorSpec>& list, const StackProgram& stack, const std::string& prefix) {
     for (const TensorSpec& spec : stack.enter.tensors)
         if (spec.shape.size() == 1) list.emplace_back(spec).name = prefix + spec.name;

@@ -11,7 +11,7 @@
 namespace ordo {
 namespace {
 
-// A text in its tokenizer's frame, with a segment for each token where the model's encodings know of several.
+// A text in its tokenizer's frame, with a segment for each token if the model's encodings use segments.
 struct Framed {
     std::vector<Token> tokens;
     std::vector<int> segments;
@@ -25,14 +25,14 @@ Framed framed(const Model& model, std::string_view text, bool special) {
     Framed all;
     all.tokens = encode_framed(*m.tokenizer, text, special, &all.segments);
     if (!m.encoder && m.special.start >= 0 && (all.tokens.empty() || all.tokens.front() != m.special.start)) {
-        all.tokens.insert(all.tokens.begin(), m.special.start); // as generate() begins
+        all.tokens.insert(all.tokens.begin(), m.special.start); // as generate() does
         all.segments.insert(all.segments.begin(), 0);
     }
     if (all.tokens.empty()) fail(ErrorCode::usage, "text: expected at least one token, found none");
     return all;
 }
 
-// The token that stands for a masked one: what the model's files say, or one of the two usual names.
+// The mask token: from the model's files, or one of the two usual names.
 Token mask_of(const Model::Impl& m) {
     if (m.special.mask >= 0) return m.special.mask;
     for (const char* usual : {"[MASK]", "<mask>"})
@@ -56,7 +56,7 @@ Blank best_of(std::span<const float> logits, int index, int candidates) {
     return blank;
 }
 
-// Sums of rows, of which nothing is kept.
+// Sums rows without storing them.
 class Pool {
 public:
     explicit Pool(Pooling pooling) : pooling_(pooling) {}

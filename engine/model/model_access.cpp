@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a Model tells of itself: ordo.h.
+// The accessors of a Model: ordo.h.
 #include "core/error.h"
 #include "model/model.h"
 
@@ -66,7 +66,7 @@ std::string Model::decode(std::span<const Token> tokens) const {
     for (const Token& token : tokens)
         if (token < 0 || token >= vocab_size() || token < impl_of(*this).tokenizer->vocab_size())
             impl_of(*this).tokenizer->append(token, text,
-                                             &token == tokens.data()); // others fill up the vocabulary: no text
+                                             &token == tokens.data()); // ids that only pad the vocabulary have no text
     return text;
 }
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// A model as a safetensors file of our own. Its metadata holds
+// A model as an Ordo safetensors file. Its metadata has
 //   ordo.format     the version of this layout, "1"
 //   blueprint       blueprint.h
 //   encoding        a canonical spec
-//   tokenizer       the text of a tokenizer.json, whose ids may be fewer than the rows of the embedding
+//   tokenizer       the text of a tokenizer.json, which may have fewer ids than the embedding has rows
 //   special_tokens  {"start": 1, "end": [2], "padding": 0, ...}; without it the token <|endoftext|> begins and ends a
-//     text
+//                   text
 //   sampling        {"temperature": 0.6, "top_k": 50, "top_p": 0.9}, if its makers recommend one
-//   pooling, normalised  "mean", "first" or "last", and "true" or "false": how a text's vector is made, if its makers
-//     say so
-//   weight_types    {"layers.0.attention.qkv.weight": "q4_0", ...} of the tensors that are blocks in bytes. Files of
-//     before
-//                   0.2 have none: there the bytes of a row tell q8_0 and q4_0 apart
-// and whatever else its maker wants to say of it ("corpus", "command", ...). Its tensors are those of model_tensors():
-// F32, F16, BF16, or blocks as GGUF lays them out, U8 [rows, row_bytes()].
+//   pooling, normalised  "mean", "first" or "last", and "true" or "false": the way from a text to a vector, if its
+//                   makers give one
+//   weight_types    {"layers.0.attention.qkv.weight": "q4_0", ...} for the tensors stored as blocks. Files from before
+//                   0.2 have none: there the bytes of a row distinguish q8_0 and q4_0
+// and any further entries of its maker ("corpus", "command", ...). Its tensors are those of model_tensors(): F32, F16,
+// BF16, or blocks in GGUF's layout, U8 [rows, row_bytes()].
 #pragma once
 
 #include "io/safetensors.h"
@@ -30,33 +29,33 @@ inline constexpr std::string_view key_format = "ordo.format", key_blueprint = "b
 struct ModelFile {
     Blueprint blueprint;
     std::string encoding;              // canonical spec
-    std::string tokenizer;             // JSON; empty: none
-    Metadata metadata;                 // what else shall be recorded
+    std::string tokenizer;             // JSON; empty if there is none
+    Metadata metadata;                 // further entries
     std::vector<TensorSpec> specs;     // of model_tensors()
-    std::vector<View> values;          // one for each, rows side by side (stride = cols)
+    std::vector<View> values;          // one for each, contiguous rows (stride = cols)
     WeightType type = WeightType::f32; // of the matrices, see type_in_file()
 };
 
-// Opens a model, all but the values of its weights, as loading it does. Throws Error. (formats/load.cpp)
+// Opens a model like loading, but without the values of its weights. Throws Error. (formats/load.cpp)
 void check_opens(const std::filesystem::path& path);
 
-// Replaces the file as a whole or not at all, and only by one that passes the check. Throws Error.
+// Replaces the file as a whole or not at all, and only if the new one passes the check. Throws Error.
 void write_model(const std::filesystem::path& path, const ModelFile& model, const FileCheck& check = check_opens);
 
-// Throws Error(model) unless the embedding has a row for each id of the tokenizer, and no others where the text's side
-// does not allow them.
+// Throws Error(model) unless the embedding has a row for each id of the tokenizer. It must have no other rows, unless
+// the text side allows them.
 void check_vocabulary(const TextSide& text, const Blueprint& blueprint, const std::string& where);
 
-// What the metadata says of the architecture. Throws Error(model).
+// The architecture in the metadata. Throws Error(model).
 Blueprint read_blueprint(const Safetensors& file);
-// A member of the metadata. Throws Error(model) if there is none.
+// A member of the metadata. Throws Error(model) if it is missing.
 const std::string& required_metadata(const Safetensors& file, std::string_view key);
 
-// The type that a tensor gets in a file of weights of the type asked for: halves hold everything; beside
-// blocks the rules of type_within() hold.
+// The type of a tensor in a file whose weights have the wanted type. Half precision holds everything; with blocks the
+// rules of type_within() apply.
 WeightType type_in_file(WeightType wanted, const TensorSpec& spec);
 
-// The value of weight_types for tensors that are blocks, by name; empty if none is.
+// The value of weight_types: the tensors stored as blocks, by name. Empty if there are none.
 std::string weight_types_json(const std::map<std::string, WeightType, std::less<>>& types);
 std::map<std::string, WeightType, std::less<>> weight_types_from_json(std::string_view json, std::string_view where);
 

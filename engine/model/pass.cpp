@@ -16,7 +16,7 @@ int widest_input(const Stack& model) {
     return widest;
 }
 
-// Floats of each row of a slot. What is `active` lies in the left of what is hidden.
+// The floats in each row of a slot. `active` uses the left part of `hidden`.
 std::array<int, slot_count> slot_widths(const Stack& model) {
     std::array<int, slot_count> widths = model.program.widths();
     widths[static_cast<std::size_t>(Slot::active)] = 0;
@@ -26,15 +26,15 @@ int slot_rows(std::size_t slot, const PassSizes& sizes) {
     return static_cast<Slot>(slot) == Slot::logits ? sizes.head_rows : sizes.rows;
 }
 
-// One piece is more often large enough for huge pages; in pieces the address sanitizer sees what runs from one into the
-// next.
+// One piece is more often large enough for huge pages. With separate pieces, the address sanitizer detects overflows
+// from one view into the next.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool in_one_piece = false;
 #else
 constexpr bool in_one_piece = true;
 #endif
 
-// Floats of a view of the pass's memory: the next one begins on a cache line.
+// The floats of a view in the pass's memory: the next view begins on a cache line.
 std::size_t padded(int rows, int cols) {
     return (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) + 15) / 16 * 16;
 }
@@ -88,7 +88,7 @@ void Pass::layer(int i, const PassRows& in, const Watch* watch) {
 template <class Body>
 void Pass::run(const Body& body) {
     const int threads = std::min(attention_.slots(), thread_count());
-    if (threads == 1 || detail::member.busy()) return team(threads, body); // there is but one way
+    if (threads == 1 || detail::member.busy()) return team(threads, body); // nothing to choose
     const auto start = Clock::now();
     if (pace_.alone() && !detail::restless_now())
         alone(body);
@@ -119,7 +119,7 @@ View Pass::forward(const PassRows& in, const Watch* watch) {
         });
     }
     if (all_finite(rows)) return rows;
-    // What is not finite stays so on its way through the layers. To name the culprit we go again.
+    // Values that are not finite stay so through the layers. A second pass finds the layer that produced them.
     enter(in);
     if (!all_finite(rows)) not_finite("the embedding");
     for (int i = 0; i < n_layers; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A pass of rows of tokens through a model: the steps of its programs, upon memory that they share.
+// A pass of rows of tokens through a model: runs its programs on shared memory.
 #pragma once
 
 #include "core/pace.h"
@@ -8,53 +8,53 @@
 namespace ordo {
 
 struct PassSizes {
-    int rows = 0;      // at most so many at once,
-    int head_rows = 0; // of which the logits of so many are computed at a time,
-    int capacity = 0;  // of sequences of at most so many tokens,
-    int memory = 0;    // with at most so many tokens of an encoder's input
+    int rows = 0;      // maximum number of rows
+    int head_rows = 0; // number of rows whose logits are computed at a time
+    int capacity = 0;  // maximum tokens of a sequence
+    int memory = 0;    // maximum tokens of an encoder's input
 };
 
-// The working memory of a pass; what lasts from one to the next is in the caches.
+// The working memory of a pass. State between passes is in the caches.
 class Pass {
 public:
     Pass() = default;
-    // Throws std::bad_alloc. encodings: the model's, or what stands in for them.
+    // Throws std::bad_alloc. encodings: the model's, or their versions at a length.
     Pass(const Stack& model, std::shared_ptr<const EncodingStack> encodings, const PassSizes& sizes);
     static std::uint64_t bytes(const Stack& model, const PassSizes& sizes);
 
-    // Through all layers: the rows [n, d] that the last one leaves. The caches hold the tokens afterwards.
-    // Throws Error(model) if a layer yields values that are not finite, and nothing else but what a watcher throws.
+    // Through all layers: returns the rows [n, d] of the last one. The caches then hold the tokens. Throws Error(model)
+    // if a layer's values are not finite, and only a watcher's exceptions besides.
     View forward(const PassRows& rows, const Watch* watch = nullptr);
     // Some of those rows after the final norm, if there is one: [n, d]. Throws Error(model) if they are not finite.
     View states(View rows);
     // The logits [n, vocab] of some of those rows, at most head_rows.
     View head(View rows);
 
-    // Others from now on, that stand in for the model's.
+    // Replaces the encodings, by their versions at another length.
     void use(std::shared_ptr<const EncodingStack> encodings) { encodings_ = std::move(encodings); }
 
 private:
-    // body() by a team, or alone if that has turned out to be faster.
+    // Runs body() on a team, or on one thread if that has proved faster.
     template <class Body>
     void run(const Body& body);
-    // So many rows come, and the last ones have been through.
+    // Called before a pass of so many rows; ends the previous one.
     void begin(int rows);
     LayerScratch scratch() { return {&attention_, &rows_scratch_, &experts_}; }
     void enter(const PassRows& in);
     void layer(int i, const PassRows& in, const Watch* watch);
-    void finish(); // the rows that were put before it
+    void finish(); // the rows are in its first value
     void watched(const PassRows& in, View rows, const Watch& watch);
     [[noreturn]] void not_finite(const std::string& what) const;
 
     const Stack* model_ = nullptr;
     std::shared_ptr<const EncodingStack> encodings_;
     std::vector<Buffer<float>> memory_;       // of the views below
-    std::vector<View> enter_, finish_, head_; // values of each program: those of a slot lie upon each other
+    std::vector<View> enter_, finish_, head_; // values of each program: those of a slot share memory
     std::vector<std::vector<View>> layers_;
     AttentionScratch attention_;
     RowScratch rows_scratch_;
     ExpertScratch experts_;
-    Pace pace_; // of passes of rows_ rows, the last of which took so many seconds, the head included
+    Pace pace_; // for passes of rows_ rows; took_: seconds of the last one, with the head
     int rows_ = 0;
     double took_ = 0;
 };

@@ -10,7 +10,7 @@
 
 namespace ordo {
 
-// Four numbers at once, as Philox makes them.
+// Four numbers at once, as Philox produces them.
 void fill_uniform(std::span<float> out, const Random& random, double mean, double deviation) {
     const double width = deviation * std::sqrt(12.0);
     const auto fours = static_cast<std::ptrdiff_t>((out.size() + 3) / 4);
@@ -25,8 +25,8 @@ void fill_uniform(std::span<float> out, const Random& random, double mean, doubl
 
 namespace {
 
-// Of a block of random bits: the deviation of a weight over d, and if the type has a second half, this half over d that
-// makes the mean of the weights 0.
+// For a block of random bits: the deviation of a weight divided by d. If the type has a second f16 number, also that
+// number divided by d, such that the mean of the weights is 0.
 struct Spread {
     double deviation, second = 0;
 };

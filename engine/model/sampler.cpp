@@ -9,11 +9,11 @@
 namespace ordo {
 namespace {
 
-constexpr std::uint64_t stream = 0; // the counter's upper half: other uses of a seed take other streams
+constexpr std::uint64_t stream = 0; // the counter's upper half: other uses of a seed have other streams
 
 void check(const Sampling& s, int vocab_size) {
     if (vocab_size < 1) fail(ErrorCode::usage, "sampling: expected a vocabulary of 1 or more, found ", vocab_size);
-    // Written so that a NaN fails.
+    // A NaN fails this comparison.
     if (!(s.temperature >= 0 && s.temperature <= std::numeric_limits<float>::max()))
         fail(ErrorCode::usage, "temperature: expected 0 or more, found ", s.temperature);
     if (s.top_k < 0) fail(ErrorCode::usage, "top-k: expected 0 or more, found ", s.top_k);
@@ -26,8 +26,8 @@ void check(const Sampling& s, int vocab_size) {
         fail(ErrorCode::usage, "repeat-last-n: expected -1 or more tokens, found ", s.repeat_last_n);
 }
 
-// Keskar et al. 2019 (arXiv 1909.05858), as llama.cpp does it: negative logits are multiplied. A token
-// counts once, however often it occurred.
+// Keskar et al. 2019 (arXiv 1909.05858), as in llama.cpp: negative logits are multiplied. A token counts once, however
+// often it occurred.
 void penalise(const Sampling& s, std::span<const float> logits, std::span<const Token> history,
               std::span<float> scores) {
     if (s.repeat_penalty == 1) return;
@@ -40,8 +40,8 @@ void penalise(const Sampling& s, std::span<const float> logits, std::span<const 
     }
 }
 
-// How many of the sorted candidates top-p (Holtzman et al. 2020, arXiv 1904.09751) keeps: the fewest
-// whose probabilities reach p, at least one.
+// The number of sorted candidates that top-p (Holtzman et al. 2020, arXiv 1904.09751) keeps: the fewest whose
+// probabilities reach p, at least one.
 std::size_t nucleus(std::span<const float> scores, std::span<const std::int32_t> candidates, double p) {
     if (p >= 1) return candidates.size();
     const double top = scores[static_cast<std::size_t>(candidates.front())];
@@ -56,7 +56,7 @@ std::size_t nucleus(std::span<const float> scores, std::span<const std::int32_t>
     return candidates.size();
 }
 
-// How many of the sorted candidates have at least min_p times the probability of the first.
+// The number of sorted candidates with at least min_p times the probability of the first.
 std::size_t above_least(std::span<const float> scores, std::span<const std::int32_t> candidates, double min_p) {
     if (min_p <= 0) return candidates.size();
     const double least = scores[static_cast<std::size_t>(candidates.front())] + std::log(min_p);
@@ -76,7 +76,7 @@ Sampler::Sampler(const Sampling& sampling, int vocab_size) : sampling_(sampling)
 Token Sampler::sample(std::span<const float> logits, std::span<const Token> history, std::uint64_t n) {
     if (logits.size() != scores_.size())
         fail(ErrorCode::usage, "sampling: expected ", scores_.size(), " logits, found ", logits.size());
-    for (std::size_t i = 0; i < logits.size(); ++i) // -inf is a token that shall not be drawn
+    for (std::size_t i = 0; i < logits.size(); ++i) // -inf marks a suppressed token
         if (!(logits[i] <= std::numeric_limits<float>::max()))
             fail(ErrorCode::model, "sampling: logit ", i, ": expected a finite value, found ", logits[i]);
     std::copy(logits.begin(), logits.end(), scores_.begin());
@@ -110,7 +110,7 @@ Token Sampler::sample(std::span<const float> logits, std::span<const Token> hist
         sum += weight(id);
         if (drawn < sum) return id;
     }
-    return candidates.front(); // rounding let the sum end short of the draw
+    return candidates.front(); // rounding made the sum less than the draw
 }
 
 } // namespace ordo

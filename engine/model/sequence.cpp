@@ -30,7 +30,7 @@ int checked_capacity(const Stack& model, const SessionOptions& options, const ch
     std::int64_t capacity = options.capacity;
     for (const auto& encoding : model.encodings.items()) {
         const std::int64_t reach = encoding->max_position();
-        // Without a wish of the caller's, a shorter session will do; with one, nothing less.
+        // If the caller gave no capacity, a shorter session is acceptable; otherwise it must have that capacity.
         if (first + std::max<std::int64_t>(capacity, 1) <= reach) continue;
         fail(ErrorCode::limit, name_of(*encoding), ": expected positions below ", reach, ", found ",
              first + std::max<std::int64_t>(capacity, 1) - 1);
@@ -138,7 +138,7 @@ void Sequence::check_positions(std::size_t tokens, Positions positions) const {
                  id);
 }
 
-// The greatest id of the last token, and one more.
+// The greatest position id of the last token, plus one.
 int Sequence::next_position() const {
     if (size == 0) return first_position;
     const std::span<const int> last = cache.positions(size - 1, 1).ids();
@@ -181,7 +181,7 @@ Sequence::Input Sequence::without_padding(std::span<const Token> tokens, const T
     return {kept_, kept_segments_, indices_};
 }
 
-// The greatest position of the first tokens in the cache, counted from the first, and one more.
+// The greatest position of the first tokens in the cache, relative to the first, plus one.
 std::int64_t Sequence::length_of(int tokens) const {
     const Positions all = cache.positions(0, tokens);
     const std::span<const int> ids = all.ids();
@@ -201,7 +201,7 @@ void Sequence::go_by_length(const Input& fed, int to_come) {
     else
         std::copy(fed.segments.begin(), fed.segments.end(), cached_segments_.begin() + size);
     const std::int64_t length = length_of(size + static_cast<int>(fed.tokens.size())) + to_come;
-    const auto beyond = std::lower_bound(changes_.begin(), changes_.end(), length); // the first that is not passed
+    const auto beyond = std::lower_bound(changes_.begin(), changes_.end(), length); // the first limit not exceeded
     const std::size_t wanted = std::max(least_, static_cast<std::size_t>(beyond - changes_.begin()));
     if (wanted == now_ && !stale_) return;
     now_ = wanted;
@@ -244,9 +244,9 @@ bool Sequence::can_evict() const {
     return true;
 }
 
-// How far the tokens after those evicted move: the first of them takes the position of the first that is forgotten.
+// The move of the tokens after the evicted ones: the first of them takes the position of the first evicted token.
 int Sequence::moved_by(int first, int count) const {
-    if (first + count == size) return 0; // none follow
+    if (first + count == size) return 0; // no tokens follow
     const std::span<const int> ids = cache.positions(0, size).ids();
     const auto from = static_cast<std::size_t>(first), to = from + static_cast<std::size_t>(count);
     const std::int64_t by = std::int64_t{ids[to]} - ids[from];
@@ -269,7 +269,7 @@ void Sequence::evict(int first, int count) {
     Tensor keys, values;
     int layer = 0;
     std::function<void(View, int)> turn;
-    try { // all that is allocated, before anything moves
+    try { // allocates everything before anything moves
         keys = Tensor(KvCache::slab, width);
         values = Tensor(KvCache::slab, width);
         turn = [&](View k, int slot) {

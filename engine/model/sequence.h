@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: MIT
-// One sequence of tokens in one stack of layers: a session's own, and the input of an encoder.
+// One sequence of tokens in one stack of layers: that of a session, or the input of an encoder.
 #pragma once
 
 #include "model/pass.h"
 
 namespace ordo {
 
-inline constexpr int most_session_tokens = 1 << 22; // as of a Blueprint's context
+inline constexpr int most_session_tokens = 1 << 22; // the limit of a Blueprint's context
 inline constexpr int most_axes = 16;                // of positions
 
-// Tokens on their way through one stack of layers, and what is kept of them.
+// The tokens of one stack of layers, and their cached state.
 struct Sequence {
-    // name: for messages. whole: all tokens go through at once. most_memory: tokens of an encoder's input that
-    // cross-attention may meet.
+    // name: for messages. whole: all tokens are one pass. most_memory: the maximum tokens of an encoder's input for
+    // cross-attention.
     Sequence(const Stack& of, const SessionOptions& wanted, const char* name, bool whole, int most_memory);
 
-    // What is fed, without its padding.
+    // The fed tokens, without padding.
     struct Input {
         std::span<const Token> tokens;
         std::span<const int> segments;
-        std::span<const int> indices; // of the tokens in what was given; empty: all of it
+        std::span<const int> indices; // of the tokens in the given list; empty: all of them
         int index(std::size_t i) const { return indices.empty() ? static_cast<int>(i) : indices[i]; }
     };
-    // Checks tokens and places them: their positions go to the cache, those given, or the successors of the last. Where
-    // the text is as long then as other angles are for, all that is cached is computed again.
+    // Checks tokens, and stores their positions in the cache: the given ones, or the successors of the last. If the
+    // text then has a length that needs other angles, computes all cached tokens again.
     Input begin(std::span<const Token> tokens, const TokenRows& rows);
-    // A chunk of what was begun, at most chunk tokens from `first` on; the sequence grows by it. What the last layer
-    // leaves, [n, d].
+    // Runs a chunk of the tokens of begin(): at most `chunk` tokens from `first` on. The sequence grows by it. Returns
+    // the output of the last layer, [n, d].
     View forward(const Input& fed, std::size_t first, const Watch* watch);
 
     bool can_evict() const;
-    // As of a Session.
+    // See Session.
     void evict(int first, int count);
 
-    int head_rows() const; // whose logits are computed at once
+    int head_rows() const; // number of rows whose logits are computed at once
     Part part(int rows) {
         cache.make_room(size, rows);
         return {&cache, size, rows, memory, memory_tokens};
     }
-    // As of a Session.
+    // See Session.
     bool can_rewind(int to) const;
 
-    const Stack* model; // which stays where it is when the Model is moved
+    const Stack* model; // stays in place when the Model is moved
     const char* what;   // in messages
     int capacity, chunk, axes, first_position;
     int size = 0;                                   // tokens in the cache
-    std::shared_ptr<const EncodingStack> encodings; // of sessions of this capacity, and texts of this length
+    std::shared_ptr<const EncodingStack> encodings; // for sessions of this capacity, and texts of this length
     KvCache cache;
     Pass pass;
     KvCache* memory = nullptr; // of an encoder's input
@@ -63,14 +63,14 @@ private:
     void go_by_length(const Input& fed, int to_come);
     void compute_again();
 
-    // Where angles go by the length of the text: lengths beyond which they change, ascending, and the encodings before
-    // the first of them, between them, and after the last.
+    // If angles depend on the length of the text: the lengths beyond which they change, ascending. by_length_ has the
+    // encodings before the first of them, between them, and after the last.
     std::vector<int> changes_;
     std::vector<std::shared_ptr<const EncodingStack>> by_length_;
-    std::size_t now_ = 0;   // of by_length_
-    std::size_t least_ = 0; // likewise: after evict() no shorter text's
-    bool stale_ = false;    // what is cached is partly of other angles, after a call that failed
-    // Of the tokens in the cache. A session that computes nothing again keeps none.
+    std::size_t now_ = 0;   // index into by_length_
+    std::size_t least_ = 0; // minimum of now_: after evict(), not that of a shorter text
+    bool stale_ = false;    // part of the cache has other angles, after a call that failed
+    // Of the cached tokens. Empty in a session that never recomputes.
     Buffer<Token> cached_tokens_;
     Buffer<int> cached_segments_;
 
@@ -79,17 +79,17 @@ private:
     std::vector<int> kept_segments_, indices_;
 };
 
-// An encoder at work, and what the layers that attend to its output remember of it.
+// An encoder in use, and the keys and values of its output for the layers that attend to it.
 struct EncoderInput {
     EncoderInput(const Model::Impl& of, const SessionOptions& wanted);
 
-    // What it makes of its input, [n, d], padding left out.
+    // The output for an input, [n, d], without padding.
     View encode(std::span<const Token> tokens, const TokenRows& rows);
 
     const Model::Impl* model;
     Sequence sequence;
     KvCache memory; // keys and values of each decoder layer
-    Tensor kv;      // of one of them, [capacity, 2 kv_width]
+    Tensor kv;      // for one of them, [capacity, 2 kv_width]
     RowScratch scratch;
 };
 

@@ -19,7 +19,7 @@ std::unique_ptr<EncoderInput> input_of(const Model::Impl& model, const SessionOp
 
 } // namespace
 
-// In a bidirectional model a token's keys depend on all that follow: the whole input goes through at once.
+// In a bidirectional model a token's keys depend on all later tokens, so the whole input is one pass.
 Session::Impl::Impl(const Model::Impl& of, const SessionOptions& wanted, std::unique_ptr<EncoderInput> encoder)
     : Sequence(of, wanted, "session", of.blueprint.bidirectional(), encoder ? encoder->sequence.capacity : 0),
       input(std::move(encoder)) {
@@ -45,7 +45,7 @@ SessionCall::~SessionCall() {
     session_->busy.store(false, std::memory_order_release);
 }
 
-// ---- The public face ------------------------------------------------------------------------
+// ---- The public interface --------------------------------------------------------------------
 
 Session::Session(const Model& model, const SessionOptions& options)
     : impl_(std::make_shared<Impl>(impl_of(model), options, input_of(impl_of(model), options))) {}
@@ -69,8 +69,8 @@ std::span<const float> Session::feed(std::span<const Token> tokens, const TokenR
 
 namespace {
 
-// Feeds all, and hands on what `make` makes of the rows that the last layer leaves: of at most so many at a time, which
-// follow each other in what was given.
+// Feeds all tokens, and passes make(rows) to on_rows for the rows of the last layer: at most at_once consecutive rows
+// at a time.
 template <class Make, class Rows>
 void feed_rows(SessionCall& s, std::span<const Token> tokens, const TokenRows& rows, int at_once, const Make& make,
                const std::function<void(int first, Rows)>& on_rows) {

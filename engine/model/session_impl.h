@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a Session is made of; a Batch moves several at once.
+// The implementation of a Session. A Batch moves several at once.
 #pragma once
 
 #include "model/sequence.h"
@@ -15,18 +15,18 @@ struct Session::Impl : Sequence {
     Input begin(std::span<const Token> tokens, const TokenRows& rows);
     const Watch* watcher() const { return watch.states || watch.weights ? &watch : nullptr; }
 
-    std::unique_ptr<EncoderInput> input; // may be none
+    std::unique_ptr<EncoderInput> input; // null without an encoder
     Watch watch;
-    std::atomic<bool> busy = false; // in the middle of a call
+    std::atomic<bool> busy = false; // during a call
 };
 
-// A call that changes a session. What it calls back, or another thread, may come upon the session meanwhile: each
-// further call is refused, and what the call works on lives until its end, wherever the Session is moved to and
-// whether or not it is destroyed. A call that does not get as far as done() leaves the session as it was, or empty
-// where layers with a window have already forgotten what it would go on from.
+// A call that changes a session. A callback of it, or another thread, may use the session meanwhile. Each further call
+// is refused. The data of the call lives until its end, even if the Session is moved or destroyed. If a call does not
+// reach done(), it leaves the session as it was, or empty if layers with a window have already dropped tokens that it
+// would need.
 class SessionCall {
 public:
-    // Throws Error(usage) if the session is in the middle of another, or was moved from.
+    // Throws Error(usage) if the session is in the middle of another call, or was moved from.
     explicit SessionCall(std::shared_ptr<Session::Impl> session);
     SessionCall(SessionCall&& other) noexcept = default; // leaves nothing to end
     SessionCall& operator=(SessionCall&&) = delete;
@@ -37,7 +37,7 @@ public:
 
 private:
     std::shared_ptr<Session::Impl> session_;
-    int before_; // the size to go back to
+    int before_; // the size to restore
 };
 
 } // namespace ordo

@@ -15,11 +15,11 @@ TextStream::TextStream(std::vector<std::string> stop, const Sink& sink, std::siz
         if (text.empty()) fail(ErrorCode::usage, "stop: expected a text, found an empty one");
         longest_stop = std::max(longest_stop, text.size());
     }
-    // Held back are at most a stop text and the three bytes of a sequence that lacks its last.
+    // At most a stop text and the three bytes of an incomplete sequence are held back.
     pending_.reserve(longest_stop + 3 + longest_piece);
 }
 
-// The first n bytes of what is pending, or as many of them as are whole sequences.
+// Passes on the first n pending bytes, or as many of them as are whole sequences.
 TextStream::State TextStream::pass(std::size_t n) {
     n = utf8_complete_prefix(std::string_view(pending_).substr(0, n));
     if (n == 0) return state_;
@@ -29,7 +29,7 @@ TextStream::State TextStream::pass(std::size_t n) {
     return state_;
 }
 
-// Bytes at the end of what is pending that a stop text begins with.
+// The number of bytes at the end of the pending text that are a prefix of a stop text.
 std::size_t TextStream::held_back() const {
     std::size_t longest = 0;
     for (const std::string& stop : stop_)
